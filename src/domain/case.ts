@@ -1,0 +1,38 @@
+export const END_REASONS = [
+  "paid",
+  "voided",
+  "uncollectible",
+  "refunded",
+  "draft",
+  "subscription_canceled",
+  "subscription_expired",
+  "window_over",
+  "budget_used",
+  "hopeless",
+] as const;
+export type EndReason = (typeof END_REASONS)[number];
+
+/** An invoice in recovery, from the first unpaid copy to its end. */
+export interface Case {
+  id: string;
+  invoiceId: string;
+  customerId: string;
+  subscriptionId: string | null;
+  /** `updatedAt` of the first unpaid copy: the window starts here. */
+  unpaidAt: Date;
+  windowEndsAt: Date;
+  /** Retries that may be asked for in all. */
+  budget: number;
+  openedAt: Date;
+  endedAt: Date | null;
+  endReason: EndReason | null;
+  /** The moment the payment is dated, when the case ended as paid. */
+  paidAt: Date | null;
+}
+
+/** Dunlin ended it before its window was over, so the merchant is told by `complete_dunning`. */
+export const completesDunning = (reason: EndReason) =>
+  reason === "hopeless" ||
+  reason === "budget_used" ||
+  reason === "subscription_canceled" ||
+  reason === "subscription_expired";

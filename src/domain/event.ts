@@ -1,0 +1,48 @@
+import type { ActionSuggestion } from "./recovery-action.ts";
+
+export const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** An instruction to the merchant. Immutable: every attempt sends the same `body`, byte for byte. */
+export interface Event {
+  /** UUIDv7; of a `recovery_action` it is the action's id. */
+  id: string;
+  caseId: string;
+  invoiceId: string;
+  type: EventType;
+  /** The JSON text that is posted. */
+  body: string;
+  createdAt: Date;
+}
+
+export interface RecoveryActionData {
+  invoiceId: string;
+  subscriptionId: string | null;
+  actionSuggestion: ActionSuggestion;
+  idealRetryTime: Date;
+}
+
+/**
+ * The body of a webhook: the envelope `{id, type, created, data}`.
+ *
+ * @param data  the fields of a recovery action, or only `invoiceId` for the other two types
+ */
+export function envelope(id: string, type: EventType, created: Date, data: RecoveryActionData | { invoiceId: string }) {
+  return JSON.stringify({
+    id,
+    type,
+    created: created.toISOString(),
+    data: "actionSuggestion" in data ? actionFields(data) : { invoiceId: data.invoiceId },
+  });
+}
+
+/** The other body of a `recovery_action`: the flat retry request, whose `requestId` is the event's id. */
+export const flatRetryRequest = (id: string, data: RecoveryActionData) =>
+  JSON.stringify({ requestId: id, ...actionFields(data) });
+
+const actionFields = (data: RecoveryActionData) => ({
+  invoiceId: data.invoiceId,
+  ...(data.subscriptionId === null ? {} : { subscriptionId: data.subscriptionId }),
+  actionSuggestion: `ACTION_SUGGESTION_${data.actionSuggestion}`,
+  idealRetryTime: data.idealRetryTime.toISOString(),
+});

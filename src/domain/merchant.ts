@@ -1,0 +1,32 @@
+/** How the merchant's endpoint recognises us. The secret itself is stored encrypted and never leaves the delivery room in the clear. */
+export type WebhookAuth = "bearer" | "basic";
+
+/** One customer of this service: a business whose failed payments are recovered. */
+export interface Merchant {
+  id: string;
+  name: string;
+  /** Which of the 64 delivery buckets the merchant's webhooks are sent from; fixed for life. */
+  bucket: number;
+  webhookUrl: string | null;
+  webhookAuth: WebhookAuth | null;
+  /** AES-256-GCM box of the bearer token, or of "user:password". */
+  webhookCredential: Buffer | null;
+  /** Post to `…/recovery_action` and so on in place of one URL. */
+  webhookSubPaths: boolean;
+  /** Send `recovery_action` as the flat retry request in place of the envelope. */
+  webhookFlat: boolean;
+  /** Webhook requests in flight at once. */
+  webhookCap: number;
+  /** Deliveries wait while true; nothing is dropped. */
+  webhookPaused: boolean;
+  /** How long before the ideal time the decision is made and its event sent. */
+  leadMs: number;
+  windowDays: number;
+  /** Retries per case. */
+  budget: number;
+  ratePerSecond: number;
+  rateBurst: number;
+  createdAt: Date;
+}
+
+export const BUCKETS = 64;

@@ -1,0 +1,45 @@
+export const ACTION_TYPES = ["RETRY", "CARD_CHANGE"] as const;
+export type ActionType = (typeof ACTION_TYPES)[number];
+
+export const ACTION_STATUSES = [
+  "SCHEDULED",
+  "SENT",
+  "SUCCEEDED",
+  "FAILED",
+  "EXPIRED",
+  "CANCELED",
+  "DELIVERY_FAILED",
+] as const;
+export type ActionStatus = (typeof ACTION_STATUSES)[number];
+
+export const ACTION_SUGGESTIONS = ["UNSPECIFIED", "RETRY", "CARD_CHANGE"] as const;
+export type ActionSuggestion = (typeof ACTION_SUGGESTIONS)[number];
+
+/** One planned, sent or settled step to recover an invoice. What is not known is null and left out of the JSON. */
+export interface RecoveryAction {
+  /** UUIDv7; also the `id` of the event that carries it. */
+  id: string;
+  caseId: string;
+  invoiceId: string;
+  subscriptionId: string | null;
+  customerId: string;
+  transactionId: string | null;
+  paymentMethodType: string | null;
+  cardCountry: string | null;
+  currency: string;
+  type: ActionType;
+  status: ActionStatus;
+  integrationType: string;
+  actionSuggestion: ActionSuggestion;
+  idealRetryTime: Date;
+  /** Sentences a person can read, most important first. */
+  reasons: string[];
+  /** When the event was created; null while it is only a plan. */
+  decidedAt: Date | null;
+  /** When Dunlin recorded the execution: SUCCEEDED or FAILED. */
+  executedAt: Date | null;
+  /** The moment of the attempt itself. */
+  attemptedAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}

@@ -1,0 +1,50 @@
+export const TRANSACTION_STATES = ["PAID", "FAILED", "PENDING", "VOIDED", "REFUNDED", "DISPUTED"] as const;
+export type TransactionState = (typeof TRANSACTION_STATES)[number];
+
+export const CARD_FUNDINGS = ["CREDIT", "DEBIT", "PREPAID"] as const;
+export type CardFunding = (typeof CARD_FUNDINGS)[number];
+
+export const INITIATORS = ["BILLING_SYSTEM", "RECOVERY_ACTION", "CUSTOMER", "MERCHANT_MANUAL"] as const;
+export type Initiator = (typeof INITIATORS)[number];
+
+/** One authorization attempt at the issuer, whoever made it. Strings are as the gateway gave them. */
+export interface Transaction {
+  id: string;
+  state: TransactionState;
+  invoiceId: string;
+  amount: number;
+  currency: string;
+  createdAt: Date;
+  updatedAt: Date;
+  customerId?: string | undefined;
+  subscriptionId?: string | undefined;
+  businessEntity?: string | undefined;
+  /** The recovery action that asked for this attempt. */
+  recoveryActionId?: string | undefined;
+  /** Lower case, open: card, sepa_debit, ach_debit, bacs_debit, paypal, other. */
+  paymentMethodType?: string | undefined;
+  paymentMethodId?: string | undefined;
+  paymentGatewayId?: string | undefined;
+  paymentGatewayName?: string | undefined;
+  paymentGatewayType?: string | undefined;
+  paymentGatewayStatus?: string | undefined;
+  paymentGatewayTransactionId?: string | undefined;
+  paymentGatewayErrorCode?: string | undefined;
+  paymentGatewayErrorMessage?: string | undefined;
+  networkDeclineCode?: string | undefined;
+  networkAdviceCode?: string | undefined;
+  declineCategory?: string | undefined;
+  cardBrand?: string | undefined;
+  cardBin?: string | undefined;
+  cardLast4?: string | undefined;
+  cardFingerprint?: string | undefined;
+  cardCountry?: string | undefined;
+  cardIssuer?: string | undefined;
+  cardFunding?: CardFunding | undefined;
+  cardExpiryMonth?: number | undefined;
+  cardExpiryYear?: number | undefined;
+  customerTimezone?: string | undefined;
+  initiator?: Initiator | undefined;
+  attemptNumber?: number | undefined;
+  networkToken?: boolean | undefined;
+}
