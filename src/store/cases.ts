@@ -1,0 +1,191 @@
+import type { Case, EndReason } from "../domain/case.ts";
+import { arrays, type Column, columnValues, selectList } from "./batch.ts";
+import { prepared, type Tx } from "./database.ts";
+
+const COLUMNS: readonly Column<Case>[] = [
+  ["id", "uuid", "id"],
+  ["invoice_id", "text", "invoiceId"],
+  ["customer_id", "text", "customerId"],
+  ["subscription_id", "text", "subscriptionId"],
+  ["unpaid_at", "timestamptz", "unpaidAt"],
+  ["window_ends_at", "timestamptz", "windowEndsAt"],
+  ["budget", "int4", "budget"],
+  ["opened_at", "timestamptz", "openedAt"],
+];
+const SELECTED = `${selectList(COLUMNS)},
+  ended_at as "endedAt", end_reason as "endReason", paid_at as "paidAt"`;
+
+/** A case that is about to be opened. */
+export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt">;
+
+const OPEN = prepared(
+  "open_cases",
+  `insert into cases (merchant_id, ${COLUMNS.map(([name]) => name).join(", ")}, due_at)
+   select $1::uuid, c.*, $2::timestamptz
+   from unnest(${arrays(COLUMNS as readonly Column<NewCase>[], 3)}) as c (${COLUMNS.map(([name]) => name).join(", ")})
+   where not exists (
+     select 1 from cases k
+     where k.merchant_id = $1 and k.invoice_id = c.invoice_id and k.ended_at is not null and not k.invoice_left)
+   on conflict (merchant_id, invoice_id) where ended_at is null do update
+     set due_at = least(cases.due_at, excluded.due_at), subscription_id = excluded.subscription_id`,
+);
+
+/**
+ * Open a case for each; an invoice whose case is open already only gets a look, and one whose case was given up stays so
+ * until it has left recovery and come back. `cases`: sorted by invoice.
+ */
+export async function openCases(tx: Tx, merchantId: string, cases: readonly NewCase[], now: Date) {
+  await tx.run(OPEN, [merchantId, now, ...columnValues(cases, COLUMNS as readonly Column<NewCase>[])]);
+}
+
+/** Why and since when the case of an invoice is over. */
+export interface CaseEnd {
+  invoiceId: string;
+  endReason: EndReason;
+  /** The moment the payment is dated; only of a paid one. */
+  paidAt: Date | null;
+}
+
+const END_COLUMNS: readonly Column<CaseEnd>[] = [
+  ["invoice_id", "text", "invoiceId"],
+  ["end_reason", "text", "endReason"],
+  ["paid_at", "timestamptz", "paidAt"],
+];
+
+const END = prepared(
+  "end_cases",
+  `update cases set ended_at = $2, end_reason = e.end_reason, paid_at = e.paid_at, due_at = $2
+   from unnest(${arrays(END_COLUMNS, 3)}) as e (invoice_id, end_reason, paid_at)
+   where cases.merchant_id = $1 and cases.invoice_id = e.invoice_id and cases.ended_at is null
+     and (e.paid_at is null or e.paid_at >= cases.unpaid_at)
+   returning cases.id`,
+);
+
+/** End the open cases of these invoices, and let the deciding loop settle what they left; returns their ids. */
+export async function endCases(tx: Tx, merchantId: string, ends: readonly CaseEnd[], now: Date) {
+  return (await tx.run<{ id: string }>(END, [merchantId, now, ...columnValues(ends, END_COLUMNS)])).rows.map(
+    (row) => row.id,
+  );
+}
+
+const POKE_BY_INVOICE = prepared(
+  "poke_cases_by_invoice",
+  `update cases set due_at = least(coalesce(due_at, $3), $3)
+   where merchant_id = $1 and invoice_id = any($2::text[])`,
+);
+
+/**
+ * New facts about these invoices: their cases, ended ones too, want a look now. Every poke touches the row even when it is
+ * due already: so it waits for a step that is under way on older facts, and is not overwritten by it.
+ */
+export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], now: Date) {
+  await tx.run(POKE_BY_INVOICE, [merchantId, invoiceIds, now]);
+}
+
+const LEAVE = prepared(
+  "invoices_left_recovery",
+  `update cases set invoice_left = true, due_at = least(coalesce(due_at, $3), $3)
+   where merchant_id = $1 and invoice_id = any($2::text[])`,
+);
+
+/** These invoices are out of recovery: their ended cases are closed for good, and want a look for what it says of outcomes. */
+export async function invoicesLeftRecovery(tx: Tx, merchantId: string, invoiceIds: readonly string[], now: Date) {
+  await tx.run(LEAVE, [merchantId, invoiceIds, now]);
+}
+
+const POKE_BY_CUSTOMER = prepared(
+  "poke_cases_by_customer",
+  `update cases set due_at = least(due_at, $3)
+   where merchant_id = $1 and customer_id = any($2::text[]) and ended_at is null`,
+);
+
+/** New facts about these customers' cards: their open cases want a look now. */
+export async function pokeCasesOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], now: Date) {
+  await tx.run(POKE_BY_CUSTOMER, [merchantId, customerIds, now]);
+}
+
+const POKE_BY_SUBSCRIPTION = prepared(
+  "poke_cases_by_subscription",
+  `update cases set due_at = least(due_at, $3)
+   where merchant_id = $1 and subscription_id = any($2::text[]) and ended_at is null`,
+);
+
+/** These subscriptions changed: the open cases of their invoices want a look now. */
+export async function pokeCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[], now: Date) {
+  await tx.run(POKE_BY_SUBSCRIPTION, [merchantId, ids, now]);
+}
+
+const POKE_OPEN = prepared(
+  "poke_open_cases",
+  "update cases set due_at = least(due_at, $2) where merchant_id = $1 and ended_at is null",
+);
+
+/** The merchant's settings changed: every open case wants a look. */
+export async function pokeOpenCases(tx: Tx, merchantId: string, now: Date) {
+  await tx.run(POKE_OPEN, [merchantId, now]);
+}
+
+const DUE_MERCHANTS = prepared(
+  "merchants_with_due_cases",
+  `select distinct merchant_id as id
+   from (select merchant_id from cases where due_at <= $1 order by due_at limit 1000) d`,
+);
+
+/** Merchants among the first 1,000 due cases. */
+export async function merchantsWithDueCases(tx: Tx, now: Date) {
+  return (await tx.run<{ id: string }>(DUE_MERCHANTS, [now])).rows.map((row) => row.id);
+}
+
+const NEXT_DUE = prepared("next_due_case", "select min(due_at) as at from cases where due_at > $1");
+
+/** When the next case after `now` falls due; null when none does. */
+export async function nextDueCaseAt(tx: Tx, now: Date) {
+  return (await tx.run<{ at: Date | null }>(NEXT_DUE, [now])).rows[0]?.at ?? null;
+}
+
+const TAKE_DUE = prepared(
+  "take_due_cases",
+  `select ${SELECTED}, failures from cases
+   where merchant_id = $1 and due_at <= $2
+   order by due_at, id limit $3 for update skip locked`,
+);
+
+/** Lock up to `limit` due cases of one merchant, longest due first; what others hold is left to them. */
+export async function takeDueCases(tx: Tx, merchantId: string, now: Date, limit: number) {
+  return (await tx.run<Case & { failures: number }>(TAKE_DUE, [merchantId, now, limit])).rows;
+}
+
+/** What a step leaves in the row. */
+export interface CaseState extends Pick<Case, "id" | "endedAt" | "endReason" | "paidAt"> {
+  dueAt: Date | null;
+}
+
+const STATE_COLUMNS: readonly Column<CaseState>[] = [
+  ["id", "uuid", "id"],
+  ["ended_at", "timestamptz", "endedAt"],
+  ["end_reason", "text", "endReason"],
+  ["paid_at", "timestamptz", "paidAt"],
+  ["due_at", "timestamptz", "dueAt"],
+];
+
+const SAVE = prepared(
+  "save_case_states",
+  `update cases set ended_at = s.ended_at, end_reason = s.end_reason, paid_at = s.paid_at, due_at = s.due_at, failures = 0
+   from unnest(${arrays(STATE_COLUMNS, 2)}) as s (id, ended_at, end_reason, paid_at, due_at)
+   where cases.merchant_id = $1 and cases.id = s.id`,
+);
+
+/** Write the state of cases that are locked by `takeDueCases`. */
+export async function saveCaseStates(tx: Tx, merchantId: string, states: readonly CaseState[]) {
+  await tx.run(SAVE, [merchantId, ...columnValues(states, STATE_COLUMNS)]);
+}
+
+const SET_ASIDE = prepared(
+  "set_case_aside",
+  "update cases set due_at = $3, failures = failures + 1 where merchant_id = $1 and id = $2",
+);
+
+/** A step on this case failed: look again at `dueAt`. */
+export async function setCaseAside(tx: Tx, merchantId: string, caseId: string, dueAt: Date) {
+  await tx.run(SET_ASIDE, [merchantId, caseId, dueAt]);
+}

@@ -1,0 +1,29 @@
+import { prepared, type Tx } from "./database.ts";
+
+/** Service time is `serviceAt + (real - realAt) * rate`. */
+export interface ClockAnchor {
+  realAt: Date;
+  serviceAt: Date;
+  rate: number;
+}
+
+const FIND = prepared(
+  "find_clock_anchor",
+  `select real_at as "realAt", service_at as "serviceAt", rate from clock_anchor where id = 1 for update`,
+);
+
+/** The anchor that all processes share; null before the first start. Locked until the transaction ends. */
+export async function findClockAnchor(tx: Tx) {
+  return (await tx.run<ClockAnchor>(FIND)).rows[0] ?? null;
+}
+
+const SET = prepared(
+  "set_clock_anchor",
+  `insert into clock_anchor (id, real_at, service_at, rate) values (1, $1, $2, $3)
+   on conflict (id) do update set real_at = excluded.real_at, service_at = excluded.service_at, rate = excluded.rate`,
+);
+
+/** Anchor service time anew. */
+export async function setClockAnchor(tx: Tx, anchor: ClockAnchor) {
+  await tx.run(SET, [anchor.realAt, anchor.serviceAt, anchor.rate]);
+}

@@ -1,0 +1,64 @@
+import type { Merchant } from "../domain/merchant.ts";
+import { prepared, type Tx } from "./database.ts";
+
+const COLUMNS = {
+  id: "id",
+  name: "name",
+  bucket: "bucket",
+  webhookUrl: "webhook_url",
+  webhookAuth: "webhook_auth",
+  webhookCredential: "webhook_credential",
+  webhookSubPaths: "webhook_sub_paths",
+  webhookFlat: "webhook_flat",
+  webhookCap: "webhook_cap",
+  webhookPaused: "webhook_paused",
+  leadMs: "lead_ms",
+  windowDays: "window_days",
+  budget: "budget",
+  ratePerSecond: "rate_per_second",
+  rateBurst: "rate_burst",
+  createdAt: "created_at",
+} as const satisfies Record<keyof Merchant, string>;
+
+const FIELDS = Object.keys(COLUMNS) as (keyof Merchant)[];
+const SELECT = `select ${FIELDS.map((field) => `${COLUMNS[field]} as "${field}"`).join(", ")} from merchants`;
+
+const FIND = prepared("find_merchant", `${SELECT} where id = $1`);
+
+/** The merchant, or null when there is none with this id. */
+export async function findMerchant(tx: Tx, id: string) {
+  return (await tx.run<Merchant>(FIND, [id])).rows[0] ?? null;
+}
+
+const LIST = prepared("list_merchants", `${SELECT} order by id`);
+
+/** Every merchant, oldest first. */
+export async function listMerchants(tx: Tx) {
+  return (await tx.run<Merchant>(LIST)).rows;
+}
+
+const INSERT = prepared(
+  "insert_merchant",
+  `insert into merchants (${FIELDS.map((field) => COLUMNS[field]).join(", ")}, updated_at)
+   values (${FIELDS.map((_, index) => `$${index + 1}`).join(", ")}, $${FIELDS.length})`,
+);
+
+/** Store a new merchant. */
+export async function insertMerchant(tx: Tx, merchant: Merchant) {
+  await tx.run(
+    INSERT,
+    FIELDS.map((field) => merchant[field]),
+  );
+}
+
+const SETTINGS = FIELDS.filter((field) => field !== "id" && field !== "bucket" && field !== "createdAt");
+const UPDATE = prepared(
+  "update_merchant",
+  `update merchants set ${SETTINGS.map((field, index) => `${COLUMNS[field]} = $${index + 3}`).join(", ")}, updated_at = $2
+   where id = $1`,
+);
+
+/** Write all settings of a merchant. */
+export async function updateMerchant(tx: Tx, merchant: Merchant, now: Date) {
+  await tx.run(UPDATE, [merchant.id, now, ...SETTINGS.map((field) => merchant[field])]);
+}

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, beforeEach, test } from "node:test";
+import pino from "pino";
+import { testDatabase } from "../../test/database.ts";
+import { prepared } from "./database.ts";
+import { migrate } from "./migrate.ts";
+
+const log = pino({ level: "silent" });
+const { db, address, drop } = await testDatabase();
+after(drop);
+
+let folder: string;
+const run = () => migrate(address, log, { folder, volatile: true });
+const file = (name: string, sql: string) => writeFile(join(folder, name), sql);
+const rows = async (sql: string) => (await db.run(prepared("", sql))).rows;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "dunlin-migrations-"));
+  await file("0001_one.sql", "create table one (n int4);\ninsert into one values (1);");
+  await db.run(prepared("", "drop schema public cascade; create schema public"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+test("four processes that start at once apply each file once", async () => {
+  await file("0002_two.sql", "select pg_sleep(0.2); insert into one values (2);");
+  const results = await Promise.all([run(), run(), run(), run()]);
+  assert.deepEqual(results.map(({ applied }) => applied).sort(), [0, 0, 0, 2]);
+  assert.deepEqual(await rows("select n from one order by n"), [{ n: 1 }, { n: 2 }]);
+});
+
+test("a later start applies only what is new", async () => {
+  assert.deepEqual(await run(), { applied: 1 });
+  assert.deepEqual(await run(), { applied: 0 });
+  await file("0002_two.sql", "insert into one values (2)");
+  assert.deepEqual(await run(), { applied: 1 });
+  assert.deepEqual(await rows("select number, name from schema_migrations order by number"), [
+    { number: 1, name: "0001_one.sql" },
+    { number: 2, name: "0002_two.sql" },
+  ]);
+});
+
+test("a file that was changed after it was applied is refused by its name", async () => {
+  await run();
+  await file("0001_one.sql", "create table one (n int8);");
+  await assert.rejects(run(), /0001_one\.sql was changed after it was applied/);
+});
+
+test("a database from a newer version is refused", async () => {
+  await file("0002_two.sql", "insert into one values (2)");
+  await run();
+  await rm(join(folder, "0002_two.sql"));
+  await assert.rejects(run(), /migration 0002_two\.sql, which this version does not know/);
+});
+
+test("a file that fails leaves nothing behind, and says where", async () => {
+  await file("0002_two.sql", "create table two (n int4);\ninsert into one values (2);\nselect nothing from nowhere;");
+  await assert.rejects(run(), /migration 0002_two\.sql failed at line 3: relation "nowhere" does not exist/);
+  assert.deepEqual(await rows("select n from one"), [{ n: 1 }]);
+  assert.deepEqual(await rows("select to_regclass('two') as two"), [{ two: null }]);
+  await file("0002_two.sql", "insert into one values (2)");
+  assert.deepEqual(await run(), { applied: 1 });
+});
+
+test("a file marked so runs outside a transaction, also when others wait for their turn", async () => {
+  await file("0002_index.sql", "-- no-transaction\ncreate index concurrently if not exists one_n on one (n);");
+  const results = await Promise.all([run(), run(), run()]);
+  assert.deepEqual(results.map(({ applied }) => applied).sort(), [0, 0, 2]);
+  assert.deepEqual(await rows("select indisvalid as valid from pg_index where indexrelid = 'one_n'::regclass"), [
+    { valid: true },
+  ]);
+});
+
+test("a gap in the numbers is refused", async () => {
+  await file("0003_three.sql", "select 1");
+  await assert.rejects(run(), /0003_three\.sql: its number must be 2/);
+});
+
+test("a server that may lose acknowledged writes is refused", async () => {
+  await assert.rejects(migrate(address, log, { folder }), /fsync=off/);
+});
+
+test("the files of this repository apply to an empty database", async () => {
+  const { applied } = await migrate(address, log, { volatile: true });
+  assert.ok(applied > 0);
+  assert.deepEqual(await migrate(address, log, { volatile: true }), { applied: 0 });
+});

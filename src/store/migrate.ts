@@ -1,0 +1,148 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger as Log } from "pino";
+import { type Address, type Connection, openDatabase, prepared } from "./database.ts";
+
+interface Migration {
+  number: number;
+  name: string;
+  checksum: string;
+  sql: string;
+}
+
+export interface MigrateOptions {
+  /** The folder of the files; migrations/ of this package unless told otherwise. */
+  folder?: string;
+  /** Accept a server that may lose acknowledged writes. Only for tests, whose data nobody misses. */
+  volatile?: boolean;
+}
+
+const FOLDER = join(import.meta.dirname, "../../migrations");
+const NO_TRANSACTION = /^-- no-transaction\s*$/m;
+
+/**
+ * Brings the schema to the newest version, each file `NNNN_name.sql` in one transaction. Any number of processes may
+ * call it at once. A file whose first line is `-- no-transaction` runs outside one: it holds a single statement that
+ * can be repeated, since it may be cut short before it is noted as applied.
+ */
+export async function migrate(address: Address, log: Log, options: MigrateOptions = {}): Promise<{ applied: number }> {
+  const known = await readMigrations(options.folder ?? FOLDER);
+  const connection = await openDatabase(address, 1, () => {}).connect();
+  try {
+    await checkServer(connection, options.volatile === true);
+    await lock(connection);
+    await connection.run(CREATE_TABLE);
+    const applied = (await connection.run<Applied>(READ)).rows;
+    checkHistory(applied, known);
+    const pending = known.slice(applied.length);
+    for (const migration of pending) {
+      await apply(connection, migration);
+      log.info({ migration: migration.name }, "migration.applied");
+    }
+    return { applied: pending.length };
+  } finally {
+    // Ends the lock too.
+    await connection.close();
+  }
+}
+
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  return Promise.all(
+    names.map(async (name, index) => {
+      const number = Number(/^(\d{4})_/.exec(name)?.[1]);
+      if (number !== index + 1) throw new Error(`migration ${name}: its number must be ${index + 1}, with four digits`);
+      const sql = await readFile(join(folder, name), "utf8");
+      return { number, name, checksum: createHash("sha256").update(sql).digest("hex"), sql };
+    }),
+  );
+}
+
+const SERVER = prepared(
+  "migrate_server",
+  `select current_setting('server_version_num')::int4 as version, current_setting('server_version') as version_text,
+     current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit`,
+);
+const OLDEST = 150_000;
+
+interface ServerSettings {
+  version: number;
+  version_text: string;
+  fsync: string;
+  synchronous_commit: string;
+}
+
+async function checkServer(connection: Connection, volatile: boolean): Promise<void> {
+  const server = (await connection.run<ServerSettings>(SERVER)).rows[0]!;
+  if (server.version < OLDEST) throw new Error(`PostgreSQL ${server.version_text} is too old: 15 or newer is needed`);
+  if (volatile) return;
+  for (const name of ["fsync", "synchronous_commit"] as const) {
+    if (server[name] !== "off") continue;
+    throw new Error(`the database has ${name}=off, and would lose records that were acknowledged: set it to on`);
+  }
+}
+
+const ASIDE = 0x64756e6d;
+const TRY_LOCK = prepared("migrate_lock", `select pg_try_advisory_lock(${ASIDE}, 0) as got`);
+const LOCK_POLL_MS = 50;
+
+/** Asks again and again: a waiting statement would hold a snapshot, and `create index concurrently` would wait for that one. */
+async function lock(connection: Connection): Promise<void> {
+  while (!(await connection.run<{ got: boolean }>(TRY_LOCK)).rows[0]!.got) await sleep(LOCK_POLL_MS);
+}
+
+const CREATE_TABLE = prepared(
+  "migrate_create_table",
+  `create table if not exists schema_migrations (
+     number int4 primary key,
+     name text not null,
+     checksum text not null,
+     applied_at timestamptz not null
+   )`,
+);
+const READ = prepared("migrate_read", "select number, name, checksum from schema_migrations order by number");
+// The server's clock: a note for people, which nothing reads.
+const RECORD = prepared(
+  "migrate_record",
+  "insert into schema_migrations (number, name, checksum, applied_at) values ($1, $2, $3, clock_timestamp())",
+);
+
+type Applied = Pick<Migration, "number" | "name" | "checksum">;
+
+function checkHistory(applied: Applied[], known: Migration[]): void {
+  for (const [index, row] of applied.entries()) {
+    const file = known[index];
+    if (!file) {
+      throw new Error(`the database has migration ${row.name}, which this version does not know: run a newer version`);
+    }
+    if (row.number !== file.number || row.checksum !== file.checksum) {
+      throw new Error(
+        `migration ${file.name} was changed after it was applied (as ${row.name}): restore it, and write a new one`,
+      );
+    }
+  }
+}
+
+/** Without a name and values a statement goes by the simple protocol, which takes many at once. */
+const raw = (text: string) => prepared("", text);
+
+async function apply(connection: Connection, migration: Migration): Promise<void> {
+  const { number, name, checksum, sql } = migration;
+  const atOnce = !NO_TRANSACTION.test(sql.split("\n", 1)[0]!);
+  try {
+    if (atOnce) await connection.run(raw("begin"));
+    await connection.run(raw(sql));
+    await connection.run(RECORD, [number, name, checksum]);
+    if (atOnce) await connection.run(raw("commit"));
+  } catch (error) {
+    if (atOnce) await connection.run(raw("rollback")).catch(() => {});
+    throw new Error(`migration ${name} failed${lineOf(error, sql)}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function lineOf(error: unknown, sql: string): string {
+  const position = Number((error as { position?: unknown }).position);
+  return position > 0 ? ` at line ${sql.slice(0, position).split("\n").length}` : "";
+}

@@ -1,0 +1,112 @@
+import type { RecoveryAction } from "../domain/recovery-action.ts";
+import { arrays, type Column, columnValues } from "./batch.ts";
+import { prepared, type Tx } from "./database.ts";
+
+// Reasons are an array in a column of arrays, which unnest would flatten: they travel as JSON.
+interface Row extends Omit<RecoveryAction, "reasons"> {
+  reasons: string;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  ["id", "uuid", "id"],
+  ["case_id", "uuid", "caseId"],
+  ["invoice_id", "text", "invoiceId"],
+  ["subscription_id", "text", "subscriptionId"],
+  ["customer_id", "text", "customerId"],
+  ["transaction_id", "text", "transactionId"],
+  ["payment_method_type", "text", "paymentMethodType"],
+  ["card_country", "text", "cardCountry"],
+  ["currency", "text", "currency"],
+  ["type", "text", "type"],
+  ["status", "text", "status"],
+  ["integration_type", "text", "integrationType"],
+  ["action_suggestion", "text", "actionSuggestion"],
+  ["ideal_retry_time", "timestamptz", "idealRetryTime"],
+  ["reasons", "jsonb", "reasons"],
+  ["decided_at", "timestamptz", "decidedAt"],
+  ["executed_at", "timestamptz", "executedAt"],
+  ["attempted_at", "timestamptz", "attemptedAt"],
+  ["created_at", "timestamptz", "createdAt"],
+  ["updated_at", "timestamptz", "updatedAt"],
+];
+const NAMES = COLUMNS.map(([name]) => name);
+
+const toRows = (actions: readonly RecoveryAction[]): Row[] =>
+  actions.map((action) => ({ ...action, reasons: JSON.stringify(action.reasons) }));
+
+const INSERT = prepared(
+  "insert_recovery_actions",
+  `insert into recovery_actions (merchant_id, ${NAMES.join(", ")})
+   select $1::uuid, a.* from unnest(${arrays(COLUMNS, 2)}) as a (${NAMES.join(", ")})`,
+);
+
+/** List new plans. */
+export async function insertRecoveryActions(tx: Tx, merchantId: string, actions: readonly RecoveryAction[]) {
+  await tx.run(INSERT, [merchantId, ...columnValues(toRows(actions), COLUMNS)]);
+}
+
+const FIXED = ["id", "case_id", "created_at", "integration_type"];
+const UPDATE = prepared(
+  "update_recovery_actions",
+  `update recovery_actions r
+   set ${NAMES.filter((name) => !FIXED.includes(name))
+     .map((name) => `${name} = a.${name}`)
+     .join(", ")}
+   from unnest(${arrays(COLUMNS, 2)}) as a (${NAMES.join(", ")})
+   where r.merchant_id = $1 and r.id = a.id`,
+);
+
+/** Write the newer state of listed actions. */
+export async function updateRecoveryActions(tx: Tx, merchantId: string, actions: readonly RecoveryAction[]) {
+  await tx.run(UPDATE, [merchantId, ...columnValues(toRows(actions), COLUMNS)]);
+}
+
+const SELECTED = COLUMNS.map(([name, , field]) => `r.${name} as "${field}"`).join(", ");
+
+/** How far the event of an action has come. */
+export interface ActionDelivery {
+  /** Start of the first delivery attempt that ended; null when none did. */
+  firstAttemptAt: Date | null;
+  delivery: "none" | "waiting" | "delivered" | "exhausted" | "withdrawn";
+}
+
+const OF_CASES = prepared(
+  "recovery_actions_of_cases",
+  `select ${SELECTED},
+     (select min(a.started_at) from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id) as "firstAttemptAt",
+     case
+       when r.decided_at is null then 'none'
+       when exists (select 1 from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id and a.ends = 'delivered') then 'delivered'
+       when exists (select 1 from deliveries d where d.merchant_id = $1 and d.event_id = r.id) then 'waiting'
+       when exists (select 1 from events e where e.merchant_id = $1 and e.id = r.id and e.withdrawn_at is not null) then 'withdrawn'
+       else 'exhausted'
+     end as delivery
+   from recovery_actions r
+   where r.merchant_id = $1 and r.case_id = any($2::uuid[])
+   order by r.created_at, r.id`,
+);
+
+/** All actions of these cases, oldest first, each with the state of its event. */
+export async function recoveryActionsOfCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  return (await tx.run<RecoveryAction & ActionDelivery>(OF_CASES, [merchantId, caseIds])).rows;
+}
+
+/** A retry that was asked for and that no transaction answers yet. */
+export interface Ask {
+  caseId: string;
+  customerId: string;
+  at: Date;
+}
+
+const ASKS = prepared(
+  "asks_of_customers",
+  `select case_id as "caseId", customer_id as "customerId", ideal_retry_time as at
+   from recovery_actions
+   where merchant_id = $1 and customer_id = any($2::text[]) and created_at > $3
+     and type = 'RETRY' and decided_at is not null and transaction_id is null and status <> 'CANCELED'`,
+);
+
+/** Retries asked for in any case of these customers, listed after `since`, that no transaction answers. */
+export async function asksOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], since: Date) {
+  return (await tx.run<Ask>(ASKS, [merchantId, customerIds, since])).rows;
+}

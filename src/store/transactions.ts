@@ -1,0 +1,90 @@
+import type { Transaction } from "../domain/transaction.ts";
+import { type Changed, type Column, columnValues, selectList, upsertNewer, withoutNulls } from "./batch.ts";
+import { prepared, type Tx } from "./database.ts";
+
+const COLUMNS: readonly Column<Transaction>[] = [
+  ["id", "text", "id"],
+  ["state", "text", "state"],
+  ["invoice_id", "text", "invoiceId"],
+  ["amount", "int8", "amount"],
+  ["currency", "text", "currency"],
+  ["created_at", "timestamptz", "createdAt"],
+  ["updated_at", "timestamptz", "updatedAt"],
+  ["customer_id", "text", "customerId"],
+  ["subscription_id", "text", "subscriptionId"],
+  ["business_entity", "text", "businessEntity"],
+  ["recovery_action_id", "text", "recoveryActionId"],
+  ["payment_method_type", "text", "paymentMethodType"],
+  ["payment_method_id", "text", "paymentMethodId"],
+  ["payment_gateway_id", "text", "paymentGatewayId"],
+  ["payment_gateway_name", "text", "paymentGatewayName"],
+  ["payment_gateway_type", "text", "paymentGatewayType"],
+  ["payment_gateway_status", "text", "paymentGatewayStatus"],
+  ["payment_gateway_transaction_id", "text", "paymentGatewayTransactionId"],
+  ["payment_gateway_error_code", "text", "paymentGatewayErrorCode"],
+  ["payment_gateway_error_message", "text", "paymentGatewayErrorMessage"],
+  ["network_decline_code", "text", "networkDeclineCode"],
+  ["network_advice_code", "text", "networkAdviceCode"],
+  ["decline_category", "text", "declineCategory"],
+  ["card_brand", "text", "cardBrand"],
+  ["card_bin", "text", "cardBin"],
+  ["card_last4", "text", "cardLast4"],
+  ["card_fingerprint", "text", "cardFingerprint"],
+  ["card_country", "text", "cardCountry"],
+  ["card_issuer", "text", "cardIssuer"],
+  ["card_funding", "text", "cardFunding"],
+  ["card_expiry_month", "int4", "cardExpiryMonth"],
+  ["card_expiry_year", "int4", "cardExpiryYear"],
+  ["customer_timezone", "text", "customerTimezone"],
+  ["initiator", "text", "initiator"],
+  ["attempt_number", "int4", "attemptNumber"],
+  ["network_token", "bool", "networkToken"],
+];
+
+const UPSERT = upsertNewer("transactions", COLUMNS);
+
+/** Keep the newer copy of each; returns those that changed. `transactions`: sorted by id, no id twice. */
+export async function upsertTransactions(tx: Tx, merchantId: string, transactions: readonly Transaction[]) {
+  return (await tx.run<Changed>(UPSERT, [merchantId, ...columnValues(transactions, COLUMNS)])).rows;
+}
+
+const SELECT = `select ${selectList(COLUMNS)} from transactions`;
+
+const FOR_CASES = prepared(
+  "transactions_for_cases",
+  `${SELECT} where merchant_id = $1 and invoice_id = any($2::text[])
+   union
+   ${SELECT} where merchant_id = $1 and customer_id = any($3::text[]) and created_at > $4`,
+);
+
+/** Attempts on these invoices, and all attempts by these customers after `since`; oldest first. */
+export async function transactionsForCases(
+  tx: Tx,
+  merchantId: string,
+  invoiceIds: readonly string[],
+  customerIds: readonly string[],
+  since: Date,
+) {
+  return oldestFirst((await tx.run<Transaction>(FOR_CASES, [merchantId, invoiceIds, customerIds, since])).rows);
+}
+
+const ON_CARDS = prepared(
+  "transactions_on_cards",
+  `${SELECT} where merchant_id = $1 and card_fingerprint = any($2::text[]) and created_at > $4
+   union
+   ${SELECT} where merchant_id = $1 and payment_method_id = any($3::text[]) and created_at > $4`,
+);
+
+/** All attempts on these cards and payment methods after `since`, whoever the customer; oldest first. */
+export async function transactionsOnCards(
+  tx: Tx,
+  merchantId: string,
+  fingerprints: readonly string[],
+  paymentMethodIds: readonly string[],
+  since: Date,
+) {
+  return oldestFirst((await tx.run<Transaction>(ON_CARDS, [merchantId, fingerprints, paymentMethodIds, since])).rows);
+}
+
+const oldestFirst = (rows: Transaction[]) =>
+  rows.map(withoutNulls).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
