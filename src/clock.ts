@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import type { Ports } from "./domain/ports.ts";
+import { type ClockAnchor, findClockAnchor, setClockAnchor } from "./store/clock-anchor.ts";
+import type { Database } from "./store/database.ts";
+
+/**
+ * Find, or make, the anchor of service time. It stays where it is over restarts; another rate goes on from the moment
+ * that service time has reached.
+ *
+ * @param rate  the rate that is asked for; null: whatever the anchor says, and 1 when there is none
+ */
+export async function anchorClock(db: Database, rate: number | null, realNow: Date): Promise<ClockAnchor> {
+  return db.transaction(async (tx) => {
+    const anchor = await findClockAnchor(tx);
+    if (anchor && (rate === null || anchor.rate === rate)) return anchor;
+    const serviceAt = anchor ? serviceTime(anchor, realNow) : realNow;
+    const next = { realAt: realNow, serviceAt, rate: rate ?? 1 };
+    if (anchor || rate !== null) await setClockAnchor(tx, next);
+    return next;
+  });
+}
+
+export const serviceTime = ({ realAt, serviceAt, rate }: ClockAnchor, real: Date) =>
+  new Date(serviceAt.getTime() + (real.getTime() - realAt.getTime()) * rate);
+
+/** The real clock and real chance. */
+export function realPorts(anchor: ClockAnchor): Ports {
+  const realNow = () => new Date();
+  const now = () => serviceTime(anchor, realNow());
+  return {
+    now,
+    realNow,
+    monotonicMs: () => performance.now(),
+    clockRate: anchor.rate,
+    randomBytes,
+    newId: () => uuidV7(now(), randomBytes(10)),
+  };
+}
+
+/** RFC 9562, version 7: 48 bits of milliseconds, 74 bits of chance. `chance`: 10 bytes. */
+export function uuidV7(at: Date, chance: Buffer): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(at.getTime(), 0, 6);
+  chance.copy(bytes, 6);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x70;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,137 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+/** Everything that the surroundings may set, checked. */
+export interface Settings {
+  /** A PostgreSQL to use in place of the embedded one. */
+  databaseUrl: string | null;
+  dataDir: string;
+  host: string;
+  port: number;
+  metricsPort: number | null;
+  baseUrl: string;
+  authUrl: string;
+  /** `on`, or `proxy` when a proxy in front ends TLS. */
+  tls: "on" | "proxy";
+  /** PEM of the operator's own certificate and key; null: a local CA makes one. */
+  certificate: { cert: string; key: string } | null;
+  /** null: as the database says, 1 at first. */
+  clockRate: number | null;
+  webhookAllow: string;
+  /** PEM of certificate authorities to trust beside the usual ones. */
+  webhookCa: string | null;
+  egressRanges: string[];
+  /** 32 bytes, or null: a file in the data folder. */
+  secretKey: Buffer | null;
+}
+
+/** A setting that cannot be used: where it was set, what is wrong, what to write. */
+export interface Problem {
+  name: string;
+  problem: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const KNOWN = [
+  "DUNLIN_DATA",
+  "DUNLIN_PORT",
+  "DUNLIN_HOST",
+  "DUNLIN_METRICS_PORT",
+  "DUNLIN_BASE_URL",
+  "DUNLIN_AUTH_URL",
+  "DUNLIN_TLS",
+  "DUNLIN_TLS_CERT",
+  "DUNLIN_TLS_KEY",
+  "DUNLIN_CLOCK_RATE",
+  "DUNLIN_CLOCK_RATE_CONFIRM",
+  "DUNLIN_WEBHOOK_ALLOW",
+  "DUNLIN_WEBHOOK_CA",
+  "DUNLIN_EGRESS_RANGES",
+  "DUNLIN_SECRET_KEY",
+];
+
+/**
+ * Read the settings from the environment. All problems come at once.
+ *
+ * @param checkAllow  says what is wrong with a list of allowed addresses; null: nothing
+ */
+export function readSettings(
+  environment: Environment,
+  checkAllow: (text: string) => string | null,
+): { settings: Settings; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const wrong = (name: string, problem: string) => problems.push({ name, problem });
+  const text = (name: string) => environment[name]?.trim() || null;
+  for (const name of Object.keys(environment))
+    if (name.startsWith("DUNLIN_") && !KNOWN.includes(name))
+      wrong(name, `is not a setting. Write one of ${KNOWN.join(", ")}.`);
+
+  const number = (name: string, fallback: number | null, accepts: (n: number) => boolean, expected: string) => {
+    const value = text(name);
+    if (value === null) return fallback;
+    if (/^\d+(\.\d+)?$/.test(value) && accepts(Number(value))) return Number(value);
+    wrong(name, `"${value}" is not ${expected}.`);
+    return fallback;
+  };
+  const isPort = (n: number) => Number.isInteger(n) && n >= 1 && n <= 65535;
+  const url = (name: string, fallback: string, schemes: string[]) => {
+    const value = text(name);
+    if (value === null) return fallback;
+    if (URL.canParse(value) && schemes.includes(new URL(value).protocol)) return value.replace(/\/+$/, "");
+    // The value may hold a password, so it is not repeated.
+    wrong(name, `is not a URL that begins with ${schemes.map((s) => `${s}//`).join(" or ")}.`);
+    return fallback;
+  };
+  const file = (name: string) => {
+    const path = text(name);
+    if (path === null) return null;
+    if (!existsSync(path)) wrong(name, `"${path}" does not exist. Write the path of a PEM file.`);
+    else {
+      const pem = readFileSync(path, "utf8");
+      if (pem.includes("-----BEGIN ")) return pem;
+      wrong(name, `"${path}" is not a PEM file.`);
+    }
+    return null;
+  };
+
+  const host = text("DUNLIN_HOST") ?? "localhost";
+  const port = number("DUNLIN_PORT", 8443, isPort, "a port. Write a number from 1 to 65535")!;
+  const tls = text("DUNLIN_TLS") ?? "on";
+  if (tls !== "on" && tls !== "proxy") wrong("DUNLIN_TLS", `"${tls}" is neither "on" nor "proxy".`);
+  const cert = file("DUNLIN_TLS_CERT");
+  const key = file("DUNLIN_TLS_KEY");
+  if ((text("DUNLIN_TLS_CERT") === null) !== (text("DUNLIN_TLS_KEY") === null))
+    wrong(text("DUNLIN_TLS_CERT") === null ? "DUNLIN_TLS_CERT" : "DUNLIN_TLS_KEY", "is missing: set both or neither.");
+  const clockRate = number("DUNLIN_CLOCK_RATE", null, (n) => n > 0 && n <= 1e7, "a rate. Write a number above 0");
+  const databaseUrl = url("DATABASE_URL", "", ["postgres:", "postgresql:"]) || null;
+  if (clockRate !== null && clockRate !== 1 && databaseUrl && text("DUNLIN_CLOCK_RATE_CONFIRM") !== "yes")
+    wrong(
+      "DUNLIN_CLOCK_RATE",
+      "a fast clock on your own database needs DUNLIN_CLOCK_RATE_CONFIRM=yes: it ages all data.",
+    );
+  const webhookAllow = text("DUNLIN_WEBHOOK_ALLOW") ?? "";
+  const allowProblem = checkAllow(webhookAllow);
+  if (allowProblem) wrong("DUNLIN_WEBHOOK_ALLOW", allowProblem);
+  const secret = text("DUNLIN_SECRET_KEY");
+  if (secret !== null && Buffer.from(secret, "base64").length !== 32)
+    wrong("DUNLIN_SECRET_KEY", "is not 32 bytes in base64. Write the output of: openssl rand -base64 32");
+  const baseUrl = url("DUNLIN_BASE_URL", `https://localhost:${port}`, ["https:"]);
+  const settings: Settings = {
+    databaseUrl,
+    dataDir: resolve(text("DUNLIN_DATA") ?? "data"),
+    host,
+    port,
+    metricsPort: number("DUNLIN_METRICS_PORT", null, isPort, "a port. Write a number from 1 to 65535"),
+    baseUrl,
+    authUrl: url("DUNLIN_AUTH_URL", baseUrl, ["https:"]),
+    tls: tls === "proxy" ? "proxy" : "on",
+    certificate: cert && key ? { cert, key } : null,
+    clockRate,
+    webhookAllow,
+    webhookCa: file("DUNLIN_WEBHOOK_CA"),
+    egressRanges: (text("DUNLIN_EGRESS_RANGES") ?? "").split(",").flatMap((range) => range.trim() || []),
+    secretKey: secret === null ? null : Buffer.from(secret, "base64"),
+  };
+  return { settings, problems };
+}

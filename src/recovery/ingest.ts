@@ -1,0 +1,149 @@
+import { type Invoice, inRecovery } from "../domain/invoice.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import { newestById } from "../store/batch.ts";
+import {
+  type CaseEnd,
+  endCases,
+  invoicesLeftRecovery,
+  openCases,
+  pokeCasesOfCustomers,
+  pokeCasesOfInvoices,
+  pokeCasesOfSubscriptions,
+} from "../store/cases.ts";
+import type { Database, Tx } from "../store/database.ts";
+import { withdrawEvents } from "../store/events.ts";
+import { findInvoices, upsertInvoices } from "../store/invoices.ts";
+import { upsertSubscriptions } from "../store/subscriptions.ts";
+import { upsertTransactions } from "../store/transactions.ts";
+import { endOf, paysInFull } from "./ends.ts";
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Store a batch of subscriptions, all of it or none; of each the newer copy stays.
+ *
+ * @returns how many records changed
+ */
+export async function ingestSubscriptions(
+  db: Database,
+  merchant: Merchant,
+  batch: readonly Subscription[],
+  ports: Ports,
+) {
+  const subscriptions = newestById(batch);
+  return db.transaction(async (tx) => {
+    const changed = await upsertSubscriptions(tx, merchant.id, subscriptions);
+    // An invoice may have come before its subscription, so new ones concern cases too.
+    const ids = changed.map(({ id }) => id).sort();
+    if (ids.length > 0) await pokeCasesOfSubscriptions(tx, merchant.id, ids, ports.now());
+    return changed.length;
+  });
+}
+
+/**
+ * Store a batch of invoices, all of it or none; of each the newer copy stays. In the same transaction cases are opened
+ * for what is unpaid, and ended for what is not any more: nothing of those that was not delivered goes out after the commit.
+ *
+ * @returns how many records changed
+ */
+export async function ingestInvoices(db: Database, merchant: Merchant, batch: readonly Invoice[], ports: Ports) {
+  const invoices = newestById(batch);
+  const byId = new Map(invoices.map((invoice) => [invoice.id, invoice]));
+  return db.transaction(async (tx) => {
+    const changed = await upsertInvoices(tx, merchant.id, invoices);
+    const now = ports.now();
+    const unpaid: Invoice[] = [];
+    const over: Invoice[] = [];
+    for (const { id, inserted } of changed) {
+      const invoice = byId.get(id)!;
+      if (inRecovery(invoice.state)) unpaid.push(invoice);
+      else if (!inserted) over.push(invoice); // a new invoice has no case
+    }
+    if (unpaid.length > 0) {
+      await pokeCasesOfInvoices(
+        tx,
+        merchant.id,
+        unpaid.map(({ id }) => id),
+        now,
+      );
+      const openable = unpaid.filter((invoice) => mayOpen(invoice, merchant, now));
+      await openCases(
+        tx,
+        merchant.id,
+        openable.map((invoice) => newCase(invoice, merchant, now, ports)),
+        now,
+      );
+    }
+    if (over.length > 0) await endAndWithdraw(tx, merchant.id, over.map(endOf), now);
+    return changed.length;
+  });
+}
+
+/**
+ * Store a batch of payment attempts, all of it or none; of each the newer copy stays. An attempt that paid its invoice in
+ * full ends the case in the same transaction.
+ *
+ * @returns how many records changed
+ */
+export async function ingestTransactions(
+  db: Database,
+  merchant: Merchant,
+  batch: readonly Transaction[],
+  ports: Ports,
+) {
+  const transactions = newestById(batch);
+  const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
+  return db.transaction(async (tx) => {
+    const changed = (await upsertTransactions(tx, merchant.id, transactions)).map(({ id }) => byId.get(id)!);
+    if (changed.length === 0) return 0;
+    const now = ports.now();
+    await pokeCasesOfInvoices(tx, merchant.id, distinct(changed.map(({ invoiceId }) => invoiceId)), now);
+    await pokeCasesOfCustomers(tx, merchant.id, distinct(changed.map(({ customerId }) => customerId)), now);
+    const paid = changed.filter(({ state }) => state === "PAID");
+    if (paid.length > 0) {
+      const invoices = await findInvoices(tx, merchant.id, distinct(paid.map(({ invoiceId }) => invoiceId)));
+      const ends = new Map<string, CaseEnd>();
+      for (const transaction of paid) {
+        const invoice = invoices.get(transaction.invoiceId);
+        if (invoice && paysInFull(transaction, invoice))
+          ends.set(invoice.id, { invoiceId: invoice.id, endReason: "paid", paidAt: transaction.createdAt });
+      }
+      if (ends.size > 0) await endAndWithdraw(tx, merchant.id, [...ends.values()], now);
+    }
+    return changed.length;
+  });
+}
+
+async function endAndWithdraw(tx: Tx, merchantId: string, ends: readonly CaseEnd[], now: Date) {
+  const ended = await endCases(tx, merchantId, ends, now);
+  if (ended.length > 0) await withdrawEvents(tx, merchantId, ended, [], now);
+  await invoicesLeftRecovery(
+    tx,
+    merchantId,
+    ends.map(({ invoiceId }) => invoiceId),
+    now,
+  );
+}
+
+const windowEndsAt = (invoice: Invoice, merchant: Merchant) =>
+  new Date(invoice.updatedAt.getTime() + merchant.windowDays * DAY_MS);
+
+const mayOpen = (invoice: Invoice, merchant: Merchant, now: Date) =>
+  invoice.amount > 0 && windowEndsAt(invoice, merchant) > now;
+
+const newCase = (invoice: Invoice, merchant: Merchant, now: Date, ports: Ports) => ({
+  id: ports.newId(),
+  invoiceId: invoice.id,
+  customerId: invoice.customerId,
+  subscriptionId: invoice.subscriptionId ?? null,
+  unpaidAt: invoice.updatedAt,
+  windowEndsAt: windowEndsAt(invoice, merchant),
+  budget: merchant.budget,
+  openedAt: now,
+});
+
+const distinct = (ids: readonly (string | undefined)[]) =>
+  [...new Set(ids.filter((id): id is string => id !== undefined))].sort();

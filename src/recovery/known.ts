@@ -1,0 +1,111 @@
+import type { Decline, Known } from "../decisions/known.ts";
+import type { RecoveryAction } from "../domain/recovery-action.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import type { LedgerEntry } from "../rules/guard.ts";
+import type { CaseView } from "./step.ts";
+
+/** What is known of a case when deciding, from its view; `actions` are its actions with their outcomes by now. */
+export function knownOf(view: CaseView, actions: readonly RecoveryAction[]): Known {
+  const { case: kase, invoice, merchant, transactions } = view;
+  const onInvoice = transactions.filter((t) => t.invoiceId === invoice.id);
+  const present = presentCard(view);
+  const latest = onInvoice.at(-1) ?? transactions.findLast((t) => t.customerId === kase.customerId) ?? null;
+  const retries = actions.filter((a) => a.type === "RETRY" && a.decidedAt !== null && a.status !== "CANCELED");
+  return {
+    caseId: kase.id,
+    unpaidAt: kase.unpaidAt,
+    windowEndsAt: kase.windowEndsAt,
+    budgetLeft: Math.max(0, kase.budget - retries.length),
+    leadMs: merchant.leadMs,
+    amount: invoice.amount,
+    currency: invoice.currency,
+    paymentMethodType: latest?.paymentMethodType ?? null,
+    network: latest?.cardBrand ?? null,
+    cardCountry: latest?.cardCountry ?? null,
+    customerTimezone: latest?.customerTimezone ?? null,
+    businessEntity: invoice.businessEntity ?? null,
+    ledger: ledgerOf(view, present),
+    lastDecline: lastDecline(onInvoice, present),
+    cardChangedAt: cardChangedAt(view, present),
+    cardChangeExpired: cardChangeExpired(view, actions, present),
+    retries: retries.map(({ idealRetryTime, status }) => ({ idealRetryTime, status })),
+  };
+}
+
+/** Whether a new card has been seen since this card change was asked for. */
+export function newCardSince(view: CaseView, cardChange: RecoveryAction): boolean {
+  const changedAt = cardChangedAt(view, presentCard(view));
+  return changedAt !== null && cardChange.decidedAt !== null && changedAt > cardChange.decidedAt;
+}
+
+/** What a card is told apart by: its fingerprint, else the payment method it is stored as; null when neither is known. */
+const cardOf = (t: Transaction) => t.cardFingerprint ?? t.paymentMethodId ?? null;
+
+/** The card of the customer's latest attempt that names one. */
+function presentCard({ case: kase, invoice, transactions }: CaseView): string | null {
+  const latest = transactions.findLast(
+    (t) => (t.invoiceId === invoice.id || t.customerId === kase.customerId) && cardOf(t) !== null,
+  );
+  return latest ? cardOf(latest) : null;
+}
+
+const isOn = (t: Transaction, card: string | null) => card === null || cardOf(t) === null || cardOf(t) === card;
+
+function ledgerOf({ case: kase, invoice, transactions, asks }: CaseView, card: string | null): LedgerEntry[] {
+  const attempts: LedgerEntry[] = transactions
+    .filter((t) => t.invoiceId === invoice.id || isOn(t, card))
+    .map((t) => ({
+      at: t.createdAt,
+      amount: t.amount,
+      approved: t.state === "FAILED" ? false : t.state === "PENDING" ? null : true,
+      onThisInvoice: t.invoiceId === invoice.id,
+      onPresentCard: isOn(t, card),
+      codes: codesOf(t),
+    }));
+  const unseen = { amount: invoice.amount, onPresentCard: true, codes: null };
+  const asked: LedgerEntry[] = asks.map(({ caseId, at }) => ({
+    at,
+    approved: null,
+    onThisInvoice: caseId === kase.id,
+    ...unseen,
+  }));
+  // An unpaid invoice was charged at least once, whether or not we were shown the attempt.
+  const first: LedgerEntry[] = attempts.some(({ onThisInvoice }) => onThisInvoice)
+    ? []
+    : [{ at: kase.unpaidAt, approved: false, onThisInvoice: true, ...unseen }];
+  return [...attempts, ...asked, ...first].sort((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+const codesOf = (t: Transaction) => ({
+  networkDeclineCode: t.networkDeclineCode ?? null,
+  networkAdviceCode: t.networkAdviceCode ?? null,
+  gatewayCode: t.paymentGatewayErrorCode ?? null,
+  declineCategory: t.declineCategory ?? null,
+});
+
+function lastDecline(onInvoice: readonly Transaction[], card: string | null): Decline | null {
+  const failed = onInvoice.findLast((t) => t.state === "FAILED" && isOn(t, card));
+  return failed ? { at: failed.createdAt, ...codesOf(failed) } : null;
+}
+
+/** When the present card was first seen, if an earlier attempt on the invoice failed on another one. */
+function cardChangedAt({ invoice, transactions }: CaseView, card: string | null): Date | null {
+  if (card === null) return null;
+  const first = transactions.find((t) => cardOf(t) === card)!;
+  const failedOnOther = transactions.some(
+    (t) =>
+      t.invoiceId === invoice.id &&
+      t.state === "FAILED" &&
+      cardOf(t) !== null &&
+      cardOf(t) !== card &&
+      t.createdAt < first.createdAt,
+  );
+  return failedOnOther ? first.createdAt : null;
+}
+
+function cardChangeExpired(view: CaseView, actions: readonly RecoveryAction[], card: string | null): boolean {
+  const changedAt = cardChangedAt(view, card);
+  return actions.some(
+    (a) => a.type === "CARD_CHANGE" && a.status === "EXPIRED" && (changedAt === null || a.idealRetryTime > changedAt),
+  );
+}

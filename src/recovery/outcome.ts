@@ -1,0 +1,120 @@
+import type { ActionStatus, RecoveryAction } from "../domain/recovery-action.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import type { ActionDelivery } from "../store/recovery-actions.ts";
+
+const HOUR_MS = 3_600_000;
+/** How long after the ideal time an outcome of a retry is waited for. */
+export const RETRY_OUTCOME_MS = 48 * HOUR_MS;
+/** A bank debit may stay pending for days before it says how it ended. */
+export const PENDING_OUTCOME_MS = 14 * 24 * HOUR_MS;
+/** How long a customer has to change the card. */
+export const CARD_CHANGE_OUTCOME_MS = 7 * 24 * HOUR_MS;
+
+export type DeliveredAction = RecoveryAction & ActionDelivery;
+
+/** What is known about an invoice that bears on the outcome of its actions. */
+export interface PaymentFacts {
+  /** The moment the payment is dated; null while unpaid. */
+  paidAt: Date | null;
+  /** `updatedAt` of the newest copy of the invoice, if that copy says unpaid. */
+  unpaidAt: Date | null;
+  /** Attempts on the invoice, oldest first. */
+  transactions: readonly Transaction[];
+  /** Nothing more is planned. */
+  ended: boolean;
+}
+
+/** The state an action has by now, with the transaction that executed it. */
+export interface Outcome {
+  status: ActionStatus;
+  transaction: Transaction | null;
+  /** The moment of the attempt itself; null when it is not known. */
+  attemptedAt: Date | null;
+}
+
+const approved = (transaction: Transaction) =>
+  transaction.state === "PAID" || transaction.state === "REFUNDED" || transaction.state === "DISPUTED";
+const executed = (transaction: Transaction) => approved(transaction) || transaction.state === "FAILED";
+
+/**
+ * The status that a decided action has, from the facts alone (contract: the life of an invoice, 5).
+ *
+ * @param until  start of the first delivery attempt of the next retry: what is dated later belongs to that one; null if none
+ */
+export function outcomeOf(action: DeliveredAction, facts: PaymentFacts, until: Date | null, now: Date): Outcome {
+  return action.type === "RETRY" ? retryOutcome(action, facts, until, now) : cardChangeOutcome(action, facts, now);
+}
+
+/** When time alone can change the outcome of a decided action that is not settled. */
+export function outcomeDueAt(action: DeliveredAction, facts: PaymentFacts, now: Date): Date {
+  const deadline = after(action.idealRetryTime, action.type === "RETRY" ? RETRY_OUTCOME_MS : CARD_CHANGE_OUTCOME_MS);
+  if (deadline > now || !hasPending(action, facts)) return deadline;
+  return after(action.idealRetryTime, PENDING_OUTCOME_MS);
+}
+
+function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date | null, now: Date): Outcome {
+  const named = facts.transactions.filter((t) => t.recoveryActionId === action.id && executed(t));
+  const started = action.firstAttemptAt;
+  const deadline = after(action.idealRetryTime, RETRY_OUTCOME_MS);
+  const settled = action.status === "EXPIRED" || action.status === "DELIVERY_FAILED";
+  const counts = (at: Date) => started !== null && at >= started && at <= deadline && (until === null || at < until);
+  const dated = settled
+    ? []
+    : facts.transactions.filter(
+        (t) => t.recoveryActionId === undefined && t.initiator !== "CUSTOMER" && executed(t) && counts(t.createdAt),
+      );
+  const attempts = [...named, ...dated];
+  const success = attempts.find(approved);
+  if (success) return by("SUCCEEDED", success);
+  const failure = attempts.at(-1);
+  if (settled) return failure ? by("FAILED", failure) : as(action.status);
+
+  const { paidAt } = facts;
+  const paidByOther = facts.transactions.some(
+    (t) =>
+      approved(t) &&
+      t.createdAt <= deadline &&
+      (t.initiator === "CUSTOMER" || (t.recoveryActionId !== undefined && t.recoveryActionId !== action.id)),
+  );
+  if (failure) return by("FAILED", failure);
+  if (paidAt && counts(paidAt) && !paidByOther) return { ...as("SUCCEEDED"), attemptedAt: paidAt };
+  if (action.status === "FAILED" || (action.status === "SUCCEEDED" && !paidByOther)) return as(action.status);
+  if (paidByOther || (paidAt && (started === null || paidAt < started))) return as("CANCELED");
+  if (action.status === "CANCELED" || action.delivery === "withdrawn") return as("CANCELED");
+  if (action.delivery === "exhausted") return as("DELIVERY_FAILED");
+  const expired = now >= deadline;
+  if (action.delivery === "waiting") return as(expired || facts.ended ? "CANCELED" : "SCHEDULED");
+  const { unpaidAt } = facts;
+  if (unpaidAt && unpaidAt >= action.idealRetryTime && unpaidAt <= deadline) return as("FAILED");
+  if (!expired) return as("SENT");
+  return as(hasPending(action, facts) && now < after(action.idealRetryTime, PENDING_OUTCOME_MS) ? "SENT" : "EXPIRED");
+}
+
+function cardChangeOutcome(action: DeliveredAction, { paidAt, ended }: PaymentFacts, now: Date): Outcome {
+  if (action.status === "EXPIRED" || action.status === "DELIVERY_FAILED" || action.status === "SUCCEEDED")
+    return as(action.status);
+  const started = action.firstAttemptAt;
+  const deadline = after(action.idealRetryTime, CARD_CHANGE_OUTCOME_MS);
+  if (paidAt && started && paidAt >= started && paidAt <= deadline) return { ...as("SUCCEEDED"), attemptedAt: paidAt };
+  if (paidAt && (started === null || paidAt < started)) return as("CANCELED");
+  if (action.status === "CANCELED" || action.delivery === "withdrawn") return as("CANCELED");
+  if (action.delivery === "exhausted") return as("DELIVERY_FAILED");
+  if (action.delivery === "waiting") return as(now >= deadline || ended ? "CANCELED" : "SCHEDULED");
+  return as(now >= deadline ? "EXPIRED" : "SENT");
+}
+
+const hasPending = ({ id, firstAttemptAt }: DeliveredAction, facts: PaymentFacts) =>
+  facts.transactions.some(
+    (t) =>
+      t.state === "PENDING" &&
+      (t.recoveryActionId === id ||
+        (t.recoveryActionId === undefined && firstAttemptAt !== null && t.createdAt >= firstAttemptAt)),
+  );
+
+const as = (status: ActionStatus): Outcome => ({ status, transaction: null, attemptedAt: null });
+const by = (status: ActionStatus, transaction: Transaction): Outcome => ({
+  status,
+  transaction,
+  attemptedAt: transaction.createdAt,
+});
+const after = (at: Date, ms: number) => new Date(at.getTime() + ms);

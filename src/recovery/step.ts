@@ -1,0 +1,247 @@
+import { decide } from "../decisions/decide.ts";
+import type { Decision } from "../decisions/known.ts";
+import { type Case, completesDunning, type EndReason } from "../domain/case.ts";
+import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
+import { type Invoice, inRecovery } from "../domain/invoice.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { RecoveryAction } from "../domain/recovery-action.ts";
+import type { SubscriptionState } from "../domain/subscription.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import type { CaseState } from "../store/cases.ts";
+import type { Ask } from "../store/recovery-actions.ts";
+import { endOf, paysInFull } from "./ends.ts";
+import { knownOf, newCardSince } from "./known.ts";
+import { type DeliveredAction, outcomeDueAt, outcomeOf, type PaymentFacts } from "./outcome.ts";
+
+/** All that is known about a case. */
+export interface CaseView {
+  case: Case;
+  merchant: Merchant;
+  invoice: Invoice;
+  subscriptionState: SubscriptionState | null;
+  /** Oldest first. */
+  actions: readonly DeliveredAction[];
+  /** Attempts on the invoice, by the customer, and on the customer's cards; oldest first. */
+  transactions: readonly Transaction[];
+  /** Retries asked for in any case of the customer that no transaction answers. */
+  asks: readonly Ask[];
+  /** Which of the events that go out once per case have gone out. */
+  told: { pauseCollection: boolean; completeDunning: boolean };
+}
+
+/** What is to be written, all in one transaction. */
+export interface Step {
+  state: CaseState;
+  inserted: RecoveryAction[];
+  updated: RecoveryAction[];
+  events: Event[];
+  /** Take back every event of the case that was not delivered, before `events` are queued. */
+  withdrawAll: boolean;
+  /** Take back these events. */
+  withdrawn: string[];
+}
+
+type End = Pick<Case, "endedAt" | "endReason" | "paidAt">;
+const OPEN: End = { endedAt: null, endReason: null, paidAt: null };
+const HOUR_MS = 3_600_000;
+/** A card change that could not be delivered is asked for again after a day, not in a circle. */
+const CARD_CHANGE_AGAIN_MS = 24 * HOUR_MS;
+
+/**
+ * One step of a case: settle what is known of its actions, end it when it is over, else plan the next action, and decide
+ * it when its time has come. Pure; the same view and moment give the same step, but for the ids of what is new.
+ *
+ * @param now  later than every moment this merchant's listed rows have
+ */
+export function step(view: CaseView, now: Date, newId: () => string): Step {
+  const over = endOfCase(view, now);
+  const facts = paymentFacts(view, over);
+  const settled = view.actions.map((_, index) => settle(view, index, facts, now));
+  const draft: Draft = { view, now, newId, events: [], inserted: [], settled };
+  const { end, dueAt } = over.endedAt ? { end: over, dueAt: null } : proceed(draft, facts);
+  if (end.endReason) cancelPlans(draft);
+  const endsNow = end.endedAt !== null && view.case.endedAt === null;
+  if (endsNow && completesDunning(end.endReason!) && view.merchant.webhookUrl !== null && !view.told.completeDunning)
+    draft.events.push(caseEvent(draft, "complete_dunning"));
+  const updated = draft.settled.filter((action, index) => action !== view.actions[index]);
+  return {
+    state: { id: view.case.id, ...end, dueAt: end.endedAt ? nextOutcomeAt(draft, facts) : dueAt },
+    inserted: draft.inserted,
+    updated,
+    events: draft.events,
+    withdrawAll: endsNow,
+    withdrawn: updated
+      .filter(({ status, delivery }) => status === "CANCELED" && delivery === "waiting")
+      .map(({ id }) => id),
+  };
+}
+
+interface Draft {
+  view: CaseView;
+  now: Date;
+  newId: () => string;
+  events: Event[];
+  inserted: RecoveryAction[];
+  settled: DeliveredAction[];
+}
+
+/** Whether, why and since when the case is over, by the facts alone. */
+function endOfCase({ case: kase, invoice, subscriptionState, transactions }: CaseView, now: Date): End {
+  if (kase.endedAt) return { endedAt: kase.endedAt, endReason: kase.endReason, paidAt: kase.paidAt };
+  const ended = (endReason: EndReason, paidAt: Date | null = null): End => ({ endedAt: now, endReason, paidAt });
+  if (!inRecovery(invoice.state)) {
+    const { endReason, paidAt } = endOf(invoice);
+    return ended(endReason, paidAt);
+  }
+  const payment = transactions.find((t) => paysInFull(t, invoice) && t.createdAt >= kase.unpaidAt);
+  if (payment) return ended("paid", payment.createdAt);
+  if (subscriptionState === "CANCELED") return ended("subscription_canceled");
+  if (subscriptionState === "EXPIRED") return ended("subscription_expired");
+  return now >= kase.windowEndsAt ? ended("window_over") : OPEN;
+}
+
+function paymentFacts({ case: kase, invoice, transactions }: CaseView, end: End): PaymentFacts {
+  const paidByCopy = invoice.state === "PAID" && invoice.updatedAt >= kase.unpaidAt ? invoice.updatedAt : null;
+  return {
+    paidAt: end.paidAt ?? paidByCopy,
+    unpaidAt: inRecovery(invoice.state) ? invoice.updatedAt : null,
+    transactions: transactions.filter((t) => t.invoiceId === invoice.id),
+    ended: end.endedAt !== null,
+  };
+}
+
+/** The action with its outcome by now; the same object when nothing changed. */
+function settle(view: CaseView, index: number, facts: PaymentFacts, now: Date): DeliveredAction {
+  const action = view.actions[index]!;
+  if (action.decidedAt === null) return action;
+  const next = view.actions.slice(index + 1).find((a) => a.type === "RETRY" && a.firstAttemptAt !== null);
+  const { status, transaction, attemptedAt } = outcomeOf(action, facts, next?.firstAttemptAt ?? null, now);
+  const transactionId = transaction?.id ?? action.transactionId;
+  if (status === action.status && transactionId === action.transactionId) return action;
+  const executed = status === "SUCCEEDED" || status === "FAILED";
+  return {
+    ...action,
+    ...cardFields(view),
+    status,
+    transactionId,
+    attemptedAt: executed ? (attemptedAt ?? action.attemptedAt) : null,
+    executedAt: executed ? (action.executedAt ?? now) : null,
+    updatedAt: now,
+  };
+}
+
+/** The case goes on: wait for an outcome, or plan, and decide when it is time. */
+function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | null } {
+  const { view, now, settled } = draft;
+  const { windowEndsAt } = view.case;
+  const wakeAt = (at: Date) => ({ end: OPEN, dueAt: earlier(at, windowEndsAt) });
+  if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
+    draft.events.push(caseEvent(draft, "pause_collection"));
+  const awaited = settled.find(
+    (action) => isAwaited(action) && !(action.type === "CARD_CHANGE" && newCardSince(view, action)),
+  );
+  if (awaited) return wakeAt(outcomeDueAt(awaited, facts, now));
+
+  const decision = decide(knownOf(view, settled), now);
+  if (decision.kind === "stop") return { end: { endedAt: now, endReason: decision.end, paidAt: null }, dueAt: null };
+  if (decision.kind === "wait") {
+    cancelPlans(draft);
+    return wakeAt(windowEndsAt);
+  }
+  const planned = plan(draft, decision);
+  const decideAt = new Date(planned.idealRetryTime.getTime() - view.merchant.leadMs);
+  if (decideAt > now) return wakeAt(decideAt);
+  // Without an endpoint there is nobody to tell: look again once the moment has passed, or when one is set.
+  if (view.merchant.webhookUrl === null)
+    return wakeAt(later(planned.idealRetryTime, new Date(now.getTime() + HOUR_MS)));
+  const decided = { ...planned, idealRetryTime: later(planned.idealRetryTime, now), decidedAt: now, updatedAt: now };
+  put(draft, decided);
+  draft.events.push(actionEvent(draft, decided));
+  return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null, delivery: "waiting" }, facts, now));
+}
+
+const isAwaited = ({ decidedAt, status }: RecoveryAction) =>
+  decidedAt !== null && (status === "SCHEDULED" || status === "SENT");
+const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && status === "SCHEDULED";
+
+/** Write the decision into the action that is planned, or list a new one; a plan that says the same is left alone. */
+function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
+  const { view, now } = draft;
+  const type = decision.kind === "retry" ? "RETRY" : "CARD_CHANGE";
+  const wanted = {
+    ...cardFields(view),
+    type,
+    actionSuggestion: decision.kind === "retry" ? decision.suggestion : "CARD_CHANGE",
+    idealRetryTime: decision.kind === "retry" ? decision.at : notInACircle(draft, decision.at),
+    subscriptionId: view.invoice.subscriptionId ?? null,
+    currency: view.invoice.currency,
+    reasons: decision.reasons,
+  } as const;
+  const existing = draft.settled.find(isPlan);
+  if (existing) {
+    if (JSON.stringify({ ...existing, ...wanted }) === JSON.stringify(existing)) return existing;
+    const replanned = { ...existing, ...wanted, updatedAt: now };
+    put(draft, replanned);
+    return replanned;
+  }
+  const listed: RecoveryAction = {
+    id: draft.newId(),
+    caseId: view.case.id,
+    invoiceId: view.invoice.id,
+    customerId: view.invoice.customerId,
+    transactionId: null,
+    status: "SCHEDULED",
+    integrationType: "CUSTOM",
+    decidedAt: null,
+    executedAt: null,
+    attemptedAt: null,
+    createdAt: now,
+    updatedAt: now,
+    ...wanted,
+  };
+  draft.inserted.push(listed);
+  return listed;
+}
+
+function put(draft: Draft, action: RecoveryAction) {
+  const index = draft.settled.findIndex(({ id }) => id === action.id);
+  if (index >= 0) draft.settled[index] = { ...draft.settled[index]!, ...action };
+  else draft.inserted = [action];
+}
+
+function notInACircle({ settled }: Draft, at: Date): Date {
+  const failed = settled.findLast((action) => action.type === "CARD_CHANGE" && action.status === "DELIVERY_FAILED");
+  return failed ? later(at, new Date(failed.idealRetryTime.getTime() + CARD_CHANGE_AGAIN_MS)) : at;
+}
+
+function cancelPlans(draft: Draft) {
+  draft.inserted = [];
+  for (const action of draft.settled)
+    if (isPlan(action)) put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
+}
+
+function nextOutcomeAt({ settled, now }: Draft, facts: PaymentFacts): Date | null {
+  const moments = settled.filter(isAwaited).map((action) => outcomeDueAt(action, facts, now));
+  return moments.length > 0 ? moments.reduce(earlier) : null;
+}
+
+/** The card's fields of a listed action come from the latest attempt on its invoice. */
+function cardFields({ invoice, transactions }: CaseView) {
+  const latest = transactions.findLast((t) => t.invoiceId === invoice.id);
+  return { paymentMethodType: latest?.paymentMethodType ?? null, cardCountry: latest?.cardCountry ?? null };
+}
+
+function caseEvent({ view, now, newId }: Draft, type: "pause_collection" | "complete_dunning"): Event {
+  const id = newId();
+  const invoiceId = view.invoice.id;
+  return { id, caseId: view.case.id, invoiceId, type, body: envelope(id, type, now, { invoiceId }), createdAt: now };
+}
+
+function actionEvent({ view, now }: Draft, action: RecoveryAction): Event {
+  const { id, caseId, invoiceId } = action;
+  const body = view.merchant.webhookFlat ? flatRetryRequest(id, action) : envelope(id, "recovery_action", now, action);
+  return { id, caseId, invoiceId, type: "recovery_action", body, createdAt: now };
+}
+
+const earlier = (a: Date, b: Date) => (a < b ? a : b);
+const later = (a: Date, b: Date) => (a > b ? a : b);
