@@ -1,0 +1,99 @@
+import { SOURCES, type Source } from "./sources.ts";
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** At most so many declined or unanswered tries in any stretch of that length. */
+export interface Limit {
+  attemptsMax: number;
+  windowMs: number;
+  /** Whether tries of another amount on the same card count too. */
+  counts: "card" | "card_and_amount";
+  /** Words that complete "allows at most …". */
+  words: string;
+  source: Source;
+}
+
+export interface CardNetwork {
+  name: string;
+  limits: readonly Limit[];
+  /** Whether a Visa category 1 code bars the card for good. */
+  barsCategory1: boolean;
+  /** Whether all Mastercard advice codes are read; 03 and 21 are honoured whatever the network. */
+  readsAdvice: boolean;
+  source: Source;
+}
+
+const VISA_30_DAYS: Limit = {
+  attemptsMax: 20,
+  windowMs: 30 * DAY_MS,
+  counts: "card_and_amount",
+  words: "20 declined tries of one amount on a card in 30 days",
+  source: SOURCES.visaReattempts,
+};
+const MASTERCARD_24_HOURS: Limit = {
+  attemptsMax: 10,
+  windowMs: DAY_MS,
+  counts: "card",
+  words: "10 declined tries on a card in 24 hours",
+  source: SOURCES.mastercardExcessive,
+};
+const MASTERCARD_30_DAYS: Limit = {
+  attemptsMax: 35,
+  windowMs: 30 * DAY_MS,
+  counts: "card_and_amount",
+  words: "35 declined tries of one amount on a card in 30 days",
+  source: SOURCES.mastercardExcessive,
+};
+
+const likeVisa = (name: string): CardNetwork => ({
+  name,
+  limits: [{ ...VISA_30_DAYS, source: SOURCES.otherCards }],
+  barsCategory1: true,
+  readsAdvice: false,
+  source: SOURCES.otherCards,
+});
+
+const VISA: CardNetwork = {
+  name: "Visa",
+  limits: [VISA_30_DAYS],
+  barsCategory1: true,
+  readsAdvice: false,
+  source: SOURCES.visaReattempts,
+};
+const MASTERCARD: CardNetwork = {
+  name: "Mastercard",
+  limits: [MASTERCARD_24_HOURS, MASTERCARD_30_DAYS],
+  barsCategory1: false,
+  readsAdvice: true,
+  source: SOURCES.mastercardExcessive,
+};
+const AMEX = likeVisa("American Express");
+const DISCOVER = likeVisa("Discover");
+
+/** Not known, or one whose limits were not seen: the strictest rule of each kind. */
+export const UNKNOWN_NETWORK: CardNetwork = {
+  name: "the card network",
+  limits: [
+    { ...MASTERCARD_24_HOURS, source: SOURCES.unknownCards },
+    { ...VISA_30_DAYS, source: SOURCES.unknownCards },
+  ],
+  barsCategory1: true,
+  readsAdvice: true,
+  source: SOURCES.unknownCards,
+};
+
+const NETWORKS = new Map<string, CardNetwork>([
+  ["visa", VISA],
+  ["mastercard", MASTERCARD],
+  ["mc", MASTERCARD],
+  ["amex", AMEX],
+  ["americanexpress", AMEX],
+  ["discover", DISCOVER],
+]);
+
+/** The rules of a card brand as gateways write it ("visa", "American Express"); null or a stranger: the strictest. */
+export const cardNetwork = (brand: string | null): CardNetwork =>
+  (brand === null ? undefined : NETWORKS.get(brand.toLowerCase().replace(/[^a-z]/g, ""))) ?? UNKNOWN_NETWORK;
+
+export const CARD_NETWORKS: readonly CardNetwork[] = [...new Set(NETWORKS.values()), UNKNOWN_NETWORK];

@@ -1,0 +1,128 @@
+import { type AdviceCode, adviceCode } from "./advice-codes.ts";
+import { BANK_DEBITS, bankCodeGroup } from "./bank-debits.ts";
+import { cardNetwork } from "./card-networks.ts";
+import { byRestriction, type DeclineGroup, endsRetries, tellsWhen } from "./decline-groups.ts";
+import { CATEGORIES, categorySuffix, gatewayCodeGroup } from "./gateway-codes.ts";
+import { responseCode } from "./response-codes.ts";
+
+/** What a failed attempt said about itself, as the gateway gave it; null where it said nothing. */
+export interface DeclineCodes {
+  networkDeclineCode: string | null;
+  networkAdviceCode: string | null;
+  /** `paymentGatewayErrorCode` */
+  gatewayCode: string | null;
+  /** `DECLINE_CATEGORY_…`, or only the part after it */
+  declineCategory: string | null;
+}
+
+/** What was paid with, so that its codes can be read. */
+export interface Instrument {
+  /** "card", "sepa_debit", "ach_debit", "bacs_debit", another, or null when not known: then codes are read as a card's. */
+  paymentMethodType: string | null;
+  /** Card brand; null when not known. */
+  network: string | null;
+  /** ISO 3166 alpha-2; null when not known. */
+  cardCountry: string | null;
+}
+
+export interface ReadDecline {
+  group: DeclineGroup;
+  /** Completes "The bank declined: …"; null when only the group is known. */
+  words: string | null;
+  /** The code that decided, one of our tables; null when only a category did, or nothing. */
+  code: string | null;
+  advice: AdviceCode | null;
+  /** Visa category 1: the card may never be tried again. */
+  category1: boolean;
+}
+
+type Fact = { group: DeclineGroup; words: string | null; code: string | null };
+
+/**
+ * The group of a decline. The most specific, most restrictive known fact wins, in this order:
+ *
+ * 1. any fact that ends retries, the most restrictive first (REVOKED, FRAUD, HARD_CARD, INVALID_DATA, EXPIRED,
+ *    AUTH_REQUIRED), whichever field says so;
+ * 2. a fact that tells a time (LIMIT, FUNDS, ISSUER_DOWN), by field: network advice, network code, gateway, category;
+ * 3. the category HARD, which names no cause: HARD_CARD, or FRAUD beside response code 59;
+ * 4. GENERIC, also for the category SOFT;
+ * 5. UNKNOWN.
+ *
+ * HARD stands below the timed facts because merchants put whole gateways' "card_declined" under it; a bank that said
+ * "not enough money" knows better.
+ *
+ * @see docs/sources.md#decline-groups
+ */
+export const declineGroup = (codes: DeclineCodes, instrument: Instrument): DeclineGroup =>
+  readDecline(codes, instrument).group;
+
+/** As `declineGroup`, with the words, the code and the advice behind it. */
+export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDecline {
+  const network = cardNetwork(instrument.network);
+  const isCard = instrument.paymentMethodType === "card" || instrument.paymentMethodType === null;
+  const advice = isCard ? adviceCode(codes.networkAdviceCode, network.readsAdvice) : null;
+  const response =
+    isCard && codes.networkDeclineCode !== null
+      ? responseCode(codes.networkDeclineCode, network.name, instrument.cardCountry)
+      : null;
+  const suffix = codes.declineCategory === null ? null : categorySuffix(codes.declineCategory);
+
+  const facts: Fact[] = [];
+  if (advice?.group) facts.push({ group: advice.group, words: advice.words, code: `advice ${advice.code}` });
+  if (response)
+    facts.push({
+      group: response.group,
+      words: response.words,
+      code: codes.networkDeclineCode!.trim().toUpperCase(),
+    });
+  if (!isCard) facts.push(...bankFacts(codes, instrument.paymentMethodType!));
+  for (const code of [codes.gatewayCode, codes.networkDeclineCode, codes.networkAdviceCode]) {
+    const group = code === null ? undefined : gatewayCodeGroup(code);
+    if (group) facts.push({ group, words: null, code: null });
+  }
+  const category = suffix === null ? undefined : CATEGORIES.get(suffix);
+  if (category) facts.push({ group: category, words: null, code: null });
+
+  const rest = { advice, category1: network.barsCategory1 && response?.category === 1 };
+  const ending = facts.filter((fact) => endsRetries(fact.group)).sort((a, b) => byRestriction(a.group, b.group))[0];
+  const decided = ending ?? facts.find((fact) => tellsWhen(fact.group));
+  if (decided) return { ...decided, ...rest };
+  const generic = facts.find((fact) => fact.group === "GENERIC");
+  if (suffix === "HARD") {
+    const isRisk = response !== null && codes.networkDeclineCode!.trim() === "59";
+    return {
+      group: isRisk ? "FRAUD" : "HARD_CARD",
+      words: generic?.words ?? null,
+      code: generic?.code ?? null,
+      ...rest,
+    };
+  }
+  if (generic) return { ...generic, ...rest };
+  return { group: suffix === "SOFT" ? "GENERIC" : "UNKNOWN", words: null, code: null, ...rest };
+}
+
+/**
+ * What a bank's return code says. In the network's field any code counts, known or not: one that is not on the
+ * scheme's list may not be presented again. In the gateway's field only what looks like a code of the scheme does.
+ */
+function bankFacts(codes: DeclineCodes, paymentMethodType: string): Fact[] {
+  const debit = BANK_DEBITS.get(paymentMethodType);
+  if (!debit) return [];
+  const network = codes.networkDeclineCode?.trim().toUpperCase() || null;
+  const gateway = codes.gatewayCode?.trim().toUpperCase() ?? null;
+  const code =
+    network !== null && gatewayCodeGroup(network) === undefined
+      ? network
+      : gateway !== null && debit.shape.test(gateway)
+        ? gateway
+        : null;
+  if (code === null) return [];
+  const group = bankCodeGroup(debit, code);
+  const words =
+    group === "FUNDS"
+      ? "there was not enough money"
+      : group === "REVOKED"
+        ? "the customer revoked the authorization"
+        : `${debit.name} does not allow the debit to be presented again after this return code`;
+  return [{ group, words, code: debit.shape.test(code) ? code : null }];
+}

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import fc from "fast-check";
+import { CARD_NETWORKS, cardNetwork, DAY_MS, HOUR_MS } from "./card-networks.ts";
+import type { DeclineCodes } from "./decline-group.ts";
+import { allowedAt, allowedMoments, forbiddenAt, guardOf, type LedgerEntry, type Question } from "./guard.ts";
+import { SOURCES } from "./sources.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const day = (days: number) => new Date(START + days * DAY_MS);
+const NOTHING: DeclineCodes = {
+  networkDeclineCode: null,
+  networkAdviceCode: null,
+  gatewayCode: null,
+  declineCategory: null,
+};
+
+const entry = (at: Date, rest: Partial<LedgerEntry> = {}): LedgerEntry => ({
+  at,
+  amount: 1000,
+  approved: false,
+  onThisInvoice: true,
+  onPresentCard: true,
+  codes: null,
+  ...rest,
+});
+const question = (ledger: LedgerEntry[], network: string | null, type: string | null = "card"): Question => ({
+  instrument: { paymentMethodType: type, network, cardCountry: null },
+  amount: 1000,
+  ledger,
+  firstTriedAt: null,
+  earlyMs: 0,
+});
+
+test("a Visa card that has used its 30 days waits until the oldest try leaves the window", () => {
+  const ledger = Array.from({ length: 20 }, (_, index) => entry(day(index / 2)));
+  assert.deepEqual(allowedMoments(guardOf(question(ledger, "visa")), [day(16), day(30), day(30.1)]), [day(30.1)]);
+});
+
+test("a try before others already asked for counts in their windows too", () => {
+  const ledger = Array.from({ length: 20 }, (_, index) => entry(day(20 + index / 10), { approved: null }));
+  const guard = guardOf(question(ledger, "visa"));
+  assert.equal(allowedAt(guard, day(1)), false);
+  assert.equal(allowedAt(guard, day(-9)), true);
+});
+
+test("tries of another amount count against Mastercard's day and not against its month", () => {
+  const other = Array.from({ length: 40 }, (_, index) => entry(day(index / 3), { amount: 5 }));
+  assert.equal(allowedAt(guardOf(question(other, "mastercard")), day(13.5)), true);
+  const today = Array.from({ length: 10 }, (_, index) => entry(day(index / 24), { amount: 5 }));
+  assert.equal(allowedAt(guardOf(question(today, "Mastercard")), day(0.9)), false);
+});
+
+test("a card of no known network keeps the strictest limit of each kind", () => {
+  const limits = cardNetwork("cartes bancaires").limits.map((limit) => [limit.attemptsMax, limit.windowMs / DAY_MS]);
+  assert.deepEqual(limits, [
+    [10, 1],
+    [20, 30],
+  ]);
+  assert.match(
+    forbiddenAt(
+      guardOf(
+        question(
+          Array.from({ length: 10 }, () => entry(day(0))),
+          null,
+        ),
+      ),
+      day(0.5),
+    )!.sentence,
+    /not known/,
+  );
+});
+
+test("a try is allowed only if no rolling window that holds it is overfilled, counted by brute force", () => {
+  const hours = fc.integer({ min: 0, max: 60 * 24 });
+  const tries = fc.array(
+    fc.record({ hour: hours, amount: fc.constantFrom(1000, 5), approved: fc.constantFrom(false, null, true) }),
+    {
+      maxLength: 60,
+    },
+  );
+  const network = fc.constantFrom("visa", "mastercard", "amex", "discover", null);
+  fc.assert(
+    fc.property(tries, hours, network, fc.boolean(), (made, hour, brand, dense) => {
+      // Half of the runs squeeze the tries together, else the limits are seldom reached.
+      const scale = dense ? HOUR_MS / 20 : HOUR_MS;
+      const ledger = made.map((each) => entry(new Date(START + each.hour * scale), each));
+      const at = START + hour * scale;
+      const isAllowed = allowedAt(guardOf(question(ledger, brand)), new Date(at));
+      const isSound = cardNetwork(brand).limits.every((limit) => {
+        const times = ledger
+          .filter((each) => each.approved !== true && (limit.counts === "card" || each.amount === 1000))
+          .map((each) => +each.at);
+        // Every window that holds `at` and begins or ends at an attempt; fullest ones are among them.
+        const starts = [at, at - limit.windowMs, ...times, ...times.map((time) => time - limit.windowMs)];
+        return starts
+          .filter((start) => start <= at && at <= start + limit.windowMs)
+          .every(
+            (start) =>
+              1 + times.filter((time) => start <= time && time <= start + limit.windowMs).length <= limit.attemptsMax,
+          );
+      });
+      assert.equal(isAllowed, isSound);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("a card that may come early is counted from the earliest moment", () => {
+  const ledger = Array.from({ length: 20 }, () => entry(day(0)));
+  const guard = guardOf({ ...question(ledger, "visa"), earlyMs: DAY_MS });
+  assert.deepEqual(allowedMoments(guard, [day(30.5), day(31.5)]), [day(31.5)]);
+});
+
+test("after a code that Visa bars for good the same card is never tried again, another one is", () => {
+  const codes = { ...NOTHING, networkDeclineCode: "14" };
+  assert.equal(allowedAt(guardOf(question([entry(day(0), { codes })], "visa")), day(300)), false);
+  assert.equal(allowedAt(guardOf(question([entry(day(0), { codes, onPresentCard: false })], "visa")), day(1)), true);
+});
+
+test("Mastercard's advice bars a card, or says how long to wait", () => {
+  const advised = (networkAdviceCode: string) =>
+    guardOf(question([entry(day(0), { codes: { ...NOTHING, networkAdviceCode } })], "mastercard"));
+  for (const code of ["03", "05", "21", "22", "41", "42"])
+    assert.equal(allowedAt(advised(code), day(400)), false, code);
+  const waits = { "02": 3, "24": 1 / 24, "25": 1, "26": 2, "27": 4, "28": 6, "29": 8, "30": 10 };
+  for (const [code, days] of Object.entries(waits)) {
+    assert.equal(allowedAt(advised(code), new Date(+day(days) - 1)), false, code);
+    assert.equal(allowedAt(advised(code), day(days)), true, code);
+  }
+});
+
+test("a prepaid card that cannot be topped up is given up after three declines", () => {
+  const codes = { ...NOTHING, networkAdviceCode: "40" };
+  const declines = (count: number) => Array.from({ length: count }, (_, index) => entry(day(index), { codes }));
+  assert.equal(allowedAt(guardOf(question(declines(2), "mastercard")), day(9)), true);
+  assert.equal(allowedAt(guardOf(question(declines(3), "mastercard")), day(9)), false);
+});
+
+test("bank debits are presented at most twice again, and only for so long", () => {
+  for (const type of ["sepa_debit", "ach_debit"]) {
+    assert.equal(allowedAt(guardOf(question([entry(day(0)), entry(day(5))], null, type)), day(9)), true);
+    assert.equal(
+      allowedAt(guardOf(question([entry(day(0)), entry(day(5)), entry(day(9))], null, type)), day(20)),
+      false,
+    );
+  }
+  const last = { sepa_debit: 42, ach_debit: 180, bacs_debit: 28 };
+  for (const [type, days] of Object.entries(last)) {
+    const guard = guardOf(question([entry(day(0))], null, type));
+    assert.equal(allowedAt(guard, day(days)), true);
+    assert.equal(allowedAt(guard, day(days + 0.1)), false);
+  }
+});
+
+test("a first debit that nobody reported counts as one", () => {
+  const ledger = [entry(day(3), { approved: null }), entry(day(7), { approved: null })];
+  assert.equal(allowedAt(guardOf({ ...question(ledger, null, "sepa_debit"), firstTriedAt: day(0) }), day(9)), false);
+});
+
+test("every source of a rule has its paragraph in docs/sources.md, and no paragraph is without a rule", () => {
+  const text = readFileSync(new URL("../../docs/sources.md", import.meta.url), "utf8");
+  const anchors = [...text.matchAll(/^<a id="([^"]+)"><\/a>/gm)].map((match) => match[1]);
+  assert.deepEqual(
+    [...anchors].sort(),
+    Object.values(SOURCES)
+      .map((source) => source.anchor)
+      .sort(),
+  );
+  for (const source of Object.values(SOURCES)) {
+    const paragraph = text.split(`<a id="${source.anchor}"></a>`)[1]!.split('<a id="')[0]!;
+    if (!source.verified) assert.ok(paragraph.includes("[verify]"), `${source.anchor} is unverified and must say so`);
+  }
+  for (const network of CARD_NETWORKS)
+    assert.ok(network.limits.every((limit) => text.includes(`<a id="${limit.source.anchor}">`)));
+});

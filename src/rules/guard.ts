@@ -1,0 +1,192 @@
+import { BANK_DEBITS } from "./bank-debits.ts";
+import { type CardNetwork, cardNetwork, type Limit } from "./card-networks.ts";
+import { type DeclineCodes, type Instrument, type ReadDecline, readDecline } from "./decline-group.ts";
+import { byRestriction } from "./decline-groups.ts";
+import { SOURCES, type Source } from "./sources.ts";
+
+/** One attempt, whoever made it, or a retry asked for that no transaction answers yet. */
+export interface LedgerEntry {
+  /** When it was made; of a retry asked for, its ideal time, which may lie ahead. */
+  at: Date;
+  /** Minor units. */
+  amount: number;
+  /** null: pending, or not answered yet. It counts like a decline until it is known. */
+  approved: boolean | null;
+  onThisInvoice: boolean;
+  /** On the card or account that is to be charged next; true when the card is not known. */
+  onPresentCard: boolean;
+  /** null when nothing was said, as of a retry that is not answered. */
+  codes: DeclineCodes | null;
+}
+
+/** What is asked of the networks: another attempt of this amount, on this card, for this invoice. */
+export interface Question {
+  instrument: Instrument;
+  amount: number;
+  ledger: readonly LedgerEntry[];
+  /** When the invoice was first tried on the present card, in case the ledger has not seen it; null: not tried yet. */
+  firstTriedAt: Date | null;
+  /** The attempt may come this much before the moment asked about. */
+  earlyMs: number;
+}
+
+/** A rule that forbids, as a sentence for people, and where it comes from. */
+export interface Ruling {
+  sentence: string;
+  source: Source;
+}
+
+/** All that the rules say of one question, worked out once and then asked about many moments. */
+export interface Guard {
+  /** The present card may never be tried again. */
+  bar: (Ruling & { decline: ReadDecline; onThisInvoice: boolean }) | null;
+  /** Not before this, by the bank's advice; `earlyMs` is not taken off yet. */
+  notBefore: (Ruling & { at: number }) | null;
+  /** Not after this: the last day on which a debit may be presented again. */
+  notAfter: (Ruling & { at: number }) | null;
+  /** The number of presentations is used up. */
+  usedUp: Ruling | null;
+  limits: readonly (Ruling & { times: readonly number[]; attemptsMax: number; windowMs: number })[];
+  earlyMs: number;
+}
+
+const cited = (source: Source) => `(${source.document}, ${source.date})`;
+
+/** Work out what the rules say. @see docs/sources.md */
+export function guardOf(question: Question): Guard {
+  const { instrument, ledger, earlyMs } = question;
+  const type = instrument.paymentMethodType;
+  const debit = type === null ? undefined : BANK_DEBITS.get(type);
+  const guard: Guard = { bar: null, notBefore: null, notAfter: null, usedUp: null, limits: [], earlyMs };
+  if (debit) return { ...guard, ...presentations(question, debit) };
+  if (type !== null && type !== "card") return guard;
+  const network = cardNetwork(instrument.network);
+  const counted = ledger.filter((entry) => entry.onPresentCard && entry.approved !== true);
+  const unseen = unseenFirstTry(question);
+  const limits = network.limits.map((limit) => ({
+    sentence: limitSentence(network, limit),
+    source: limit.source,
+    attemptsMax: limit.attemptsMax,
+    windowMs: limit.windowMs,
+    times: [
+      ...unseen,
+      ...counted
+        .filter((entry) => limit.counts === "card" || entry.amount === question.amount)
+        .map((entry) => entry.at.getTime()),
+    ].sort((a, b) => a - b),
+  }));
+  return { ...guard, ...advised(counted, instrument, network), limits };
+}
+
+/** What earlier declines of the same card say about ever trying it again, and when. */
+function advised(counted: readonly LedgerEntry[], instrument: Instrument, network: CardNetwork) {
+  let bar: Guard["bar"] = null;
+  let notBefore: Guard["notBefore"] = null;
+  let tries = 0;
+  for (const entry of counted) {
+    if (!entry.codes) continue;
+    const decline = readDecline(entry.codes, instrument);
+    const { advice } = decline;
+    if (advice && Number.isFinite(advice.triesMax)) tries++;
+    const ruling = barring(decline, tries, network);
+    if (ruling) bar = graver(bar, { ...ruling, decline, onThisInvoice: entry.onThisInvoice });
+    const until = entry.at.getTime() + (advice?.waitMs ?? 0);
+    if (advice && advice.waitMs > 0 && until > (notBefore?.at ?? 0)) {
+      const sentence = `With an earlier decline ${advice.words}, and no try comes sooner ${cited(advice.source)}.`;
+      notBefore = { sentence, source: advice.source, at: until };
+    }
+  }
+  return { bar, notBefore };
+}
+
+/** The rule by which a decline bars its card for good; null when it does not. */
+function barring({ advice, category1 }: ReadDecline, tries: number, network: CardNetwork): Ruling | null {
+  if (advice?.bars) {
+    const sentence = `Mastercard's advice with such a decline is to stop, so this card is not tried again ${cited(advice.source)}.`;
+    return { sentence, source: advice.source };
+  }
+  if (category1) {
+    const source = SOURCES.visaCategories;
+    const who = network.name === "Visa" ? "Visa does" : "Visa's categories, kept here as the safe choice, do";
+    return { sentence: `${who} not allow another try on a card after such a decline ${cited(source)}.`, source };
+  }
+  if (advice && tries >= advice.triesMax) {
+    const sentence = `Only few tries are advised on such a card, and ${tries} were made ${cited(advice.source)}.`;
+    return { sentence, source: advice.source };
+  }
+  return null;
+}
+
+/** What this invoice was told counts before what another one was, then the more restrictive. */
+function graver(a: Guard["bar"], b: NonNullable<Guard["bar"]>) {
+  if (!a || a.onThisInvoice !== b.onThisInvoice) return !a || b.onThisInvoice ? b : a;
+  return byRestriction(a.decline.group, b.decline.group) < 0 ? a : b;
+}
+
+/** Bank debits count presentations of the one invoice, from its first. */
+function presentations(question: Question, debit: NonNullable<ReturnType<typeof BANK_DEBITS.get>>) {
+  const times = [
+    ...unseenFirstTry(question),
+    ...question.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard).map((entry) => entry.at.getTime()),
+  ].sort((a, b) => a - b);
+  const ruling = {
+    sentence: `${debit.name} debits allow ${debit.words} ${cited(debit.source)}.`,
+    source: debit.source,
+  };
+  return {
+    usedUp: times.length >= debit.presentationsMax ? ruling : null,
+    notAfter: times.length > 0 ? { ...ruling, at: times[0]! + debit.withinMs } : null,
+  };
+}
+
+/** An invoice that is unpaid was tried once, also where no transaction tells of it. */
+function unseenFirstTry({ firstTriedAt, ledger }: Question): number[] {
+  if (firstTriedAt === null) return [];
+  const isSeen = ledger.some((entry) => entry.onThisInvoice && entry.onPresentCard && entry.at <= firstTriedAt);
+  return isSeen ? [] : [firstTriedAt.getTime()];
+}
+
+function limitSentence(network: CardNetwork, limit: Limit) {
+  if (limit.source === SOURCES.unknownCards)
+    return `The card network is not known, so the strictest limit is kept: ${limit.words} (Visa and Mastercard).`;
+  if (limit.source === SOURCES.otherCards)
+    return `${network.name} publishes no limit, so Visa's is kept: ${limit.words}.`;
+  return `${network.name} allows at most ${limit.words} ${cited(limit.source)}.`;
+}
+
+/**
+ * Whether the rules allow an attempt at that moment, or up to `earlyMs` before it.
+ *
+ * Limits hold in every rolling window that contains the attempt, also in windows that reach over attempts already
+ * asked for at later moments. Both ends of a window belong to it.
+ *
+ * @returns null when it is allowed, else the rule that forbids it
+ */
+export function forbiddenAt(guard: Guard, at: Date): Ruling | null {
+  const time = at.getTime();
+  if (guard.bar) return guard.bar;
+  if (guard.usedUp) return guard.usedUp;
+  if (guard.notBefore && time - guard.earlyMs < guard.notBefore.at) return guard.notBefore;
+  if (guard.notAfter && time > guard.notAfter.at) return guard.notAfter;
+  return guard.limits.find((limit) => overfills(limit, time, guard.earlyMs)) ?? null;
+}
+
+export const allowedAt = (guard: Guard, at: Date) => forbiddenAt(guard, at) === null;
+
+/** The candidates that break no rule, in their order; empty when the card may never be tried again. */
+export const allowedMoments = (guard: Guard, candidates: readonly Date[]) =>
+  candidates.filter((at) => allowedAt(guard, at));
+
+/** A fullest window can always be slid to begin at an attempt: at an earlier one, or at the new one. */
+function overfills(limit: Guard["limits"][number], at: number, earlyMs: number) {
+  const { times, windowMs, attemptsMax } = limit;
+  if (times.length < attemptsMax) return false;
+  const fits = (start: number) => countBetween(times, start, start + windowMs) + 1 <= attemptsMax;
+  return !fits(at) || times.some((start) => start <= at && start >= at - earlyMs - windowMs && !fits(start));
+}
+
+function countBetween(times: readonly number[], from: number, to: number) {
+  let count = 0;
+  for (const time of times) if (time >= from && time <= to) count++;
+  return count;
+}
