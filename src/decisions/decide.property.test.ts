@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { ACTION_STATUSES } from "../domain/recovery-action.ts";
+import { BANK_DEBITS } from "../rules/bank-debits.ts";
+import { cardNetwork, DAY_MS, HOUR_MS } from "../rules/card-networks.ts";
+import type { DeclineCodes } from "../rules/decline-group.ts";
+import { decide } from "./decide.ts";
+import type { Known } from "./known.ts";
+import { GAP_MIN_MS } from "./spread.ts";
+
+const START = Date.UTC(2026, 2, 1);
+const WAITS: Readonly<Record<string, number>> = {
+  "02": 3,
+  "24": 1 / 24,
+  "25": 1,
+  "26": 2,
+  "27": 4,
+  "28": 6,
+  "29": 8,
+  "30": 10,
+};
+const BARRED_BY_VISA = "04 07 12 14 15 41 43 46 57 R0 R1 R3".split(" ");
+
+const maybe = <T>(...values: T[]) => fc.constantFrom<T | null>(null, ...values);
+const codesOf = fc.record({
+  networkDeclineCode: maybe("05", "51", "51", "61", "91", "54", "41", "R1", "AM04", "R01", "0", "zz"),
+  networkAdviceCode: maybe("02", "03", "24", "25", "27", "30", "40", "43"),
+  gatewayCode: maybe("insufficient_funds", "do_not_honor", "processing_error", "fraudulent"),
+  declineCategory: maybe("DECLINE_CATEGORY_SOFT", "DECLINE_CATEGORY_HARD", "DECLINE_CATEGORY_LIMIT"),
+});
+/** Most declines are mild: else hardly any random case still has a retry ahead. */
+const mildCodes: fc.Arbitrary<DeclineCodes> = fc.record({
+  networkDeclineCode: maybe("05", "51", "61", "91", "AM04", "R01", "0"),
+  networkAdviceCode: maybe("02", "25", "43"),
+  gatewayCode: fc.constant(null),
+  declineCategory: fc.constant(null),
+});
+const anyCodes = fc.oneof({ weight: 5, arbitrary: mildCodes }, { weight: 1, arbitrary: codesOf });
+
+const cases: fc.Arbitrary<{ known: Known; now: Date }> = fc
+  .record({
+    seed: fc.integer(),
+    windowDays: fc.integer({ min: 1, max: 40 }),
+    budgetLeft: fc.integer({ min: 0, max: 12 }),
+    leadMs: fc.constantFrom(0, 49 * 60_000, 6 * HOUR_MS),
+    type: fc.constantFrom("card", "card", "card", null, "sepa_debit", "ach_debit", "bacs_debit", "paypal"),
+    network: maybe("visa", "mastercard", "amex", "elo"),
+    cardCountry: maybe("DE", "US", "BR", "SE", "CL", "AU"),
+    customerTimezone: maybe("Asia/Kolkata", "Australia/Lord_Howe", "nowhere"),
+    tries: fc.array(
+      fc.record({
+        hour: fc.integer({ min: -600, max: 900 }),
+        amount: fc.constantFrom(1000, 1000, 5),
+        approved: fc.constantFrom(false, false, null, true),
+        onThisInvoice: fc.boolean(),
+        onPresentCard: fc.boolean(),
+        codes: fc.option(anyCodes),
+      }),
+      { maxLength: 8 },
+    ),
+    crowd: fc.constantFrom(0, 0, 9, 10, 18, 20, 34),
+    crowdHour: fc.integer({ min: -100, max: 600 }),
+    crowdStep: fc.constantFrom(0.5, 2, 10),
+    lastCodes: fc.option(anyCodes),
+    changedHour: maybe(-5, 30, 200),
+    cardChangeExpired: fc.boolean(),
+    retryHours: fc.array(
+      fc.record({ hour: fc.integer({ min: 0, max: 500 }), status: fc.constantFrom(...ACTION_STATUSES) }),
+      { maxLength: 3 },
+    ),
+    nowHour: fc.double({ min: 0, max: 800, noNaN: true }),
+  })
+  .map((given) => {
+    const at = (hour: number) => new Date(START + Math.round(hour * HOUR_MS));
+    const crowd = Array.from({ length: given.crowd }, (_, index) => ({
+      hour: given.crowdHour + index * given.crowdStep,
+      amount: 1000,
+      approved: false,
+      onThisInvoice: false,
+      onPresentCard: true,
+      codes: null,
+    }));
+    const ledger = [...given.tries, ...crowd]
+      .map(({ hour, ...entry }) => ({ at: at(hour), ...entry }))
+      .sort((a, b) => +a.at - +b.at);
+    const lastAt = ledger.findLast((entry) => entry.onPresentCard && entry.approved === false)?.at ?? at(0);
+    const known: Known = {
+      caseId: `case-${given.seed}`,
+      unpaidAt: at(0),
+      windowEndsAt: at(given.windowDays * 24),
+      budgetLeft: given.budgetLeft,
+      leadMs: given.leadMs,
+      amount: 1000,
+      currency: "EUR",
+      paymentMethodType: given.type,
+      network: given.network,
+      cardCountry: given.cardCountry,
+      customerTimezone: given.customerTimezone,
+      businessEntity: null,
+      ledger,
+      lastDecline: given.lastCodes && { at: lastAt, ...given.lastCodes },
+      cardChangedAt: given.changedHour === null ? null : at(given.changedHour),
+      cardChangeExpired: given.cardChangeExpired,
+      retries: given.retryHours.map(({ hour, status }) => ({ idealRetryTime: at(hour), status })),
+    };
+    return { known, now: at(given.nowHour) };
+  });
+
+/** The limits again, by counting every window by hand. */
+function breaksNoLimit(known: Known, at: number) {
+  const type = known.paymentMethodType;
+  const onCard = known.ledger.filter((entry) => entry.onPresentCard && entry.approved !== true);
+  if (type === "card" || type === null) {
+    for (const limit of cardNetwork(known.network).limits) {
+      const times = onCard
+        .filter((entry) => limit.counts === "card" || entry.amount === known.amount)
+        .map((entry) => +entry.at);
+      for (const start of [at - limit.windowMs, ...times, at])
+        if (start <= at && at <= start + limit.windowMs)
+          assert.ok(
+            1 + times.filter((time) => start <= time && time <= start + limit.windowMs).length <= limit.attemptsMax,
+          );
+    }
+    for (const { codes, at: declinedAt } of onCard) {
+      if (codes?.networkAdviceCode === "03" || codes?.networkAdviceCode === "21")
+        assert.fail("never again on this card");
+      const brand = cardNetwork(known.network).name;
+      if (brand !== "Mastercard" && codes && BARRED_BY_VISA.includes(codes.networkDeclineCode ?? ""))
+        assert.fail("barred by Visa");
+      const readsAdvice = known.network === "mastercard" || known.network === null || known.network === "elo";
+      const waitDays = readsAdvice ? (WAITS[codes?.networkAdviceCode ?? ""] ?? 0) : 0;
+      if (waitDays > 0) assert.ok(at - known.leadMs >= +declinedAt + waitDays * DAY_MS);
+    }
+  }
+  const debit = BANK_DEBITS.get(type ?? "");
+  if (debit) {
+    const presented = known.ledger.filter((entry) => entry.onPresentCard && entry.onThisInvoice);
+    assert.ok(presented.length + 1 <= debit.presentationsMax);
+    if (presented[0]) assert.ok(at <= +presented[0].at + debit.withinMs);
+  }
+}
+
+test("whatever happened before, a retry is inside the window, keeps the gap and breaks no network's limit", () => {
+  let retries = 0;
+  fc.assert(
+    fc.property(cases, ({ known, now }) => {
+      const decision = decide(known, now);
+      assert.ok(decision.reasons.length >= 2 && decision.reasons.length <= 5, JSON.stringify(decision));
+      assert.ok(decision.reasons.every((reason) => /^[A-Z].*\.$/.test(reason) && !/undefined|null|NaN/.test(reason)));
+      if (decision.kind !== "retry") return;
+      retries++;
+      const at = +decision.at;
+      assert.ok(known.budgetLeft > 0);
+      assert.ok(at >= +now && at >= +known.unpaidAt && at < +known.windowEndsAt);
+      breaksNoLimit(known, at);
+      const asked = known.retries.filter(({ status }) => status !== "SCHEDULED" && status !== "CANCELED");
+      const last = Math.max(
+        ...known.ledger.filter((entry) => entry.onThisInvoice).map((entry) => +entry.at),
+        ...asked.map(({ idealRetryTime }) => +idealRetryTime),
+      );
+      const isNewCard = known.cardChangedAt !== null && last < +known.cardChangedAt;
+      if (!isNewCard) assert.ok(at - last >= GAP_MIN_MS);
+    }),
+    { numRuns: 6000, seed: 20260406 },
+  );
+  assert.ok(retries > 800, `only ${retries} of the cases had a retry`);
+});
+
+test("decided again while its moment lies ahead, a plan stays word for word the same", () => {
+  fc.assert(
+    fc.property(cases, fc.double({ min: 0, max: 1, noNaN: true }), ({ known, now }, share) => {
+      const first = decide(known, now);
+      assert.deepEqual(decide(structuredClone(known), now), first);
+      if (first.kind !== "retry" || first.at <= now) return;
+      const later = new Date(+now + Math.floor(share * (+first.at - +now)));
+      assert.deepEqual(decide(known, later), first);
+      assert.deepEqual(decide(known, new Date(+first.at - Math.min(known.leadMs, +first.at - +now))), first);
+      assert.deepEqual(decide(known, first.at), first);
+    }),
+    { numRuns: 4000, seed: 7 },
+  );
+});
+
+test("the plan being decided, and one that was withdrawn, do not move it", () => {
+  fc.assert(
+    fc.property(cases, ({ known, now }) => {
+      const decision = decide(known, now);
+      if (decision.kind !== "retry" || decision.at <= now) return;
+      const statuses = ["SCHEDULED", "CANCELED"] as const;
+      const retries = [...known.retries, ...statuses.map((status) => ({ idealRetryTime: decision.at, status }))];
+      assert.deepEqual(decide({ ...known, retries }, now), decision);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("cases that failed together are not tried in the same second", () => {
+  const { known } = fc.sample(cases, { numRuns: 1, seed: 3 })[0]!;
+  const nothingYet = { ledger: [], lastDecline: null, cardChangedAt: null, retries: [] };
+  const windowEndsAt = new Date(START + 28 * DAY_MS);
+  const plain: Known = { ...known, ...nothingYet, budgetLeft: 8, paymentMethodType: "card", windowEndsAt };
+  const moments = new Set(
+    Array.from({ length: 500 }, (_, index) => {
+      const decision = decide({ ...plain, caseId: `case ${index}` }, new Date(START));
+      return decision.kind === "retry" ? +decision.at : 0;
+    }),
+  );
+  assert.ok(moments.size > 300);
+  assert.ok(Math.max(...moments) - Math.min(...moments) < 15 * 60_000);
+});

@@ -1,0 +1,120 @@
+import { BANK_DEBITS } from "../rules/bank-debits.ts";
+import { DAY_MS, HOUR_MS } from "../rules/card-networks.ts";
+import { readDecline } from "../rules/decline-group.ts";
+import { forbiddenAt, type Ruling } from "../rules/guard.ts";
+import { giveUp } from "./give-up.ts";
+import type { Decision, Known } from "./known.ts";
+import { budgetWords, declineWords, momentReason, triesLeft } from "./reasons.ts";
+import { type Situation, situationOf } from "./situation.ts";
+import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./spread.ts";
+
+/**
+ * A moment missed by no more than this is made up for at once; after longer the next good moment is waited for. Long
+ * enough for a restart or a slow loop, short enough that a morning stays a day.
+ */
+const LATE_MAX_MS = 3 * HOUR_MS;
+/** With a new card: soon, but not while the customer may still be correcting it. */
+const NEW_CARD_WAIT_MS = HOUR_MS;
+
+/**
+ * What to do next in a case: the first policy, fixed rules and nothing learned.
+ *
+ * The tries left are spread evenly over the days left, each moved within half the gap to a moment that suits the
+ * reason of the last decline. The rules of the networks go before everything: a moment they forbid is never chosen.
+ * Pure: the same facts and the same `now` give the same decision, and a moment chosen once stays as long as it lies
+ * ahead and the facts are the same.
+ *
+ * @see docs/guides/decisions.md
+ */
+export function decide(known: Known, now: Date): Decision {
+  const situation = situationOf(known, now);
+  if (situation.now >= known.windowEndsAt.getTime())
+    return { kind: "wait", reasons: ["The recovery window is over.", budgetWords(known)] };
+  return giveUp(situation) ?? nextTry(situation);
+}
+
+/** The first good moment that no rule forbids. */
+function nextTry(situation: Situation): Decision {
+  const { known, now, guard } = situation;
+  const windowEnd = known.windowEndsAt.getTime();
+  let refused: Ruling | null = null;
+  let missed = false;
+  const retryAt = (moment: Moment, at: number): Decision | null => {
+    if (at >= windowEnd) return null;
+    const ruling = forbiddenAt(guard, new Date(at));
+    refused ??= ruling;
+    return ruling ? null : retry(situation, moment, at, refused);
+  };
+  for (const moment of moments(situation)) {
+    // One that is forbidden stays so when it is late: else the plan would move as time passes, and nothing else.
+    const ruling = forbiddenAt(guard, new Date(moment.at));
+    refused ??= ruling;
+    if (ruling) continue;
+    missed ||= moment.at < now;
+    // A new card is tried at once however late it is: the hour hardly matters to it.
+    const isLate = moment.why !== "new_card" && moment.at < now - LATE_MAX_MS;
+    const decision = isLate ? null : retryAt(moment, Math.max(moment.at, now));
+    if (decision) return decision;
+  }
+  const atOnce = missed ? retryAt({ at: now, why: "last_chance" }, now) : null;
+  if (atOnce) return atOnce;
+  const why = refused as Ruling | null;
+  return {
+    kind: "wait",
+    reasons: [
+      declineWords(situation.decline, situation.isNewCard),
+      why ? why.sentence : "No suitable moment is left before the recovery window ends.",
+      `So nothing more is tried until then. ${budgetWords(known)}`,
+    ],
+  };
+}
+
+/** Good moments, best first, then later ones in order of time. All rest on facts alone, so they stay the same. */
+function* moments({ known, guard, decline, isNewCard, place }: Situation): Generator<Moment> {
+  const advised = guard.notBefore ? guard.notBefore.at + known.leadMs : 0;
+  const span = spanOf(known, advised);
+  const group = decline?.group ?? "UNKNOWN";
+  let first: Moment;
+  if (isNewCard) first = newCardMoment(known, span.windowEnd);
+  else if (group === "ISSUER_DOWN" && isFirstOutage(known))
+    first = { at: Math.max(anchorOf(known) + GAP_MIN_MS, advised) + span.jitterMs, why: "outage" };
+  else first = firstMoment(span, group, place);
+  yield first;
+  yield* laterMoments(span, first.at, group, place);
+}
+
+/** About an hour after the change; at once when the window ends before that. */
+function newCardMoment(known: Known, windowEnd: number): Moment {
+  const changedAt = known.cardChangedAt!.getTime();
+  const at = changedAt + NEW_CARD_WAIT_MS + jitterMs(known);
+  return { at: at < windowEnd ? at : changedAt, why: "new_card" };
+}
+
+/** The latest try of the invoice met a fault at the bank, and the one before it did not. */
+function isFirstOutage(known: Known): boolean {
+  const tries = known.ledger.filter((entry) => entry.onThisInvoice && entry.approved !== true);
+  const [before, latest] = [tries.at(-2), tries.at(-1)];
+  if (latest && +latest.at > +known.lastDecline!.at) return false;
+  if (anchorOf(known) - +known.lastDecline!.at > DAY_MS) return false;
+  return !before?.codes || readDecline(before.codes, known).group !== "ISSUER_DOWN";
+}
+
+function retry(
+  { known, guard, decline, isNewCard, place }: Situation,
+  moment: Moment,
+  at: number,
+  refused: Ruling | null,
+): Decision {
+  const type = known.paymentMethodType;
+  const hasRules = type === null || type === "card" || BANK_DEBITS.has(type);
+  const reasons = [declineWords(decline, isNewCard), momentReason(moment, at, place)];
+  // A wait that the bank advised is named when it is what kept the try from coming earlier.
+  const ruling =
+    refused ??
+    (guard.notBefore && guard.notBefore.at + known.leadMs > anchorOf(known) + GAP_MIN_MS ? guard.notBefore : null);
+  if (ruling) reasons.push(ruling.sentence);
+  if (!hasRules)
+    reasons.push(`No rules are known for payments by "${type}", so how to try again is the merchant's to say.`);
+  reasons.push(triesLeft(known, place));
+  return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
+}

@@ -1,0 +1,62 @@
+import { BANK_DEBITS } from "../rules/bank-debits.ts";
+import type { ReadDecline } from "../rules/decline-group.ts";
+import { endsRetries } from "../rules/decline-groups.ts";
+import type { Ruling } from "../rules/guard.ts";
+import type { Decision, Known } from "./known.ts";
+import { budgetWords, declineWords } from "./reasons.ts";
+import type { Situation } from "./situation.ts";
+
+/** Stop, or ask for another card; null when trying again makes sense. */
+export function giveUp({ known, now, guard, decline, isNewCard }: Situation): Decision | null {
+  const said = declineWords(decline, isNewCard);
+  const barred = guard.bar?.decline ?? null;
+  const isOver = (read: ReadDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
+  if (isOver(decline)) return { kind: "stop", end: "hopeless", reasons: [said, "It will not succeed later either."] };
+  if (guard.bar?.onThisInvoice && isOver(barred))
+    return { kind: "stop", end: "hopeless", reasons: [earlier(barred), guard.bar.sentence] };
+  if (known.budgetLeft <= 0) return budgetUsed(known, said);
+  const ends = decline !== null && endsRetries(decline.group);
+  if (!ends && !guard.bar && !guard.usedUp) return null;
+  if (!ends && !guard.bar && isOutstanding(known))
+    return {
+      kind: "wait",
+      reasons: ["The last try allowed was asked for, and its outcome is not known yet.", guard.usedUp!.sentence],
+    };
+
+  const reasons = [said];
+  if (!ends && barred && earlier(barred) !== earlier(decline)) reasons.push(earlier(barred));
+  const ruling = guard.bar ?? guard.usedUp ?? (ends ? bankRuling(known) : null);
+  if (ruling) reasons.push(ruling.sentence);
+  if (known.cardChangeExpired) {
+    reasons.push("The customer was asked for another card or payment method, and none came.");
+    return { kind: "stop", end: "hopeless", reasons };
+  }
+  reasons.push(
+    "Trying the same one again would not help, so the customer is asked for another card or payment method now.",
+  );
+  return { kind: "card_change", at: new Date(now), reasons };
+}
+
+const earlier = (decline: ReadDecline | null) => declineWords(decline, false).replace("The last try", "An earlier try");
+
+/** A debit that may not be presented again names its scheme's rule. */
+function bankRuling(known: Known): Ruling | null {
+  const debit = known.paymentMethodType === null ? undefined : BANK_DEBITS.get(known.paymentMethodType);
+  return debit
+    ? {
+        sentence: `${debit.name} debits allow ${debit.words} (${debit.source.document}, ${debit.source.date}).`,
+        source: debit.source,
+      }
+    : null;
+}
+
+function budgetUsed(known: Known, said: string): Decision {
+  if (isOutstanding(known))
+    return {
+      kind: "wait",
+      reasons: ["The last retry was asked for, and its outcome is not known yet.", budgetWords(known)],
+    };
+  return { kind: "stop", end: "budget_used", reasons: [said, "All retries of this invoice's budget are used."] };
+}
+
+const isOutstanding = (known: Known) => known.retries.some(({ status }) => status === "SENT");

@@ -1,0 +1,65 @@
+import type { ActionStatus } from "../domain/recovery-action.ts";
+import type { DeclineCodes } from "../rules/decline-group.ts";
+import type { LedgerEntry } from "../rules/guard.ts";
+
+/** A failed attempt: what it said, and when it was made. */
+export interface Decline extends DeclineCodes {
+  at: Date;
+}
+
+/**
+ * What is known of a case when deciding. Times are service time; null is "not known", and is never guessed at.
+ *
+ * Only facts, nothing that changes because time passes: the same facts must lead to the same moment, since a plan is
+ * decided again right before it is sent.
+ */
+export interface Known {
+  caseId: string;
+  /** The window is from `unpaidAt` up to, not including, `windowEndsAt`. */
+  unpaidAt: Date;
+  windowEndsAt: Date;
+  /** Retries that may still be asked for: the case's budget less those sent, whatever became of them. */
+  budgetLeft: number;
+  /** The decision is made this long before the ideal time, and the merchant may execute it at once. */
+  leadMs: number;
+  /** Minor units of `currency`. */
+  amount: number;
+  currency: string;
+  /** "card" | "sepa_debit" | "ach_debit" | "bacs_debit" | "paypal" | other; null: no transaction was ever seen. */
+  paymentMethodType: string | null;
+  /** Card brand as given. */
+  network: string | null;
+  /** ISO 3166 alpha-2. */
+  cardCountry: string | null;
+  /** IANA name; one that does not exist counts as not known. */
+  customerTimezone: string | null;
+  businessEntity: string | null;
+  /**
+   * Attempts on this invoice, and on the present card for any invoice of at least the last 30 days, by whoever; and
+   * retries asked for that no transaction answers yet, at their ideal time. Oldest first. Not the plan being decided.
+   */
+  ledger: readonly LedgerEntry[];
+  /** The latest failed attempt on the present card; null: none seen. One older than `cardChangedAt` is disregarded. */
+  lastDecline: Decline | null;
+  /** When a new card or payment method was first seen, after a decline of the former one or a card change asked for. */
+  cardChangedAt: Date | null;
+  /** A card change was asked for because of the present card, and ended (also undelivered) without a new one. */
+  cardChangeExpired: boolean;
+  /** Retry actions of this case. SCHEDULED and CANCELED ones do not count: they were never carried out. */
+  retries: readonly { idealRetryTime: Date; status: ActionStatus }[];
+}
+
+/**
+ * What to do next. `reasons`: 2 to 5 sentences a person can read, most important first.
+ *
+ * - `retry`, `card_change`: `at` is the ideal time; `at` equal to `now` means at once. Otherwise it is in the future,
+ *   and stays the same moment for the same facts as long as it is.
+ * - `stop`: the case ends before its window is over.
+ * - `wait`: nothing is allowed before the window ends, or the last retry is not settled yet. Only new facts or the
+ *   end of the window change that.
+ */
+export type Decision =
+  | { kind: "retry"; at: Date; suggestion: "RETRY" | "UNSPECIFIED"; reasons: string[] }
+  | { kind: "card_change"; at: Date; reasons: string[] }
+  | { kind: "stop"; end: "hopeless" | "budget_used"; reasons: string[] }
+  | { kind: "wait"; reasons: string[] };

@@ -1,0 +1,120 @@
+import { DAY_MS } from "../rules/card-networks.ts";
+
+/** A calendar day somewhere; `month` 1 to 12, `weekday` 0 for Sunday. */
+export interface LocalDay {
+  year: number;
+  month: number;
+  day: number;
+  weekday: number;
+}
+
+/**
+ * A zone's offset from UTC, remembered per UTC day. Asking Intl takes microseconds, and a decision asks dozens of
+ * times; a day that begins and ends with the same offset has it throughout (no zone changes twice in a day).
+ */
+export interface Zone {
+  name: string;
+  format: Intl.DateTimeFormat;
+  /** UTC day number to offset; NaN on days of a change. */
+  offsets: Map<number, number>;
+}
+
+const zones = new Map<string, Zone | null>();
+/** IANA has some 600 names; strangers' misspellings must not fill the memory. */
+const ZONES_MAX = 2000;
+const OFFSETS_MAX = 2000;
+
+/** The zone of an IANA name; null when there is none. */
+export function zoneOf(name: string): Zone | null {
+  const known = zones.get(name);
+  if (known !== undefined) return known;
+  if (zones.size >= ZONES_MAX) zones.clear();
+  const made = makeZone(name);
+  zones.set(name, made);
+  return made;
+}
+
+function makeZone(name: string): Zone | null {
+  try {
+    const format = new Intl.DateTimeFormat("en-US", {
+      timeZone: name,
+      calendar: "gregory",
+      numberingSystem: "latn",
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    });
+    return { name, format, offsets: new Map() };
+  } catch {
+    return null; // RangeError: no such zone
+  }
+}
+
+/** Milliseconds that local time is ahead of UTC at that moment. */
+export function offsetMs(zone: Zone, at: number): number {
+  const day = Math.floor(at / DAY_MS);
+  let offset = zone.offsets.get(day);
+  if (offset === undefined) {
+    if (zone.offsets.size >= OFFSETS_MAX) zone.offsets.clear();
+    const first = exactOffsetMs(zone, day * DAY_MS);
+    offset = first === exactOffsetMs(zone, (day + 1) * DAY_MS) ? first : Number.NaN;
+    zone.offsets.set(day, offset);
+  }
+  return Number.isNaN(offset) ? exactOffsetMs(zone, at) : offset;
+}
+
+function exactOffsetMs(zone: Zone, at: number) {
+  const second = Math.floor(at / 1000) * 1000;
+  const field: Record<string, number> = {};
+  for (const part of zone.format.formatToParts(second)) field[part.type] = Number(part.value);
+  const { year, month, day, hour, minute } = field as Record<"year" | "month" | "day" | "hour" | "minute", number>;
+  return Date.UTC(year, month - 1, day, hour, minute, field.second!) - second;
+}
+
+/** The local calendar day of a moment. */
+export function localDay(zone: Zone, at: number): LocalDay {
+  const local = new Date(at + offsetMs(zone, at));
+  return dayOf(local);
+}
+
+const dayOf = (local: Date): LocalDay => ({
+  year: local.getUTCFullYear(),
+  month: local.getUTCMonth() + 1,
+  day: local.getUTCDate(),
+  weekday: local.getUTCDay(),
+});
+
+/** The calendar day so many days on. */
+export const addDays = (day: LocalDay, days: number): LocalDay =>
+  dayOf(new Date(Date.UTC(day.year, day.month - 1, day.day + days)));
+
+/**
+ * The moment at which clocks show that time of day. A time that is skipped when clocks go forward becomes the same
+ * distance after the change; of a time that comes twice, the first is meant.
+ */
+export function atLocalTime(zone: Zone, day: LocalDay, hour: number): number {
+  const wanted = Date.UTC(day.year, day.month - 1, day.day, hour);
+  const before = offsetMs(zone, wanted - DAY_MS);
+  const after = offsetMs(zone, wanted + DAY_MS);
+  if (before === after) return wanted - before;
+  const earlier = wanted - Math.max(before, after);
+  const later = wanted - Math.min(before, after);
+  for (const at of [earlier, later]) if (at + offsetMs(zone, at) === wanted) return at;
+  return wanted - before;
+}
+
+const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const MONTHS = "January February March April May June July August September October November December".split(" ");
+
+/** "Tue 14 April" */
+export const dayWords = ({ weekday, day, month }: LocalDay) => `${WEEKDAYS[weekday]} ${day} ${MONTHS[month - 1]}`;
+
+/** "Tue 14 April, 09:07 (Europe/Berlin)" */
+export function momentWords(zone: Zone, at: number): string {
+  const clock = new Date(at + offsetMs(zone, at)).toISOString().slice(11, 16);
+  return `${dayWords(localDay(zone, at))}, ${clock} (${zone.name})`;
+}

@@ -1,0 +1,74 @@
+import type { ReadDecline } from "../rules/decline-group.ts";
+import type { DeclineGroup } from "../rules/decline-groups.ts";
+import type { Known } from "./known.ts";
+import { dayWords, localDay, momentWords } from "./local-time.ts";
+import type { Moment } from "./spread.ts";
+import type { Whereabouts } from "./whereabouts.ts";
+
+const GROUP_WORDS: Readonly<Record<DeclineGroup, string>> = {
+  REVOKED: "the customer revoked the payment",
+  FRAUD: "fraud is suspected",
+  HARD_CARD: "the card or account can no longer be charged",
+  INVALID_DATA: "the card or account data is wrong",
+  EXPIRED: "the card has expired or was replaced",
+  AUTH_REQUIRED: "the bank wants the customer to confirm",
+  LIMIT: "a spending limit was reached",
+  FUNDS: "there was not enough money",
+  ISSUER_DOWN: "the bank could not be reached",
+  GENERIC: "the bank gave no clear reason",
+  UNKNOWN: "no reason was given",
+};
+
+/** What is known of why the payment failed; null: nothing was reported of the present card. */
+export function declineWords(decline: ReadDecline | null, isNewCard: boolean): string {
+  if (isNewCard) return "The customer has a new card or payment method, which may well work.";
+  if (!decline) return "No failed attempt with the present card has been reported, so why it failed is not known.";
+  if (decline.group === "UNKNOWN") return "The last try failed for a reason that is not known.";
+  const code = decline.code === null ? "" : ` (code ${decline.code})`;
+  return `The last try failed: ${decline.words ?? GROUP_WORDS[decline.group]}${code.replace("code advice", "advice code")}.`;
+}
+
+/** Why that moment. `at` differs from the moment when it is a little late and comes at once. */
+export function momentReason(moment: Moment, at: number, place: Whereabouts): string {
+  const when = momentWords(place.zone, at);
+  const day = dayWords(localDay(place.zone, moment.at));
+  switch (moment.why) {
+    case "pay_day":
+      return `${day} is a likely pay day${inCountry(place.country)} (${moment.payDay!.words}), so the next try is on ${when}.`;
+    case "day_turn":
+      return `Limits usually start afresh at midnight, so the next try is on ${when}.`;
+    case "month_turn":
+      return `Limits usually start afresh with a new month, so the next try is on ${when}.`;
+    case "outage":
+      return `Such faults pass within hours, so the next try is soon: ${when}.`;
+    case "new_card":
+      return `The first try with it comes about an hour later: ${when}.`;
+    case "last_chance":
+      return `The better moments were missed and the recovery window ends soon, so it is tried at once: ${when}.`;
+    case "morning":
+      return `The tries left are spread evenly over the days left, each in the local morning: ${when}.`;
+    case "even":
+      return `The tries left are spread evenly over the time left: ${when}.`;
+  }
+}
+
+export function triesLeft(known: Known, place: Whereabouts): string {
+  const more = known.budgetLeft - 1;
+  const left = more === 0 ? "no more try is" : more === 1 ? "1 more try is" : `${more} more tries are`;
+  return `After this one, ${left} left until ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
+}
+
+/** How many retries remain, when none is planned. */
+export function budgetWords(known: Known) {
+  return known.budgetLeft > 0
+    ? `Retries still left in the budget: ${known.budgetLeft}.`
+    : "All retries of the budget were asked for.";
+}
+
+const countryNames = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
+
+function inCountry(country: string | null) {
+  const name = country !== null && /^[A-Z]{2}$/.test(country) ? countryNames.of(country) : undefined;
+  if (name === undefined) return "";
+  return ` in ${/^(United|Netherlands|Philippines|Czech Republic)/.test(name) ? "the " : ""}${name}`;
+}

@@ -1,0 +1,120 @@
+import { DAY_MS, HOUR_MS } from "../rules/card-networks.ts";
+import type { DeclineGroup } from "../rules/decline-groups.ts";
+import type { Known } from "./known.ts";
+import { addDays, atLocalTime, type LocalDay, localDay } from "./local-time.ts";
+import { type PayDay, payDay } from "./pay-days.ts";
+import type { Whereabouts } from "./whereabouts.ts";
+
+/** Two tries of one invoice are at least this far apart: sooner hardly anything has changed at the bank. */
+export const GAP_MIN_MS = 12 * HOUR_MS;
+/** Retries of a morning are spread over this long, so that one bank does not get them all at nine. */
+export const JITTER_MAX_MS = 15 * 60_000;
+/** Money booked overnight is there, and a person who is asked to confirm is awake. */
+const MORNING_HOUR = 9;
+
+/** A moment for the next try, and why it was chosen. */
+export interface Moment {
+  at: number;
+  why: "even" | "morning" | "pay_day" | "day_turn" | "month_turn" | "outage" | "new_card" | "last_chance";
+  payDay?: PayDay;
+}
+
+/** What the choice of a moment rests on. All of it facts: none depends on when it is asked. */
+export interface Span {
+  /** The try is due here when tries are spread evenly. */
+  even: number;
+  /** It may be moved between these two. */
+  from: number;
+  to: number;
+  windowEnd: number;
+  jitterMs: number;
+}
+
+/** Retries that were carried out, or should have been. */
+export const countedRetries = (known: Known) =>
+  known.retries.filter(({ status }) => status !== "SCHEDULED" && status !== "CANCELED");
+
+/** The last try of the invoice, made or asked for; the start of the window when there was none since. */
+export function anchorOf(known: Known): number {
+  let anchor = known.unpaidAt.getTime();
+  for (const entry of known.ledger) if (entry.onThisInvoice) anchor = Math.max(anchor, entry.at.getTime());
+  for (const retry of countedRetries(known)) anchor = Math.max(anchor, retry.idealRetryTime.getTime());
+  return anchor;
+}
+
+/**
+ * The stretch of time in which the next try falls: the tries left are spread evenly over the days left, and each may
+ * be moved by half the gap.
+ *
+ * @param notBefore  the earliest moment by the bank's advice; 0 when there is none
+ */
+export function spanOf(known: Known, notBefore: number): Span {
+  const anchor = anchorOf(known);
+  const windowEnd = known.windowEndsAt.getTime();
+  const gap = Math.max(0, windowEnd - anchor) / (known.budgetLeft + 1);
+  const earliest = Math.max(anchor + GAP_MIN_MS, notBefore);
+  const even = Math.max(Math.ceil((anchor + gap) / 1000) * 1000, earliest);
+  return {
+    even,
+    from: Math.max(even - gap / 2, earliest),
+    to: Math.min(even + gap / 2, windowEnd - 1),
+    windowEnd,
+    jitterMs: jitterMs(known),
+  };
+}
+
+/** The best moment of the span for a decline of that group. It may lie in the past, or past the window's end. */
+export function firstMoment(span: Span, group: DeclineGroup, { zone, country }: Whereabouts): Moment {
+  const options: Moment[] = [];
+  for (const { at, day } of daily(span, zone, group)) {
+    if (at > span.to) break;
+    if (group === "LIMIT") options.push({ at, why: day.day === 1 ? "month_turn" : "day_turn" });
+    else {
+      const paid = group === "FUNDS" ? payDay(day, country) : null;
+      options.push(paid ? { at, why: "pay_day", payDay: paid } : { at, why: "morning" });
+    }
+  }
+  const distance = ({ at }: Moment) => Math.abs(at - span.even);
+  if (group === "LIMIT") options.sort((a, b) => rank(b) - rank(a) || a.at - b.at);
+  else options.sort((a, b) => rank(b) - rank(a) || distance(a) - distance(b) || a.at - b.at);
+  return options[0] ?? { at: evenMoment(span), why: "even" };
+}
+
+const rank = (moment: Moment) => moment.payDay?.weight ?? (moment.why === "month_turn" ? 1 : 0);
+
+function evenMoment({ even, jitterMs: jitter, windowEnd }: Span) {
+  return even + jitter < windowEnd ? even + jitter : even;
+}
+
+/** The good moments after one that was missed or is not allowed, one a day, up to the window's end. */
+export function* laterMoments(
+  span: Span,
+  first: number,
+  group: DeclineGroup,
+  { zone }: Whereabouts,
+): Generator<Moment> {
+  for (const { at } of daily({ ...span, from: first + 1 }, zone, group)) {
+    if (at >= span.windowEnd) return;
+    yield { at, why: group === "LIMIT" ? "day_turn" : "morning" };
+  }
+}
+
+/** One moment a local day from `span.from` on: its morning, or its start when a limit is what failed. */
+function* daily(span: Span, zone: Whereabouts["zone"], group: DeclineGroup): Generator<{ at: number; day: LocalDay }> {
+  const hour = group === "LIMIT" ? 0 : MORNING_HOUR;
+  const start = localDay(zone, span.from);
+  const days = Math.ceil((span.windowEnd - span.from) / DAY_MS) + 1;
+  for (let ahead = 0; ahead <= days; ahead++) {
+    const day = addDays(start, ahead);
+    const at = atLocalTime(zone, day, hour) + span.jitterMs;
+    if (at >= span.from) yield { at, day };
+  }
+}
+
+/** The same few minutes for the same try of the same case, and others for others: FNV-1a, in whole seconds. */
+export function jitterMs(known: Known): number {
+  const text = `${known.caseId}:${countedRetries(known).length + 1}`;
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return ((hash >>> 0) % (JITTER_MAX_MS / 1000)) * 1000;
+}
