@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { request } from "node:https";
+import { type TestContext, test } from "node:test";
+import { httpsServer } from "../test/https-server.ts";
+import { createWebhookReceiver, type ReceiverOptions, type WebhookExchange } from "./receiver.ts";
+import type { WebhookEvent } from "./webhook-event.ts";
+
+const retry = {
+  id: "0190-a",
+  type: "recovery_action",
+  created: "2026-03-04T09:12:00.000Z",
+  data: {
+    invoiceId: "inv_1",
+    subscriptionId: "sub_1",
+    actionSuggestion: "ACTION_SUGGESTION_RETRY",
+    idealRetryTime: "2026-03-06T09:10:00.000Z",
+  },
+};
+
+interface Reply {
+  status: number;
+  body: Record<string, unknown>;
+  headers: NodeJS.Dict<string | string[]>;
+}
+interface Sent {
+  method?: string;
+  path?: string;
+  headers?: Record<string, string | string[]>;
+}
+
+async function receiver(t: TestContext, options: Partial<ReceiverOptions> = {}) {
+  const handled: WebhookEvent[] = [];
+  const exchanges: WebhookExchange[] = [];
+  const server = await httpsServer(
+    createWebhookReceiver({
+      auth: { bearer: "hook-token" },
+      handle: (event) => void handled.push(event),
+      onExchange: (exchange) => exchanges.push(exchange),
+      ...options,
+    }),
+  );
+  t.after(() => server.close());
+  const post = (body: unknown, { method = "POST", path = "/hooks", headers = {} }: Sent = {}) =>
+    new Promise<Reply>((resolve, reject) => {
+      const all = { authorization: "Bearer hook-token", "content-type": "application/json", ...headers };
+      const outgoing = request(server.url + path, { method, ca: server.ca, headers: all }, (incoming) => {
+        let text = "";
+        incoming.on("data", (chunk) => {
+          text += chunk;
+        });
+        incoming.on("end", () =>
+          resolve({ status: incoming.statusCode!, body: JSON.parse(text), headers: incoming.headers }),
+        );
+      });
+      outgoing.on("error", reject);
+      outgoing.end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
+    });
+  return { post, handled, exchanges };
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 10));
+
+test("an event is acknowledged and handled once, however often it comes", async (t) => {
+  const { post, handled, exchanges } = await receiver(t);
+  const replies = await Promise.all([post(retry), post(retry), post(retry)]);
+  replies.push(await post(retry));
+  await settled();
+  assert.ok(replies.every(({ status, body }) => status === 200 && body.success === true));
+  assert.deepEqual(handled, [retry]);
+  assert.equal(exchanges.filter(({ duplicate }) => !duplicate).length, 1);
+  assert.equal(exchanges.length, 4);
+});
+
+test("the flat retry request gives the same event, and its requestId is the event's id", async (t) => {
+  const { post, handled } = await receiver(t);
+  const flat = { requestId: retry.id, ...retry.data };
+  assert.equal((await post(flat, { path: "/hooks/recovery_action" })).status, 200);
+  assert.equal((await post(retry)).status, 200);
+  await settled();
+  const { created: _, ...withoutCreated } = retry;
+  assert.deepEqual(handled, [withoutCreated]);
+});
+
+test("the two events that carry only an invoice are taken, on their sub-paths too", async (t) => {
+  const { post, handled } = await receiver(t);
+  const pause = { id: "p", type: "pause_collection", created: retry.created, data: { invoiceId: "inv_1" } };
+  const complete = { ...pause, id: "c", type: "complete_dunning" };
+  assert.equal((await post(pause, { path: "/hooks/pause_collection" })).status, 200);
+  assert.equal((await post(complete, { path: "/hooks/complete_dunning?x=1" })).status, 200);
+  assert.equal((await post({ ...pause, id: "d" }, { path: "/hooks/complete_dunning" })).status, 400);
+  await settled();
+  assert.deepEqual(handled, [pause, complete]);
+});
+
+test("the reply does not wait for the handling, and a handler that fails is reported", async (t) => {
+  const errors: unknown[] = [];
+  let fail = () => {};
+  const { post } = await receiver(t, {
+    handle: () => new Promise((_, reject) => (fail = () => reject(new Error("no")))),
+    onError: (error) => errors.push(error),
+  });
+  assert.equal((await post(retry)).status, 200);
+  await settled();
+  fail();
+  await settled();
+  assert.match(String(errors[0]), /no/);
+});
+
+test("wrong credentials are a 401 before anything else is looked at", async (t) => {
+  const { post, handled } = await receiver(t);
+  const wrong = [
+    "",
+    "Bearer wrong",
+    "Bearer hook-token2",
+    "Basic hook-token",
+    "Bearer",
+    "hook-token",
+    "Bearer hook-token x",
+  ];
+  for (const authorization of wrong) {
+    const { status, body } = await post("not json", { headers: { authorization } });
+    assert.deepEqual([status, body.success, body.error_code], [401, false, "unauthorized"], authorization);
+  }
+  const twice = await post(retry, { headers: { authorization: ["Bearer hook-token", "Bearer hook-token"] } });
+  assert.equal(twice.status, 401);
+  await settled();
+  assert.deepEqual(handled, []);
+});
+
+test("basic credentials are taken, with colons in the password and any case of the scheme", async (t) => {
+  const { post } = await receiver(t, { auth: { basic: { username: "dunlin", password: "pä:ss" } } });
+  const basic = (text: string) => ({ headers: { authorization: `basic ${Buffer.from(text).toString("base64")}` } });
+  assert.equal((await post(retry, basic("dunlin:pä:ss"))).status, 200);
+  assert.equal((await post(retry, basic("dunlin:other"))).status, 401);
+  assert.equal((await post(retry)).status, 401);
+});
+
+test("what is not an event is a 400 that says why", async (t) => {
+  const { post, handled } = await receiver(t);
+  const bad: [unknown, RegExp][] = [
+    ["{", /not JSON/],
+    ["[]", /JSON object/],
+    [Buffer.from([0x7b, 0xff, 0x7d]), /UTF-8/],
+    [{ ...retry, id: "" }, /^id/],
+    [{ ...retry, type: "other" }, /^type/],
+    [{ ...retry, created: "yesterday" }, /^created/],
+    [{ ...retry, data: null }, /^data/],
+    [{ ...retry, data: { ...retry.data, invoiceId: 7 } }, /^data\.invoiceId/],
+    [{ ...retry, data: { ...retry.data, actionSuggestion: "RETRY" } }, /^data\.actionSuggestion/],
+    [{ ...retry, data: { ...retry.data, idealRetryTime: "2026-03-06" } }, /^data\.idealRetryTime/],
+    [{ requestId: "x", ...retry.data, invoiceId: undefined }, /^invoiceId/],
+  ];
+  for (const [sent, message] of bad) {
+    const { status, body } = await post(sent);
+    assert.deepEqual([status, body.success, body.error_code], [400, false, "invalid_request"]);
+    assert.match(String(body.message), message);
+  }
+  await settled();
+  assert.deepEqual(handled, []);
+});
+
+test("other methods, other content types and large bodies are refused", async (t) => {
+  const { post } = await receiver(t, { bodyLimit: 1000 });
+  assert.equal((await post("", { method: "GET" })).status, 405);
+  assert.equal((await post(retry, { headers: { "content-type": "text/plain" } })).status, 415);
+  assert.equal((await post(retry, { headers: { "content-type": "application/json; charset=utf-8" } })).status, 200);
+  assert.equal((await post(`"${"x".repeat(1000)}"`)).status, 413);
+  const chunked = await post(`"${"x".repeat(1000)}"`, { headers: { "transfer-encoding": "chunked" } });
+  assert.equal(chunked.status, 413);
+});
+
+test("an event whose id could not be kept is a 500, and is handled when it comes again", async (t) => {
+  let adds = 0;
+  const seen = {
+    async add() {
+      if (adds++ === 0) throw new Error("disk full");
+      return true;
+    },
+  };
+  const { post, handled } = await receiver(t, { seen });
+  const { status, body } = await post(retry);
+  assert.deepEqual([status, body.error_code], [500, "server_error"]);
+  assert.doesNotMatch(String(body.message), /disk/);
+  assert.equal((await post(retry)).status, 200);
+  await settled();
+  assert.equal(handled.length, 1);
+});
+
+test("too many events in hand are a 429", async (t) => {
+  const { post } = await receiver(t, { handlingMax: 1, handle: () => new Promise(() => {}) });
+  assert.equal((await post(retry)).status, 200);
+  const { status, body, headers } = await post({ ...retry, id: "b" });
+  assert.deepEqual([status, body.error_code, headers["retry-after"]], [429, "rate_limit_exceeded", "1"]);
+});

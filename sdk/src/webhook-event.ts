@@ -1,0 +1,99 @@
+export const ACTION_SUGGESTIONS = [
+  "ACTION_SUGGESTION_UNSPECIFIED",
+  "ACTION_SUGGESTION_RETRY",
+  "ACTION_SUGGESTION_CARD_CHANGE",
+] as const;
+export type ActionSuggestion = (typeof ACTION_SUGGESTIONS)[number];
+
+/** An instruction of Dunlin, the same for both bodies it may come in. */
+export type WebhookEvent = RecoveryActionEvent | InvoiceEvent;
+
+export interface RecoveryActionEvent {
+  /** The same in every repetition; send it back as a transaction's `recoveryActionId`. */
+  id: string;
+  type: "recovery_action";
+  /** Absent when the event came as a flat retry request. */
+  created?: string;
+  data: {
+    invoiceId: string;
+    subscriptionId?: string;
+    actionSuggestion: ActionSuggestion;
+    /** Best moment for the attempt; the event may arrive before or after it. */
+    idealRetryTime: string;
+  };
+}
+
+export interface InvoiceEvent {
+  id: string;
+  type: "pause_collection" | "complete_dunning";
+  created: string;
+  data: { invoiceId: string };
+}
+
+/** Either the event, or the sentence that says what is wrong with the body. */
+export type ParsedEvent = { event: WebhookEvent; problem?: never } | { event?: never; problem: string };
+
+const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] as const;
+type Fields = Record<string, unknown>;
+
+/**
+ * Reads a webhook's body: the envelope `{id, type, created, data}` or the flat retry request `{requestId, …}`.
+ *
+ * @param body  the text as received
+ * @param path  the path it was posted to: where it ends in `/recovery_action` and so on, the type must agree
+ */
+export function parseWebhookEvent(body: string, path = "/"): ParsedEvent {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(body);
+  } catch {
+    return { problem: "the body is not JSON" };
+  }
+  if (!isFields(fields)) return { problem: "the body must be a JSON object" };
+  const type = EVENT_TYPES.find((name) => path.endsWith(`/${name}`));
+  const flat = fields.requestId !== undefined && fields.type === undefined;
+  if (flat && type !== undefined && type !== "recovery_action") return { problem: `this path takes ${type} events` };
+  const parsed = flat ? flatRetryRequest(fields) : envelope(fields);
+  if (parsed.event && type !== undefined && parsed.event.type !== type) {
+    return { problem: `this path takes ${type} events` };
+  }
+  return parsed;
+}
+
+function envelope(fields: Fields): ParsedEvent {
+  const { id, created, data } = fields;
+  const type = EVENT_TYPES.find((name) => name === fields.type);
+  if (!isText(id)) return missing("id");
+  if (!type) return { problem: `type must be one of ${EVENT_TYPES.join(", ")}` };
+  if (!isMoment(created)) return notMoment("created");
+  if (!isFields(data)) return missing("data");
+  if (type === "recovery_action") return retry({ id, type, created }, data, "data.");
+  if (!isText(data.invoiceId)) return missing("data.invoiceId");
+  return { event: { id, type, created, data: { invoiceId: data.invoiceId } } };
+}
+
+function flatRetryRequest(fields: Fields): ParsedEvent {
+  if (!isText(fields.requestId)) return missing("requestId");
+  return retry({ id: fields.requestId, type: "recovery_action" }, fields, "");
+}
+
+function retry(head: Omit<RecoveryActionEvent, "data">, fields: Fields, prefix: string): ParsedEvent {
+  const { invoiceId, subscriptionId, idealRetryTime } = fields;
+  const actionSuggestion = ACTION_SUGGESTIONS.find((name) => name === fields.actionSuggestion);
+  if (!isText(invoiceId)) return missing(`${prefix}invoiceId`);
+  if (subscriptionId !== undefined && !isText(subscriptionId)) return missing(`${prefix}subscriptionId`);
+  if (!actionSuggestion)
+    return { problem: `${prefix}actionSuggestion must be one of ${ACTION_SUGGESTIONS.join(", ")}` };
+  if (!isMoment(idealRetryTime)) return notMoment(`${prefix}idealRetryTime`);
+  const subscription = subscriptionId === undefined ? {} : { subscriptionId };
+  return { event: { ...head, data: { invoiceId, ...subscription, actionSuggestion, idealRetryTime } } };
+}
+
+const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+const isMoment = (value: unknown): value is string =>
+  typeof value === "string" && MOMENT.test(value) && !Number.isNaN(Date.parse(value));
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const missing = (field: string): ParsedEvent => ({ problem: `${field} must be a text that is not empty` });
+const notMoment = (field: string): ParsedEvent => ({ problem: `${field} must be an ISO 8601 date-time` });
