@@ -1,0 +1,29 @@
+import type { WebhookExchange } from "@dunlin/sdk";
+
+/** One webhook request as the merchant saw it, to be compared with Dunlin's delivery log. */
+export interface JournalEntry extends WebhookExchange {
+  /** Counts the requests with this event's id, from 1; 0 when no event could be read. */
+  attempt: number;
+  /** When it was answered, in service time. */
+  at: Date;
+}
+
+/** Every webhook request in the order of the answers. */
+export interface Journal {
+  record(exchange: WebhookExchange, at: Date): void;
+  entries: readonly JournalEntry[];
+}
+
+export function createJournal(): Journal {
+  const entries: JournalEntry[] = [];
+  const attempts = new Map<string, number>();
+  return {
+    record(exchange, at) {
+      const { eventId } = exchange;
+      const attempt = eventId === null ? 0 : (attempts.get(eventId) ?? 0) + 1;
+      if (eventId !== null) attempts.set(eventId, attempt);
+      entries.push({ ...exchange, attempt, at });
+    },
+    entries,
+  };
+}

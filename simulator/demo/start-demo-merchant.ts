@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { type Client, createWebhookReceiver } from "@dunlin/sdk";
+import { createDemoMerchant, type DemoMerchant } from "../merchant/demo-merchant.ts";
+import { dayOf, invoiceLine } from "../merchant/lines.ts";
+import { type Summary, summarize, summaryLines } from "../merchant/summary.ts";
+import { DAY_MS } from "../world/chance.ts";
+import { createJournal, type JournalEntry } from "./journal.ts";
+import { watchPlans } from "./plan-watch.ts";
+import { startPushing } from "./pushing.ts";
+
+export interface DemoOptions {
+  seed: number;
+  /** The default is 200: a failure every five seconds or so when a day takes ten. */
+  customers?: number;
+  /** Service time. */
+  now(): Date;
+  /** How fast service time runs. */
+  rate: number;
+  /** PEM of the certificate that the merchant's endpoint shows. */
+  tls: { cert: string; key: string };
+  /** What Dunlin must send as `Authorization: Bearer`. */
+  webhookToken: string;
+  /** Where the endpoint listens; 127.0.0.1 and a free port by default. */
+  host?: string;
+  port?: number;
+  pushTransactions?: boolean;
+  print(line: string): void;
+}
+
+export interface DemoMerchantRun {
+  /** To be given to Dunlin before `start`. */
+  webhookUrl: string;
+  /** Begins to bill and to push: the first bills are due at once. */
+  start(client: Client): void;
+  /** Bills, retries and pushes no more, after one last push; the endpoint still answers. */
+  stopBilling(): Promise<void>;
+  /** The same, and closes the endpoint; the client stays open. */
+  stop(): Promise<void>;
+  summary(): Summary;
+  /** The summary as lines for a terminal of 100 columns. */
+  summaryLines(): string[];
+  /** Every webhook request so far. */
+  journal: readonly JournalEntry[];
+}
+
+/** Service time between two looks at the agenda, as long as that is a sensible pause for a real timer. */
+const STEP_MS = 10 * 60_000;
+const SUMMARY_EVERY_MS = 7 * DAY_MS;
+
+/**
+ * The demo merchant with real sockets and timers.
+ *
+ * Its endpoint listens when this returns; billing waits for `start`, because only then there is an API key.
+ */
+export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerchantRun> {
+  const { now, print } = options;
+  const journal = createJournal();
+  let merchant: DemoMerchant | null = null;
+  let stops: (() => unknown)[] = [];
+
+  const listener = createWebhookReceiver({
+    auth: { bearer: options.webhookToken },
+    handle: (event) => merchant?.receive(event, now()),
+    onExchange: (exchange) => journal.record(exchange, now()),
+  });
+  const server = createServer({ ...options.tls, headersTimeout: 10_000, requestTimeout: 20_000 }, listener);
+  const host = options.host ?? "127.0.0.1";
+  server.listen(options.port ?? 0, host);
+  await once(server, "listening");
+
+  function start(client: Client) {
+    assert(merchant === null, "the demo merchant was started before");
+    const startAt = now();
+    const started = createDemoMerchant({ ...options, customers: options.customers ?? 200, startAt });
+    merchant = started;
+    let summaryAtMs = startAt.getTime() + SUMMARY_EVERY_MS;
+    const step = () => {
+      const at = now();
+      started.step(at);
+      if (at.getTime() < summaryAtMs) return;
+      summaryAtMs += SUMMARY_EVERY_MS;
+      for (const line of lines()) print(line);
+    };
+    step();
+    const timer = setInterval(step, Math.min(1000, Math.max(20, STEP_MS / options.rate)));
+    const tellPlan = (invoiceId: string, what: string) => {
+      const invoice = started.invoice(invoiceId);
+      if (invoice?.state === "UNPAID") print(invoiceLine(now(), invoice, what));
+    };
+    stops = [() => clearInterval(timer), startPushing(client, started.takeOutbox, print), watchPlans(client, tellPlan)];
+  }
+
+  async function stopBilling() {
+    await Promise.all(stops.splice(0).map((stopOne) => stopOne()));
+  }
+
+  async function stop() {
+    await stopBilling();
+    server.closeAllConnections();
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  }
+
+  const summary = () => merchant?.summary() ?? summarize([]);
+  const lines = () => summaryLines(summary(), `summary up to ${dayOf(now())} UTC`);
+  return {
+    webhookUrl: `https://${host}:${(server.address() as AddressInfo).port}/dunlin`,
+    start,
+    stopBilling,
+    stop,
+    summary,
+    summaryLines: lines,
+    journal: journal.entries,
+  };
+}

@@ -1,0 +1,72 @@
+import type { WebhookEvent } from "@dunlin/sdk";
+import { chance, DAY_MS, HOUR_MS } from "../world/chance.ts";
+import { customerOf } from "../world/customer.ts";
+import { troubleOf } from "../world/troubles.ts";
+import { join } from "./billing.ts";
+import type { BookedInvoice } from "./ledger.ts";
+import { obey } from "./obeying.ts";
+import { type OfficeOptions, openOffice } from "./office.ts";
+import { emptyOutbox, type Outbox } from "./outbox.ts";
+import { type Summary, summarize } from "./summary.ts";
+
+export interface DemoMerchantOptions extends OfficeOptions {
+  /** Customers at any time: whoever leaves is followed by a new one. */
+  customers: number;
+  /** The first bills are due right after this moment. */
+  startAt: Date;
+}
+
+/** A billing system without clock, chance or network of its own: time is passed in, records are taken out. */
+export interface DemoMerchant {
+  /** Does everything due up to `now`. */
+  step(now: Date): void;
+  /** When there is something to do again. */
+  nextAt(): Date | null;
+  /** Takes a webhook event, which the following steps obey. One that came before changes nothing. */
+  receive(event: WebhookEvent, now: Date): { success: true };
+  /** Takes the records that were not taken yet. */
+  takeOutbox(): Outbox;
+  invoice(id: string): BookedInvoice | undefined;
+  invoices(): BookedInvoice[];
+  summary(): Summary;
+}
+
+/** The first bills come within this time, most of them early on. */
+const FIRST_BILLS_WITHIN_DAYS = 15;
+/** Whoever watches the demo sees the first failures after two, four and six seconds, whatever the seed. */
+const EARLY_FAILURES = 3;
+const EARLY_FAILURE_EVERY_MS = 5 * HOUR_MS;
+const AGE_DAYS_MAX = 400;
+
+/** A merchant with customers whose cards fail for different reasons, who does what Dunlin says. */
+export function createDemoMerchant(options: DemoMerchantOptions): DemoMerchant {
+  const office = openOffice(options);
+  const seenEvents = new Set<string>();
+  const startMs = options.startAt.getTime();
+  let early = 0;
+  for (let number = 1; number <= options.customers; number++) {
+    const fails = troubleOf(customerOf(office.seed, number, startMs), 0) !== null;
+    const afterMs =
+      fails && early < EARLY_FAILURES
+        ? ++early * EARLY_FAILURE_EVERY_MS
+        : chance(office.seed, "first bill", number) ** 1.5 * FIRST_BILLS_WITHIN_DAYS * DAY_MS;
+    join(office, startMs + afterMs, chance(office.seed, "age", number) * AGE_DAYS_MAX * DAY_MS);
+  }
+  return {
+    step: (now) => office.agenda.run(now),
+    nextAt: () => office.agenda.nextAt(),
+    receive(event, now) {
+      if (!seenEvents.has(event.id)) office.agenda.add(now.getTime(), (at) => obey(office, event, at));
+      seenEvents.add(event.id);
+      return { success: true };
+    },
+    takeOutbox() {
+      const taken = office.outbox;
+      office.outbox = emptyOutbox();
+      return taken;
+    },
+    invoice: (id) => office.invoices.get(id),
+    invoices: () => [...office.invoices.values()],
+    summary: () => summarize([...office.invoices.values()]),
+  };
+}

@@ -1,0 +1,22 @@
+const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+export const LINE_WIDTH = 100;
+
+/** `2026-03-04 09:12`, in UTC. */
+export const minuteOf = (at: Date) => at.toISOString().slice(0, 16).replace("T", " ");
+
+/** `Fri 6 Mar 09:10`, in UTC. */
+export const dayOf = (at: Date) =>
+  `${WEEKDAYS[at.getUTCDay()]} ${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]} ${at.toISOString().slice(11, 16)}`;
+
+/** `EUR 49.00`. `amount`: minor units; every currency of the world has two decimals. */
+export const moneyOf = (amount: number, currency: string) =>
+  `${currency} ${(amount / 100).toFixed(2).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
+
+/** One line of the demo: when, which invoice, how much, what happened; never wider than a terminal of 100 columns. */
+export function invoiceLine(at: Date, invoice: { id: string; amount: number; currency: string }, what: string) {
+  return cut(`${minuteOf(at)}  ${invoice.id}  ${moneyOf(invoice.amount, invoice.currency).padStart(10)}  ${what}`);
+}
+
+/** The text, shortened to the width of the terminal. */
+export const cut = (text: string) => (text.length <= LINE_WIDTH ? text : `${text.slice(0, LINE_WIDTH - 1)}…`);

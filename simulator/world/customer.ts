@@ -1,0 +1,111 @@
+import { between, chance, DAY_MS, pick, type Weighted } from "./chance.ts";
+import type { PayRhythm } from "./paydays.ts";
+import { type PaymentMethodType, PLACES } from "./places.ts";
+
+export type Period = "WEEK" | "MONTH" | "YEAR";
+
+export interface Plan {
+  id: string;
+  /** Minor units of the customer's currency; all of the world's currencies have two decimals. */
+  amount: number;
+  period: Period;
+}
+
+/** Everything about a customer that never changes, drawn from the world's seed and the customer's number. */
+export interface Customer {
+  seed: number;
+  number: number;
+  id: string;
+  country: string;
+  currency: string;
+  timezone: string;
+  utcOffsetHours: number;
+  method: PaymentMethodType;
+  issuer: string;
+  rhythm: PayRhythm;
+  postingHour: number;
+  plan: Plan;
+  /** The first bill; the following ones are whole periods later. */
+  firstBillAtMs: number;
+}
+
+/** What the gateway shows of a card. */
+export interface Card {
+  brand: "visa" | "mastercard" | "amex";
+  bin: string;
+  last4: string;
+  fingerprint: string;
+  funding: "CREDIT" | "DEBIT" | "PREPAID";
+  expiryMonth: number;
+  expiryYear: number;
+}
+
+// More weekly plans than in life: a demo of two minutes is twelve days long and should see many bills.
+const PLANS: Weighted<Plan> = [
+  [{ id: "weekly_box", amount: 1290, period: "WEEK" }, 40],
+  [{ id: "basic_monthly", amount: 1900, period: "MONTH" }, 20],
+  [{ id: "team_monthly", amount: 4900, period: "MONTH" }, 24],
+  [{ id: "studio_monthly", amount: 9900, period: "MONTH" }, 10],
+  [{ id: "team_yearly", amount: 49000, period: "YEAR" }, 6],
+];
+
+const BINS = {
+  visa: ["401288", "424242", "453201", "476173"],
+  mastercard: ["510510", "520082", "545454", "222300"],
+  amex: ["371449", "378282"],
+} as const;
+
+/** The customer of a number: the same seed and number always give the same one, apart from the moment of the first bill. */
+export function customerOf(seed: number, number: number, firstBillAtMs: number): Customer {
+  const draw = (what: string) => chance(seed, "customer", number, what);
+  const place = pick(draw("place"), PLACES);
+  return {
+    seed,
+    number,
+    id: `cus_${String(number).padStart(6, "0")}`,
+    country: place.country,
+    currency: place.currency,
+    timezone: place.timezone,
+    utcOffsetHours: place.utcOffsetHours,
+    method: pick(draw("method"), place.methods),
+    issuer: place.issuers[Math.floor(draw("issuer") * place.issuers.length)]!,
+    rhythm: pick(draw("rhythm"), place.rhythms),
+    postingHour: between(draw("posting"), 0, 9),
+    plan: pick(draw("plan"), PLANS),
+    firstBillAtMs,
+  };
+}
+
+/** The customer's card after `generation` changes; null for those who pay by direct debit. */
+export function cardOf(customer: Customer, generation: number): Card | null {
+  if (customer.method !== "card") return null;
+  const draw = (what: string) => chance(customer.seed, "card", customer.number, generation, what);
+  const brand = pick(draw("brand"), [
+    ["visa", 55] as const,
+    ["mastercard", 38] as const,
+    ["amex", customer.country === "US" ? 7 : 0] as const,
+  ]);
+  const expiry = new Date(customer.firstBillAtMs + between(draw("expiry"), 400, 1500) * DAY_MS);
+  return {
+    brand,
+    bin: BINS[brand][Math.floor(draw("bin") * BINS[brand].length)]!,
+    last4: String(between(draw("last4"), 0, 9999)).padStart(4, "0"),
+    fingerprint: `fp_${draw("fingerprint").toString(36).slice(2, 12)}`,
+    funding: pick(draw("funding"), [["DEBIT", 55] as const, ["CREDIT", 40] as const, ["PREPAID", 5] as const]),
+    expiryMonth: expiry.getUTCMonth() + 1,
+    expiryYear: expiry.getUTCFullYear(),
+  };
+}
+
+/** When the bill of a cycle (0 is the first one) is due; months that are too short take their last day. */
+export function dueAtMs(customer: Customer, cycle: number) {
+  if (customer.plan.period === "WEEK") return customer.firstBillAtMs + cycle * 7 * DAY_MS;
+  const first = new Date(customer.firstBillAtMs);
+  const months = cycle * (customer.plan.period === "YEAR" ? 12 : 1);
+  const turn = new Date(customer.firstBillAtMs);
+  turn.setUTCDate(1);
+  turn.setUTCMonth(first.getUTCMonth() + months);
+  const lastDate = new Date(Date.UTC(turn.getUTCFullYear(), turn.getUTCMonth() + 1, 0)).getUTCDate();
+  turn.setUTCDate(Math.min(first.getUTCDate(), lastDate));
+  return turn.getTime();
+}
