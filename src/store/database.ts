@@ -61,7 +61,8 @@ export function openDatabase(address: Address, connections: number, onError: (er
 const clientConfig = (address: Address): pg.ClientConfig => ({
   ...("url" in address
     ? { connectionString: address.url }
-    : { host: address.socketDir, user: address.user, database: address.database }),
+    : // Said in full, because pg would fill gaps from PGPORT and PGSSLMODE, which mean another server.
+      { host: address.socketDir, port: 5432, ssl: false, user: address.user, database: address.database }),
   application_name: "dunlin",
   connectionTimeoutMillis: 10_000,
   keepAlive: true,

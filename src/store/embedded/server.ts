@@ -1,0 +1,109 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Folder, logBytes, openLog } from "./folder.ts";
+import { type Launch, launch } from "./launch.ts";
+import { disown, isServer, readPidFile } from "./pid-file.ts";
+
+/** A server that accepts connections. */
+export interface Server {
+  pid: number;
+  socketDir: string;
+  /** Whether this call started it; else it was found running. */
+  spawned: boolean;
+}
+
+/** Settings given on the command line, where nothing written into the data directory can weaken them. */
+const SETTINGS = {
+  listen_addresses: "",
+  port: "5432",
+  unix_socket_permissions: "0700",
+  fsync: "on",
+  synchronous_commit: "on",
+  full_page_writes: "on",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  log_checkpoints: "off",
+  // A failed statement's text and its values are not for a log file.
+  log_min_error_statement: "panic",
+  log_error_verbosity: "terse",
+};
+
+/** Where a server runs, as whom and how. */
+export interface ServerPlace {
+  folder: Folder;
+  by: Launch;
+  /** Added to the settings above, or put in their place. */
+  settings: Record<string, string>;
+}
+
+const PATIENCE_MS = 30_000;
+// What remains of a server that was killed, for a moment: its process, not yet reaped, or its backends.
+const PASSING = /lock file .* already exists|shared memory block .* is still in use/;
+
+/**
+ * Finds the server of this data directory, or starts it, and waits until it accepts connections. A server that ends
+ * at once is started again, ever more slowly, for 30 s: after a crash the first ones may find the old one's memory
+ * still in use. One that is alive but busy (recovering, stopping) is waited for.
+ *
+ * @param again  whether it ran before: then any reason may pass (a full disk); else only one that is known to pass does
+ */
+export async function ensureServer(place: ServerPlace, again: boolean): Promise<Server> {
+  const { folder, by, settings } = place;
+  let logStart = 0;
+  let deadline = performance.now() + PATIENCE_MS;
+  let spawned: Spawned | undefined;
+  for (let pauseMs = 50; ; ) {
+    const found = await readPidFile(folder.cluster);
+    if (found && isServer(found.pid, folder.cluster)) {
+      if (found.ready) return { pid: found.pid, socketDir: found.socketDir, spawned: found.pid === spawned?.pid };
+      deadline = performance.now() + PATIENCE_MS;
+      await sleep(10);
+    } else if (spawned && !spawned.ended) {
+      await sleep(5);
+    } else {
+      if (spawned?.ended) {
+        const said = (await readFile(folder.log)).subarray(logStart).toString("utf8");
+        if (performance.now() > deadline || !(again || PASSING.test(said))) {
+          const reason = /(?:FATAL|PANIC): {2}.*/.exec(said)?.[0] ?? spawned.ended;
+          throw new Error(`the embedded database does not start: ${reason} (see ${folder.log})`);
+        }
+        await sleep(pauseMs);
+        pauseMs = Math.min(2 * pauseMs, 2_000);
+      }
+      logStart = await logBytes(folder);
+      if (found) await disown(folder.cluster, found, by);
+      spawned = await spawnServer(folder, by, settings);
+    }
+  }
+}
+
+interface Spawned {
+  pid: number | undefined;
+  /** How it ended, once it has. */
+  ended: string | undefined;
+}
+
+async function spawnServer(folder: Folder, by: Launch, settings: Record<string, string>): Promise<Spawned> {
+  const all = { ...SETTINGS, unix_socket_directories: folder.socketDir, ...settings };
+  const args = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const log = await openLog(folder);
+  try {
+    // Detached: Ctrl-C at the terminal reaches our process alone, and the server outlives us if we are killed.
+    const child = launch(by, "postgres", ["-D", folder.cluster, ...args], {
+      cwd: folder.root,
+      stdio: ["ignore", log.fd, log.fd],
+      detached: true,
+    });
+    const spawned: Spawned = { pid: child.pid, ended: undefined };
+    child.once("error", (error) => {
+      spawned.ended = error.message;
+    });
+    child.once("exit", (code, signal) => {
+      spawned.ended = `it ended with ${code ?? signal}`;
+    });
+    child.unref();
+    return spawned;
+  } finally {
+    await log.close();
+  }
+}

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import pino from "pino";
+import { exitWhenInterrupted, removeAtExit } from "../../../test/server.ts";
+import { type Address, openDatabase, prepared } from "../database.ts";
+import { type EmbeddedOptions, startEmbedded } from "./start.ts";
+
+// The folder is 0700 and root's when root runs the tests, which is the harder case.
+const folder = await mkdtemp(join(tmpdir(), "dunlin-embedded-"));
+const dataDir = join(folder, "data");
+removeAtExit(folder);
+exitWhenInterrupted();
+
+let messages: string[] = [];
+const log = pino({}, { write: (line: string) => messages.push(JSON.parse(line).msg) });
+const start = (options: Partial<EmbeddedOptions> = {}) => {
+  messages = [];
+  return startEmbedded({ dataDir, log, ...options });
+};
+
+async function query(address: Address, sql: string): Promise<Record<string, unknown>[]> {
+  const connection = await openDatabase(address, 1, () => {}).connect();
+  return (await connection.run(prepared("", sql)).finally(() => connection.close())).rows;
+}
+
+const pidFile = join(dataDir, "cluster/postmaster.pid");
+const serverPid = async () => Number((await readFile(pidFile, "utf8")).split("\n")[0]);
+const isRunning = () =>
+  stat(pidFile).then(
+    () => true,
+    () => false,
+  );
+
+/** A process of its own that starts the server, tells so, and waits to be killed. */
+async function starter(): Promise<ChildProcess> {
+  const code = `
+    import { startEmbedded } from ${JSON.stringify(join(import.meta.dirname, "start.ts"))};
+    import pino from "pino";
+    await startEmbedded({ dataDir: ${JSON.stringify(dataDir)}, log: pino({ level: "silent" }) });
+    process.stdout.write("started");`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+    cwd: import.meta.dirname,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(child.stdout!, "data");
+  return child;
+}
+
+test("an empty folder becomes a durable server on a socket that only its user may enter", async () => {
+  await mkdir(dataDir);
+  // What a start that was killed leaves behind.
+  await mkdir(join(dataDir, "cluster.new-4194305-abc/base"), { recursive: true });
+  const { address, adopted, stop } = await start();
+  assert.equal(adopted, false);
+  assert.deepEqual(messages, ["database.initialized", "database.started"]);
+  assert.ok("socketDir" in address);
+  assert.equal((await stat(address.socketDir)).mode & 0o777, 0o700);
+  const settings = await query(
+    address,
+    `select current_setting('listen_addresses') as listen, current_setting('fsync') as fsync,
+       current_setting('synchronous_commit') as commit, current_setting('server_encoding') as encoding,
+       datlocprovider as provider, datlocale as locale from pg_database where datname = current_database()`,
+  );
+  const durable = { listen: "", fsync: "on", commit: "on", encoding: "UTF8", provider: "b", locale: "C.UTF-8" };
+  assert.deepEqual(settings, [durable]);
+  await query(address, "create table kept (n int4); insert into kept values (1)");
+  await stop();
+  assert.equal(await isRunning(), false);
+  assert.deepEqual(
+    (await readdir(dataDir)).filter((name) => name.includes(".new-")),
+    [],
+  );
+});
+
+test("a stopped server starts again in under a second with its data", async () => {
+  const startedAt = performance.now();
+  const { address, stop } = await start();
+  assert.deepEqual(await query(address, "select n from kept"), [{ n: 1 }]);
+  assert.ok(performance.now() - startedAt < 1_000);
+  await stop();
+});
+
+test("a server whose starter was killed is adopted with every commit, and started again when it is killed too", async () => {
+  const child = await starter();
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const pid = await serverPid();
+  const { address, adopted, stop } = await start();
+  assert.equal(adopted, true);
+  assert.deepEqual(messages, ["database.adopted"]);
+  await query(address, "insert into kept values (2)");
+
+  process.kill(pid, "SIGKILL");
+  while (!messages.includes("database.restarted")) await sleep(20);
+  assert.notEqual(await serverPid(), pid);
+  assert.deepEqual(await query(address, "select n from kept order by n"), [{ n: 1 }, { n: 2 }]);
+
+  // And once more: now it is our own child.
+  const second = await serverPid();
+  messages = [];
+  process.kill(second, "SIGKILL");
+  while (!messages.includes("database.restarted")) await sleep(20);
+  assert.deepEqual(await query(address, "select count(*)::int4 as n from kept"), [{ n: 2 }]);
+  await stop();
+  assert.equal(await isRunning(), false);
+});
+
+test("a backend that crashes costs the connections, not the server", async () => {
+  const { address, stop } = await start();
+  const pid = await serverPid();
+  const connection = await openDatabase(address, 1, () => {}).connect();
+  const backend = (await connection.run<{ pid: number }>(prepared("", "select pg_backend_pid() as pid"))).rows[0]!.pid;
+  process.kill(backend, "SIGKILL");
+  while (!messages.includes("database.reconnected")) await sleep(20);
+  assert.equal(await serverPid(), pid);
+  assert.equal((await query(address, "select n from kept")).length, 2);
+  await stop();
+});
+
+test("a second service on the same folder is refused, a command is not", async () => {
+  const child = await starter();
+  await assert.rejects(start(), /another service runs on .*data folder of its own/);
+  const command = await start({ mode: "borrow" });
+  assert.equal(command.adopted, true);
+  await command.stop();
+  assert.deepEqual(messages, ["database.adopted", "database.left"]);
+  assert.equal(await isRunning(), true);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+});
+
+test("the server ends with its last user, whoever started it", async () => {
+  const service = await start();
+  const command = await start({ mode: "borrow" });
+  await service.stop();
+  assert.equal((await query(command.address, "select n from kept")).length, 2);
+  await command.stop();
+  assert.equal(await isRunning(), false);
+
+  const alone = await start({ mode: "borrow" });
+  assert.equal(alone.adopted, false);
+  await alone.stop();
+  assert.equal(await isRunning(), false);
+});
+
+test("leftover locks with the number of another living process do not keep the server down", async () => {
+  const socketDir = join(dataDir, "socket");
+  const lines = [process.ppid, join(dataDir, "cluster"), 1, 5432, socketDir, "", "", "ready   "].join("\n");
+  await writeFile(pidFile, lines);
+  await writeFile(join(socketDir, ".s.PGSQL.5432.lock"), lines);
+  const { adopted, stop } = await start();
+  assert.equal(adopted, false);
+  await stop();
+});
+
+test("a server that can't start is reported at once, with PostgreSQL's reason", async () => {
+  await assert.rejects(start({ settings: { max_connections: "0" } }), /does not start: FATAL: .*max_connections/);
+});
+
+test("two that start at once in an empty folder with a very long path share one server", async () => {
+  const deep = join(folder, ...Array.from({ length: 8 }, () => "a-folder-with-a-long-name"));
+  const both = await Promise.all([start({ dataDir: deep }), start({ dataDir: deep, mode: "borrow" })]);
+  const address = both[0].address;
+  assert.ok("socketDir" in address && address.socketDir.length < 90);
+  assert.deepEqual(both[1].address, address);
+  for (const { stop } of both) await stop();
+  await rm(address.socketDir, { recursive: true });
+});

@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger as Log } from "pino";
+import { isServer } from "./pid-file.ts";
+
+const FAST_MS = 20_000;
+const IMMEDIATE_MS = 10_000;
+
+/**
+ * Stops a server and waits for its end. SIGINT closes all sessions and writes everything down, which takes a moment;
+ * SIGQUIT skips the writing (the next start recovers); SIGKILL comes last, because it leaves backends behind.
+ */
+export async function stopServer(pid: number, cluster: string, log: Log): Promise<void> {
+  for (const [signal, patienceMs] of [
+    ["SIGINT", FAST_MS],
+    ["SIGQUIT", IMMEDIATE_MS],
+    ["SIGKILL", IMMEDIATE_MS],
+  ] as const) {
+    if (signal !== "SIGINT") log.warn({ serverPid: pid, signal }, "database.stop_delayed");
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ESRCH") return;
+      throw error;
+    }
+    const deadline = performance.now() + patienceMs;
+    while (performance.now() < deadline) {
+      if (!isServer(pid, cluster)) return;
+      await sleep(10);
+    }
+  }
+  throw new Error(`the embedded database, process ${pid}, does not end`);
+}

@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import { after } from "node:test";
+import { type Address, type Database, openDatabase } from "../src/store/database.ts";
+import {
+  at,
+  atServer,
+  exitWhenInterrupted,
+  startTestServer,
+  TEMPLATE,
+  TEST_SERVER,
+  type TestServer,
+} from "./server.ts";
+
+// A test file that runs alone starts a server of its own, and stops it when its tests have ended and its databases are dropped.
+let alone: Promise<TestServer> | undefined;
+let open = 0;
+let ended = false;
+
+after(() => {
+  ended = true;
+  return stopAlone();
+});
+
+async function stopAlone(): Promise<void> {
+  if (ended && open === 0) await (await alone)?.stop();
+}
+
+async function serverAddress(): Promise<Address> {
+  const given = process.env[TEST_SERVER];
+  if (given) return JSON.parse(given) as Address;
+  if (!alone) exitWhenInterrupted();
+  alone ??= startTestServer();
+  return (await alone).address;
+}
+
+export interface TestDatabase {
+  db: Database;
+  address: Address;
+  /** Closes `db` and removes the database, also under connections that are still open. */
+  drop(): Promise<void>;
+}
+
+/** A database of one's own with the whole schema and nothing in it. Drop it in the end, or the test process won't end. */
+export async function testDatabase(): Promise<TestDatabase> {
+  open++;
+  try {
+    const server = await serverAddress();
+    const name = `test_${randomBytes(8).toString("hex")}`;
+    await atServer(server, `create database ${name} template ${TEMPLATE}`);
+    const address = at(server, name);
+    const db = openDatabase(address, 5, () => {});
+    let dropped = false;
+    return {
+      db,
+      address,
+      async drop() {
+        if (dropped) return;
+        dropped = true;
+        await db.close();
+        await atServer(server, `drop database ${name} with (force)`);
+        open--;
+        await stopAlone();
+      },
+    };
+  } catch (error) {
+    open--;
+    throw error;
+  }
+}
