@@ -24,7 +24,7 @@ export function knownOf(view: CaseView, actions: readonly RecoveryAction[]): Kno
     cardCountry: latest?.cardCountry ?? null,
     customerTimezone: latest?.customerTimezone ?? null,
     businessEntity: invoice.businessEntity ?? null,
-    ledger: ledgerOf(view, present),
+    ledger: ledgerOf(view, actions, present),
     lastDecline: lastDecline(onInvoice, present),
     cardChangedAt: cardChangedAt(view, present),
     cardChangeExpired: cardChangeExpired(view, actions, present),
@@ -51,7 +51,11 @@ function presentCard({ case: kase, invoice, transactions }: CaseView): string | 
 
 const isOn = (t: Transaction, card: string | null) => card === null || cardOf(t) === null || cardOf(t) === card;
 
-function ledgerOf({ case: kase, invoice, transactions, asks }: CaseView, card: string | null): LedgerEntry[] {
+function ledgerOf(
+  { case: kase, invoice, transactions, asks }: CaseView,
+  actions: readonly RecoveryAction[],
+  card: string | null,
+): LedgerEntry[] {
   const attempts: LedgerEntry[] = transactions
     .filter((t) => t.invoiceId === invoice.id || isOn(t, card))
     .map((t) => ({
@@ -63,12 +67,21 @@ function ledgerOf({ case: kase, invoice, transactions, asks }: CaseView, card: s
       codes: codesOf(t),
     }));
   const unseen = { amount: invoice.amount, onPresentCard: true, codes: null };
-  const asked: LedgerEntry[] = asks.map(({ caseId, at }) => ({
-    at,
-    approved: null,
-    onThisInvoice: caseId === kase.id,
-    ...unseen,
-  }));
+  // An ask that a transaction answers by now is in the ledger as that transaction.
+  const answered = new Set([
+    ...transactions.map(({ recoveryActionId }) => recoveryActionId),
+    ...actions
+      .filter(({ transactionId, status }) => transactionId !== null || status === "CANCELED")
+      .map(({ id }) => id),
+  ]);
+  const asked: LedgerEntry[] = asks
+    .filter(({ actionId }) => !answered.has(actionId))
+    .map(({ caseId, at }) => ({
+      at,
+      approved: null,
+      onThisInvoice: caseId === kase.id,
+      ...unseen,
+    }));
   // An unpaid invoice was charged at least once, whether or not we were shown the attempt.
   const first: LedgerEntry[] = attempts.some(({ onThisInvoice }) => onThisInvoice)
     ? []

@@ -1,7 +1,7 @@
 import { BUCKETS, type Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { pokeOpenCases } from "../store/cases.ts";
-import type { Database } from "../store/database.ts";
+import type { Database, Tx } from "../store/database.ts";
 import { findMerchant, insertMerchant, updateMerchant } from "../store/merchants.ts";
 import { seal } from "../store/secret-box.ts";
 
@@ -30,7 +30,7 @@ const DEFAULTS = {
 
 /** Store a new merchant with these settings, the rest as the contract says. */
 export async function createMerchant(
-  db: Database,
+  tx: Tx,
   name: string,
   settings: MerchantSettings,
   secretKey: Buffer,
@@ -39,7 +39,7 @@ export async function createMerchant(
   const id = ports.newId();
   const bucket = ports.randomBytes(1)[0]! % BUCKETS;
   const merchant = { ...DEFAULTS, id, name, bucket, createdAt: ports.now(), ...sealed(settings, secretKey, ports) };
-  await insertMerchant(db, merchant);
+  await insertMerchant(tx, merchant);
   return merchant;
 }
 

@@ -93,6 +93,7 @@ export async function recoveryActionsOfCases(tx: Tx, merchantId: string, caseIds
 
 /** A retry that was asked for and that no transaction answers yet. */
 export interface Ask {
+  actionId: string;
   caseId: string;
   customerId: string;
   at: Date;
@@ -100,7 +101,7 @@ export interface Ask {
 
 const ASKS = prepared(
   "asks_of_customers",
-  `select case_id as "caseId", customer_id as "customerId", ideal_retry_time as at
+  `select id as "actionId", case_id as "caseId", customer_id as "customerId", ideal_retry_time as at
    from recovery_actions
    where merchant_id = $1 and customer_id = any($2::text[]) and created_at > $3
      and type = 'RETRY' and decided_at is not null and transaction_id is null and status <> 'CANCELED'`,

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+beforeEach(() => stage.enter());
+
+test("a paid copy dated after the first delivery attempt makes the action succeed and ends the case", async () => {
+  await stage.invoice();
+  await stage.decide();
+  await stage.untilSent();
+  stage.wait(HOUR);
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  const [action] = await stage.actions();
+  assert.equal(action!.status, "SUCCEEDED");
+  assert.equal(action!.executed, true);
+  assert.deepEqual(await stage.cases(), [{ end: "paid", due: null }]);
+  assert.equal(
+    (await stage.events()).some(({ type }) => type === "complete_dunning"),
+    false,
+  );
+});
+
+test("paid before the first delivery attempt, the plan is canceled and nothing goes out", async () => {
+  await stage.invoice();
+  await stage.decide();
+  stage.wait(HOUR);
+  await stage.invoice({ state: "PAID" });
+  assert.deepEqual(
+    (await stage.events()).map(({ type, withdrawn, waiting }) => ({ type, withdrawn, waiting })),
+    [{ type: "pause_collection", withdrawn: true, waiting: false }],
+  );
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.actions()).map(({ status }) => status),
+    ["CANCELED"],
+  );
+});
+
+test("a payment that the customer made cancels the action, also when the paid copy came first", async () => {
+  await stage.invoice();
+  await stage.decide();
+  await stage.untilSent();
+  stage.wait(HOUR);
+  const paidAt = stage.now();
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  assert.equal((await stage.actions())[0]!.status, "SUCCEEDED");
+  await stage.transaction({ state: "PAID", initiator: "CUSTOMER", createdAt: paidAt });
+  await stage.decide();
+  const [action] = await stage.actions();
+  assert.deepEqual([action!.status, action!.executed], ["CANCELED", false]);
+});
+
+test("a failed transaction settles the retry as failed and the next one is planned, with the card's country", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime() + MINUTE);
+  await stage.transaction({ id: "txn_retry", recoveryActionId: sent.id, initiator: "RECOVERY_ACTION" });
+  await stage.decide();
+  const [first, second] = await stage.actions();
+  assert.deepEqual([first!.status, first!.transaction, first!.country], ["FAILED", "txn_retry", "DE"]);
+  assert.equal(first!.attempted!.getTime(), sent.ideal.getTime() + MINUTE);
+  assert.deepEqual([second!.type, second!.status], ["RETRY", "SCHEDULED"]);
+  assert.ok(second!.ideal.getTime() > sent.ideal.getTime() + 12 * HOUR);
+});
+
+test("an unpaid copy dated after the ideal time says failed, and a payment within 48 hours turns it", async () => {
+  await stage.invoice();
+  await stage.decide();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime() + HOUR);
+  await stage.invoice();
+  await stage.decide();
+  assert.equal((await stage.actions())[0]!.status, "FAILED");
+  stage.wait(HOUR);
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.actions()).map(({ status }) => status),
+    ["SUCCEEDED", "CANCELED"],
+  );
+});
+
+test("no word within 48 hours expires the action, and a transaction that names it still counts", async () => {
+  await stage.invoice();
+  await stage.decide();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime() + 48 * HOUR);
+  await stage.decide();
+  assert.equal((await stage.actions())[0]!.status, "EXPIRED");
+  await stage.transaction({
+    recoveryActionId: sent.id,
+    state: "PAID",
+    createdAt: new Date(sent.ideal.getTime() + MINUTE),
+  });
+  await stage.decide();
+  assert.equal((await stage.actions())[0]!.status, "SUCCEEDED");
+  assert.equal((await stage.cases())[0]!.end, "paid");
+});
+
+test("an exhausted event leaves the action undelivered, and the next one is planned", async () => {
+  await stage.invoice();
+  await stage.decide();
+  stage.at((await stage.actions())[0]!.ideal.getTime() - 49 * MINUTE);
+  await stage.decide();
+  stage.wait(46 * MINUTE);
+  await stage.exhaust();
+  await stage.decide();
+  const [first, second] = await stage.actions();
+  assert.equal(first!.status, "DELIVERY_FAILED");
+  assert.equal(second!.status, "SCHEDULED");
+});
+
+test("a new card after a card change brings a retry soon", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "41" });
+  await stage.decide();
+  await stage.deliver();
+  await stage.decide();
+  stage.wait(2 * DAY);
+  await stage.transaction({
+    invoiceId: "inv_other",
+    state: "PAID",
+    cardFingerprint: "fp_2",
+    networkDeclineCode: undefined,
+  });
+  await stage.decide();
+  const [, retry] = await stage.actions();
+  assert.equal(retry!.type, "RETRY");
+  assert.ok(retry!.ideal.getTime() - stage.now().getTime() <= 24 * HOUR);
+});
+
+test("a retry that its transaction answers counts once: SEPA allows a second one after AM04", async () => {
+  const debit = { paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AM04" };
+  await stage.invoice();
+  await stage.transaction(debit);
+  await stage.decide();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime() + MINUTE);
+  await stage.transaction({ ...debit, recoveryActionId: sent.id });
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.actions()).map(({ type, status }) => [type, status]),
+    [
+      ["RETRY", "FAILED"],
+      ["RETRY", "SCHEDULED"],
+    ],
+  );
+});

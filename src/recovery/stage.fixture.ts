@@ -1,0 +1,174 @@
+import pino from "pino";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import type { Invoice } from "../domain/invoice.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { SubscriptionState } from "../domain/subscription.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import { prepared } from "../store/database.ts";
+import { decideDue } from "./decide-due.ts";
+import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
+import { createMerchant } from "./merchants.ts";
+
+export const START = new Date("2026-03-02T10:00:00Z");
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+const log = pino({ level: "silent" });
+
+export interface ActionRow {
+  id: string;
+  type: string;
+  status: string;
+  ideal: Date;
+  executed: boolean;
+  attempted: Date | null;
+  transaction: string | null;
+  country: string | null;
+  decided: boolean;
+}
+
+interface EventRow {
+  id: string;
+  type: string;
+  body: string;
+  withdrawn: boolean;
+  waiting: boolean;
+}
+
+const ACTIONS = prepared(
+  "test_actions",
+  `select id, type, status, ideal_retry_time as ideal, executed_at is not null as executed, attempted_at as attempted,
+     transaction_id as transaction, card_country as country, decided_at is not null as decided
+   from recovery_actions where merchant_id = $1 order by created_at, id`,
+);
+
+const EVENTS = prepared(
+  "test_events",
+  `select e.id, e.type, e.body, e.withdrawn_at is not null as withdrawn, d.event_id is not null as waiting
+   from events e left join deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+   where e.merchant_id = $1 order by e.created_at, e.type desc`,
+);
+
+const CASES = prepared(
+  "test_cases",
+  `select end_reason as end, due_at as due from cases where merchant_id = $1 order by opened_at, id`,
+);
+
+const DELIVERED = prepared(
+  "test_delivered",
+  `with gone as (delete from deliveries where merchant_id = $1 returning event_id),
+     logged as (insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, success, ends, status)
+       select $1, event_id, 1, $3::int2, $2::timestamptz, $2::timestamptz, 5, $3 = 1, case when $3 = 1 then 'delivered' else 'exhausted' end, 200 from gone)
+   update cases set due_at = $2 where merchant_id = $1`,
+);
+
+/** A merchant with an endpoint, a database of its own, and a clock that moves only when told to. */
+export async function openStage() {
+  const database: TestDatabase = await testDatabase();
+  const { db } = database;
+  let now = START;
+  let ids = 0;
+  const ports: Ports = {
+    now: () => now,
+    realNow: () => now,
+    monotonicMs: () => now.getTime(),
+    clockRate: 1,
+    randomBytes: (size) => Buffer.alloc(size, 7),
+    newId: () => `01900000-0000-7000-8000-${(++ids).toString(16).padStart(12, "0")}`,
+  };
+  let merchant: Merchant;
+
+  const stage = {
+    ...database,
+    now: () => now,
+    /** Begin anew at START, with another merchant. */
+    async enter(withEndpoint = true) {
+      now = START;
+      const endpoint = {
+        webhookUrl: "https://shop.example/hooks",
+        credential: { auth: "bearer", secret: "t" },
+      } as const;
+      merchant = await createMerchant(db, "Shop", withEndpoint ? endpoint : {}, Buffer.alloc(32, 1), ports);
+    },
+    at(moment: Date | number) {
+      now = new Date(moment);
+    },
+    wait(ms: number) {
+      now = new Date(now.getTime() + ms);
+    },
+    /** Step until nothing is due. */
+    async decide() {
+      while ((await decideDue({ db, ports, log, onEvents() {}, onWithdrawn() {} })).stepped > 0) stage.wait(1);
+    },
+    /** Push a copy of the invoice that is dated now; returns how many records changed. */
+    invoice: (over: Partial<Invoice> = {}) =>
+      ingestInvoices(
+        db,
+        merchant,
+        [
+          {
+            id: "inv_1",
+            state: "UNPAID",
+            customerId: "cus_1",
+            amount: 4900,
+            currency: "EUR",
+            createdAt: START,
+            updatedAt: now,
+            ...over,
+          },
+        ],
+        ports,
+      ),
+    /** Push an attempt made now: declined for lack of money, unless said otherwise. */
+    transaction: (over: Partial<Transaction> = {}) =>
+      ingestTransactions(
+        db,
+        merchant,
+        [
+          {
+            id: `txn_${++ids}`,
+            state: "FAILED",
+            invoiceId: "inv_1",
+            customerId: "cus_1",
+            amount: 4900,
+            currency: "EUR",
+            createdAt: now,
+            updatedAt: now,
+            paymentMethodType: "card",
+            cardBrand: "visa",
+            cardCountry: "DE",
+            cardFingerprint: "fp_1",
+            networkDeclineCode: "51",
+            ...over,
+          },
+        ],
+        ports,
+      ),
+    subscription: (state: SubscriptionState) =>
+      ingestSubscriptions(
+        db,
+        merchant,
+        [{ id: "sub_1", state, customerId: "cus_1", amount: 1, currency: "EUR", createdAt: START, updatedAt: now }],
+        ports,
+      ),
+    actions: async () => (await db.run<ActionRow>(ACTIONS, [merchant.id])).rows,
+    events: async () => (await db.run<EventRow>(EVENTS, [merchant.id])).rows,
+    cases: async () => (await db.run<{ end: string | null; due: Date | null }>(CASES, [merchant.id])).rows,
+    /** Every waiting event is delivered now. */
+    deliver: () => db.run(DELIVERED, [merchant.id, now, 1]),
+    /** Every waiting event has used up its attempts. */
+    exhaust: () => db.run(DELIVERED, [merchant.id, now, 6]),
+    /** Wait until the planned action's decision is due, decide and deliver it. */
+    async untilSent(): Promise<ActionRow> {
+      const planned = (await stage.actions()).at(-1)!;
+      stage.at(planned.ideal.getTime() - 49 * MINUTE);
+      await stage.decide();
+      stage.wait(1000);
+      await stage.deliver();
+      await stage.decide();
+      return (await stage.actions()).at(-1)!;
+    },
+  };
+  return stage;
+}
