@@ -1,0 +1,133 @@
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import { type ApiKey, apiKeysByIds, findApiKey, touchApiKeys } from "../store/api-keys.ts";
+import type { Database } from "../store/database.ts";
+import { findMerchant } from "../store/merchants.ts";
+import { hashOfApiKey, isApiKeyText } from "./api-key-text.ts";
+
+/** Who calls, and what the key may do. */
+export interface Caller {
+  key: ApiKey;
+  merchant: Merchant;
+}
+
+export interface Keyring {
+  /** The caller behind a key that holds now, or null. Throws when the database can't be asked. */
+  find(apiKey: string): Promise<Caller | null>;
+  /** Write `last_used_at` of the keys used since the last call: one statement. */
+  flush(): Promise<void>;
+}
+
+// A revocation holds everywhere within a second: what was read longer ago than this is not trusted.
+const TRUSTED_MS = 900;
+// Read again ahead of that, so that requests seldom wait for it.
+const REFRESH_MS = 450;
+const IDLE_MS = 30_000;
+// Settings of a merchant may take this long to be seen.
+const MERCHANT_MS = 5_000;
+
+interface Entry {
+  caller: Caller;
+  /** Monotonic moments at which the reads began. */
+  keyReadAt: number;
+  merchantReadAt: number;
+  usedAt: number;
+}
+
+/**
+ * The keys in use, in memory. All of them are read again by one statement as long as requests come; without requests the
+ * database is left alone.
+ */
+export function createKeyring(db: Database, ports: Ports): Keyring {
+  const entries = new Map<string, Entry>();
+  const used = new Map<string, Date>();
+  let refreshing: Promise<void> | undefined;
+
+  async function find(apiKey: string): Promise<Caller | null> {
+    if (!isApiKeyText(apiKey)) return null;
+    const hash = hashOfApiKey(apiKey);
+    const name = hash.toString("base64");
+    const caller = (await known(name)) ?? (await load(name, hash));
+    const now = ports.now();
+    if (!caller || !holds(caller.key, now)) return null;
+    used.set(caller.key.id, now);
+    return caller;
+  }
+
+  /** From memory, when that is fresh enough. */
+  async function known(name: string): Promise<Caller | undefined> {
+    const entry = entries.get(name);
+    if (!entry) return undefined;
+    const now = ports.monotonicMs();
+    entry.usedAt = now;
+    if (now - entry.keyReadAt >= TRUSTED_MS) await refresh();
+    else if (now - entry.keyReadAt >= REFRESH_MS) refresh().catch(() => {}); // whoever waits for it gets the error
+    const fresh = entries.get(name);
+    // A refresh that began before this key was needed again may not have been recent enough.
+    return fresh && ports.monotonicMs() - fresh.keyReadAt < TRUSTED_MS ? fresh.caller : undefined;
+  }
+
+  async function load(name: string, hash: Buffer): Promise<Caller | null> {
+    const readAt = ports.monotonicMs();
+    const key = await findApiKey(db, hash);
+    const merchant = key && (await findMerchant(db, key.merchantId));
+    if (!merchant) return null;
+    const caller = { key, merchant };
+    entries.set(name, { caller, keyReadAt: readAt, merchantReadAt: readAt, usedAt: readAt });
+    return caller;
+  }
+
+  function refresh(): Promise<void> {
+    refreshing ??= readAgain().finally(() => {
+      refreshing = undefined;
+    });
+    return refreshing;
+  }
+
+  async function readAgain() {
+    const readAt = ports.monotonicMs();
+    for (const [name, { usedAt }] of entries) if (readAt - usedAt > IDLE_MS) entries.delete(name);
+    const keys = new Map(
+      (
+        await apiKeysByIds(
+          db,
+          [...entries.values()].map(({ caller }) => caller.key.id),
+        )
+      ).map((key) => [key.id, key]),
+    );
+    const merchants = await merchantsAgain(readAt);
+    for (const [name, entry] of entries) {
+      const key = keys.get(entry.caller.key.id);
+      if (!key) {
+        if (entry.keyReadAt < readAt) entries.delete(name);
+        continue;
+      }
+      const merchant = merchants.get(key.merchantId);
+      entry.caller = { key, merchant: merchant ?? entry.caller.merchant };
+      entry.keyReadAt = readAt;
+      if (merchant) entry.merchantReadAt = readAt;
+    }
+  }
+
+  async function merchantsAgain(readAt: number) {
+    const stale = [...entries.values()].filter(({ merchantReadAt }) => readAt - merchantReadAt >= MERCHANT_MS);
+    const ids = [...new Set(stale.map(({ caller }) => caller.merchant.id))];
+    const merchants = new Map<string, Merchant>();
+    for (const id of ids) {
+      const merchant = await findMerchant(db, id);
+      if (merchant) merchants.set(id, merchant);
+    }
+    return merchants;
+  }
+
+  async function flush() {
+    if (used.size === 0) return;
+    const batch = [...used].sort(([a], [b]) => (a < b ? -1 : 1));
+    used.clear();
+    await touchApiKeys(db, batch);
+  }
+
+  return { find, flush };
+}
+
+const holds = (key: ApiKey, now: Date) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);

@@ -1,0 +1,80 @@
+import type { Permission } from "../domain/permission.ts";
+import { prepared, type Tx } from "./database.ts";
+
+/** A key as it is stored: its text is known to its owner only. */
+export interface ApiKey {
+  id: string;
+  merchantId: string;
+  prefix: string;
+  lastFour: string;
+  permissions: Permission[];
+  note: string | null;
+  createdAt: Date;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
+}
+
+const COLUMNS = `id, merchant_id as "merchantId", prefix, last_four as "lastFour", permissions, note, created_at as "createdAt",
+  expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt"`;
+
+const INSERT = prepared(
+  "insert_api_key",
+  `insert into api_keys (id, merchant_id, hash, prefix, last_four, permissions, note, created_at, expires_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+
+/** Store a new key. `hash`: SHA-256 of its text. */
+export async function insertApiKey(
+  tx: Tx,
+  key: Omit<ApiKey, "revokedAt" | "lastUsedAt" | "permissions"> & { hash: Buffer; permissions: readonly Permission[] },
+) {
+  const { id, merchantId, hash, prefix, lastFour, permissions, note, createdAt, expiresAt } = key;
+  await tx.run(INSERT, [id, merchantId, hash, prefix, lastFour, permissions, note, createdAt, expiresAt]);
+}
+
+const FIND = prepared("find_api_key", `select ${COLUMNS} from api_keys where hash = $1`);
+
+/** The key with this SHA-256, revoked and expired ones too, or null. The merchant is not known before. */
+export async function findApiKey(tx: Tx, hash: Buffer) {
+  return (await tx.run<ApiKey>(FIND, [hash])).rows[0] ?? null;
+}
+
+const BY_IDS = prepared("api_keys_by_ids", `select ${COLUMNS} from api_keys where id = any($1::uuid[])`);
+
+/** The keys with these ids, of any merchant: how replicas learn of a revocation. */
+export async function apiKeysByIds(tx: Tx, ids: readonly string[]) {
+  return (await tx.run<ApiKey>(BY_IDS, [ids])).rows;
+}
+
+const OF_MERCHANT = prepared(
+  "api_keys_of_merchant",
+  `select ${COLUMNS} from api_keys where merchant_id = $1 order by id`,
+);
+
+/** All keys of a merchant, oldest first. */
+export async function apiKeysOfMerchant(tx: Tx, merchantId: string) {
+  return (await tx.run<ApiKey>(OF_MERCHANT, [merchantId])).rows;
+}
+
+const REVOKE = prepared(
+  "revoke_api_key",
+  "update api_keys set revoked_at = $3 where merchant_id = $1 and id = $2 and revoked_at is null",
+);
+
+/** Revoke a key for good; false when there is none, or it was revoked before. */
+export async function revokeApiKey(tx: Tx, merchantId: string, id: string, now: Date) {
+  return (await tx.run(REVOKE, [merchantId, id, now])).rowCount === 1;
+}
+
+const TOUCH = prepared(
+  "touch_api_keys",
+  `update api_keys set last_used_at = used.at
+   from unnest($1::uuid[], $2::timestamptz[]) as used (id, at)
+   where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
+);
+
+/** Write when keys were last used: id and moment of each. Ids must be sorted, so that two replicas lock in one order. */
+export async function touchApiKeys(tx: Tx, used: readonly (readonly [id: string, at: Date])[]) {
+  await tx.run(TOUCH, [used.map(([id]) => id), used.map(([, at]) => at.toISOString())]);
+}
