@@ -1,0 +1,55 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { isOutage, sqlState } from "../store/database.ts";
+import { ApiError, errorBody, type Family } from "./errors.ts";
+import { tooLarge } from "./framing.ts";
+
+const RETRY_AFTER_SECONDS = "1";
+
+/** Answer what went wrong as `{code, message, details}`. Nothing of the request's values is repeated or logged. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const refusal = refusalOf(error, request);
+  const family = (request.routeOptions.config as { family?: Family }).family ?? "other";
+  // Fastify closes after a refused body. Reading on, within the limits of time, lets the client see the answer.
+  reply.removeHeader("connection");
+  reply.code(refusal.status).headers(refusal.headers).header("x-request-id", request.id);
+  return reply.send(errorBody(family, refusal.status, refusal.message, refusal.field));
+}
+
+function refusalOf(error: unknown, request: FastifyRequest): ApiError {
+  if (error instanceof ApiError) return error;
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return tooLarge();
+  if (code === "FST_ERR_CTP_INVALID_CONTENT_LENGTH" || (request.raw.destroyed && !request.raw.complete))
+    return new ApiError(400, "the body is not as long as its Content-Length says");
+  if (code?.startsWith("FST_") && statusCode && statusCode >= 400 && statusCode < 500)
+    return new ApiError(statusCode, "the request can't be read");
+  if (isOutage(error)) {
+    request.log.error(errorFields(error), "database.unavailable");
+    return unavailable("the database is out of reach: send the same request again");
+  }
+  if (/^(22|23|54)/.test(sqlState(error) ?? "")) {
+    // Validation should have refused it: the bug is ours, the data is still the caller's.
+    request.log.error(errorFields(error), "request.unstorable");
+    return new ApiError(400, "the data can't be stored");
+  }
+  request.log.error(errorFields(error), "request.failed");
+  return new ApiError(500, "internal error: it was logged under the requestId in X-Request-Id");
+}
+
+export const unavailable = (message: string) =>
+  new ApiError(503, message, { headers: { "retry-after": RETRY_AFTER_SECONDS } });
+
+/** What may be logged of an error. Messages and details of database errors quote values, so only the place is kept. */
+export function errorFields(error: unknown) {
+  const { name, code, message, stack } = error as Error & { code?: string };
+  const fromDatabase = sqlState(error) !== undefined;
+  return {
+    errorName: name,
+    errorCode: code,
+    errorMessage: fromDatabase ? undefined : message?.replace(/\d{4,}/g, "…"),
+    errorStack: stack
+      ?.split("\n")
+      .filter((line) => /^\s+at /.test(line))
+      .map((line) => line.trim()),
+  };
+}

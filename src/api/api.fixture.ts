@@ -1,0 +1,117 @@
+// What the tests of this room begin with: an API over a real database, with clocks in the test's hands.
+import { randomBytes } from "node:crypto";
+import { Writable } from "node:stream";
+import { pino } from "pino";
+import { createApiKey } from "../auth/api-keys.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import { PERMISSIONS, type Permission } from "../domain/permission.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { Database } from "../store/database.ts";
+import { insertMerchant } from "../store/merchants.ts";
+import type { ApiOptions } from "./api.ts";
+import { createApi } from "./server.ts";
+
+export interface TestClock {
+  serviceMs: number;
+  realMs: number;
+  monotonicMs: number;
+}
+
+export const testClock = (): TestClock => ({
+  serviceMs: Date.UTC(2026, 0, 15),
+  realMs: Date.UTC(2026, 0, 15),
+  monotonicMs: 0,
+});
+
+/** A UUIDv7 with this time. */
+export function uuidv7(timeMs: number): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(timeMs, 0, 6);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x70;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+export const testPorts = (clock: TestClock): Ports => ({
+  now: () => new Date(clock.serviceMs),
+  realNow: () => new Date(clock.realMs),
+  monotonicMs: () => clock.monotonicMs,
+  clockRate: 1,
+  randomBytes,
+  newId: () => uuidv7(clock.serviceMs),
+});
+
+/** Store a merchant with these settings. */
+export async function testMerchant(db: Database, ports: Ports, settings: Partial<Merchant> = {}): Promise<Merchant> {
+  const merchant: Merchant = {
+    id: ports.newId(),
+    name: "Example GmbH",
+    bucket: 7,
+    webhookUrl: null,
+    webhookAuth: null,
+    webhookCredential: null,
+    webhookSubPaths: false,
+    webhookFlat: false,
+    webhookCap: 5,
+    webhookPaused: false,
+    leadMs: 2_940_000,
+    windowDays: 28,
+    budget: 8,
+    ratePerSecond: 1000,
+    rateBurst: 1000,
+    createdAt: ports.now(),
+    ...settings,
+  };
+  await insertMerchant(db, merchant);
+  return merchant;
+}
+
+export const testKey = (
+  db: Database,
+  ports: Ports,
+  merchant: Merchant,
+  permissions: readonly Permission[] = PERMISSIONS,
+) => createApiKey(db, { merchantId: merchant.id, permissions }, ports);
+
+/** A batch that the API handed on. */
+export interface Ingested {
+  kind: string;
+  merchantId: string;
+  records: unknown[];
+}
+
+/** An API whose ingest only takes notes, and whose log lines are kept. */
+export async function testApi(db: Database, clock: TestClock, options: Partial<ApiOptions> = {}) {
+  const ports = testPorts(clock);
+  const ingested: Ingested[] = [];
+  const lines: string[] = [];
+  const ingest = (kind: string) => async (_db: Database, merchant: Merchant, records: unknown[]) => {
+    ingested.push({ kind, merchantId: merchant.id, records });
+    return records.length;
+  };
+  const destination = new Writable({
+    write(line, _encoding, done) {
+      lines.push(String(line));
+      done();
+    },
+  });
+  const api = await createApi({
+    db,
+    ports,
+    log: pino({ level: "debug" }, destination),
+    ingest: {
+      subscriptions: ingest("subscriptions"),
+      invoices: ingest("invoices"),
+      transactions: ingest("transactions"),
+    },
+    onIngested() {},
+    tls: "proxy",
+    tokenKey: Buffer.alloc(32, 7),
+    egressRanges: ["203.0.113.0/24"],
+    ready: async () => ({ ok: true, problems: [] }),
+    metrics: { requestFinished() {}, recordsIngested() {} },
+    ...options,
+  });
+  return { ...api, ports, ingested, lines };
+}

@@ -1,0 +1,43 @@
+import type { FastifyInstance } from "fastify";
+import type { Logger as Log } from "pino";
+import type { Invoice } from "../domain/invoice.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Permission } from "../domain/permission.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import type { Database } from "../store/database.ts";
+import type { requires } from "./caller.ts";
+import type { Tls } from "./listener.ts";
+
+/** Stores a batch, all of it or none; returns how many records changed. */
+export type Ingest<Row> = (db: Database, merchant: Merchant, records: Row[], ports: Ports) => Promise<number>;
+
+export interface ApiOptions {
+  db: Database;
+  ports: Ports;
+  log: Log;
+  ingest: { subscriptions: Ingest<Subscription>; invoices: Ingest<Invoice>; transactions: Ingest<Transaction> };
+  /** Called after each commit that changed something: there may be something to decide. */
+  onIngested(): void;
+  tls: Tls;
+  /** 32 bytes, the same in every replica, that sign page tokens. */
+  tokenKey: Buffer;
+  /** CIDR ranges that webhooks come from. */
+  egressRanges: readonly string[];
+  ready(): Promise<{ ok: boolean; problems: readonly string[] }>;
+  metrics: ApiMetrics;
+}
+
+export interface ApiMetrics {
+  /** `route` is the pattern, never the path: "/v1/recovery_actions", or "unknown". */
+  requestFinished(route: string, method: string, status: number, ms: number): void;
+  recordsIngested(kind: string, received: number, changed: number): void;
+}
+
+/** What routes are made of. */
+export interface Api extends ApiOptions {
+  http: FastifyInstance;
+  /** A hook that lets in keys with this permission. */
+  requires(permission: Permission): ReturnType<typeof requires>;
+}

@@ -1,0 +1,111 @@
+import { createPrivateKey, generateKeyPairSync, randomBytes, X509Certificate } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import { certificatePem } from "./x509.ts";
+
+/** PEM texts, and the file that clients give as `--cacert`. */
+export interface LocalCertificate {
+  cert: string;
+  key: string;
+  caFile: string;
+  /** False when the one that was there is still good. */
+  made: boolean;
+}
+
+const CURVE = { namedCurve: "P-256" };
+const DAY_MS = 86_400_000;
+// Apple's clients refuse more than 825 days.
+const LIFE_DAYS = 800;
+const REMAKE_DAYS = 30;
+const LOCAL_HOSTS = ["localhost", "127.0.0.1", "::1"];
+
+/**
+ * The certificate for localhost, 127.0.0.1, ::1 and `host`, made in `folder` when it is not there, is about to expire, or
+ * lacks the host. Its CA signs this one certificate and its key is thrown away, so that nobody who reads the folder can
+ * make certificates for other names that a machine would trust.
+ *
+ * @param realNow  real time: certificates know no other
+ */
+export async function localCertificate(folder: string, host: string, realNow: Date): Promise<LocalCertificate> {
+  const files = { ca: join(folder, "ca.pem"), cert: join(folder, "cert.pem"), key: join(folder, "key.pem") };
+  const hosts = [...new Set([...LOCAL_HOSTS, host.replace(/^\[(.*)\]$/, "$1").toLowerCase()])];
+  const kept = await readAll(files);
+  if (kept && isGood(kept, hosts, realNow)) return { cert: kept.cert, key: kept.key, caFile: files.ca, made: false };
+  const made = make(hosts, realNow);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // The key first and the CA last: a start that is cut short leaves pieces that do not fit, and the next one makes all anew.
+  await replaceFile(files.key, made.key, 0o600);
+  await replaceFile(files.cert, made.cert, 0o644);
+  await replaceFile(files.ca, made.ca, 0o644);
+  return { cert: made.cert, key: made.key, caFile: files.ca, made: true };
+}
+
+interface Pems {
+  ca: string;
+  cert: string;
+  key: string;
+}
+
+async function readAll(files: Pems): Promise<Pems | null> {
+  try {
+    const [ca, cert, key] = await Promise.all([files.ca, files.cert, files.key].map((file) => readFile(file, "utf8")));
+    return { ca: ca!, cert: cert!, key: key! };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+function isGood(pems: Pems, hosts: readonly string[], realNow: Date): boolean {
+  try {
+    const ca = new X509Certificate(pems.ca);
+    const cert = new X509Certificate(pems.cert);
+    return (
+      cert.verify(ca.publicKey) &&
+      cert.checkPrivateKey(createPrivateKey(pems.key)) &&
+      cert.validToDate.getTime() - realNow.getTime() > REMAKE_DAYS * DAY_MS &&
+      cert.validFromDate <= realNow &&
+      hosts.every((host) => (isIP(host) ? cert.checkIP(host) : cert.checkHost(host)) !== undefined)
+    );
+  } catch {
+    return false; // no certificate at all, or half of one
+  }
+}
+
+function make(hosts: readonly string[], realNow: Date): Pems {
+  const ca = generateKeyPairSync("ec", CURVE);
+  const server = generateKeyPairSync("ec", CURVE);
+  const issuer = `Dunlin local CA ${realNow.toISOString()}`;
+  const common = {
+    issuer,
+    // A day back, for clients whose clocks are behind.
+    notBefore: new Date(realNow.getTime() - DAY_MS),
+    notAfter: new Date(realNow.getTime() + LIFE_DAYS * DAY_MS),
+    issuerPublicKey: ca.publicKey,
+    issuerPrivateKey: ca.privateKey,
+  };
+  return {
+    ca: certificatePem({
+      ...common,
+      subject: issuer,
+      serialNumber: randomBytes(16),
+      publicKey: ca.publicKey,
+      hosts: [],
+    }),
+    cert: certificatePem({
+      ...common,
+      subject: "Dunlin",
+      serialNumber: randomBytes(16),
+      publicKey: server.publicKey,
+      hosts,
+    }),
+    key: server.privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+  };
+}
+
+async function replaceFile(path: string, text: string, mode: number) {
+  const fresh = `${path}.new`;
+  await writeFile(fresh, text, { mode, flush: true });
+  await rename(fresh, path);
+}

@@ -1,0 +1,51 @@
+import type { IncomingMessage } from "node:http";
+import { ApiError } from "./errors.ts";
+
+/** Two invoices batches of the largest records fit; what is bigger is no batch. */
+export const BODY_BYTES_MAX = 2 * 1024 * 1024;
+
+// Node keeps the first of these and drops the others; a proxy in front may keep another.
+const ONCE = new Map([
+  ["host", 400],
+  ["authorization", 401],
+  ["content-type", 400],
+  ["content-encoding", 400],
+  ["transfer-encoding", 400],
+]);
+
+/** Refuse requests that two programs on the way could read differently. */
+export function refuseAmbiguous({ rawHeaders, headers }: IncomingMessage) {
+  let seen = "";
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase();
+    const status = ONCE.get(name);
+    if (status === undefined) continue;
+    if (seen.includes(`,${name},`)) throw new ApiError(status, `the header ${name} stands more than once`);
+    seen += `,${name},`;
+  }
+  const transferEncoding = headers["transfer-encoding"];
+  if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== "chunked")
+    throw new ApiError(400, "the only Transfer-Encoding understood is chunked");
+  const { expect } = headers;
+  if (expect !== undefined && expect.toLowerCase() !== "100-continue")
+    throw new ApiError(417, "the only Expect understood is 100-continue");
+}
+
+const JSON_TYPE = /^application\/json *(?:; *charset *= *"?utf-8"? *)?;? *$/i;
+
+/** 415 and 413, from the headers alone. */
+export function refuseOtherBodies({ headers }: IncomingMessage) {
+  if (!JSON_TYPE.test(headers["content-type"] ?? ""))
+    throw new ApiError(415, "Content-Type must be application/json, in UTF-8");
+  const encoding = headers["content-encoding"];
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity")
+    throw new ApiError(415, "Content-Encoding must be absent: compressed bodies are not accepted", {
+      headers: { "accept-encoding": "identity" },
+    });
+  if (Number(headers["content-length"]) > BODY_BYTES_MAX) throw tooLarge();
+}
+
+export const tooLarge = () => new ApiError(413, `the body must not be larger than ${BODY_BYTES_MAX} bytes`);
+
+/** The origin-form of a request's target: absolute-form (http://host/path) names the same operation. */
+export const pathOf = (url: string) => url.replace(/^https?:\/\/[^/?#]*(?=[/?#]|$)/i, "") || "/";

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bytes, INVOICE, invoices, invoiceText, invoiceWith, refusal, textRefusal } from "./batch.fixture.ts";
+import { readBatch } from "./batch.ts";
+import { INVOICES } from "./invoice.ts";
+
+const AMOUNT = "must be an integer from 0 to 9007199254740991, written with digits only";
+
+test("the batch must be an array of 1 to 200 records in an object", () => {
+  assert.equal(textRefusal("[]"), "the body must be an object with the array invoices");
+  assert.equal(textRefusal("null"), "the body must be an object with the array invoices");
+  assert.equal(textRefusal("{}"), "invoices is required");
+  assert.equal(textRefusal('{"__proto__": {"invoices": []}}'), "invoices is required");
+  assert.equal(textRefusal('{"invoices": {}}'), "invoices must be an array");
+  assert.equal(
+    refusal(() => invoices()),
+    "invoices must hold at least one record",
+  );
+  assert.equal(invoices(...Array(200).fill(INVOICE)).length, 200);
+  assert.equal(
+    refusal(() => invoices(...Array(201).fill(INVOICE))),
+    "invoices must hold at most 200 records",
+  );
+});
+
+test("a megabyte of empty objects is refused by its length, fast", () => {
+  const body = Buffer.from(`{"invoices":[${"{},".repeat(340_000)}{}]}`);
+  const start = performance.now();
+  assert.equal(textRefusal(body), "invoices must hold at most 200 records");
+  assert.ok(performance.now() - start < 1500);
+});
+
+test("amounts that JavaScript would change are refused", () => {
+  for (const literal of [
+    "9007199254740993",
+    "9007199254740992",
+    "1e21",
+    "1e400",
+    "5.0",
+    "-0",
+    "1e3",
+    "1E3",
+    "5.00000000000000000001",
+    "9007199254740991.4",
+    '"5"',
+    "-1",
+    "0.5",
+    "true",
+    "[]",
+  ]) {
+    assert.equal(textRefusal(invoiceText("amount", literal)), `invoices[0].amount ${AMOUNT}`, literal);
+    assert.equal(
+      textRefusal(invoiceText("amount", literal).replace(": [", ":[")),
+      `invoices[0].amount ${AMOUNT}`,
+      literal,
+    );
+  }
+  for (const literal of ["0", "9007199254740991"])
+    assert.equal(readBatch(INVOICES, bytes(invoiceText("amount", literal)))[0]!.amount, Number(literal));
+});
+
+test("numbers of unknown fields may be written in any way", () => {
+  const [read] = readBatch(INVOICES, bytes(invoiceText("rate", '{"tax": 19.0, "list": [1e3, -0]}')));
+  assert.equal("rate" in read!, false);
+});
+
+test("a key that stands twice in one object is refused, however it is written", () => {
+  const twice = JSON.stringify({ invoices: [INVOICE] });
+  const says = "invoices[0].amount stands twice in the same object";
+  assert.equal(textRefusal(twice.replace('"amount":1999', '"amount":1999,"amount":1')), says);
+  assert.equal(textRefusal(twice.replace('"amount":1999', '"amount":1999,"\\u0061mount":1999')), says);
+  assert.equal(textRefusal(twice.replace('"amount":1999', '"amount" : 1999,\n"amount" : 1999')), says);
+  assert.equal(textRefusal('{"invoices":[],"invoices":[{}]}'), "invoices stands twice in the same object");
+  assert.equal(
+    textRefusal(`{"invoices":[${JSON.stringify(INVOICE)}],"x":{"y":1,"y":1}}`),
+    "x.y stands twice in the same object",
+  );
+});
+
+test("text that looks like JSON inside a string changes nothing", () => {
+  const businessEntity = '{"amount": 5.0, "amount": -0} \\" , "a":1e9 \\';
+  assert.equal(invoiceWith({ businessEntity }).businessEntity, businessEntity);
+});
+
+test("bodies that are not JSON in UTF-8 are refused without being repeated", () => {
+  const json = JSON.stringify({ invoices: [INVOICE] });
+  assert.equal(textRefusal(""), "the body must be JSON, and is empty");
+  assert.equal(textRefusal(`\ufeff${json}`), "the body must not begin with a byte order mark");
+  assert.match(textRefusal(Buffer.from(json, "utf16le")), /^the body is not valid JSON/);
+  assert.equal(textRefusal(Buffer.from(`\ufeff${json}`, "utf16le")), "the body must be UTF-8");
+  assert.equal(
+    textRefusal(Buffer.concat([Buffer.from('{"invoices":["'), Buffer.from([0xff, 0xc3, 0x28])])),
+    "the body must be UTF-8",
+  );
+  assert.equal(textRefusal(Buffer.from([0xed, 0xa0, 0x80])), "the body must be UTF-8"); // a surrogate in UTF-8
+  assert.match(
+    textRefusal('{"invoices": NaN}'),
+    /^the body is not valid JSON, at character \d+$|^the body is not valid JSON$/,
+  );
+  for (const text of ["{", '{"invoices":[1,]}', "secret-key-123", "{'a':1}", '{"a":"\n"}', "{}{}"])
+    assert.match(textRefusal(text), /^the body is not valid JSON(, at character \d+)?$/, text);
+});
+
+test("deep nesting is refused, written compactly or not", () => {
+  const nest = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+  const says = "the body must not be nested deeper than 32 levels";
+  for (const depth of [31, 5_000, 500_000])
+    for (const space of ["", " "])
+      assert.equal(
+        textRefusal(`{"invoices":${space}[${JSON.stringify(INVOICE).replace("{", `{"x":${nest(depth)},`)}]}`),
+        says,
+      );
+  assert.equal(textRefusal(nest(5_000)), "the body must be an object with the array invoices");
+  assert.match(textRefusal(`{"invoices":[${nest(5_000)}]}`), /invoices\[0\] must be an object|nested deeper/);
+  invoiceWith({ x: JSON.parse(nest(25)) });
+});

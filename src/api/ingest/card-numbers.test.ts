@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  bytes,
+  INVOICE,
+  invoiceText,
+  invoiceWith,
+  refusal,
+  textRefusal,
+  transactionWith,
+  VISA,
+} from "./batch.fixture.ts";
+import { readBatch } from "./batch.ts";
+import { INVOICES } from "./invoice.ts";
+
+test("card numbers in free text are refused and not repeated", () => {
+  const grouped = [
+    "4111 1111 1111 1111",
+    "4111-1111-1111-1111",
+    "3782 822463 10005",
+    "4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+  ];
+  for (const card of [
+    VISA,
+    ...grouped,
+    "5555555555554444",
+    "6011111111111117",
+    "30569309025904",
+    "3530111333300000",
+    "4222222222222",
+    "2223003122003222",
+    "6304000000000000",
+  ]) {
+    const message = refusal(() =>
+      transactionWith({ paymentGatewayErrorMessage: `Card ${card} was declined on 2026-01-15` }),
+    );
+    assert.equal(message, "transactions[0].paymentGatewayErrorMessage must not hold a card number", card);
+  }
+  assert.match(
+    refusal(() => invoiceWith({ businessEntity: `x${VISA}y` })),
+    /businessEntity must not hold a card number/,
+  );
+  assert.match(
+    refusal(() => invoiceWith({ businessEntity: "2026-01-15 4111 1111 1111 1111" })),
+    /card number/,
+  );
+  for (const innocent of [
+    "4111111111111112",
+    "order 20260115 100000",
+    "1234567890123456",
+    `9${VISA}9999`,
+    "+49 170 1234567 89",
+  ])
+    assert.equal(transactionWith({ paymentGatewayErrorMessage: innocent }).paymentGatewayErrorMessage, innocent);
+});
+
+test("card numbers in unknown fields are refused wherever they hide", () => {
+  const hidden: [object, string][] = [
+    [{ cardNumber: VISA }, "invoices[0].cardNumber"],
+    [{ cardNumber: Number(VISA) }, "invoices[0].cardNumber"],
+    [{ meta: { list: ["a", { pan: "4111-1111-1111-1111" }] } }, "invoices[0].meta.list[1].pan"],
+    [{ [VISA]: true }, "invoices[0].(unknown field)"],
+    [{ meta: { [`k${VISA}`]: 1 } }, "invoices[0].meta.(unknown field)"],
+  ];
+  for (const [fields, place] of hidden)
+    assert.equal(
+      refusal(() => invoiceWith(fields)),
+      `${place} must not hold a card number`,
+    );
+  assert.equal(
+    refusal(() => readBatch(INVOICES, bytes({ invoices: [INVOICE], note: VISA }))),
+    "note must not hold a card number",
+  );
+  // beyond 2^53, where a number loses its last digits
+  assert.equal(textRefusal(invoiceText("pan", "6304000000000000000")), "invoices[0].pan must not hold a card number");
+});
+
+test("identifiers may be plain digits that pass Luhn, but no grouped card number", () => {
+  assert.equal(invoiceWith({ id: VISA }).id, VISA);
+  assert.equal(invoiceWith({ customerId: `order-${VISA}` }).customerId, `order-${VISA}`);
+  for (const id of ["4111 1111 1111 1111", "4111-1111-1111-1111", "inv-3782-822463-10005"])
+    assert.equal(
+      refusal(() => invoiceWith({ id })),
+      "invoices[0].id must not hold a card number",
+    );
+  // groups 1 to 3 of this UUID are 16 digits of a Visa range that pass Luhn
+  assert.equal(invoiceWith({ id: "41111111-1111-1111-8abc-0123456789ab" }).id, "41111111-1111-1111-8abc-0123456789ab");
+});

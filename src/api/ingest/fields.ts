@@ -1,0 +1,156 @@
+import Type, { type TSchema } from "typebox";
+import { holdsCardNumber } from "../json/card-number.ts";
+import { MOMENT_SAYS, parseMoment } from "../json/moment.ts";
+
+/** One field of a record: how it looks in JSON, and how it is read. */
+export interface Field {
+  schema: TSchema;
+  required: boolean;
+  /** What a value must be, as in "invoices[3].amount must be an integer". */
+  says: string;
+  /**
+   * The value for the domain, or undefined when it is not as `says` wants it.
+   *
+   * @param value  one that the schema allows
+   * @param plain  see `JsonBody.plain`: control characters and lone surrogates need not be looked for
+   */
+  read(value: unknown, plain: boolean): unknown;
+  /** Whether the value holds a card number that it must not hold. */
+  holdsCard?(value: string): boolean;
+  /** Written with digits only; JSON.parse has changed what was not. */
+  integer?: true;
+}
+
+export const optional = (field: Field): Field => ({ ...field, required: false });
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is its purpose
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const ID_CHARS_MAX = 255;
+const ID_SAYS = `must be a string of 1 to ${ID_CHARS_MAX} characters, without control characters or lone surrogates`;
+
+/** Whether PostgreSQL and every client keep this text as it is, and a person can read it in one line. */
+export const isCleanText = (text: string) => text.isWellFormed() && !CONTROL.test(text);
+
+/** An identifier of the merchant's. */
+export const isIdentifier = (text: string) =>
+  text.length > 0 && text.length <= 2 * ID_CHARS_MAX && [...text].length <= ID_CHARS_MAX && isCleanText(text);
+
+export const identifier: Field = {
+  schema: Type.String({ minLength: 1, maxLength: ID_CHARS_MAX }),
+  required: true,
+  says: ID_SAYS,
+  read: (value, plain) => (plain || isCleanText(value as string) ? value : undefined),
+  holdsCard: (value) => holdsCardNumber(value, 2),
+};
+
+const TEXT_CHARS_MAX = 255;
+
+/** A name or a code as a gateway or a person wrote it. */
+export const text: Field = {
+  schema: Type.String({ maxLength: TEXT_CHARS_MAX }),
+  required: true,
+  says: `must be a string of at most ${TEXT_CHARS_MAX} characters, without control characters or lone surrogates`,
+  read: (value, plain) => (plain || isCleanText(value as string) ? value : undefined),
+  holdsCard: (value) => holdsCardNumber(value, 1),
+};
+
+const MESSAGE_CHARS_MAX = 4000;
+
+/** A text that may have lines. */
+export const message: Field = {
+  schema: Type.String({ maxLength: MESSAGE_CHARS_MAX }),
+  required: true,
+  says: `must be a string of at most ${MESSAGE_CHARS_MAX} characters, without null characters or lone surrogates`,
+  read: (value) => ((value as string).isWellFormed() && !(value as string).includes("\u0000") ? value : undefined),
+  holdsCard: (value) => holdsCardNumber(value, 1),
+};
+
+const asItIs = (value: unknown) => value;
+
+const pattern = (regex: string, says: string): Field => ({
+  schema: Type.String({ pattern: regex }),
+  required: true,
+  says,
+  read: asItIs,
+});
+
+export const currency = pattern("^[A-Z]{3}$", "must be three capital letters");
+export const country = pattern("^[A-Z]{2}$", "must be two capital letters (ISO 3166 alpha-2)");
+export const cardBin = pattern("^[0-9]{6,8}$", "must be 6 to 8 digits");
+export const cardLast4 = pattern("^[0-9]{4}$", "must be 4 digits");
+
+export const paymentMethodType: Field = {
+  ...pattern("^[a-z][a-z0-9_]{0,63}$", "must be a lower-case word, such as card or sepa_debit"),
+  holdsCard: (value) => holdsCardNumber(value, 1),
+};
+
+const DECLINE_PREFIX = "DECLINE_CATEGORY_";
+export const declineCategory: Field = {
+  ...pattern(
+    `^${DECLINE_PREFIX}[A-Z][A-Z0-9_]{0,63}$`,
+    `must be a word in capitals that begins with ${DECLINE_PREFIX}`,
+  ),
+  read: (value) => (value as string).slice(DECLINE_PREFIX.length),
+  holdsCard: (value) => holdsCardNumber(value, 1),
+};
+
+/** One of `values`, each with `prefix` in front of it in JSON. */
+export const oneOf = (prefix: string, values: readonly string[]): Field => ({
+  schema: Type.Enum(values.map((value) => prefix + value)),
+  required: true,
+  says: `must be one of ${values.map((value) => prefix + value).join(", ")}`,
+  read: (value) => (value as string).slice(prefix.length),
+});
+
+const MOMENT_CHARS_MAX = 64;
+
+export const moment: Field = {
+  schema: Type.String({ minLength: 20, maxLength: MOMENT_CHARS_MAX }),
+  required: true,
+  says: MOMENT_SAYS,
+  read: (value) => parseMoment(value as string),
+};
+
+export const integer = (minimum: number, maximum: number): Field => ({
+  schema: Type.Integer({ minimum, maximum }),
+  required: true,
+  says: `must be an integer from ${minimum} to ${maximum}, written with digits only`,
+  read: asItIs,
+  integer: true,
+});
+
+/** Minor units of the currency. */
+export const amount = integer(0, Number.MAX_SAFE_INTEGER);
+/** What a column of type int4 holds. */
+export const INT4_MAX = 2 ** 31 - 1;
+
+export const boolean: Field = {
+  schema: Type.Boolean(),
+  required: true,
+  says: "must be true or false",
+  read: asItIs,
+};
+
+// Asking Intl costs 20 µs and more; the names that exist are few, their spellings in other cases are many.
+const knownZones = new Set<string>();
+const KNOWN_ZONES_MAX = 2000;
+
+function isZone(name: string): boolean {
+  if (knownZones.has(name)) return true;
+  // Intl also takes offsets such as +01:00, which are no zones.
+  if (name.length > 64 || !/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+  } catch {
+    return false;
+  }
+  if (knownZones.size < KNOWN_ZONES_MAX) knownZones.add(name);
+  return true;
+}
+
+export const timezone: Field = {
+  schema: Type.String(),
+  required: true,
+  says: "must be an IANA time zone, such as Europe/Berlin",
+  read: (value) => (isZone(value as string) ? value : undefined),
+};

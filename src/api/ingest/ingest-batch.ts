@@ -1,0 +1,29 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Permission } from "../../domain/permission.ts";
+import type { Api, Ingest } from "../api.ts";
+import { refuseOtherBodies } from "../framing.ts";
+import { type RecordKind, readBatch } from "./batch.ts";
+
+/** What the three ingest operations have in common: an authenticated batch, read whole, stored whole or not at all. */
+export function ingestBatchRoute<Row>(
+  api: Api,
+  path: string,
+  permission: Permission,
+  kind: RecordKind<Row>,
+  ingest: Ingest<Row>,
+) {
+  const onRequest = [api.requires(permission), async (request: FastifyRequest) => refuseOtherBodies(request.raw)];
+  api.http.post(
+    path,
+    { onRequest, config: { family: "ingest" } },
+    async (request: FastifyRequest, _reply: FastifyReply) => {
+      const { merchant } = request.caller!;
+      const records = readBatch(kind, (request.body as Buffer | undefined) ?? Buffer.alloc(0));
+      const changed = await ingest(api.db, merchant, records, api.ports);
+      request.log.info({ merchantId: merchant.id, received: records.length, changed }, `${kind.name}.ingested`);
+      api.metrics.recordsIngested(kind.name, records.length, changed);
+      if (changed > 0) api.onIngested();
+      return { requestId: request.id };
+    },
+  );
+}

@@ -1,0 +1,34 @@
+import { isAscii, isUtf8 } from "node:buffer";
+import { ApiError } from "../errors.ts";
+
+/** A body as text and as a value. */
+export interface JsonBody {
+  text: string;
+  value: unknown;
+  /** ASCII without an escape or DEL: then no string in it holds a control character or a lone surrogate. */
+  plain: boolean;
+}
+
+const BACKSLASH = 0x5c;
+const DEL = 0x7f;
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Read a body as JSON. Throws a 400 that says what is wrong and repeats nothing of it. */
+export function readJson(body: Buffer): JsonBody {
+  const ascii = isAscii(body);
+  if (!ascii && !isUtf8(body)) throw new ApiError(400, "the body must be UTF-8");
+  if (body.subarray(0, 3).equals(BOM)) throw new ApiError(400, "the body must not begin with a byte order mark");
+  const text = ascii ? body.toString("latin1") : body.toString("utf8");
+  return { text, value: parse(text), plain: ascii && !body.includes(BACKSLASH) && !body.includes(DEL) };
+}
+
+function parse(text: string): unknown {
+  if (text.length === 0) throw new ApiError(400, "the body must be JSON, and is empty");
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // V8 quotes the text around the fault, which may be anything; only the place is passed on.
+    const place = /at position (\d+)/.exec(String(error))?.[1];
+    throw new ApiError(400, place ? `the body is not valid JSON, at character ${place}` : "the body is not valid JSON");
+  }
+}

@@ -1,0 +1,98 @@
+/** Objects and arrays inside one another. Real records need five. */
+export const DEPTH_MAX = 32;
+
+/** Where something stands: keys, and indexes of arrays. Reused while scanning: copy what you keep. */
+export type Path = readonly (string | number)[];
+
+export type Flaw = { kind: "depth" } | { kind: "duplicate"; path: (string | number)[] };
+
+/**
+ * Find in a valid JSON text what `JSON.parse` loses without a word: keys given twice, and numbers that change.
+ *
+ * @param onNumber  called for each number whose source is not how JavaScript would write its value: 5.0, 1e3, -0, 9007199254740993
+ * @returns the first key that stands twice in an object, or that the text is nested too deeply
+ */
+export function scanJson(text: string, onNumber: (path: Path, source: string) => void): Flaw | undefined {
+  const path: (string | number)[] = [];
+  // For each open object the keys seen so far; null for an array.
+  const open: (Set<string> | null)[] = [];
+  let at = 0;
+  while (at < text.length) {
+    switch (text.charCodeAt(at)) {
+      case 0x7b: // {
+      case 0x5b: // [
+        if (open.length === DEPTH_MAX) return { kind: "depth" };
+        open.push(text[at] === "{" ? new Set() : null);
+        path.push(0);
+        at++;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        open.pop();
+        path.pop();
+        at++;
+        break;
+      case 0x2c: // ,
+        if (open.at(-1) === null) (path[path.length - 1] as number)++;
+        at++;
+        break;
+      case 0x22: {
+        // "
+        const end = endOfString(text, at);
+        if (isKey(text, end)) {
+          const key = keyOf(text, at, end);
+          const keys = open.at(-1)!;
+          path[path.length - 1] = key;
+          if (keys.has(key)) return { kind: "duplicate", path: [...path] };
+          keys.add(key);
+        }
+        at = end;
+        break;
+      }
+      default: {
+        const end = endOfNumber(text, at);
+        if (end > at) {
+          const source = text.slice(at, end);
+          if (String(Number(source)) !== source) onNumber(path, source);
+        }
+        at = Math.max(end, at + 1); // white space and the letters of true, false and null
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Just behind the closing quote of the string that opens at `at`. */
+function endOfString(text: string, at: number) {
+  for (let quote = text.indexOf('"', at + 1); ; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+}
+
+function isKey(text: string, end: number) {
+  let index = end;
+  while (isSpace(text.charCodeAt(index))) index++;
+  return text[index] === ":";
+}
+
+const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+
+function keyOf(text: string, at: number, end: number): string {
+  const inner = text.slice(at + 1, end - 1);
+  return inner.includes("\\") ? JSON.parse(text.slice(at, end)) : inner;
+}
+
+/** Just behind the number that begins at `at`; `at` itself when none does. */
+function endOfNumber(text: string, at: number) {
+  const first = text.charCodeAt(at);
+  if (first !== 0x2d && !(first >= 0x30 && first <= 0x39)) return at;
+  let index = at + 1;
+  // Digits, sign, point and exponent: in valid JSON nothing else of these can follow a number.
+  while (continuesNumber(text.charCodeAt(index))) index++;
+  return index;
+}
+
+const continuesNumber = (code: number) =>
+  (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === 0x2d;

@@ -1,0 +1,24 @@
+import type { ListedAction } from "../../store/action-list.ts";
+import { STATUS_PREFIX, TYPE_PREFIX } from "./query.ts";
+
+/** A recovery action as the interface shows it. What is not known is left out: JSON.stringify drops what is undefined. */
+export const toActionJson = (action: ListedAction) => ({
+  id: action.id,
+  subscriptionId: action.subscriptionId ?? undefined,
+  invoiceId: action.invoiceId,
+  customerId: action.customerId,
+  transactionId: action.transactionId ?? undefined,
+  paymentMethodType: action.paymentMethodType ?? undefined,
+  cardCountry: action.cardCountry ?? undefined,
+  currency: action.currency,
+  type: TYPE_PREFIX + action.type,
+  status: STATUS_PREFIX + action.status,
+  integrationType: `INTEGRATION_TYPE_${action.integrationType}`,
+  createdAt: action.createdAt.toISOString(),
+  executedAt: action.executedAt?.toISOString(),
+  updatedAt: action.updatedAt.toISOString(),
+  actionSuggestion: `ACTION_SUGGESTION_${action.actionSuggestion}`,
+  idealRetryTime: action.idealRetryTime.toISOString(),
+  attemptedAt: action.attemptedAt?.toISOString(),
+  reasons: action.reasons,
+});

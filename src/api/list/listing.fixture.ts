@@ -1,0 +1,117 @@
+// What the tests of the listing begin with: actions put there by SQL, and walks over them.
+import assert from "node:assert/strict";
+import { type TestDatabase, testDatabase } from "../../../test/database.ts";
+import type { Merchant } from "../../domain/merchant.ts";
+import { prepared, type Tx } from "../../store/database.ts";
+import { type TestClock, testApi, testClock, testKey, testMerchant, uuidv7 } from "../api.fixture.ts";
+
+export interface ListFixture {
+  database: TestDatabase;
+  clock: TestClock;
+  api: Awaited<ReturnType<typeof testApi>>;
+}
+
+export async function listFixture(): Promise<ListFixture> {
+  const database = await testDatabase();
+  const clock = testClock();
+  return { database, clock, api: await testApi(database.db, clock) };
+}
+
+const INSERT_CASE = prepared(
+  "test_case",
+  `insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at, due_at)
+   values ($1, $2, $3, 'c', '2026-01-01', '2026-02-01', 8, '2026-01-01', '2026-01-01')`,
+);
+const INSERT_ACTION = prepared(
+  "test_action",
+  `insert into recovery_actions (merchant_id, id, case_id, invoice_id, subscription_id, customer_id, transaction_id, payment_method_type,
+     card_country, currency, type, status, action_suggestion, ideal_retry_time, reasons, decided_at, executed_at, attempted_at, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'RETRY', '2026-01-20T10:00:00Z', '["Payday is near."]', '2026-01-20T09:00:00Z',
+     $13, $14, $15, $16)`,
+);
+
+export interface Fixture {
+  invoiceId?: string;
+  subscriptionId?: string | null;
+  customerId?: string;
+  transactionId?: string | null;
+  cardCountry?: string | null;
+  currency?: string;
+  type?: string;
+  status?: string;
+  executedAt?: string | null;
+  createdAt: string;
+  updatedAt?: string;
+}
+
+/** A merchant with a key, and a way to list for it. */
+export async function newMerchant({ database, api }: ListFixture) {
+  const merchant = await testMerchant(database.db, api.ports);
+  const { apiKey } = await testKey(database.db, api.ports, merchant, ["read:recovery_actions"]);
+  const get = async (query: Record<string, string> | string) => {
+    const search = typeof query === "string" ? query : new URLSearchParams(query).toString();
+    return api.http.inject({ url: `/v1/recovery_actions?${search}`, headers: { authorization: `Bearer ${apiKey}` } });
+  };
+  const list = async (query: Record<string, string> = {}) => {
+    const reply = await get(query);
+    assert.equal(reply.statusCode, 200, reply.body);
+    return reply.json() as { recoveryActions: Record<string, unknown>[]; nextPageToken: string; totalSize: number };
+  };
+  return { merchant, get, list };
+}
+
+/** List an action by SQL, in `tx`. */
+export async function insert(tx: Tx, merchant: Merchant, action: Fixture): Promise<string> {
+  const id = uuidv7(Date.parse(action.createdAt));
+  const caseId = uuidv7(0);
+  await tx.run(INSERT_CASE, [merchant.id, caseId, caseId]);
+  const { executedAt = null } = action;
+  await tx.run(INSERT_ACTION, [
+    merchant.id,
+    id,
+    caseId,
+    action.invoiceId ?? "in_1",
+    action.subscriptionId ?? null,
+    action.customerId ?? "cus_1",
+    action.transactionId ?? null,
+    executedAt ? "card" : null,
+    action.cardCountry ?? null,
+    action.currency ?? "EUR",
+    action.type ?? "RETRY",
+    action.status ?? (executedAt ? "SUCCEEDED" : "SENT"),
+    executedAt,
+    executedAt,
+    action.createdAt,
+    action.updatedAt ?? action.createdAt,
+  ]);
+  return id;
+}
+
+/** All ids of a walk, page by page, with `between` run after each page. */
+export async function walk(
+  list: Awaited<ReturnType<typeof newMerchant>>["list"],
+  query: Record<string, string>,
+  between = async (_page: number) => {},
+) {
+  const ids: unknown[] = [];
+  let pageToken = "";
+  for (let page = 1; ; page++) {
+    const reply = await list({ ...query, pageToken });
+    ids.push(...reply.recoveryActions.map(({ id }) => id));
+    pageToken = reply.nextPageToken;
+    if (pageToken === "") return ids;
+    await between(page);
+  }
+}
+export const second = (count: number) => new Date(Date.UTC(2026, 0, 10) + count * 1000).toISOString();
+/** The field that a 400 of the listing names. */
+export const violation = (reply: {
+  statusCode: number;
+  json(): { code: number; message: string; details: { "@type": string; fieldViolations: { field: string }[] }[] };
+}) => {
+  assert.equal(reply.statusCode, 400);
+  const { code, details } = reply.json();
+  assert.equal(code, 400);
+  assert.equal(details[0]!["@type"], "type.googleapis.com/google.rpc.BadRequest");
+  return details[0]!.fieldViolations[0]?.field;
+};

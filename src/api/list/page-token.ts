@@ -1,0 +1,39 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Cursor, Order } from "../../store/action-list.ts";
+
+/** How a walk over the pages goes on. Filters are kept as the caller wrote them, moments in UTC. */
+export interface Walk {
+  filters: Record<string, string>;
+  orderBy: Order;
+  direction: "asc" | "desc";
+  cursor: Cursor;
+  /** Counted once, on the first page. */
+  total: number;
+}
+
+export const TOKEN_LIFE_MS = 24 * 3_600_000;
+const SHAPE = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
+
+/**
+ * An opaque text that only we can make, good for one merchant and for 24 hours of real time.
+ *
+ * @param key  the same in every replica
+ */
+export function signPageToken(key: Buffer, merchantId: string, walk: Walk, realNow: Date): string {
+  const payload = Buffer.from(JSON.stringify({ ...walk, issuedAt: realNow.getTime() })).toString("base64url");
+  return `${payload}.${signature(key, merchantId, payload)}`;
+}
+
+/** The walk that a token stands for, or null when it is not ours, another merchant's, changed or too old. */
+export function readPageToken(key: Buffer, merchantId: string, token: string, realNow: Date): Walk | null {
+  const [, payload, signed] = SHAPE.exec(token) ?? [];
+  if (payload === undefined || signed === undefined) return null;
+  const expected = Buffer.from(signature(key, merchantId, payload));
+  if (!timingSafeEqual(Buffer.from(signed), expected)) return null;
+  const { issuedAt, ...walk } = JSON.parse(Buffer.from(payload, "base64url").toString()) as Walk & { issuedAt: number };
+  return realNow.getTime() - issuedAt < TOKEN_LIFE_MS ? walk : null;
+}
+
+// The purpose and its version are signed too: a token of another kind or an older shape is never taken for one of these.
+const signature = (key: Buffer, merchantId: string, payload: string) =>
+  createHmac("sha256", key).update(`recovery_actions/1\n${merchantId}\n${payload}`).digest("base64url");

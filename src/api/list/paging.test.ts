@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { prepared } from "../../store/database.ts";
+import { insert, type ListFixture, listFixture, newMerchant, second, violation, walk } from "./listing.fixture.ts";
+
+let at: ListFixture;
+before(async () => {
+  at = await listFixture();
+});
+after(async () => {
+  await at.api.close();
+  await at.database.drop();
+});
+
+test("a walk in any order sees each row once, also rows of one moment and of one millisecond", async () => {
+  const { merchant, list } = await newMerchant(at);
+  const ids: string[] = [];
+  for (let count = 0; count < 23; count++) {
+    const moment = `2026-01-20T10:00:00.00${Math.floor(count / 10)}${String(count % 10).repeat(count % 2)}Z`;
+    ids.push(await insert(at.database.db, merchant, { createdAt: moment, executedAt: moment }));
+  }
+  for (const orderBy of ["created_at", "executed_at", "updated_at"])
+    for (const orderDirection of ["asc", "desc"])
+      for (const pageSize of ["1", "7", "22", "23", "24"]) {
+        const seen = await walk(list, { orderBy, orderDirection, pageSize });
+        assert.deepEqual([...seen].sort(), [...ids].sort(), `${orderBy} ${orderDirection} ${pageSize}`);
+      }
+  const forward = await walk(list, { orderDirection: "asc", pageSize: "5" });
+  assert.deepEqual(await walk(list, { pageSize: "4" }), forward.toReversed());
+});
+
+test("pageSize: 100 when it is absent, below 1 or above 100; a 400 when it is no integer", async () => {
+  const { merchant, get, list } = await newMerchant(at);
+  for (let count = 0; count < 102; count++) await insert(at.database.db, merchant, { createdAt: second(count) });
+  for (const query of [
+    {},
+    { pageSize: "0" },
+    { pageSize: "-5" },
+    { pageSize: "101" },
+    { pageSize: "99999999999999999999999" },
+  ])
+    assert.equal((await list(query as Record<string, string>)).recoveryActions.length, 100);
+  assert.equal((await list({ pageSize: "3" })).recoveryActions.length, 3);
+  for (const pageSize of ["abc", "1.5", "", " 5", "1e2", "0x10", "５"])
+    assert.equal(violation(await get({ pageSize })), "pageSize", pageSize);
+});
+
+test("totalSize is counted once per walk, and filters of the token hold while pageSize may change", async () => {
+  const { merchant, list } = await newMerchant(at);
+  for (let count = 0; count < 6; count++)
+    await insert(at.database.db, merchant, { createdAt: second(count), currency: count % 2 ? "EUR" : "USD" });
+  const first = await list({ currency: "EUR", pageSize: "1", orderDirection: "asc" });
+  assert.equal(first.totalSize, 3);
+  await insert(at.database.db, merchant, { createdAt: second(50) });
+  const next = await list({ pageToken: first.nextPageToken, pageSize: "2" });
+  assert.equal(next.totalSize, 3);
+  assert.deepEqual(
+    next.recoveryActions.map(({ createdAt, currency }) => [createdAt, currency]),
+    [
+      [second(3), "EUR"],
+      [second(5), "EUR"],
+    ],
+  );
+  const last = await list({
+    pageToken: next.nextPageToken,
+    currency: "EUR",
+    orderBy: "created_at",
+    orderDirection: "asc",
+  });
+  assert.deepEqual([last.recoveryActions.length, last.nextPageToken, last.totalSize], [1, "", 3]);
+});
+
+test("a token with other filters or another order is a 400 that names the parameter", async () => {
+  const { merchant, get, list } = await newMerchant(at);
+  for (let count = 0; count < 3; count++)
+    await insert(at.database.db, merchant, { createdAt: second(count), executedAt: second(count) });
+  const { nextPageToken: pageToken } = await list({
+    pageSize: "1",
+    currency: "EUR",
+    executedAfter: "2026-01-01T00:00:00Z",
+  });
+  const differing: Record<string, string> = {
+    currency: "USD",
+    invoiceId: "in_1",
+    executedAfter: "2026-01-01T00:00:01Z",
+    executedBefore: "2026-03-01T00:00:00Z",
+    orderBy: "updated_at",
+    orderDirection: "asc",
+    type: "RECOVERY_ACTION_TYPE_RETRY",
+  };
+  for (const [name, value] of Object.entries(differing))
+    assert.equal(violation(await get({ pageToken, [name]: value })), name);
+  await list({ pageToken, executedAfter: "2026-01-01T01:00:00+01:00" });
+});
+
+test("a token that was changed, is another merchant's, or is a day old, is a 400", async () => {
+  const { merchant, get, list } = await newMerchant(at);
+  const other = await newMerchant(at);
+  for (let count = 0; count < 3; count++) await insert(at.database.db, merchant, { createdAt: second(count) });
+  const { nextPageToken: token } = await list({ pageSize: "1" });
+  const [payload, signature] = token.split(".") as [string, string];
+  const richer = Buffer.from(Buffer.from(payload, "base64url").toString().replace('"total":3', '"total":9')).toString(
+    "base64url",
+  );
+  const wrong = [
+    "x",
+    ".",
+    `${payload}.`,
+    payload,
+    `${payload}=.${signature}`,
+    `${token}=`,
+    `${token} `,
+    ` ${token}`,
+    `${token}\n`,
+    `${richer}.${signature}`,
+    `${payload}.${signature.slice(0, -1)}${signature.endsWith("A") ? "B" : "A"}`,
+    `${payload}.${signature}.${signature}`,
+    "e30.",
+    "1",
+    "null",
+  ];
+  for (const pageToken of wrong) assert.equal(violation(await get({ pageToken })), "pageToken", pageToken);
+  assert.equal(violation(await other.get({ pageToken: token })), "pageToken");
+  at.clock.realMs += 24 * 3_600_000 - 1;
+  await list({ pageToken: token });
+  at.clock.realMs += 1;
+  assert.equal(violation(await get({ pageToken: token })), "pageToken");
+  assert.equal((await list({ pageToken: "" })).recoveryActions.length, 3);
+});
+
+const LOCK_CLOCK = prepared(
+  "test_lock_clock",
+  `insert into merchant_clocks (merchant_id, last_at) values ($1, $2)
+   on conflict (merchant_id) do update set last_at = greatest($2, merchant_clocks.last_at + interval '1 ms') returning last_at as at`,
+);
+
+test("an ascending walk misses nothing while writers come and go and one holds its transaction", async () => {
+  const { merchant, list } = await newMerchant(at);
+  const written: string[] = [];
+  // As the writers of the service do: take the merchant's clock, write at its moment, commit.
+  const write = (now: string, held: Promise<void> = Promise.resolve()) =>
+    at.database.db.transaction(async (tx) => {
+      const { at: moment } = (await tx.run<{ at: Date }>(LOCK_CLOCK, [merchant.id, now])).rows[0]!;
+      written.push(await insert(tx, merchant, { createdAt: moment.toISOString() }));
+      await held;
+    });
+  for (let count = 0; count < 5; count++) await write(second(count));
+  let release = () => {};
+  const writers: Promise<void>[] = [];
+  const seen = await walk(list, { orderBy: "created_at", orderDirection: "asc", pageSize: "2" }, async (page) => {
+    if (page === 1) {
+      writers.push(write(second(10), new Promise((resolve) => (release = resolve))));
+      // Its own clock is behind, and it waits for the one that holds the lock.
+      writers.push(write(second(8)));
+    }
+    if (page === 2) {
+      release();
+      await Promise.all(writers);
+    }
+  });
+  assert.deepEqual(seen, written);
+  assert.equal((await list()).totalSize, 7);
+});

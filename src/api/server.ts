@@ -1,0 +1,154 @@
+import type { Socket } from "node:net";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Logger as Log } from "pino";
+import { createKeyring, type Keyring } from "../auth/keyring.ts";
+import { answerError, errorFields } from "./answer-error.ts";
+import type { Api, ApiOptions } from "./api.ts";
+import { requires } from "./caller.ts";
+import { ApiError, errorBody } from "./errors.ts";
+import { BODY_BYTES_MAX, pathOf, refuseAmbiguous } from "./framing.ts";
+import { healthzRoute } from "./healthz.ts";
+import { ingestInvoicesRoute } from "./ingest/ingest-invoices.ts";
+import { ingestSubscriptionsRoute } from "./ingest/ingest-subscriptions.ts";
+import { ingestTransactionsRoute } from "./ingest/ingest-transactions.ts";
+import { listRecoveryActionsRoute } from "./list/list-recovery-actions.ts";
+import { createListener, type Listening, listen, rawReply } from "./listener.ts";
+import { networkRoute } from "./network.ts";
+import { createRateLimit } from "./rate-limit.ts";
+import { readyzRoute } from "./readyz.ts";
+
+export interface RunningApi {
+  http: FastifyInstance;
+  listen(on: { host: string; port: number }): Promise<{ port: number }>;
+  /** Accept no more requests, finish those in flight, write what is still in memory. */
+  close(): Promise<void>;
+}
+
+const FLUSH_MS = 10_000;
+
+/** The inbound API, ready for `inject` and `listen`. */
+export async function createApi(options: ApiOptions): Promise<RunningApi> {
+  const { db, ports, log } = options;
+  const keyring = createKeyring(db, ports);
+  const take = createRateLimit(ports.monotonicMs);
+  let closing = false;
+  const http = createHttp(options, () => closing);
+  const api: Api = { ...options, http, requires: (permission) => requires(permission, keyring, take) };
+  for (const route of ROUTES) route(api);
+  await http.ready();
+
+  const flushing = setInterval(() => flush(keyring, log), FLUSH_MS);
+  flushing.unref();
+  let listening: Listening | undefined;
+  return {
+    http,
+    async listen({ host, port }) {
+      listening = await listen(http.server, host, port);
+      return { port: listening.port };
+    },
+    async close() {
+      closing = true;
+      clearInterval(flushing);
+      await listening?.close();
+      await http.close();
+      await flush(keyring, log);
+    },
+  };
+}
+
+async function flush(keyring: Keyring, log: Log) {
+  await keyring.flush().catch((error) => log.warn(errorFields(error), "api_keys.touch_failed"));
+}
+
+const ROUTES = [
+  ingestSubscriptionsRoute,
+  ingestInvoicesRoute,
+  ingestTransactionsRoute,
+  listRecoveryActionsRoute,
+  healthzRoute,
+  readyzRoute,
+  networkRoute,
+];
+
+function createHttp({ ports, log, tls, metrics }: ApiOptions, isClosing: () => boolean): FastifyInstance {
+  const http = Fastify({
+    loggerInstance: log,
+    requestIdHeader: false,
+    logController: new Fastify.LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
+    genReqId: () => `req_${ports.newId()}`,
+    bodyLimit: BODY_BYTES_MAX,
+    serverFactory: (handler) => createListener(tls, handler),
+    return503OnClosing: false,
+    rewriteUrl: (request) => pathOf(request.url ?? "/"),
+    routerOptions: { querystringParser: () => ({}) },
+    clientErrorHandler: (error, socket) => answerUnreadable(error, socket, `req_${ports.newId()}`),
+    frameworkErrors: (_error, request, reply) =>
+      answerError(new ApiError(400, "the path can't be read"), request as FastifyRequest, reply as FastifyReply),
+  }) as unknown as FastifyInstance;
+
+  const startedAt = new WeakMap<FastifyRequest, number>();
+  http.decorateRequest("caller", null);
+  http.removeAllContentTypeParsers();
+  http.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  http.addHook("onRequest", async (request, reply) => {
+    startedAt.set(request, ports.monotonicMs());
+    reply.header("x-request-id", request.id);
+    refuseAmbiguous(request.raw);
+  });
+  http.addHook("preParsing", async (request, reply, payload) => {
+    if (request.headers.expect !== undefined) reply.raw.writeContinue();
+    return payload;
+  });
+  http.addHook("onSend", async (_request, reply) => {
+    // A kept-alive connection must end with this answer, else closing waits for its client.
+    if (isClosing()) reply.header("connection", "close");
+  });
+  http.addHook("onResponse", async (request, reply) => {
+    const ms = ports.monotonicMs() - (startedAt.get(request) ?? ports.monotonicMs());
+    const route = request.routeOptions.url ?? "unknown";
+    metrics.requestFinished(route, request.method, reply.statusCode, ms);
+    request.log.info(
+      {
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        ms: Math.round(ms * 100) / 100,
+        merchantId: request.caller?.merchant.id,
+        keyId: request.caller?.key.id,
+      },
+      "request.finished",
+    );
+  });
+  http.setErrorHandler(answerError);
+  http.setNotFoundHandler((request, reply) => answerUnknown(http, request, reply));
+  return http;
+}
+
+type Unreadable = [status: number, reason: string, message: string];
+const UNREADABLE: Record<string, Unreadable> = {
+  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the headers are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request took too long to arrive"],
+};
+
+/** Answer what never became a request, and close. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, requestId: string) {
+  const [status, reason, message] = UNREADABLE[error.code ?? ""] ?? NOT_HTTP;
+  // Node knows no public way to ask whether an answer to an earlier request is under way; writing into it would garble it.
+  const { _httpMessage: answering } = socket as Socket & { _httpMessage?: { headersSent: boolean } };
+  if (socket.writable && !answering?.headersSent && error.code !== "ECONNRESET")
+    socket.end(rawReply(status, reason, JSON.stringify(errorBody("other", status, message)), requestId));
+  setTimeout(() => socket.destroy(), 1_000).unref();
+}
+
+const NOT_HTTP: Unreadable = [400, "Bad Request", "the request is not valid HTTP/1.1"];
+const METHODS = ["GET", "HEAD", "POST"] as const;
+
+/** 404, or 405 with the methods that the path knows. */
+function answerUnknown(http: FastifyInstance, request: FastifyRequest, reply: FastifyReply) {
+  const path = request.url.split("?", 1)[0]!;
+  const allowed = METHODS.filter((method) => http.findRoute({ method, url: path }) !== null);
+  if (allowed.length === 0) throw new ApiError(404, "there is nothing at this path");
+  const allow = [...allowed, "OPTIONS"].join(", ");
+  if (request.method === "OPTIONS") return reply.code(204).header("allow", allow).send();
+  throw new ApiError(405, `this path knows ${allow} only`, { headers: { allow } });
+}
