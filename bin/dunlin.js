@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import module from "node:module";
+
 // Plain JavaScript, so that a Node that is too old for the rest can still say so.
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 24 || (major === 24 && minor < 12)) {
@@ -7,4 +9,6 @@ if (major < 24 || (major === 24 && minor < 12)) {
   );
   process.exit(78);
 }
+// Types are stripped once, not at each start.
+module.enableCompileCache?.();
 await import("../src/main.ts");

@@ -33,16 +33,35 @@ export function realPorts(anchor: ClockAnchor): Ports {
     monotonicMs: () => performance.now(),
     clockRate: anchor.rate,
     randomBytes,
-    newId: () => uuidV7(now(), randomBytes(10)),
+    newId: orderedIds(now),
   };
 }
 
-/** RFC 9562, version 7: 48 bits of milliseconds, 74 bits of chance. `chance`: 10 bytes. */
-export function uuidV7(at: Date, chance: Buffer): string {
+/** UUIDs in the order of their making, also within a millisecond: what was decided first is sent first. */
+function orderedIds(now: () => Date): () => string {
+  let lastMs = 0;
+  let sequence = 0;
+  return () => {
+    const ms = now().getTime();
+    if (ms > lastMs) {
+      lastMs = ms;
+      sequence = 0;
+    } else if (++sequence > SEQUENCE_MAX) {
+      lastMs++;
+      sequence = 0;
+    }
+    return uuidV7(new Date(lastMs), sequence, randomBytes(8));
+  };
+}
+
+const SEQUENCE_MAX = 0xfff;
+
+/** RFC 9562, version 7: 48 bits of milliseconds, 12 of a sequence, 62 of chance. `chance`: 8 bytes. */
+export function uuidV7(at: Date, sequence: number, chance: Buffer): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(at.getTime(), 0, 6);
-  chance.copy(bytes, 6);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70;
+  bytes.writeUInt16BE(0x7000 | sequence, 6);
+  chance.copy(bytes, 8);
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
   const hex = bytes.toString("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
@@ -59,6 +60,7 @@ const KNOWN = [
 export function readSettings(
   environment: Environment,
   checkAllow: (text: string) => string | null,
+  realNow: Date,
 ): { settings: Settings; problems: Problem[] } {
   const problems: Problem[] = [];
   const wrong = (name: string, problem: string) => problems.push({ name, problem });
@@ -101,6 +103,10 @@ export function readSettings(
   if (tls !== "on" && tls !== "proxy") wrong("DUNLIN_TLS", `"${tls}" is neither "on" nor "proxy".`);
   const cert = file("DUNLIN_TLS_CERT");
   const key = file("DUNLIN_TLS_KEY");
+  if (cert) {
+    const expiry = expiredCertificate(cert, realNow);
+    if (expiry) wrong("DUNLIN_TLS_CERT", `${expiry} Unset it to use a generated certificate.`);
+  }
   if ((text("DUNLIN_TLS_CERT") === null) !== (text("DUNLIN_TLS_KEY") === null))
     wrong(text("DUNLIN_TLS_CERT") === null ? "DUNLIN_TLS_CERT" : "DUNLIN_TLS_KEY", "is missing: set both or neither.");
   const clockRate = number("DUNLIN_CLOCK_RATE", null, (n) => n > 0 && n <= 1e7, "a rate. Write a number above 0");
@@ -134,4 +140,15 @@ export function readSettings(
     secretKey: secret === null ? null : Buffer.from(secret, "base64"),
   };
   return { settings, problems };
+}
+
+function expiredCertificate(pem: string, realNow: Date): string | null {
+  try {
+    const { validToDate, subject } = new X509Certificate(pem);
+    return validToDate > realNow
+      ? null
+      : `expired ${validToDate.toISOString().slice(0, 10)} (${subject.replaceAll("\n", " ")}).`;
+  } catch {
+    return "holds no certificate that can be read.";
+  }
 }

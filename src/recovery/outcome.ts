@@ -56,7 +56,9 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
   const named = facts.transactions.filter((t) => t.recoveryActionId === action.id && executed(t));
   const started = action.firstAttemptAt;
   const deadline = after(action.idealRetryTime, RETRY_OUTCOME_MS);
-  const settled = action.status === "EXPIRED" || action.status === "DELIVERY_FAILED";
+  // A replay may still deliver what was exhausted.
+  const settled =
+    action.status === "EXPIRED" || (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered");
   const counts = (at: Date) => started !== null && at >= started && at <= deadline && (until === null || at < until);
   const dated = settled
     ? []
@@ -91,8 +93,8 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
 }
 
 function cardChangeOutcome(action: DeliveredAction, { paidAt, ended }: PaymentFacts, now: Date): Outcome {
-  if (action.status === "EXPIRED" || action.status === "DELIVERY_FAILED" || action.status === "SUCCEEDED")
-    return as(action.status);
+  if (action.status === "EXPIRED" || action.status === "SUCCEEDED") return as(action.status);
+  if (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered") return as(action.status);
   const started = action.firstAttemptAt;
   const deadline = after(action.idealRetryTime, CARD_CHANGE_OUTCOME_MS);
   if (paidAt && started && paidAt >= started && paidAt <= deadline) return { ...as("SUCCEEDED"), attemptedAt: paidAt };

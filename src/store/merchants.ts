@@ -62,3 +62,10 @@ const UPDATE = prepared(
 export async function updateMerchant(tx: Tx, merchant: Merchant, now: Date) {
   await tx.run(UPDATE, [merchant.id, now, ...SETTINGS.map((field) => merchant[field])]);
 }
+
+const LOCK = prepared("lock_merchants", "lock table merchants in share row exclusive mode");
+
+/** Until the transaction ends nobody else adds a merchant. */
+export async function lockMerchants(tx: Tx) {
+  await tx.run(LOCK);
+}

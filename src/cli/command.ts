@@ -1,0 +1,104 @@
+import type { ParseArgsConfig } from "node:util";
+import type { Logger as Log } from "pino";
+import type { Settings } from "../config.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { Database } from "../store/database.ts";
+
+export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 69, config: 78 } as const;
+
+/** The database that a running service uses, or one started for this command alone. */
+export interface Opened {
+  db: Database;
+  ports: Ports;
+  /** 32 bytes: opens the credentials at rest. */
+  secretKey: Buffer;
+  close(): Promise<void>;
+}
+
+/** What main.ts hands to a command: the only ways it reaches the outside. */
+export interface Context {
+  settings: Settings;
+  log: Log;
+  /** Prints a line for people, or for the next program. */
+  print(line: string): void;
+  isTerminal: boolean;
+  open(): Promise<Opened>;
+  realNow(): Date;
+  randomBytes(size: number): Buffer;
+  /** Resolves when somebody asks the process to stop. */
+  stopped: Promise<void>;
+}
+
+export type Options = NonNullable<ParseArgsConfig["options"]>;
+export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+
+export interface Command {
+  /** As typed: `merchant create`. */
+  name: string;
+  /** What follows the name: `MERCHANT [--paused]`. */
+  usage: string;
+  summary: string;
+  options: Options;
+  /** Names of the words that must follow, in order. */
+  positionals: readonly string[];
+  /** Any number of further words may follow. */
+  more?: boolean;
+  examples: readonly string[];
+  /** Where its log goes; without it only trouble is shown. */
+  logsTo?: "stderr" | "file";
+  /** @returns the exit code */
+  run(context: Context, values: Values, positionals: readonly string[]): Promise<number>;
+}
+
+/** A wrong call of a command: printed with its usage, exit code 2. */
+export class UsageError extends Error {}
+
+/** A failure that is no bug: printed as it is, exit code 1. */
+export class Failure extends Error {}
+
+/** The value of an option that takes text; undefined when it was not given. */
+export const text = (values: Values, name: string): string | undefined => {
+  const value = values[name];
+  return typeof value === "string" ? value : undefined;
+};
+
+/** The value of an option that takes a whole number. */
+export function wholeNumber(values: Values, name: string, min: number, max: number): number | undefined {
+  const value = text(values, name);
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (!/^\d+$/.test(value) || number < min || number > max)
+    throw new UsageError(`--${name} takes a whole number from ${min} to ${max}, not "${value}".`);
+  return number;
+}
+
+/** The value of an option that takes a moment. */
+export function moment(values: Values, name: string): Date | undefined {
+  const value = text(values, name);
+  if (value === undefined) return undefined;
+  const at = new Date(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value);
+  if (Number.isNaN(at.getTime()) || !/^\d{4}-\d\d-\d\d/.test(value))
+    throw new UsageError(`--${name} takes a date such as 2027-01-31 or 2027-01-31T12:00:00Z, not "${value}".`);
+  return at;
+}
+
+/** Runs `work` with the database open, and closes it whatever happens. */
+export async function withDatabase<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
+  const opened = await context.open();
+  try {
+    return await work(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Rows under their headings, columns aligned. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => row[i]!.length)));
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, i) => cell.padEnd(widths[i]!))
+      .join("  ")
+      .trimEnd();
+  return [line(headings), ...rows.map(line)];
+}

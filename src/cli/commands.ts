@@ -1,0 +1,21 @@
+import type { Command } from "./command.ts";
+import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
+import { demo } from "./demo.ts";
+import { doctor } from "./doctor.ts";
+import { keyCreate } from "./key.ts";
+import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
+import { serve } from "./serve.ts";
+
+/** Every command, in the order in which the help lists them. */
+export const COMMANDS: readonly Command[] = [
+  serve,
+  demo,
+  doctor,
+  merchantCreate,
+  merchantSet,
+  merchantList,
+  keyCreate,
+  deliveryList,
+  deliveryShow,
+  deliveryReplay,
+];

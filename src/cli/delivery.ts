@@ -1,0 +1,188 @@
+import { EVENT_TYPES, type EventType } from "../domain/event.ts";
+import type { Tx } from "../store/database.ts";
+import { attemptsOf } from "../store/delivery-attempts.ts";
+import {
+  DELIVERY_STATES,
+  type DeliveryState,
+  type ListedDelivery,
+  listDeliveries,
+  replayable,
+  replayEvents,
+} from "../store/delivery-states.ts";
+import { findMerchant, listMerchants } from "../store/merchants.ts";
+import {
+  type Command,
+  EXIT,
+  Failure,
+  moment,
+  table,
+  text,
+  UsageError,
+  type Values,
+  wholeNumber,
+  withDatabase,
+} from "./command.ts";
+import { isUuid } from "./merchant.ts";
+
+const FILTERS = `
+  --merchant M             whose; not needed when there is only one
+  --type T                 ${EVENT_TYPES.join(" | ")}`;
+
+/** `dunlin delivery list`: how the delivery of each event stands, newest first. */
+export const deliveryList: Command = {
+  name: "delivery list",
+  usage: `[options]${FILTERS}
+  --state S                ${DELIVERY_STATES.join(" | ")}
+  --invoice I              events of one invoice
+  --limit N                (50)
+  --json`,
+  summary: "Show events and how their delivery stands",
+  options: {
+    merchant: { type: "string" },
+    state: { type: "string" },
+    type: { type: "string" },
+    invoice: { type: "string" },
+    limit: { type: "string" },
+    json: { type: "boolean" },
+  },
+  positionals: [],
+  examples: ["dunlin delivery list --state exhausted", "dunlin delivery list --invoice inv_1"],
+  async run(context, values) {
+    const filter = {
+      state: oneOf<DeliveryState>(values, "state", DELIVERY_STATES),
+      type: oneOf<EventType>(values, "type", EVENT_TYPES),
+      invoiceId: text(values, "invoice"),
+      limit: wholeNumber(values, "limit", 1, 10_000) ?? 50,
+    };
+    return withDatabase(context, async ({ db }) => {
+      const deliveries = await listDeliveries(db, await merchantOf(db, values), filter);
+      if (values.json) context.print(JSON.stringify(deliveries));
+      else if (deliveries.length === 0) context.print("No event matches.");
+      else
+        for (const line of table(
+          ["CREATED", "TYPE", "EVENT", "INVOICE", "STATE", "ATTEMPTS", "LAST"],
+          deliveries.map(cells),
+        ))
+          context.print(line);
+      return EXIT.ok;
+    });
+  },
+};
+
+const cells = (delivery: ListedDelivery) => [
+  minute(delivery.createdAt),
+  delivery.type,
+  delivery.eventId,
+  delivery.invoiceId,
+  delivery.dueAt === null ? delivery.state : `${delivery.state}, next ${delivery.dueAt.toISOString()}`,
+  String(delivery.attempts),
+  delivery.error ?? (delivery.status === null ? "" : String(delivery.status)),
+];
+
+/** `dunlin delivery show`: every attempt of one event. */
+export const deliveryShow: Command = {
+  name: "delivery show",
+  usage: "EVENT [--merchant M] [--json]",
+  summary: "Show every attempt of one event",
+  options: { merchant: { type: "string" }, json: { type: "boolean" } },
+  positionals: ["EVENT"],
+  examples: ["dunlin delivery show 0198c0de-…"],
+  async run(context, values, [eventId]) {
+    return withDatabase(context, async ({ db }) => {
+      const attempts = isUuid(eventId!) ? await attemptsOf(db, await merchantOf(db, values), eventId!) : [];
+      if (values.json) context.print(JSON.stringify(attempts));
+      else if (attempts.length === 0) context.print("No attempt of such an event has ended.");
+      for (const attempt of values.json ? [] : attempts) {
+        const result = attempt.status === null ? attempt.error : `status ${attempt.status}`;
+        context.print(
+          `round ${attempt.round} attempt ${attempt.number}  ${attempt.startedAt.toISOString()}  ${attempt.durationMs} ms  ${result}${attempt.ends ? `  ${attempt.ends}` : ""}`,
+        );
+        if (attempt.response) context.print(`    ${attempt.response.split("\n").join("\n    ")}`);
+      }
+      return EXIT.ok;
+    });
+  },
+};
+
+/** `dunlin delivery replay`: send exhausted events again. */
+export const deliveryReplay: Command = {
+  name: "delivery replay",
+  usage: `EVENT… | --all [options]${FILTERS}
+  --all                    every exhausted event that the filters pick
+  --from D, --to D         created in this time
+  --json`,
+  summary: "Send events again: same id, same bytes, a new round of the schedule",
+  options: {
+    merchant: { type: "string" },
+    all: { type: "boolean" },
+    type: { type: "string" },
+    from: { type: "string" },
+    to: { type: "string" },
+    json: { type: "boolean" },
+  },
+  positionals: [],
+  more: true,
+  examples: [
+    "dunlin delivery replay 0198c0de-…",
+    "dunlin delivery replay --all --type complete_dunning --from 2027-01-01",
+  ],
+  async run(context, values, eventIds) {
+    if (eventIds.length > 0 === (values.all === true)) throw new UsageError("Name events, or say --all.");
+    const unknown = eventIds.find((id) => !isUuid(id));
+    if (unknown !== undefined) throw new Failure(`There is no event ${unknown}.`);
+    const which =
+      eventIds.length > 0
+        ? { eventIds }
+        : {
+            type: oneOf<EventType>(values, "type", EVENT_TYPES),
+            createdFrom: moment(values, "from"),
+            createdTo: moment(values, "to"),
+          };
+    return withDatabase(context, async ({ db, ports }) => {
+      const merchantId = await merchantOf(db, values);
+      const { replayed, skipped } = await db.transaction(async (tx) => {
+        const found = await replayable(tx, merchantId, which);
+        const chosen = found.filter(({ skip }) => skip === null).map(({ eventId }) => eventId);
+        const replayed = chosen.length > 0 ? await replayEvents(tx, merchantId, chosen, ports.now()) : [];
+        return { replayed, skipped: found.filter(({ skip }) => skip !== null) };
+      });
+      if (values.json) context.print(JSON.stringify({ replayed, skipped }));
+      else {
+        context.print(`${replayed.length} sent again, ${skipped.length} skipped.`);
+        for (const [reason, count] of countBy(skipped.map(({ skip }) => skip!)))
+          context.print(`  ${count} skipped: ${reason}`);
+      }
+      return EXIT.ok;
+    });
+  },
+};
+
+function countBy(words: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}
+
+function oneOf<T extends string>(values: Values, name: string, known: readonly T[]): T | undefined {
+  const value = text(values, name);
+  if (value === undefined) return undefined;
+  const found = known.find((each) => each === value);
+  if (!found) throw new UsageError(`--${name} takes one of ${known.join(", ")}, not "${value}".`);
+  return found;
+}
+
+/** The merchant that is named, or the only one. */
+async function merchantOf(tx: Tx, values: Values): Promise<string> {
+  const named = text(values, "merchant");
+  if (named !== undefined) {
+    if (isUuid(named) && (await findMerchant(tx, named))) return named;
+    throw new Failure(`There is no merchant ${named}. "dunlin merchant list" shows them.`);
+  }
+  const [only, ...others] = await listMerchants(tx);
+  if (!only) throw new Failure("There is no merchant yet.");
+  if (others.length > 0)
+    throw new UsageError('There are several merchants: say which by --merchant. "dunlin merchant list" shows them.');
+  return only.id;
+}
+
+const minute = (at: Date) => at.toISOString().slice(0, 16).replace("T", " ");

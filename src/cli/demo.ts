@@ -1,0 +1,154 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createClient } from "@dunlin/sdk";
+import { type DemoMerchantRun, startDemoMerchant } from "../../simulator/demo/start-demo-merchant.ts";
+import { localCertificate } from "../api/certificate.ts";
+import { createApiKey } from "../auth/api-keys.ts";
+import type { Settings } from "../config.ts";
+import { PERMISSIONS } from "../domain/permission.ts";
+import { writeSecret } from "../open.ts";
+import { createMerchant, setMerchant } from "../recovery/merchants.ts";
+import { ROLES, type Running, start } from "../start.ts";
+import { attemptCounts } from "../store/delivery-counts.ts";
+import { type Command, type Context, EXIT, Failure, wholeNumber } from "./command.ts";
+
+const DAY_S = 86_400;
+/** After so long every loop has seen that the merchant is paused. */
+const PAUSED_MS = 1_500;
+
+/** `dunlin demo`: the service, and a merchant that uses only its public API and an HTTPS endpoint of its own. */
+export const demo: Command = {
+  name: "demo",
+  usage: `[--day-seconds 10] [--customers 200] [--seed 1] [--seconds N]
+  --day-seconds S   real seconds for one day of service time (10)
+  --seconds N       stop by itself after so long; otherwise Ctrl-C stops it`,
+  summary: "Watch failed payments being recovered: the service and a demo merchant on a fast clock",
+  options: {
+    "day-seconds": { type: "string" },
+    customers: { type: "string" },
+    seed: { type: "string" },
+    seconds: { type: "string" },
+  },
+  positionals: [],
+  logsTo: "file",
+  examples: ["dunlin demo", "dunlin demo --seconds 120 --seed 7"],
+  async run(context, values) {
+    const rate = DAY_S / (wholeNumber(values, "day-seconds", 1, DAY_S) ?? 10);
+    const customers = wholeNumber(values, "customers", 1, 100_000) ?? 200;
+    const seed = wholeNumber(values, "seed", 0, 2 ** 31) ?? 1;
+    const seconds = wholeNumber(values, "seconds", 1, 1_000_000);
+    const own = demoSettings(context.settings, rate);
+    const tlsDir = join(own.dataDir, "tls");
+    const tls = await localCertificate(tlsDir, new URL(own.baseUrl).hostname, context.realNow());
+    const webhookToken = context.randomBytes(24).toString("base64url");
+    // The endpoint has to listen before the service can be told its address.
+    let now = context.realNow;
+    const shop = await startDemoMerchant({
+      rate,
+      customers,
+      seed,
+      tls,
+      webhookToken,
+      now: () => now(),
+      print: context.print,
+    });
+    const settings = {
+      ...own,
+      webhookAllow: `127.0.0.1/32:${new URL(shop.webhookUrl).port}`,
+      webhookCa: readFileSync(join(tlsDir, "ca.pem"), "utf8"),
+    };
+    let fatal: Error | null = null;
+    const died = Promise.withResolvers<void>();
+    const running = await start({
+      settings,
+      roles: new Set(ROLES),
+      log: context.log,
+      onFatal(error) {
+        fatal = error;
+        died.resolve();
+      },
+    });
+    now = running.store.ports.now;
+    const merchantId = await open(context, running, settings, shop, webhookToken);
+    context.print(`Clock        one day takes ${Math.round((DAY_S / rate) * 10) / 10} s   Stop and sum up: Ctrl-C`);
+    context.print("");
+    await Promise.race([context.stopped, died.promise, ...(seconds ? [sleep(seconds * 1000)] : [])]);
+    await sumUp(context, running, shop, merchantId);
+    await running.stop();
+    if (fatal) throw new Failure(`the service stopped: ${(fatal as Error).message}`);
+    return EXIT.ok;
+  },
+};
+
+/** The demo has a folder of its own, new each time, and a database of its own: it never touches real data. */
+function demoSettings(settings: Settings, rate: number): Settings {
+  const dataDir = join(settings.dataDir, "demo");
+  const mark = join(dataDir, "made-by-demo");
+  if (existsSync(dataDir)) {
+    if (!existsSync(mark))
+      throw new Failure(`${dataDir} was not made by the demo, which would empty it. Move it away.`);
+    rmSync(dataDir, { recursive: true });
+  }
+  mkdirSync(dataDir, { recursive: true });
+  writeFileSync(mark, "This folder is emptied by each start of the demo.\n");
+  return { ...settings, dataDir, databaseUrl: null, clockRate: rate };
+}
+
+/** Make the merchant in Dunlin, and let it begin to bill. */
+async function open(
+  context: Context,
+  { store, caPath }: Running,
+  settings: Settings,
+  shop: DemoMerchantRun,
+  token: string,
+) {
+  const { db, ports, secretKey } = store;
+  const merchant = await createMerchant(
+    db,
+    "Harbor Coffee Club",
+    { webhookUrl: shop.webhookUrl, credential: { auth: "bearer", secret: token } },
+    secretKey,
+    ports,
+  );
+  const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
+  writeSecret(join(settings.dataDir, "api-key"), apiKey);
+  context.print(`Dunlin       ${settings.baseUrl}   data ${settings.dataDir}`);
+  context.print(`Merchant     ${merchant.name}, webhooks to ${shop.webhookUrl}`);
+  const ca = caPath ? readFileSync(caPath, "utf8") : undefined;
+  shop.start(createClient({ baseUrl: settings.baseUrl, apiKey, ...(ca ? { ca } : {}) }));
+  return merchant.id;
+}
+
+/** Deliveries pause, so that both logs stand still; then they are compared and the summary is printed. */
+async function sumUp({ print }: Context, { store }: Running, shop: DemoMerchantRun, merchantId: string) {
+  const { db, ports, secretKey } = store;
+  await shop.stopBilling();
+  await setMerchant(db, merchantId, { webhookPaused: true }, secretKey, ports);
+  await sleep(PAUSED_MS);
+  const comparison = await compareLogs(shop, () => attemptCounts(db, merchantId));
+  await shop.stop();
+  for (const line of [...shop.summaryLines(), ...comparison]) print(line);
+}
+
+/** Both sides kept a log of the webhooks: they must tell the same. What is on the wire right now may take a moment. */
+async function compareLogs(shop: DemoMerchantRun, read: () => Promise<ReadonlyMap<string, number>>) {
+  for (let tries = 1; ; tries++) {
+    const received = new Map<string, number>();
+    for (const { eventId } of shop.journal)
+      if (eventId !== null) received.set(eventId, (received.get(eventId) ?? 0) + 1);
+    const logged = await read();
+    const differing = [...received.keys()].filter((id) => (logged.get(id) ?? 0) < received.get(id)!);
+    const unseen = [...logged.keys()].filter((id) => !received.has(id));
+    if (differing.length + unseen.length === 0 || tries === 10)
+      return [
+        `Webhooks: the merchant received ${sum(received)}; Dunlin's delivery log has ${sum(logged)} attempts.`,
+        differing.length + unseen.length === 0
+          ? "Every webhook in the merchant's log is in the delivery log, and the other way round."
+          : `They differ on ${[...differing, ...unseen].join(", ")}.`,
+      ];
+    await sleep(200);
+  }
+}
+
+const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);

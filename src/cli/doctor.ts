@@ -1,0 +1,151 @@
+import { X509Certificate } from "node:crypto";
+import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { request } from "node:https";
+import { join } from "node:path";
+import { parseAllow } from "../delivery/address-guard.ts";
+import { createSender } from "../delivery/send.ts";
+import { listMerchants } from "../store/merchants.ts";
+import { unseal } from "../store/secret-box.ts";
+import { serverFacts } from "../store/server-facts.ts";
+import { type Command, type Context, EXIT, type Opened } from "./command.ts";
+
+type Verdict = "ok" | "warn" | "fail";
+interface Finding {
+  verdict: Verdict;
+  what: string;
+  says: string;
+}
+
+const finding = (verdict: Verdict, what: string, says: string): Finding => ({ verdict, what, says });
+const GIB = 2 ** 30;
+
+/** `dunlin doctor`: looks at everything the service needs, and says how to mend what is wrong. */
+export const doctor: Command = {
+  name: "doctor",
+  usage: "[--json]",
+  summary: "Check settings, data folder, database, clock, certificate, API and merchants' endpoints",
+  options: { json: { type: "boolean" } },
+  positionals: [],
+  examples: ["dunlin doctor"],
+  async run(context, values) {
+    const findings = [finding("ok", "settings", "no problems"), ...dataFolder(context), ...certificate(context)];
+    findings.push(...(await database(context)), await api(context));
+    if (values.json) context.print(JSON.stringify(findings));
+    else
+      for (const { verdict, what, says } of findings) context.print(`${verdict.padEnd(5)} ${what.padEnd(12)} ${says}`);
+    return findings.some(({ verdict }) => verdict === "fail") ? EXIT.failed : EXIT.ok;
+  },
+};
+
+function dataFolder({ settings: { dataDir } }: Context): Finding[] {
+  if (!existsSync(dataDir))
+    return [finding("warn", "data", `${dataDir} does not exist yet; the first start makes it.`)];
+  try {
+    accessSync(dataDir, constants.W_OK);
+  } catch {
+    return [finding("fail", "data", `${dataDir} can't be written. Give it to the user that runs dunlin.`)];
+  }
+  const { bavail, bsize } = statfsSync(dataDir);
+  const free = (bavail * bsize) / GIB;
+  const space = `${free.toFixed(1)} GiB free in ${dataDir}`;
+  const key = join(dataDir, "secret.key");
+  const open = existsSync(key) && (statSync(key).mode & 0o077) !== 0;
+  return [
+    finding(free < 0.2 ? "fail" : free < 2 ? "warn" : "ok", "disk", space),
+    ...(open ? [finding("fail", "secret.key", `others can read it. Run: chmod 600 ${key}`)] : []),
+  ];
+}
+
+function certificate({ settings, realNow }: Context): Finding[] {
+  if (settings.tls === "proxy") return [finding("ok", "certificate", "a proxy in front ends TLS")];
+  const path = join(settings.dataDir, "tls", "cert.pem");
+  const pem = settings.certificate?.cert ?? (existsSync(path) ? readFileSync(path, "utf8") : null);
+  if (pem === null) return [finding("warn", "certificate", "none yet; the first start makes one")];
+  const certificate = new X509Certificate(pem);
+  const host = new URL(settings.baseUrl).hostname.replace(/^\[|\]$/g, "");
+  const days = Math.floor((certificate.validToDate.getTime() - realNow().getTime()) / 86_400_000);
+  const covers = certificate.checkHost(host) ?? certificate.checkIP(host);
+  return [
+    covers
+      ? finding(days < 0 ? "fail" : days < 14 ? "warn" : "ok", "certificate", `for ${host}, ${days} days left`)
+      : finding("fail", "certificate", `does not cover ${host}, the host of DUNLIN_BASE_URL`),
+  ];
+}
+
+async function database(context: Context): Promise<Finding[]> {
+  let opened: Opened;
+  try {
+    opened = await context.open();
+  } catch (error) {
+    return [finding("fail", "database", (error as Error).message)];
+  }
+  try {
+    const { db, ports } = opened;
+    const startedMs = ports.monotonicMs();
+    const facts = await serverFacts(db);
+    const ms = ports.monotonicMs() - startedMs;
+    const skewS = Math.abs(facts.now.getTime() - ports.realNow().getTime()) / 1000;
+    return [
+      finding(ms > 50 ? "warn" : "ok", "database", `PostgreSQL ${facts.version}, answers in ${ms.toFixed(1)} ms`),
+      finding(skewS > 30 ? "fail" : "ok", "clock", `${skewS.toFixed(1)} s apart from the database's`),
+      ...(ports.clockRate === 1
+        ? []
+        : [finding("warn", "clock rate", `service time runs ${ports.clockRate} times as fast`)]),
+      ...(await endpoints(context, opened)),
+    ];
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Each endpoint is dialled with its credential, but with a body that is no event: any status says that it is there. */
+async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened): Promise<Finding[]> {
+  const sender = createSender({
+    allow: parseAllow(settings.webhookAllow),
+    extraCa: settings.webhookCa,
+    monotonicMs: ports.monotonicMs,
+  });
+  const findings: Finding[] = [];
+  for (const { id, name, webhookUrl, webhookCredential } of await listMerchants(db)) {
+    const what = "endpoint";
+    if (webhookUrl === null) {
+      findings.push(finding("warn", what, `${name} has none. Set it: dunlin merchant set ${id} --webhook-url …`));
+      continue;
+    }
+    try {
+      if (webhookCredential) unseal(secretKey, webhookCredential);
+    } catch {
+      findings.push(
+        finding("fail", what, `${name}: the secret key changed, so its credential can't be read. Set it again.`),
+      );
+      continue;
+    }
+    const { origin, pathname, search } = new URL(webhookUrl);
+    const reply = await sender.send({ origin, path: pathname + search, authorization: null, body: "{}" });
+    findings.push(
+      reply.outcome === "failed"
+        ? finding("fail", what, `${name}: ${webhookUrl}: ${reply.error}`)
+        : finding("ok", what, `${name}: ${webhookUrl} answers (status ${reply.status} without a credential)`),
+    );
+  }
+  sender.close();
+  return findings;
+}
+
+/** Whether the API answers where DUNLIN_PORT says, by our own certificate authority if it is ours. */
+function api({ settings }: Context): Promise<Finding> {
+  const caPath = join(settings.dataDir, "tls", "ca.pem");
+  const ca = settings.certificate === null && existsSync(caPath) ? readFileSync(caPath, "utf8") : undefined;
+  const url = `${settings.baseUrl}/readyz`;
+  return new Promise((resolve) => {
+    const asked = request(url, { timeout: 5_000, ...(ca ? { ca } : {}) }, (reply) => {
+      reply.resume();
+      resolve(finding(reply.statusCode === 200 ? "ok" : "fail", "api", `${url} answers ${reply.statusCode}`));
+    });
+    asked.on("timeout", () => asked.destroy(new Error("no answer within 5 s")));
+    asked.on("error", (error) =>
+      resolve(finding("warn", "api", `${url}: ${error.message}. Is "dunlin serve" running?`)),
+    );
+    asked.end();
+  });
+}

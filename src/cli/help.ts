@@ -1,0 +1,47 @@
+import type { Command } from "./command.ts";
+
+const GROUPS: readonly [title: string, prefix: RegExp][] = [
+  ["Run", /^(serve|demo|doctor)$/],
+  ["Merchants and keys", /^(merchant|key) /],
+  ["Webhooks", /^delivery /],
+];
+
+/** `dunlin --help`. */
+export function help(commands: readonly Command[]): string {
+  const lines = ["dunlin: recovers failed subscription payments", "", "Usage: dunlin COMMAND [options]"];
+  for (const [title, prefix] of GROUPS) {
+    lines.push("", title);
+    for (const { name, summary } of commands.filter((command) => prefix.test(command.name)))
+      lines.push(`  ${name.padEnd(16)} ${summary}`);
+  }
+  lines.push(
+    "",
+    '"dunlin COMMAND --help" shows examples. Settings come from the environment: docs/reference/settings.md.',
+  );
+  lines.push("Exit codes: 0 ok, 1 failed, 2 usage, 69 unreachable, 78 wrong settings.");
+  return lines.join("\n");
+}
+
+/** `dunlin COMMAND --help`: examples first. */
+export const commandHelp = ({ name, usage, summary, examples }: Command): string =>
+  [summary, "", "Examples", ...examples.map((example) => `  ${example}`), "", `Usage: dunlin ${name} ${usage}`].join(
+    "\n",
+  );
+
+/** The command whose name looks most like what was typed. */
+export function nearest(typed: string, commands: readonly Command[]): string {
+  const ranked = commands.map(({ name }) => ({ name, distance: distance(typed, name) }));
+  return ranked.sort((a, b) => a.distance - b.distance)[0]!.name;
+}
+
+/** How many letters must be added, taken away or changed (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length]!;
+}

@@ -1,0 +1,94 @@
+import { checkWebhookUrl, parseAllow } from "../delivery/address-guard.ts";
+import type { MerchantSettings } from "../recovery/merchants.ts";
+import { type Options, text, UsageError, type Values, wholeNumber } from "./command.ts";
+
+/** Options that `merchant create` and `merchant set` share. */
+export const MERCHANT_OPTIONS: Options = {
+  name: { type: "string" },
+  "webhook-url": { type: "string" },
+  bearer: { type: "string" },
+  basic: { type: "string" },
+  shape: { type: "string" },
+  "sub-paths": { type: "string" },
+  cap: { type: "string" },
+  "lead-minutes": { type: "string" },
+  "window-days": { type: "string" },
+  budget: { type: "string" },
+  "rate-per-second": { type: "string" },
+  "rate-burst": { type: "string" },
+  paused: { type: "string" },
+  json: { type: "boolean" },
+};
+
+export const MERCHANT_USAGE = `
+  --name N                 how it is called here
+  --webhook-url U          where instructions are posted: HTTPS only
+  --bearer T | --basic U:P how the endpoint recognises us
+  --shape envelope|flat    body of a recovery_action (envelope)
+  --sub-paths yes|no       post to U/recovery_action and so on (no)
+  --cap N                  webhook requests in flight at once (5)
+  --lead-minutes N         how long before the ideal time the instruction is sent (49)
+  --window-days N          length of a case (28)
+  --budget N               retries per case (8)
+  --rate-per-second N      API requests per second and key (100)
+  --rate-burst N           API requests at once (100)
+  --paused yes|no          deliveries wait while yes (no)`;
+
+/** The settings that were given. `allow`: the addresses that DUNLIN_WEBHOOK_ALLOW opens. */
+export function merchantSettings(values: Values, allow: string): MerchantSettings {
+  const settings: MerchantSettings = {};
+  const name = text(values, "name");
+  if (name !== undefined) {
+    if (name.trim() === "") throw new UsageError("--name must not be empty.");
+    settings.name = name;
+  }
+  const url = text(values, "webhook-url");
+  if (url !== undefined) {
+    const problem = checkWebhookUrl(url, parseAllow(allow));
+    if (problem) throw new UsageError(`--webhook-url ${problem}`);
+    settings.webhookUrl = url;
+  }
+  const credential = credentialOf(values);
+  if (credential) settings.credential = credential;
+  const shape = text(values, "shape");
+  if (shape !== undefined) settings.webhookFlat = oneOf("shape", shape, { flat: true, envelope: false });
+  const subPaths = text(values, "sub-paths");
+  if (subPaths !== undefined) settings.webhookSubPaths = oneOf("sub-paths", subPaths, YES_NO);
+  const paused = text(values, "paused");
+  if (paused !== undefined) settings.webhookPaused = oneOf("paused", paused, YES_NO);
+  const cap = wholeNumber(values, "cap", 1, 1000);
+  if (cap !== undefined) settings.webhookCap = cap;
+  const lead = wholeNumber(values, "lead-minutes", 0, 1440);
+  if (lead !== undefined) settings.leadMs = lead * 60_000;
+  const windowDays = wholeNumber(values, "window-days", 1, 365);
+  if (windowDays !== undefined) settings.windowDays = windowDays;
+  const budget = wholeNumber(values, "budget", 0, 100);
+  if (budget !== undefined) settings.budget = budget;
+  const rate = wholeNumber(values, "rate-per-second", 1, 1_000_000);
+  if (rate !== undefined) settings.ratePerSecond = rate;
+  const burst = wholeNumber(values, "rate-burst", 1, 1_000_000);
+  if (burst !== undefined) settings.rateBurst = burst;
+  return settings;
+}
+
+const YES_NO = { yes: true, no: false };
+
+function oneOf(name: string, value: string, meanings: Record<string, boolean>): boolean {
+  const meaning = meanings[value];
+  if (meaning === undefined)
+    throw new UsageError(`--${name} takes ${Object.keys(meanings).join(" or ")}, not "${value}".`);
+  return meaning;
+}
+
+function credentialOf(values: Values): MerchantSettings["credential"] {
+  const bearer = text(values, "bearer");
+  const basic = text(values, "basic");
+  if (bearer !== undefined && basic !== undefined) throw new UsageError("Give --bearer or --basic, not both.");
+  if (bearer !== undefined) {
+    if (!/^[\x21-\x7e]+$/.test(bearer)) throw new UsageError("--bearer takes a token of visible ASCII characters.");
+    return { auth: "bearer", secret: bearer };
+  }
+  if (basic === undefined) return undefined;
+  if (basic.indexOf(":") < 1) throw new UsageError("--basic takes user:password.");
+  return { auth: "basic", secret: basic };
+}

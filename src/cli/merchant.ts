@@ -1,0 +1,90 @@
+import { createApiKey } from "../auth/api-keys.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import { PERMISSIONS } from "../domain/permission.ts";
+import { createMerchant, setMerchant } from "../recovery/merchants.ts";
+import { listMerchants } from "../store/merchants.ts";
+import { type Command, EXIT, Failure, table, text, UsageError, withDatabase } from "./command.ts";
+import { MERCHANT_OPTIONS, MERCHANT_USAGE, merchantSettings } from "./merchant-options.ts";
+
+export const merchantCreate: Command = {
+  name: "merchant create",
+  usage: `--name N [options]${MERCHANT_USAGE}
+  --json                   print {merchantId, apiKey}`,
+  summary: "Add a merchant and a key with every permission",
+  options: MERCHANT_OPTIONS,
+  positionals: [],
+  examples: [
+    'dunlin merchant create --name "Harbor Coffee" --webhook-url https://billing.example.com/dunlin --bearer "$TOKEN" --json',
+  ],
+  async run(context, values) {
+    const settings = merchantSettings(values, context.settings.webhookAllow);
+    const name = text(values, "name");
+    if (name === undefined) throw new UsageError("--name is missing.");
+    if (settings.webhookUrl && !settings.credential)
+      throw new UsageError("--webhook-url needs --bearer T or --basic U:P, by which the endpoint recognises us.");
+    return withDatabase(context, async ({ db, ports, secretKey }) => {
+      const merchant = await createMerchant(db, name, settings, secretKey, ports);
+      const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
+      if (values.json) context.print(JSON.stringify({ merchantId: merchant.id, apiKey }));
+      else {
+        context.print(`merchant  ${merchant.id}`);
+        context.print(`API key   ${apiKey}   (shown once; all permissions)`);
+      }
+      return EXIT.ok;
+    });
+  },
+};
+
+export const merchantSet: Command = {
+  name: "merchant set",
+  usage: `MERCHANT [options]${MERCHANT_USAGE}`,
+  summary: "Change a merchant's endpoint, credential, shape, lead, window, budget, limits or pause",
+  options: MERCHANT_OPTIONS,
+  positionals: ["MERCHANT"],
+  examples: ["dunlin merchant set 0198… --shape flat --sub-paths yes", "dunlin merchant set 0198… --paused yes"],
+  async run(context, values, [id]) {
+    const settings = merchantSettings(values, context.settings.webhookAllow);
+    if (Object.keys(settings).length === 0) throw new UsageError("Say what to change.");
+    if (!isUuid(id!)) throw new Failure(`There is no merchant ${id}.`);
+    return withDatabase(context, async ({ db, ports, secretKey }) => {
+      const merchant = await setMerchant(db, id!, settings, secretKey, ports);
+      if (!merchant) throw new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
+      if (merchant.webhookUrl && !merchant.webhookAuth)
+        context.print("Note: no credential is set; requests go out without Authorization. Use --bearer or --basic.");
+      print(context.print, merchant, values.json === true);
+      return EXIT.ok;
+    });
+  },
+};
+
+export const merchantList: Command = {
+  name: "merchant list",
+  usage: "[--json]",
+  summary: "Show the merchants and their endpoints",
+  options: { json: { type: "boolean" } },
+  positionals: [],
+  examples: ["dunlin merchant list"],
+  async run(context, values) {
+    return withDatabase(context, async ({ db }) => {
+      const merchants = await listMerchants(db);
+      if (values.json) context.print(JSON.stringify(merchants.map(shown)));
+      else
+        for (const line of table(
+          ["MERCHANT", "NAME", "ENDPOINT", "STATE"],
+          merchants.map((m) => [m.id, m.name, m.webhookUrl ?? "none", m.webhookPaused ? "paused" : "active"]),
+        ))
+          context.print(line);
+      return EXIT.ok;
+    });
+  },
+};
+
+export const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
+
+/** A merchant without what is secret. */
+const shown = ({ webhookCredential: _, bucket: __, ...merchant }: Merchant) => merchant;
+
+function print(line: (text: string) => void, merchant: Merchant, json: boolean) {
+  if (json) line(JSON.stringify(shown(merchant)));
+  else for (const [name, value] of Object.entries(shown(merchant))) line(`${name.padEnd(16)} ${value ?? "none"}`);
+}

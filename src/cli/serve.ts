@@ -1,0 +1,82 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { createApiKey } from "../auth/api-keys.ts";
+import { PERMISSIONS } from "../domain/permission.ts";
+import { writeSecret } from "../open.ts";
+import { createMerchant } from "../recovery/merchants.ts";
+import { ROLES, type Role, type Running, start } from "../start.ts";
+import { listMerchants, lockMerchants } from "../store/merchants.ts";
+import { type Command, type Context, EXIT, text, UsageError } from "./command.ts";
+
+/** `dunlin serve`: the API and the loops in one process. */
+export const serve: Command = {
+  name: "serve",
+  usage: `[--roles ${ROLES.join(",")}]`,
+  summary: "Run the service: API and loops in one process, or only some of them",
+  options: { roles: { type: "string" } },
+  positionals: [],
+  logsTo: "stderr",
+  examples: ["dunlin serve", "dunlin serve --roles api,decide"],
+  async run(context, values) {
+    const { settings, log } = context;
+    const roles = rolesOf(text(values, "roles"));
+    let fatal: Error | null = null;
+    const died = Promise.withResolvers<void>();
+    const onFatal = (error: Error) => {
+      fatal = error;
+      died.resolve();
+    };
+    const running = await start({ settings, roles, log, onFatal });
+    await greet(context, running, roles);
+    await Promise.race([context.stopped, died.promise]);
+    if (fatal) log.fatal({ err: fatal }, "service.failed");
+    else log.info("service.stopping");
+    await running.stop();
+    log.info("service.stopped");
+    return fatal ? EXIT.failed : EXIT.ok;
+  },
+};
+
+function rolesOf(list: string | undefined): ReadonlySet<Role> {
+  if (list === undefined) return new Set(ROLES);
+  return new Set(
+    list.split(",").map((name) => {
+      const role = ROLES.find((known) => known === name.trim());
+      if (!role) throw new UsageError(`"${name}" is not a role. Write some of ${ROLES.join(",")}.`);
+      return role;
+    }),
+  );
+}
+
+/** Say how to call it; the first time there is a first merchant with a key. */
+async function greet(context: Context, running: Running, roles: ReadonlySet<Role>) {
+  const { settings, print } = context;
+  const keyPath = join(settings.dataDir, "api-key");
+  const apiKey = await firstApiKey(running, keyPath);
+  const line = (name: string, value: string) => print(`  ${name.padEnd(9)} ${value}`);
+  print(`dunlin is ready   data ${settings.dataDir}   database ${settings.databaseUrl ? "DATABASE_URL" : "embedded"}`);
+  if (roles.has("api")) line("API", settings.baseUrl);
+  if (running.caPath) line("CA file", running.caPath);
+  if (existsSync(keyPath)) line("Key file", keyPath);
+  if (apiKey && context.isTerminal) line("API key", `${apiKey}   (shown once; all permissions)`);
+  if (settings.metricsPort !== null) line("Metrics", `http://${settings.host}:${settings.metricsPort}/metrics`);
+  if (roles.has("api") && running.caPath && existsSync(keyPath)) {
+    print("Try it:");
+    print(
+      `  curl --cacert ${running.caPath} -H "Authorization: Bearer $(cat ${keyPath})" ${settings.baseUrl}/v1/recovery_actions`,
+    );
+  }
+}
+
+/** On an empty database: a merchant and a key with every permission, kept in a file that only its owner reads. */
+async function firstApiKey({ store }: Running, keyPath: string): Promise<string | null> {
+  const { db, ports, secretKey } = store;
+  return db.transaction(async (tx) => {
+    await lockMerchants(tx);
+    if ((await listMerchants(tx)).length > 0) return null;
+    const merchant = await createMerchant(tx, "My company", {}, secretKey, ports);
+    const { apiKey } = await createApiKey(tx, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
+    writeSecret(keyPath, apiKey);
+    return apiKey;
+  });
+}

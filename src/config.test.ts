@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readSettings } from "./config.ts";
+
+const NOW = new Date("2026-11-20T12:00:00Z");
+const read = (environment: Record<string, string>) => readSettings(environment, () => null, NOW);
+
+test("without any setting the service listens on localhost:8443 over TLS with an embedded database in ./data", () => {
+  const { settings, problems } = read({ PATH: "/bin" });
+  assert.deepEqual(problems, []);
+  assert.equal(settings.databaseUrl, null);
+  assert.deepEqual([settings.host, settings.port, settings.baseUrl], ["localhost", 8443, "https://localhost:8443"]);
+  assert.ok(settings.dataDir.endsWith("/data"));
+  assert.equal(settings.clockRate, null);
+});
+
+test("the base URL follows the port, and the key pages follow the base URL", () => {
+  assert.equal(read({ DUNLIN_PORT: "9443" }).settings.baseUrl, "https://localhost:9443");
+  assert.equal(read({ DUNLIN_BASE_URL: "https://pay.example/" }).settings.authUrl, "https://pay.example");
+});
+
+test("all wrong settings come at once, each with its name, and no value that may be secret", () => {
+  const { problems } = read({
+    DUNLIN_PORT: "99999",
+    DUNLIN_TLS: "maybe",
+    DATABASE_URL: "mysql://root:hunter2@db/x",
+    DUNLIN_SECRET_KEY: "hunter2",
+    DUNLIN_PROT: "1",
+  });
+  assert.deepEqual(problems.map(({ name }) => name).sort(), [
+    "DATABASE_URL",
+    "DUNLIN_PORT",
+    "DUNLIN_PROT",
+    "DUNLIN_SECRET_KEY",
+    "DUNLIN_TLS",
+  ]);
+  assert.ok(!JSON.stringify(problems).includes("hunter2"));
+});
+
+test("a fast clock on one's own database must be confirmed", () => {
+  const fast = { DATABASE_URL: "postgres://db/dunlin", DUNLIN_CLOCK_RATE: "60" };
+  assert.deepEqual(
+    read(fast).problems.map(({ name }) => name),
+    ["DUNLIN_CLOCK_RATE"],
+  );
+  assert.deepEqual(read({ ...fast, DUNLIN_CLOCK_RATE_CONFIRM: "yes" }).problems, []);
+  assert.deepEqual(read({ DUNLIN_CLOCK_RATE: "60" }).problems, []);
+});
+
+test("a certificate without its key, or a file that is none, is refused", () => {
+  const { problems } = read({ DUNLIN_TLS_CERT: import.meta.filename });
+  assert.deepEqual(
+    problems.map(({ name }) => name),
+    ["DUNLIN_TLS_CERT", "DUNLIN_TLS_KEY"],
+  );
+});
+
+test("what the address list says is wrong is said with the name of its setting", () => {
+  const { problems } = readSettings({ DUNLIN_WEBHOOK_ALLOW: "10.0.0.0" }, () => '"10.0.0.0" is not CIDR:port.', NOW);
+  assert.deepEqual(problems, [{ name: "DUNLIN_WEBHOOK_ALLOW", problem: '"10.0.0.0" is not CIDR:port.' }]);
+});

@@ -1,0 +1,154 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import pino, { type Logger as Log } from "pino";
+import { type Command, type Context, EXIT, Failure, UsageError } from "./cli/command.ts";
+import { COMMANDS } from "./cli/commands.ts";
+import { commandHelp, help, nearest } from "./cli/help.ts";
+import { type Problem, readSettings, type Settings } from "./config.ts";
+import { parseAllow } from "./delivery/address-guard.ts";
+import { openStore } from "./open.ts";
+import { isOutage } from "./store/database.ts";
+
+// The only place of clock, chance, environment and standard streams: everything else gets them as arguments.
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const complain = (line: string) => process.stderr.write(`${line}\n`);
+
+process.exitCode = await run(process.argv.slice(2));
+
+async function run(words: readonly string[]): Promise<number> {
+  const { command, rest } = findCommand(words);
+  if (!command) return withoutCommand(words);
+  if (rest.includes("--help") || rest.includes("-h")) {
+    print(commandHelp(command));
+    return EXIT.ok;
+  }
+  const { settings, problems } = readSettings(process.env, allowProblem, new Date());
+  if (problems.length > 0) return refuse(problems);
+  try {
+    const { values, positionals } = parse(command, rest);
+    return await command.run(contextOf(command, settings), values, positionals);
+  } catch (error) {
+    return explain(error, command, settings);
+  }
+}
+
+function findCommand(words: readonly string[]): { command: Command | undefined; rest: readonly string[] } {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(" ");
+    const command = words.length >= length ? COMMANDS.find((each) => each.name === name) : undefined;
+    if (command) return { command, rest: words.slice(length) };
+  }
+  return { command: undefined, rest: words };
+}
+
+function withoutCommand(words: readonly string[]): number {
+  const [first] = words;
+  if (first === undefined || first === "--help" || first === "-h" || first === "help") {
+    print(help(COMMANDS));
+    return first === undefined ? EXIT.usage : EXIT.ok;
+  }
+  const typed = words
+    .filter((word) => !word.startsWith("-"))
+    .slice(0, 2)
+    .join(" ");
+  complain(
+    `dunlin: there is no command "${typed || first}". Did you mean "${nearest(typed, COMMANDS)}"? "dunlin --help" lists them.`,
+  );
+  return EXIT.usage;
+}
+
+function parse(command: Command, words: readonly string[]) {
+  const { values, positionals } = (() => {
+    try {
+      return parseArgs({ args: [...words], options: command.options, allowPositionals: true, strict: true });
+    } catch (error) {
+      throw new UsageError((error as Error).message.split(". To specify")[0]);
+    }
+  })();
+  const missing = command.positionals[positionals.length];
+  if (missing !== undefined) throw new UsageError(`${missing} is missing.`);
+  if (positionals.length > command.positionals.length && !command.more)
+    throw new UsageError(`"${positionals[command.positionals.length]}" is one word too many.`);
+  return { values, positionals };
+}
+
+function contextOf(command: Command, settings: Settings): Context {
+  const log = openLog(command, settings);
+  return {
+    settings,
+    log,
+    print,
+    isTerminal: process.stdout.isTTY === true,
+    open: () => openStore(settings, "borrow", 2, log, () => {}),
+    realNow: () => new Date(),
+    randomBytes,
+    stopped: new Promise((resolve) => {
+      for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
+    }),
+  };
+}
+
+/** The service logs to standard error; the demo, whose lines are for people, to a file; other commands only trouble. */
+function openLog(command: Command, settings: Settings): Log {
+  const options = {
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (level: string) => ({ level }) },
+  };
+  if (command.logsTo === "file") {
+    mkdirSync(settings.dataDir, { recursive: true });
+    return pino(options, pino.destination({ dest: join(settings.dataDir, "dunlin.log"), sync: false }));
+  }
+  return pino(
+    { ...options, level: command.logsTo === "stderr" ? "info" : "error" },
+    pino.destination({ dest: 2, sync: true }),
+  );
+}
+
+function allowProblem(text: string): string | null {
+  try {
+    parseAllow(text);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function refuse(problems: readonly Problem[]): number {
+  complain(`config: ${problems.length} problem${problems.length === 1 ? "" : "s"}`);
+  for (const { name, problem } of problems) complain(`  ${name} (environment)  ${problem}`);
+  return EXIT.config;
+}
+
+function explain(error: unknown, command: Command, settings: Settings): number {
+  if (error instanceof UsageError) {
+    complain(`dunlin ${command.name}: ${error.message}`);
+    complain(`Usage: dunlin ${command.name} ${command.usage}`);
+    return EXIT.usage;
+  }
+  if (error instanceof Failure) {
+    complain(`dunlin ${command.name}: ${error.message}`);
+    return EXIT.failed;
+  }
+  const { code, message } = error as { code?: string; message: string };
+  if (code === "EADDRINUSE" || code === "EACCES" || code === "EADDRNOTAVAIL") {
+    complain("config: 1 problem");
+    complain(
+      `  DUNLIN_PORT (${settings.host}:${settings.port})  ${code === "EADDRINUSE" ? "is in use by another process. Stop it, or write another port." : message}`,
+    );
+    return EXIT.config;
+  }
+  if (settings.databaseUrl && isOutage(error)) {
+    complain("config: 1 problem");
+    complain(
+      `  DATABASE_URL (environment)  cannot connect to ${new URL(settings.databaseUrl).host}: ${message}. Is it running?`,
+    );
+    return EXIT.config;
+  }
+  complain(`dunlin ${command.name}: ${message}`);
+  if (!(error instanceof Failure)) complain((error as Error).stack ?? "");
+  return EXIT.failed;
+}

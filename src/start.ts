@@ -1,0 +1,139 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { Logger as Log } from "pino";
+import { localCertificate } from "./api/certificate.ts";
+import { createApi } from "./api/server.ts";
+import type { Settings } from "./config.ts";
+import { parseAllow } from "./delivery/address-guard.ts";
+import { createDeliverer } from "./delivery/deliverer.ts";
+import { createSender } from "./delivery/send.ts";
+import { type Loop, startLoop } from "./loop.ts";
+import { createMetrics, startMetricsServer } from "./metrics.ts";
+import { openStore, type Store } from "./open.ts";
+import { decideDue } from "./recovery/decide-due.ts";
+import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "./recovery/ingest.ts";
+import { prepared } from "./store/database.ts";
+
+export const ROLES = ["api", "decide", "deliver"] as const;
+/** What a process does: serve the inbound API, decide what is due, deliver webhooks. */
+export type Role = (typeof ROLES)[number];
+
+export interface Running {
+  store: Store;
+  /** PEM of the certificate authority to trust; null when the operator brought a certificate or a proxy ends TLS. */
+  caPath: string | null;
+  /** Stops taking requests, finishes or releases what is in flight, stops the database if it is ours. */
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  settings: Settings;
+  roles: ReadonlySet<Role>;
+  log: Log;
+  /** The service cannot go on. */
+  onFatal(error: Error): void;
+}
+
+const CONNECTIONS = 10;
+/** Cases that another process changed are found within this long. */
+const LOOK_MS = 1_000;
+/** An attempt may take 30 s; SIGTERM to exit may take 35. */
+const GRACE_MS = 31_000;
+
+/** Start the service: the database, and the roles that are asked for. */
+export async function start({ settings, roles, log, onFatal }: StartOptions): Promise<Running> {
+  const store = await openStore(settings, "own", CONNECTIONS, log, onFatal);
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    // All at once: each may need its time to finish what is in flight.
+    await Promise.allSettled(stops.splice(0).map((each) => each()));
+    await store.close();
+  };
+  try {
+    const { db, ports, secretKey } = store;
+    const metrics = createMetrics(db);
+    if (settings.metricsPort !== null)
+      stops.push(await startMetricsServer(metrics, settings.host, settings.metricsPort));
+
+    let decide: Loop | null = null;
+    const deliverer = !roles.has("deliver")
+      ? null
+      : createDeliverer({
+          db,
+          ports,
+          log,
+          secretKey,
+          owner: randomUUID(),
+          send: createSender({
+            allow: parseAllow(settings.webhookAllow),
+            extraCa: settings.webhookCa,
+            monotonicMs: ports.monotonicMs,
+          }).send,
+          onEnded: () => decide?.wake(),
+          metrics,
+        });
+    if (deliverer) {
+      deliverer.start();
+      stops.push(() => deliverer.stop(GRACE_MS));
+    }
+
+    if (roles.has("decide")) {
+      decide = startLoop("decide", log, async () => {
+        const { stepped, nextDueAt } = await decideDue({
+          db,
+          ports,
+          log,
+          onEvents: (merchantId) => deliverer?.wake(merchantId),
+          onWithdrawn: (merchantId, eventIds) => deliverer?.withdrawn(merchantId, eventIds),
+        });
+        metrics.onSteps(stepped);
+        if (stepped > 0) return 0;
+        const dueMs = nextDueAt ? (nextDueAt.getTime() - ports.now().getTime()) / ports.clockRate : LOOK_MS;
+        return Math.min(LOOK_MS, Math.max(1, dueMs));
+      });
+      stops.push(decide.stop);
+    }
+
+    let caPath: string | null = null;
+    if (roles.has("api")) {
+      const { tls, caFile } = await identity(settings, ports.realNow());
+      caPath = caFile;
+      const api = await createApi({
+        db,
+        ports,
+        log,
+        ingest: { subscriptions: ingestSubscriptions, invoices: ingestInvoices, transactions: ingestTransactions },
+        onIngested: () => decide?.wake(),
+        tls,
+        tokenKey: createHmac("sha256", secretKey).update("page token").digest(),
+        egressRanges: settings.egressRanges,
+        ready: () => readiness(store),
+        metrics,
+      });
+      await api.listen({ host: settings.host, port: settings.port });
+      stops.push(() => api.close());
+    }
+    return { store, caPath, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function identity({ tls, certificate, dataDir, baseUrl }: Settings, realNow: Date) {
+  if (tls === "proxy") return { tls, caFile: null };
+  if (certificate) return { tls: certificate, caFile: null };
+  const { cert, key, caFile } = await localCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, realNow);
+  return { tls: { cert, key }, caFile };
+}
+
+const PING = prepared("ping", "select 1");
+
+async function readiness({ db }: Store): Promise<{ ok: boolean; problems: string[] }> {
+  try {
+    await db.run(PING);
+    return { ok: true, problems: [] };
+  } catch {
+    return { ok: false, problems: ["the database does not answer"] };
+  }
+}

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { get } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+const ROOT = join(import.meta.dirname, "..");
+const folder = mkdtempSync(join(tmpdir(), "dunlin-commands-"));
+const data = join(folder, "data");
+let port = 0;
+let service: ChildProcess;
+let printed = "";
+
+const environment = () => ({ PATH: process.env.PATH, DUNLIN_DATA: data, DUNLIN_PORT: String(port) });
+const started = (words: readonly string[], over: Record<string, string> = {}) =>
+  spawn(process.execPath, [join(ROOT, "bin/dunlin.js"), ...words], { env: { ...environment(), ...over }, cwd: folder });
+
+/** Run a command to its end. */
+async function dunlin(words: readonly string[], over: Record<string, string> = {}) {
+  const child = started(words, over);
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  const [code] = (await once(child, "close")) as [number];
+  return { code, out, err };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function startService() {
+  printed = "";
+  service = started(["serve"]);
+  service.stdout!.on("data", (chunk) => {
+    printed += chunk;
+  });
+  service.stderr!.resume();
+  while (!printed.includes("curl")) await once(service.stdout!, "data");
+}
+
+function list(apiKey: string): Promise<{ status: number; body: string }> {
+  const ca = readFileSync(join(data, "tls", "ca.pem"));
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    get(`https://localhost:${port}/v1/recovery_actions`, { ca, headers, agent: false }, (reply) => {
+      let body = "";
+      reply.on("data", (chunk) => {
+        body += chunk;
+      });
+      reply.on("end", () => resolve({ status: reply.statusCode!, body }));
+    }).on("error", reject);
+  });
+}
+
+before(async () => {
+  port = await freePort();
+  await startService();
+});
+
+after(async () => {
+  if (service.exitCode === null) {
+    service.kill("SIGTERM");
+    await once(service, "exit");
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("the first start leaves a key that works in a file only its owner reads, and prints no secret to a pipe", async () => {
+  const path = join(data, "api-key");
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  const apiKey = readFileSync(path, "utf8").trim();
+  assert.ok(!printed.includes(apiKey));
+  const { status, body } = await list(apiKey);
+  assert.equal(status, 200);
+  assert.deepEqual(JSON.parse(body), { recoveryActions: [], nextPageToken: "", totalSize: 0 });
+});
+
+test("merchant create beside the running service prints the merchant and a key with every permission", async () => {
+  const url = "https://billing.example.com/dunlin";
+  const words = ["merchant", "create", "--name", "Shop", "--webhook-url", url, "--bearer", "secret-token", "--json"];
+  const { code, out } = await dunlin(words);
+  assert.equal(code, 0);
+  const { merchantId, apiKey } = JSON.parse(out);
+  assert.match(merchantId, /^[0-9a-f-]{36}$/);
+  assert.match(apiKey, /^dln_live_[0-9A-Za-z]{36}$/);
+  assert.equal((await list(apiKey)).status, 200);
+  const listed = await dunlin(["merchant", "list", "--json"]);
+  assert.ok(listed.out.includes(url));
+  assert.ok(!listed.out.includes("secret-token"));
+});
+
+test("merchant set changes what it names, and an address that must not be dialled is refused with its reason", async () => {
+  const { out } = await dunlin(["merchant", "create", "--name", "Other", "--json"]);
+  const { merchantId } = JSON.parse(out);
+  const set = await dunlin(["merchant", "set", merchantId, "--budget", "4", "--shape", "flat", "--json"]);
+  assert.equal(set.code, 0);
+  assert.deepEqual([JSON.parse(set.out).budget, JSON.parse(set.out).webhookFlat], [4, true]);
+  const refused = await dunlin([
+    "merchant",
+    "set",
+    merchantId,
+    "--webhook-url",
+    "https://169.254.169.254/",
+    "--bearer",
+    "t",
+  ]);
+  assert.equal(refused.code, 2);
+  assert.match(refused.err, /--webhook-url/);
+  assert.equal((await dunlin(["merchant", "set", "nobody", "--budget", "4"])).code, 1);
+});
+
+test("key create makes a key with just the permissions it names, and says which exist", async () => {
+  const { out } = await dunlin(["merchant", "create", "--name", "Keys", "--json"]);
+  const { merchantId } = JSON.parse(out);
+  const made = await dunlin(["key", "create", "--merchant", merchantId, "--permissions", "ingest:invoices", "--json"]);
+  const { keyId, apiKey } = JSON.parse(made.out);
+  assert.match(keyId, /^[0-9a-f-]{36}$/);
+  assert.equal((await list(apiKey)).status, 403);
+  const wrong = await dunlin(["key", "create", "--merchant", merchantId, "--permissions", "admin"]);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /read:recovery_actions/);
+});
+
+test("delivery list and replay say what there is, in words and as JSON", async () => {
+  const { out } = await dunlin(["merchant", "create", "--name", "Quiet", "--json"]);
+  const { merchantId } = JSON.parse(out);
+  assert.equal((await dunlin(["delivery", "list", "--merchant", merchantId])).out, "No event matches.\n");
+  const replay = await dunlin(["delivery", "replay", "--all", "--merchant", merchantId, "--json"]);
+  assert.deepEqual(JSON.parse(replay.out), { replayed: [], skipped: [] });
+  assert.equal((await dunlin(["delivery", "list"])).code, 2);
+  const unknown = await dunlin([
+    "delivery",
+    "replay",
+    "--merchant",
+    merchantId,
+    "01900000-0000-7000-8000-000000000000",
+  ]);
+  assert.match(unknown.out, /0 sent again, 1 skipped/);
+});
+
+test("doctor finds a healthy installation healthy", async () => {
+  const { code, out } = await dunlin(["doctor", "--json"]);
+  const findings = JSON.parse(out) as { verdict: string; what: string }[];
+  const verdict = (what: string) => findings.find((each) => each.what === what)?.verdict;
+  assert.deepEqual(["settings", "disk", "certificate", "database", "clock", "api"].map(verdict), Array(6).fill("ok"));
+  // The example endpoints of other tests cannot be reached from here.
+  assert.equal(code, findings.some((each) => each.verdict === "fail") ? 1 : 0);
+});
+
+test("a wrong command, option or word is answered with what is wrong and how it is called, exit code 2", async () => {
+  const typo = await dunlin(["merchnt", "create"]);
+  assert.equal(typo.code, 2);
+  assert.match(typo.err, /Did you mean "merchant create"/);
+  const option = await dunlin(["merchant", "create", "--nam", "x"]);
+  assert.equal(option.code, 2);
+  assert.match(option.err, /--nam/);
+  assert.match(option.err, /Usage: dunlin merchant create/);
+  const help = await dunlin(["--help"]);
+  assert.equal(help.code, 0);
+  for (const name of ["serve", "demo", "doctor", "merchant create", "key create", "delivery replay"])
+    assert.ok(help.out.includes(name));
+  assert.match((await dunlin(["key", "create", "--help"])).out, /Examples/);
+});
+
+test("wrong settings come all at once with exit code 78", async () => {
+  const { code, err } = await dunlin(["serve"], {
+    DUNLIN_TLS: "maybe",
+    DUNLIN_WEBHOOK_ALLOW: "10.0.0.0",
+    DUNLIN_PORT: "0",
+  });
+  assert.equal(code, 78);
+  assert.match(err, /config: 3 problems/);
+  for (const name of ["DUNLIN_TLS", "DUNLIN_WEBHOOK_ALLOW", "DUNLIN_PORT"]) assert.ok(err.includes(name));
+  const unreachable = await dunlin(["serve"], { DATABASE_URL: "postgres://dunlin:hunter2@127.0.0.1:1/dunlin" });
+  assert.equal(unreachable.code, 78);
+  assert.match(unreachable.err, /DATABASE_URL.*cannot connect to 127\.0\.0\.1:1/);
+  assert.ok(!unreachable.err.includes("hunter2"));
+});
+
+test("a second service on the same data folder is refused, and the first goes on", async () => {
+  const { code, err } = await dunlin(["serve"]);
+  assert.notEqual(code, 0);
+  assert.match(err, /data|service/);
+  assert.equal(service.exitCode, null);
+});
+
+test("SIGTERM ends the service with exit code 0, and the next start prints no key and finds everything", async () => {
+  const apiKey = readFileSync(join(data, "api-key"), "utf8").trim();
+  service.kill("SIGTERM");
+  const [code] = (await once(service, "exit")) as [number];
+  assert.equal(code, 0);
+  await startService();
+  assert.equal((await list(apiKey)).status, 200);
+});
