@@ -56,6 +56,11 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
       stops.push(await startMetricsServer(metrics, settings.host, settings.metricsPort));
 
     let decide: Loop | null = null;
+    const sender = createSender({
+      allow: parseAllow(settings.webhookAllow),
+      extraCa: settings.webhookCa,
+      monotonicMs: ports.monotonicMs,
+    });
     const deliverer = !roles.has("deliver")
       ? null
       : createDeliverer({
@@ -64,17 +69,13 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
           log,
           secretKey,
           owner: randomUUID(),
-          send: createSender({
-            allow: parseAllow(settings.webhookAllow),
-            extraCa: settings.webhookCa,
-            monotonicMs: ports.monotonicMs,
-          }).send,
+          send: sender.send,
           onEnded: () => decide?.wake(),
           metrics,
         });
     if (deliverer) {
       deliverer.start();
-      stops.push(() => deliverer.stop(GRACE_MS));
+      stops.push(() => deliverer.stop(GRACE_MS).finally(sender.close));
     }
 
     if (roles.has("decide")) {

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addressProblem, checkWebhookUrl, parseAllow } from "./address-guard.ts";
+
+const words = (text: string) => text.trim().split(/\s+/);
+
+const PUBLIC = words(`
+  1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 93.184.216.34 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.1
+  169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 191.255.255.255 192.0.1.0 192.0.3.0 192.167.255.255 192.169.0.0
+  198.17.255.255 198.20.0.0 203.0.112.255 203.0.114.0 223.255.255.255 168.63.129.15 168.63.129.17 52.94.236.248
+  2600:: 2606:4700:4700::1111 2001:4860:4860::8888 2a00:1450:4001:81b::200e 2001:200:: 2003:: 3ffe:ffff::1 3fff:1000::
+  64:ff9b::8.8.8.8 64:ff9b::101:101 ::ffff:8.8.8.8 ::ffff:5db8:d822`);
+
+const REFUSED = words(`
+  0.0.0.0 0.0.0.1 0.255.255.255 10.0.0.0 10.0.0.1 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.0 127.0.0.1 127.1.2.3
+  127.255.255.255 169.254.0.0 169.254.169.254 169.254.170.2 169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.8
+  192.0.0.170 192.0.2.1 192.31.196.1 192.52.193.1 192.88.99.1 192.168.0.0 192.168.1.1 192.168.255.255 192.175.48.1
+  198.18.0.0 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.254 255.255.255.255
+  168.63.129.16
+  :: ::1 ::2 ::7f00:1 ::127.0.0.1 ::8.8.8.8 ::ffff:127.0.0.1 ::ffff:7f00:1 ::ffff:10.0.0.1 ::ffff:169.254.169.254
+  ::ffff:168.63.129.16 ::ffff:0.0.0.0 0:0:0:0:0:ffff:c0a8:1 ::ffff:0:127.0.0.1 ::ffff:0:8.8.8.8
+  64:ff9b::127.0.0.1 64:ff9b::10.0.0.1 64:ff9b::169.254.169.254 64:ff9b::a83f:8110 64:ff9b::0.0.0.0 64:ff9b::1:0:0
+  64:ff9b:1::8.8.8.8 64:ff9b:1::10.0.0.1 64:ff9b:1:ffff:ffff:ffff:ffff:ffff
+  100:: 100::1 100:0:0:1:: 100:0:0:1::1 100:0:0:1:ffff:ffff:ffff:ffff 100:0:0:2::
+  2001::1 2001:0:4136:e378:8000:63bf:3fff:fdd2 2001:0:7f00:1::1 2001:1::1 2001:2::1 2001:3::1 2001:4:112::1 2001:10::1
+  2001:20::1 2001:30::1 2001:1ff::1 2001:db8:: 2001:db8::8.8.8.8 2001:db8:ffff::1
+  2002:: 2002:7f00:1:: 2002:a00:1::1 2002:c0a8:101::1 2002:a9fe:a9fe:: 2002:808:808::1 2620:4f:8000::1 3fff:: 3fff:fff::1
+  4000::1 5f00::1 6000::1 8000::1 c000::1 e000::1 f000::1 f800::1
+  fc00:: fc00::1 fd00:ec2::254 fd12:3456:789a::1 fdff:ffff::1 fe00::1 fe80:: fe80::1 febf::1 fec0::1 feff::1
+  ff00:: ff01::1 ff02::1 ff0e::1 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff`);
+
+const NOT_ADDRESSES = [
+  "",
+  "localhost",
+  "0x7f.1",
+  "2130706433",
+  "127.1",
+  "010.0.0.1",
+  "1.2.3",
+  "1.2.3.4.5",
+  "[::1]",
+  "8.8.8.8.",
+];
+
+test(`${PUBLIC.length} public addresses may be dialled`, () => {
+  for (const address of PUBLIC) assert.equal(addressProblem(address, 443, []), null, address);
+});
+
+test(`${REFUSED.length} addresses that are not public are refused`, () => {
+  for (const address of REFUSED) assert.match(addressProblem(address, 443, []) ?? "", /not a public address/, address);
+});
+
+test("what is no numeric address is refused", () => {
+  for (const text of NOT_ADDRESSES) assert.match(addressProblem(text, 443, []) ?? "", /is not an address/, text);
+});
+
+test("an allowed private range is reached by its own port only", () => {
+  const allow = parseAllow(" 10.1.0.0/16:443, 127.0.0.1/32:9443,[::1]/128:443,fd00::/8:8443, 64:ff9b::a00:0/104:443,");
+  const cases: [string, number, boolean][] = [
+    ["10.1.2.3", 443, true],
+    ["10.1.2.3", 444, false],
+    ["10.2.0.1", 443, false],
+    ["::ffff:10.1.2.3", 443, true],
+    ["::ffff:10.2.2.3", 443, false],
+    ["127.0.0.1", 9443, true],
+    ["127.0.0.2", 9443, false],
+    ["::1", 443, true],
+    ["::1", 9443, false],
+    ["fd12::1", 8443, true],
+    ["64:ff9b::10.0.0.1", 443, true],
+    ["64:ff9b::127.0.0.1", 443, false],
+    ["8.8.8.8", 1, true],
+  ];
+  for (const [address, port, allowed] of cases)
+    assert.equal(addressProblem(address, port, allow) === null, allowed, `${address} ${port}`);
+});
+
+test("an empty setting allows nothing", () => {
+  assert.deepEqual(parseAllow(""), []);
+  assert.deepEqual(parseAllow(" , "), []);
+});
+
+test("a bad entry of the setting is named", () => {
+  const bad =
+    words(`10.0.0.0 10.0.0.0/8 10.0.0.0:443 10.0.0.0/33:443 fd00::/129:443 localhost/8:443 010.0.0.0/8:443 10.0.0.0/8:https
+    10.0.0.0/8:0 10.0.0.0/8:65536 10.0.0.0/-1:443 10.0.0/8:443 [::1/128:443 ::1]/128:443 ::ffff:10.0.0.0/104:443 */0:443 10.0.0.0/8:4:43`);
+  for (const entry of bad)
+    assert.throws(
+      () => parseAllow(`192.168.0.0/16:443,${entry}`),
+      (error: Error) => error.message.includes(`"${entry}"`),
+      entry,
+    );
+});
+
+test("a webhook URL may be saved when it is HTTPS and does not name a private address", () => {
+  const good = words(`https://example.com https://example.com/ https://example.com:8443/a/b?c=d https://EXAMPLE.com/hook
+    https://example.com./hook https://8.8.8.8/ https://[2606:4700:4700::1111]/ https://xn--bcher-kva.example/ https://bücher.example/
+    https://merchant/hook https://a.b.c.d.example https://localhost.example.com/ https://example.com/%20#fragment`);
+  for (const url of good) assert.equal(checkWebhookUrl(url, []), null, url);
+});
+
+test("odd spellings of private hosts, other protocols and credentials are refused", () => {
+  const bad =
+    words(`http://example.com ftp://example.com ws://example.com file:///etc/passwd javascript:alert(1) data:text/plain,x
+    example.com //example.com https:// https:///x https://user@example.com https://user:pass@example.com https://:pass@example.com
+    https://127.0.0.1 https://127.0.0.1./ https://0x7f.1/ https://0x7f000001/ https://2130706433/ https://0177.0.0.1/ https://127.1/
+    https://017700000001/ https://0/ https://0.0.0.0/ https://10.0.0.1/ https://169.254.169.254/latest/meta-data
+    https://[::1]/ https://[::]/ https://[::ffff:127.0.0.1]/ https://[::ffff:7f00:1]/ https://[64:ff9b::7f00:1]/ https://[fe80::1]/
+    https://[fd00:ec2::254]/ https://localhost/ https://localhost./ https://LOCALHOST/ https://a.localhost/ https://a.localhost./
+    https://１２７.０.０.１/ https://①②⑦.0.0.1/ https://ⓛocalhost/ https://127。0。0。1/ https://%31%32%37.0.0.1/ https://127.0.0.1:8443/
+    https://example.com:0/ https://example.com:65536/ https://256.256.256.256/ https://1.2.3.4.5/ https://example.com\\@127.0.0.1/
+    https://168.63.129.16/ https://[2002:7f00:1::]/ https://..../`);
+  for (const url of bad) assert.notEqual(checkWebhookUrl(url, []), null, url);
+  for (const url of [
+    "https://example.com/a b",
+    " https://example.com",
+    "https://exam\nple.com",
+    "https://example.com/\u0000",
+    "",
+  ])
+    assert.notEqual(checkWebhookUrl(url, []), null, JSON.stringify(url));
+  assert.notEqual(checkWebhookUrl(`https://example.com/${"a".repeat(2_048)}`, []), null);
+});
+
+test("localhost may be saved when the operator allows a loopback address with that port", () => {
+  const allow = parseAllow("127.0.0.1/32:9443");
+  assert.equal(checkWebhookUrl("https://localhost:9443/hook", allow), null);
+  assert.equal(checkWebhookUrl("https://127.0.0.1:9443/hook", allow), null);
+  assert.match(checkWebhookUrl("https://localhost/hook", allow) ?? "", /DUNLIN_WEBHOOK_ALLOW/);
+  assert.match(checkWebhookUrl("https://[::1]:9443/hook", allow) ?? "", /DUNLIN_WEBHOOK_ALLOW/);
+});

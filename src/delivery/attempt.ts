@@ -1,0 +1,106 @@
+import type { Logger as Log } from "pino";
+import type { EventType } from "../domain/event.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { DueDelivery } from "../store/deliveries.ts";
+import type { EndedAttempt } from "../store/delivery-attempts.ts";
+import { unseal } from "../store/secret-box.ts";
+import { authorization, redact, spellings } from "./credential.ts";
+import { isSuccess, type Reply } from "./exchange.ts";
+import { nextDueAt, retryAfterMs } from "./schedule.ts";
+import type { Send } from "./send.ts";
+
+/** Where a merchant's events go, ready to be used many times. */
+export interface Target {
+  origin: string;
+  paths: Record<EventType, string>;
+  authorization: string | null;
+  /** What must not appear in the log. */
+  secrets: string[];
+}
+
+/**
+ * Where the merchant's events go, or null when it has no endpoint.
+ *
+ * @throws when the stored credential cannot be opened with this key
+ */
+export function targetOf(merchant: Merchant, secretKey: Buffer): Target | null {
+  if (merchant.webhookUrl === null || !URL.canParse(merchant.webhookUrl)) return null;
+  const url = new URL(merchant.webhookUrl);
+  const path = (type: EventType) =>
+    merchant.webhookSubPaths ? `${url.pathname.replace(/\/$/, "")}/${type}${url.search}` : url.pathname + url.search;
+  const { webhookAuth, webhookCredential } = merchant;
+  const secret = webhookCredential === null ? null : unseal(secretKey, webhookCredential);
+  return {
+    origin: url.origin,
+    paths: {
+      recovery_action: path("recovery_action"),
+      pause_collection: path("pause_collection"),
+      complete_dunning: path("complete_dunning"),
+    },
+    authorization: webhookAuth === null || secret === null ? null : authorization(webhookAuth, secret),
+    secrets: webhookAuth === null || secret === null ? [] : spellings(webhookAuth, secret),
+  };
+}
+
+/** Send one event once. The number of an attempt is that of the ended ones + 1, so one that was cut short is repeated. */
+export async function attempt(
+  merchant: Merchant,
+  target: Target,
+  delivery: DueDelivery,
+  epoch: number,
+  send: Send,
+  ports: Ports,
+): Promise<EndedAttempt> {
+  const startedAt = ports.now();
+  const startedMs = ports.monotonicMs();
+  const reply = await send({
+    origin: target.origin,
+    path: target.paths[delivery.type],
+    authorization: target.authorization,
+    body: delivery.body,
+  }).catch((error): Reply => ({ outcome: "failed", error: `not sent: ${error}` }));
+  // The wall clock may have been set back meanwhile.
+  const endedAt = new Date(Math.max(startedAt.getTime(), ports.now().getTime()));
+  const number = delivery.attempts + 1;
+  const success = reply.outcome === "response" && isSuccess(reply.status);
+  const ends = success ? "delivered" : number >= delivery.attemptsMax ? "exhausted" : null;
+  const patienceMs = reply.outcome === "response" ? retryAfterMs(reply.retryAfter, ports.realNow()) : 0;
+  return {
+    merchantId: merchant.id,
+    eventId: delivery.eventId,
+    caseId: delivery.caseId,
+    bucket: merchant.bucket,
+    epoch,
+    round: delivery.round,
+    number,
+    dueAt: ends === null ? nextDueAt(number, endedAt, patienceMs) : null,
+    startedAt,
+    endedAt,
+    durationMs: Math.round(ports.monotonicMs() - startedMs),
+    success,
+    ends,
+    status: reply.outcome === "response" ? reply.status : null,
+    error: reply.outcome === "failed" ? redact(reply.error, target.secrets) : null,
+    response: reply.outcome === "response" && reply.text !== null ? redact(reply.text, target.secrets) : null,
+  };
+}
+
+export interface AttemptFigures {
+  success: boolean;
+  status: number | null;
+  durationMs: number;
+  /** Service time between when the attempt was due and when it was begun. */
+  latenessMs: number;
+}
+
+export const figuresOf = ({ success, status, durationMs }: EndedAttempt) => ({ success, status, durationMs });
+
+/** One line per failed attempt; a success is the usual, and it is in the delivery log anyway. */
+export function logAttempt(log: Log, ended: EndedAttempt) {
+  const { merchantId, eventId, number, status, durationMs, error } = ended;
+  const fields = { merchantId, eventId, number, status, durationMs };
+  if (ended.ends === "exhausted") log.warn({ ...fields, error }, "delivery.exhausted");
+  else if (ended.success) log.debug(fields, "delivery.attempted");
+  else log.info({ ...fields, error }, "delivery.attempted");
+}

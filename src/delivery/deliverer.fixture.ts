@@ -1,0 +1,104 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import pino from "pino";
+import { type EventType, envelope } from "../domain/event.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import { openCases } from "../store/cases.ts";
+import type { Database } from "../store/database.ts";
+import { insertEvents } from "../store/events.ts";
+import { insertMerchant } from "../store/merchants.ts";
+import { seal } from "../store/secret-box.ts";
+import { createDeliverer, type DelivererOptions } from "./deliverer.ts";
+
+export const SECRET_KEY = Buffer.alloc(32, 7);
+export const START = new Date("2026-03-02T10:00:00.000Z");
+
+/** A clock that stands still until it is moved; leases and durations follow it too. */
+export function standingClock() {
+  let nowMs = START.getTime();
+  const ports: Ports = {
+    now: () => new Date(nowMs),
+    realNow: () => new Date(nowMs),
+    monotonicMs: () => nowMs,
+    clockRate: 1,
+    randomBytes,
+    newId: randomUUID,
+  };
+  const wait = (ms: number) => {
+    nowMs += ms;
+  };
+  return { ports, wait };
+}
+
+/** The clock of the machine. */
+export const realPorts: Ports = {
+  now: () => new Date(),
+  realNow: () => new Date(),
+  monotonicMs: () => performance.now(),
+  clockRate: 1,
+  randomBytes,
+  newId: randomUUID,
+};
+
+export async function makeMerchant(db: Database, over: Partial<Merchant> = {}): Promise<Merchant> {
+  const merchant: Merchant = {
+    id: randomUUID(),
+    name: "Shop",
+    bucket: 0,
+    webhookUrl: "https://shop.example/hooks",
+    webhookAuth: "bearer",
+    webhookCredential: seal(SECRET_KEY, randomBytes(12), "webhook-token"),
+    webhookSubPaths: false,
+    webhookFlat: false,
+    webhookCap: 5,
+    webhookPaused: false,
+    leadMs: 0,
+    windowDays: 28,
+    budget: 8,
+    ratePerSecond: 100,
+    rateBurst: 100,
+    createdAt: START,
+    ...over,
+  };
+  await insertMerchant(db, merchant);
+  return merchant;
+}
+
+/** Events that are due at `createdAt`, each with a case of its own. */
+export async function makeEvents(
+  db: Database,
+  merchant: Merchant,
+  count: number,
+  createdAt: Date,
+  type: EventType = "recovery_action",
+) {
+  const events = Array.from({ length: count }, () => {
+    const id = randomUUID();
+    const invoiceId = `inv_${id}`;
+    return { id, caseId: randomUUID(), invoiceId, type, body: envelope(id, type, createdAt, { invoiceId }), createdAt };
+  });
+  const windowEndsAt = new Date(createdAt.getTime() + 28 * 86_400_000);
+  await db.transaction(async (tx) => {
+    await openCases(
+      tx,
+      merchant.id,
+      events.map(({ caseId, invoiceId }) => ({
+        id: caseId,
+        invoiceId,
+        customerId: "cus_1",
+        subscriptionId: null,
+        unpaidAt: createdAt,
+        windowEndsAt,
+        budget: 8,
+        openedAt: createdAt,
+      })),
+      createdAt,
+    );
+    await insertEvents(tx, merchant.id, events);
+  });
+  return events;
+}
+
+/** A deliverer that logs nothing, with a new owner. */
+export const makeDeliverer = (options: Pick<DelivererOptions, "db" | "ports" | "send"> & Partial<DelivererOptions>) =>
+  createDeliverer({ log: pino({ level: "silent" }), secretKey: SECRET_KEY, owner: randomUUID(), ...options });

@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import type { EventType } from "../domain/event.ts";
+import { prepared } from "../store/database.ts";
+import { attemptsOf } from "../store/delivery-attempts.ts";
+import { withdrawEvents } from "../store/events.ts";
+import { updateMerchant } from "../store/merchants.ts";
+import { makeDeliverer, makeEvents, makeMerchant, START, standingClock } from "./deliverer.fixture.ts";
+import type { Deliverer } from "./deliverer.ts";
+import type { Reply } from "./exchange.ts";
+import type { Outgoing, Send } from "./send.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+// Every test has the merchants of the earlier ones beside its own: only their queue is emptied.
+const EMPTY = prepared("test_empty", "delete from deliveries");
+const deliverers: Deliverer[] = [];
+beforeEach(() => database.db.run(EMPTY));
+afterEach(async () => {
+  for (const deliverer of deliverers.splice(0)) await deliverer.stop();
+});
+
+const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: null };
+const DOWN: Reply = { outcome: "failed", error: "the connection was refused" };
+const replied = (status: number, over: Partial<Reply> = {}) =>
+  ({ outcome: "response", status, retryAfter: null, text: null, ...over }) as Reply;
+
+const ROW = prepared("test_delivery", "select attempts, round, due_at as due from deliveries where event_id = $1");
+const rowOf = async (eventId: string) =>
+  (await database.db.run<{ attempts: number; round: number; due: Date }>(ROW, [eventId])).rows[0];
+const PARK = prepared("test_park_case", "update cases set due_at = $2 where id = $1");
+const CASE = prepared("test_case", "select due_at as due from cases where id = $1");
+const TAKE_OVER = prepared("test_take_over", "update bucket_leases set epoch = epoch + 1, owner = $1 where bucket = 0");
+
+/** A deliverer under a standing clock, whose receiver answers what `answer` says. */
+async function scene(answer: (request: Outgoing) => Reply | Promise<Reply>) {
+  const clock = standingClock();
+  const sent: Outgoing[] = [];
+  const send: Send = async (request) => {
+    sent.push(request);
+    return answer(request);
+  };
+  const deliverer = makeDeliverer({ db: database.db, ports: clock.ports, send });
+  deliverers.push(deliverer);
+  return { ...clock, sent, send, deliverer };
+}
+
+for (const [type, delays] of [
+  ["recovery_action", [100, 5_000, 15_000, 900_000, 1_800_000]],
+  ["pause_collection", [100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000]],
+  ["complete_dunning", [100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000]],
+] as [EventType, number[]][]) {
+  test(`a ${type} that always fails is sent exactly ${delays.length + 1} times, each delay after the end of the failure, never early`, async () => {
+    const tookMs = 30_000;
+    const { deliverer, sent, wait, ports } = await scene(() => {
+      wait(tookMs);
+      return DOWN;
+    });
+    const merchant = await makeMerchant(database.db);
+    const [event] = await makeEvents(database.db, merchant, 1, START, type);
+    assert.equal(await deliverer.deliverDue(), 1);
+    for (const delayMs of delays) {
+      wait(delayMs - 1);
+      assert.equal(await deliverer.deliverDue(), 0, "early");
+      wait(1);
+      assert.equal(await deliverer.deliverDue(), 1, `after ${delayMs}`);
+    }
+    wait(365 * 86_400_000);
+    assert.equal(await deliverer.deliverDue(), 0);
+    assert.equal(sent.length, delays.length + 1);
+    assert.deepEqual(new Set(sent.map(({ body }) => body)), new Set([event!.body]));
+    const log = await attemptsOf(database.db, merchant.id, event!.id);
+    assert.deepEqual(
+      log.map(({ number, ends }) => [number, ends]),
+      [...delays.map((_, index) => [index + 1, null]), [delays.length + 1, "exhausted"]],
+    );
+    assert.equal(log[0]?.durationMs, tookMs);
+    assert.equal(log[0]?.error, "the connection was refused");
+    assert.equal(await rowOf(event!.id), undefined);
+    assert.ok(ports.now() > START);
+  });
+}
+
+test("a success ends the event, logs it and wakes its case", async () => {
+  let ended = 0;
+  const { ports } = standingClock();
+  const deliverer = makeDeliverer({ db: database.db, ports, send: async () => OK, onEnded: () => ended++ });
+  deliverers.push(deliverer);
+  const merchant = await makeMerchant(database.db);
+  const [event] = await makeEvents(database.db, merchant, 1, START);
+  await database.db.run(PARK, [event!.caseId, new Date("2027-01-01")]);
+  assert.equal(await deliverer.deliverDue(), 1);
+  const log = await attemptsOf(database.db, merchant.id, event!.id);
+  assert.deepEqual(
+    log.map(({ number, success, ends, status }) => ({ number, success, ends, status })),
+    [{ number: 1, success: true, ends: "delivered", status: 200 }],
+  );
+  assert.equal(await rowOf(event!.id), undefined);
+  assert.deepEqual((await database.db.run(CASE, [event!.caseId])).rows, [{ due: START }]);
+  assert.equal(ended, 1);
+  assert.equal(await deliverer.deliverDue(), 0);
+});
+
+test("any status but 2xx is a failure; a Retry-After pushes the next attempt later", async () => {
+  const replies = [replied(302), replied(429, { retryAfter: "60" }), replied(503, { retryAfter: "1" })];
+  const { deliverer, wait, ports } = await scene(() => replies.shift() ?? OK);
+  const merchant = await makeMerchant(database.db);
+  const [event] = await makeEvents(database.db, merchant, 1, START);
+  const delays: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    await deliverer.deliverDue();
+    delays.push((await rowOf(event!.id))!.due.getTime() - ports.now().getTime());
+    wait(delays.at(-1)!);
+  }
+  assert.deepEqual(delays, [100, 60_000, 15_000]);
+});
+
+test("an attempt that was sent and not recorded is made again under the same number", async () => {
+  const { deliverer, wait, ports } = await scene(() => DOWN);
+  const merchant = await makeMerchant(database.db);
+  const [event] = await makeEvents(database.db, merchant, 1, START);
+  let arrived = () => {};
+  const onWire = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const crashed = makeDeliverer({
+    db: database.db,
+    ports,
+    send: () => {
+      arrived();
+      return new Promise(() => {});
+    },
+  });
+  void crashed.deliverDue();
+  await onWire;
+  await crashed.stop(0);
+  assert.equal(await deliverer.deliverDue(), 1);
+  for (const delayMs of [100, 5_000, 15_000, 900_000, 1_800_000]) {
+    wait(delayMs);
+    await deliverer.deliverDue();
+  }
+  const log = await attemptsOf(database.db, merchant.id, event!.id);
+  assert.deepEqual(
+    log.map(({ number }) => number),
+    [1, 2, 3, 4, 5, 6],
+  );
+});
+
+test("what is written under a lease that was lost meanwhile changes nothing", async () => {
+  const merchant = await makeMerchant(database.db);
+  const [event] = await makeEvents(database.db, merchant, 1, START);
+  const { deliverer } = await scene(async () => {
+    await database.db.run(TAKE_OVER, ["00000000-0000-4000-8000-000000000001"]);
+    return OK;
+  });
+  await deliverer.deliverDue();
+  assert.deepEqual(await attemptsOf(database.db, merchant.id, event!.id), []);
+  assert.equal((await rowOf(event!.id))?.attempts, 0);
+  await deliverer.stop();
+  const { deliverer: next } = await scene(() => OK);
+  assert.equal(await next.deliverDue(), 1, "the new owner sends it again");
+  assert.equal((await attemptsOf(database.db, merchant.id, event!.id)).length, 1);
+});
+
+test("an attempt on the wire while its event is withdrawn is logged, and nothing follows it", async () => {
+  for (const [reply, ends] of [
+    [OK, "delivered"],
+    [DOWN, null],
+  ] as const) {
+    const merchant = await makeMerchant(database.db);
+    const [event] = await makeEvents(database.db, merchant, 1, START);
+    const { deliverer, wait } = await scene(async () => {
+      await withdrawEvents(database.db, merchant.id, [event!.caseId], [], START);
+      return reply;
+    });
+    assert.equal(await deliverer.deliverDue(), 1);
+    const log = await attemptsOf(database.db, merchant.id, event!.id);
+    assert.deepEqual(
+      log.map(({ number, ends }) => [number, ends]),
+      [[1, ends]],
+    );
+    wait(86_400_000);
+    assert.equal(await deliverer.deliverDue(), 0);
+    await deliverer.stop();
+  }
+});
+
+test("nothing is sent without an endpoint or while paused, and all of it later", async () => {
+  const { deliverer, sent, ports } = await scene(() => OK);
+  const merchant = await makeMerchant(database.db, { webhookPaused: true });
+  const unaimed = await makeMerchant(database.db, { webhookUrl: null });
+  await makeEvents(database.db, merchant, 2, START);
+  await makeEvents(database.db, unaimed, 1, START);
+  assert.equal(await deliverer.deliverDue(), 0);
+  await updateMerchant(database.db, { ...merchant, webhookPaused: false }, ports.now());
+  await updateMerchant(database.db, { ...unaimed, webhookUrl: "https://new.example:8443/x/" }, ports.now());
+  assert.equal(await deliverer.deliverDue(), 3);
+  assert.deepEqual(sent.map(({ origin, path }) => origin + path).sort(), [
+    "https://new.example:8443/x/",
+    "https://shop.example/hooks",
+    "https://shop.example/hooks",
+  ]);
+});
+
+test("sub-paths are put between path and query, and the credential goes along", async () => {
+  const { deliverer, sent } = await scene(() => OK);
+  const merchant = await makeMerchant(database.db, {
+    webhookSubPaths: true,
+    webhookUrl: "https://shop.example/a/?k=v",
+  });
+  for (const type of ["recovery_action", "pause_collection", "complete_dunning"] as const)
+    await makeEvents(database.db, merchant, 1, START, type);
+  await deliverer.deliverDue();
+  assert.deepEqual(sent.map(({ path }) => path).sort(), [
+    "/a/complete_dunning?k=v",
+    "/a/pause_collection?k=v",
+    "/a/recovery_action?k=v",
+  ]);
+  assert.equal(sent[0]?.authorization, "Bearer webhook-token");
+});
+
+test("a receiver that echoes our credential does not get it into the log, nor what PostgreSQL cannot store", async () => {
+  const merchant = await makeMerchant(database.db);
+  const [event] = await makeEvents(database.db, merchant, 1, START);
+  const { deliverer } = await scene(({ authorization }) =>
+    replied(401, { text: `bad ${authorization}\u0000 \ud800` } as Partial<Reply>),
+  );
+  await deliverer.deliverDue();
+  const [line] = await attemptsOf(database.db, merchant.id, event!.id);
+  assert.equal(line?.response, "bad Bearer [redacted]\ufffd \ufffd");
+});
+
+test("no more than the merchant's cap is on the wire at once", async () => {
+  let onWire = 0;
+  let most = 0;
+  const { deliverer } = await scene(async () => {
+    most = Math.max(most, ++onWire);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    onWire--;
+    return OK;
+  });
+  const merchant = await makeMerchant(database.db, { webhookCap: 3 });
+  await makeEvents(database.db, merchant, 20, START);
+  assert.equal(await deliverer.deliverDue(), 20);
+  assert.equal(most, 3);
+});

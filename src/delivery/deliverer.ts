@@ -1,0 +1,289 @@
+import type { Logger as Log } from "pino";
+import type { Ports } from "../domain/ports.ts";
+import type { Database } from "../store/database.ts";
+import { type DueDelivery, dueDeliveries, firstDeliveriesDue, nextDeliveryDue } from "../store/deliveries.ts";
+import type { EndedAttempt } from "../store/delivery-attempts.ts";
+import { type AttemptFigures, attempt, figuresOf, logAttempt } from "./attempt.ts";
+import { every } from "./every.ts";
+import {
+  beginRead,
+  dropWithdrawn,
+  endRead,
+  hasRoom,
+  type Lane,
+  leftOut,
+  noteDue,
+  takeNext,
+  wantsRead,
+} from "./lane.ts";
+import { createLanes } from "./lanes.ts";
+import { createLeases, LEASE_TIMINGS, type LeaseTimings } from "./leases.ts";
+import { createRecorder } from "./recorder.ts";
+import type { Send } from "./send.ts";
+
+export interface DelivererOptions {
+  db: Database;
+  ports: Ports;
+  log: Log;
+  send: Send;
+  /** Opens the merchants' credentials. */
+  secretKey: Buffer;
+  /** UUID of this process, a new one at each start. */
+  owner: string;
+  timings?: Partial<DelivererTimings>;
+  /** After attempts were recorded of which some were an event's last: the deciding loop has something to do. */
+  onEnded?(): void;
+  metrics?: { onAttempt(figures: AttemptFigures): void };
+}
+
+export interface DelivererTimings extends LeaseTimings {
+  leaseTickMs: number;
+  /** How soon a changed setting or a new merchant is noticed. */
+  refreshMs: number;
+  /** How soon an event made by another process is noticed, at the latest. */
+  sweepMs: number;
+}
+
+export interface Deliverer {
+  start(): void;
+  /** There is something new for this merchant, or for anybody: look at once. */
+  wake(merchantId?: string): void;
+  /** These events were withdrawn: do not begin them, even if they were read already. */
+  withdrawn(merchantId: string, eventIds: readonly string[]): void;
+  /** Start nothing new, wait for what is on the wire, record it, give the leases back. What takes longer is made again later. */
+  stop(graceMs?: number): Promise<void>;
+  /** One round without the loop, for tests and simulation: sends what is due now and records it; returns how many attempts. */
+  deliverDue(): Promise<number>;
+}
+
+const TIMINGS: DelivererTimings = { ...LEASE_TIMINGS, leaseTickMs: 2_000, refreshMs: 1_000, sweepMs: 2_000 };
+/** Attempts on the wire at once, of all merchants. */
+const IN_FLIGHT_MAX = 512;
+/** Due reads at once: they share the pool with everybody else. */
+const READS_MAX = 4;
+/** Ends that wait for the database; beyond it nothing new is begun. */
+const PENDING_MAX = 5_000;
+const SWEEP_PARTS = 4;
+const ROUND_SIZE = 1_000;
+/** Beyond this the sweep notices by itself, and a clock that was set may have changed everything. */
+const TIMER_MAX_MS = 5_000;
+const READ_AGAIN_MS = 1_000;
+const GRACE_MS = 31_000;
+
+/** The life of an event from its deliveries row to its last log line. */
+export function createDeliverer(options: DelivererOptions): Deliverer {
+  const { db, ports, log, send, secretKey, owner } = options;
+  const timings = { ...TIMINGS, ...options.timings };
+  const lanes = createLanes(db, log, secretKey);
+  const ready = new Set<Lane>();
+  const reads = new Set<Lane>();
+  let inFlight = 0;
+  let reading = 0;
+  let state: "new" | "running" | "stopping" | "stopped" = "new";
+  let loops: { stop(): void }[] = [];
+
+  const leases = createLeases({ db, ports, log, owner, timings, busy: lanes.busy });
+  const recorder = createRecorder({ db, ports, log, onRecorded });
+
+  const maySend = (lane: Lane) =>
+    lane.target !== null && !lane.merchant.webhookPaused && leases.epochOf(lane.merchant.bucket) !== null;
+
+  /** Begin, read or wait: whatever this lane can do now. */
+  function advance(lane: Lane) {
+    if (state !== "running" || !maySend(lane)) return;
+    if (lane.ahead.length > 0 && hasRoom(lane)) {
+      ready.add(lane);
+      pump();
+    }
+    const nowMs = ports.now().getTime();
+    if (wantsRead(lane, nowMs)) {
+      reads.add(lane);
+      readNext();
+    } else if (lane.nextDueMs > nowMs) wakeAt(lane, (lane.nextDueMs - nowMs) / ports.clockRate);
+  }
+
+  function wakeAt(lane: Lane, delayMs: number) {
+    if (lane.timer !== null && lane.timerDueMs === lane.nextDueMs) return;
+    if (lane.timer !== null) clearTimeout(lane.timer);
+    lane.timer = null;
+    if (delayMs > TIMER_MAX_MS) return;
+    lane.timerDueMs = lane.nextDueMs;
+    lane.timer = setTimeout(
+      () => {
+        lane.timer = null;
+        advance(lane);
+      },
+      Math.max(1, Math.ceil(delayMs)),
+    );
+  }
+
+  /** One attempt per lane in turn, as long as there is room. */
+  function pump() {
+    for (const lane of ready) {
+      if (inFlight >= IN_FLIGHT_MAX || recorder.pending() >= PENDING_MAX || state !== "running") return;
+      ready.delete(lane);
+      const epoch = leases.epochOf(lane.merchant.bucket);
+      if (epoch === null || !maySend(lane) || !hasRoom(lane)) continue;
+      const delivery = takeNext(lane, ports.monotonicMs());
+      if (delivery === undefined) continue;
+      begin(lane, delivery, epoch).then(() => advance(lane), crashed);
+      // At the end of the line, where this very loop comes by again.
+      if (lane.ahead.length > 0 && hasRoom(lane)) ready.add(lane);
+    }
+  }
+
+  const crashed = (error: unknown) => log.error({ err: error }, "delivery.crashed");
+
+  async function begin(lane: Lane, delivery: DueDelivery, epoch: number) {
+    const { merchant, target } = lane;
+    if (target === null) return;
+    const latenessMs = ports.now().getTime() - delivery.dueAt.getTime();
+    lane.busy.add(delivery.eventId);
+    lane.inFlight++;
+    inFlight++;
+    const ended = await attempt(merchant, target, delivery, epoch, send, ports);
+    lane.inFlight--;
+    inFlight--;
+    // Cut short by our own end: it is made again under its number.
+    if (state === "stopped") return;
+    recorder.add(ended);
+    options.metrics?.onAttempt({ ...figuresOf(ended), latenessMs });
+    logAttempt(log, ended);
+  }
+
+  function onRecorded(batch: readonly EndedAttempt[], recorded: ReadonlySet<string>) {
+    const touched = new Set<Lane>();
+    for (const ended of batch) {
+      const lane = lanes.get(ended.merchantId);
+      if (lane === undefined) continue;
+      lane.busy.delete(ended.eventId);
+      if (ended.dueAt !== null && recorded.has(ended.eventId)) noteDue(lane, ended.dueAt.getTime());
+      touched.add(lane);
+    }
+    for (const lane of touched) advance(lane);
+    pump();
+    readNext();
+    if (batch.some((ended) => ended.ends !== null)) options.onEnded?.();
+  }
+
+  function readNext() {
+    for (const lane of reads) {
+      if (reading >= READS_MAX || inFlight >= IN_FLIGHT_MAX) return;
+      reads.delete(lane);
+      if (!maySend(lane) || !wantsRead(lane, ports.now().getTime())) continue;
+      reading++;
+      void readAhead(lane).then(() => {
+        reading--;
+        advance(lane);
+        readNext();
+      });
+    }
+  }
+
+  async function readAhead(lane: Lane) {
+    const now = ports.now();
+    const readMs = ports.monotonicMs();
+    const merchantId = lane.merchant.id;
+    beginRead(lane, readMs);
+    try {
+      const rows = await dueDeliveries(db, merchantId, now, leftOut(lane), lane.readSize);
+      if (rows.length < lane.readSize) {
+        const next = await nextDeliveryDue(db, merchantId, now);
+        if (next !== null) noteDue(lane, next.getTime());
+      }
+      endRead(lane, rows, readMs);
+    } catch (error) {
+      lane.reading = false;
+      noteDue(lane, ports.now().getTime() + READ_AGAIN_MS * ports.clockRate);
+      log.warn({ err: error, merchantId }, "deliveries.read-failed");
+    }
+  }
+
+  /** Correctness rests on this: it finds whatever no hint told us, a part of the lanes at a time. */
+  async function sweep(part: number | null) {
+    const idle = [...lanes.all()].filter(
+      (lane, index) =>
+        (part === null || index % SWEEP_PARTS === part) &&
+        maySend(lane) &&
+        hasRoom(lane) &&
+        !lane.reading &&
+        lane.ahead.length === 0,
+    );
+    if (idle.length === 0) return;
+    const rows = await firstDeliveriesDue(
+      db,
+      idle.map((lane) => lane.merchant.id),
+    );
+    for (const { merchantId, dueAt } of rows) {
+      const lane = lanes.get(merchantId);
+      if (lane === undefined) continue;
+      if (dueAt !== null) noteDue(lane, dueAt.getTime());
+      advance(lane);
+    }
+  }
+
+  async function deliverDue() {
+    await leases.tick();
+    await lanes.refresh();
+    const counts = await Promise.all([...lanes.all()].map(deliverLane));
+    await recorder.idle();
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  async function deliverLane(lane: Lane) {
+    const epoch = leases.epochOf(lane.merchant.bucket);
+    if (epoch === null || !maySend(lane)) return 0;
+    const due = await dueDeliveries(db, lane.merchant.id, ports.now(), leftOut(lane), ROUND_SIZE);
+    const waiting = due.values();
+    const worker = async () => {
+      for (const delivery of waiting) await begin(lane, delivery, epoch);
+    };
+    await Promise.all(Array.from({ length: lane.merchant.webhookCap }, worker));
+    return due.length;
+  }
+
+  return {
+    start() {
+      if (state !== "new") throw new Error("a deliverer starts once");
+      state = "running";
+      const loop = (name: string, everyMs: number, work: () => Promise<void>) =>
+        every(everyMs, work, (error) => log.warn({ err: error }, `${name}.failed`));
+      let part = 0;
+      loops = [
+        loop("leases", timings.leaseTickMs, leases.tick),
+        loop("merchants", timings.refreshMs, lanes.refresh),
+        loop("sweep", timings.sweepMs / SWEEP_PARTS, () => sweep(part++ % SWEEP_PARTS)),
+      ];
+      // Without waiting for the first ticks.
+      void leases
+        .tick()
+        .then(lanes.refresh)
+        .then(() => sweep(null))
+        .catch(() => {});
+    },
+    wake(merchantId) {
+      if (state !== "running") return;
+      if (merchantId === undefined) return void sweep(null).catch((error) => log.warn({ err: error }, "sweep.failed"));
+      const lane = lanes.get(merchantId);
+      if (lane === undefined) return;
+      noteDue(lane, Number.NEGATIVE_INFINITY);
+      advance(lane);
+    },
+    withdrawn(merchantId, eventIds) {
+      const lane = lanes.get(merchantId);
+      if (lane !== undefined) dropWithdrawn(lane, eventIds);
+    },
+    async stop(graceMs = GRACE_MS) {
+      state = "stopping";
+      for (const loop of loops) loop.stop();
+      for (const lane of lanes.all()) if (lane.timer !== null) clearTimeout(lane.timer);
+      const deadlineMs = ports.monotonicMs() + graceMs;
+      const waiting = () => (inFlight > 0 || recorder.pending() > 0) && ports.monotonicMs() < deadlineMs;
+      while (waiting()) await new Promise((resolve) => setTimeout(resolve, 20));
+      state = "stopped";
+      recorder.abandon();
+      await leases.release();
+    },
+    deliverDue,
+  };
+}

@@ -1,0 +1,89 @@
+import { promises as dns, type LookupAddress } from "node:dns";
+import { isIP, type LookupFunction, type TcpNetConnectOpts } from "node:net";
+import tls from "node:tls";
+import { type AllowedAddress, addressProblem } from "./address-guard.ts";
+
+/** The addresses of a host name. */
+export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+
+/** Throws an Error for a literal address that may not be dialled; every later problem goes to `onEnd`. */
+export type Dial = (hostname: string, port: number, onEnd: (error: Error | null) => void) => tls.TLSSocket;
+
+/** A host may have addresses that swallow packets; the next one is tried after so long, the last one is waited for. */
+const NEXT_ADDRESS_MS = 2_000;
+
+/**
+ * Makes TLS connections to public addresses only, whatever the host's name server says from one moment to the next.
+ *
+ * @param extraCa  PEM of authorities to trust beside those of Node and of the system
+ * @param resolve  injected by tests
+ */
+export function guardedDial(
+  allow: readonly AllowedAddress[],
+  extraCa: string | null,
+  resolve: Resolve = lookUp(),
+): Dial {
+  const secureContext = tls.createSecureContext({ ca: [...authorities(), ...(extraCa === null ? [] : [extraCa])] });
+  return (hostname, port, onEnd) => {
+    const literal = isIP(hostname) !== 0;
+    // `lookup` is never asked about a literal.
+    const problem = literal ? addressProblem(hostname, port, allow) : null;
+    if (problem !== null) throw new Error(problem);
+    const target: tls.ConnectionOptions & TcpNetConnectOpts = {
+      host: hostname,
+      port,
+      secureContext,
+      lookup: publicOnly(resolve, port, allow),
+      ALPNProtocols: ["http/1.1"],
+      autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+      // No `session`: a resumed one skips the certificate, which may have expired meanwhile.
+      ...(literal ? {} : { servername: hostname.replace(/\.$/, "") }),
+    };
+    const socket = tls.connect(target);
+    // What counts is the address that answered, and before the first byte of the handshake.
+    socket.prependOnceListener("connect", () => {
+      const dialled = addressProblem(socket.remoteAddress ?? "", port, allow);
+      if (dialled !== null) socket.destroy(new Error(dialled));
+    });
+    socket.setNoDelay(true);
+    socket.once("secureConnect", () => onEnd(null));
+    socket.on("error", onEnd);
+    socket.once("close", () => onEnd(new Error("the connection was closed")));
+    return socket;
+  };
+}
+
+const authorities = () => [...new Set([...tls.getCACertificates("default"), ...tls.getCACertificates("system")])];
+
+/** A `lookup` that leaves out addresses that may not be dialled, and fails when none is left. */
+function publicOnly(resolve: Resolve, port: number, allow: readonly AllowedAddress[]): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (found) => {
+        const [first, ...rest] = found.filter(({ address }) => addressProblem(address, port, allow) === null);
+        if (first === undefined) callback(refusal(hostname, port, found, allow), "", 0);
+        else if (options.all) callback(null, [first, ...rest]);
+        else callback(null, first.address, first.family);
+      },
+      (error: Error) => callback(error, "", 0),
+    );
+  };
+}
+
+function refusal(hostname: string, port: number, found: LookupAddress[], allow: readonly AllowedAddress[]) {
+  const [first] = found;
+  if (first === undefined) return new Error(`${hostname} has no address`);
+  return new Error(`${hostname} leads to ${first.address}: ${addressProblem(first.address, port, allow)}`);
+}
+
+/** Asks the system, at most once at a time per name: lookups share four threads, and a dead name server holds one for long. */
+function lookUp(): Resolve {
+  const running = new Map<string, Promise<LookupAddress[]>>();
+  return (hostname) => {
+    const known = running.get(hostname);
+    if (known) return known;
+    const lookup = dns.lookup(hostname, { all: true }).finally(() => running.delete(hostname));
+    running.set(hostname, lookup);
+    return lookup;
+  };
+}

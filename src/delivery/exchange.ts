@@ -1,0 +1,97 @@
+/** What came of one request. `text` is the beginning of the body, of a reply that was no success. */
+export type Reply =
+  | { outcome: "response"; status: number; retryAfter: string | null; text: string | null }
+  | { outcome: "failed"; error: string };
+
+export interface ReplyLimits {
+  /** From the start of the attempt to the status line. */
+  replyMs: number;
+  /** From the status line to the end of what is read. */
+  bodyMs: number;
+  bodyBytes: number;
+}
+
+export const REPLY_LIMITS: ReplyLimits = { replyMs: 30_000, bodyMs: 2_000, bodyBytes: 65_536 };
+
+const KEPT_BYTES = 4_096;
+/** Interim replies (103 and the like) beyond this are a flood. */
+const INTERIM_BYTES_MAX = 65_536;
+
+/** One request on the wire. */
+export interface Exchange {
+  startedMs: number;
+  /** 0 until a final status line was seen. */
+  status: number;
+  retryAfter: string | null;
+  /** Bytes before the final status line that are not understood yet. */
+  head: string;
+  interimBytes: number;
+  bodyBytes: number;
+  kept: Buffer[];
+  timer: NodeJS.Timeout;
+  resolve(reply: Reply): void;
+}
+
+export const isSuccess = (status: number) => status >= 200 && status <= 299;
+
+/**
+ * Looks for the final status line in the raw bytes of the reply. The HTTP parser tells the status only after the last
+ * header, but a success is the status line: headers that never end, or are 100 KB long, cannot undo it.
+ *
+ * @returns words when the bytes before it make no sense any more
+ */
+export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null {
+  exchange.interimBytes += bytes.length;
+  exchange.head += bytes.toString("latin1", 0, Math.min(bytes.length, INTERIM_BYTES_MAX));
+  for (;;) {
+    const end = exchange.head.indexOf("\n");
+    const match = end < 0 ? null : /^HTTP\/1\.[01] (\d{3})[ \r\n]/.exec(exchange.head);
+    const status = Number(match?.[1] ?? 0);
+    if (status >= 200) {
+      exchange.status = status;
+      exchange.head = "";
+      return null;
+    }
+    const next = match === null ? -1 : exchange.head.indexOf("\r\n\r\n");
+    if (next < 0) break;
+    exchange.head = exchange.head.slice(next + 4);
+  }
+  return exchange.interimBytes > INTERIM_BYTES_MAX ? "more than 64 KiB came before a final status line" : null;
+}
+
+/** Counts a piece of the body, and keeps its beginning; false when enough was read. */
+export function readBody(exchange: Exchange, bytes: Buffer, limits: ReplyLimits): boolean {
+  if (!isSuccess(exchange.status) && exchange.bodyBytes < KEPT_BYTES)
+    exchange.kept.push(Buffer.from(bytes.subarray(0, KEPT_BYTES - exchange.bodyBytes)));
+  exchange.bodyBytes += bytes.length;
+  return exchange.bodyBytes <= limits.bodyBytes;
+}
+
+/** What a final status line, and whatever followed it, amounts to. */
+export function replyOf(exchange: Exchange): Reply {
+  const text = exchange.kept.length === 0 ? null : Buffer.concat(exchange.kept).toString("utf8");
+  return { outcome: "response", status: exchange.status, retryAfter: exchange.retryAfter, text };
+}
+
+const WORDS: Record<string, string> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was reset",
+  EPIPE: "the connection was closed while we sent",
+  ETIMEDOUT: "the connection timed out",
+  EHOSTUNREACH: "the host cannot be reached",
+  ENETUNREACH: "the network cannot be reached",
+  ENOTFOUND: "the host name was not found",
+  EAI_AGAIN: "the host name could not be looked up",
+  UND_ERR_SOCKET: "the connection was closed before a reply",
+  UND_ERR_HEADERS_OVERFLOW: "the headers of the reply are too large",
+  ERR_ASSERTION: "the reply is not HTTP/1.1",
+};
+
+/** A failure before the status line, in words fit for the log. */
+export function wordsOf(error: Error): string {
+  const first = error instanceof AggregateError ? ((error.errors[0] as Error | undefined) ?? error) : error;
+  const code = String((first as { code?: unknown }).code ?? "");
+  if (code.startsWith("HPE_")) return `the reply is not HTTP/1.1 (${code})`;
+  const words = WORDS[code];
+  return words === undefined ? first.message.slice(0, 500) : `${words} (${code})`;
+}

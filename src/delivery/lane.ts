@@ -1,0 +1,103 @@
+import type { Merchant } from "../domain/merchant.ts";
+import type { DueDelivery } from "../store/deliveries.ts";
+import type { Target } from "./attempt.ts";
+
+/**
+ * What one merchant has on the wire and next in line. Lanes know nothing of each other: that is why a slow merchant
+ * costs the others nothing.
+ */
+export interface Lane {
+  merchant: Merchant;
+  /** Null when nothing can be sent: no endpoint, or a credential that cannot be read. */
+  target: Target | null;
+  inFlight: number;
+  /** Events on the wire, or ended and not recorded yet: never read a second time. */
+  busy: Set<string>;
+  /** Rows read ahead and not begun. */
+  ahead: { delivery: DueDelivery; readMs: number }[];
+  /** How many rows the next read asks for: it grows with a backlog that drains fast. */
+  readSize: number;
+  reading: boolean;
+  /** Monotonic, of the last read that was full; -Infinity when the last one was not. */
+  fullReadMs: number;
+  /** Service time from which a row may be due; Infinity when none is known, -Infinity when it is time to look. */
+  nextDueMs: number;
+  /** Withdrawn while a read was under way that may still have seen them. */
+  withdrawn: Set<string>;
+  timer: NodeJS.Timeout | null;
+  timerDueMs: number;
+}
+
+/** A row may have been withdrawn by another process meanwhile; one older than this is read again. */
+const AHEAD_MAX_MS = 1_000;
+const READ_SIZE_MAX = 256;
+
+export const newLane = (merchant: Merchant): Lane => ({
+  merchant,
+  target: null,
+  inFlight: 0,
+  busy: new Set(),
+  ahead: [],
+  readSize: merchant.webhookCap,
+  reading: false,
+  fullReadMs: Number.NEGATIVE_INFINITY,
+  nextDueMs: Number.NEGATIVE_INFINITY,
+  withdrawn: new Set(),
+  timer: null,
+  timerDueMs: 0,
+});
+
+export const hasRoom = (lane: Lane) => lane.inFlight < lane.merchant.webhookCap;
+
+/** Something may be due in this lane from `atMs` on, in service time. */
+export const noteDue = (lane: Lane, atMs: number) => {
+  lane.nextDueMs = Math.min(lane.nextDueMs, atMs);
+};
+
+/** Whether it is time to read: something is due, there is room for it, and what was read before runs low. */
+export const wantsRead = (lane: Lane, nowMs: number) =>
+  !lane.reading && lane.nextDueMs <= nowMs && hasRoom(lane) && lane.ahead.length <= lane.readSize / 4;
+
+/** The next row to begin, or undefined. Rows that waited too long are dropped, to be read again. */
+export function takeNext(lane: Lane, monotonicMs: number): DueDelivery | undefined {
+  const next = lane.ahead[0];
+  if (next === undefined) return undefined;
+  if (monotonicMs - next.readMs > AHEAD_MAX_MS) {
+    lane.ahead = [];
+    noteDue(lane, Number.NEGATIVE_INFINITY);
+    return undefined;
+  }
+  lane.ahead.shift();
+  return next.delivery;
+}
+
+/** Events that a read must leave out. */
+export const leftOut = (lane: Lane) => [...lane.busy, ...lane.ahead.map(({ delivery }) => delivery.eventId)];
+
+/** Before a read: what is noted as due from now on is beyond what the read can see. */
+export function beginRead(lane: Lane, monotonicMs: number) {
+  lane.reading = true;
+  // What was read is to last a moment, and never so long that it grows stale and is read twice.
+  const lastedMs = monotonicMs - lane.fullReadMs;
+  if (lastedMs < AHEAD_MAX_MS / 4) lane.readSize = Math.min(READ_SIZE_MAX, lane.readSize * 2);
+  else if (lastedMs > AHEAD_MAX_MS / 2) lane.readSize = Math.max(lane.merchant.webhookCap, lane.readSize >> 1);
+  lane.withdrawn.clear();
+  lane.nextDueMs = Number.POSITIVE_INFINITY;
+}
+
+/** After a read. `readMs` is the monotonic clock before it. */
+export function endRead(lane: Lane, rows: readonly DueDelivery[], readMs: number) {
+  lane.reading = false;
+  for (const delivery of rows) if (!lane.withdrawn.has(delivery.eventId)) lane.ahead.push({ delivery, readMs });
+  // A full read says that there is more.
+  const full = rows.length >= lane.readSize;
+  lane.fullReadMs = full ? readMs : Number.NEGATIVE_INFINITY;
+  if (full) noteDue(lane, Number.NEGATIVE_INFINITY);
+}
+
+/** Forget rows that were withdrawn. */
+export function dropWithdrawn(lane: Lane, eventIds: readonly string[]) {
+  const gone = new Set(eventIds);
+  lane.ahead = lane.ahead.filter(({ delivery }) => !gone.has(delivery.eventId));
+  if (lane.reading) for (const id of gone) lane.withdrawn.add(id);
+}

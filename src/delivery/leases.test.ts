@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+import pino from "pino";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { prepared } from "../store/database.ts";
+import { standingClock } from "./deliverer.fixture.ts";
+import { createLeases, LEASE_TIMINGS } from "./leases.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+const RESET = prepared(
+  "test_reset",
+  "update bucket_leases set owner = null, expires_at = null, backend_pid = null, backend_start = null",
+);
+const KILL = prepared(
+  "test_kill",
+  `select pg_terminate_backend(backend_pid, 5000) from (select distinct backend_pid from bucket_leases where owner = $1) b`,
+);
+const EPOCH = prepared("test_epoch", "select max(epoch) as epoch from bucket_leases");
+beforeEach(() => database.db.run(RESET));
+
+const clock = standingClock();
+
+function process(busy: (bucket: number) => boolean = () => false) {
+  const owner = randomUUID();
+  const log = pino({ level: "silent" });
+  const leases = createLeases({ db: database.db, ports: clock.ports, log, owner, timings: LEASE_TIMINGS, busy });
+  return { owner, ...leases, mayStart: () => leases.held().filter((bucket) => leases.epochOf(bucket) !== null).length };
+}
+
+test("one process owns all buckets, two share them fairly, and the one that stays takes them back", async () => {
+  const [one, two] = [process(), process()];
+  await one.tick();
+  assert.equal(one.mayStart(), 64);
+  await two.tick();
+  assert.equal(two.mayStart(), 0, "nothing is stolen from the living");
+  await one.tick();
+  await two.tick();
+  assert.deepEqual([one.mayStart(), two.mayStart()], [32, 32]);
+  assert.equal(new Set([...one.held(), ...two.held()]).size, 64);
+  await two.release();
+  await one.tick();
+  assert.equal(one.mayStart(), 64);
+  await one.release();
+});
+
+test("a bucket with attempts on the wire is given up only after they ended, but nothing new is started", async () => {
+  let busy = true;
+  const [one, two] = [process(() => busy), process()];
+  await one.tick();
+  await two.tick();
+  await one.tick();
+  assert.deepEqual([one.held().length, one.mayStart()], [64, 32]);
+  busy = false;
+  await one.tick();
+  await two.tick();
+  assert.deepEqual([one.mayStart(), two.mayStart()], [32, 32]);
+  await one.release();
+  await two.release();
+});
+
+test("the buckets of a process whose connection died are taken at once, under a new epoch", async () => {
+  const [one, two] = [process(), process()];
+  await one.tick();
+  const epoch = one.epochOf(0)!;
+  await database.db.run(KILL, [one.owner]);
+  await two.tick();
+  assert.equal(two.mayStart(), 64);
+  assert.equal(two.epochOf(0), epoch + 1);
+  await one.tick();
+  assert.ok(one.held().length < 64, "what was stolen is known to be lost");
+  assert.equal(one.held().filter((bucket) => two.held().includes(bucket)).length, 0);
+  await one.release();
+  await two.release();
+});
+
+test("a process that lost only its connection keeps its buckets and their epoch", async () => {
+  const one = process();
+  await one.tick();
+  const epoch = one.epochOf(5);
+  await database.db.run(KILL, [one.owner]);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await one.tick();
+  assert.equal(one.mayStart(), 64);
+  assert.equal(one.epochOf(5), epoch);
+  await one.release();
+});
+
+test("a process that cannot renew starts nothing when its lease could run out under the attempt, and another one takes over after that", async () => {
+  const [hanging, other] = [process(), process()];
+  await hanging.tick();
+  clock.wait(LEASE_TIMINGS.leaseMs - LEASE_TIMINGS.attemptMs - 1);
+  assert.equal(hanging.mayStart(), 64);
+  clock.wait(1);
+  assert.equal(hanging.mayStart(), 0);
+  await other.tick();
+  assert.equal(other.mayStart(), 0);
+  clock.wait(LEASE_TIMINGS.attemptMs);
+  await other.tick();
+  assert.equal(other.mayStart(), 32, "its fair share, while the hanging one is still counted");
+  await hanging.tick();
+  assert.equal(hanging.held().length, 32, "what was taken is lost");
+  await hanging.release();
+  await other.release();
+});
+
+test("released buckets are free at once, and a new owner raises the epoch", async () => {
+  const one = process();
+  await one.tick();
+  const before = (await database.db.run<{ epoch: number }>(EPOCH)).rows[0]!.epoch;
+  await one.release();
+  assert.deepEqual([one.held(), one.epochOf(0)], [[], null]);
+  const two = process();
+  await two.tick();
+  assert.equal(two.mayStart(), 64);
+  assert.equal((await database.db.run<{ epoch: number }>(EPOCH)).rows[0]!.epoch, before + 1);
+  await two.release();
+});

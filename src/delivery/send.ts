@@ -1,0 +1,225 @@
+import { Client, type Dispatcher } from "undici";
+import type { AllowedAddress } from "./address-guard.ts";
+import { type Dial, guardedDial, type Resolve } from "./dial.ts";
+import {
+  type Exchange,
+  REPLY_LIMITS,
+  type Reply,
+  type ReplyLimits,
+  readBody,
+  readStatusLine,
+  replyOf,
+  wordsOf,
+} from "./exchange.ts";
+
+/** One attempt: a POST to a merchant's endpoint. */
+export interface Outgoing {
+  /** Scheme, host and port of the endpoint. */
+  origin: string;
+  /** Path and query. */
+  path: string;
+  authorization: string | null;
+  body: string;
+}
+
+/** Posts once, never twice, and never throws: what the world does to the request is a value. */
+export type Send = (request: Outgoing) => Promise<Reply>;
+
+export interface Sender {
+  send: Send;
+  /** Ends all connections; attempts on the wire are cut short and fail. */
+  close(): void;
+  /** For metrics and tests. */
+  connections(): { open: number; idle: number };
+}
+
+export interface SenderOptions {
+  allow: readonly AllowedAddress[];
+  extraCa: string | null;
+  monotonicMs(): number;
+  limits?: ReplyLimits;
+  resolve?: Resolve;
+}
+
+/** Node costs 1 ms and more per new connection, 30 µs on one that is kept. */
+const KEEP_ALIVE_MS = 45_000;
+/** A busy connection is replaced now and then, so that a moved address or an expired certificate is noticed. */
+const AGE_MAX_MS = 300_000;
+const IDLE_MAX = 1_024;
+const HEADER_BYTES_MAX = 32_768;
+
+/** An undici client of one socket, with one request at a time: so whose bytes they are is never in doubt. */
+interface Connection {
+  origin: string;
+  client: Client;
+  bornMs: number;
+  exchange: Exchange | null;
+  destroySocket(): void;
+  handler: Dispatcher.DispatchHandler;
+}
+
+/** The HTTPS client of the delivery room. */
+export function createSender(options: SenderOptions): Sender {
+  const dial = guardedDial(options.allow, options.extraCa, options.resolve);
+  const limits = options.limits ?? REPLY_LIMITS;
+  const open = new Set<Connection>();
+  const idle = new Map<string, Connection[]>();
+  let idleCount = 0;
+
+  function take(origin: string): Connection {
+    const waiting = idle.get(origin)?.pop();
+    if (waiting === undefined) return connect(origin);
+    idleCount--;
+    return waiting;
+  }
+
+  function connect(origin: string): Connection {
+    const connection: Connection = openConnection(origin, dial, options.monotonicMs(), {
+      onBytes: (bytes) => {
+        const { exchange } = connection;
+        if (exchange === null || exchange.status !== 0) return;
+        const problem = readStatusLine(exchange, bytes);
+        if (problem !== null) return fail(connection, exchange, problem);
+        // The parser has not seen these bytes yet, so from here on only what follows the status line is waited for.
+        if (exchange.status !== 0) statusArrived(connection, exchange);
+      },
+      onClosed: () => {
+        if (connection.exchange === null) retire(connection);
+      },
+    });
+    connection.handler = handlerOf(connection);
+    open.add(connection);
+    return connection;
+  }
+
+  function statusArrived(connection: Connection, exchange: Exchange) {
+    // A stalled process reads late what may have come in time; nobody can tell, so the clock decides.
+    if (options.monotonicMs() - exchange.startedMs > limits.replyMs) return timedOut(connection, exchange);
+    clearTimeout(exchange.timer);
+    exchange.timer = setTimeout(() => end(connection, exchange, replyOf(exchange), false), limits.bodyMs);
+  }
+
+  const handlerOf = (connection: Connection): Dispatcher.DispatchHandler => ({
+    onRequestStart() {},
+    onResponseStart(_controller, status, headers) {
+      const { exchange } = connection;
+      if (exchange === null || status < 200) return;
+      const field = headers["retry-after"];
+      if ((status === 429 || status === 503) && typeof field === "string") exchange.retryAfter = field;
+    },
+    onResponseData(_controller, bytes) {
+      const { exchange } = connection;
+      if (exchange !== null && !readBody(exchange, bytes, limits)) end(connection, exchange, replyOf(exchange), false);
+    },
+    onResponseEnd() {
+      const { exchange } = connection;
+      if (exchange !== null) end(connection, exchange, replyOf(exchange), true);
+    },
+    onResponseError(_controller, error) {
+      const { exchange } = connection;
+      if (exchange === null) return;
+      if (exchange.status !== 0) end(connection, exchange, replyOf(exchange), false);
+      else fail(connection, exchange, wordsOf(error));
+    },
+  });
+
+  const timedOut = (connection: Connection, exchange: Exchange) =>
+    fail(connection, exchange, `no status line within ${limits.replyMs / 1_000} s`);
+  const fail = (connection: Connection, exchange: Exchange, error: string) =>
+    end(connection, exchange, { outcome: "failed", error }, false);
+
+  function end(connection: Connection, exchange: Exchange, reply: Reply, reusable: boolean) {
+    clearTimeout(exchange.timer);
+    connection.exchange = null;
+    const young = options.monotonicMs() - connection.bornMs < AGE_MAX_MS;
+    if (reusable && young && idleCount < IDLE_MAX && open.has(connection)) {
+      idleCount++;
+      const waiting = idle.get(connection.origin);
+      if (waiting) waiting.push(connection);
+      else idle.set(connection.origin, [connection]);
+    } else retire(connection);
+    exchange.resolve(reply);
+  }
+
+  function retire(connection: Connection) {
+    if (!open.delete(connection)) return;
+    const waiting = idle.get(connection.origin) ?? [];
+    const index = waiting.indexOf(connection);
+    if (index >= 0) {
+      waiting.splice(index, 1);
+      idleCount--;
+    }
+    if (waiting.length === 0) idle.delete(connection.origin);
+    connection.client.destroy(null, () => {});
+    connection.destroySocket();
+  }
+
+  return {
+    send: (request) =>
+      new Promise((resolve) => {
+        const connection = take(request.origin);
+        const exchange: Exchange = {
+          startedMs: options.monotonicMs(),
+          status: 0,
+          retryAfter: null,
+          head: "",
+          interimBytes: 0,
+          bodyBytes: 0,
+          kept: [],
+          timer: setTimeout(() => timedOut(connection, exchange), limits.replyMs),
+          resolve,
+        };
+        connection.exchange = exchange;
+        connection.client.dispatch(
+          { path: request.path, method: "POST", headers: headersOf(request), body: request.body },
+          connection.handler,
+        );
+      }),
+    close() {
+      for (const connection of open) {
+        if (connection.exchange) fail(connection, connection.exchange, "cut short: this process is stopping");
+        else retire(connection);
+      }
+    },
+    connections: () => ({ open: open.size, idle: idleCount }),
+  };
+}
+
+function headersOf(request: Outgoing): string[] {
+  const headers = ["content-type", "application/json", "user-agent", "Dunlin/0.1"];
+  if (request.authorization !== null) headers.push("authorization", request.authorization);
+  return headers;
+}
+
+interface SocketListeners {
+  onBytes(bytes: Buffer): void;
+  onClosed(): void;
+}
+
+function openConnection(origin: string, dial: Dial, bornMs: number, listeners: SocketListeners): Connection {
+  let destroySocket = () => {};
+  const client = new Client(origin, {
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    // One deadline is ours: these two start again with every byte that drips in.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+    connect: ({ hostname, port }, callback) => {
+      let told = false;
+      const socket = dial(hostname, port === "" ? 443 : Number(port), (error) => {
+        if (told) return;
+        told = true;
+        if (error !== null) return callback(error, null);
+        callback(null, socket);
+        // After the parser's own listener: a second one for `data` sees the same bytes and does not start the flow.
+        socket.on("data", listeners.onBytes);
+      });
+      socket.once("close", listeners.onClosed);
+      destroySocket = () => socket.destroy();
+    },
+  });
+  return { origin, client, bornMs, exchange: null, destroySocket: () => destroySocket(), handler: {} };
+}

@@ -1,0 +1,154 @@
+import type { EventType } from "../domain/event.ts";
+import { prepared, type Statement, type Tx } from "./database.ts";
+
+export const DELIVERY_STATES = ["waiting", "delivered", "exhausted", "withdrawn"] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** An event as `dunlin delivery list` shows it. */
+export interface ListedDelivery {
+  eventId: string;
+  caseId: string;
+  invoiceId: string;
+  type: EventType;
+  state: DeliveryState;
+  createdAt: Date;
+  withdrawnAt: Date | null;
+  /** Of the present or last round; 0 before the first attempt ended. */
+  round: number;
+  attempts: number;
+  /** Of the next attempt; null when none is to come. */
+  dueAt: Date | null;
+  /** Of the latest attempt. */
+  endedAt: Date | null;
+  status: number | null;
+  error: string | null;
+}
+
+// The state is nowhere stored: a queued row, the log and the mark of withdrawal say it, and cannot disagree with it.
+const SOURCES = `events e
+  left join deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+  left join lateral (
+    select round, number, ended_at, status, error, ends from delivery_attempts
+    where merchant_id = e.merchant_id and event_id = e.id order by round desc, number desc limit 1
+  ) a on true`;
+const STATE = `case when d.event_id is not null then 'waiting' when a.ends = 'delivered' then 'delivered'
+  when e.withdrawn_at is not null then 'withdrawn' else 'exhausted' end`;
+/** Seldom is an event exhausted among many that are not: so they are found by the index that holds only those. */
+const EVER_EXHAUSTED = `e.id in (select event_id from delivery_attempts where merchant_id = $1 and ends = 'exhausted')`;
+
+const list = (name: string, condition: string): Statement =>
+  prepared(
+    `list_deliveries_${name}`,
+    `select e.id as "eventId", e.case_id as "caseId", e.invoice_id as "invoiceId", e.type, ${STATE} as state,
+       e.created_at as "createdAt", e.withdrawn_at as "withdrawnAt", coalesce(d.round, a.round, 1) as round,
+       coalesce(d.attempts, a.number, 0) as attempts, d.due_at as "dueAt", a.ended_at as "endedAt", a.status, a.error
+     from ${SOURCES}
+     where e.merchant_id = $1 and ($2::text is null or e.type = $2) and ($3::text is null or e.invoice_id = $3) and ${condition}
+     order by e.created_at desc, e.id desc limit $4`,
+  );
+
+const LIST: Record<DeliveryState | "all", Statement> = {
+  all: list("all", "true"),
+  waiting: list("waiting", "d.event_id is not null"),
+  delivered: list("delivered", `${STATE} = 'delivered'`),
+  exhausted: list("exhausted", `${EVER_EXHAUSTED} and ${STATE} = 'exhausted'`),
+  withdrawn: list("withdrawn", `e.withdrawn_at is not null and ${STATE} = 'withdrawn'`),
+};
+
+export interface DeliveryFilter {
+  state?: DeliveryState | undefined;
+  type?: EventType | undefined;
+  invoiceId?: string | undefined;
+}
+
+/** A merchant's events with how their delivery stands, newest first. */
+export async function listDeliveries(tx: Tx, merchantId: string, filter: DeliveryFilter & { limit: number }) {
+  const values = [merchantId, filter.type ?? null, filter.invoiceId ?? null, filter.limit];
+  return (await tx.run<ListedDelivery>(LIST[filter.state ?? "all"], values)).rows;
+}
+
+interface Candidate {
+  eventId: string;
+  type: EventType;
+  state: DeliveryState;
+  paid: boolean;
+  ended: boolean;
+  superseded: boolean;
+}
+
+const candidates = (name: string, condition: string): Statement =>
+  prepared(
+    `replay_candidates_${name}`,
+    `select e.id as "eventId", e.type, ${STATE} as state, c.end_reason is not distinct from 'paid' as paid, c.ended_at is not null as ended,
+       exists (
+         select 1 from recovery_actions r join recovery_actions later on later.merchant_id = r.merchant_id and later.case_id = r.case_id
+         where r.merchant_id = $1 and r.id = e.id and later.decided_at > r.decided_at) as superseded
+     from ${SOURCES} join cases c on c.merchant_id = e.merchant_id and c.id = e.case_id
+     where e.merchant_id = $1 and ${condition}
+     order by e.created_at, e.id for share of c`,
+  );
+
+const BY_ID = candidates("by_id", "e.id = any($2::uuid[])");
+const BY_FILTER = candidates(
+  "by_filter",
+  `${EVER_EXHAUSTED} and ${STATE} = 'exhausted' and ($2::text is null or e.type = $2)
+   and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at <= $4)`,
+);
+
+export interface ReplayFilter {
+  type?: EventType | undefined;
+  /** Inclusive. */
+  createdFrom?: Date | undefined;
+  /** Inclusive. */
+  createdTo?: Date | undefined;
+}
+
+/** Whether an event may be sent again; `skip` says in words why not. */
+export interface Replayable {
+  eventId: string;
+  skip: string | null;
+}
+
+/** Which of these events may be replayed, or which of the exhausted ones that the filter picks; oldest first. */
+export async function replayable(tx: Tx, merchantId: string, which: { eventIds: readonly string[] } | ReplayFilter) {
+  if (!("eventIds" in which)) {
+    const values = [merchantId, which.type ?? null, which.createdFrom ?? null, which.createdTo ?? null];
+    return (await tx.run<Candidate>(BY_FILTER, values)).rows.map(judged);
+  }
+  const found = (await tx.run<Candidate>(BY_ID, [merchantId, which.eventIds])).rows.map(judged);
+  const known = new Set(found.map(({ eventId }) => eventId));
+  const unknown = which.eventIds.filter((id) => !known.has(id));
+  return [...found, ...unknown.map((eventId): Replayable => ({ eventId, skip: "there is no such event" }))];
+}
+
+function judged({ eventId, type, state, paid, ended, superseded }: Candidate): Replayable {
+  if (state === "waiting") return { eventId, skip: "it is still being sent" };
+  if (state === "delivered") return { eventId, skip: "it was delivered" };
+  if (state === "withdrawn") return { eventId, skip: "it was withdrawn" };
+  if (paid) return { eventId, skip: "the invoice was paid meanwhile" };
+  if (type === "recovery_action" && ended) return { eventId, skip: "its case has ended" };
+  if (type === "recovery_action" && superseded) return { eventId, skip: "a later action has taken its place" };
+  return { eventId, skip: null };
+}
+
+// The number of the attempt that exhausted the last round is how many a round has.
+const REPLAY = prepared(
+  "replay_events",
+  `insert into deliveries (merchant_id, event_id, round, attempts_max, due_at)
+   select a.merchant_id, a.event_id, a.round + 1, a.number, $3
+   from delivery_attempts a
+   where a.merchant_id = $1 and a.event_id = any($2::uuid[]) and a.ends = 'exhausted'
+     and not exists (
+       select 1 from delivery_attempts later
+       where later.merchant_id = a.merchant_id and later.event_id = a.event_id and later.round > a.round)
+   on conflict (merchant_id, event_id) do nothing
+   returning event_id as "eventId"`,
+);
+
+/**
+ * Begin a new round of the whole schedule for exhausted events, with the same id and the same bytes; returns those begun.
+ * Ask `replayable` first, in the same transaction: this statement only knows what is exhausted.
+ */
+export async function replayEvents(tx: Tx, merchantId: string, eventIds: readonly string[], now: Date) {
+  return (await tx.run<{ eventId: string }>(REPLAY, [merchantId, eventIds, now])).rows.map((row) => row.eventId);
+}
