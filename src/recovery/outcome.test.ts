@@ -152,3 +152,20 @@ test("a retry that its transaction answers counts once: SEPA allows a second one
     ],
   );
 });
+
+test("a replay that is delivered makes an undelivered action wait for its outcome again", async () => {
+  await stage.invoice();
+  await stage.decide();
+  stage.at((await stage.actions())[0]!.ideal.getTime() - 49 * MINUTE);
+  await stage.decide();
+  stage.wait(46 * MINUTE);
+  await stage.exhaust();
+  await stage.decide();
+  const [undelivered] = await stage.actions();
+  assert.deepEqual(await stage.replay(undelivered!.id), { eventId: undelivered!.id, skip: null });
+  stage.wait(MINUTE);
+  await stage.deliver();
+  await stage.decide();
+  assert.equal((await stage.actions())[0]!.status, "SENT");
+  assert.equal((await stage.replay(undelivered!.id)).skip, "it was delivered");
+});

@@ -6,6 +6,7 @@ import type { Ports } from "../domain/ports.ts";
 import type { SubscriptionState } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { prepared } from "../store/database.ts";
+import { type Replayable, replayable, replayEvents } from "../store/delivery-states.ts";
 import { decideDue } from "./decide-due.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { createMerchant } from "./merchants.ts";
@@ -57,9 +58,9 @@ const CASES = prepared(
 
 const DELIVERED = prepared(
   "test_delivered",
-  `with gone as (delete from deliveries where merchant_id = $1 returning event_id),
+  `with gone as (delete from deliveries where merchant_id = $1 returning event_id, round),
      logged as (insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, success, ends, status)
-       select $1, event_id, 1, $3::int2, $2::timestamptz, $2::timestamptz, 5, $3 = 1, case when $3 = 1 then 'delivered' else 'exhausted' end, 200 from gone)
+       select $1, event_id, round, $3::int2, $2::timestamptz, $2::timestamptz, 5, $3 = 1, case when $3 = 1 then 'delivered' else 'exhausted' end, 200 from gone)
    update cases set due_at = $2 where merchant_id = $1`,
 );
 
@@ -159,6 +160,12 @@ export async function openStage() {
     deliver: () => db.run(DELIVERED, [merchant.id, now, 1]),
     /** Every waiting event has used up its attempts. */
     exhaust: () => db.run(DELIVERED, [merchant.id, now, 6]),
+    /** Replay one event, if it may be. */
+    async replay(eventId: string): Promise<Replayable> {
+      const [found] = await replayable(db, merchant.id, { eventIds: [eventId] });
+      if (found!.skip === null) await replayEvents(db, merchant.id, [eventId], now);
+      return found!;
+    },
     /** Wait until the planned action's decision is due, decide and deliver it. */
     async untilSent(): Promise<ActionRow> {
       const planned = (await stage.actions()).at(-1)!;
