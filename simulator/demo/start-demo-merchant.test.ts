@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, httpsTransport, type Invoice } from "@dunlin/sdk";
-import { selfSignedCertificate } from "../../sdk/test/certificate.ts";
 import { httpsServer } from "../../sdk/test/https-server.ts";
+import { selfSigned } from "../../test/certificate.ts";
 import { startDemoMerchant } from "./start-demo-merchant.ts";
 
 const START_MS = Date.parse("2026-03-02T08:00:00Z");
@@ -23,7 +23,7 @@ test("the demo merchant bills, pushes and retries over real HTTPS, and journals 
   });
   const began = performance.now();
   const lines: string[] = [];
-  const tls = selfSignedCertificate();
+  const tls = await selfSigned();
   const demo = await startDemoMerchant({
     seed: 4,
     now: () => new Date(START_MS + (performance.now() - began) * RATE),

@@ -1,8 +1,7 @@
-import { createPrivateKey, generateKeyPairSync, randomBytes, X509Certificate } from "node:crypto";
+import { createPrivateKey, webcrypto, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import { certificatePem } from "./x509.ts";
 
 /** PEM texts, and the file that clients give as `--cacert`. */
 export interface LocalCertificate {
@@ -13,7 +12,7 @@ export interface LocalCertificate {
   made: boolean;
 }
 
-const CURVE = { namedCurve: "P-256" };
+const CURVE = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const DAY_MS = 86_400_000;
 // Apple's clients refuse more than 825 days.
 const LIFE_DAYS = 800;
@@ -32,7 +31,7 @@ export async function localCertificate(folder: string, host: string, realNow: Da
   const hosts = [...new Set([...LOCAL_HOSTS, host.replace(/^\[(.*)\]$/, "$1").toLowerCase()])];
   const kept = await readAll(files);
   if (kept && isGood(kept, hosts, realNow)) return { cert: kept.cert, key: kept.key, caFile: files.ca, made: false };
-  const made = make(hosts, realNow);
+  const made = await make(hosts, realNow);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // The key first and the CA last: a start that is cut short leaves pieces that do not fit, and the next one makes all anew.
   await replaceFile(files.key, made.key, 0o600);
@@ -73,36 +72,59 @@ function isGood(pems: Pems, hosts: readonly string[], realNow: Date): boolean {
   }
 }
 
-function make(hosts: readonly string[], realNow: Date): Pems {
-  const ca = generateKeyPairSync("ec", CURVE);
-  const server = generateKeyPairSync("ec", CURVE);
-  const issuer = `Dunlin local CA ${realNow.toISOString()}`;
+async function make(hosts: readonly string[], realNow: Date): Promise<Pems> {
+  // Loaded here, because nearly every start finds a certificate that is good. The first makes the second work.
+  await import("reflect-metadata");
+  const x509 = await import("@peculiar/x509");
+  const { subtle } = webcrypto;
+  const [ca, server] = await Promise.all([1, 2].map(() => subtle.generateKey(CURVE, true, ["sign", "verify"])));
+  // A name of its own each time, or clients that trusted a former authority mix the two up.
+  const issuer = `CN=Dunlin local CA ${realNow.toISOString()}`;
   const common = {
     issuer,
     // A day back, for clients whose clocks are behind.
     notBefore: new Date(realNow.getTime() - DAY_MS),
     notAfter: new Date(realNow.getTime() + LIFE_DAYS * DAY_MS),
-    issuerPublicKey: ca.publicKey,
-    issuerPrivateKey: ca.privateKey,
+    signingAlgorithm: CURVE,
+    signingKey: ca!.privateKey,
   };
+  const authorityKey = await x509.AuthorityKeyIdentifierExtension.create(ca!.publicKey);
+  const caCertificate = await x509.X509CertificateGenerator.create({
+    ...common,
+    subject: issuer,
+    publicKey: ca!.publicKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(ca!.publicKey),
+      authorityKey,
+    ],
+  });
+  const certificate = await x509.X509CertificateGenerator.create({
+    ...common,
+    subject: "CN=Dunlin",
+    publicKey: server!.publicKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(hosts.map((host) => ({ type: isIP(host) ? "ip" : "dns", value: host }))),
+      await x509.SubjectKeyIdentifierExtension.create(server!.publicKey),
+      authorityKey,
+    ],
+  });
+  const key = await subtle.exportKey("pkcs8", server!.privateKey);
   return {
-    ca: certificatePem({
-      ...common,
-      subject: issuer,
-      serialNumber: randomBytes(16),
-      publicKey: ca.publicKey,
-      hosts: [],
-    }),
-    cert: certificatePem({
-      ...common,
-      subject: "Dunlin",
-      serialNumber: randomBytes(16),
-      publicKey: server.publicKey,
-      hosts,
-    }),
-    key: server.privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+    ca: pem("CERTIFICATE", caCertificate.rawData),
+    cert: pem("CERTIFICATE", certificate.rawData),
+    key: pem("PRIVATE KEY", key),
   };
 }
+
+const pem = (label: string, der: ArrayBuffer) =>
+  `-----BEGIN ${label}-----\n${Buffer.from(der)
+    .toString("base64")
+    .replace(/.{1,64}/g, "$&\n")}-----END ${label}-----\n`;
 
 async function replaceFile(path: string, text: string, mode: number) {
   const fresh = `${path}.new`;

@@ -3,15 +3,14 @@ import type { ServerResponse } from "node:http";
 import https from "node:https";
 import type { AddressInfo, Server, Socket } from "node:net";
 import tls from "node:tls";
+import { type Identity, selfSigned } from "../../test/certificate.ts";
 import { parseAllow } from "./address-guard.ts";
-import { type Identity, makeIdentity } from "./identity.fixture.ts";
 
-const HOUR_MS = 3_600_000;
-let identity: Identity | undefined;
+let identity: Promise<Identity> | undefined;
 
 /** One self-signed certificate for the receivers of this process. */
-export function localIdentity(): Identity {
-  identity ??= makeIdentity(new Date(Date.now() - HOUR_MS), new Date(Date.now() + 24 * HOUR_MS));
+export function localIdentity(): Promise<Identity> {
+  identity ??= selfSigned();
   return identity;
 }
 
@@ -28,7 +27,7 @@ export interface Receiver {
 
 /** A merchant's endpoint: a real HTTPS server on 127.0.0.1. */
 export async function startReceiver(onRequest: (request: Request, reply: ServerResponse) => void) {
-  const id = localIdentity();
+  const id = await localIdentity();
   const server = https.createServer({ ...id, keepAliveTimeout: 60_000 }, (message, reply) => {
     const chunks: Buffer[] = [];
     message.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -50,7 +49,7 @@ export async function startRawReceiver(
   onRequest: (socket: tls.TLSSocket, body: string, reset: () => void) => void,
   id?: Identity,
 ): Promise<Receiver> {
-  const used = id ?? localIdentity();
+  const used = id ?? (await localIdentity());
   // A TLS socket cannot send RST, the TCP socket under it can.
   const below = new Map<number | undefined, Socket>();
   const server = tls.createServer(used, (socket) => {

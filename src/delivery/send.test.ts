@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { selfSigned } from "../../test/certificate.ts";
 import { parseAllow } from "./address-guard.ts";
-import { makeIdentity } from "./identity.fixture.ts";
 import { type Receiver, startRawReceiver, startReceiver } from "./receiver.fixture.ts";
 import { createSender, type Sender, type SenderOptions } from "./send.ts";
 
@@ -168,7 +168,7 @@ test("certificates are verified: unknown, for another name, and expired ones fai
     body: "{}",
   });
   assert.equal(named.outcome, "response");
-  const expired = makeIdentity(new Date("2020-01-01"), new Date("2020-02-01"));
+  const expired = await selfSigned(new Date("2020-01-01"), new Date("2020-02-01"));
   const late = await startRawReceiver((socket) => socket.write(whole), expired);
   const failed = await post(senderFor(late), late);
   assert.match(failed.outcome === "failed" ? failed.error : "", /expired/);
