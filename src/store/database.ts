@@ -50,6 +50,8 @@ pg.types.setTypeParser(INT8, (text) => {
 export function openDatabase(address: Address, connections: number, onError: (error: Error) => void): Database {
   const pool = new pg.Pool({ ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000 });
   pool.on("error", onError);
+  // Between the pool's own listener and a transaction's there is a moment without one, and a dying server may use it.
+  pool.on("connect", (client) => client.on("error", () => {}));
   return {
     run: (statement, values) => runOn(pool, statement, values),
     transaction: (work) => retrying(() => inTransaction(pool, work)),
@@ -143,7 +145,7 @@ export function sqlState(error: unknown): string | undefined {
 export function isOutage(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== "string")
-    return /Connection terminated|timeout exceeded when trying to connect/.test(String(error));
+    return /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(String(error));
   if (/^(ECONNREFUSED|ECONNRESET|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH)$/.test(code)) return true;
   return /^(08|40001|40P01|53|55P03|57)/.test(code);
 }
