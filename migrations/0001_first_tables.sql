@@ -6,7 +6,7 @@ create table merchants (
   id uuid primary key,
   name text not null check (name <> ''),
   bucket int2 not null check (bucket between 0 and 63),
-  webhook_url text,
+  webhook_url text check (webhook_url ~* '^https://'),
   webhook_auth text check (webhook_auth in ('bearer', 'basic')),
   webhook_credential bytea,
   webhook_sub_paths boolean not null default false,

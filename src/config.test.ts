@@ -47,6 +47,11 @@ test("a fast clock on one's own database must be confirmed", () => {
   assert.deepEqual(read({ DUNLIN_CLOCK_RATE: "60" }).problems, []);
 });
 
+test("a database may be named by its socket folder", () => {
+  const url = "postgres://dunlin@/dunlin?host=/run/postgresql";
+  assert.equal(read({ DATABASE_URL: url }).settings.databaseUrl, url);
+});
+
 test("a certificate without its key, or a file that is none, is refused", () => {
   const { problems } = read({ DUNLIN_TLS_CERT: import.meta.filename });
   assert.deepEqual(

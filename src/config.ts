@@ -80,7 +80,7 @@ export function readSettings(
   const url = (name: string, fallback: string, schemes: string[]) => {
     const value = text(name);
     if (value === null) return fallback;
-    if (URL.canParse(value) && schemes.includes(new URL(value).protocol)) return value.replace(/\/+$/, "");
+    if (accepts(value, schemes)) return value.replace(/\/+$/, "");
     // The value may hold a password, so it is not repeated.
     wrong(name, `is not a URL that begins with ${schemes.map((s) => `${s}//`).join(" or ")}.`);
     return fallback;
@@ -141,6 +141,10 @@ export function readSettings(
   };
   return { settings, problems };
 }
+
+/** PostgreSQL's URLs may leave out the host, or name a socket folder, which makes them no URL in the strict sense. */
+const accepts = (value: string, schemes: readonly string[]) =>
+  schemes.some((scheme) => value.startsWith(`${scheme}//`)) && (schemes.includes("postgres:") || URL.canParse(value));
 
 function expiredCertificate(pem: string, realNow: Date): string | null {
   try {

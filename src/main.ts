@@ -144,7 +144,7 @@ function explain(error: unknown, command: Command, settings: Settings): number {
   if (settings.databaseUrl && isOutage(error)) {
     complain("config: 1 problem");
     complain(
-      `  DATABASE_URL (environment)  cannot connect to ${new URL(settings.databaseUrl).host}: ${message}. Is it running?`,
+      `  DATABASE_URL (environment)  cannot connect to ${hostOf(settings.databaseUrl)}: ${message}. Is it running?`,
     );
     return EXIT.config;
   }
@@ -152,3 +152,6 @@ function explain(error: unknown, command: Command, settings: Settings): number {
   if (!(error instanceof Failure)) complain((error as Error).stack ?? "");
   return EXIT.failed;
 }
+
+/** Where the database is, without the password. */
+const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : "its server");

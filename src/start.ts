@@ -11,7 +11,7 @@ import { type Loop, startLoop } from "./loop.ts";
 import { createMetrics, startMetricsServer } from "./metrics.ts";
 import { openStore, type Store } from "./open.ts";
 import { decideDue } from "./recovery/decide-due.ts";
-import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "./recovery/ingest.ts";
+import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdrawn } from "./recovery/ingest.ts";
 import { prepared } from "./store/database.ts";
 
 export const ROLES = ["api", "decide", "deliver"] as const;
@@ -78,6 +78,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
       stops.push(() => deliverer.stop(GRACE_MS).finally(sender.close));
     }
 
+    const onWithdrawn: OnWithdrawn = (merchantId, eventIds) => deliverer?.withdrawn(merchantId, eventIds);
     if (roles.has("decide")) {
       decide = startLoop("decide", log, async () => {
         const { stepped, nextDueAt } = await decideDue({
@@ -85,7 +86,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
           ports,
           log,
           onEvents: (merchantId) => deliverer?.wake(merchantId),
-          onWithdrawn: (merchantId, eventIds) => deliverer?.withdrawn(merchantId, eventIds),
+          onWithdrawn,
         });
         metrics.onSteps(stepped);
         if (stepped > 0) return 0;
@@ -103,7 +104,11 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         db,
         ports,
         log,
-        ingest: { subscriptions: ingestSubscriptions, invoices: ingestInvoices, transactions: ingestTransactions },
+        ingest: {
+          subscriptions: ingestSubscriptions,
+          invoices: (db, merchant, batch) => ingestInvoices(db, merchant, batch, ports, onWithdrawn),
+          transactions: (db, merchant, batch) => ingestTransactions(db, merchant, batch, ports, onWithdrawn),
+        },
         onIngested: () => decide?.wake(),
         tls,
         tokenKey: createHmac("sha256", secretKey).update("page token").digest(),

@@ -27,6 +27,7 @@ export interface Target {
 export function targetOf(merchant: Merchant, secretKey: Buffer): Target | null {
   if (merchant.webhookUrl === null || !URL.canParse(merchant.webhookUrl)) return null;
   const url = new URL(merchant.webhookUrl);
+  if (url.protocol !== "https:") return null;
   const path = (type: EventType) =>
     merchant.webhookSubPaths ? `${url.pathname.replace(/\/$/, "")}/${type}${url.search}` : url.pathname + url.search;
   const { webhookAuth, webhookCredential } = merchant;

@@ -264,10 +264,20 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     wake(merchantId) {
       if (state !== "running") return;
       if (merchantId === undefined) return void sweep(null).catch((error) => log.warn({ err: error }, "sweep.failed"));
+      const notice = (lane: Lane) => {
+        noteDue(lane, Number.NEGATIVE_INFINITY);
+        advance(lane);
+      };
       const lane = lanes.get(merchantId);
-      if (lane === undefined) return;
-      noteDue(lane, Number.NEGATIVE_INFINITY);
-      advance(lane);
+      if (lane !== undefined) return notice(lane);
+      // A merchant as new as its first event.
+      void lanes.refresh().then(
+        () => {
+          const fresh = lanes.get(merchantId);
+          if (fresh !== undefined && state === "running") notice(fresh);
+        },
+        (error) => log.warn({ err: error }, "merchants.failed"),
+      );
     },
     withdrawn(merchantId, eventIds) {
       const lane = lanes.get(merchantId);

@@ -7,6 +7,7 @@ import { insertEvents, withdrawEvents } from "../store/events.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
+import type { OnWithdrawn } from "./ingest.ts";
 import { type Step, step } from "./step.ts";
 import { loadViews } from "./views.ts";
 
@@ -21,8 +22,7 @@ export interface DecideDue {
   log: Log;
   /** Events were committed for this merchant. */
   onEvents(merchantId: string): void;
-  /** These events were taken back. */
-  onWithdrawn(merchantId: string, eventIds: readonly string[]): void;
+  onWithdrawn: OnWithdrawn;
 }
 
 /**

@@ -22,6 +22,9 @@ import { endOf, paysInFull } from "./ends.ts";
 
 const DAY_MS = 86_400_000;
 
+/** Told after the commit which events were taken back, so that a sender that has read them already drops them. */
+export type OnWithdrawn = (merchantId: string, eventIds: readonly string[]) => void;
+
 /**
  * Store a batch of subscriptions, all of it or none; of each the newer copy stays.
  *
@@ -49,12 +52,19 @@ export async function ingestSubscriptions(
  *
  * @returns how many records changed
  */
-export async function ingestInvoices(db: Database, merchant: Merchant, batch: readonly Invoice[], ports: Ports) {
+export async function ingestInvoices(
+  db: Database,
+  merchant: Merchant,
+  batch: readonly Invoice[],
+  ports: Ports,
+  onWithdrawn: OnWithdrawn = () => {},
+) {
   const invoices = newestById(batch);
   const byId = new Map(invoices.map((invoice) => [invoice.id, invoice]));
-  return db.transaction(async (tx) => {
+  const { changed, withdrawn } = await db.transaction(async (tx) => {
     const changed = await upsertInvoices(tx, merchant.id, invoices);
     const now = ports.now();
+    let withdrawn: string[] = [];
     const unpaid: Invoice[] = [];
     const over: Invoice[] = [];
     for (const { id, inserted } of changed) {
@@ -77,9 +87,11 @@ export async function ingestInvoices(db: Database, merchant: Merchant, batch: re
         now,
       );
     }
-    if (over.length > 0) await endAndWithdraw(tx, merchant.id, over.map(endOf), now);
-    return changed.length;
+    if (over.length > 0) withdrawn = await endAndWithdraw(tx, merchant.id, over.map(endOf), now);
+    return { changed: changed.length, withdrawn };
   });
+  if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
+  return changed;
 }
 
 /**
@@ -93,12 +105,14 @@ export async function ingestTransactions(
   merchant: Merchant,
   batch: readonly Transaction[],
   ports: Ports,
+  onWithdrawn: OnWithdrawn = () => {},
 ) {
   const transactions = newestById(batch);
   const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
-  return db.transaction(async (tx) => {
+  const { changed, withdrawn } = await db.transaction(async (tx) => {
     const changed = (await upsertTransactions(tx, merchant.id, transactions)).map(({ id }) => byId.get(id)!);
-    if (changed.length === 0) return 0;
+    let withdrawn: string[] = [];
+    if (changed.length === 0) return { changed: 0, withdrawn };
     const now = ports.now();
     await pokeCasesOfInvoices(tx, merchant.id, distinct(changed.map(({ invoiceId }) => invoiceId)), now);
     await pokeCasesOfCustomers(tx, merchant.id, distinct(changed.map(({ customerId }) => customerId)), now);
@@ -111,21 +125,24 @@ export async function ingestTransactions(
         if (invoice && paysInFull(transaction, invoice))
           ends.set(invoice.id, { invoiceId: invoice.id, endReason: "paid", paidAt: transaction.createdAt });
       }
-      if (ends.size > 0) await endAndWithdraw(tx, merchant.id, [...ends.values()], now);
+      if (ends.size > 0) withdrawn = await endAndWithdraw(tx, merchant.id, [...ends.values()], now);
     }
-    return changed.length;
+    return { changed: changed.length, withdrawn };
   });
+  if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
+  return changed;
 }
 
-async function endAndWithdraw(tx: Tx, merchantId: string, ends: readonly CaseEnd[], now: Date) {
+async function endAndWithdraw(tx: Tx, merchantId: string, ends: readonly CaseEnd[], now: Date): Promise<string[]> {
   const ended = await endCases(tx, merchantId, ends, now);
-  if (ended.length > 0) await withdrawEvents(tx, merchantId, ended, [], now);
+  const withdrawn = ended.length > 0 ? await withdrawEvents(tx, merchantId, ended, [], now) : [];
   await invoicesLeftRecovery(
     tx,
     merchantId,
     ends.map(({ invoiceId }) => invoiceId),
     now,
   );
+  return withdrawn;
 }
 
 const windowEndsAt = (invoice: Invoice, merchant: Merchant) =>
