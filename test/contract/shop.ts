@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createApiKey } from "../../src/auth/api-keys.ts";
+import type { EventType } from "../../src/domain/event.ts";
+import { PERMISSIONS, type Permission } from "../../src/domain/permission.ts";
+import type { Store } from "../../src/open.ts";
+import { createMerchant, type MerchantSettings } from "../../src/recovery/merchants.ts";
+import { attemptsOf, type LoggedAttempt } from "../../src/store/delivery-attempts.ts";
+import { type ListedDelivery, listDeliveries } from "../../src/store/delivery-states.ts";
+import type { Call, Reply } from "./calling.ts";
+import { type Answer, type Hook, type Received, replies, type startEndpoint } from "./endpoint.ts";
+import { type Fields, invoice, subscription, transaction } from "./records.ts";
+
+export interface ShopOptions extends MerchantSettings {
+  answer?: Answer;
+  /** False: only the inbound API is used, and no webhook is ever sent. */
+  endpoint?: boolean;
+}
+
+/** One merchant: what it calls, and what it is sent. */
+export interface Shop {
+  id: string;
+  apiKey: string;
+  hook: Hook;
+  received: Received[];
+  /** Another key. */
+  key(permissions: readonly Permission[], expiresAt?: Date): Promise<string>;
+  call(call: Call): Promise<Reply>;
+  post(kind: Kind, records: unknown): Promise<Reply>;
+  /** As `post`, which must be taken. */
+  push(kind: Kind, ...records: Fields[]): Promise<void>;
+  list(query?: Record<string, string | number>): Promise<Reply>;
+  /** The actions of a listing that must be answered. */
+  actions(query?: Record<string, string | number>): Promise<Fields[]>;
+  /** What the delivery log says of the events about an invoice. */
+  deliveries(type?: EventType, invoiceId?: unknown): Promise<ListedDelivery[]>;
+  /** The requests that carried this type of event, as an envelope. */
+  events(type: EventType): Received[];
+  attempts(eventId: string): Promise<LoggedAttempt[]>;
+  /** Makers of records, dated now in service time. */
+  subscription(over?: Fields): Fields;
+  invoice(over?: Fields): Fields;
+  transaction(of: Fields, over?: Fields): Fields;
+  now(): Date;
+}
+
+export type Kind = "subscriptions" | "invoices" | "transactions";
+
+/** The whole window lies within the lead, so an instruction is decided and sent as soon as its invoice is unpaid. */
+const AT_ONCE = { windowDays: 1, leadMs: 86_400_000 };
+/** A new merchant is noticed by the deliveries within this long: with it, what a test measures is the service alone. */
+const NOTICED_MS = 1_200;
+
+export const BEARER = "a-webhook-token";
+
+export async function openShop(
+  { db, ports, secretKey }: Store,
+  endpoint: Awaited<ReturnType<typeof startEndpoint>>,
+  send: (call: Call) => Promise<Reply>,
+  { answer = replies(200), endpoint: hooked = true, ...settings }: ShopOptions = {},
+): Promise<Shop> {
+  const hook = endpoint.hook(answer);
+  const merchant = await createMerchant(
+    db,
+    "Harbor Coffee",
+    {
+      ...AT_ONCE,
+      ...(hooked && { webhookUrl: hook.url, credential: { auth: "bearer", secret: BEARER } }),
+      ...settings,
+    },
+    secretKey,
+    ports,
+  );
+  const key = async (permissions: readonly Permission[], expiresAt?: Date) =>
+    (await createApiKey(db, { merchantId: merchant.id, permissions, expiresAt }, ports)).apiKey;
+  const apiKey = await key(PERMISSIONS);
+  if (hooked) await sleep(NOTICED_MS);
+
+  const call = ({ headers, ...rest }: Call) =>
+    send({ ...rest, headers: { authorization: `Bearer ${apiKey}`, ...headers } });
+  const post = (kind: Kind, records: unknown) =>
+    call({
+      method: "POST",
+      path: `/ingest/v1/${kind}`,
+      headers: { "content-type": "application/json" },
+      body: { [kind]: records },
+    });
+  const list = (query: Record<string, string | number> = {}) => {
+    const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+    return call({ path: `/v1/recovery_actions?${search}` });
+  };
+  return {
+    id: merchant.id,
+    apiKey,
+    hook,
+    received: hook.received,
+    key,
+    call,
+    post,
+    async push(kind, ...records) {
+      const { status, text } = await post(kind, records);
+      assert.equal(status, 200, text);
+    },
+    list,
+    async actions(query) {
+      const { status, text, json } = await list(query);
+      assert.equal(status, 200, text);
+      return json.recoveryActions as Fields[];
+    },
+    deliveries: (type, invoiceId) =>
+      listDeliveries(db, merchant.id, { type, invoiceId: invoiceId as string | undefined, limit: 100 }),
+    events: (type) => hook.received.filter(({ json }) => json.type === type),
+    attempts: (eventId) => attemptsOf(db, merchant.id, eventId),
+    subscription: (over) => subscription(ports.now(), over),
+    invoice: (over) => invoice(ports.now(), over),
+    transaction: (of, over) => transaction(ports.now(), of, over),
+    now: ports.now,
+  };
+}
