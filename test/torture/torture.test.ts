@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { torture } from "./torture.ts";
+
+test("nothing acknowledged is lost, doubled or early when the service and PostgreSQL are killed under load", async (t) => {
+  const { problems, lines } = await torture({
+    seed: 7,
+    kills: 2,
+    seconds: 12,
+    rate: 20_000,
+    print: (line) => t.diagnostic(line),
+  });
+  assert.deepEqual(problems, [], lines.join("\n"));
+});

@@ -1,0 +1,54 @@
+import type { Books, Kind, Record } from "./books.ts";
+import type { Batch } from "./pushing.ts";
+import type { Rows, StoredRecord } from "./rows.ts";
+
+/** A promise that was broken. */
+export interface Problem {
+  /** The invariant by its number in the list of them. */
+  invariant: string;
+  says: string;
+}
+
+const KINDS: readonly Kind[] = ["subscriptions", "invoices", "transactions"];
+
+/** I1 and I2: what was acknowledged is there, and no batch is there by half. */
+export function verifyRecords(books: Books, batches: readonly Batch[], rows: Rows) {
+  const problems: Problem[] = [];
+  const counts = { acknowledged: 0, lost: 0, batches: batches.length, abandoned: 0, abandonedStored: 0 };
+  const stored = new Map(KINDS.map((kind) => [kind, new Map(rows.records[kind].map((row) => [row.id, row]))] as const));
+  for (const kind of KINDS)
+    for (const [id, { copies, acknowledged }] of books.sent[kind]) {
+      if (acknowledged !== null) counts.acknowledged++;
+      const row = stored.get(kind)!.get(id);
+      const wrong = compare(row, copies, acknowledged);
+      if (wrong === null) continue;
+      counts.lost++;
+      problems.push({ invariant: "I1", says: `${kind} ${id}: ${wrong}` });
+    }
+  for (const { kind, ids, abandoned } of batches) {
+    // A record that was sent again later, in another batch, says nothing of this one.
+    const own = ids.filter((id) => books.sent[kind].get(id)!.copies.size === 1);
+    const found = own.filter((id) => stored.get(kind)!.has(id)).length;
+    if (abandoned) counts.abandoned++;
+    if (abandoned && found > 0) counts.abandonedStored++;
+    if (found !== 0 && found !== own.length)
+      problems.push({ invariant: "I2", says: `${kind}: ${found} of ${own.length} stored of the batch of ${ids[0]}` });
+  }
+  return { problems, counts };
+}
+
+function compare(row: StoredRecord | undefined, copies: ReadonlyMap<string, Record>, acknowledged: string | null) {
+  if (row === undefined) return acknowledged === null ? null : `acknowledged as of ${acknowledged} and not stored`;
+  const at = new Date(row.updatedAt).toISOString();
+  if (acknowledged !== null && at < acknowledged) return `acknowledged as of ${acknowledged}, stored as of ${at}`;
+  const copy = copies.get(at);
+  if (copy === undefined) return `stored as of ${at}, which nobody sent`;
+  const state = copy.state.replace(/^(SUBSCRIPTION|INVOICE|TRANSACTION)_STATE_/, "");
+  const mark = "planId" in copy ? copy.planId : "recoveryActionId" in copy ? copy.recoveryActionId : markOf(copy);
+  const expected = [state, copy.amount, copy.customerId, mark ?? null].join(" ");
+  const found = [row.state, row.amount, row.customerId, row.mark].join(" ");
+  return expected === found ? null : `sent "${expected}", stored "${found}"`;
+}
+
+const markOf = (copy: Record) =>
+  copy.id.startsWith("inv_") ? (copy as { subscriptionId?: string }).subscriptionId : null;

@@ -1,0 +1,37 @@
+import type { Books } from "./books.ts";
+import type { Arrival } from "./receiver.ts";
+import type { Rows } from "./rows.ts";
+import type { Problem } from "./verify-records.ts";
+
+/** A row that was read ahead is sent for at most so long after it was withdrawn; then comes the time to get it onto the wire. */
+const READ_AHEAD_MS = 1_000;
+const WIRE_MS = 500;
+
+/** I7: no ask is made after the service acknowledged that there is nothing to ask for, and what waited is not sent any more. */
+export function verifyStops(books: Books, rows: Rows, journal: readonly Arrival[], stops: readonly [number, number][]) {
+  const problems: Problem[] = [];
+  const counts = { paid: books.paidAt.size, canceled: books.canceledAt.size, sentAfterPaid: 0 };
+  const toService = (real: number) => rows.anchor.serviceAt + (real - rows.anchor.realAt) * rows.anchor.rate;
+  const asks = new Map(rows.events.filter(({ type }) => type === "recovery_action").map((event) => [event.id, event]));
+  for (const { id, invoiceId, subscriptionId, createdAt } of asks.values()) {
+    const paidAt = books.paidAt.get(invoiceId);
+    const canceledAt = subscriptionId === null ? undefined : books.canceledAt.get(subscriptionId);
+    for (const [at, what] of [
+      [paidAt, "PAID"],
+      [canceledAt, "CANCELED"],
+    ] as const)
+      if (at !== undefined && createdAt > toService(at))
+        problems.push({ invariant: "I7", says: `event ${id}: made after ${what} was acknowledged` });
+  }
+  for (const { eventId, at } of journal) {
+    const event = asks.get(eventId);
+    const paidAt = event && books.paidAt.get(event.invoiceId);
+    if (paidAt === undefined || at <= paidAt) continue;
+    counts.sentAfterPaid++;
+    // A stopped process does not know how long it slept until it looks.
+    const slept = stops.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, at) - Math.max(from, paidAt)), 0);
+    if (at - paidAt - slept > READ_AHEAD_MS + WIRE_MS)
+      problems.push({ invariant: "I7", says: `event ${eventId}: sent ${at - paidAt} ms after PAID was acknowledged` });
+  }
+  return { problems, counts };
+}
