@@ -58,7 +58,8 @@ export function createMetrics(db: Database): Metrics {
   });
   return {
     registry,
-    requestFinished: (route, method, status, ms) => requests.observe({ route, method, status: String(status) }, ms / 1000),
+    requestFinished: (route, method, status, ms) =>
+      requests.observe({ route, method, status: String(status) }, ms / 1000),
     recordsIngested(kind, received, changed) {
       records.inc({ kind, result: "changed" }, changed);
       records.inc({ kind, result: "known" }, received - changed);

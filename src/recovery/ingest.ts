@@ -7,7 +7,6 @@ import { newestById } from "../store/batch.ts";
 import {
   type CaseEnd,
   endCases,
-  invoicesLeftRecovery,
   openCases,
   pokeCasesOfCustomers,
   pokeCasesOfInvoices,
@@ -133,16 +132,10 @@ export async function ingestTransactions(
   return changed;
 }
 
+/** What an ended case has not delivered goes back, whether it ended now or before. */
 async function endAndWithdraw(tx: Tx, merchantId: string, ends: readonly CaseEnd[], now: Date): Promise<string[]> {
-  const ended = await endCases(tx, merchantId, ends, now);
-  const withdrawn = ended.length > 0 ? await withdrawEvents(tx, merchantId, ended, [], now) : [];
-  await invoicesLeftRecovery(
-    tx,
-    merchantId,
-    ends.map(({ invoiceId }) => invoiceId),
-    now,
-  );
-  return withdrawn;
+  const cases = await endCases(tx, merchantId, ends, now);
+  return cases.length > 0 ? await withdrawEvents(tx, merchantId, cases, [], now) : [];
 }
 
 const windowEndsAt = (invoice: Invoice, merchant: Merchant) =>

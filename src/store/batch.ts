@@ -1,3 +1,4 @@
+import { binaryArray } from "./binary-array.ts";
 import { prepared, type Statement } from "./database.ts";
 
 /** A column of a table, its PostgreSQL type, and the field of the row that holds its value. */
@@ -8,11 +9,8 @@ export const arrays = <Row>(columns: readonly Column<Row>[], first: number) =>
   columns.map(([, type], index) => `$${first + index}::${type}[]`).join(", ");
 
 /** The values of `rows`, column by column, as `unnest` takes them. */
-export const columnValues = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): unknown[][] =>
-  columns.map(([, , field]) => rows.map((row) => toParameter(row[field])));
-
-// pg writes a Date in local time, field by field; ISO text is faster and says the same.
-const toParameter = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
+export const columnValues = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Buffer[] =>
+  columns.map(([, type, field]) => binaryArray(rows, field, type));
 
 /**
  * Keep the newer copy of each record: one statement for every batch size.

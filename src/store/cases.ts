@@ -18,6 +18,11 @@ const SELECTED = `${selectList(COLUMNS)},
 /** A case that is about to be opened. */
 export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt">;
 
+// Look-ups by invoice, customer and subscription go through a lateral subquery that cannot be flattened: so each is one probe
+// of an index. Left to choose, a plan made while the table was small compares every case with every record of a batch.
+const of = (column: string, each: string, condition = "true") =>
+  `cross join lateral (select id from cases where merchant_id = $1 and ${column} = ${each} and ${condition} offset 0) k`;
+
 const OPEN = prepared(
   "open_cases",
   `insert into cases (merchant_id, ${COLUMNS.map(([name]) => name).join(", ")}, due_at)
@@ -25,7 +30,7 @@ const OPEN = prepared(
    from unnest(${arrays(COLUMNS as readonly Column<NewCase>[], 3)}) as c (${COLUMNS.map(([name]) => name).join(", ")})
    where not exists (
      select 1 from cases k
-     where k.merchant_id = $1 and k.invoice_id = c.invoice_id and k.ended_at is not null and not k.invoice_left)
+     where k.merchant_id = $1 and k.invoice_id = c.invoice_id and k.ended_at is not null and not k.invoice_left offset 0)
    on conflict (merchant_id, invoice_id) where ended_at is null do update
      set due_at = least(cases.due_at, excluded.due_at), subscription_id = excluded.subscription_id`,
 );
@@ -54,61 +59,57 @@ const END_COLUMNS: readonly Column<CaseEnd>[] = [
 
 const END = prepared(
   "end_cases",
-  `update cases set ended_at = $2, end_reason = e.end_reason, paid_at = e.paid_at, due_at = $2
-   from unnest(${arrays(END_COLUMNS, 3)}) as e (invoice_id, end_reason, paid_at)
-   where cases.merchant_id = $1 and cases.invoice_id = e.invoice_id and cases.ended_at is null
-     and (e.paid_at is null or e.paid_at >= cases.unpaid_at)
+  `update cases set
+     ended_at = coalesce(cases.ended_at, $2),
+     end_reason = coalesce(cases.end_reason, n.end_reason),
+     paid_at = case when cases.ended_at is null then n.paid_at else cases.paid_at end,
+     invoice_left = true,
+     due_at = least(coalesce(cases.due_at, $2), $2)
+   from (
+     select k.id, e.end_reason, e.paid_at from unnest(${arrays(END_COLUMNS, 3)}) as e (invoice_id, end_reason, paid_at)
+     ${of("invoice_id", "e.invoice_id", "(e.paid_at is null or e.paid_at >= unpaid_at)")}
+   ) n
+   where cases.merchant_id = $1 and cases.id = n.id
    returning cases.id`,
 );
 
-/** End the open cases of these invoices, and let the deciding loop settle what they left; returns their ids. */
+/**
+ * These invoices are out of recovery: end their open cases, and let the deciding loop settle what all of them left. A payment
+ * dated before a case began says nothing about it.
+ *
+ * @returns the ids of all cases of these invoices that it concerns, ended before or now
+ */
 export async function endCases(tx: Tx, merchantId: string, ends: readonly CaseEnd[], now: Date) {
   return (await tx.run<{ id: string }>(END, [merchantId, now, ...columnValues(ends, END_COLUMNS)])).rows.map(
     (row) => row.id,
   );
 }
 
-const POKE_BY_INVOICE = prepared(
-  "poke_cases_by_invoice",
-  `update cases set due_at = least(coalesce(due_at, $3), $3)
-   where merchant_id = $1 and invoice_id = any($2::text[])`,
-);
+// Every poke touches the row even when it is due already: so it waits for a step that is under way on older facts, and that step
+// does not overwrite it.
+const pokeBy = (column: "invoice_id" | "customer_id" | "subscription_id", condition: string) =>
+  prepared(
+    `poke_cases_by_${column}`,
+    `update cases set due_at = least(coalesce(cases.due_at, $3), $3)
+     from (select k.id from unnest($2::text[]) as e (each) ${of(column, "e.each", condition)}) n
+     where cases.merchant_id = $1 and cases.id = n.id`,
+  );
 
-/**
- * New facts about these invoices: their cases, ended ones too, want a look now. Every poke touches the row even when it is
- * due already: so it waits for a step that is under way on older facts, and is not overwritten by it.
- */
+const POKE_BY_INVOICE = pokeBy("invoice_id", "true");
+
+/** New facts about these invoices: their cases, ended ones too, want a look now. */
 export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], now: Date) {
   await tx.run(POKE_BY_INVOICE, [merchantId, invoiceIds, now]);
 }
 
-const LEAVE = prepared(
-  "invoices_left_recovery",
-  `update cases set invoice_left = true, due_at = least(coalesce(due_at, $3), $3)
-   where merchant_id = $1 and invoice_id = any($2::text[])`,
-);
-
-/** These invoices are out of recovery: their ended cases are closed for good, and want a look for what it says of outcomes. */
-export async function invoicesLeftRecovery(tx: Tx, merchantId: string, invoiceIds: readonly string[], now: Date) {
-  await tx.run(LEAVE, [merchantId, invoiceIds, now]);
-}
-
-const POKE_BY_CUSTOMER = prepared(
-  "poke_cases_by_customer",
-  `update cases set due_at = least(due_at, $3)
-   where merchant_id = $1 and customer_id = any($2::text[]) and ended_at is null`,
-);
+const POKE_BY_CUSTOMER = pokeBy("customer_id", "ended_at is null");
 
 /** New facts about these customers' cards: their open cases want a look now. */
 export async function pokeCasesOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], now: Date) {
   await tx.run(POKE_BY_CUSTOMER, [merchantId, customerIds, now]);
 }
 
-const POKE_BY_SUBSCRIPTION = prepared(
-  "poke_cases_by_subscription",
-  `update cases set due_at = least(due_at, $3)
-   where merchant_id = $1 and subscription_id = any($2::text[]) and ended_at is null`,
-);
+const POKE_BY_SUBSCRIPTION = pokeBy("subscription_id", "ended_at is null");
 
 /** These subscriptions changed: the open cases of their invoices want a look now. */
 export async function pokeCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[], now: Date) {

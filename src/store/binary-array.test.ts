@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { binaryArray } from "./binary-array.ts";
+import { prepared } from "./database.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+const ID = "0198c4b2-7a1e-7c3d-9f00-ffeeddccbbaa";
+const SAMPLES: Record<string, unknown[]> = {
+  bool: [true, false, null],
+  int2: [0, -1, 32767, -32768, null],
+  int4: [0, -1, 2 ** 31 - 1, -(2 ** 31), null],
+  int8: [0, 1, -1, 2 ** 32, -(2 ** 32) - 1, Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER, null],
+  timestamptz: [
+    "1970-01-01T00:00:00.000Z",
+    "1999-12-31T23:59:59.999Z",
+    "2026-03-29T01:30:00.001Z",
+    "2228-01-01T00:00:00.000Z",
+  ].map((text) => new Date(text)),
+  uuid: [ID, "ffffffff-ffff-ffff-ffff-ffffffffffff", null],
+  text: ["", "NULL", 'a "b" \\ {c},d', "Grüße, 世界 🎉", " \t\n", "x".repeat(200_000), null],
+};
+
+for (const [type, values] of Object.entries(SAMPLES)) {
+  test(`an array of ${type} arrives as it was`, async () => {
+    const rows = values.map((value) => ({ value }));
+    const statement = prepared(
+      `test_array_${type}`,
+      `select v from unnest($1::${type}[]) with ordinality as u (v, n) order by n`,
+    );
+    for (const some of [rows, []]) {
+      const found = await database.db.run<{ v: unknown }>(statement, [binaryArray(some, "value", type)]);
+      assert.deepEqual(
+        found.rows.map(({ v }) => v),
+        some.map(({ value }) => value),
+      );
+    }
+  });
+}
+
+test("an array of jsonb takes the texts of values", async () => {
+  const rows = [{ value: '[{"code": "é"}]' }, { value: undefined }];
+  const statement = prepared("test_array_jsonb", "select unnest($1::jsonb[]) as v");
+  const found = await database.db.run<{ v: unknown }>(statement, [binaryArray(rows, "value", "jsonb")]);
+  assert.deepEqual(
+    found.rows.map(({ v }) => v),
+    [[{ code: "é" }], null],
+  );
+});
+
+test("what is no value of the type is refused before it is sent", () => {
+  const arrayOf = (value: unknown, type: string) => () => binaryArray([{ value }], "value", type);
+  assert.throws(arrayOf(new Date(Number.NaN), "timestamptz"));
+  assert.throws(arrayOf(1.5, "int8"));
+  assert.throws(arrayOf(2 ** 53, "int8"));
+  assert.throws(arrayOf(2 ** 31, "int4"));
+  assert.throws(arrayOf("0198c4b2", "uuid"));
+  assert.throws(arrayOf(7, "text"));
+  assert.throws(arrayOf("x", "bytea"));
+});
