@@ -145,7 +145,7 @@ create unique index cases_open on cases (merchant_id, invoice_id) where ended_at
 create index cases_by_invoice on cases (merchant_id, invoice_id);
 create index cases_by_customer on cases (merchant_id, customer_id);
 create index cases_by_subscription on cases (merchant_id, subscription_id) where ended_at is null;
-create index cases_due on cases (due_at) where due_at is not null;
+create index cases_due on cases (merchant_id, due_at, id) where due_at is not null;
 
 -- The last moment given to a listed row of a merchant. Writers take the row's lock, use a later moment and commit:
 -- so created_at and executed_at are in commit order, and an ascending walk never passes a row that is still to come.
@@ -261,4 +261,10 @@ create table clock_anchor (
   real_at timestamptz not null,
   service_at timestamptz not null,
   rate float8 not null check (rate > 0)
+);
+
+-- A fingerprint of the key that the credentials are encrypted with: a process with another key must not start.
+create table installation (
+  id int2 primary key check (id = 1),
+  key_check bytea not null
 );

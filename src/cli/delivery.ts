@@ -1,14 +1,8 @@
 import { EVENT_TYPES, type EventType } from "../domain/event.ts";
+import { replay } from "../recovery/replay.ts";
 import type { Tx } from "../store/database.ts";
 import { attemptsOf } from "../store/delivery-attempts.ts";
-import {
-  DELIVERY_STATES,
-  type DeliveryState,
-  type ListedDelivery,
-  listDeliveries,
-  replayable,
-  replayEvents,
-} from "../store/delivery-states.ts";
+import { DELIVERY_STATES, type DeliveryState, type ListedDelivery, listDeliveries } from "../store/delivery-states.ts";
 import { findMerchant, listMerchants } from "../store/merchants.ts";
 import {
   type Command,
@@ -140,12 +134,7 @@ export const deliveryReplay: Command = {
           };
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await merchantOf(db, values);
-      const { replayed, skipped } = await db.transaction(async (tx) => {
-        const found = await replayable(tx, merchantId, which);
-        const chosen = found.filter(({ skip }) => skip === null).map(({ eventId }) => eventId);
-        const replayed = chosen.length > 0 ? await replayEvents(tx, merchantId, chosen, ports.now()) : [];
-        return { replayed, skipped: found.filter(({ skip }) => skip !== null) };
-      });
+      const { replayed, skipped } = await replay(db, merchantId, which, ports);
       if (values.json) context.print(JSON.stringify({ replayed, skipped }));
       else {
         context.print(`${replayed.length} sent again, ${skipped.length} skipped.`);

@@ -71,7 +71,7 @@ test("a replay is a new numbered round of the whole schedule, as often as one li
   await runDown(500);
   for (const round of [2, 3]) {
     const later = new Date(START.getTime() + round * 86_400_000);
-    assert.deepEqual(await replayable(database.db, merchant.id, {}), [{ eventId: event!.id, skip: null }]);
+    assert.deepEqual(await replayable(database.db, merchant.id, {}, START), [{ eventId: event!.id, skip: null }]);
     assert.deepEqual(await replayEvents(database.db, merchant.id, [event!.id], later), [event!.id]);
     assert.deepEqual(await replayEvents(database.db, merchant.id, [event!.id], later), [], "once at a time");
     assert.equal((await states()).get(event!.id), "waiting");
@@ -89,14 +89,19 @@ test("a replay is a new numbered round of the whole schedule, as often as one li
 test("what was paid, delivered, withdrawn or is still waiting is skipped, with the reason", async () => {
   const [paid, open] = await makeEvents(database.db, merchant, 2, START);
   await runDown(500);
-  await endCases(database.db, merchant.id, [{ invoiceId: paid!.invoiceId, endReason: "paid", paidAt: START }], START);
+  await endCases(
+    database.db,
+    merchant.id,
+    [{ invoiceId: paid!.invoiceId, endReason: "paid", paidAt: START, saidAt: START }],
+    START,
+  );
   const [delivered] = await makeEvents(database.db, merchant, 1, START);
   await runDown(200);
   const [withdrawn, waiting] = await makeEvents(database.db, merchant, 2, START);
   await withdrawEvents(database.db, merchant.id, [], [withdrawn!.id], START);
   const nobody = "01900000-0000-7000-8000-000000000000";
   const eventIds = [paid, open, delivered, withdrawn, waiting].map((event) => event!.id);
-  const judged = await replayable(database.db, merchant.id, { eventIds: [...eventIds, nobody] });
+  const judged = await replayable(database.db, merchant.id, { eventIds: [...eventIds, nobody] }, START);
   const skips = new Map(judged.map(({ eventId, skip }) => [eventId, skip]));
   assert.deepEqual(
     [...eventIds, nobody].map((id) => skips.get(id)),
@@ -109,12 +114,17 @@ test("what was paid, delivered, withdrawn or is still waiting is skipped, with t
       "there is no such event",
     ],
   );
-  const filtered = await replayable(database.db, merchant.id, {
-    type: "recovery_action",
-    createdFrom: START,
-    createdTo: START,
-  });
+  const filtered = await replayable(
+    database.db,
+    merchant.id,
+    {
+      type: "recovery_action",
+      createdFrom: START,
+      createdTo: START,
+    },
+    START,
+  );
   assert.deepEqual(new Set(filtered.map(({ eventId }) => eventId)), new Set([paid!.id, open!.id]));
-  assert.deepEqual(await replayable(database.db, merchant.id, { createdTo: new Date(START.getTime() - 1) }), []);
-  assert.deepEqual(await replayable(database.db, merchant.id, { type: "pause_collection" }), []);
+  assert.deepEqual(await replayable(database.db, merchant.id, { createdTo: new Date(START.getTime() - 1) }, START), []);
+  assert.deepEqual(await replayable(database.db, merchant.id, { type: "pause_collection" }, START), []);
 });

@@ -1,7 +1,6 @@
 import type { Logger as Log } from "pino";
-import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { merchantsWithDueCases, nextDueCaseAt, saveCaseStates, setCaseAside, takeDueCases } from "../store/cases.ts";
+import { firstDueCases, saveCaseStates, setCaseAside, takeDueCases } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { insertEvents, withdrawEvents } from "../store/events.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
@@ -9,7 +8,7 @@ import { findMerchant } from "../store/merchants.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
 import type { OnWithdrawn } from "./ingest.ts";
 import { type Step, step } from "./step.ts";
-import { loadViews } from "./views.ts";
+import { loadFacts } from "./views.ts";
 
 const CASES_PER_STEP = 100;
 /** A case whose step fails is looked at again after a minute, then two, four, … at most a day (service time). */
@@ -33,36 +32,40 @@ export interface DecideDue {
 export async function decideDue(deciding: DecideDue): Promise<{ stepped: number; nextDueAt: Date | null }> {
   const { db, ports } = deciding;
   let stepped = 0;
-  for (const merchantId of await merchantsWithDueCases(db, ports.now())) {
-    const merchant = await findMerchant(db, merchantId);
-    if (merchant) stepped += await stepMerchant(deciding, merchant);
-  }
-  return { stepped, nextDueAt: stepped > 0 ? ports.now() : await nextDueCaseAt(db, ports.now()) };
+  const dues = await firstDueCases(db);
+  const now = ports.now();
+  for (const { merchantId, dueAt } of dues) if (dueAt <= now) stepped += await stepMerchant(deciding, merchantId);
+  const nextDueAt = dues.reduce<Date | null>(
+    (first, { dueAt }) => (first === null || dueAt < first ? dueAt : first),
+    null,
+  );
+  return { stepped, nextDueAt };
 }
 
-async function stepMerchant(deciding: DecideDue, merchant: Merchant): Promise<number> {
+/** One batch, so that a merchant with many due cases does not keep the others waiting. */
+async function stepMerchant(deciding: DecideDue, merchantId: string): Promise<number> {
   try {
-    return await stepBatch(deciding, merchant, CASES_PER_STEP);
+    return await stepBatch(deciding, merchantId, CASES_PER_STEP);
   } catch (error) {
-    deciding.log.error({ err: error, merchantId: merchant.id }, "decide.failed");
-    return await stepOneByOne(deciding, merchant);
+    deciding.log.error({ err: error, merchantId }, "decide.failed");
+    return await stepOneByOne(deciding, merchantId);
   }
 }
 
 /** A batch failed: find the case that does it, set it aside, and let the others go on. */
-async function stepOneByOne(deciding: DecideDue, merchant: Merchant): Promise<number> {
+async function stepOneByOne(deciding: DecideDue, merchantId: string): Promise<number> {
   for (let stepped = 0; stepped < CASES_PER_STEP; stepped++) {
     let first: { id: string; failures: number } | undefined;
     try {
-      const done = await stepBatch(deciding, merchant, 1, (taken) => {
+      const done = await stepBatch(deciding, merchantId, 1, (taken) => {
         first = taken;
       });
       if (done === 0) return stepped;
     } catch (error) {
       if (!first) throw error;
-      deciding.log.error({ err: error, merchantId: merchant.id, caseId: first.id }, "decide.failed");
+      deciding.log.error({ err: error, merchantId, caseId: first.id }, "decide.failed");
       const delay = Math.min(ASIDE_MS * 2 ** first.failures, ASIDE_MAX_MS);
-      await setCaseAside(deciding.db, merchant.id, first.id, new Date(deciding.ports.now().getTime() + delay));
+      await setCaseAside(deciding.db, merchantId, first.id, new Date(deciding.ports.now().getTime() + delay));
     }
   }
   return CASES_PER_STEP;
@@ -70,22 +73,30 @@ async function stepOneByOne(deciding: DecideDue, merchant: Merchant): Promise<nu
 
 async function stepBatch(
   { db, ports, log, onEvents, onWithdrawn }: DecideDue,
-  merchant: Merchant,
+  merchantId: string,
   limit: number,
   onTaken: (first: { id: string; failures: number }) => void = () => {},
 ): Promise<number> {
   const { steps, withdrawn } = await db.transaction(async (tx) => {
-    const now = await advanceMerchantClock(tx, merchant.id, ports.now());
-    const cases = await takeDueCases(tx, merchant.id, now, limit);
+    const now = await advanceMerchantClock(tx, merchantId, ports.now());
+    const cases = await takeDueCases(tx, merchantId, now, limit);
     if (cases.length === 0) return { steps: [], withdrawn: [] };
     onTaken(cases[0]!);
-    const steps = (await loadViews(tx, merchant, cases, now)).map((view) => step(view, now, ports.newId));
-    return { steps, withdrawn: await write(tx, merchant.id, steps, now) };
+    // Read after the cases are locked: a change of settings that comes later finds them and pokes them again.
+    const merchant = await findMerchant(tx, merchantId);
+    if (!merchant) return { steps: [], withdrawn: [] };
+    const facts = await loadFacts(tx, merchant, cases, now);
+    const steps = cases.map((kase) => {
+      const made = step(facts.view(kase), now, ports.newId);
+      facts.note(made);
+      return made;
+    });
+    return { steps, withdrawn: await write(tx, merchantId, steps, now) };
   });
-  if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
-  if (steps.some(({ events }) => events.length > 0)) onEvents(merchant.id);
+  if (withdrawn.length > 0) onWithdrawn(merchantId, withdrawn);
+  if (steps.some(({ events }) => events.length > 0)) onEvents(merchantId);
   for (const { state, events, inserted, updated } of steps)
-    logStep(log, merchant.id, state, events, [...inserted, ...updated]);
+    logStep(log, merchantId, state, events, [...inserted, ...updated]);
   return steps.length;
 }
 

@@ -1,11 +1,15 @@
 import type { Invoice } from "../domain/invoice.ts";
-import type { Transaction } from "../domain/transaction.ts";
+import type { Transaction, TransactionState } from "../domain/transaction.ts";
 import type { CaseEnd } from "../store/cases.ts";
 
-/** Whether this attempt covers all that the invoice asks for. */
-export const paysInFull = (transaction: Transaction, invoice: Invoice) =>
+/** Whether this attempt covers all that the invoice asks for. `states`: those that count as paid. */
+export const paysInFull = (
+  transaction: Transaction,
+  invoice: Invoice,
+  states: readonly TransactionState[] = ["PAID"],
+) =>
   transaction.invoiceId === invoice.id &&
-  transaction.state === "PAID" &&
+  states.includes(transaction.state) &&
   transaction.currency === invoice.currency &&
   transaction.amount >= invoice.amount;
 
@@ -20,5 +24,14 @@ const END_OF_STATE = {
 /** The end of a case that an invoice in a state outside recovery says. */
 export function endOf(invoice: Invoice): CaseEnd {
   const endReason = END_OF_STATE[invoice.state as keyof typeof END_OF_STATE];
-  return { invoiceId: invoice.id, endReason, paidAt: endReason === "paid" ? invoice.updatedAt : null };
+  const { id: invoiceId, updatedAt } = invoice;
+  return { invoiceId, endReason, paidAt: endReason === "paid" ? updatedAt : null, saidAt: updatedAt };
 }
+
+/** The end of a case that a payment in full brings. */
+export const endByPayment = ({ invoiceId, createdAt, updatedAt }: Transaction): CaseEnd => ({
+  invoiceId,
+  endReason: "paid",
+  paidAt: createdAt,
+  saidAt: updatedAt,
+});

@@ -1,7 +1,7 @@
 import { type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { Subscription } from "../domain/subscription.ts";
+import { endsRecovery, type Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { newestById } from "../store/batch.ts";
 import {
@@ -17,7 +17,7 @@ import { withdrawEvents } from "../store/events.ts";
 import { findInvoices, upsertInvoices } from "../store/invoices.ts";
 import { upsertSubscriptions } from "../store/subscriptions.ts";
 import { upsertTransactions } from "../store/transactions.ts";
-import { endOf, paysInFull } from "./ends.ts";
+import { endByPayment, endOf, paysInFull } from "./ends.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -36,13 +36,17 @@ export async function ingestSubscriptions(
   ports: Ports,
 ) {
   const subscriptions = newestById(batch);
-  return db.transaction(async (tx) => {
-    const changed = await upsertSubscriptions(tx, merchant.id, subscriptions);
+  const changed = await db.transaction(async (tx) => {
+    const rows = await upsertSubscriptions(tx, merchant.id, subscriptions);
     // An invoice may have come before its subscription, so new ones concern cases too.
-    const ids = changed.map(({ id }) => id).sort();
+    const ids = rows.map(({ id }) => id).sort();
     if (ids.length > 0) await pokeCasesOfSubscriptions(tx, merchant.id, ids, ports.now());
-    return changed.length;
+    return new Set(ids);
   });
+  // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
+  const ended = subscriptions.filter(({ id, state }) => changed.has(id) && endsRecovery(state)).map(({ id }) => id);
+  if (ended.length > 0) await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.now());
+  return changed.size;
 }
 
 /**
@@ -108,28 +112,41 @@ export async function ingestTransactions(
 ) {
   const transactions = newestById(batch);
   const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
-  const { changed, withdrawn } = await db.transaction(async (tx) => {
+  const { changed, ...concerned } = await db.transaction(async (tx) => {
     const changed = (await upsertTransactions(tx, merchant.id, transactions)).map(({ id }) => byId.get(id)!);
-    let withdrawn: string[] = [];
-    if (changed.length === 0) return { changed: 0, withdrawn };
-    const now = ports.now();
-    await pokeCasesOfInvoices(tx, merchant.id, distinct(changed.map(({ invoiceId }) => invoiceId)), now);
-    await pokeCasesOfCustomers(tx, merchant.id, distinct(changed.map(({ customerId }) => customerId)), now);
-    const paid = changed.filter(({ state }) => state === "PAID");
-    if (paid.length > 0) {
-      const invoices = await findInvoices(tx, merchant.id, distinct(paid.map(({ invoiceId }) => invoiceId)));
-      const ends = new Map<string, CaseEnd>();
-      for (const transaction of paid) {
-        const invoice = invoices.get(transaction.invoiceId);
-        if (invoice && paysInFull(transaction, invoice))
-          ends.set(invoice.id, { invoiceId: invoice.id, endReason: "paid", paidAt: transaction.createdAt });
-      }
-      if (ends.size > 0) withdrawn = await endAndWithdraw(tx, merchant.id, [...ends.values()], now);
-    }
-    return { changed: changed.length, withdrawn };
+    return { changed, ...(await tellCases(tx, merchant.id, changed, ports.now())) };
   });
-  if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
-  return changed;
+  const { withdrawn } = concerned.all
+    ? concerned
+    : // A case that was opened meanwhile has not seen these attempts, and could not be told: now each side sees the other.
+      await db.transaction((tx) => tellCases(tx, merchant.id, changed, ports.now()));
+  const events = distinct([...concerned.withdrawn, ...withdrawn]);
+  if (events.length > 0) onWithdrawn(merchant.id, events);
+  return changed.length;
+}
+
+/**
+ * Let the cases look at these attempts, and end those that one of them paid.
+ *
+ * @returns `all`: whether every attempt found a case; and the events that were taken back
+ */
+async function tellCases(tx: Tx, merchantId: string, attempts: readonly Transaction[], now: Date) {
+  let withdrawn: string[] = [];
+  if (attempts.length === 0) return { all: true, withdrawn };
+  const invoiceIds = distinct(attempts.map(({ invoiceId }) => invoiceId));
+  const told = await pokeCasesOfInvoices(tx, merchantId, invoiceIds, now);
+  await pokeCasesOfCustomers(tx, merchantId, distinct(attempts.map(({ customerId }) => customerId)), now);
+  const paid = attempts.filter(({ state }) => state === "PAID");
+  if (paid.length > 0) {
+    const invoices = await findInvoices(tx, merchantId, distinct(paid.map(({ invoiceId }) => invoiceId)));
+    const ends = new Map<string, CaseEnd>();
+    for (const transaction of paid) {
+      const invoice = invoices.get(transaction.invoiceId);
+      if (invoice && paysInFull(transaction, invoice)) ends.set(invoice.id, endByPayment(transaction));
+    }
+    if (ends.size > 0) withdrawn = await endAndWithdraw(tx, merchantId, [...ends.values()], now);
+  }
+  return { all: told >= invoiceIds.length, withdrawn };
 }
 
 /** What an ended case has not delivered goes back, whether it ended now or before. */

@@ -2,15 +2,17 @@ import type { Decline, Known } from "../decisions/known.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
+import { type Card, isOn, isSurelyOn, latestCard } from "./card.ts";
+import type { DeliveredAction } from "./outcome.ts";
 import type { CaseView } from "./step.ts";
 
 /** What is known of a case when deciding, from its view; `actions` are its actions with their outcomes by now. */
-export function knownOf(view: CaseView, actions: readonly RecoveryAction[]): Known {
+export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Known {
   const { case: kase, invoice, merchant, transactions } = view;
   const onInvoice = transactions.filter((t) => t.invoiceId === invoice.id);
   const present = presentCard(view);
   const latest = onInvoice.at(-1) ?? transactions.findLast((t) => t.customerId === kase.customerId) ?? null;
-  const retries = actions.filter((a) => a.type === "RETRY" && a.decidedAt !== null && a.status !== "CANCELED");
+  const retries = actions.filter((a) => a.type === "RETRY" && wasAsked(a));
   return {
     caseId: kase.id,
     unpaidAt: kase.unpaidAt,
@@ -28,9 +30,17 @@ export function knownOf(view: CaseView, actions: readonly RecoveryAction[]): Kno
     lastDecline: lastDecline(onInvoice, present),
     cardChangedAt: cardChangedAt(view, present),
     cardChangeExpired: cardChangeExpired(view, actions, present),
-    retries: retries.map(({ idealRetryTime, status }) => ({ idealRetryTime, status })),
+    // One that was canceled after it had gone out was asked for all the same.
+    retries: retries.map(({ idealRetryTime, status }) => ({
+      idealRetryTime,
+      status: status === "CANCELED" ? "EXPIRED" : status,
+    })),
   };
 }
+
+/** Whether the merchant may have seen the instruction: then it counts, whatever became of it. */
+const wasAsked = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>
+  decidedAt !== null && (status !== "CANCELED" || firstAttemptAt !== null);
 
 /** Whether a new card has been seen since this card change was asked for. */
 export function newCardSince(view: CaseView, cardChange: RecoveryAction): boolean {
@@ -38,23 +48,14 @@ export function newCardSince(view: CaseView, cardChange: RecoveryAction): boolea
   return changedAt !== null && cardChange.decidedAt !== null && changedAt > cardChange.decidedAt;
 }
 
-/** What a card is told apart by: its fingerprint, else the payment method it is stored as; null when neither is known. */
-const cardOf = (t: Transaction) => t.cardFingerprint ?? t.paymentMethodId ?? null;
-
 /** The card of the customer's latest attempt that names one. */
-function presentCard({ case: kase, invoice, transactions }: CaseView): string | null {
-  const latest = transactions.findLast(
-    (t) => (t.invoiceId === invoice.id || t.customerId === kase.customerId) && cardOf(t) !== null,
-  );
-  return latest ? cardOf(latest) : null;
-}
-
-const isOn = (t: Transaction, card: string | null) => card === null || cardOf(t) === null || cardOf(t) === card;
+const presentCard = ({ case: kase, invoice, transactions }: CaseView): Card | null =>
+  latestCard(transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId));
 
 function ledgerOf(
   { case: kase, invoice, transactions, asks }: CaseView,
-  actions: readonly RecoveryAction[],
-  card: string | null,
+  actions: readonly DeliveredAction[],
+  card: Card | null,
 ): LedgerEntry[] {
   const attempts: LedgerEntry[] = transactions
     .filter((t) => t.invoiceId === invoice.id || isOn(t, card))
@@ -70,9 +71,7 @@ function ledgerOf(
   // An ask that a transaction answers by now is in the ledger as that transaction.
   const answered = new Set([
     ...transactions.map(({ recoveryActionId }) => recoveryActionId),
-    ...actions
-      .filter(({ transactionId, status }) => transactionId !== null || status === "CANCELED")
-      .map(({ id }) => id),
+    ...actions.filter((a) => a.transactionId !== null || !wasAsked(a)).map(({ id }) => id),
   ]);
   const asked: LedgerEntry[] = asks
     .filter(({ actionId }) => !answered.has(actionId))
@@ -96,27 +95,22 @@ const codesOf = (t: Transaction) => ({
   declineCategory: t.declineCategory ?? null,
 });
 
-function lastDecline(onInvoice: readonly Transaction[], card: string | null): Decline | null {
+function lastDecline(onInvoice: readonly Transaction[], card: Card | null): Decline | null {
   const failed = onInvoice.findLast((t) => t.state === "FAILED" && isOn(t, card));
   return failed ? { at: failed.createdAt, ...codesOf(failed) } : null;
 }
 
 /** When the present card was first seen, if an earlier attempt on the invoice failed on another one. */
-function cardChangedAt({ invoice, transactions }: CaseView, card: string | null): Date | null {
-  if (card === null) return null;
-  const first = transactions.find((t) => cardOf(t) === card)!;
+function cardChangedAt({ invoice, transactions }: CaseView, card: Card | null): Date | null {
+  const first = card === null ? undefined : transactions.find((t) => isSurelyOn(t, card));
+  if (!first) return null;
   const failedOnOther = transactions.some(
-    (t) =>
-      t.invoiceId === invoice.id &&
-      t.state === "FAILED" &&
-      cardOf(t) !== null &&
-      cardOf(t) !== card &&
-      t.createdAt < first.createdAt,
+    (t) => t.invoiceId === invoice.id && t.state === "FAILED" && !isOn(t, card) && t.createdAt < first.createdAt,
   );
   return failedOnOther ? first.createdAt : null;
 }
 
-function cardChangeExpired(view: CaseView, actions: readonly RecoveryAction[], card: string | null): boolean {
+function cardChangeExpired(view: CaseView, actions: readonly RecoveryAction[], card: Card | null): boolean {
   const changedAt = cardChangedAt(view, card);
   return actions.some(
     (a) => a.type === "CARD_CHANGE" && a.status === "EXPIRED" && (changedAt === null || a.idealRetryTime > changedAt),

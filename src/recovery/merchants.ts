@@ -2,7 +2,7 @@ import { BUCKETS, type Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { pokeOpenCases } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
-import { findMerchant, insertMerchant, updateMerchant } from "../store/merchants.ts";
+import { holdMerchant, insertMerchant, updateMerchant } from "../store/merchants.ts";
 import { seal } from "../store/secret-box.ts";
 
 /** What may be changed of a merchant; the credential in the clear. */
@@ -52,7 +52,7 @@ export async function setMerchant(
   ports: Ports,
 ): Promise<Merchant | null> {
   return db.transaction(async (tx) => {
-    const found = await findMerchant(tx, id);
+    const found = await holdMerchant(tx, id);
     if (!found) return null;
     const merchant = { ...found, ...sealed(settings, secretKey, ports) };
     await updateMerchant(tx, merchant, ports.now());

@@ -18,6 +18,8 @@ export interface PaymentFacts {
   paidAt: Date | null;
   /** `updatedAt` of the newest copy of the invoice, if that copy says unpaid. */
   unpaidAt: Date | null;
+  /** Whether this attempt by itself paid the invoice, in this case. */
+  paidInFull(t: Transaction): boolean;
   /** Attempts on the invoice, oldest first. */
   transactions: readonly Transaction[];
   /** Nothing more is planned. */
@@ -59,49 +61,59 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
   // A replay may still deliver what was exhausted.
   const settled =
     action.status === "EXPIRED" || (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered");
+  // A replay that nobody took in time.
+  const stale = action.delivery === "waiting" && (now >= deadline || facts.ended);
   const counts = (at: Date) => started !== null && at >= started && at <= deadline && (until === null || at < until);
-  const dated = settled
-    ? []
-    : facts.transactions.filter(
-        (t) => t.recoveryActionId === undefined && t.initiator !== "CUSTOMER" && executed(t) && counts(t.createdAt),
-      );
+  // A merchant who names attempts says by that whose the others are not.
+  const dated =
+    settled || named.length > 0
+      ? []
+      : facts.transactions.filter(
+          (t) => t.recoveryActionId === undefined && t.initiator !== "CUSTOMER" && executed(t) && counts(t.createdAt),
+        );
   const attempts = [...named, ...dated];
   const success = attempts.find(approved);
   if (success) return by("SUCCEEDED", success);
   const failure = attempts.at(-1);
-  if (settled) return failure ? by("FAILED", failure) : as(action.status);
+  if (settled) return failure ? by("FAILED", failure) : as(stale ? "CANCELED" : action.status);
 
   const { paidAt } = facts;
-  const paidByOther = facts.transactions.some(
-    (t) =>
-      approved(t) &&
-      t.createdAt <= deadline &&
-      (t.initiator === "CUSTOMER" || (t.recoveryActionId !== undefined && t.recoveryActionId !== action.id)),
-  );
+  const paidByOther =
+    paidAt !== null &&
+    facts.transactions.some(
+      (t) =>
+        facts.paidInFull(t) &&
+        t.createdAt <= deadline &&
+        (t.initiator === "CUSTOMER" || (t.recoveryActionId !== undefined && t.recoveryActionId !== action.id)),
+    );
   if (failure) return by("FAILED", failure);
   if (paidAt && counts(paidAt) && !paidByOther) return { ...as("SUCCEEDED"), attemptedAt: paidAt };
   if (action.status === "FAILED" || (action.status === "SUCCEEDED" && !paidByOther)) return as(action.status);
   if (paidByOther || (paidAt && (started === null || paidAt < started))) return as("CANCELED");
   if (action.status === "CANCELED" || action.delivery === "withdrawn") return as("CANCELED");
   if (action.delivery === "exhausted") return as("DELIVERY_FAILED");
-  const expired = now >= deadline;
-  if (action.delivery === "waiting") return as(expired || facts.ended ? "CANCELED" : "SCHEDULED");
+  if (action.delivery === "waiting") return as(stale ? "CANCELED" : "SCHEDULED");
   const { unpaidAt } = facts;
   if (unpaidAt && unpaidAt >= action.idealRetryTime && unpaidAt <= deadline) return as("FAILED");
-  if (!expired) return as("SENT");
+  if (now < deadline) return as("SENT");
   return as(hasPending(action, facts) && now < after(action.idealRetryTime, PENDING_OUTCOME_MS) ? "SENT" : "EXPIRED");
 }
 
-function cardChangeOutcome(action: DeliveredAction, { paidAt, ended }: PaymentFacts, now: Date): Outcome {
-  if (action.status === "EXPIRED" || action.status === "SUCCEEDED") return as(action.status);
-  if (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered") return as(action.status);
+function cardChangeOutcome(action: DeliveredAction, facts: PaymentFacts, now: Date): Outcome {
+  const { paidAt, ended, transactions } = facts;
+  const named = transactions.find((t) => t.recoveryActionId === action.id && approved(t));
+  if (named) return by("SUCCEEDED", named);
   const started = action.firstAttemptAt;
   const deadline = after(action.idealRetryTime, CARD_CHANGE_OUTCOME_MS);
+  const stale = action.delivery === "waiting" && (now >= deadline || ended);
+  if (action.status === "EXPIRED" || action.status === "SUCCEEDED") return as(action.status);
+  if (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered")
+    return as(stale ? "CANCELED" : action.status);
   if (paidAt && started && paidAt >= started && paidAt <= deadline) return { ...as("SUCCEEDED"), attemptedAt: paidAt };
   if (paidAt && (started === null || paidAt < started)) return as("CANCELED");
   if (action.status === "CANCELED" || action.delivery === "withdrawn") return as("CANCELED");
   if (action.delivery === "exhausted") return as("DELIVERY_FAILED");
-  if (action.delivery === "waiting") return as(now >= deadline || ended ? "CANCELED" : "SCHEDULED");
+  if (action.delivery === "waiting") return as(stale ? "CANCELED" : "SCHEDULED");
   return as(now >= deadline ? "EXPIRED" : "SENT");
 }
 

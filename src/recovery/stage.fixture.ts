@@ -6,10 +6,11 @@ import type { Ports } from "../domain/ports.ts";
 import type { SubscriptionState } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { prepared } from "../store/database.ts";
-import { type Replayable, replayable, replayEvents } from "../store/delivery-states.ts";
+import type { Replayable } from "../store/delivery-states.ts";
 import { decideDue } from "./decide-due.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { createMerchant } from "./merchants.ts";
+import { replay } from "./replay.ts";
 
 export const START = new Date("2026-03-02T10:00:00Z");
 export const MINUTE = 60_000;
@@ -162,9 +163,8 @@ export async function openStage() {
     exhaust: () => db.run(DELIVERED, [merchant.id, now, 6]),
     /** Replay one event, if it may be. */
     async replay(eventId: string): Promise<Replayable> {
-      const [found] = await replayable(db, merchant.id, { eventIds: [eventId] });
-      if (found!.skip === null) await replayEvents(db, merchant.id, [eventId], now);
-      return found!;
+      const { replayed, skipped } = await replay(db, merchant.id, { eventIds: [eventId] }, ports);
+      return skipped[0] ?? { eventId: replayed[0]!, skip: null };
     },
     /** Wait until the planned action's decision is due, decide and deliver it. */
     async untilSent(): Promise<ActionRow> {

@@ -59,7 +59,10 @@ export function step(view: CaseView, now: Date, newId: () => string): Step {
   const settled = view.actions.map((_, index) => settle(view, index, facts, now));
   const draft: Draft = { view, now, newId, events: [], inserted: [], settled };
   const { end, dueAt } = over.endedAt ? { end: over, dueAt: null } : proceed(draft, facts);
-  if (end.endReason) cancelPlans(draft);
+  if (end.endReason) {
+    cancelPlans(draft);
+    cancelUndelivered(draft);
+  }
   const endsNow = end.endedAt !== null && view.case.endedAt === null;
   if (endsNow && completesDunning(end.endReason!) && view.merchant.webhookUrl !== null && !view.told.completeDunning)
     draft.events.push(caseEvent(draft, "complete_dunning"));
@@ -93,7 +96,7 @@ function endOfCase({ case: kase, invoice, subscriptionState, transactions }: Cas
     const { endReason, paidAt } = endOf(invoice);
     return ended(endReason, paidAt);
   }
-  const payment = transactions.find((t) => paysInFull(t, invoice) && t.createdAt >= kase.unpaidAt);
+  const payment = transactions.find((t) => paysInFull(t, invoice) && t.updatedAt >= kase.unpaidAt);
   if (payment) return ended("paid", payment.createdAt);
   if (subscriptionState === "CANCELED") return ended("subscription_canceled");
   if (subscriptionState === "EXPIRED") return ended("subscription_expired");
@@ -105,6 +108,7 @@ function paymentFacts({ case: kase, invoice, transactions }: CaseView, end: End)
   return {
     paidAt: end.paidAt ?? paidByCopy,
     unpaidAt: inRecovery(invoice.state) ? invoice.updatedAt : null,
+    paidInFull: (t) => paysInFull(t, invoice, ["PAID", "REFUNDED", "DISPUTED"]) && t.updatedAt >= kase.unpaidAt,
     transactions: transactions.filter((t) => t.invoiceId === invoice.id),
     ended: end.endedAt !== null,
   };
@@ -160,8 +164,10 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null, delivery: "waiting" }, facts, now));
 }
 
-const isAwaited = ({ decidedAt, status }: RecoveryAction) =>
-  decidedAt !== null && (status === "SCHEDULED" || status === "SENT");
+/** On its way, by replay too, or waiting for its outcome. */
+const isAwaited = ({ decidedAt, status, delivery }: DeliveredAction) =>
+  decidedAt !== null &&
+  (status === "SCHEDULED" || status === "SENT" || (delivery === "waiting" && status !== "CANCELED"));
 const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && status === "SCHEDULED";
 
 /** Write the decision into the action that is planned, or list a new one; a plan that says the same is left alone. */
@@ -218,6 +224,13 @@ function cancelPlans(draft: Draft) {
   draft.inserted = [];
   for (const action of draft.settled)
     if (isPlan(action)) put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
+}
+
+/** The case ends, and takes back what is still on its way. */
+function cancelUndelivered(draft: Draft) {
+  for (const action of draft.settled)
+    if (isAwaited(action) && action.delivery === "waiting")
+      put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
 }
 
 function nextOutcomeAt({ settled, now }: Draft, facts: PaymentFacts): Date | null {

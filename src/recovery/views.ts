@@ -4,52 +4,99 @@ import type { Transaction } from "../domain/transaction.ts";
 import type { Tx } from "../store/database.ts";
 import { casesTold } from "../store/events.ts";
 import { findInvoices } from "../store/invoices.ts";
-import { type Ask, asksOfCustomers, recoveryActionsOfCases } from "../store/recovery-actions.ts";
+import { asksConcerning, recoveryActionsOfCases } from "../store/recovery-actions.ts";
 import { subscriptionStates } from "../store/subscriptions.ts";
 import { transactionsForCases, transactionsOnCards } from "../store/transactions.ts";
-import type { CaseView } from "./step.ts";
+import type { CaseView, Step } from "./step.ts";
 
 /** The longest window a rule counts over: ACH re-presentments, 180 days. */
 const LEDGER_MS = 180 * 86_400_000;
 
-/**
- * Everything a step needs to know about these cases, read in a few statements for all of them. Two cases of one customer
- * or card never go into the same batch: each must see what the other asked for. Those left out stay due.
- */
-export async function loadViews(tx: Tx, merchant: Merchant, taken: readonly Case[], now: Date): Promise<CaseView[]> {
-  const cases = oneForEach(taken, (kase) => [kase.customerId]);
+/** Everything a batch of steps needs to know, read in a few statements for all of them. */
+export interface Facts {
+  /** What is known of a case by now, with what earlier steps of the batch asked for. */
+  view(kase: Case): CaseView;
+  /** A step decided: later ones of the batch must see what was asked for, or together they could break a network's limit. */
+  note(step: Step): void;
+}
+
+/** Read the facts about these cases. They are locked, and so is the merchant's clock: nobody else decides meanwhile. */
+export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case[], now: Date): Promise<Facts> {
   const ids = cases.map(({ id }) => id);
-  const customerIds = cases.map(({ customerId }) => customerId);
   const invoiceIds = cases.map(({ invoiceId }) => invoiceId);
+  const customerIds = distinct(cases.map(({ customerId }) => customerId));
   const since = new Date(now.getTime() - LEDGER_MS);
   const invoices = await findInvoices(tx, merchant.id, invoiceIds);
-  const subscriptionIds = [...invoices.values()].flatMap(({ subscriptionId }) => subscriptionId ?? []);
+  const subscriptionIds = distinct([...invoices.values()].map(({ subscriptionId }) => subscriptionId));
   const states = await subscriptionStates(tx, merchant.id, subscriptionIds);
-  const actions = await recoveryActionsOfCases(tx, merchant.id, ids);
+  const actions = Map.groupBy(await recoveryActionsOfCases(tx, merchant.id, ids), ({ caseId }) => caseId);
   const told = await casesTold(tx, merchant.id, ids);
-  const transactions = await withOthersOnCards(
+  const own = await transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since);
+  const transactions = indexed(await withOthersOnCards(tx, merchant.id, own, since));
+  const asks = await asksConcerning(
     tx,
     merchant.id,
-    await transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since),
+    distinct([...customerIds, ...transactions.all.map(({ customerId }) => customerId)]),
+    distinct(transactions.all.map(({ invoiceId }) => invoiceId)),
     since,
   );
-  const asks = await asksOfCustomers(tx, merchant.id, customerIds, since);
-  const views = cases.map((kase) => {
-    const invoice = invoices.get(kase.invoiceId)!;
-    return {
-      case: kase,
-      merchant,
-      invoice,
-      subscriptionState: (invoice.subscriptionId && states.get(invoice.subscriptionId)) || null,
-      actions: actions.filter(({ caseId }) => caseId === kase.id),
-      ...concerning(kase, transactions, asks),
-      told: {
-        pauseCollection: told.has(`${kase.id}:pause_collection`),
-        completeDunning: told.has(`${kase.id}:complete_dunning`),
-      },
-    };
-  });
-  return oneForEach(views, (view) => view.transactions.flatMap(cardKeys));
+  return {
+    view(kase) {
+      const invoice = invoices.get(kase.invoiceId)!;
+      const concerning = concern(kase, transactions);
+      const customers = new Set([kase.customerId, ...concerning.map(({ customerId }) => customerId)]);
+      const bills = new Set(concerning.map(({ invoiceId }) => invoiceId));
+      return {
+        case: kase,
+        merchant,
+        invoice,
+        subscriptionState: (invoice.subscriptionId && states.get(invoice.subscriptionId)) || null,
+        actions: actions.get(kase.id) ?? [],
+        transactions: concerning,
+        asks: asks.filter(({ customerId, invoiceId }) => customers.has(customerId) || bills.has(invoiceId)),
+        told: {
+          pauseCollection: told.has(`${kase.id}:pause_collection`),
+          completeDunning: told.has(`${kase.id}:complete_dunning`),
+        },
+      };
+    },
+    note({ inserted, updated, events }) {
+      const decided = new Set(events.map(({ id }) => id));
+      for (const { id, caseId, invoiceId, customerId, type, idealRetryTime } of [...inserted, ...updated])
+        if (type === "RETRY" && decided.has(id))
+          asks.push({ actionId: id, caseId, invoiceId, customerId, at: idealRetryTime });
+    },
+  };
+}
+
+interface Indexed {
+  all: readonly Transaction[];
+  byKey: Map<string, Transaction[]>;
+}
+
+function indexed(all: readonly Transaction[]): Indexed {
+  const byKey = new Map<string, Transaction[]>();
+  for (const t of all)
+    for (const key of [
+      `invoice ${t.invoiceId}`,
+      ...(t.customerId === undefined ? [] : [`customer ${t.customerId}`]),
+      ...cardKeys(t),
+    ]) {
+      const found = byKey.get(key);
+      if (found) found.push(t);
+      else byKey.set(key, [t]);
+    }
+  return { all, byKey };
+}
+
+/** Attempts on the invoice, by the customer, and on any card that those used; oldest first. */
+function concern(kase: Case, { byKey }: Indexed): Transaction[] {
+  const own = new Set([
+    ...(byKey.get(`invoice ${kase.invoiceId}`) ?? []),
+    ...(byKey.get(`customer ${kase.customerId}`) ?? []),
+  ]);
+  const cards = new Set([...own].flatMap(cardKeys));
+  return oldestFirst([...new Set([...own, ...[...cards].flatMap((key) => byKey.get(key) ?? [])])]);
 }
 
 async function withOthersOnCards(tx: Tx, merchantId: string, own: readonly Transaction[], since: Date) {
@@ -57,35 +104,16 @@ async function withOthersOnCards(tx: Tx, merchantId: string, own: readonly Trans
   const methods = distinct(own.map(({ paymentMethodId }) => paymentMethodId));
   if (fingerprints.length + methods.length === 0) return own;
   const onCards = await transactionsOnCards(tx, merchantId, fingerprints, methods, since);
-  const all = new Map([...own, ...onCards].map((transaction) => [transaction.id, transaction]));
-  return [...all.values()].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+  return [...new Map([...own, ...onCards].map((transaction) => [transaction.id, transaction])).values()];
 }
 
-function concerning(kase: Case, transactions: readonly Transaction[], asks: readonly Ask[]) {
-  const own = transactions.filter(
-    ({ invoiceId, customerId }) => invoiceId === kase.invoiceId || customerId === kase.customerId,
-  );
-  const cards = new Set(own.flatMap(cardKeys));
-  return {
-    transactions: transactions.filter((t) => own.includes(t) || cardKeys(t).some((key) => cards.has(key))),
-    asks: asks.filter(({ customerId }) => customerId === kase.customerId),
-  };
-}
+const oldestFirst = (transactions: Transaction[]) =>
+  transactions.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
 
 const cardKeys = ({ cardFingerprint, paymentMethodId }: Transaction) => [
   ...(cardFingerprint === undefined ? [] : [`card ${cardFingerprint}`]),
   ...(paymentMethodId === undefined ? [] : [`method ${paymentMethodId}`]),
 ];
-
-function oneForEach<T>(items: readonly T[], keysOf: (item: T) => readonly string[]): T[] {
-  const seen = new Set<string>();
-  return items.filter((item) => {
-    const keys = keysOf(item);
-    if (keys.some((key) => seen.has(key))) return false;
-    for (const key of keys) seen.add(key);
-    return true;
-  });
-}
 
 const distinct = (values: readonly (string | undefined)[]) => [
   ...new Set(values.filter((value): value is string => value !== undefined)),

@@ -32,7 +32,8 @@ const OPEN = prepared(
      select 1 from cases k
      where k.merchant_id = $1 and k.invoice_id = c.invoice_id and k.ended_at is not null and not k.invoice_left offset 0)
    on conflict (merchant_id, invoice_id) where ended_at is null do update
-     set due_at = least(cases.due_at, excluded.due_at), subscription_id = excluded.subscription_id`,
+     set due_at = least(cases.due_at, excluded.due_at), customer_id = excluded.customer_id,
+       subscription_id = excluded.subscription_id`,
 );
 
 /**
@@ -49,12 +50,15 @@ export interface CaseEnd {
   endReason: EndReason;
   /** The moment the payment is dated; only of a paid one. */
   paidAt: Date | null;
+  /** When the record was written that says so. A bank debit may have begun long before it is paid. */
+  saidAt: Date;
 }
 
 const END_COLUMNS: readonly Column<CaseEnd>[] = [
   ["invoice_id", "text", "invoiceId"],
   ["end_reason", "text", "endReason"],
   ["paid_at", "timestamptz", "paidAt"],
+  ["said_at", "timestamptz", "saidAt"],
 ];
 
 const END = prepared(
@@ -66,16 +70,16 @@ const END = prepared(
      invoice_left = true,
      due_at = least(coalesce(cases.due_at, $2), $2)
    from (
-     select k.id, e.end_reason, e.paid_at from unnest(${arrays(END_COLUMNS, 3)}) as e (invoice_id, end_reason, paid_at)
-     ${of("invoice_id", "e.invoice_id", "(e.paid_at is null or e.paid_at >= unpaid_at)")}
+     select k.id, e.end_reason, e.paid_at from unnest(${arrays(END_COLUMNS, 3)}) as e (invoice_id, end_reason, paid_at, said_at)
+     ${of("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")}
    ) n
    where cases.merchant_id = $1 and cases.id = n.id
    returning cases.id`,
 );
 
 /**
- * These invoices are out of recovery: end their open cases, and let the deciding loop settle what all of them left. A payment
- * dated before a case began says nothing about it.
+ * These invoices are out of recovery: end their open cases, and let the deciding loop settle what all of them left. What was
+ * said before a case began says nothing about it.
  *
  * @returns the ids of all cases of these invoices that it concerns, ended before or now
  */
@@ -97,14 +101,20 @@ const pokeBy = (column: "invoice_id" | "customer_id" | "subscription_id", condit
 
 const POKE_BY_INVOICE = pokeBy("invoice_id", "true");
 
-/** New facts about these invoices: their cases, ended ones too, want a look now. */
+/** New facts about these invoices: their cases, ended ones too, want a look now; returns how many there are. */
 export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], now: Date) {
-  await tx.run(POKE_BY_INVOICE, [merchantId, invoiceIds, now]);
+  return (await tx.run(POKE_BY_INVOICE, [merchantId, invoiceIds, now])).rowCount;
 }
 
-const POKE_BY_CUSTOMER = pokeBy("customer_id", "ended_at is null");
+// Most attempts say nothing new about the customer's other invoices; only who waits for a new card wants to know at once.
+const POKE_BY_CUSTOMER = pokeBy(
+  "customer_id",
+  `ended_at is null and exists (
+     select 1 from recovery_actions r
+     where r.merchant_id = $1 and r.case_id = cases.id and r.type = 'CARD_CHANGE' and r.status in ('SCHEDULED', 'SENT'))`,
+);
 
-/** New facts about these customers' cards: their open cases want a look now. */
+/** New facts about these customers' cards: their open cases that wait for a card change want a look now. */
 export async function pokeCasesOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], now: Date) {
   await tx.run(POKE_BY_CUSTOMER, [merchantId, customerIds, now]);
 }
@@ -114,6 +124,17 @@ const POKE_BY_SUBSCRIPTION = pokeBy("subscription_id", "ended_at is null");
 /** These subscriptions changed: the open cases of their invoices want a look now. */
 export async function pokeCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[], now: Date) {
   await tx.run(POKE_BY_SUBSCRIPTION, [merchantId, ids, now]);
+}
+
+const POKE_BY_EVENT = prepared(
+  "poke_cases_by_event",
+  `update cases set due_at = least(coalesce(due_at, $3), $3)
+   where merchant_id = $1 and id in (select case_id from events where merchant_id = $1 and id = any($2::uuid[]))`,
+);
+
+/** These events are on their way again: their cases wait for them. */
+export async function pokeCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[], now: Date) {
+  await tx.run(POKE_BY_EVENT, [merchantId, eventIds, now]);
 }
 
 const POKE_OPEN = prepared(
@@ -126,22 +147,16 @@ export async function pokeOpenCases(tx: Tx, merchantId: string, now: Date) {
   await tx.run(POKE_OPEN, [merchantId, now]);
 }
 
-const DUE_MERCHANTS = prepared(
-  "merchants_with_due_cases",
-  `select distinct merchant_id as id
-   from (select merchant_id from cases where due_at <= $1 order by due_at limit 1000) d`,
+const FIRST_DUE = prepared(
+  "first_due_cases",
+  `select * from (
+     select m.id as "merchantId", (select min(c.due_at) from cases c where c.merchant_id = m.id) as "dueAt" from merchants m
+   ) d where "dueAt" is not null order by "dueAt"`,
 );
 
-/** Merchants among the first 1,000 due cases. */
-export async function merchantsWithDueCases(tx: Tx, now: Date) {
-  return (await tx.run<{ id: string }>(DUE_MERCHANTS, [now])).rows.map((row) => row.id);
-}
-
-const NEXT_DUE = prepared("next_due_case", "select min(due_at) as at from cases where due_at > $1");
-
-/** When the next case after `now` falls due; null when none does. */
-export async function nextDueCaseAt(tx: Tx, now: Date) {
-  return (await tx.run<{ at: Date | null }>(NEXT_DUE, [now])).rows[0]?.at ?? null;
+/** When the first case of each merchant falls due, earliest first: one index probe per merchant, however long the queues are. */
+export async function firstDueCases(tx: Tx) {
+  return (await tx.run<{ merchantId: string; dueAt: Date }>(FIRST_DUE)).rows;
 }
 
 const TAKE_DUE = prepared(

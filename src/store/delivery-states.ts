@@ -1,4 +1,5 @@
 import type { EventType } from "../domain/event.ts";
+import type { ActionType } from "../domain/recovery-action.ts";
 import { prepared, type Statement, type Tx } from "./database.ts";
 
 export const DELIVERY_STATES = ["waiting", "delivered", "exhausted", "withdrawn"] as const;
@@ -74,18 +75,27 @@ interface Candidate {
   paid: boolean;
   ended: boolean;
   superseded: boolean;
+  /** Of a recovery action: its type, and the moment it was for. */
+  actionType: ActionType | null;
+  idealRetryTime: Date | null;
 }
 
 const candidates = (name: string, condition: string): Statement =>
   prepared(
     `replay_candidates_${name}`,
-    `select e.id as "eventId", e.type, ${STATE} as state, c.end_reason is not distinct from 'paid' as paid, c.ended_at is not null as ended,
+    `select e.id as "eventId", e.type, ${STATE} as state, c.ended_at is not null as ended,
+       -- The reason of an end is no answer: what was given up may have been paid since.
+       coalesce(i.state not in ('UNPAID', 'PARTIALLY_PAID'), false) or c.end_reason is not distinct from 'paid' as paid,
+       t.type as "actionType", t.ideal_retry_time as "idealRetryTime",
        exists (
          select 1 from recovery_actions r join recovery_actions later on later.merchant_id = r.merchant_id and later.case_id = r.case_id
          where r.merchant_id = $1 and r.id = e.id and later.decided_at > r.decided_at) as superseded
-     from ${SOURCES} join cases c on c.merchant_id = e.merchant_id and c.id = e.case_id
+     from ${SOURCES}
+       join cases c on c.merchant_id = e.merchant_id and c.id = e.case_id
+       left join invoices i on i.merchant_id = e.merchant_id and i.id = e.invoice_id
+       left join recovery_actions t on t.merchant_id = e.merchant_id and t.id = e.id
      where e.merchant_id = $1 and ${condition}
-     order by e.created_at, e.id for share of c`,
+     order by e.created_at, e.id`,
   );
 
 const BY_ID = candidates("by_id", "e.id = any($2::uuid[])");
@@ -109,26 +119,46 @@ export interface Replayable {
   skip: string | null;
 }
 
-/** Which of these events may be replayed, or which of the exhausted ones that the filter picks; oldest first. */
-export async function replayable(tx: Tx, merchantId: string, which: { eventIds: readonly string[] } | ReplayFilter) {
+export type Which = { eventIds: readonly string[] } | ReplayFilter;
+
+/** Which of these events may be replayed now, or which of the exhausted ones that the filter picks; oldest first. */
+export async function replayable(tx: Tx, merchantId: string, which: Which, now: Date) {
   if (!("eventIds" in which)) {
     const values = [merchantId, which.type ?? null, which.createdFrom ?? null, which.createdTo ?? null];
-    return (await tx.run<Candidate>(BY_FILTER, values)).rows.map(judged);
+    return (await tx.run<Candidate>(BY_FILTER, values)).rows.map((row) => judged(row, now));
   }
-  const found = (await tx.run<Candidate>(BY_ID, [merchantId, which.eventIds])).rows.map(judged);
+  const found = (await tx.run<Candidate>(BY_ID, [merchantId, which.eventIds])).rows.map((row) => judged(row, now));
   const known = new Set(found.map(({ eventId }) => eventId));
   const unknown = which.eventIds.filter((id) => !known.has(id));
   return [...found, ...unknown.map((eventId): Replayable => ({ eventId, skip: "there is no such event" }))];
 }
 
-function judged({ eventId, type, state, paid, ended, superseded }: Candidate): Replayable {
+/** After so long nobody waits for the outcome of an action any more. */
+const TAKEN_WITHIN_MS: Record<ActionType, number> = { RETRY: 48 * 3_600_000, CARD_CHANGE: 7 * 24 * 3_600_000 };
+
+function judged({ eventId, type, state, paid, ended, superseded, ...action }: Candidate, now: Date): Replayable {
   if (state === "waiting") return { eventId, skip: "it is still being sent" };
   if (state === "delivered") return { eventId, skip: "it was delivered" };
   if (state === "withdrawn") return { eventId, skip: "it was withdrawn" };
   if (paid) return { eventId, skip: "the invoice was paid meanwhile" };
-  if (type === "recovery_action" && ended) return { eventId, skip: "its case has ended" };
+  if (type !== "complete_dunning" && ended) return { eventId, skip: "its case has ended" };
   if (type === "recovery_action" && superseded) return { eventId, skip: "a later action has taken its place" };
+  const { actionType, idealRetryTime } = action;
+  if (actionType && idealRetryTime && now.getTime() >= idealRetryTime.getTime() + TAKEN_WITHIN_MS[actionType])
+    return { eventId, skip: "its time has passed" };
   return { eventId, skip: null };
+}
+
+const LOCK_CASES = prepared(
+  "lock_cases_of_events",
+  `select c.id from cases c
+   where c.merchant_id = $1 and c.id in (select case_id from events where merchant_id = $1 and id = any($2::uuid[]))
+   order by c.id for update`,
+);
+
+/** Until the transaction ends no payment and no decision comes between judging these events and replaying them. */
+export async function lockCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[]) {
+  await tx.run(LOCK_CASES, [merchantId, eventIds]);
 }
 
 // The number of the attempt that exhausted the last round is how many a round has.

@@ -30,6 +30,13 @@ export async function findMerchant(tx: Tx, id: string) {
   return (await tx.run<Merchant>(FIND, [id])).rows[0] ?? null;
 }
 
+const HOLD = prepared("hold_merchant", `${SELECT} where id = $1 for update`);
+
+/** As `findMerchant`, and nobody else changes it until the transaction ends. */
+export async function holdMerchant(tx: Tx, id: string) {
+  return (await tx.run<Merchant>(HOLD, [id])).rows[0] ?? null;
+}
+
 const LIST = prepared("list_merchants", `${SELECT} order by id`);
 
 /** Every merchant, oldest first. */

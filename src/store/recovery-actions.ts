@@ -95,19 +95,28 @@ export async function recoveryActionsOfCases(tx: Tx, merchantId: string, caseIds
 export interface Ask {
   actionId: string;
   caseId: string;
+  invoiceId: string;
   customerId: string;
   at: Date;
 }
 
+// Canceled ones count when an attempt to deliver them ended: the merchant may have carried them out.
 const ASKS = prepared(
-  "asks_of_customers",
-  `select id as "actionId", case_id as "caseId", customer_id as "customerId", ideal_retry_time as at
-   from recovery_actions
-   where merchant_id = $1 and customer_id = any($2::text[]) and created_at > $3
-     and type = 'RETRY' and decided_at is not null and transaction_id is null and status <> 'CANCELED'`,
+  "asks_concerning",
+  `select id as "actionId", case_id as "caseId", invoice_id as "invoiceId", customer_id as "customerId", ideal_retry_time as at
+   from recovery_actions r
+   where merchant_id = $1 and (customer_id = any($2::text[]) or invoice_id = any($3::text[])) and created_at > $4
+     and type = 'RETRY' and decided_at is not null and transaction_id is null
+     and (status <> 'CANCELED' or exists (select 1 from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id))`,
 );
 
-/** Retries asked for in any case of these customers, listed after `since`, that no transaction answers. */
-export async function asksOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], since: Date) {
-  return (await tx.run<Ask>(ASKS, [merchantId, customerIds, since])).rows;
+/** Retries asked for on these invoices or in any case of these customers, listed after `since`, that no transaction answers. */
+export async function asksConcerning(
+  tx: Tx,
+  merchantId: string,
+  customerIds: readonly string[],
+  invoiceIds: readonly string[],
+  since: Date,
+) {
+  return (await tx.run<Ask>(ASKS, [merchantId, customerIds, invoiceIds, since])).rows;
 }

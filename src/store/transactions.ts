@@ -53,8 +53,9 @@ const SELECT = `select ${selectList(COLUMNS)} from transactions`;
 const FOR_CASES = prepared(
   "transactions_for_cases",
   `${SELECT} where merchant_id = $1 and invoice_id = any($2::text[])
-   union
-   ${SELECT} where merchant_id = $1 and customer_id = any($3::text[]) and created_at > $4`,
+   union all
+   ${SELECT} where merchant_id = $1 and customer_id = any($3::text[]) and created_at > $4
+     and not (invoice_id = any($2::text[]))`,
 );
 
 /** Attempts on these invoices, and all attempts by these customers after `since`; oldest first. */
@@ -71,8 +72,9 @@ export async function transactionsForCases(
 const ON_CARDS = prepared(
   "transactions_on_cards",
   `${SELECT} where merchant_id = $1 and card_fingerprint = any($2::text[]) and created_at > $4
-   union
-   ${SELECT} where merchant_id = $1 and payment_method_id = any($3::text[]) and created_at > $4`,
+   union all
+   ${SELECT} where merchant_id = $1 and payment_method_id = any($3::text[]) and created_at > $4
+     and (card_fingerprint is null or not (card_fingerprint = any($2::text[])))`,
 );
 
 /** All attempts on these cards and payment methods after `since`, whoever the customer; oldest first. */

@@ -1,0 +1,35 @@
+import type { Transaction } from "../domain/transaction.ts";
+
+/** What a card is told apart by; null where no attempt said it. */
+export interface Card {
+  fingerprint: string | null;
+  paymentMethodId: string | null;
+}
+
+const named = (t: Transaction) => t.cardFingerprint !== undefined || t.paymentMethodId !== undefined;
+
+/** The card of the latest of these attempts that names one; what it leaves out is taken from earlier attempts on the same one. */
+export function latestCard(transactions: readonly Transaction[]): Card | null {
+  const latest = transactions.findLast(named);
+  if (!latest) return null;
+  const card = { fingerprint: latest.cardFingerprint ?? null, paymentMethodId: latest.paymentMethodId ?? null };
+  if (card.fingerprint !== null && card.paymentMethodId !== null) return card;
+  const fuller = transactions.findLast(
+    (t) => t.cardFingerprint !== undefined && t.paymentMethodId !== undefined && isOn(t, card),
+  );
+  return fuller ? { fingerprint: fuller.cardFingerprint!, paymentMethodId: fuller.paymentMethodId! } : card;
+}
+
+/**
+ * Whether the attempt was on this card; null when nothing can be compared. Fingerprints decide when both sides have one: the same
+ * card stored anew is no new card, and another card under the same payment method is one.
+ */
+export function isSurelyOn(t: Transaction, card: Card): boolean | null {
+  if (card.fingerprint !== null && t.cardFingerprint !== undefined) return t.cardFingerprint === card.fingerprint;
+  if (card.paymentMethodId !== null && t.paymentMethodId !== undefined)
+    return t.paymentMethodId === card.paymentMethodId;
+  return null;
+}
+
+/** In doubt it was: a limit held too often costs less than one broken. */
+export const isOn = (t: Transaction, card: Card | null) => card === null || isSurelyOn(t, card) !== false;

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
+
+// Facts that come late, in part, or about something else, and what may not follow from them.
+
+const stage = await openStage();
+after(() => stage.drop());
+beforeEach(() => stage.enter());
+
+const statuses = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
+
+test("a part that the customer paid cancels no retry, and the same moment is never asked for twice", async () => {
+  await stage.invoice({ state: "PARTIALLY_PAID" });
+  await stage.transaction();
+  await stage.transaction({ state: "PAID", amount: 1000, initiator: "CUSTOMER" });
+  await stage.decide();
+  await stage.untilSent();
+  for (let i = 0; i < 5; i++) {
+    stage.wait(1000);
+    await stage.deliver();
+    await stage.decide();
+  }
+  assert.deepEqual(await statuses(), ["RETRY SENT"]);
+});
+
+test("a part that an earlier retry brought in does not cancel the next one", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const first = await stage.untilSent();
+  stage.wait(MINUTE);
+  await stage.transaction({ state: "PAID", amount: 1000, recoveryActionId: first.id });
+  await stage.invoice({ state: "PARTIALLY_PAID" });
+  await stage.decide();
+  await stage.untilSent();
+  assert.deepEqual(await statuses(), ["RETRY SUCCEEDED", "RETRY SENT"]);
+});
+
+test("an attempt without a fingerprint on the same payment method is no new card", async () => {
+  await stage.invoice();
+  await stage.transaction({ paymentMethodId: "pm_1", networkDeclineCode: "41" });
+  await stage.decide();
+  stage.wait(HOUR);
+  await stage.transaction({ paymentMethodId: "pm_1", cardFingerprint: undefined, networkDeclineCode: undefined });
+  await stage.decide();
+  assert.deepEqual(await statuses(), ["CARD_CHANGE SCHEDULED"]);
+});
+
+test("a debit that began before the invoice was called unpaid ends the case when it is paid", async () => {
+  const createdAt = stage.now();
+  await stage.transaction({ id: "debit", state: "PENDING", paymentMethodType: "sepa_debit" });
+  stage.wait(HOUR);
+  await stage.invoice();
+  await stage.decide();
+  stage.wait(2 * DAY);
+  await stage.transaction({ id: "debit", state: "PAID", createdAt, paymentMethodType: "sepa_debit" });
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.cases()).map(({ end }) => end),
+    ["paid"],
+  );
+  assert.deepEqual(await statuses(), ["RETRY CANCELED"]);
+});
+
+test("a payment takes back what an ended case has not delivered, and its replay is refused", async () => {
+  await stage.subscription("ACTIVE");
+  await stage.invoice({ subscriptionId: "sub_1" });
+  await stage.decide();
+  await stage.deliver();
+  stage.wait(MINUTE);
+  await stage.subscription("CANCELED");
+  await stage.decide();
+  const complete = (await stage.events()).find(({ type }) => type === "complete_dunning")!;
+  assert.equal(complete.waiting, true);
+  stage.wait(MINUTE);
+  await stage.invoice({ subscriptionId: "sub_1", state: "PAID" });
+  const after = (await stage.events()).find(({ id }) => id === complete.id)!;
+  assert.deepEqual([after.waiting, after.withdrawn], [false, true]);
+  assert.notEqual((await stage.replay(complete.id)).skip, null);
+});
+
+test("a payment dated before the case opened says nothing about it, and does not let it open again", async () => {
+  const before = stage.now();
+  stage.wait(DAY);
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "41" });
+  await stage.decide();
+  await stage.transaction({ id: "old", state: "PAID", createdAt: before, updatedAt: before });
+  await stage.decide();
+  await stage.deliver();
+  await stage.decide();
+  stage.wait(7 * DAY);
+  await stage.decide();
+  stage.wait(HOUR);
+  await stage.invoice();
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.cases()).map(({ end }) => end),
+    ["hopeless"],
+  );
+});
+
+test("a card change that a payment names succeeds also after it expired", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "41" });
+  await stage.decide();
+  await stage.deliver();
+  await stage.decide();
+  stage.wait(7 * DAY);
+  await stage.decide();
+  const [change] = await stage.actions();
+  assert.equal(change!.status, "EXPIRED");
+  await stage.transaction({ state: "PAID", recoveryActionId: change!.id, cardFingerprint: "fp_2" });
+  await stage.decide();
+  assert.deepEqual(await statuses(), ["CARD_CHANGE SUCCEEDED"]);
+});
+
+test("a card change still on its way is canceled with its case", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "41" });
+  await stage.decide();
+  stage.wait(MINUTE);
+  await stage.transaction({ cardFingerprint: "fp_2", networkDeclineCode: "R0" });
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.cases()).map(({ end }) => end),
+    ["hopeless"],
+  );
+  assert.deepEqual(await statuses(), ["CARD_CHANGE CANCELED"]);
+});
+
+test("while a replayed retry is on its way no other is decided", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  await stage.deliver();
+  stage.at((await stage.actions())[0]!.ideal.getTime() - 49 * MINUTE);
+  await stage.decide();
+  stage.wait(46 * MINUTE);
+  await stage.exhaust();
+  await stage.decide();
+  const [first] = await stage.actions();
+  stage.at(first!.ideal.getTime() + 47 * HOUR);
+  assert.equal((await stage.replay(first!.id)).skip, null);
+  await stage.decide();
+  assert.equal((await stage.events()).filter(({ type, waiting }) => type === "recovery_action" && waiting).length, 1);
+  stage.wait(2 * HOUR);
+  await stage.decide();
+  assert.equal((await stage.actions())[0]!.status, "CANCELED");
+  assert.equal((await stage.events()).find(({ id }) => id === first!.id)!.withdrawn, true);
+});
+
+test("customers who share a card share its limit", async () => {
+  for (const customer of ["a", "b", "c"]) {
+    await stage.invoice({ id: `inv_${customer}`, customerId: `cus_${customer}` });
+    await stage.transaction({ invoiceId: `inv_${customer}`, customerId: `cus_${customer}`, cardFingerprint: "shared" });
+  }
+  for (let i = 0; i < 56; i++) {
+    await stage.decide();
+    await stage.deliver();
+    stage.wait(12 * HOUR);
+  }
+  const asked = (await stage.actions()).filter(({ type, decided }) => type === "RETRY" && decided);
+  assert.ok(asked.length >= 15, `${asked.length} asked`);
+  assert.ok(asked.length + 3 <= 20, `${asked.length} asked beside 3 first attempts`);
+});
+
+test("a customer with many unpaid invoices is stepped through in one batch, each seeing what the others asked for", async () => {
+  for (let i = 0; i < 60; i++) {
+    await stage.invoice({ id: `inv_${i}`, customerId: "guest" });
+    if (i < 10) await stage.transaction({ invoiceId: `inv_${i}`, customerId: "guest" });
+  }
+  await stage.decide();
+  assert.equal((await stage.cases()).length, 60);
+  assert.equal((await stage.actions()).length, 60);
+  for (let i = 0; i < 8; i++) {
+    stage.wait(12 * HOUR);
+    await stage.decide();
+    await stage.deliver();
+  }
+  const ideals = (await stage.actions())
+    .filter(({ type, decided }) => type === "RETRY" && decided)
+    .map(({ ideal }) => +ideal);
+  assert.ok(ideals.length > 0);
+  for (const end of ideals) {
+    const within = ideals.filter((at) => at <= end && at > end - 30 * DAY).length;
+    assert.ok(within <= 10, `${within} retries asked for in 30 days beside 10 attempts`);
+  }
+});

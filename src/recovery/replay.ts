@@ -1,0 +1,25 @@
+import type { Ports } from "../domain/ports.ts";
+import { pokeCasesOfEvents } from "../store/cases.ts";
+import type { Database } from "../store/database.ts";
+import { lockCasesOfEvents, type Replayable, replayable, replayEvents, type Which } from "../store/delivery-states.ts";
+
+/** What a replay did: the events that are sent again, and those that are not, with the reason in words. */
+export interface Replay {
+  replayed: string[];
+  skipped: Replayable[];
+}
+
+/** Send exhausted events again, with the same id and the same bytes, where that still makes sense. */
+export async function replay(db: Database, merchantId: string, which: Which, ports: Ports): Promise<Replay> {
+  return db.transaction(async (tx) => {
+    const found = await replayable(tx, merchantId, which, ports.now());
+    // Judged again under lock: a payment may have come since.
+    const eventIds = found.map(({ eventId }) => eventId);
+    await lockCasesOfEvents(tx, merchantId, eventIds);
+    const judged = await replayable(tx, merchantId, { eventIds }, ports.now());
+    const chosen = judged.filter(({ skip }) => skip === null).map(({ eventId }) => eventId);
+    const replayed = chosen.length > 0 ? await replayEvents(tx, merchantId, chosen, ports.now()) : [];
+    if (replayed.length > 0) await pokeCasesOfEvents(tx, merchantId, replayed, ports.now());
+    return { replayed, skipped: judged.filter(({ skip }) => skip !== null) };
+  });
+}
