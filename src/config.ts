@@ -32,6 +32,15 @@ export interface Problem {
   problem: string;
 }
 
+/** A setting that turns out wrong only when it is used. */
+export class ConfigError extends Error {
+  readonly setting: string;
+  constructor(setting: string, problem: string) {
+    super(problem);
+    this.setting = setting;
+  }
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const KNOWN = [

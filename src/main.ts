@@ -6,7 +6,7 @@ import pino, { type Logger as Log } from "pino";
 import { type Command, type Context, EXIT, Failure, UsageError } from "./cli/command.ts";
 import { COMMANDS } from "./cli/commands.ts";
 import { commandHelp, help, nearest } from "./cli/help.ts";
-import { type Problem, readSettings, type Settings } from "./config.ts";
+import { ConfigError, type Problem, readSettings, type Settings } from "./config.ts";
 import { parseAllow } from "./delivery/address-guard.ts";
 import { openStore } from "./open.ts";
 import { isOutage } from "./store/database.ts";
@@ -133,6 +133,7 @@ function explain(error: unknown, command: Command, settings: Settings): number {
     complain(`dunlin ${command.name}: ${error.message}`);
     return EXIT.failed;
   }
+  if (error instanceof ConfigError) return refuse([{ name: error.setting, problem: error.message }]);
   const { code, message } = error as { code?: string; message: string };
   if (code === "EADDRINUSE" || code === "EACCES" || code === "EADDRNOTAVAIL") {
     complain("config: 1 problem");

@@ -1,12 +1,13 @@
-import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createHmac, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger as Log } from "pino";
 import { anchorClock, realPorts } from "./clock.ts";
-import type { Settings } from "./config.ts";
+import { ConfigError, type Settings } from "./config.ts";
 import type { Ports } from "./domain/ports.ts";
 import { type Address, type Database, openDatabase } from "./store/database.ts";
 import { startEmbedded } from "./store/embedded/start.ts";
+import { claimInstallation } from "./store/installation.ts";
 import { migrate } from "./store/migrate.ts";
 
 /** The database of this installation, migrated, with its clock and its key. */
@@ -39,11 +40,13 @@ export async function openStore(
     await migrate(address, log);
     const db = openDatabase(address, connections, (error) => log.warn({ err: error }, "database.connection_lost"));
     const anchor = await anchorClock(db, mode === "own" ? (settings.clockRate ?? 1) : null, new Date());
+    const secretKey = settings.secretKey ?? secretKeyIn(settings.dataDir);
+    await checkKey(db, secretKey, settings);
     return {
       address,
       db,
       ports: realPorts(anchor),
-      secretKey: settings.secretKey ?? secretKeyIn(settings.dataDir),
+      secretKey,
       async close() {
         await db.close();
         await embedded?.stop();
@@ -55,17 +58,29 @@ export async function openStore(
   }
 }
 
+/** Credentials at rest are useless to a process with another key: it must not start. */
+async function checkKey(db: Database, secretKey: Buffer, { dataDir }: Settings) {
+  const check = createHmac("sha256", secretKey).update("installation").digest();
+  if (check.equals(await claimInstallation(db, check))) return;
+  throw new ConfigError(
+    "DUNLIN_SECRET_KEY",
+    `is not the key that this database was set up with. Set it to that one, or bring back secret.key of ${dataDir}.`,
+  );
+}
+
 /** The key of the credentials at rest: made once, kept in a file that only its owner reads. */
 function secretKeyIn(dataDir: string): Buffer {
   const path = join(dataDir, "secret.key");
-  if (!existsSync(path)) writeSecret(path, randomBytes(32).toString("base64"));
+  try {
+    writeSecret(path, randomBytes(32).toString("base64"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
   const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
   if (key.length !== 32) throw new Error(`${path} does not hold 32 bytes in base64`);
   return key;
 }
 
-/** Write a file that only its owner may read. */
-export function writeSecret(path: string, text: string) {
-  writeFileSync(path, `${text}\n`, { mode: 0o600 });
-  chmodSync(path, 0o600);
-}
+/** Write a new file that only its owner may read. */
+export const writeSecret = (path: string, text: string) =>
+  writeFileSync(path, `${text}\n`, { mode: 0o600, flag: "wx" });

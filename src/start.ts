@@ -37,6 +37,7 @@ export interface StartOptions {
 const CONNECTIONS = 10;
 /** Cases that another process changed are found within this long. */
 const LOOK_MS = 1_000;
+const BUSY_MS = 50;
 /** An attempt may take 30 s; SIGTERM to exit may take 35. */
 const GRACE_MS = 31_000;
 
@@ -91,7 +92,8 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         metrics.onSteps(stepped);
         if (stepped > 0) return 0;
         const dueMs = nextDueAt ? (nextDueAt.getTime() - ports.now().getTime()) / ports.clockRate : LOOK_MS;
-        return Math.min(LOOK_MS, Math.max(1, dueMs));
+        // What is due and was not taken is in somebody else's hands right now.
+        return dueMs <= 0 ? BUSY_MS : Math.min(LOOK_MS, dueMs);
       });
       stops.push(decide.stop);
     }

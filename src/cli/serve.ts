@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createApiKey } from "../auth/api-keys.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
@@ -76,6 +76,7 @@ async function firstApiKey({ store }: Running, keyPath: string): Promise<string 
     if ((await listMerchants(tx)).length > 0) return null;
     const merchant = await createMerchant(tx, "My company", {}, secretKey, ports);
     const { apiKey } = await createApiKey(tx, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
+    rmSync(keyPath, { force: true });
     writeSecret(keyPath, apiKey);
     return apiKey;
   });
