@@ -1,0 +1,104 @@
+import pino from "pino";
+import { createDeliverer } from "../../../src/delivery/deliverer.ts";
+import type { Send } from "../../../src/delivery/send.ts";
+import type { Ports } from "../../../src/domain/ports.ts";
+import { decideDue } from "../../../src/recovery/decide-due.ts";
+import type { Database } from "../../../src/store/database.ts";
+import type { Life } from "../stage/fault-plan.ts";
+import type { Observe } from "../stage/observer.ts";
+import type { VirtualTime } from "../stage/virtual-time.ts";
+
+/** One life of the process: its two loops, until it crashes or is stopped. */
+export interface Service {
+  /** Where requests of merchants come in. */
+  entrance: Database;
+  wakeDecide(): void;
+  /** Gives up all it had in memory. */
+  bury(): Promise<void>;
+}
+
+interface Options {
+  life: Life;
+  databaseFor(actor: string): Database;
+  ports: Ports;
+  time: VirtualTime;
+  observe: Observe;
+  secretKey: Buffer;
+  send: Send;
+  /** After a round of decisions was committed. */
+  onDecided(): Promise<void>;
+}
+
+/** What is due and was not done is looked at again this much later, as the loops of the service do. */
+const LOOK_AGAIN_MS = 1_000;
+const FAR_MS = 400 * 86_400_000;
+
+export function startService(options: Options): Service {
+  const { life, databaseFor, ports, time, observe } = options;
+  const log = pino({ level: "silent" });
+  const deliverer = createDeliverer({
+    db: databaseFor("deliver"),
+    ports,
+    log,
+    send: options.send,
+    secretKey: options.secretKey,
+    owner: ports.newId(),
+    onEnded: () => decide.wake(),
+  });
+  const decideDb = databaseFor("decide");
+
+  const decide = loop(async () => {
+    const { stepped } = await decideDue({
+      db: decideDb,
+      ports,
+      log,
+      onEvents: () => deliver.wake(),
+      onWithdrawn: (merchantId, eventIds) => deliverer.withdrawn(merchantId, eventIds),
+    });
+    if (stepped > 0) await options.onDecided();
+    return stepped > 0;
+  }, "select min(due_at) as at from cases");
+  const deliver = loop(async () => (await deliverer.deliverDue()) > 0, "select min(due_at) as at from deliveries");
+
+  function loop(round: () => Promise<boolean>, nextDueSql: string) {
+    let isDirty = false;
+    let sleep = { cut() {} };
+    const nap = async (untilMs: number) => {
+      if (isDirty || life.dead) return;
+      const one = time.sleepUntil(untilMs);
+      sleep = one;
+      await one.over;
+    };
+    const wake = () => {
+      isDirty = true;
+      sleep.cut();
+    };
+    life.onDeath.push(async () => wake());
+    const run = async () => {
+      while (!life.dead) {
+        isDirty = false;
+        try {
+          if (await round()) continue;
+          const [first] = await observe<{ at: Date | null }>(nextDueSql);
+          const dueMs = first?.at?.getTime() ?? time.nowMs() + FAR_MS;
+          await nap(dueMs <= time.nowMs() ? time.nowMs() + LOOK_AGAIN_MS : dueMs);
+        } catch (error) {
+          log.warn({ err: error }, "round.failed");
+          await nap(time.nowMs() + LOOK_AGAIN_MS);
+        }
+      }
+    };
+    void run();
+    return { wake };
+  }
+
+  return {
+    entrance: databaseFor("ingest"),
+    wakeDecide: decide.wake,
+    async bury() {
+      life.die();
+      await deliverer.stop(0);
+      await Promise.all(life.onDeath.map((close) => close()));
+    },
+  };
+}

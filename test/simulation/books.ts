@@ -1,0 +1,92 @@
+import type { Case } from "../../src/domain/case.ts";
+import type { EventType } from "../../src/domain/event.ts";
+import type { RecoveryAction } from "../../src/domain/recovery-action.ts";
+import { type Database, prepared } from "../../src/store/database.ts";
+import type { Kind, Stored } from "./actors/records.ts";
+
+export type BookedAction = Pick<
+  RecoveryAction,
+  | "id"
+  | "caseId"
+  | "invoiceId"
+  | "customerId"
+  | "transactionId"
+  | "type"
+  | "status"
+  | "idealRetryTime"
+  | "decidedAt"
+  | "createdAt"
+>;
+
+export interface BookedEvent {
+  id: string;
+  caseId: string;
+  invoiceId: string;
+  type: EventType;
+  body: string;
+  createdAt: Date;
+  withdrawnAt: Date | null;
+}
+
+export interface BookedAttempt {
+  eventId: string;
+  round: number;
+  number: number;
+  startedAt: Date;
+  endedAt: Date;
+  success: boolean;
+  ends: "delivered" | "exhausted" | null;
+  status: number | null;
+}
+
+export type BookedCase = Case & { dueAt: Date | null };
+
+/** Everything Dunlin holds of the merchant, read by statements of our own. */
+export interface Books {
+  cases: BookedCase[];
+  actions: BookedAction[];
+  events: BookedEvent[];
+  attempts: BookedAttempt[];
+  queued: { eventId: string }[];
+  records: Record<Kind, Map<string, Stored>>;
+}
+
+const columns = (fields: string) =>
+  fields
+    .split(" ")
+    .map((field) => `${field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)} as "${field}"`)
+    .join(", ");
+
+const CASES = `select ${columns("id invoiceId customerId unpaidAt windowEndsAt endedAt endReason paidAt openedAt dueAt")} from cases`;
+const ACTIONS = `select ${columns("id caseId invoiceId customerId transactionId type status idealRetryTime decidedAt createdAt")}
+  from recovery_actions`;
+const EVENTS = `select ${columns("id caseId invoiceId type body createdAt withdrawnAt")} from events`;
+const ATTEMPTS = `select ${columns("eventId round number startedAt endedAt success ends status")} from delivery_attempts`;
+
+export async function readBooks(db: Database, merchantId: string): Promise<Books> {
+  const read = async <Row>(select: string, order: string) =>
+    (await db.run<Row>(prepared("", `${select} where merchant_id = $1 order by ${order}`), [merchantId])).rows;
+  const records = async (kind: Kind) => {
+    const rows = await read<Record<string, unknown>>(`select * from ${kind}`, "id");
+    return new Map(rows.map(toRecord).map((record) => [record.id, record]));
+  };
+  return {
+    cases: await read(CASES, "opened_at, id"),
+    actions: await read(ACTIONS, "created_at, id"),
+    events: await read(EVENTS, "created_at, id"),
+    attempts: await read(ATTEMPTS, "started_at, round, number"),
+    queued: await read(`select event_id as "eventId" from deliveries`, "event_id"),
+    records: {
+      subscriptions: await records("subscriptions"),
+      transactions: await records("transactions"),
+      invoices: await records("invoices"),
+    },
+  };
+}
+
+function toRecord(row: Record<string, unknown>): Stored {
+  const entries = Object.entries(row)
+    .filter(([name, value]) => name !== "merchant_id" && value !== null)
+    .map(([name, value]) => [name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()), value]);
+  return Object.fromEntries(entries) as Stored;
+}

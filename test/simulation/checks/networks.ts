@@ -1,0 +1,129 @@
+import type { Transaction } from "../../../src/domain/transaction.ts";
+import { BANK_DEBITS } from "../../../src/rules/bank-debits.ts";
+import { type CardNetwork, cardNetwork } from "../../../src/rules/card-networks.ts";
+import { RESPONSE_CODES } from "../../../src/rules/response-codes.ts";
+import type { BookedAction } from "../books.ts";
+import { type Push, violate } from "../journal.ts";
+import type { Year } from "../simulate.ts";
+
+const NEVER_AGAIN_ADVICE = ["03", "21"];
+
+/** What somebody outside knows that Dunlin surely knew when it asked, and what it may have known. */
+interface Knowledge {
+  surely: Transaction[];
+  maybe: Transaction[];
+}
+
+/** I8: a retry that is asked for breaks no network's rule, by all that was known when it was decided. */
+export function networksAreObeyed(year: Year) {
+  const { journal, books } = year;
+  const pushes = journal.pushes.filter(({ kind }) => kind === "transactions");
+  const byCustomer = Map.groupBy(pushes, ({ record }) => (record as Transaction).customerId);
+  const delivered = new Set(books.attempts.filter(({ success }) => success).map(({ eventId }) => eventId));
+  const asked = books.actions.filter(({ type, decidedAt }) => type === "RETRY" && decidedAt !== null);
+  const askedOf = Map.groupBy(asked, ({ customerId }) => customerId);
+  for (const action of asked) {
+    const known = knowledge(byCustomer.get(action.customerId) ?? [], action.decidedAt!.getTime());
+    const earlier = askedOf
+      .get(action.customerId)!
+      .filter(
+        ({ id, decidedAt, status }) =>
+          id !== action.id && decidedAt! < action.decidedAt! && delivered.has(id) && status !== "CANCELED",
+      );
+    const said = ruleBroken(year, action, known, earlier);
+    if (said)
+      violate(
+        journal,
+        "I8",
+        `retry ${action.id} was asked for ${action.idealRetryTime.toISOString()}: ${said}`,
+        action.invoiceId,
+      );
+  }
+}
+
+function knowledge(pushes: readonly Push[], atMs: number): Knowledge {
+  const of = (some: readonly Push[]) =>
+    some.map(({ record }) => record as Transaction).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+  return {
+    surely: of(pushes.filter(({ ackMs }) => ackMs !== null && ackMs < atMs)),
+    maybe: of(pushes.filter(({ firstMs }) => firstMs <= atMs)),
+  };
+}
+
+const cardOf = (t: Transaction) => t.cardFingerprint ?? t.paymentMethodId;
+
+function ruleBroken(year: Year, action: BookedAction, { surely, maybe }: Knowledge, earlier: readonly BookedAction[]) {
+  const present = surely.at(-1);
+  // Without a word about the card, or with two words about two cards, nobody can say which rule it is.
+  if (!present) return withoutTransactions(year, action, earlier);
+  if (maybe.some((t) => t.createdAt >= present.createdAt && cardOf(t) !== cardOf(present))) return null;
+  const onCard = surely.filter((t) => cardOf(t) === cardOf(present));
+  const named = new Set(surely.map(({ recoveryActionId }) => recoveryActionId));
+  const unanswered = earlier.filter(({ id }) => !named.has(id));
+  const debit = BANK_DEBITS.get(present.paymentMethodType ?? "card");
+  if (debit) {
+    // A check of an account, which asks for no money, is no presentation.
+    const tries = onCard.filter((t) => t.invoiceId === action.invoiceId && t.state !== "VOIDED");
+    return debitRule(action, tries, unanswered.filter(({ invoiceId }) => invoiceId === action.invoiceId).length);
+  }
+  const network = cardNetwork(present.cardBrand ?? null);
+  const amount = (year.books.records.invoices.get(action.invoiceId) as { amount: number }).amount;
+  return hardCode(network, onCard, action.invoiceId) ?? cardLimit(network, onCard, unanswered, action, amount);
+}
+
+/** No more than three presentations, in 42 or 180 days, and only after a code that allows it. */
+function debitRule(action: BookedAction, tries: readonly Transaction[], unanswered: number) {
+  const debit = BANK_DEBITS.get(tries[0]?.paymentMethodType ?? "");
+  if (!debit) return null;
+  if (tries.length + unanswered + 1 > debit.presentationsMax)
+    return `${debit.name}: presentation ${tries.length + unanswered + 1}`;
+  if (action.idealRetryTime.getTime() - tries[0]!.createdAt.getTime() > debit.withinMs)
+    return `${debit.name}: too late`;
+  const code = tries.findLast(({ state }) => state === "FAILED")?.networkDeclineCode ?? "";
+  return debit.representable.has(code) ? null : `${debit.name}: after ${code}`;
+}
+
+function hardCode(network: CardNetwork, onCard: readonly Transaction[], invoiceId: string) {
+  const failed = onCard.filter(({ state }) => state === "FAILED");
+  const advised = failed.find(({ networkAdviceCode }) => NEVER_AGAIN_ADVICE.includes(networkAdviceCode ?? ""));
+  if (advised) return `after advice ${advised.networkAdviceCode} on the card`;
+  const isHard = (t: Transaction) => RESPONSE_CODES.get(t.networkDeclineCode ?? "")?.category === 1;
+  const barred = network.barsCategory1 && failed.find(isHard);
+  if (barred) return `after ${barred.networkDeclineCode} on the card (${network.name})`;
+  const last = failed.findLast((t) => t.invoiceId === invoiceId);
+  return last && isHard(last) ? `right after ${last.networkDeclineCode}` : null;
+}
+
+/** Counts every stretch of the limit's length that begins at an attempt, or ends at one, and holds the retry asked for. */
+function cardLimit(
+  network: CardNetwork,
+  onCard: readonly Transaction[],
+  unanswered: readonly BookedAction[],
+  action: BookedAction,
+  amount: number,
+) {
+  for (const { attemptsMax, windowMs, counts, words } of network.limits) {
+    const counted = onCard.filter(
+      (t) => (t.state === "FAILED" || t.state === "PENDING") && (counts === "card" || t.amount === amount),
+    );
+    const atMs = action.idealRetryTime.getTime();
+    const moments = [
+      ...counted.map((t) => t.createdAt.getTime()),
+      ...unanswered.map((a) => a.idealRetryTime.getTime()),
+      atMs,
+    ];
+    for (const startMs of moments.flatMap((moment) => [moment, moment - windowMs])) {
+      if (atMs < startMs || atMs > startMs + windowMs) continue;
+      const inside = moments.filter((moment) => moment >= startMs && moment <= startMs + windowMs).length;
+      if (inside > attemptsMax) return `number ${inside} where ${network.name} allows at most ${words}`;
+    }
+  }
+  return null;
+}
+
+/** Only asks are known: with the first charge no more than the strictest limits allow. */
+function withoutTransactions(year: Year, action: BookedAction, earlier: readonly BookedAction[]) {
+  if (year.scenario.pushTransactions) return null;
+  const moments = earlier.filter(({ invoiceId }) => invoiceId === action.invoiceId).length + 1;
+  return moments > 8 ? `retry ${moments} of a budget of 8` : null;
+}

@@ -1,0 +1,58 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Invoice } from "../../../src/domain/invoice.ts";
+import type { Transaction } from "../../../src/domain/transaction.ts";
+import { newestAcknowledged, violate } from "../journal.ts";
+import type { Year } from "../simulate.ts";
+
+/** I1: every record that was acknowledged is stored, in its newest acknowledged form. */
+export function acknowledgedIsStored({ journal, books }: Year) {
+  for (const copies of journal.copies.values()) {
+    const { kind, record } = copies[0]!;
+    const newest = newestAcknowledged(journal, kind, record.id);
+    if (newest === null) continue;
+    const stored = books.records[kind].get(record.id);
+    const invoiceId = (record as Transaction).invoiceId ?? record.id;
+    if (!stored) violate(journal, "I1", `${kind} ${record.id} was acknowledged and is not stored`, invoiceId);
+    else if (stored.updatedAt < newest.record.updatedAt)
+      violate(journal, "I1", `${kind} ${record.id} is stored in an older form than was acknowledged`, invoiceId);
+    // One that is newer than what was acknowledged was pushed too: its acknowledgement was lost.
+    else if (!copies.some((copy) => isDeepStrictEqual(withoutUnset(copy.record), withoutUnset(stored))))
+      violate(journal, "I1", `${kind} ${record.id} is stored as nobody ever sent it`, invoiceId);
+  }
+}
+
+const withoutUnset = (record: object) =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
+
+/** Every case ends, and as the merchant's books say; every invoice that stayed unpaid had one. */
+export function casesEndAsTheBooksSay({ journal, books }: Year) {
+  for (const { invoiceId, endedAt, endReason, dueAt } of books.cases) {
+    if (endedAt === null) violate(journal, "settled", "the case never ended", invoiceId);
+    if (dueAt !== null) violate(journal, "settled", "the case still wants a look", invoiceId);
+    const { state } = books.records.invoices.get(invoiceId) as Invoice;
+    if (endReason === "paid" && state !== "PAID") violate(journal, "settled", "the case ended as paid", invoiceId);
+  }
+}
+
+/** What an action says of its outcome is what the attempt that names it came to. */
+export function outcomesAreTrue({ journal, books, scenario }: Year) {
+  if (!scenario.pushTransactions) return;
+  const actions = new Map(books.actions.map((action) => [action.id, action]));
+  const stillPaid = new Map<string, Date[]>();
+  for (const stored of books.records.transactions.values()) {
+    const { recoveryActionId, initiator, state, invoiceId, createdAt } = stored as Transaction;
+    if (state === "PAID" && recoveryActionId === undefined && initiator !== "CUSTOMER")
+      stillPaid.set(invoiceId, [...(stillPaid.get(invoiceId) ?? []), createdAt]);
+  }
+  for (const stored of books.records.transactions.values()) {
+    const { recoveryActionId, state, invoiceId } = stored as Transaction;
+    const action = recoveryActionId === undefined ? undefined : actions.get(recoveryActionId);
+    if (!action) continue;
+    const wanted = state === "PAID" ? "SUCCEEDED" : "FAILED";
+    // A PAID within 48 hours turns a failure into a success, also one that names no action.
+    const lastsMs = action.idealRetryTime.getTime() + 48 * 3_600_000;
+    const isPaidLater = stillPaid.get(invoiceId)?.some((at) => at.getTime() <= lastsMs) ?? false;
+    if (action.status !== wanted && !(wanted === "FAILED" && action.status === "SUCCEEDED" && isPaidLater))
+      violate(journal, "outcome", `action ${action.id} is ${action.status}, its attempt was ${state}`, invoiceId);
+  }
+}

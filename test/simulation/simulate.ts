@@ -1,0 +1,233 @@
+import { createDemoMerchant } from "../../simulator/merchant/demo-merchant.ts";
+import type { Summary } from "../../simulator/merchant/summary.ts";
+import type { Merchant } from "../../src/domain/merchant.ts";
+import type { Ports } from "../../src/domain/ports.ts";
+import { type Address, openDatabase, prepared } from "../../src/store/database.ts";
+import { insertMerchant } from "../../src/store/merchants.ts";
+import { seal } from "../../src/store/secret-box.ts";
+import { createDesk } from "./actors/desk.ts";
+import { createEndpoint } from "./actors/endpoint.ts";
+import { createPusher } from "./actors/pusher.ts";
+import { type Service, startService } from "./actors/service.ts";
+import { type Books, readBooks } from "./books.ts";
+import { type Journal, openJournal, violate } from "./journal.ts";
+import { sequenceOf } from "./stage/chance.ts";
+import { createFaultPlan, type FaultPlan, newLife } from "./stage/fault-plan.ts";
+import { createGate } from "./stage/gate.ts";
+import { mortalDatabase } from "./stage/mortal-database.ts";
+import { createObserver } from "./stage/observer.ts";
+import { createVirtualTime } from "./stage/virtual-time.ts";
+import { createWatch } from "./watch.ts";
+
+export interface Scenario {
+  seed: number;
+  customers: number;
+  days: number;
+  pushTransactions: boolean;
+}
+
+/** All there is to check when the year is over. */
+export interface Year {
+  scenario: Scenario;
+  journal: Journal;
+  books: Books;
+  summary: Summary;
+  faults: FaultPlan["counts"];
+  statements: number;
+  realMs: number;
+}
+
+const START = new Date("2026-01-05T06:00:00.000Z");
+const DAY_MS = 86_400_000;
+const SECRET_KEY = Buffer.alloc(32, 5);
+/** After the last bill: every window is over by then, and every outcome is in. */
+const SETTLE_DAYS = 50;
+const ANALYZE_MS = 20 * DAY_MS;
+const LOOK_MS = 6 * 3_600_000;
+
+const BLOCKED = prepared(
+  "count_blocked",
+  "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+);
+const DELIVERERS = prepared(
+  "count_deliverers_left",
+  "select count(*)::int as n from pg_stat_activity where datname = current_database() and application_name = 'dunlin deliverer'",
+);
+
+/** A year of a merchant with Dunlin, with everything going wrong that may; then a quiet time in which it must settle. */
+export async function simulate(address: Address, scenario: Scenario): Promise<Year> {
+  const beganMs = performance.now();
+  const { seed } = scenario;
+  const startMs = START.getTime();
+  const endMs = startMs + scenario.days * DAY_MS;
+  const db = openDatabase(address, 6, () => {});
+  const outside = openDatabase(address, 3, () => {});
+  const time = createVirtualTime(startMs);
+  const gate = createGate({
+    time,
+    draw: sequenceOf(seed, "gate"),
+    countBlocked: async () => (await outside.run<{ n: number }>(BLOCKED)).rows[0]!.n,
+  });
+  const observe = createObserver(outside, gate);
+  const ports = virtualPorts(seed, time.nowMs);
+  const merchant = merchantOf(seed, scenario);
+  await insertMerchant(outside, merchant);
+  const journal = openJournal();
+  const watch = createWatch(observe, merchant, journal, time.nowMs);
+  const plan = createFaultPlan(sequenceOf(seed, "faults"), time);
+  const world = createDemoMerchant({
+    seed,
+    customers: scenario.customers,
+    startAt: START,
+    pushTransactions: scenario.pushTransactions,
+  });
+  const endpoint = createEndpoint({
+    seed,
+    time,
+    merchant: world,
+    journal,
+    startMs,
+    days: scenario.days,
+    onRequest: watch.onRequest,
+    onReceived: () => desk.wake(),
+  });
+  let service: Service | null = null;
+  const pusher = createPusher({
+    draw: sequenceOf(seed, "pusher"),
+    entrance: () => service?.entrance ?? null,
+    merchant,
+    ports,
+    journal,
+    observe,
+    onAcknowledged: watch.onAcknowledged,
+    onIngested: () => service?.wakeDecide(),
+  });
+  const desk = createDesk({ ...scenario, draw: sequenceOf(seed, "desk"), time, merchant: world, pusher, journal });
+  let isOver = false;
+
+  /** One life after the other. */
+  async function live() {
+    for (let number = 1; !isOver; number++) {
+      const life = newLife(number);
+      const running = startService({
+        life,
+        databaseFor: (actor) => mortalDatabase({ db, gate, plan, life, actor, connectionsEnded }),
+        ports,
+        time,
+        observe,
+        secretKey: SECRET_KEY,
+        send: endpoint.sendFor(life),
+        onDecided: watch.onDecided,
+      });
+      service = running;
+      stopNow = life.die;
+      await life.died;
+      service = null;
+      const goOn = gate.holdTime();
+      await running.bury();
+      await connectionsEnded();
+      goOn();
+      if (!isOver) await watch.onRestart();
+      await time.sleep(2_000);
+    }
+  }
+  let stopNow = () => {};
+
+  /** The server notices a little later that the connections are gone. */
+  async function connectionsEnded() {
+    while ((await outside.run<{ n: number }>(DELIVERERS)).rows[0]!.n > 0) await new Promise((go) => setTimeout(go, 1));
+  }
+
+  async function watchTheYear() {
+    // A virtual month goes by sooner than the server thinks of looking how its tables have grown.
+    for (let atMs = startMs; atMs < endMs; atMs += ANALYZE_MS) {
+      await time.sleepUntil(Math.min(endMs, atMs + ANALYZE_MS)).over;
+      await observe("analyze");
+    }
+    const summary = world.summary();
+    plan.stop();
+    endpoint.heal();
+    desk.close();
+    for (let waitedMs = 0; waitedMs < SETTLE_DAYS * DAY_MS; waitedMs += LOOK_MS) {
+      await time.sleep(LOOK_MS);
+      const [left] = await observe<{ n: number }>(
+        `select (select count(*) from cases where due_at is not null) + (select count(*) from deliveries) as n`,
+      );
+      if (left!.n === 0) break;
+    }
+    isOver = true;
+    stopNow();
+    return summary;
+  }
+
+  try {
+    const failed = Promise.withResolvers<never>();
+    let finished: Summary | null = null;
+    void desk.run(() => isOver).catch(failed.reject);
+    void live().catch(failed.reject);
+    const year = watchTheYear().then((summary) => {
+      finished = summary;
+    }, failed.reject);
+    await Promise.race([gate.drive(() => finished !== null), failed.promise]);
+    await year;
+    // What was under way goes on in real time to its end.
+    await new Promise((go) => setTimeout(go, 50));
+    const books = await readBooks(outside, merchant.id);
+    if (journal.wire.length === 0) violate(journal, "run", "nothing was ever sent");
+    return {
+      scenario,
+      journal,
+      books,
+      summary: finished!,
+      faults: plan.counts,
+      statements: gate.passed(),
+      realMs: performance.now() - beganMs,
+    };
+  } finally {
+    await db.close();
+    await outside.close();
+  }
+}
+
+function virtualPorts(seed: number, nowMs: () => number): Ports {
+  const draw = sequenceOf(seed, "ids");
+  let ids = 0;
+  const randomBytes = (size: number) => Buffer.from(Array.from({ length: size }, () => Math.floor(draw() * 256)));
+  return {
+    now: () => new Date(nowMs()),
+    realNow: () => new Date(nowMs()),
+    monotonicMs: () => nowMs() - START.getTime(),
+    clockRate: 1,
+    randomBytes,
+    newId: () => idOf(nowMs(), ++ids),
+  };
+}
+
+/** A UUIDv7 with a number in place of chance: later ones are greater. */
+function idOf(ms: number, number: number) {
+  const time = ms.toString(16).padStart(12, "0");
+  const digits = number.toString(16).padStart(15, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${digits.slice(0, 3)}-8${digits.slice(3, 6)}-${digits.slice(6).padStart(12, "0")}`;
+}
+
+function merchantOf(seed: number, { pushTransactions }: Scenario): Merchant {
+  return {
+    id: idOf(START.getTime(), seed),
+    name: `merchant of seed ${seed}`,
+    // The lowest bucket is kept also while a connection of a former life still counts as another process.
+    bucket: 0,
+    webhookUrl: "https://merchant.example/dunlin",
+    webhookAuth: "bearer",
+    webhookCredential: seal(SECRET_KEY, Buffer.alloc(12, 1), "simulated"),
+    webhookSubPaths: !pushTransactions,
+    webhookFlat: false,
+    webhookCap: 5,
+    webhookPaused: false,
+    leadMs: 49 * 60_000,
+    windowDays: 28,
+    budget: 8,
+    ratePerSecond: 100,
+    rateBurst: 100,
+    createdAt: START,
+  };
+}

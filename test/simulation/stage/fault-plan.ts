@@ -1,0 +1,89 @@
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** The process is gone: whatever it does from now on comes to nothing. */
+export class Death extends Error {}
+
+/** One run of the process, from a start to a crash. */
+export interface Life {
+  number: number;
+  dead: boolean;
+  died: Promise<void>;
+  die(): void;
+  /** Closes the connections that die with it. */
+  onDeath: (() => Promise<void>)[];
+}
+
+export function newLife(number: number): Life {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const life: Life = {
+    number,
+    dead: false,
+    died: promise,
+    onDeath: [],
+    die() {
+      life.dead = true;
+      resolve();
+    },
+  };
+  return life;
+}
+
+export type Fault = "none" | "crash" | "outage" | "conflict";
+
+/** What goes wrong, drawn for every statement: before it runs, or after it has run and nobody heard of it. */
+export interface FaultPlan {
+  before(statement: string): Fault;
+  after(statement: string): Fault;
+  stop(): void;
+  counts: { crashes: number; outages: number; conflicts: number };
+}
+
+/** Statements at which a fault is most likely to do harm, and how much more often they get one. */
+const WEIGHTS: Record<string, number> = {
+  commit: 4,
+  record_attempts: 30,
+  insert_events: 6,
+  withdraw_events: 6,
+  save_case_states: 2,
+  poke_cases_of_ended: 15,
+};
+/** Share of statements that go wrong, each way. */
+const CRASH_SHARE = 0.00012;
+const OUTAGE_SHARE = 0.00006;
+const CONFLICT_SHARE = 0.0001;
+/** A process that crashes in its first seconds again and again gets nothing done, and nothing is learned from it. */
+const CALM_MS = 2 * 3_600_000;
+
+export function createFaultPlan(draw: () => number, time: VirtualTime): FaultPlan {
+  const counts = { crashes: 0, outages: 0, conflicts: 0 };
+  let stopped = false;
+  let calmUntilMs = time.nowMs() + CALM_MS;
+
+  function next(statement: string, mayConflict: boolean): Fault {
+    const drawn = draw() / (WEIGHTS[statement] ?? 1);
+    if (stopped || time.nowMs() < calmUntilMs) return "none";
+    if (drawn >= CRASH_SHARE + OUTAGE_SHARE + CONFLICT_SHARE) return "none";
+    if (drawn < CRASH_SHARE) {
+      counts.crashes++;
+      calmUntilMs = time.nowMs() + draw() * CALM_MS;
+      return "crash";
+    }
+    calmUntilMs = time.nowMs() + draw() * CALM_MS;
+    if (drawn < CRASH_SHARE + OUTAGE_SHARE) {
+      counts.outages++;
+      return "outage";
+    }
+    if (!mayConflict) return "none";
+    counts.conflicts++;
+    return "conflict";
+  }
+
+  return {
+    before: (statement) => next(statement, true),
+    after: (statement) => next(statement, false),
+    stop() {
+      stopped = true;
+    },
+    counts,
+  };
+}

@@ -1,0 +1,115 @@
+import type { Connection, Database, Result, Statement, Tx } from "../../../src/store/database.ts";
+import { Death, type Fault, type FaultPlan, type Life } from "./fault-plan.ts";
+import type { Gate } from "./gate.ts";
+
+interface Options {
+  db: Database;
+  gate: Gate;
+  plan: FaultPlan;
+  life: Life;
+  /** Whose statements these are. */
+  actor: string;
+  /** Resolves when the server has noticed the end of connections that were closed: when it does so is not up to the seed. */
+  connectionsEnded(): Promise<void>;
+}
+
+/** The recorder waits 100 ms of real time after a failure; no virtual year may pass meanwhile. */
+const BACK_OFF_MS = 200;
+
+/** The database as one actor of a process sees it: statements queue at the gate, fail as planned, and stop with the process. */
+export function mortalDatabase({ db, gate, plan, life, actor, connectionsEnded }: Options): Database {
+  function suffer(fault: Fault, statement: string) {
+    if (life.dead) throw new Death(`dead before ${statement}`);
+    if (fault === "none") return;
+    if (fault === "crash") {
+      life.die();
+      throw new Death(`crash at ${statement}`);
+    }
+    if (fault === "conflict") throw Object.assign(new Error("could not serialize access"), { code: "40001" });
+    if (actor === "deliver") gate.standStill(BACK_OFF_MS);
+    throw Object.assign(new Error(`connection lost at ${statement}`), { code: "08006" });
+  }
+
+  async function run<Row>(on: Tx, statement: Statement, values?: readonly unknown[]): Promise<Result<Row>> {
+    await gate.enter(actor);
+    let result: Result<Row>;
+    try {
+      suffer(plan.before(statement.name), statement.name);
+      result = await on.run<Row>(statement, values);
+    } finally {
+      gate.leave();
+    }
+    suffer(plan.after(statement.name), statement.name);
+    return result;
+  }
+
+  async function transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    await gate.enter(actor);
+    let isInside = true;
+    const enter = async () => {
+      if (!isInside) await gate.enter(actor);
+      isInside = true;
+    };
+    const leave = () => {
+      if (isInside) gate.leave();
+      isInside = false;
+    };
+    try {
+      if (life.dead) throw new Death("dead before begin");
+      const result = await db.transaction(async (tx) => {
+        leave();
+        try {
+          const done = await work({ run: (statement, values) => run(tx, statement, values) });
+          await enter();
+          suffer(plan.before("commit"), "commit");
+          return done;
+        } catch (error) {
+          // The rollback passes the gate like everything else.
+          await enter();
+          throw error;
+        }
+      });
+      leave();
+      // The commit took place, and its reply is lost.
+      suffer(plan.after("commit"), "commit");
+      return result;
+    } finally {
+      leave();
+    }
+  }
+
+  let lastClosed: Promise<void> = Promise.resolve();
+
+  async function connect(): Promise<Connection> {
+    await gate.enter(actor);
+    try {
+      suffer("none", "connect");
+      await lastClosed;
+      await connectionsEnded();
+      const connection = await db.connect();
+      const close = () => {
+        isOpen = false;
+        lastClosed = connection.close();
+        return lastClosed;
+      };
+      let isOpen = true;
+      life.onDeath.push(async () => {
+        if (isOpen) await close();
+      });
+      return {
+        run: (statement, values) => run(connection, statement, values),
+        onLost: connection.onLost,
+        close,
+      };
+    } finally {
+      gate.leave();
+    }
+  }
+
+  return {
+    run: (statement, values) => run(db, statement, values),
+    transaction,
+    connect,
+    close: () => Promise.resolve(),
+  };
+}

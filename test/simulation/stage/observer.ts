@@ -1,0 +1,22 @@
+import { type Database, prepared } from "../../../src/store/database.ts";
+import type { Gate } from "./gate.ts";
+
+/** Reads the database from outside: queues like everybody else, but nothing goes wrong. */
+export type Observe = <Row = Record<string, unknown>>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
+
+export const createObserver =
+  (db: Database, gate: Gate): Observe =>
+  async <Row>(sql: string, values?: readonly unknown[]) => {
+    await gate.enter("observer");
+    try {
+      return (await db.run<Row>(prepared(`observe_${sql.length}_${hashOf(sql)}`, sql), values)).rows;
+    } finally {
+      gate.leave();
+    }
+  };
+
+function hashOf(text: string) {
+  let hash = 7;
+  for (let index = 0; index < text.length; index++) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0;
+  return (hash >>> 0).toString(36);
+}
