@@ -1,25 +1,17 @@
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import type { Database } from "../store/database.ts";
-import { type DueDelivery, dueDeliveries, firstDeliveriesDue, nextDeliveryDue } from "../store/deliveries.ts";
+import { type Database, errorFields } from "../store/database.ts";
+import { type DueDelivery, dueDeliveries, firstDeliveriesDue } from "../store/deliveries.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { type AttemptFigures, attempt, figuresOf, logAttempt } from "./attempt.ts";
 import { every } from "./every.ts";
-import {
-  beginRead,
-  dropWithdrawn,
-  endRead,
-  hasRoom,
-  type Lane,
-  leftOut,
-  noteDue,
-  takeNext,
-  wantsRead,
-} from "./lane.ts";
+import { dropWithdrawn, hasRoom, type Lane, leftOut, noteDue, takeNext, wantsRead } from "./lane.ts";
 import { createLanes } from "./lanes.ts";
 import { createLeases, LEASE_TIMINGS, type LeaseTimings } from "./leases.ts";
+import { createReader } from "./reader.ts";
 import { createRecorder } from "./recorder.ts";
 import type { Send } from "./send.ts";
+import { createWire } from "./wire.ts";
 
 export interface DelivererOptions {
   db: Database;
@@ -56,18 +48,13 @@ export interface Deliverer {
   deliverDue(): Promise<number>;
 }
 
-const TIMINGS: DelivererTimings = { ...LEASE_TIMINGS, leaseTickMs: 2_000, refreshMs: 1_000, sweepMs: 2_000 };
-/** Attempts on the wire at once, of all merchants. */
-const IN_FLIGHT_MAX = 512;
-/** Due reads at once: they share the pool with everybody else. */
-const READS_MAX = 4;
+const TIMINGS: DelivererTimings = { ...LEASE_TIMINGS, leaseTickMs: 1_000, refreshMs: 1_000, sweepMs: 2_000 };
 /** Ends that wait for the database; beyond it nothing new is begun. */
 const PENDING_MAX = 5_000;
 const SWEEP_PARTS = 4;
 const ROUND_SIZE = 1_000;
 /** Beyond this the sweep notices by itself, and a clock that was set may have changed everything. */
 const TIMER_MAX_MS = 5_000;
-const READ_AGAIN_MS = 1_000;
 const GRACE_MS = 31_000;
 
 /** The life of an event from its deliveries row to its last log line. */
@@ -76,17 +63,17 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const timings = { ...TIMINGS, ...options.timings };
   const lanes = createLanes(db, log, secretKey);
   const ready = new Set<Lane>();
-  const reads = new Set<Lane>();
-  let inFlight = 0;
-  let reading = 0;
   let state: "new" | "running" | "stopping" | "stopped" = "new";
   let loops: { stop(): void }[] = [];
 
-  const leases = createLeases({ db, ports, log, owner, timings, busy: lanes.busy });
+  const leases = createLeases({ db, ports, log, owner, timings, busy: lanes.busy, onGained: lookEverywhere });
   const recorder = createRecorder({ db, ports, log, onRecorded });
+  const wire = createWire(advanceAll);
+  const reader = createReader({ db, ports, log, maySend, isFull: wire.isFull, onRead: advance });
 
-  const maySend = (lane: Lane) =>
-    lane.target !== null && !lane.merchant.webhookPaused && leases.epochOf(lane.merchant.bucket) !== null;
+  function maySend(lane: Lane) {
+    return lane.target !== null && !lane.merchant.webhookPaused && leases.epochOf(lane.merchant.bucket) !== null;
+  }
 
   /** Begin, read or wait: whatever this lane can do now. */
   function advance(lane: Lane) {
@@ -96,10 +83,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       pump();
     }
     const nowMs = ports.now().getTime();
-    if (wantsRead(lane, nowMs)) {
-      reads.add(lane);
-      readNext();
-    } else if (lane.nextDueMs > nowMs) wakeAt(lane, (lane.nextDueMs - nowMs) / ports.clockRate);
+    if (wantsRead(lane, nowMs)) reader.add(lane);
+    else if (lane.nextDueMs > nowMs) wakeAt(lane, (lane.nextDueMs - nowMs) / ports.clockRate);
   }
 
   function wakeAt(lane: Lane, delayMs: number) {
@@ -117,33 +102,41 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     );
   }
 
+  /** This lane first, then whoever waited for the room that it left. */
+  function advanceAll(...some: Lane[]) {
+    for (const lane of some) advance(lane);
+    pump();
+    reader.readNext();
+  }
+
   /** One attempt per lane in turn, as long as there is room. */
   function pump() {
     for (const lane of ready) {
-      if (inFlight >= IN_FLIGHT_MAX || recorder.pending() >= PENDING_MAX || state !== "running") return;
+      if (wire.isFull() || recorder.pending() >= PENDING_MAX || state !== "running") return;
       ready.delete(lane);
       const epoch = leases.epochOf(lane.merchant.bucket);
-      if (epoch === null || !maySend(lane) || !hasRoom(lane)) continue;
+      if (epoch === null || !maySend(lane) || !wire.mayBegin(lane)) continue;
       const delivery = takeNext(lane, ports.monotonicMs());
-      if (delivery === undefined) continue;
-      begin(lane, delivery, epoch).then(() => advance(lane), crashed);
+      if (delivery === undefined) {
+        reader.add(lane);
+        continue;
+      }
+      begin(lane, delivery, epoch).then(() => advanceAll(lane), crashed);
       // At the end of the line, where this very loop comes by again.
-      if (lane.ahead.length > 0 && hasRoom(lane)) ready.add(lane);
+      if (lane.ahead.length > 0 && wire.mayBegin(lane)) ready.add(lane);
     }
   }
 
-  const crashed = (error: unknown) => log.error({ err: error }, "delivery.crashed");
+  const warn = (name: string) => (error: unknown) => log.warn(errorFields(error), `${name}.failed`);
+  const crashed = (error: unknown) => log.error(errorFields(error), "delivery.crashed");
 
   async function begin(lane: Lane, delivery: DueDelivery, epoch: number) {
     const { merchant, target } = lane;
     if (target === null) return;
     const latenessMs = ports.now().getTime() - delivery.dueAt.getTime();
     lane.busy.add(delivery.eventId);
-    lane.inFlight++;
-    inFlight++;
-    const ended = await attempt(merchant, target, delivery, epoch, send, ports);
-    lane.inFlight--;
-    inFlight--;
+    const end = wire.begin(lane);
+    const ended = await attempt(merchant, target, delivery, epoch, send, ports).finally(end);
     // Cut short by our own end: it is made again under its number.
     if (state === "stopped") return;
     recorder.add(ended);
@@ -160,55 +153,19 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       if (ended.dueAt !== null && recorded.has(ended.eventId)) noteDue(lane, ended.dueAt.getTime());
       touched.add(lane);
     }
-    for (const lane of touched) advance(lane);
-    pump();
-    readNext();
+    advanceAll(...touched);
     if (batch.some((ended) => ended.ends !== null)) options.onEnded?.();
-  }
-
-  function readNext() {
-    for (const lane of reads) {
-      if (reading >= READS_MAX || inFlight >= IN_FLIGHT_MAX) return;
-      reads.delete(lane);
-      if (!maySend(lane) || !wantsRead(lane, ports.now().getTime())) continue;
-      reading++;
-      void readAhead(lane).then(() => {
-        reading--;
-        advance(lane);
-        readNext();
-      });
-    }
-  }
-
-  async function readAhead(lane: Lane) {
-    const now = ports.now();
-    const readMs = ports.monotonicMs();
-    const merchantId = lane.merchant.id;
-    beginRead(lane, readMs);
-    try {
-      const rows = await dueDeliveries(db, merchantId, now, leftOut(lane), lane.readSize);
-      if (rows.length < lane.readSize) {
-        const next = await nextDeliveryDue(db, merchantId, now);
-        if (next !== null) noteDue(lane, next.getTime());
-      }
-      endRead(lane, rows, readMs);
-    } catch (error) {
-      lane.reading = false;
-      noteDue(lane, ports.now().getTime() + READ_AGAIN_MS * ports.clockRate);
-      log.warn({ err: error, merchantId }, "deliveries.read-failed");
-    }
   }
 
   /** Correctness rests on this: it finds whatever no hint told us, a part of the lanes at a time. */
   async function sweep(part: number | null) {
-    const idle = [...lanes.all()].filter(
+    const able = [...lanes.all()].filter(
       (lane, index) =>
-        (part === null || index % SWEEP_PARTS === part) &&
-        maySend(lane) &&
-        hasRoom(lane) &&
-        !lane.reading &&
-        lane.ahead.length === 0,
+        (part === null || index % SWEEP_PARTS === part) && maySend(lane) && hasRoom(lane) && !lane.reading,
     );
+    // Read before a pause or a lost lease, and nobody came back to it.
+    advanceAll(...able.filter((lane) => lane.ahead.length > 0));
+    const idle = able.filter((lane) => lane.ahead.length === 0 && !lane.reading);
     if (idle.length === 0) return;
     const rows = await firstDeliveriesDue(
       db,
@@ -220,6 +177,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       if (dueAt !== null) noteDue(lane, dueAt.getTime());
       advance(lane);
     }
+  }
+
+  function lookEverywhere() {
+    if (state === "running") sweep(null).catch(warn("sweep"));
   }
 
   async function deliverDue() {
@@ -246,8 +207,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     start() {
       if (state !== "new") throw new Error("a deliverer starts once");
       state = "running";
-      const loop = (name: string, everyMs: number, work: () => Promise<void>) =>
-        every(everyMs, work, (error) => log.warn({ err: error }, `${name}.failed`));
+      const loop = (name: string, everyMs: number, work: () => Promise<void>) => every(everyMs, work, warn(name));
       let part = 0;
       loops = [
         loop("leases", timings.leaseTickMs, leases.tick),
@@ -263,7 +223,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     },
     wake(merchantId) {
       if (state !== "running") return;
-      if (merchantId === undefined) return void sweep(null).catch((error) => log.warn({ err: error }, "sweep.failed"));
+      if (merchantId === undefined) return lookEverywhere();
       const notice = (lane: Lane) => {
         noteDue(lane, Number.NEGATIVE_INFINITY);
         advance(lane);
@@ -271,13 +231,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const lane = lanes.get(merchantId);
       if (lane !== undefined) return notice(lane);
       // A merchant as new as its first event.
-      void lanes.refresh().then(
-        () => {
-          const fresh = lanes.get(merchantId);
-          if (fresh !== undefined && state === "running") notice(fresh);
-        },
-        (error) => log.warn({ err: error }, "merchants.failed"),
-      );
+      void lanes.refresh().then(() => {
+        const fresh = lanes.get(merchantId);
+        if (fresh !== undefined && state === "running") notice(fresh);
+      }, warn("merchants"));
     },
     withdrawn(merchantId, eventIds) {
       const lane = lanes.get(merchantId);
@@ -288,8 +245,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       for (const loop of loops) loop.stop();
       for (const lane of lanes.all()) if (lane.timer !== null) clearTimeout(lane.timer);
       const deadlineMs = ports.monotonicMs() + graceMs;
-      const waiting = () => (inFlight > 0 || recorder.pending() > 0) && ports.monotonicMs() < deadlineMs;
-      while (waiting()) await new Promise((resolve) => setTimeout(resolve, 20));
+      const open = () => wire.inFlight() + recorder.pending() - recorder.setAside();
+      while (open() > 0 && ports.monotonicMs() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, 20));
       state = "stopped";
       recorder.abandon();
       await leases.release();

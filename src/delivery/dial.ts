@@ -1,10 +1,8 @@
-import { promises as dns, type LookupAddress } from "node:dns";
+import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction, type TcpNetConnectOpts } from "node:net";
 import tls from "node:tls";
 import { type AllowedAddress, addressProblem } from "./address-guard.ts";
-
-/** The addresses of a host name. */
-export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+import { lookUpNames, type Resolve } from "./name-look-up.ts";
 
 /** Throws an Error for a literal address that may not be dialled; every later problem goes to `onEnd`. */
 export type Dial = (hostname: string, port: number, onEnd: (error: Error | null) => void) => tls.TLSSocket;
@@ -21,7 +19,7 @@ const NEXT_ADDRESS_MS = 2_000;
 export function guardedDial(
   allow: readonly AllowedAddress[],
   extraCa: string | null,
-  resolve: Resolve = lookUp(),
+  resolve: Resolve = lookUpNames(),
 ): Dial {
   const secureContext = tls.createSecureContext({ ca: [...authorities(), ...(extraCa === null ? [] : [extraCa])] });
   return (hostname, port, onEnd) => {
@@ -74,16 +72,4 @@ function refusal(hostname: string, port: number, found: LookupAddress[], allow: 
   const [first] = found;
   if (first === undefined) return new Error(`${hostname} has no address`);
   return new Error(`${hostname} leads to ${first.address}: ${addressProblem(first.address, port, allow)}`);
-}
-
-/** Asks the system, at most once at a time per name: lookups share four threads, and a dead name server holds one for long. */
-function lookUp(): Resolve {
-  const running = new Map<string, Promise<LookupAddress[]>>();
-  return (hostname) => {
-    const known = running.get(hostname);
-    if (known) return known;
-    const lookup = dns.lookup(hostname, { all: true }).finally(() => running.delete(hostname));
-    running.set(hostname, lookup);
-    return lookup;
-  };
 }

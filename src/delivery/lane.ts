@@ -11,6 +11,8 @@ export interface Lane {
   /** Null when nothing can be sent: no endpoint, or a credential that cannot be read. */
   target: Target | null;
   inFlight: number;
+  /** Those of them that may end any moment: see wire.ts. */
+  quick: number;
   /** Events on the wire, or ended and not recorded yet: never read a second time. */
   busy: Set<string>;
   /** Rows read ahead and not begun. */
@@ -36,6 +38,7 @@ export const newLane = (merchant: Merchant): Lane => ({
   merchant,
   target: null,
   inFlight: 0,
+  quick: 0,
   busy: new Set(),
   ahead: [],
   readSize: merchant.webhookCap,

@@ -1,6 +1,6 @@
 import type { Logger as Log } from "pino";
 import type { Merchant } from "../domain/merchant.ts";
-import type { Database } from "../store/database.ts";
+import { type Database, errorFields } from "../store/database.ts";
 import { listMerchants } from "../store/merchants.ts";
 import { targetOf } from "./attempt.ts";
 import { type Lane, newLane } from "./lane.ts";
@@ -23,7 +23,7 @@ export function createLanes(db: Database, log: Log, secretKey: Buffer): Lanes {
       lane.target = targetOf(lane.merchant, secretKey);
     } catch (error) {
       lane.target = null;
-      log.error({ err: error, merchantId: lane.merchant.id }, "credential.unreadable");
+      log.error({ ...errorFields(error), merchantId: lane.merchant.id }, "credential.unreadable");
     }
   }
 

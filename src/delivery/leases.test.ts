@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
 import pino from "pino";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { prepared } from "../store/database.ts";
+import { type Connection, type Database, prepared } from "../store/database.ts";
 import { standingClock } from "./deliverer.fixture.ts";
 import { createLeases, LEASE_TIMINGS } from "./leases.ts";
 
@@ -26,10 +26,14 @@ beforeEach(() => database.db.run(RESET));
 
 const clock = standingClock();
 
-function process(busy: (bucket: number) => boolean = () => false) {
+function process(
+  busy: (bucket: number) => boolean = () => false,
+  over: Partial<Parameters<typeof createLeases>[0]> = {},
+) {
   const owner = randomUUID();
   const log = pino({ level: "silent" });
-  const leases = createLeases({ db: database.db, ports: clock.ports, log, owner, timings: LEASE_TIMINGS, busy });
+  const options = { db: database.db, ports: clock.ports, log, owner, timings: LEASE_TIMINGS, busy, ...over };
+  const leases = createLeases(options);
   return { owner, ...leases, mayStart: () => leases.held().filter((bucket) => leases.epochOf(bucket) !== null).length };
 }
 
@@ -79,14 +83,17 @@ test("the buckets of a process whose connection died are taken at once, under a 
   await two.release();
 });
 
-test("a process that lost only its connection keeps its buckets and their epoch", async () => {
-  const one = process();
+test("a process that lost its connection starts nothing until it has another, and then keeps its buckets and their epoch", async () => {
+  let gained = 0;
+  const one = process(undefined, { onGained: () => gained++ });
   await one.tick();
   const epoch = one.epochOf(5);
   await database.db.run(KILL, [one.owner]);
   await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(one.mayStart(), 0, "another process may have them already");
   await one.tick();
   assert.equal(one.mayStart(), 64);
+  assert.equal(gained, 2);
   assert.equal(one.epochOf(5), epoch);
   await one.release();
 });
@@ -120,4 +127,27 @@ test("released buckets are free at once, and a new owner raises the epoch", asyn
   assert.equal(two.mayStart(), 64);
   assert.equal((await database.db.run<{ epoch: number }>(EPOCH)).rows[0]!.epoch, before + 1);
   await two.release();
+});
+
+test("a connection that swallows the first statement holds a tick up for the time of a statement, not for ever", async () => {
+  let swallows = true;
+  const silent: Connection = { run: () => new Promise(() => {}), onLost() {}, async close() {} };
+  const db: Database = { ...database.db, connect: async () => (swallows ? silent : database.db.connect()) };
+  const one = process(undefined, { db, timings: { ...LEASE_TIMINGS, statementMs: 100 } });
+  await assert.rejects(one.tick(), /no answer/);
+  swallows = false;
+  await one.tick();
+  assert.equal(one.mayStart(), 64);
+  await one.release();
+});
+
+const OWNED = prepared("test_owned", "select count(owner)::int as count from bucket_leases");
+
+test("a process that stops without its connection gives its buckets back all the same", async () => {
+  const one = process();
+  await one.tick();
+  await database.db.run(KILL, [one.owner]);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await one.release();
+  assert.deepEqual((await database.db.run(OWNED)).rows, [{ count: 0 }]);
 });

@@ -2,7 +2,7 @@ import type { Logger as Log } from "pino";
 import { BUCKETS } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { announceDeliverer, countDeliverers, releaseLeases, renewLeases, takeLeases } from "../store/bucket-leases.ts";
-import type { Connection, Database } from "../store/database.ts";
+import type { Connection, Database, Tx } from "../store/database.ts";
 
 export interface LeaseTimings {
   /** How long a lease lasts when its owner hangs; real time. */
@@ -19,7 +19,7 @@ export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 60_000, renewMs: 10_000, a
 export interface Leases {
   /** The epoch under which attempts for this bucket may be started now; null when they may not. */
   epochOf(bucket: number): number | null;
-  /** Renew, give up what is beyond the fair share, take what is free. Call it every two seconds or so. */
+  /** Renew, give up what is beyond the fair share, take what is free. Call it every second or so. */
   tick(): Promise<void>;
   /** Buckets owned, also those that are being given up. */
   held(): number[];
@@ -34,6 +34,8 @@ interface Options {
   timings: LeaseTimings;
   /** Whether attempts of this bucket are on the wire or not recorded yet. */
   busy(bucket: number): boolean;
+  /** Attempts may be started now for buckets for which they could not be before. */
+  onGained?(): void;
 }
 
 interface Held {
@@ -44,7 +46,7 @@ interface Held {
 }
 
 /** This process's share of the 64 buckets. A process that died is succeeded at once, one that hangs after `leaseMs`. */
-export function createLeases({ db, ports, log, owner, timings, busy }: Options): Leases {
+export function createLeases({ db, ports, log, owner, timings, busy, onGained }: Options): Leases {
   const held = new Map<number, Held>();
   let connection: Connection | null = null;
   let renewedMs = Number.NEGATIVE_INFINITY;
@@ -53,14 +55,19 @@ export function createLeases({ db, ports, log, owner, timings, busy }: Options):
   async function connected(): Promise<Connection> {
     if (connection !== null) return connection;
     const fresh = await db.connect();
-    fresh.onLost(() => {
-      if (connection === fresh) connection = null;
-    });
-    connection = fresh;
     // Others take the old connection's death for ours, so the leases are moved to this one first of all.
     renewedMs = Number.NEGATIVE_INFINITY;
-    await announceDeliverer(fresh);
+    connection = fresh;
+    fresh.onLost(() => drop(fresh));
     return fresh;
+  }
+
+  /** Without its connection others may take the buckets at once: nothing is started until they are renewed. */
+  function drop(lost: Connection) {
+    lost.close().catch(() => {});
+    if (connection !== lost) return;
+    connection = null;
+    for (const lease of held.values()) lease.startUntilMs = Number.NEGATIVE_INFINITY;
   }
 
   const expiresAt = () => new Date(ports.realNow().getTime() + timings.leaseMs);
@@ -101,25 +108,31 @@ export function createLeases({ db, ports, log, owner, timings, busy }: Options):
     if (taken.length > 0) log.info({ buckets: taken.length, held: held.size }, "leases.taken");
   }
 
+  const startable = () => [...held.keys()].filter((bucket) => epochOf(bucket) !== null).length;
+
   async function tick() {
+    const before = startable();
     const on = await connected();
     try {
       await within(timings.statementMs, async () => {
+        if (renewedMs === Number.NEGATIVE_INFINITY) await announceDeliverer(on);
         if (ports.monotonicMs() - renewedMs >= timings.renewMs) await renew(on);
         await share(on);
       });
     } catch (error) {
-      if (connection === on) connection = null;
-      on.close().catch(() => {});
+      drop(on);
       throw error;
     }
+    if (startable() > before) onGained?.();
+  }
+
+  function epochOf(bucket: number) {
+    const lease = held.get(bucket);
+    return lease && !lease.leaving && ports.monotonicMs() < lease.startUntilMs ? lease.epoch : null;
   }
 
   return {
-    epochOf(bucket) {
-      const lease = held.get(bucket);
-      return lease && !lease.leaving && ports.monotonicMs() < lease.startUntilMs ? lease.epoch : null;
-    },
+    epochOf,
     tick() {
       ticking ??= tick().finally(() => {
         ticking = null;
@@ -133,10 +146,10 @@ export function createLeases({ db, ports, log, owner, timings, busy }: Options):
       held.clear();
       const on = connection;
       connection = null;
-      if (on === null) return;
-      // When this fails the closed connection says the same to the others.
-      await within(timings.statementMs, () => releaseLeases(on, owner, buckets)).catch(() => {});
-      await on.close().catch(() => {});
+      const give = (by: Tx) => within(timings.statementMs, () => releaseLeases(by, owner, buckets));
+      // When this fails too, the closed connection says the same to the others.
+      if (buckets.length > 0) await give(on ?? db).catch(() => (on === null ? null : give(db).catch(() => {})));
+      if (on !== null) await within(timings.statementMs, () => on.close()).catch(() => {});
     },
   };
 }

@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import { type Database, isOutage } from "../store/database.ts";
+import { type Database, errorFields, isOutage } from "../store/database.ts";
 import { type EndedAttempt, pokeCases, recordAttempts, recordWithdrawnAttempts } from "../store/delivery-attempts.ts";
 
 export interface Recorder {
   add(ended: EndedAttempt): void;
   /** Attempts that ended and are not in the database yet. */
   pending(): number;
-  /** Resolves when everything added so far is in the database, or dropped. */
+  /** Those of them that the database refused: they are tried again now and then, and nobody waits for them. */
+  setAside(): number;
+  /** Resolves when everything added so far is in the database, dropped or set aside. */
   idle(): Promise<void>;
   /** Write no more; what is pending is forgotten, and its attempts are made again under the same numbers. */
   abandon(): void;
@@ -23,39 +25,64 @@ interface Options {
 }
 
 const BATCH_MAX = 500;
-const BACK_OFF_MAX_MS = 5_000;
+const OUTAGE_PAUSE_MAX_MS = 5_000;
+const REFUSED_PAUSE_MAX_MS = 60_000;
 
 /**
  * Writes ended attempts in batches: while one write is under way the next batch collects, so a quiet service writes at
  * once and a busy one shares each commit among hundreds. Nothing is lost in an outage: the batch is kept and tried again.
+ * A batch that the database refuses is halved until the row is found that it cannot hold; the others are not held up.
  */
 export function createRecorder({ db, ports, log, onRecorded }: Options): Recorder {
   let queue: EndedAttempt[] = [];
+  /** What was taken from the queue and not written: to be written before it, in these pieces. */
+  let pieces: EndedAttempt[][] = [];
   let writing: EndedAttempt[] = [];
+  const refused = new Map<EndedAttempt, { times: number; timer: NodeJS.Timeout }>();
   let running: Promise<void> | null = null;
   let abandoned = false;
 
   async function run() {
-    let failures = 0;
-    let limit = BATCH_MAX;
-    while (queue.length > 0 && !abandoned) {
-      writing = queue.slice(0, limit);
-      queue = queue.slice(limit);
+    // Not before the rest of this turn: what ended together is written together.
+    await null;
+    let outages = 0;
+    while (!abandoned) {
+      writing = pieces.shift() ?? queue.splice(0, BATCH_MAX);
+      if (writing.length === 0) break;
       try {
         await write(writing);
-        failures = 0;
-        limit = BATCH_MAX;
+        outages = 0;
       } catch (error) {
-        failures++;
-        log.error({ err: error, attempts: writing.length, failures }, "attempts.record-failed");
-        // A row that the database refuses goes to the end alone, so that it holds up nobody else's.
-        if (isOutage(error)) queue = [...writing, ...queue];
-        else if (writing.length > 1) [queue, limit] = [[...writing, ...queue], 1];
-        else queue.push(...writing);
-        await sleep(Math.min(50 * 2 ** failures, BACK_OFF_MAX_MS));
+        if (isOutage(error)) {
+          log.error({ ...errorFields(error), attempts: writing.length, failures: ++outages }, "attempts.record-failed");
+          pieces.unshift(writing);
+          writing = [];
+          await sleep(Math.min(50 * 2 ** outages, OUTAGE_PAUSE_MAX_MS));
+        } else if (writing.length > 1) {
+          const half = writing.length >> 1;
+          pieces.unshift(writing.slice(0, half), writing.slice(half));
+        } else for (const ended of writing) setAside(ended, error);
       }
       writing = [];
     }
+    // In one breath with the last look, so that nothing is added in between and waits for the next one.
+    running = null;
+  }
+
+  function setAside(ended: EndedAttempt, error: unknown) {
+    if (abandoned) return;
+    const times = (refused.get(ended)?.times ?? 0) + 1;
+    const { merchantId, eventId, number } = ended;
+    log.error({ ...errorFields(error), merchantId, eventId, number, times }, "attempts.refused");
+    const again = () => {
+      pieces.push([ended]);
+      start();
+    };
+    refused.set(ended, { times, timer: setTimeout(again, Math.min(50 * 2 ** times, REFUSED_PAUSE_MAX_MS)) });
+  }
+
+  function start() {
+    running ??= run();
   }
 
   async function write(batch: EndedAttempt[]) {
@@ -69,26 +96,28 @@ export function createRecorder({ db, ports, log, onRecorded }: Options): Recorde
       if (dropped > 0) log.warn({ attempts: dropped }, "attempts.dropped");
       return known;
     });
+    for (const ended of batch) refused.delete(ended);
     if (!abandoned) onRecorded(batch, recorded);
   }
+
+  const pending = () =>
+    queue.length + writing.length + refused.size + pieces.reduce((sum, piece) => sum + piece.length, 0);
 
   return {
     add(ended) {
       queue.push(ended);
-      // Not before the rest of this turn: what ended together is written together.
-      running ??= Promise.resolve()
-        .then(run)
-        .finally(() => {
-          running = null;
-        });
+      start();
     },
-    pending: () => queue.length + writing.length,
+    pending,
+    setAside: () => refused.size,
     async idle() {
       while (running !== null) await running;
     },
     abandon() {
       abandoned = true;
-      queue = [];
+      for (const { timer } of refused.values()) clearTimeout(timer);
+      refused.clear();
+      [queue, pieces] = [[], []];
     },
   };
 }

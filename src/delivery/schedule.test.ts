@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { attemptsMax, nextDueAt, RETRY_AFTER_MAX_MS, retryAfterMs } from "./schedule.ts";
+import { attemptsMax } from "../domain/event.ts";
+import { nextDueAt, RETRY_AFTER_MAX_MS, retryAfterMs } from "./schedule.ts";
 
 const END = new Date("2026-03-01T00:00:00.000Z");
 const delay = (number: number, retryAfter?: number) => nextDueAt(number, END, retryAfter).getTime() - END.getTime();

@@ -1,5 +1,3 @@
-import type { EventType } from "../domain/event.ts";
-
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
@@ -8,9 +6,6 @@ const DELAYS_MS = [100, 5 * SECOND, 15 * SECOND, 15 * MINUTE, 30 * MINUTE, 60 * 
 
 /** A receiver may ask for patience, but not for so much that its event is forgotten. */
 export const RETRY_AFTER_MAX_MS = 24 * 60 * MINUTE;
-
-/** How many failed attempts exhaust an event. */
-export const attemptsMax = (type: EventType) => (type === "recovery_action" ? 6 : 7);
 
 /**
  * When the next attempt is due.

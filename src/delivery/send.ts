@@ -1,6 +1,6 @@
 import { Client, type Dispatcher } from "undici";
 import type { AllowedAddress } from "./address-guard.ts";
-import { type Dial, guardedDial, type Resolve } from "./dial.ts";
+import { type Dial, guardedDial } from "./dial.ts";
 import {
   type Exchange,
   REPLY_LIMITS,
@@ -11,6 +11,7 @@ import {
   replyOf,
   wordsOf,
 } from "./exchange.ts";
+import type { Resolve } from "./name-look-up.ts";
 
 /** One attempt: a POST to a merchant's endpoint. */
 export interface Outgoing {

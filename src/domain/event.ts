@@ -3,6 +3,9 @@ import type { ActionSuggestion } from "./recovery-action.ts";
 export const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
+/** How many failed attempts exhaust an event, in one round: the numbers of the interface, "Events". */
+export const attemptsMax = (type: EventType) => (type === "recovery_action" ? 6 : 7);
+
 /** An instruction to the merchant. Immutable: every attempt sends the same `body`, byte for byte. */
 export interface Event {
   /** UUIDv7; of a `recovery_action` it is the action's id. */

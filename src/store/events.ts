@@ -1,4 +1,4 @@
-import type { Event, EventType } from "../domain/event.ts";
+import { attemptsMax, type Event, type EventType } from "../domain/event.ts";
 import { arrays, type Column, columnValues } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
 
@@ -12,20 +12,23 @@ const COLUMNS: readonly Column<Event>[] = [
 ];
 const NAMES = COLUMNS.map(([name]) => name).join(", ");
 
+interface Queued extends Event {
+  attemptsMax: number;
+}
+const QUEUED: readonly Column<Queued>[] = [...COLUMNS, ["attempts_max", "int2", "attemptsMax"]];
+
 const INSERT = prepared(
   "insert_events",
-  `with e as (
-     insert into events (merchant_id, ${NAMES})
-     select $1::uuid, n.* from unnest(${arrays(COLUMNS, 2)}) as n (${NAMES})
-     returning id, type, created_at
-   )
+  `with n as (select * from unnest(${arrays(QUEUED, 2)}) as n (${NAMES}, attempts_max)),
+   e as (insert into events (merchant_id, ${NAMES}) select $1::uuid, ${NAMES} from n)
    insert into deliveries (merchant_id, event_id, attempts_max, due_at)
-   select $1, id, case type when 'recovery_action' then 6 else 7 end, created_at from e`,
+   select $1, id, attempts_max, created_at from n`,
 );
 
 /** Record decisions and queue them for delivery at once. The keys refuse a second event for the same decision. */
 export async function insertEvents(tx: Tx, merchantId: string, events: readonly Event[]) {
-  await tx.run(INSERT, [merchantId, ...columnValues(events, COLUMNS)]);
+  const queued = events.map((event) => ({ ...event, attemptsMax: attemptsMax(event.type) }));
+  await tx.run(INSERT, [merchantId, ...columnValues(queued, QUEUED)]);
 }
 
 const WITHDRAW = prepared(

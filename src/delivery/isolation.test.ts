@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import { prepared } from "../store/database.ts";
+import { updateMerchant } from "../store/merchants.ts";
+import { makeDeliverer, makeEvents, makeMerchant, realPorts } from "./deliverer.fixture.ts";
+import type { Reply } from "./exchange.ts";
+import type { Outgoing } from "./send.ts";
+
+// The loop in real time, with its own timings, among merchants that never answer.
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+const EMPTY = prepared("test_empty", "delete from deliveries");
+const cleanups: (() => unknown)[] = [];
+beforeEach(() => database.db.run(EMPTY));
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: null };
+const DEAD = "https://dead.example/";
+
+/** A deliverer; requests to DEAD never end, others at once. */
+function run() {
+  const begun: { request: Outgoing; atMs: number }[] = [];
+  const deliverer = makeDeliverer({
+    db: database.db,
+    ports: realPorts,
+    send: (request) => {
+      begun.push({ request, atMs: performance.now() });
+      return request.origin === new URL(DEAD).origin ? new Promise(() => {}) : Promise.resolve(OK);
+    },
+  });
+  deliverer.start();
+  cleanups.push(() => deliverer.stop(0));
+  const dead = () => begun.filter(({ request }) => request.origin === new URL(DEAD).origin).length;
+  return { deliverer, begun, dead };
+}
+
+async function until(condition: () => boolean, limitMs: number) {
+  const endMs = performance.now() + limitMs;
+  while (!condition()) {
+    assert.ok(performance.now() < endMs, `it did not happen within ${limitMs} ms`);
+    await sleep(5);
+  }
+}
+
+/** How long the merchant waits for one new event to be sent. */
+async function waitMs({ deliverer, begun }: ReturnType<typeof run>, merchant: Merchant, limitMs: number) {
+  const [event] = await makeEvents(database.db, merchant, 1, new Date());
+  const startedMs = performance.now();
+  deliverer.wake(merchant.id);
+  const isIt = ({ request }: { request: Outgoing }) => request.body === event!.body;
+  await until(() => begun.some(isIt), limitMs);
+  return begun.find(isIt)!.atMs - startedMs;
+}
+
+test("a merchant with a large cap that never answers leaves room for the others at any moment", async () => {
+  const dead = await makeMerchant(database.db, { webhookUrl: DEAD, webhookCap: 600 });
+  const healthy = await makeMerchant(database.db);
+  await makeEvents(database.db, dead, 700, new Date());
+  const scene = run();
+  await until(() => scene.dead() >= 128, 5_000);
+  assert.ok((await waitMs(scene, healthy, 1_000)) < 700);
+  await until(() => scene.dead() === 600, 10_000);
+  assert.ok((await waitMs(scene, healthy, 1_000)) < 700);
+});
+
+test("a hundred dead merchants delay a healthy one by a second at most, and in the long run by nothing", async () => {
+  const dead = await Promise.all(Array.from({ length: 110 }, () => makeMerchant(database.db, { webhookUrl: DEAD })));
+  const healthy = await makeMerchant(database.db);
+  for (const merchant of dead) await makeEvents(database.db, merchant, 6, new Date());
+  const scene = run();
+  await until(() => scene.dead() >= 512, 5_000);
+  assert.ok((await waitMs(scene, healthy, 2_000)) < 1_500);
+  await until(() => scene.dead() === 550, 5_000);
+  await sleep(1_000);
+  assert.ok((await waitMs(scene, healthy, 1_000)) < 700);
+});
+
+test("rows that were read before a pause are sent after it, without a hint", async () => {
+  const merchant = await makeMerchant(database.db, { webhookCap: 2 });
+  const events = await makeEvents(database.db, merchant, 100, new Date());
+  const held: (() => void)[] = [];
+  let sent = 0;
+  const deliverer = makeDeliverer({
+    db: database.db,
+    ports: realPorts,
+    timings: { refreshMs: 50 },
+    send: () => {
+      // After some quick ones a good part of the rest has been read ahead.
+      if (++sent !== 40 && sent !== 41) return Promise.resolve(OK);
+      return new Promise((resolve) => held.push(() => resolve(OK)));
+    },
+  });
+  deliverer.start();
+  cleanups.push(() => deliverer.stop(0));
+  await until(() => held.length === 2, 5_000);
+  await updateMerchant(database.db, { ...merchant, webhookPaused: true }, new Date());
+  await sleep(300);
+  for (const end of held) end();
+  await sleep(300);
+  assert.equal(sent, 41);
+  await updateMerchant(database.db, { ...merchant, webhookPaused: false }, new Date());
+  await until(() => sent === events.length, 5_000);
+});
+
+const KILL_ALL = prepared(
+  "test_kill_all",
+  "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+);
+
+test("a process whose connections are all cut goes on within two seconds", async () => {
+  const merchant = await makeMerchant(database.db);
+  const scene = run();
+  await waitMs(scene, merchant, 5_000);
+  await database.db.run(KILL_ALL);
+  assert.ok((await waitMs(scene, merchant, 5_000)) < 2_000);
+});

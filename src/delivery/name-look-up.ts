@@ -1,0 +1,95 @@
+import { promises as dns, type LookupAddress } from "node:dns";
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** The addresses of a host name, or an Error with code ENOTFOUND (it has none) or EAI_AGAIN (nobody says). */
+export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+
+export interface NameSettings {
+  /** Names in here are not asked for. */
+  hostsFile: string;
+  /** `address:port` of name servers in place of the system's; for tests. */
+  servers?: readonly string[];
+  /** How long a name server has, and how many times each is asked: slow zones take seconds, packets get lost. */
+  tryMs: number;
+  tries: number;
+}
+
+const SYSTEM: NameSettings = { hostsFile: "/etc/hosts", tryMs: 3_000, tries: 3 };
+/** Some name servers swallow the question for IPv6 addresses: whoever has an IPv4 one does not wait longer for the answer. */
+const OTHER_FAMILY_MS = 300;
+const LOOPBACK: readonly LookupAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
+/**
+ * Looks names up without the system's resolver: that one has two threads for the whole process, so two name servers
+ * that swallow questions would hold up every merchant. Here a question is only a packet, however many wait for answers.
+ * A name is asked for at most once at a time.
+ */
+export function lookUpNames(settings: NameSettings = SYSTEM): Resolve {
+  const running = new Map<string, Promise<LookupAddress[]>>();
+  return (hostname) => {
+    const name = hostname.toLowerCase().replace(/\.$/, "");
+    const known = running.get(name);
+    if (known) return known;
+    const lookUp = lookUpName(name, settings).finally(() => running.delete(name));
+    running.set(name, lookUp);
+    return lookUp;
+  };
+}
+
+async function lookUpName(name: string, settings: NameSettings): Promise<LookupAddress[]> {
+  const listed = inHostsFile(await readFile(settings.hostsFile, "utf8").catch(() => ""), name);
+  if (listed.length > 0) return listed;
+  // Never asked for in public: https://www.rfc-editor.org/rfc/rfc6761#section-6.3
+  if (name === "localhost" || name.endsWith(".localhost")) return [...LOOPBACK];
+  return ask(name, settings);
+}
+
+function inHostsFile(text: string, name: string): LookupAddress[] {
+  return text.split("\n").flatMap((line) => {
+    const [address = "", ...names] = line.replace(/#.*/, "").trim().toLowerCase().split(/\s+/);
+    const family = isIP(address);
+    return family !== 0 && names.includes(name) ? [{ address, family }] : [];
+  });
+}
+
+async function ask(name: string, { servers, tryMs, tries }: NameSettings): Promise<LookupAddress[]> {
+  // A new one each time: it knows what the system's settings are now, and remembers nothing of earlier answers' speed.
+  const resolver = new dns.Resolver({ timeout: tryMs, maxTimeout: tryMs, tries });
+  if (servers) resolver.setServers(servers);
+  try {
+    const six = answer(resolver.resolve6(name), 6);
+    const four = await answer(resolver.resolve4(name), 4);
+    const none: Answer = { found: [], problem: "" };
+    const late = four.found.length > 0 ? [sleep(OTHER_FAMILY_MS, none, { ref: false })] : [];
+    const other = await Promise.race([six, ...late]);
+    const found = [...four.found, ...other.found];
+    if (found.length === 0) throw failure(name, [four.problem, other.problem]);
+    return found;
+  } finally {
+    resolver.cancel();
+  }
+}
+
+interface Answer {
+  found: LookupAddress[];
+  /** The resolver's code. */
+  problem: string;
+}
+
+const answer = (asked: Promise<string[]>, family: 4 | 6): Promise<Answer> =>
+  asked.then(
+    (addresses) => ({ found: addresses.map((address) => ({ address, family })), problem: "" }),
+    ({ code }) => ({ found: [], problem: String(code) }),
+  );
+
+const NO_ADDRESS = /^(|ENODATA|ENOTFOUND|EBADNAME)$/;
+
+function failure(name: string, problems: readonly string[]) {
+  const code = problems.every((problem) => NO_ADDRESS.test(problem)) ? "ENOTFOUND" : "EAI_AGAIN";
+  return Object.assign(new Error(`${name}: ${problems.join(", ")}`), { code });
+}

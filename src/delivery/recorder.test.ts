@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import pino from "pino";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import type { Event } from "../domain/event.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import { attemptsOf, type EndedAttempt } from "../store/delivery-attempts.ts";
+import { makeEvents, makeMerchant, realPorts, START } from "./deliverer.fixture.ts";
+import { createRecorder } from "./recorder.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0)) cleanup();
+});
+
+/** A recorder, and what it was told to have recorded. */
+function makeRecorder() {
+  const recorded = new Set<string>();
+  const recorder = createRecorder({
+    db: database.db,
+    ports: realPorts,
+    log: pino({ level: "silent" }),
+    onRecorded: (_batch, events) => {
+      for (const event of events) recorded.add(event);
+    },
+  });
+  cleanups.push(recorder.abandon);
+  return { recorder, recorded };
+}
+
+const delivered = (merchant: Merchant, event: Event): EndedAttempt => ({
+  merchantId: merchant.id,
+  eventId: event.id,
+  caseId: event.caseId,
+  bucket: merchant.bucket,
+  epoch: 0,
+  round: 1,
+  number: 1,
+  dueAt: null,
+  startedAt: START,
+  endedAt: START,
+  durationMs: 1,
+  success: true,
+  ends: "delivered",
+  status: 200,
+  error: null,
+  response: null,
+});
+
+test("rows that the database refuses are set aside, and hold up none of the others", async () => {
+  const merchant = await makeMerchant(database.db);
+  const events = await makeEvents(database.db, merchant, 300, START);
+  const { recorder, recorded } = makeRecorder();
+  const isBad = (index: number) => index % 100 === 50;
+  const startedMs = performance.now();
+  for (const [index, event] of events.entries())
+    recorder.add({ ...delivered(merchant, event), ...(isBad(index) ? { durationMs: -1 } : {}) });
+  while (recorded.size < 297 && performance.now() - startedMs < 10_000) await sleep(5);
+  assert.equal(recorded.size, 297);
+  assert.ok(performance.now() - startedMs < 3_000, `took ${performance.now() - startedMs} ms`);
+  await recorder.idle();
+  assert.deepEqual([recorder.pending(), recorder.setAside()], [3, 3]);
+  const [late] = await makeEvents(database.db, merchant, 1, START);
+  const lateMs = performance.now();
+  recorder.add(delivered(merchant, late!));
+  while (!recorded.has(late!.id) && performance.now() - lateMs < 10_000) await sleep(5);
+  assert.ok(performance.now() - lateMs < 500, "what was set aside spoils no later batch");
+});
+
+test("a row that was refused is tried again by itself, and recorded when the reason is gone", async () => {
+  const merchant = await makeMerchant(database.db);
+  const [event] = await makeEvents(database.db, merchant, 1, START);
+  const { recorder, recorded } = makeRecorder();
+  const ended = { ...delivered(merchant, event!), durationMs: -1 };
+  recorder.add(ended);
+  await sleep(20);
+  await recorder.idle();
+  assert.equal(recorder.setAside(), 1);
+  ended.durationMs = 1;
+  const endMs = performance.now() + 5_000;
+  while (recorder.pending() > 0 && performance.now() < endMs) await sleep(5);
+  assert.ok(recorded.has(event!.id));
+  assert.equal((await attemptsOf(database.db, merchant.id, event!.id)).length, 1);
+});
