@@ -1,4 +1,5 @@
 import type { Logger as Log } from "pino";
+import { errorFields } from "./store/database.ts";
 
 /** A background program: `runOnce`, again and again, until it is stopped. */
 export interface Loop {
@@ -36,7 +37,7 @@ export function startLoop(name: string, log: Log, runOnce: () => Promise<number>
         failures = 0;
       } catch (error) {
         pauseMs = Math.min(RETRY_MS * 2 ** failures++, RETRY_MAX_MS);
-        log.error({ err: error, retryMs: pauseMs }, `${name}.failed`);
+        log.error({ ...errorFields(error), retryMs: pauseMs }, `${name}.failed`);
       }
       if (!woken && !stopped && pauseMs > 0) await nap(pauseMs);
     }

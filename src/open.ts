@@ -5,7 +5,7 @@ import type { Logger as Log } from "pino";
 import { anchorClock, realPorts } from "./clock.ts";
 import { ConfigError, type Settings } from "./config.ts";
 import type { Ports } from "./domain/ports.ts";
-import { type Address, type Database, openDatabase } from "./store/database.ts";
+import { type Address, type Database, errorFields, openDatabase } from "./store/database.ts";
 import { startEmbedded } from "./store/embedded/start.ts";
 import { claimInstallation } from "./store/installation.ts";
 import { migrate } from "./store/migrate.ts";
@@ -38,7 +38,7 @@ export async function openStore(
   try {
     const address: Address = embedded?.address ?? { url: settings.databaseUrl! };
     await migrate(address, log);
-    const db = openDatabase(address, connections, (error) => log.warn({ err: error }, "database.connection_lost"));
+    const db = openDatabase(address, connections, (error) => log.warn(errorFields(error), "database.connection_lost"));
     const anchor = await anchorClock(db, mode === "own" ? (settings.clockRate ?? 1) : null, new Date());
     const secretKey = settings.secretKey ?? secretKeyIn(settings.dataDir);
     await checkKey(db, secretKey, settings);

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isOutage, sqlState } from "../store/database.ts";
+import { errorFields, isOutage, sqlState } from "../store/database.ts";
 import { ApiError, errorBody, type Family } from "./errors.ts";
 import { tooLarge } from "./framing.ts";
 
@@ -38,18 +38,3 @@ function refusalOf(error: unknown, request: FastifyRequest): ApiError {
 
 export const unavailable = (message: string) =>
   new ApiError(503, message, { headers: { "retry-after": RETRY_AFTER_SECONDS } });
-
-/** What may be logged of an error. Messages and details of database errors quote values, so only the place is kept. */
-export function errorFields(error: unknown) {
-  const { name, code, message, stack } = error as Error & { code?: string };
-  const fromDatabase = sqlState(error) !== undefined;
-  return {
-    errorName: name,
-    errorCode: code,
-    errorMessage: fromDatabase ? undefined : message?.replace(/\d{4,}/g, "…"),
-    errorStack: stack
-      ?.split("\n")
-      .filter((line) => /^\s+at /.test(line))
-      .map((line) => line.trim()),
-  };
-}

@@ -1,7 +1,7 @@
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
 import { firstDueCases, saveCaseStates, setCaseAside, takeDueCases } from "../store/cases.ts";
-import type { Database, Tx } from "../store/database.ts";
+import { type Database, errorFields, type Tx } from "../store/database.ts";
 import { insertEvents, withdrawEvents } from "../store/events.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import { findMerchant } from "../store/merchants.ts";
@@ -47,7 +47,7 @@ async function stepMerchant(deciding: DecideDue, merchantId: string): Promise<nu
   try {
     return await stepBatch(deciding, merchantId, CASES_PER_STEP);
   } catch (error) {
-    deciding.log.error({ err: error, merchantId }, "decide.failed");
+    deciding.log.error({ ...errorFields(error), merchantId }, "decide.failed");
     return await stepOneByOne(deciding, merchantId);
   }
 }
@@ -63,7 +63,7 @@ async function stepOneByOne(deciding: DecideDue, merchantId: string): Promise<nu
       if (done === 0) return stepped;
     } catch (error) {
       if (!first) throw error;
-      deciding.log.error({ err: error, merchantId, caseId: first.id }, "decide.failed");
+      deciding.log.error({ ...errorFields(error), merchantId, caseId: first.id }, "decide.failed");
       const delay = Math.min(ASIDE_MS * 2 ** first.failures, ASIDE_MAX_MS);
       await setCaseAside(deciding.db, merchantId, first.id, new Date(deciding.ports.now().getTime() + delay));
     }

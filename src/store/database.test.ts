@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
-import { isOutage, openDatabase, prepared, sqlState } from "./database.ts";
+import { errorFields, isOutage, openDatabase, prepared, sqlState } from "./database.ts";
 
-const { db, drop } = await testDatabase();
+const { db, address, drop } = await testDatabase();
 after(drop);
 
 const message = (type: string, body: Buffer) => {
@@ -70,4 +70,104 @@ test("any other failure rolls back at once and reaches the caller", async () => 
 test("whole numbers beyond 2^53 are an error, never another number", async () => {
   const big = prepared("big_number", "select 9007199254740993::int8 as n");
   await assert.rejects(db.run(big), /beyond 2\^53/);
+});
+
+test("what passes by itself is repeated after a short, growing pause, as long as nothing can have been committed", async () => {
+  for (const code of ["08006", "53300", "55P03", "57P03"]) {
+    let runs = 0;
+    const startedMs = performance.now();
+    await db.transaction(async (tx) => {
+      if (++runs < 4) await tx.run(RAISE(code));
+    });
+    assert.equal(runs, 4, code);
+    assert.ok(performance.now() - startedMs >= 60, "2, 10 and 50 ms");
+  }
+});
+
+const END_ME = prepared("end_me", "select pg_terminate_backend(pg_backend_pid())");
+const ONE = prepared("one", "select 1 as one");
+
+test("a connection that is cut within a transaction costs one more run", async () => {
+  let runs = 0;
+  const { rows } = await db.transaction(async (tx) => {
+    if (++runs === 1) await tx.run(END_ME);
+    return tx.run(ONE);
+  });
+  assert.deepEqual([rows, runs], [[{ one: 1 }], 2]);
+});
+
+/** A table that refuses each row when its transaction commits, with what the row says. */
+const AT_COMMIT = [
+  "create table told (code text)",
+  `create function refuse() returns trigger language plpgsql as $$ begin
+     if new.code = 'cut' then perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(1); end if;
+     raise exception 'planned' using errcode = new.code;
+   end $$`,
+  "create constraint trigger refusing after insert on told deferrable initially deferred for each row execute function refuse()",
+];
+const TELL = prepared("tell", "insert into told values ($1)");
+
+test("a COMMIT is repeated when it was surely rolled back, and left to the caller when nobody knows", async () => {
+  for (const [index, text] of AT_COMMIT.entries()) await db.run(prepared(`at_commit_${index}`, text));
+  for (const [code, expected] of [
+    ["40001", 5],
+    ["53100", 5],
+    ["08006", 1],
+    ["cut", 1],
+  ] as const) {
+    let runs = 0;
+    const failing = db.transaction(async (tx) => {
+      runs++;
+      await tx.run(TELL, [code]);
+    });
+    await assert.rejects(failing, isOutage, code);
+    assert.equal(runs, expected, code);
+  }
+});
+
+test("a transaction whose work passed over a failed statement is an error, never a silent rollback", async () => {
+  const careless = db.transaction(async (tx) => {
+    await tx.run(RAISE("22012")).catch(() => {});
+  });
+  await assert.rejects(careless, /rolled back/);
+});
+
+test("a statement that gets no answer fails in time, is an outage, and spoils no later one", async () => {
+  const impatient = openDatabase(address, 1, () => {}, 300);
+  const slow = prepared("slow", "select pg_sleep(3)");
+  const startedMs = performance.now();
+  await assert.rejects(impatient.run(slow), isOutage);
+  let runs = 0;
+  const stuck = impatient.transaction((tx) => {
+    runs++;
+    return tx.run(slow);
+  });
+  await assert.rejects(stuck, isOutage);
+  assert.equal(runs, 1, "whoever waited so long does not wait again");
+  assert.deepEqual((await impatient.run(ONE)).rows, [{ one: 1 }]);
+  assert.ok(performance.now() - startedMs < 2_000);
+  await impatient.close();
+});
+
+test("errors of the system are no SQLSTATEs, and outages all the same", () => {
+  const broken = Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
+  assert.equal(sqlState(broken), undefined);
+  assert.ok(isOutage(broken));
+});
+
+test("of a database error only its place is logged, of any other one its message without long numbers", async () => {
+  await db.run(
+    prepared("make_logged", "create table logged (secret text constraint short check (length(secret) < 9))"),
+  );
+  const refused = await db
+    .run(prepared("log_secret", "insert into logged values ('4111 very secret')"))
+    .catch((e) => e);
+  const fields = errorFields(refused);
+  assert.deepEqual(
+    [fields.errorName, fields.errorCode, fields.errorTable, fields.errorConstraint],
+    ["error", "23514", "logged", "short"],
+  );
+  assert.doesNotMatch(JSON.stringify(fields), /secret'|4111/);
+  assert.equal(errorFields(new Error("no card 4111111111111111")).errorMessage, "no card …");
+  assert.equal(errorFields("thrown text").errorMessage, "thrown text");
 });

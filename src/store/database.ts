@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 
 /** A prepared statement: `name` is unique in the process, `text` never changes. */
@@ -19,7 +20,11 @@ export interface Result<Row> {
 }
 
 export interface Database extends Tx {
-  /** One transaction, read committed. Run again from the start, up to five times, when PostgreSQL asks for it (40001, 40P01). */
+  /**
+   * One transaction, read committed. Run again from the start, up to five times, when PostgreSQL asks for it or was
+   * away for a moment. A COMMIT whose outcome nobody knows is not repeated: the failure reaches the caller, who reads
+   * anew what there is. Repeated blindly, a decision that is in already would run into the key of its own event.
+   */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** A connection of its own, for what outlives a statement: leases, listening. It is not replaced when it breaks. */
   connect(): Promise<Connection>;
@@ -41,20 +46,36 @@ pg.types.setTypeParser(INT8, (text) => {
   return number;
 });
 
+/** Far longer than any statement of the service takes: a network that swallowed the answer is noticed after this. */
+const ANSWER_MS = 60_000;
+
 /**
  * A pool of connections.
  *
  * @param connections  at most so many at once
  * @param onError  told when an idle connection breaks; the pool replaces it by itself
+ * @param answerMs  how long a statement of the pool may take
  */
-export function openDatabase(address: Address, connections: number, onError: (error: Error) => void): Database {
-  const pool = new pg.Pool({ ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000 });
+export function openDatabase(
+  address: Address,
+  connections: number,
+  onError: (error: Error) => void,
+  answerMs = ANSWER_MS,
+): Database {
+  const config = { ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
+  const pool = new pg.Pool(config);
   pool.on("error", onError);
   // Between the pool's own listener and a transaction's there is a moment without one, and a dying server may use it.
   pool.on("connect", (client) => client.on("error", () => {}));
   return {
-    run: (statement, values) => runOn(pool, statement, values),
-    transaction: (work) => retrying(() => inTransaction(pool, work)),
+    run: (statement, values) =>
+      retrying((commits) =>
+        borrowing(pool, (client) => {
+          commits();
+          return runOn(client, statement, values);
+        }),
+      ),
+    transaction: (work) => retrying((commits) => borrowing(pool, (client) => inTransaction(client, work, commits))),
     connect: () => connect(address),
     close: () => pool.end(),
   };
@@ -71,7 +92,7 @@ const clientConfig = (address: Address): pg.ClientConfig => ({
 });
 
 async function runOn<Row>(
-  on: pg.Pool | pg.ClientBase,
+  on: pg.ClientBase,
   statement: Statement,
   values: readonly unknown[] = [],
 ): Promise<Result<Row>> {
@@ -83,7 +104,7 @@ async function runOn<Row>(
   return { rows: rows as Row[], rowCount: rowCount ?? 0 };
 }
 
-async function inTransaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function borrowing<T>(pool: pg.Pool, use: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   const onError = (error: Error) => {
@@ -91,14 +112,11 @@ async function inTransaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>): Pr
   };
   client.on("error", onError);
   try {
-    await client.query("begin");
-    const result = await work({ run: (statement, values) => runOn(client, statement, values) });
-    await client.query("commit");
-    return result;
+    return await use(client);
   } catch (error) {
-    await client.query("rollback").catch((failure: Error) => {
-      broken = failure;
-    });
+    // Whoever did not answer for so long will not answer this either. Outside a transaction it does nothing.
+    if (tookTooLong(error)) broken = error as Error;
+    else await client.query("rollback").catch(onError);
     throw error;
   } finally {
     client.removeListener("error", onError);
@@ -106,16 +124,31 @@ async function inTransaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>): Pr
   }
 }
 
-const SERIALIZATION_FAILURE = "40001";
-const DEADLOCK = "40P01";
+async function inTransaction<T>(client: pg.ClientBase, work: (tx: Tx) => Promise<T>, commits: () => void): Promise<T> {
+  await client.query("begin");
+  const result = await work({ run: (statement, values) => runOn(client, statement, values) });
+  commits();
+  const { command } = await client.query("commit");
+  if (command !== "COMMIT") throw new Error("rolled back: a statement had failed, and its failure was passed over");
+  return result;
+}
 
-async function retrying<T>(run: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+/** Grows without chance: two that got into each other's way are told apart by PostgreSQL, which lets one of them go on. */
+const PAUSES_MS = [2, 10, 50, 250];
+
+/** @param run  calls `commits` right before it sends what may commit */
+async function retrying<T>(run: (commits: () => void) => Promise<T>): Promise<T> {
+  for (let failures = 0; ; failures++) {
+    let mayBeDone = false;
     try {
-      return await run();
+      return await run(() => {
+        mayBeDone = true;
+      });
     } catch (error) {
-      const code = sqlState(error);
-      if (attempt === 5 || (code !== SERIALIZATION_FAILURE && code !== DEADLOCK)) throw error;
+      const pauseMs = PAUSES_MS[failures];
+      const again = mayBeDone ? wasRolledBack(error) : isOutage(error) && !tookTooLong(error);
+      if (pauseMs === undefined || !again) throw error;
+      await sleep(pauseMs);
     }
   }
 }
@@ -138,14 +171,50 @@ async function connect(address: Address): Promise<Connection> {
 /** The SQLSTATE of a database error, or undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  // EPIPE and its like are as long, but no SQLSTATE begins with E.
+  return typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined;
 }
 
 /** Whether the database was out of reach or overloaded, so that the same call may go through later. */
 export function isOutage(error: unknown): boolean {
+  if (tookTooLong(error)) return true;
   const code = (error as { code?: unknown } | null)?.code;
-  if (typeof code !== "string")
-    return /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(String(error));
-  if (/^(ECONNREFUSED|ECONNRESET|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH)$/.test(code)) return true;
+  if (typeof code !== "string") return /Connection terminated|not queryable/.test(String(error));
+  if (/^(ECONNREFUSED|ECONNRESET|EPIPE|ENOENT|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH)$/.test(code)) return true;
   return /^(08|40001|40P01|53|55P03|57)/.test(code);
+}
+
+/** Outages in which the server said no word for long: nothing is gained by asking again at once. */
+function tookTooLong(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (code !== undefined) return code === "ETIMEDOUT";
+  return /^(Query read timeout|timeout expired|timeout exceeded when trying|.*due to connection timeout)/.test(
+    `${message}`,
+  );
+}
+
+/** Said of COMMIT, or of a statement outside a transaction, these mean for sure that nothing of it is left. */
+const wasRolledBack = (error: unknown) => /^(40001|40P01|53|55P03)/.test(sqlState(error) ?? "");
+
+/** What may be logged of an error. Messages and details of database errors quote values, so only the place is kept. */
+export function errorFields(error: unknown) {
+  const { name, code, message, stack, table, constraint } = (error ?? {}) as Partial<Error & Placed>;
+  const fromDatabase = sqlState(error) !== undefined;
+  return {
+    errorName: name,
+    errorCode: code,
+    errorTable: fromDatabase ? table : undefined,
+    errorConstraint: fromDatabase ? constraint : undefined,
+    errorMessage: fromDatabase ? undefined : (message ?? String(error)).replace(/\d{4,}/g, "…"),
+    errorStack: stack
+      ?.split("\n")
+      .filter((line) => /^\s+at /.test(line))
+      .map((line) => line.trim()),
+  };
+}
+
+interface Placed {
+  code: string;
+  table: string;
+  constraint: string;
 }
