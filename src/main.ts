@@ -155,4 +155,6 @@ function explain(error: unknown, command: Command, settings: Settings): number {
 }
 
 /** Where the database is, without the password. */
-const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : "its server");
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "its server";
+}
