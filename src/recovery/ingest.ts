@@ -14,7 +14,7 @@ import {
 } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { withdrawEvents } from "../store/events.ts";
-import { findInvoices, upsertInvoices } from "../store/invoices.ts";
+import { findInvoices, insertNewInvoices, upsertInvoices } from "../store/invoices.ts";
 import { upsertSubscriptions } from "../store/subscriptions.ts";
 import { upsertTransactions } from "../store/transactions.ts";
 import { endByPayment, endOf, paysInFull } from "./ends.ts";
@@ -63,35 +63,38 @@ export async function ingestInvoices(
   onWithdrawn: OnWithdrawn = () => {},
 ) {
   const invoices = newestById(batch);
+  // What is new and over concerns no case. A merchant's first import is years of this.
+  if (!invoices.some(({ state }) => inRecovery(state)) && (await insertNewInvoices(db, merchant.id, invoices)))
+    return invoices.length;
   const byId = new Map(invoices.map((invoice) => [invoice.id, invoice]));
   const { changed, withdrawn } = await db.transaction(async (tx) => {
-    const changed = await upsertInvoices(tx, merchant.id, invoices);
+    const { changed, ...ids } = await upsertInvoices(tx, merchant.id, invoices);
     const now = ports.now();
     let withdrawn: string[] = [];
-    const unpaid: Invoice[] = [];
-    const over: Invoice[] = [];
-    for (const { id, inserted } of changed) {
-      const invoice = byId.get(id)!;
-      if (inRecovery(invoice.state)) unpaid.push(invoice);
-      else if (!inserted) over.push(invoice); // a new invoice has no case
-    }
-    if (unpaid.length > 0) {
+    const newer = ids.newer.map((id) => byId.get(id)!);
+    const known = newer.filter(({ state }) => inRecovery(state));
+    const over = newer.filter(({ state }) => !inRecovery(state));
+    // A new invoice has no case.
+    if (known.length > 0)
       await pokeCasesOfInvoices(
         tx,
         merchant.id,
-        unpaid.map(({ id }) => id),
+        known.map(({ id }) => id),
         now,
       );
+    const unpaid = newestById([...known, ...ids.unpaid.map((id) => byId.get(id)!)]);
+    if (unpaid.length > 0) {
       const openable = unpaid.filter((invoice) => mayOpen(invoice, merchant, now));
-      await openCases(
-        tx,
-        merchant.id,
-        openable.map((invoice) => newCase(invoice, merchant, now, ports)),
-        now,
-      );
+      if (openable.length > 0)
+        await openCases(
+          tx,
+          merchant.id,
+          openable.map((invoice) => newCase(invoice, merchant, now, ports)),
+          now,
+        );
     }
     if (over.length > 0) withdrawn = await endAndWithdraw(tx, merchant.id, over.map(endOf), now);
-    return { changed: changed.length, withdrawn };
+    return { changed, withdrawn };
   });
   if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
   return changed;
