@@ -45,7 +45,7 @@ const list = (name: string, condition: string): Statement =>
        coalesce(d.attempts, a.number, 0) as attempts, d.due_at as "dueAt", a.ended_at as "endedAt", a.status, a.error
      from ${SOURCES}
      where e.merchant_id = $1 and ($2::text is null or e.type = $2) and ($3::text is null or e.invoice_id = $3) and ${condition}
-     order by e.created_at desc, e.id desc limit $4`,
+     order by e.id desc limit $4`,
   );
 
 const LIST: Record<DeliveryState | "all", Statement> = {
@@ -62,7 +62,7 @@ export interface DeliveryFilter {
   invoiceId?: string | undefined;
 }
 
-/** A merchant's events with how their delivery stands, newest first. */
+/** A merchant's events with how their delivery stands, newest first: ids are in the order of their making. */
 export async function listDeliveries(tx: Tx, merchantId: string, filter: DeliveryFilter & { limit: number }) {
   const values = [merchantId, filter.type ?? null, filter.invoiceId ?? null, filter.limit];
   return (await tx.run<ListedDelivery>(LIST[filter.state ?? "all"], values)).rows;
@@ -95,7 +95,7 @@ const candidates = (name: string, condition: string): Statement =>
        left join invoices i on i.merchant_id = e.merchant_id and i.id = e.invoice_id
        left join recovery_actions t on t.merchant_id = e.merchant_id and t.id = e.id
      where e.merchant_id = $1 and ${condition}
-     order by e.created_at, e.id`,
+     order by e.id`,
   );
 
 const BY_ID = candidates("by_id", "e.id = any($2::uuid[])");

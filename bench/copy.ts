@@ -1,0 +1,37 @@
+import pg from "pg";
+import type { Address } from "../src/store/database.ts";
+
+/** What pg's connection can do beyond its published types. */
+interface CopyConnection extends pg.Connection {
+  sendCopyFromChunk(chunk: Buffer): void;
+  endCopyFrom(): void;
+}
+
+/** `COPY … FROM STDIN` as one message after another on pg's own connection; a transaction of its own. */
+export const copyIn = (client: pg.Client, sql: string, data: Buffer): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let problem: Error | undefined;
+    client.query({
+      submit: (connection: pg.Connection) => connection.query(sql),
+      handleCopyInResponse(connection: CopyConnection) {
+        connection.sendCopyFromChunk(data);
+        connection.endCopyFrom();
+      },
+      handleCommandComplete() {},
+      handleError(error: Error) {
+        problem = error;
+        reject(error);
+      },
+      handleReadyForQuery() {
+        if (!problem) resolve();
+      },
+    } as pg.Submittable);
+  });
+
+export async function connectTo(address: Address): Promise<pg.Client> {
+  if (!("socketDir" in address)) throw new Error("the benchmark has an embedded server");
+  const { socketDir, user, database } = address;
+  const client = new pg.Client({ host: socketDir, port: 5432, ssl: false, user, database });
+  await client.connect();
+  return client;
+}

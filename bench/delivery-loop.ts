@@ -1,0 +1,35 @@
+// A process of `delivery`: the ceiling, undici and nothing else. No schedule, no guard, no log.
+import { Pool } from "undici";
+import type { Endpoint } from "./delivery-receiver.ts";
+import { eventBodies } from "./event-bodies.ts";
+import { answer } from "./part.ts";
+
+let pool: Pool;
+let bodies: string[];
+
+answer({
+  open({ endpoint, connections }: { endpoint: Endpoint; connections: number }) {
+    const { port, ca } = endpoint;
+    pool = new Pool(`https://127.0.0.1:${port}`, { connections, pipelining: 1, connect: { ca }, allowH2: false });
+    bodies = eventBodies(1_000);
+  },
+  async run({ count, inFlight }: { count: number; inFlight: number }) {
+    let begun = 0;
+    const startedMs = performance.now();
+    await Promise.all(
+      Array.from({ length: inFlight }, async () => {
+        while (begun < count) {
+          const { statusCode, body } = await pool.request({
+            path: "/hooks",
+            method: "POST",
+            headers: { "content-type": "application/json", authorization: "Bearer a-token-of-some-length" },
+            body: bodies[begun++ % bodies.length]!,
+          });
+          await body.dump();
+          if (statusCode !== 200) throw new Error(`status ${statusCode}`);
+        }
+      }),
+    );
+    return performance.now() - startedMs;
+  },
+});

@@ -1,0 +1,56 @@
+// A process of `delivery`: the merchants' endpoint. It reads each request to its end, counts it and answers 200, and does
+// nothing more, so that the two cores belong to those who send.
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import tls from "node:tls";
+import { localCertificate } from "../src/api/certificate.ts";
+import { answer } from "./part.ts";
+
+export interface Endpoint {
+  port: number;
+  ca: string;
+}
+
+const REPLY = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+const HEAD_END = "\r\n\r\n";
+
+const folder = await mkdtemp(join(tmpdir(), "dunlin-bench-"));
+const { cert, key, caFile } = await localCertificate(folder, "127.0.0.1", new Date());
+const ca = await readFile(caFile, "utf8");
+await rm(folder, { recursive: true });
+
+let received = 0;
+let awaited = { count: Number.POSITIVE_INFINITY, reached() {} };
+
+const server = tls.createServer({ cert, key }, (socket) => {
+  let text = "";
+  socket.setNoDelay(true);
+  socket.setEncoding("latin1");
+  socket.on("error", () => {});
+  socket.on("data", (piece: string) => {
+    text += piece;
+    for (let head = text.indexOf(HEAD_END); head >= 0; head = text.indexOf(HEAD_END)) {
+      const end = head + HEAD_END.length + Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
+      if (text.length < end) return;
+      text = text.slice(end);
+      socket.write(REPLY);
+      if (++received >= awaited.count) awaited.reached();
+    }
+  });
+});
+server.listen(0, "127.0.0.1");
+await once(server, "listening");
+const { port } = server.address() as { port: number };
+
+answer({
+  endpoint: (): Endpoint => ({ port, ca }),
+  /** Resolves once so many requests were answered since the start. */
+  reached: (count: number) =>
+    new Promise<void>((resolve) => {
+      awaited = { count, reached: resolve };
+      if (received >= count) resolve();
+    }),
+  received: () => received,
+});

@@ -1,0 +1,120 @@
+// A process of `delivery`: the deliverer as the service runs it, over a new database.
+import { randomBytes, randomUUID } from "node:crypto";
+import { parseAllow } from "../src/delivery/address-guard.ts";
+import { createDeliverer } from "../src/delivery/deliverer.ts";
+import { createSender } from "../src/delivery/send.ts";
+import type { Event } from "../src/domain/event.ts";
+import type { Merchant } from "../src/domain/merchant.ts";
+import { createMetrics } from "../src/metrics.ts";
+import { openStore } from "../src/open.ts";
+import { createMerchant } from "../src/recovery/merchants.ts";
+import { openCases } from "../src/store/cases.ts";
+import { prepared } from "../src/store/database.ts";
+import { insertEvents } from "../src/store/events.ts";
+import type { Endpoint } from "./delivery-receiver.ts";
+import { newEvent } from "./event-bodies.ts";
+import { answer } from "./part.ts";
+import { databaseFacts, scratchSettings } from "./scratch.ts";
+
+const CONNECTIONS = 10;
+/** As many cases as a step takes at once. */
+const CHUNK = 100;
+const HOUR_MS = 3_600_000;
+
+const { settings, log, remove } = await scratchSettings();
+const store = await openStore(settings, "own", CONNECTIONS, log, (error) => {
+  throw error;
+});
+const { db, ports, secretKey } = store;
+let deliverer: ReturnType<typeof createDeliverer> | undefined;
+let merchants: Merchant[] = [];
+
+/** A merchant for each of these caps, and a deliverer that has seen them. */
+async function begin({ endpoint, caps }: { endpoint: Endpoint; caps: number[] }) {
+  const webhookUrl = `https://127.0.0.1:${endpoint.port}/hooks`;
+  const credential = { auth: "bearer" as const, secret: randomBytes(24).toString("hex") };
+  merchants = await Promise.all(
+    caps.map((webhookCap, index) =>
+      createMerchant(db, `Bench ${index}`, { webhookUrl, webhookCap, credential }, secretKey, ports),
+    ),
+  );
+  const allow = parseAllow(`127.0.0.1/32:${endpoint.port}`);
+  const { send } = createSender({ allow, extraCa: endpoint.ca, monotonicMs: ports.monotonicMs });
+  deliverer = createDeliverer({
+    db,
+    ports,
+    log,
+    send,
+    secretKey,
+    owner: randomUUID(),
+    metrics: createMetrics(db),
+  });
+  deliverer.start();
+}
+
+let upcoming: { merchantId: string; events: Event[] }[] = [];
+
+/** Cases of these merchants and the events that are to be decided for them: what stands before a decision is not measured. */
+async function prepare({ count, from, to }: { count: number; from: number; to: number }) {
+  const chosen = merchants.slice(from, to);
+  upcoming = [];
+  for (const { id: merchantId } of chosen) {
+    const now = ports.now();
+    const events = Array.from({ length: count / chosen.length }, () => newEvent(now, ports.newId));
+    for (let at = 0; at < events.length; at += CHUNK) {
+      const some = events.slice(at, at + CHUNK);
+      const cases = some.map(({ caseId, invoiceId }) => ({
+        id: caseId,
+        invoiceId,
+        customerId: `cus_${invoiceId.slice(3)}`,
+        subscriptionId: null,
+        unpaidAt: now,
+        windowEndsAt: new Date(now.getTime() + 28 * 24 * HOUR_MS),
+        budget: 8,
+        openedAt: now,
+      }));
+      // Due later, as after a decision: so the end of each delivery has to move it, as in life.
+      await openCases(db, merchantId, cases, new Date(now.getTime() + HOUR_MS));
+      upcoming.push({ merchantId, events: some });
+    }
+  }
+}
+
+/** The decisions: as many events in a transaction as the deciding loop makes, and the sender is told after each commit. */
+async function create() {
+  for (const { merchantId, events } of upcoming) {
+    await db.transaction((tx) => insertEvents(tx, merchantId, events));
+    deliverer!.wake(merchantId);
+  }
+}
+
+const VACUUM = ["cases", "events", "deliveries", "delivery_attempts"].map((table) =>
+  prepared(`bench_vacuum_${table}`, `vacuum analyze ${table}`),
+);
+const WAITING = prepared("bench_waiting", "select 1 from deliveries limit 1");
+const LOGGED = prepared(
+  "bench_logged",
+  "select count(*) as attempts from delivery_attempts where ends = 'delivered' and number = 1",
+);
+
+answer(
+  {
+    facts: () => databaseFacts(db, store.address, settings.dataDir),
+    begin,
+    prepare,
+    create,
+    // What autovacuum would do a little later, at a time of its own.
+    async tidy() {
+      for (const statement of VACUUM) await db.run(statement);
+    },
+    async recorded() {
+      while ((await db.run(WAITING)).rowCount > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    },
+    logged: async () => (await db.run<{ attempts: number }>(LOGGED)).rows[0]!.attempts,
+  },
+  async () => {
+    await deliverer?.stop(1_000);
+    await store.close();
+    await remove();
+  },
+);

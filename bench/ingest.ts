@@ -1,0 +1,84 @@
+import type { Prepared } from "./ingest-load.ts";
+import type { IngestFacts } from "./ingest-service.ts";
+import { BATCH, type Mix } from "./invoice-batches.ts";
+import { type Part, startPart } from "./part.ts";
+import { countFor, medianRound, type Round, report, round } from "./rounds.ts";
+
+const TARGET = 0.5;
+const WARM_UP = 150;
+const MIXES: Record<Mix, string> = {
+  history: "all new, PAID",
+  changes: "half new, half newer copies, 1 % UNPAID",
+};
+
+/**
+ * Invoices that become durable per second through the whole service, HTTPS to commit, against plain COPY of as many
+ * rows into a table of the same definition on the same server. Both with 200 rows per transaction on 4 connections.
+ */
+export async function benchIngest(quick: boolean) {
+  const service = await startPart("ingest-service.ts");
+  const load = await startPart("ingest-load.ts");
+  try {
+    const facts = await service.ask<IngestFacts>("facts");
+    await load.ask("connect", facts);
+    console.log(`\ningest: ${BATCH} invoices per request, 4 kept-alive HTTPS connections; ${facts.server}`);
+    for (const mix of Object.keys(MIXES) as Mix[]) await compare(service, load, facts, mix, quick);
+    await copyInBulk(service, load, facts, quick);
+    await checkCounts(service);
+  } finally {
+    await load.stop();
+    await service.stop();
+  }
+}
+
+let expected = { invoices: 0, twins: 0 };
+
+async function compare(service: Part, load: Part, facts: IngestFacts, mix: Mix, quick: boolean) {
+  let batches = WARM_UP;
+  const run = (way: Prepared["way"], fresh = false) => one(service, load, facts, { way, mix, batches, fresh });
+  // Unmeasured: code becomes hot, log files are made, and there is something to change.
+  await run("copy");
+  await run("https", true);
+  const { perSecond } = await run("https");
+  batches = countFor(perSecond / BATCH, quick ? 0.7 : 2, 4);
+  const ours: Round[] = [];
+  const ceiling: Round[] = [];
+  for (let i = 0; i < (quick ? 3 : 5); i++) {
+    ours.push(await run("https"));
+    ceiling.push(await run("copy"));
+  }
+  report(
+    { name: `ingest, ${MIXES[mix]}; ceiling: COPY, ${BATCH} rows per transaction`, ours, ceiling, target: TARGET },
+    "records",
+  );
+}
+
+async function copyInBulk(service: Part, load: Part, facts: IngestFacts, quick: boolean) {
+  const rounds: Round[] = [];
+  const batches = quick ? 400 : 800;
+  for (let i = 0; i < (quick ? 1 : 3); i++)
+    rounds.push(await one(service, load, facts, { way: "copy", mix: "history", batches, together: batches / 4 }));
+  const { perSecond, cpuUs } = medianRound(rounds);
+  const rows = (batches / 4) * BATCH;
+  console.log(
+    `for reference: COPY, ${rows.toLocaleString("en")} rows per transaction: ${Math.round(perSecond).toLocaleString("en")} records/s, CPU µs each: PostgreSQL ${cpuUs.PostgreSQL!.toFixed(1)}`,
+  );
+}
+
+async function one(service: Part, load: Part, facts: IngestFacts, what: Prepared): Promise<Round> {
+  const { records } = await load.ask<{ records: number }>("prepare", what);
+  const pids = { service: service.pid, PostgreSQL: facts.postmaster, load: load.pid };
+  if (what.way === "copy") expected.twins += records;
+  else expected.invoices += what.mix === "changes" && !what.fresh ? records / 2 : records;
+  return round(records, pids, () => load.ask<number>("run"));
+}
+
+/** A benchmark of what was not stored would be worth nothing. */
+async function checkCounts(service: Part) {
+  const { invoices, twins, cases } = await service.ask<Record<string, number>>("counts");
+  if (invoices !== expected.invoices || twins !== expected.twins || cases === 0)
+    throw new Error(
+      `stored ${invoices} and ${twins} rows of ${expected.invoices} and ${expected.twins}, ${cases} cases`,
+    );
+  expected = { invoices: 0, twins: 0 };
+}

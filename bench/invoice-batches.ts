@@ -1,0 +1,83 @@
+import { randomBytes, randomInt } from "node:crypto";
+import type { Invoice, InvoiceState } from "../src/domain/invoice.ts";
+
+export const BATCH = 200;
+/** `history`: all new and paid. `changes`: half of it newer copies of what is known, and 1 % unpaid. */
+export type Mix = "history" | "changes";
+
+const UNPAID_SHARE = 0.01;
+const DAY_MS = 86_400_000;
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghjkmnpqrstvwxyz";
+
+/** Ids as billing systems make them: the time first, so that they rise, then chance. */
+function newId(prefix: string, serial: number) {
+  const chance = [...randomBytes(14)].map((byte) => ALPHABET[byte % ALPHABET.length]).join("");
+  return `${prefix}_${(serial >> 4).toString(36).padStart(6, "0")}${chance}`;
+}
+
+/** Makes batches of invoices, none twice. */
+export function createMaker(nowMs: number) {
+  const known: Invoice[] = [];
+  let serial = 0;
+
+  function newInvoice(unpaid: boolean): Invoice {
+    const id = newId("in", ++serial);
+    const customer = randomInt(1, 1_000_000);
+    const updatedMs = nowMs - randomInt(2 * DAY_MS);
+    return {
+      id,
+      state: unpaid ? "UNPAID" : "PAID",
+      customerId: `cus_${customer.toString(36).padStart(5, "0")}Nf8kQz2Lw`,
+      subscriptionId: `sub_${(customer * 7).toString(36).padStart(6, "0")}Hd3RtYp`,
+      amount: randomInt(500, 100_000),
+      currency: "EUR",
+      createdAt: new Date(updatedMs - randomInt(DAY_MS)),
+      updatedAt: new Date(updatedMs),
+    };
+  }
+
+  /** A newer copy: what was unpaid is paid now, of the rest some is refunded. */
+  function changed(invoice: Invoice): Invoice {
+    const state: InvoiceState = invoice.state === "PAID" ? "REFUNDED" : "PAID";
+    return { ...invoice, state, updatedAt: new Date(invoice.updatedAt.getTime() + 60_000) };
+  }
+
+  function batch(mix: Mix, fresh: boolean): Invoice[] {
+    return Array.from({ length: BATCH }, (_, index) => {
+      const old = mix === "changes" && !fresh && index % 2 === 1 ? known.pop() : undefined;
+      return old ? changed(old) : newInvoice(mix === "changes" && Math.random() < UNPAID_SHARE);
+    });
+  }
+
+  return {
+    /** @param fresh  new ones only, whatever the mix */
+    batches(mix: Mix, count: number, fresh: boolean): Invoice[][] {
+      const made = Array.from({ length: count }, () => batch(mix, fresh));
+      if (mix === "changes") {
+        for (const invoice of made.flat()) if (invoice.state !== "REFUNDED") known.push(invoice);
+        // What changes next is spread over the table, not what was written last.
+        for (let i = known.length - 1; i > 0; i--) {
+          const other = randomInt(i + 1);
+          [known[i], known[other]] = [known[other]!, known[i]!];
+        }
+      }
+      return made;
+    },
+  };
+}
+
+/** A batch as the body of a request. */
+export const bodyOf = (batch: readonly Invoice[]) =>
+  JSON.stringify({ invoices: batch.map((invoice) => ({ ...invoice, state: `INVOICE_STATE_${invoice.state}` })) });
+
+/** A batch as lines for COPY, in the order of `COPY_COLUMNS`. */
+export const copyTextOf = (batch: readonly Invoice[], merchantId: string) =>
+  batch
+    .map(
+      ({ id, state, customerId, subscriptionId, amount, currency, createdAt, updatedAt }) =>
+        `${merchantId}\t${id}\t${state}\t${customerId}\t${subscriptionId}\t\\N\t${amount}\t${currency}\t${createdAt.toISOString()}\t${updatedAt.toISOString()}\n`,
+    )
+    .join("");
+
+export const COPY_COLUMNS =
+  "merchant_id, id, state, customer_id, subscription_id, business_entity, amount, currency, created_at, updated_at";

@@ -1,0 +1,90 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+/** A process of a benchmark: it does what it is asked, one thing at a time, and ends with the process that started it. */
+export interface Part {
+  pid: number;
+  ask<Answer>(question: string, argument?: unknown): Promise<Answer>;
+  /** Lets it clean up and end. */
+  stop(): Promise<void>;
+}
+
+interface Reply {
+  answer?: unknown;
+  error?: string;
+}
+
+const END_MS = 30_000;
+/** The longest answer is a round, which takes seconds. */
+const ANSWER_MS = 60_000;
+
+/** Start `file` of this folder in a process of its own. */
+export async function startPart(file: string): Promise<Part> {
+  const child = fork(join(import.meta.dirname, file), { serialization: "advanced" });
+  await received(child, file);
+  return {
+    pid: child.pid!,
+    async ask<Answer>(question: string, argument?: unknown) {
+      child.send({ question, argument });
+      const { answer, error } = await received(child, file);
+      if (error !== undefined) throw new Error(`${file}: ${error}`);
+      return answer as Answer;
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exit = once(child, "exit");
+      child.disconnect();
+      const late = setTimeout(() => child.kill("SIGKILL"), END_MS);
+      await exit;
+      clearTimeout(late);
+    },
+  };
+}
+
+async function received(child: ChildProcess, file: string): Promise<Reply> {
+  const given = new AbortController();
+  const late = setTimeout(() => child.emit("error", new Error(`${file} did not answer within a minute`)), ANSWER_MS);
+  const exit = once(child, "exit", given).then(([code, signal]) => {
+    throw new Error(`${file} ended with ${code ?? signal}`);
+  });
+  try {
+    const [reply] = await Promise.race([once(child, "message", given), exit]);
+    return reply as Reply;
+  } finally {
+    clearTimeout(late);
+    given.abort();
+    exit.catch(() => {});
+  }
+}
+
+/**
+ * The other side: answer the questions of the process that started this one.
+ *
+ * @param stop  cleans up when that process lets go or has ended
+ */
+export function answer(
+  // biome-ignore lint/suspicious/noExplicitAny: what is sent between processes has lost its type
+  answers: Record<string, (argument: any) => unknown>,
+  stop: () => Promise<void> = async () => {},
+) {
+  process.on("message", async ({ question, argument }: { question: string; argument: unknown }) => {
+    try {
+      process.send?.({ answer: await answers[question]!(argument) });
+    } catch (error) {
+      process.send?.({ error: (error as Error).stack });
+    }
+  });
+  // Ctrl-C goes to all processes of the terminal: this one ends when it is let go.
+  process.on("SIGINT", () => {});
+  let stopping = false;
+  const end = async () => {
+    if (stopping) return;
+    stopping = true;
+    await stop().catch((error) => console.error(error));
+    process.exit();
+  };
+  process.once("disconnect", end);
+  process.once("SIGTERM", end);
+  process.send?.({});
+}

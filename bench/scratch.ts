@@ -1,0 +1,62 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import type { Settings } from "../src/config.ts";
+import { type Address, type Database, prepared } from "../src/store/database.ts";
+
+/** What a benchmark asks of the process that holds the database. */
+export interface DatabaseFacts {
+  postmaster: number;
+  address: Address;
+  /** As the server itself says: version, fsync, synchronous_commit, full_page_writes. */
+  server: string;
+}
+
+/** A temporary data folder, and the settings of a service in it. */
+export async function scratchSettings(over: Partial<Settings> = {}) {
+  const dataDir = await mkdtemp(join(tmpdir(), "dunlin-bench-"));
+  const port = await freePort();
+  const settings: Settings = {
+    databaseUrl: null,
+    dataDir,
+    host: "127.0.0.1",
+    port,
+    metricsPort: null,
+    baseUrl: `https://127.0.0.1:${port}`,
+    authUrl: `https://127.0.0.1:${port}`,
+    tls: "on",
+    certificate: null,
+    clockRate: null,
+    webhookAllow: "",
+    webhookCa: null,
+    egressRanges: [],
+    secretKey: null,
+    ...over,
+  };
+  // To a file, one write per line, as `dunlin serve` writes to standard error.
+  const log = pino({ base: null }, pino.destination({ dest: join(dataDir, "dunlin.log"), sync: true }));
+  return { settings, log, remove: () => rm(dataDir, { recursive: true, force: true }) };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const SERVER = prepared(
+  "bench_server",
+  `select format('PostgreSQL %s, fsync %s, synchronous_commit %s, full_page_writes %s', current_setting('server_version'),
+     current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes')) as facts`,
+);
+
+export async function databaseFacts(db: Database, address: Address, dataDir: string): Promise<DatabaseFacts> {
+  const pidFile = await readFile(join(dataDir, "postgres/cluster/postmaster.pid"), "utf8");
+  const { facts } = (await db.run<{ facts: string }>(SERVER)).rows[0]!;
+  if (!/fsync on, synchronous_commit on/.test(facts)) throw new Error(`not durable: ${facts}`);
+  return { postmaster: Number.parseInt(pidFile, 10), address, server: facts };
+}
