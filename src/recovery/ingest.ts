@@ -66,24 +66,17 @@ export async function ingestInvoices(
   // What is new and over concerns no case. A merchant's first import is years of this.
   if (!invoices.some(({ state }) => inRecovery(state)) && (await insertNewInvoices(db, merchant.id, invoices)))
     return invoices.length;
-  const byId = new Map(invoices.map((invoice) => [invoice.id, invoice]));
   const { changed, withdrawn } = await db.transaction(async (tx) => {
     const { changed, ...ids } = await upsertInvoices(tx, merchant.id, invoices);
     const now = ports.now();
     let withdrawn: string[] = [];
-    const newer = ids.newer.map((id) => byId.get(id)!);
-    const known = newer.filter(({ state }) => inRecovery(state));
-    const over = newer.filter(({ state }) => !inRecovery(state));
-    // A new invoice has no case.
-    if (known.length > 0)
-      await pokeCasesOfInvoices(
-        tx,
-        merchant.id,
-        known.map(({ id }) => id),
-        now,
-      );
-    const unpaid = newestById([...known, ...ids.unpaid.map((id) => byId.get(id)!)]);
+    const newer = new Set(ids.newer);
+    const fresh = new Set(ids.unpaid);
+    const unpaid = invoices.filter(({ id, state }) => inRecovery(state) && (fresh.has(id) || newer.has(id)));
+    const over = invoices.filter(({ id, state }) => !inRecovery(state) && newer.has(id));
     if (unpaid.length > 0) {
+      const known = unpaid.map(({ id }) => id).filter((id) => newer.has(id)); // a new invoice has no case
+      if (known.length > 0) await pokeCasesOfInvoices(tx, merchant.id, known, now);
       const openable = unpaid.filter((invoice) => mayOpen(invoice, merchant, now));
       if (openable.length > 0)
         await openCases(
