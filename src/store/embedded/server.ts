@@ -20,6 +20,8 @@ const SETTINGS = {
   fsync: "on",
   synchronous_commit: "on",
   full_page_writes: "on",
+  // Tables grow fast from nothing at first, and plans made without statistics stay: 35 to 26 µs a record in an import.
+  autovacuum_naptime: "5s",
   timezone: "UTC",
   log_timezone: "UTC",
   log_checkpoints: "off",
