@@ -43,7 +43,7 @@ export interface Known {
   lastDecline: Decline | null;
   /** When a new card or payment method was first seen, after a decline of the former one or a card change asked for. */
   cardChangedAt: Date | null;
-  /** A card change was asked for because of the present card, and ended (also undelivered) without a new one. */
+  /** A card change was asked for because of the present card, and expired without a new one. */
   cardChangeExpired: boolean;
   /** Retry actions of this case. SCHEDULED and CANCELED ones do not count: they were never carried out. */
   retries: readonly { idealRetryTime: Date; status: ActionStatus }[];

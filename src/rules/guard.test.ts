@@ -4,8 +4,11 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { CARD_NETWORKS, cardNetwork, DAY_MS, HOUR_MS } from "./card-networks.ts";
 import type { DeclineCodes } from "./decline-group.ts";
-import { allowedAt, allowedMoments, forbiddenAt, guardOf, type LedgerEntry, type Question } from "./guard.ts";
+import { forbiddenAt, type Guard, guardOf, type LedgerEntry, type Question } from "./guard.ts";
 import { SOURCES } from "./sources.ts";
+
+const allowedAt = (guard: Guard, at: Date) => forbiddenAt(guard, at) === null;
+const allowedMoments = (guard: Guard, candidates: readonly Date[]) => candidates.filter((at) => allowedAt(guard, at));
 
 const START = Date.UTC(2026, 0, 1);
 const day = (days: number) => new Date(START + days * DAY_MS);

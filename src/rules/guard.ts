@@ -171,12 +171,6 @@ export function forbiddenAt(guard: Guard, at: Date): Ruling | null {
   return guard.limits.find((limit) => overfills(limit, time, guard.earlyMs)) ?? null;
 }
 
-export const allowedAt = (guard: Guard, at: Date) => forbiddenAt(guard, at) === null;
-
-/** The candidates that break no rule, in their order; empty when the card may never be tried again. */
-export const allowedMoments = (guard: Guard, candidates: readonly Date[]) =>
-  candidates.filter((at) => allowedAt(guard, at));
-
 /** A fullest window can always be slid to begin at an attempt: at an earlier one, or at the new one. */
 function overfills(limit: Guard["limits"][number], at: number, earlyMs: number) {
   const { times, windowMs, attemptsMax } = limit;
