@@ -88,7 +88,7 @@ async function create() {
   }
 }
 
-const VACUUM = ["cases", "events", "deliveries", "delivery_attempts"].map((table) =>
+const VACUUM = ["cases", "due_cases", "events", "deliveries", "delivery_attempts"].map((table) =>
   prepared(`bench_vacuum_${table}`, `vacuum analyze ${table}`),
 );
 const WAITING = prepared("bench_waiting", "select 1 from deliveries limit 1");

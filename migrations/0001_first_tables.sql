@@ -117,7 +117,7 @@ create index transactions_by_fingerprint on transactions (merchant_id, card_fing
 create index transactions_by_payment_method on transactions (merchant_id, payment_method_id, created_at) where payment_method_id is not null;
 create index transactions_by_customer on transactions (merchant_id, customer_id, created_at) where customer_id is not null;
 
--- An invoice in recovery. The row is the work item of the deciding loop: due_at is when it wants a look; null means nothing is left to do.
+-- An invoice in recovery.
 create table cases (
   merchant_id uuid not null,
   id uuid not null,
@@ -133,19 +133,26 @@ create table cases (
   paid_at timestamptz,
   -- The invoice was seen paid, voided or the like: only then may a later unpaid copy open a new case.
   invoice_left boolean not null default false,
-  due_at timestamptz,
-  failures int4 not null default 0,
   primary key (merchant_id, id),
   check ((ended_at is null) = (end_reason is null)),
   check (paid_at is null or end_reason = 'paid'),
-  check (ended_at is not null or due_at is not null),
   check (window_ends_at > unpaid_at)
 );
 create unique index cases_open on cases (merchant_id, invoice_id) where ended_at is null;
 create index cases_by_invoice on cases (merchant_id, invoice_id);
 create index cases_by_customer on cases (merchant_id, customer_id);
 create index cases_by_subscription on cases (merchant_id, subscription_id) where ended_at is null;
-create index cases_due on cases (merchant_id, due_at, id) where due_at is not null;
+
+-- The work items of the deciding loop: when a case wants a look. Every open case has a row, an ended one while an outcome is awaited.
+-- A table of its own, because a due time moves with every delivery, and each move of an indexed column writes all indexes of its table.
+create table due_cases (
+  merchant_id uuid not null,
+  case_id uuid not null,
+  due_at timestamptz not null,
+  failures int4 not null default 0,
+  primary key (merchant_id, case_id)
+) with (fillfactor = 70);
+create index due_cases_due on due_cases (merchant_id, due_at, case_id);
 
 -- The last moment given to a listed row of a merchant. Writers take the row's lock, use a later moment and commit:
 -- so created_at and executed_at are in commit order, and an ascending walk never passes a row that is still to come.

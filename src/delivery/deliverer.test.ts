@@ -33,8 +33,8 @@ const replied = (status: number, over: Partial<Reply> = {}) =>
 const ROW = prepared("test_delivery", "select attempts, round, due_at as due from deliveries where event_id = $1");
 const rowOf = async (eventId: string) =>
   (await database.db.run<{ attempts: number; round: number; due: Date }>(ROW, [eventId])).rows[0];
-const PARK = prepared("test_park_case", "update cases set due_at = $2 where id = $1");
-const CASE = prepared("test_case", "select due_at as due from cases where id = $1");
+const PARK = prepared("test_park_case", "update due_cases set due_at = $2 where case_id = $1");
+const CASE = prepared("test_case", "select due_at as due from due_cases where case_id = $1");
 const TAKE_OVER = prepared("test_take_over", "update bucket_leases set epoch = epoch + 1, owner = $1 where bucket = 0");
 
 /** A deliverer under a standing clock, whose receiver answers what `answer` says. */

@@ -1,7 +1,8 @@
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import { firstDueCases, saveCaseStates, setCaseAside, takeDueCases } from "../store/cases.ts";
+import { saveCaseStates, takeDueCases } from "../store/cases.ts";
 import { type Database, errorFields, type Tx } from "../store/database.ts";
+import { firstDueCases, moveDueCases, setCaseAside } from "../store/due-cases.ts";
 import { insertEvents, withdrawEvents } from "../store/events.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import { findMerchant } from "../store/merchants.ts";
@@ -110,11 +111,10 @@ async function write(tx: Tx, merchantId: string, steps: readonly Step[], now: Da
   if (inserted.length > 0) await insertRecoveryActions(tx, merchantId, inserted);
   if (updated.length > 0) await updateRecoveryActions(tx, merchantId, updated);
   if (events.length > 0) await insertEvents(tx, merchantId, events);
-  await saveCaseStates(
-    tx,
-    merchantId,
-    steps.map(({ state }) => state),
-  );
+  const states = steps.map(({ state }) => state);
+  const over = states.filter(({ endedAt }) => endedAt !== null);
+  if (over.length > 0) await saveCaseStates(tx, merchantId, over);
+  await moveDueCases(tx, merchantId, states);
   return withdrawn;
 }
 

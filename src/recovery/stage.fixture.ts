@@ -54,7 +54,9 @@ const EVENTS = prepared(
 
 const CASES = prepared(
   "test_cases",
-  `select end_reason as end, due_at as due from cases where merchant_id = $1 order by opened_at, id`,
+  `select c.end_reason as end, d.due_at as due
+   from cases c left join due_cases d on d.merchant_id = c.merchant_id and d.case_id = c.id
+   where c.merchant_id = $1 order by c.opened_at, c.id`,
 );
 
 const DELIVERED = prepared(
@@ -62,7 +64,8 @@ const DELIVERED = prepared(
   `with gone as (delete from deliveries where merchant_id = $1 returning event_id, round),
      logged as (insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, success, ends, status)
        select $1, event_id, round, $3::int2, $2::timestamptz, $2::timestamptz, 5, $3 = 1, case when $3 = 1 then 'delivered' else 'exhausted' end, 200 from gone)
-   update cases set due_at = $2 where merchant_id = $1`,
+   insert into due_cases (merchant_id, case_id, due_at) select merchant_id, id, $2 from cases where merchant_id = $1
+   on conflict (merchant_id, case_id) do update set due_at = $2`,
 );
 
 /** A merchant with an endpoint, a database of its own, and a clock that moves only when told to. */

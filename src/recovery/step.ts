@@ -8,6 +8,7 @@ import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { SubscriptionState } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { CaseState } from "../store/cases.ts";
+import type { NextLook } from "../store/due-cases.ts";
 import type { Ask } from "../store/recovery-actions.ts";
 import { endOf, paysInFull } from "./ends.ts";
 import { knownOf, newCardSince } from "./known.ts";
@@ -31,7 +32,7 @@ export interface CaseView {
 
 /** What is to be written, all in one transaction. */
 export interface Step {
-  state: CaseState;
+  state: CaseState & NextLook;
   inserted: RecoveryAction[];
   updated: RecoveryAction[];
   events: Event[];

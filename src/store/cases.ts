@@ -1,6 +1,7 @@
 import type { Case, EndReason } from "../domain/case.ts";
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
+import { holdDueCases, poke } from "./due-cases.ts";
 
 const COLUMNS: readonly Column<Case>[] = [
   ["id", "uuid", "id"],
@@ -25,15 +26,18 @@ const of = (column: string, each: string, condition = "true") =>
 
 const OPEN = prepared(
   "open_cases",
-  `insert into cases (merchant_id, ${COLUMNS.map(([name]) => name).join(", ")}, due_at)
-   select $1::uuid, c.*, $2::timestamptz
-   from unnest(${arrays(COLUMNS as readonly Column<NewCase>[], 3)}) as c (${COLUMNS.map(([name]) => name).join(", ")})
-   where not exists (
-     select 1 from cases k
-     where k.merchant_id = $1 and k.invoice_id = c.invoice_id and k.ended_at is not null and not k.invoice_left offset 0)
-   on conflict (merchant_id, invoice_id) where ended_at is null do update
-     set due_at = least(cases.due_at, excluded.due_at), customer_id = excluded.customer_id,
-       subscription_id = excluded.subscription_id`,
+  `with opened as (
+     insert into cases (merchant_id, ${COLUMNS.map(([name]) => name).join(", ")})
+     select $1::uuid, c.*
+     from unnest(${arrays(COLUMNS as readonly Column<NewCase>[], 3)}) as c (${COLUMNS.map(([name]) => name).join(", ")})
+     where not exists (
+       select 1 from cases k
+       where k.merchant_id = $1 and k.invoice_id = c.invoice_id and k.ended_at is not null and not k.invoice_left offset 0)
+     on conflict (merchant_id, invoice_id) where ended_at is null do update
+       set customer_id = excluded.customer_id, subscription_id = excluded.subscription_id
+     returning id
+   )
+   ${poke("select id from opened", "$2")}`,
 );
 
 /**
@@ -63,18 +67,21 @@ const END_COLUMNS: readonly Column<CaseEnd>[] = [
 
 const END = prepared(
   "end_cases",
-  `update cases set
-     ended_at = coalesce(cases.ended_at, $2),
-     end_reason = coalesce(cases.end_reason, n.end_reason),
-     paid_at = case when cases.ended_at is null then n.paid_at else cases.paid_at end,
-     invoice_left = true,
-     due_at = least(coalesce(cases.due_at, $2), $2)
-   from (
-     select k.id, e.end_reason, e.paid_at from unnest(${arrays(END_COLUMNS, 3)}) as e (invoice_id, end_reason, paid_at, said_at)
-     ${of("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")}
-   ) n
-   where cases.merchant_id = $1 and cases.id = n.id
-   returning cases.id`,
+  `with ended as (
+     update cases set
+       ended_at = coalesce(cases.ended_at, $2),
+       end_reason = coalesce(cases.end_reason, n.end_reason),
+       paid_at = case when cases.ended_at is null then n.paid_at else cases.paid_at end,
+       invoice_left = true
+     from (
+       select k.id, e.end_reason, e.paid_at from unnest(${arrays(END_COLUMNS, 3)}) as e (invoice_id, end_reason, paid_at, said_at)
+       ${of("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")}
+     ) n
+     where cases.merchant_id = $1 and cases.id = n.id
+     returning cases.id
+   )
+   ${poke("select id from ended", "$2")}
+   returning case_id as id`,
 );
 
 /**
@@ -89,14 +96,10 @@ export async function endCases(tx: Tx, merchantId: string, ends: readonly CaseEn
   );
 }
 
-// Every poke touches the row even when it is due already: so it waits for a step that is under way on older facts, and that step
-// does not overwrite it.
 const pokeBy = (column: "invoice_id" | "customer_id" | "subscription_id", condition: string) =>
   prepared(
     `poke_cases_by_${column}`,
-    `update cases set due_at = least(coalesce(cases.due_at, $3), $3)
-     from (select k.id from unnest($2::text[]) as e (each) ${of(column, "e.each", condition)}) n
-     where cases.merchant_id = $1 and cases.id = n.id`,
+    poke(`select k.id from unnest($2::text[]) as e (each) ${of(column, "e.each", condition)}`, "$3"),
   );
 
 const POKE_BY_INVOICE = pokeBy("invoice_id", "true");
@@ -128,8 +131,7 @@ export async function pokeCasesOfSubscriptions(tx: Tx, merchantId: string, ids: 
 
 const POKE_BY_EVENT = prepared(
   "poke_cases_by_event",
-  `update cases set due_at = least(coalesce(due_at, $3), $3)
-   where merchant_id = $1 and id in (select case_id from events where merchant_id = $1 and id = any($2::uuid[]))`,
+  poke("select distinct case_id from events where merchant_id = $1 and id = any($2::uuid[])", "$3"),
 );
 
 /** These events are on their way again: their cases wait for them. */
@@ -139,7 +141,7 @@ export async function pokeCasesOfEvents(tx: Tx, merchantId: string, eventIds: re
 
 const POKE_OPEN = prepared(
   "poke_open_cases",
-  "update cases set due_at = least(due_at, $2) where merchant_id = $1 and ended_at is null",
+  poke("select id from cases where merchant_id = $1 and ended_at is null", "$2"),
 );
 
 /** The merchant's settings changed: every open case wants a look. */
@@ -147,61 +149,42 @@ export async function pokeOpenCases(tx: Tx, merchantId: string, now: Date) {
   await tx.run(POKE_OPEN, [merchantId, now]);
 }
 
-const FIRST_DUE = prepared(
-  "first_due_cases",
-  `select * from (
-     select m.id as "merchantId", (select min(c.due_at) from cases c where c.merchant_id = m.id) as "dueAt" from merchants m
-   ) d where "dueAt" is not null order by "dueAt"`,
+const TAKE = prepared(
+  "take_cases",
+  `select ${SELECTED} from cases
+   where merchant_id = $1 and id = any(array(
+     select case_id from due_cases where merchant_id = $1 and due_at <= $2 order by due_at, case_id limit $3))
+   for update skip locked`,
 );
 
-/** When the first case of each merchant falls due, earliest first: one index probe per merchant, however long the queues are. */
-export async function firstDueCases(tx: Tx) {
-  return (await tx.run<{ merchantId: string; dueAt: Date }>(FIRST_DUE)).rows;
-}
-
-const TAKE_DUE = prepared(
-  "take_due_cases",
-  `select ${SELECTED}, failures from cases
-   where merchant_id = $1 and due_at <= $2
-   order by due_at, id limit $3 for update skip locked`,
-);
-
-/** Lock up to `limit` due cases of one merchant, longest due first; what others hold is left to them. */
+/**
+ * Lock up to `limit` due cases of one merchant, and then their due rows, which is everybody's order. What others hold is left
+ * to them. Longest due first.
+ */
 export async function takeDueCases(tx: Tx, merchantId: string, now: Date, limit: number) {
-  return (await tx.run<Case & { failures: number }>(TAKE_DUE, [merchantId, now, limit])).rows;
+  const cases = new Map((await tx.run<Case>(TAKE, [merchantId, now, limit])).rows.map((kase) => [kase.id, kase]));
+  const due = cases.size > 0 ? await holdDueCases(tx, merchantId, [...cases.keys()], now) : [];
+  return due.map(({ caseId, failures }) => ({ ...cases.get(caseId)!, failures }));
 }
 
-/** What a step leaves in the row. */
-export interface CaseState extends Pick<Case, "id" | "endedAt" | "endReason" | "paidAt"> {
-  dueAt: Date | null;
-}
+/** What a step leaves of a case. */
+export type CaseState = Pick<Case, "id" | "endedAt" | "endReason" | "paidAt">;
 
 const STATE_COLUMNS: readonly Column<CaseState>[] = [
   ["id", "uuid", "id"],
   ["ended_at", "timestamptz", "endedAt"],
   ["end_reason", "text", "endReason"],
   ["paid_at", "timestamptz", "paidAt"],
-  ["due_at", "timestamptz", "dueAt"],
 ];
 
 const SAVE = prepared(
   "save_case_states",
-  `update cases set ended_at = s.ended_at, end_reason = s.end_reason, paid_at = s.paid_at, due_at = s.due_at, failures = 0
-   from unnest(${arrays(STATE_COLUMNS, 2)}) as s (id, ended_at, end_reason, paid_at, due_at)
+  `update cases set ended_at = s.ended_at, end_reason = s.end_reason, paid_at = s.paid_at
+   from unnest(${arrays(STATE_COLUMNS, 2)}) as s (id, ended_at, end_reason, paid_at)
    where cases.merchant_id = $1 and cases.id = s.id`,
 );
 
 /** Write the state of cases that are locked by `takeDueCases`. */
 export async function saveCaseStates(tx: Tx, merchantId: string, states: readonly CaseState[]) {
   await tx.run(SAVE, [merchantId, ...columnValues(states, STATE_COLUMNS)]);
-}
-
-const SET_ASIDE = prepared(
-  "set_case_aside",
-  "update cases set due_at = $3, failures = failures + 1 where merchant_id = $1 and id = $2",
-);
-
-/** A step on this case failed: look again at `dueAt`. */
-export async function setCaseAside(tx: Tx, merchantId: string, caseId: string, dueAt: Date) {
-  await tx.run(SET_ASIDE, [merchantId, caseId, dueAt]);
 }

@@ -59,9 +59,9 @@ const LOG_VALUES = `e.merchant_id, ${LOGGED.map(([name]) => `e.${name}`).join(",
 // Sorted, so that two batches take their row locks in the same order.
 const POKE = prepared(
   "poke_cases_of_ended",
-  `update cases c set due_at = least(coalesce(c.due_at, $1), $1)
-   from (select distinct merchant_id, case_id from (${fenced(CASES, 2)}) f order by 1, 2) k
-   where c.merchant_id = k.merchant_id and c.id = k.case_id`,
+  `insert into due_cases (merchant_id, case_id, due_at)
+   select distinct merchant_id, case_id, $1::timestamptz from (${fenced(CASES, 2)}) f order by 1, 2
+   on conflict (merchant_id, case_id) do update set due_at = least(due_cases.due_at, excluded.due_at)`,
 );
 
 /** Make the deciding loop look at the cases of these events. Comes before the deliveries: that is everybody's order of locks. */

@@ -57,7 +57,8 @@ const columns = (fields: string) =>
     .map((field) => `${field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)} as "${field}"`)
     .join(", ");
 
-const CASES = `select ${columns("id invoiceId customerId unpaidAt windowEndsAt endedAt endReason paidAt openedAt dueAt")} from cases`;
+const CASES = `select ${columns("id invoiceId customerId unpaidAt windowEndsAt endedAt endReason paidAt openedAt")},
+  (select due_at from due_cases d where d.merchant_id = cases.merchant_id and d.case_id = cases.id) as "dueAt" from cases`;
 const ACTIONS = `select ${columns("id caseId invoiceId customerId transactionId type status idealRetryTime decidedAt createdAt")}
   from recovery_actions`;
 const EVENTS = `select ${columns("id caseId invoiceId type body createdAt withdrawnAt")} from events`;

@@ -151,7 +151,7 @@ export async function simulate(address: Address, scenario: Scenario): Promise<Ye
     for (let waitedMs = 0; waitedMs < SETTLE_DAYS * DAY_MS; waitedMs += LOOK_MS) {
       await time.sleep(LOOK_MS);
       const [left] = await observe<{ n: number }>(
-        `select (select count(*) from cases where due_at is not null) + (select count(*) from deliveries) as n`,
+        `select (select count(*) from due_cases) + (select count(*) from deliveries) as n`,
       );
       if (left!.n === 0) break;
     }

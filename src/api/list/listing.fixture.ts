@@ -19,8 +19,8 @@ export async function listFixture(): Promise<ListFixture> {
 
 const INSERT_CASE = prepared(
   "test_case",
-  `insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at, due_at)
-   values ($1, $2, $3, 'c', '2026-01-01', '2026-02-01', 8, '2026-01-01', '2026-01-01')`,
+  `insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at)
+   values ($1, $2, $3, 'c', '2026-01-01', '2026-02-01', 8, '2026-01-01')`,
 );
 const INSERT_ACTION = prepared(
   "test_action",

@@ -57,7 +57,7 @@ export function startService(options: Options): Service {
     });
     if (stepped > 0) await options.onDecided();
     return stepped > 0;
-  }, "select min(due_at) as at from cases");
+  }, "select min(due_at) as at from due_cases");
   const deliver = loop(async () => (await deliverer.deliverDue()) > 0, "select min(due_at) as at from deliveries");
 
   function loop(round: () => Promise<boolean>, nextDueSql: string) {
