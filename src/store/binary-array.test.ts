@@ -22,7 +22,7 @@ const SAMPLES: Record<string, unknown[]> = {
     "2026-03-29T01:30:00.001Z",
     "2228-01-01T00:00:00.000Z",
   ].map((text) => new Date(text)),
-  uuid: [ID, "ffffffff-ffff-ffff-ffff-ffffffffffff", null],
+  uuid: [ID, "ffffffff-ffff-ffff-ffff-ffffffffffff", "00000000-0000-0000-0000-000000000000", null],
   text: ["", "NULL", 'a "b" \\ {c},d', "Grüße, 世界 🎉", " \t\n", "x".repeat(200_000), null],
 };
 
@@ -42,6 +42,39 @@ for (const [type, values] of Object.entries(SAMPLES)) {
     }
   });
 }
+
+test("columns of short ASCII, and those that are not quite, arrive as they were", async () => {
+  const statement = prepared(
+    "test_array_short",
+    "select v from unnest($1::text[]) with ordinality as u (v, n) order by n",
+  );
+  const x = (length: number) => "x".repeat(length);
+  for (const values of [
+    ["", "a", x(126), x(127)],
+    ["a", x(128)],
+    [x(127), "é"],
+    ["é", x(126)],
+    ["a", null],
+    Array(5000).fill(x(120)),
+  ]) {
+    const rows = values.map((value) => ({ value }));
+    const found = await database.db.run<{ v: unknown }>(statement, [binaryArray(rows, "value", "text")]);
+    assert.deepEqual(
+      found.rows.map(({ v }) => v),
+      values,
+    );
+  }
+});
+
+test("a UUID with a wrong character at any place is refused", () => {
+  for (let place = 0; place < ID.length; place++)
+    for (const wrong of ["g", " ", "\u0430", "\u0131", ID[place] === "-" ? "0" : "-"]) {
+      const value = ID.slice(0, place) + wrong + ID.slice(place + 1);
+      assert.throws(() => binaryArray([{ value }], "value", "uuid"), value);
+    }
+  for (const value of [`${ID}0`, ID.slice(1), "", ID.replaceAll("-", "")])
+    assert.throws(() => binaryArray([{ value }], "value", "uuid"), value);
+});
 
 test("an array of jsonb takes the texts of values", async () => {
   const rows = [{ value: '[{"code": "é"}]' }, { value: undefined }];

@@ -11,12 +11,17 @@ interface ElementType {
   sizeMax(value: never): number;
 }
 
-let bytes = Buffer.allocUnsafe(64 * 1024);
+let bytes = Buffer.allocUnsafeSlow(64 * 1024);
+/** Over the same memory: Buffer's own writers check twice what they are given. */
+let view = new DataView(bytes.buffer);
 let at = 0;
 
-const fixed = <Value>(oid: number, size: number, write: (value: Value) => number): ElementType => ({
+const fixed = <Value>(oid: number, size: number, write: (value: Value) => unknown): ElementType => ({
   oid,
-  write,
+  write(value) {
+    write(value);
+    return at + size;
+  },
   sizeMax: () => size,
 });
 
@@ -24,17 +29,38 @@ const writeText = (value: string) => at + bytes.write(value, at);
 const utf8Max = (value: string) => 3 * value.length;
 
 function writeInt8(value: number): number {
-  assert(Number.isSafeInteger(value), "not an integer within 2^53");
-  bytes.writeInt32BE(Math.floor(value / 2 ** 32), at);
-  return bytes.writeUInt32BE(value >>> 0, at + 4);
+  if (!Number.isSafeInteger(value)) throw new RangeError("not an integer within 2^53");
+  view.setInt32(at, Math.floor(value / 2 ** 32));
+  view.setUint32(at + 4, value >>> 0);
+  return at + 8;
 }
 
 const YEAR_2000_MS = Date.UTC(2000, 0, 1);
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const UUID_CHARS = 36;
+const HYPHEN = 0x2d;
+const hyphenAt = (text: string, index: number) => text.charCodeAt(index) === HYPHEN;
+/** Where the two digits of each byte begin. */
+const PAIRS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const NO_DIGIT = 0xff;
+/** The value of each hexadecimal digit by its character code. */
+const DIGITS = new Uint8Array(65_536).fill(NO_DIGIT);
+for (let value = 0; value < 16; value++)
+  for (const digit of [value.toString(16), value.toString(16).toUpperCase()]) DIGITS[digit.charCodeAt(0)] = value;
 
+/** Digit by digit: with a regular expression, `replaceAll` and Buffer's own hex it took four times as long. */
 function writeUuid(value: string): number {
-  assert(UUID.test(value), "not a UUID");
-  return at + bytes.write(value.replaceAll("-", ""), at, "hex");
+  const into = bytes;
+  const hyphens = hyphenAt(value, 8) && hyphenAt(value, 13) && hyphenAt(value, 18) && hyphenAt(value, 23);
+  let wrong = value.length === UUID_CHARS && hyphens ? 0 : NO_DIGIT;
+  for (let index = 0; index < PAIRS.length; index++) {
+    const pair = PAIRS[index]!;
+    const high = DIGITS[value.charCodeAt(pair)]!;
+    const low = DIGITS[value.charCodeAt(pair + 1)]!;
+    wrong |= high | low;
+    into[at + index] = (high << 4) | low;
+  }
+  if (wrong > 0xf) throw new TypeError("not a UUID");
+  return at + PAIRS.length;
 }
 
 function writeJsonb(value: string): number {
@@ -44,7 +70,7 @@ function writeJsonb(value: string): number {
 }
 
 const TYPES: Record<string, ElementType> = {
-  bool: fixed(16, 1, (value: boolean) => bytes.writeUInt8(value ? 1 : 0, at)),
+  bool: fixed(16, 1, (value: boolean) => view.setUint8(at, value ? 1 : 0)),
   int2: fixed(21, 2, (value: number) => bytes.writeInt16BE(value, at)),
   int4: fixed(23, 4, (value: number) => bytes.writeInt32BE(value, at)),
   int8: fixed(20, 8, writeInt8),
@@ -65,36 +91,65 @@ const LENGTH_BYTES = 4;
 export function binaryArray<Row>(rows: readonly Row[], field: keyof Row, type: string): Buffer {
   const element = TYPES[type];
   assert(element, `no array of ${type} is known`);
-  at = 0;
-  reserve(HEADER_BYTES);
+  reserve(HEADER_BYTES, 0);
   at = HEADER_BYTES;
-  let nulls = 0;
-  for (const row of rows) {
-    const value = row[field];
-    if (value === null || value === undefined) {
-      nulls = 1;
-      reserve(LENGTH_BYTES);
-      at = bytes.writeInt32BE(-1, at);
-    } else {
-      reserve(LENGTH_BYTES + element.sizeMax(value as never));
-      const length = at;
-      at += LENGTH_BYTES;
-      at = element.write(value as never);
-      bytes.writeInt32BE(at - length - LENGTH_BYTES, length);
-    }
-  }
+  const nulls = (element === TYPES.text && writeShortTexts(rows, field)) || writeEach(rows, field, element);
   const dimensions = rows.length === 0 ? 0 : 1;
   bytes.writeInt32BE(dimensions, 0);
-  bytes.writeInt32BE(nulls, 4);
+  bytes.writeInt32BE(nulls === "nulls" ? 1 : 0, 4);
   bytes.writeUInt32BE(element.oid, 8);
   bytes.writeInt32BE(rows.length, 12);
   bytes.writeInt32BE(1, 16); // the first index
   return Buffer.from(bytes.subarray(0, dimensions === 0 ? 12 : at));
 }
 
-function reserve(size: number) {
-  if (at + size <= bytes.length) return;
-  const larger = Buffer.allocUnsafe(Math.max(2 * bytes.length, at + size));
-  bytes.copy(larger, 0, 0, at);
+function writeEach<Row>(rows: readonly Row[], field: keyof Row, { sizeMax, write }: ElementType): "nulls" | "none" {
+  let nulls: "nulls" | "none" = "none";
+  for (const row of rows) {
+    const value = row[field];
+    if (value === null || value === undefined) {
+      nulls = "nulls";
+      reserve(LENGTH_BYTES, at);
+      view.setInt32(at, -1);
+      at += LENGTH_BYTES;
+    } else {
+      reserve(LENGTH_BYTES + sizeMax(value as never), at);
+      const start = at + LENGTH_BYTES;
+      at = start;
+      at = write(value as never);
+      view.setInt32(start - LENGTH_BYTES, at - start);
+    }
+  }
+  return nulls;
+}
+
+const SHORT_MAX = 127;
+/** The four bytes of each short length, as characters. */
+const LENGTHS = Array.from({ length: SHORT_MAX + 1 }, (_, length) => `\0\0\0${String.fromCharCode(length)}`);
+
+/**
+ * Most columns of text are short ASCII without a null: lengths and values are put together as one string, and written at once, which
+ * takes half the time. Writes nothing and returns undefined when a value is not so.
+ */
+function writeShortTexts<Row>(rows: readonly Row[], field: keyof Row): "none" | undefined {
+  let text = "";
+  for (const row of rows) {
+    const value = row[field];
+    if (typeof value !== "string" || value.length > SHORT_MAX) return undefined;
+    text += LENGTHS[value.length] + value;
+  }
+  reserve(utf8Max(text), at);
+  const size = bytes.write(text, at);
+  // More bytes than characters: it was not ASCII, and the lengths are wrong.
+  if (size !== text.length) return undefined;
+  at += size;
+  return "none";
+}
+
+function reserve(size: number, used: number) {
+  if (used + size <= bytes.length) return;
+  const larger = Buffer.allocUnsafeSlow(Math.max(2 * bytes.length, used + size));
+  bytes.copy(larger, 0, 0, used);
   bytes = larger;
+  view = new DataView(bytes.buffer);
 }
