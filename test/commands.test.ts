@@ -136,6 +136,25 @@ test("key create makes a key with just the permissions it names, and says which 
   assert.match(wrong.err, /read:recovery_actions/);
 });
 
+test("a key that is revoked is refused within a second, and listed as revoked", async () => {
+  const { out } = await dunlin(["merchant", "create", "--name", "Lost", "--json"]);
+  const { merchantId, apiKey } = JSON.parse(out);
+  assert.equal((await list(apiKey)).status, 200);
+  const keys = async () => JSON.parse((await dunlin(["key", "list", "--merchant", merchantId, "--json"])).out);
+  const [{ id }] = await keys();
+  const other = await dunlin(["merchant", "create", "--name", "Other", "--json"]);
+  const foreign = await dunlin(["key", "revoke", id, "--merchant", JSON.parse(other.out).merchantId]);
+  assert.equal(foreign.code, 1);
+  assert.equal((await list(apiKey)).status, 200);
+  assert.equal((await dunlin(["key", "revoke", id, "--merchant", merchantId])).code, 0);
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  assert.equal((await list(apiKey)).status, 401);
+  assert.ok((await keys())[0].revokedAt);
+  assert.match((await dunlin(["key", "list", "--merchant", merchantId])).out, /dln_live_….{4} .*revoked 2/);
+  const again = await dunlin(["key", "revoke", id, "--merchant", merchantId]);
+  assert.deepEqual([again.code, /no key .* in force/.test(again.err)], [1, true]);
+});
+
 test("delivery list and replay say what there is, in words and as JSON", async () => {
   const { out } = await dunlin(["merchant", "create", "--name", "Quiet", "--json"]);
   const { merchantId } = JSON.parse(out);

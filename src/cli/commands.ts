@@ -2,7 +2,7 @@ import type { Command } from "./command.ts";
 import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
-import { keyCreate } from "./key.ts";
+import { keyCreate, keyList, keyRevoke } from "./key.ts";
 import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
 import { serve } from "./serve.ts";
 
@@ -15,6 +15,8 @@ export const COMMANDS: readonly Command[] = [
   merchantSet,
   merchantList,
   keyCreate,
+  keyList,
+  keyRevoke,
   deliveryList,
   deliveryShow,
   deliveryReplay,

@@ -1,7 +1,9 @@
 import { createApiKey } from "../auth/api-keys.ts";
 import { PERMISSIONS, type Permission } from "../domain/permission.ts";
+import { type ApiKey, apiKeysOfMerchant, revokeApiKey } from "../store/api-keys.ts";
+import type { Tx } from "../store/database.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { type Command, EXIT, Failure, moment, text, UsageError, withDatabase } from "./command.ts";
+import { type Command, EXIT, Failure, moment, table, text, UsageError, type Values, withDatabase } from "./command.ts";
 import { isUuid } from "./merchant.ts";
 
 export const keyCreate: Command = {
@@ -19,14 +21,12 @@ export const keyCreate: Command = {
   positionals: [],
   examples: ["dunlin key create --merchant 0198… --permissions read:recovery_actions --expires 2027-12-31"],
   async run(context, values) {
-    const merchantId = text(values, "merchant");
+    const merchantId = merchantOption(values);
     const expiresAt = moment(values, "expires");
     const note = text(values, "note");
-    if (merchantId === undefined) throw new UsageError("--merchant is missing.");
     const permissions = permissionsOf(text(values, "permissions"));
     return withDatabase(context, async ({ db, ports }) => {
-      if (!isUuid(merchantId) || !(await findMerchant(db, merchantId)))
-        throw new Failure(`There is no merchant ${merchantId}. "dunlin merchant list" shows them.`);
+      await mustExist(db, merchantId);
       if (expiresAt && expiresAt <= ports.now()) throw new UsageError("--expires lies in the past.");
       const key = await createApiKey(db, { merchantId, permissions, expiresAt, note }, ports);
       if (values.json) context.print(JSON.stringify({ keyId: key.keyId, apiKey: key.apiKey }));
@@ -38,6 +38,73 @@ export const keyCreate: Command = {
     });
   },
 };
+
+export const keyList: Command = {
+  name: "key list",
+  usage: "--merchant M [--json]",
+  summary: "List the API keys of a merchant, newest first",
+  options: { merchant: { type: "string" }, json: { type: "boolean" } },
+  positionals: [],
+  examples: ["dunlin key list --merchant 0198…"],
+  async run(context, values) {
+    const merchantId = merchantOption(values);
+    return withDatabase(context, async ({ db, ports }) => {
+      await mustExist(db, merchantId);
+      const keys = (await apiKeysOfMerchant(db, merchantId)).reverse();
+      if (values.json) context.print(JSON.stringify(keys));
+      else for (const line of table(HEADINGS, keys.map(row(ports.now())))) context.print(line);
+      return EXIT.ok;
+    });
+  },
+};
+
+export const keyRevoke: Command = {
+  name: "key revoke",
+  usage: "KEY --merchant M",
+  summary: "Refuse an API key from now on, for good, on every replica within a second",
+  options: { merchant: { type: "string" } },
+  positionals: ["KEY"],
+  examples: ["dunlin key revoke 0198… --merchant 0198…"],
+  async run(context, values, [keyId]) {
+    const merchantId = merchantOption(values);
+    return withDatabase(context, async ({ db, ports }) => {
+      await mustExist(db, merchantId);
+      if (!isUuid(keyId!) || !(await revokeApiKey(db, merchantId, keyId!, ports.now())))
+        throw new Failure(`The merchant has no key ${keyId} that is in force. "dunlin key list" shows its keys.`);
+      context.print(`key ${keyId} is revoked`);
+      return EXIT.ok;
+    });
+  },
+};
+
+const HEADINGS = ["key", "text", "permissions", "created", "last used", "state", "note"] as const;
+
+const row = (now: Date) => (key: ApiKey) => [
+  key.id,
+  `${key.prefix}…${key.lastFour}`,
+  key.permissions.join(","),
+  key.createdAt.toISOString(),
+  key.lastUsedAt?.toISOString() ?? "never",
+  stateOf(key, now),
+  key.note ?? "",
+];
+
+function stateOf({ revokedAt, expiresAt }: ApiKey, now: Date): string {
+  if (revokedAt) return `revoked ${revokedAt.toISOString()}`;
+  if (!expiresAt) return "in force";
+  return `${expiresAt <= now ? "expired" : "in force until"} ${expiresAt.toISOString()}`;
+}
+
+function merchantOption(values: Values): string {
+  const merchantId = text(values, "merchant");
+  if (merchantId === undefined) throw new UsageError("--merchant is missing.");
+  return merchantId;
+}
+
+async function mustExist(tx: Tx, merchantId: string) {
+  if (!isUuid(merchantId) || !(await findMerchant(tx, merchantId)))
+    throw new Failure(`There is no merchant ${merchantId}. "dunlin merchant list" shows them.`);
+}
 
 function permissionsOf(list: string | undefined): Permission[] {
   if (list === undefined) throw new UsageError(`--permissions is missing: ${PERMISSIONS.join(",")}`);
