@@ -248,3 +248,13 @@ test("neither keys nor bodies are logged, and each request leaves one line", asy
   assert.equal(finished[0].route, "/ingest/v1/invoices");
   assert.equal(finished[1].status, 400);
 });
+
+test("a currency that ISO 4217 does not know is taken, and flagged in the log", async () => {
+  api.lines.length = 0;
+  await ingest({ invoices: [INVOICE, { ...INVOICE, id: "in_2", currency: "ZZQ" }] });
+  const lines = api.lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "currency.unknown");
+  assert.deepEqual(
+    lines.map(({ records, currencies, merchantId }) => ({ records, currencies, merchantId })),
+    [{ records: 1, currencies: ["ZZQ"], merchantId: merchant.id }],
+  );
+});

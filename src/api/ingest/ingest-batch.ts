@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { isUnknownCurrency } from "../../domain/currency.ts";
 import type { Permission } from "../../domain/permission.ts";
 import type { Api, Ingest } from "../api.ts";
 import { refuseOtherBodies } from "../framing.ts";
 import { type RecordKind, readBatch } from "./batch.ts";
 
 /** What the three ingest operations have in common: an authenticated batch, read whole, stored whole or not at all. */
-export function ingestBatchRoute<Row>(
+export function ingestBatchRoute<Row extends { currency: string }>(
   api: Api,
   path: string,
   permission: Permission,
@@ -20,6 +21,11 @@ export function ingestBatchRoute<Row>(
       const { merchant } = request.caller!;
       const records = readBatch(kind, (request.body as Buffer | undefined) ?? Buffer.alloc(0));
       const changed = await ingest(api.db, merchant, records, api.ports);
+      const unknown = records.filter(({ currency }) => isUnknownCurrency(currency));
+      if (unknown.length > 0) {
+        const currencies = [...new Set(unknown.map(({ currency }) => currency))];
+        request.log.warn({ merchantId: merchant.id, records: unknown.length, currencies }, "currency.unknown");
+      }
       request.log.info({ merchantId: merchant.id, received: records.length, changed }, `${kind.name}.ingested`);
       api.metrics.recordsIngested(kind.name, records.length, changed);
       if (changed > 0) api.onIngested();
