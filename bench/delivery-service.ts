@@ -73,8 +73,7 @@ async function prepare({ count, from, to }: { count: number; from: number; to: n
         budget: 8,
         openedAt: now,
       }));
-      // Due later, as after a decision: so the end of each delivery has to move it, as in life.
-      await openCases(db, merchantId, cases, new Date(now.getTime() + HOUR_MS));
+      await openCases(db, merchantId, cases, ports.newId());
       upcoming.push({ merchantId, events: some });
     }
   }
@@ -88,7 +87,7 @@ async function create() {
   }
 }
 
-const VACUUM = ["cases", "due_cases", "events", "deliveries", "delivery_attempts"].map((table) =>
+const VACUUM = ["cases", "due_cases", "case_pokes", "events", "deliveries", "delivery_attempts"].map((table) =>
   prepared(`bench_vacuum_${table}`, `vacuum analyze ${table}`),
 );
 const WAITING = prepared("bench_waiting", "select 1 from deliveries limit 1");

@@ -144,7 +144,8 @@ create index cases_by_customer on cases (merchant_id, customer_id);
 create index cases_by_subscription on cases (merchant_id, subscription_id) where ended_at is null;
 
 -- The work items of the deciding loop: when a case wants a look. Every open case has a row, an ended one while an outcome is awaited.
--- A table of its own, because a due time moves with every delivery, and each move of an indexed column writes all indexes of its table.
+-- A table of its own, because a due time moves with every step, and each move of an indexed column writes all indexes of its table.
+-- Only steps write here, and a merchant's steps come one after the other.
 create table due_cases (
   merchant_id uuid not null,
   case_id uuid not null,
@@ -153,6 +154,15 @@ create table due_cases (
   primary key (merchant_id, case_id)
 ) with (fillfactor = 70);
 create index due_cases_due on due_cases (merchant_id, due_at, case_id);
+
+-- There are new facts about a case: look now. Whoever writes facts adds a row in the same transaction; a step takes the rows away
+-- before it reads the facts. So writers never wait for a step, and a step overwrites no poke that came meanwhile.
+create table case_pokes (
+  merchant_id uuid not null,
+  id uuid not null, -- one for all cases that a statement pokes
+  case_id uuid not null,
+  primary key (merchant_id, id, case_id)
+);
 
 -- The last moment given to a listed row of a merchant. Writers take the row's lock, use a later moment and commit:
 -- so created_at and executed_at are in commit order, and an ascending walk never passes a row that is still to come.

@@ -71,6 +71,7 @@ export async function attempt(
     merchantId: merchant.id,
     eventId: delivery.eventId,
     caseId: delivery.caseId,
+    type: delivery.type,
     bucket: merchant.bucket,
     epoch,
     round: delivery.round,

@@ -92,7 +92,7 @@ export async function makeEvents(
         budget: 8,
         openedAt: createdAt,
       })),
-      createdAt,
+      randomUUID(),
     );
     await insertEvents(tx, merchant.id, events);
   });

@@ -1,3 +1,4 @@
+import { setTimeout as sleepFor } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
 import { type Database, errorFields } from "../store/database.ts";
@@ -23,6 +24,8 @@ export interface DelivererOptions {
   /** UUID of this process, a new one at each start. */
   owner: string;
   timings?: Partial<DelivererTimings>;
+  /** How the recorder waits out an outage: real milliseconds, or those of a simulation. */
+  sleep?(ms: number): Promise<unknown>;
   /** After attempts were recorded of which some were an event's last: the deciding loop has something to do. */
   onEnded?(): void;
   metrics?: { onAttempt(figures: AttemptFigures): void };
@@ -67,7 +70,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   let loops: { stop(): void }[] = [];
 
   const leases = createLeases({ db, ports, log, owner, timings, busy: lanes.busy, onGained: lookEverywhere });
-  const recorder = createRecorder({ db, ports, log, onRecorded });
+  const recorder = createRecorder({ db, ports, log, sleep: options.sleep ?? sleepFor, onRecorded });
   const wire = createWire(advanceAll);
   const reader = createReader({ db, ports, log, maySend, isFull: wire.isFull, onRead: advance });
 

@@ -27,6 +27,7 @@ function makeRecorder() {
     db: database.db,
     ports: realPorts,
     log: pino({ level: "silent" }),
+    sleep,
     onRecorded: (_batch, events) => {
       for (const event of events) recorded.add(event);
     },
@@ -39,6 +40,7 @@ const delivered = (merchant: Merchant, event: Event): EndedAttempt => ({
   merchantId: merchant.id,
   eventId: event.id,
   caseId: event.caseId,
+  type: event.type,
   bucket: merchant.bucket,
   epoch: 0,
   round: 1,

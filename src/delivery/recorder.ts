@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
 import { type Database, errorFields, isOutage } from "../store/database.ts";
-import { type EndedAttempt, pokeCases, recordAttempts, recordWithdrawnAttempts } from "../store/delivery-attempts.ts";
+import { type EndedAttempt, recordAttempts, recordWithdrawnAttempts } from "../store/delivery-attempts.ts";
 
 export interface Recorder {
   add(ended: EndedAttempt): void;
@@ -20,6 +19,8 @@ interface Options {
   db: Database;
   ports: Ports;
   log: Log;
+  /** Real milliseconds; virtual ones in a simulation. */
+  sleep(ms: number): Promise<unknown>;
   /** After commit. Those not recorded were withdrawn and logged, or made under a lease that is lost. */
   onRecorded(batch: readonly EndedAttempt[], recorded: ReadonlySet<string>): void;
 }
@@ -33,7 +34,7 @@ const REFUSED_PAUSE_MAX_MS = 60_000;
  * once and a busy one shares each commit among hundreds. Nothing is lost in an outage: the batch is kept and tried again.
  * A batch that the database refuses is halved until the row is found that it cannot hold; the others are not held up.
  */
-export function createRecorder({ db, ports, log, onRecorded }: Options): Recorder {
+export function createRecorder({ db, ports, log, sleep, onRecorded }: Options): Recorder {
   let queue: EndedAttempt[] = [];
   /** What was taken from the queue and not written: to be written before it, in these pieces. */
   let pieces: EndedAttempt[][] = [];
@@ -86,16 +87,11 @@ export function createRecorder({ db, ports, log, onRecorded }: Options): Recorde
   }
 
   async function write(batch: EndedAttempt[]) {
-    const ended = batch.filter((attempt) => attempt.ends !== null);
-    const recorded = await db.transaction(async (tx) => {
-      if (ended.length > 0) await pokeCases(tx, ended, ports.now());
-      const known = new Set(await recordAttempts(tx, batch));
-      const missed = known.size === batch.length ? [] : batch.filter((attempt) => !known.has(attempt.eventId));
-      const withdrawn = missed.length === 0 ? [] : await recordWithdrawnAttempts(tx, missed);
-      const dropped = missed.length - withdrawn.length;
-      if (dropped > 0) log.warn({ attempts: dropped }, "attempts.dropped");
-      return known;
-    });
+    const recorded = new Set(await recordAttempts(db, batch, ports.newId()));
+    const missed = recorded.size === batch.length ? [] : batch.filter((attempt) => !recorded.has(attempt.eventId));
+    const withdrawn = missed.length === 0 ? [] : await recordWithdrawnAttempts(db, missed);
+    const dropped = missed.length - withdrawn.length;
+    if (dropped > 0) log.warn({ attempts: dropped }, "attempts.dropped");
     for (const ended of batch) refused.delete(ended);
     if (!abandoned) onRecorded(batch, recorded);
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Merchant } from "../domain/merchant.ts";
@@ -94,6 +95,7 @@ test("what was paid, delivered, withdrawn or is still waiting is skipped, with t
     merchant.id,
     [{ invoiceId: paid!.invoiceId, endReason: "paid", paidAt: START, saidAt: START }],
     START,
+    randomUUID(),
   );
   const [delivered] = await makeEvents(database.db, merchant, 1, START);
   await runDown(200);

@@ -1,6 +1,6 @@
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import { saveCaseStates, takeDueCases } from "../store/cases.ts";
+import { saveCaseStates } from "../store/cases.ts";
 import { type Database, errorFields, type Tx } from "../store/database.ts";
 import { firstDueCases, moveDueCases, setCaseAside } from "../store/due-cases.ts";
 import { insertEvents, withdrawEvents } from "../store/events.ts";
@@ -9,6 +9,7 @@ import { findMerchant } from "../store/merchants.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
 import type { OnWithdrawn } from "./ingest.ts";
 import { type Step, step } from "./step.ts";
+import { takeCases } from "./take-cases.ts";
 import { loadFacts } from "./views.ts";
 
 const CASES_PER_STEP = 100;
@@ -26,7 +27,7 @@ export interface DecideDue {
 }
 
 /**
- * Take the cases that are due once, one step for each, and write the next due time with the result.
+ * Take the cases that are due or poked once, one step for each, and write the next due time with the result.
  *
  * @returns how many cases were stepped, and when the next one falls due (null: none)
  */
@@ -35,11 +36,12 @@ export async function decideDue(deciding: DecideDue): Promise<{ stepped: number;
   let stepped = 0;
   const dues = await firstDueCases(db);
   const now = ports.now();
-  for (const { merchantId, dueAt } of dues) if (dueAt <= now) stepped += await stepMerchant(deciding, merchantId);
-  const nextDueAt = dues.reduce<Date | null>(
-    (first, { dueAt }) => (first === null || dueAt < first ? dueAt : first),
-    null,
-  );
+  let nextDueAt: Date | null = null;
+  for (const { merchantId, poked, dueAt } of dues) {
+    const at = poked || dueAt === null ? now : dueAt;
+    if (at <= now) stepped += await stepMerchant(deciding, merchantId);
+    if (nextDueAt === null || at < nextDueAt) nextDueAt = at;
+  }
   return { stepped, nextDueAt };
 }
 
@@ -80,7 +82,7 @@ async function stepBatch(
 ): Promise<number> {
   const { steps, withdrawn } = await db.transaction(async (tx) => {
     const now = await advanceMerchantClock(tx, merchantId, ports.now());
-    const cases = await takeDueCases(tx, merchantId, now, limit);
+    const cases = await takeCases(tx, merchantId, now, limit);
     if (cases.length === 0) return { steps: [], withdrawn: [] };
     onTaken(cases[0]!);
     // Read after the cases are locked: a change of settings that comes later finds them and pokes them again.

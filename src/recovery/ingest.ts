@@ -40,12 +40,12 @@ export async function ingestSubscriptions(
     const rows = await upsertSubscriptions(tx, merchant.id, subscriptions);
     // An invoice may have come before its subscription, so new ones concern cases too.
     const ids = rows.map(({ id }) => id).sort();
-    if (ids.length > 0) await pokeCasesOfSubscriptions(tx, merchant.id, ids, ports.now());
+    if (ids.length > 0) await pokeCasesOfSubscriptions(tx, merchant.id, ids, ports.newId());
     return new Set(ids);
   });
   // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
   const ended = subscriptions.filter(({ id, state }) => changed.has(id) && endsRecovery(state)).map(({ id }) => id);
-  if (ended.length > 0) await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.now());
+  if (ended.length > 0) await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
   return changed.size;
 }
 
@@ -76,17 +76,17 @@ export async function ingestInvoices(
     const over = invoices.filter(({ id, state }) => !inRecovery(state) && newer.has(id));
     if (unpaid.length > 0) {
       const known = unpaid.map(({ id }) => id).filter((id) => newer.has(id)); // a new invoice has no case
-      if (known.length > 0) await pokeCasesOfInvoices(tx, merchant.id, known, now);
+      if (known.length > 0) await pokeCasesOfInvoices(tx, merchant.id, known, ports.newId());
       const openable = unpaid.filter((invoice) => mayOpen(invoice, merchant, now));
       if (openable.length > 0)
         await openCases(
           tx,
           merchant.id,
           openable.map((invoice) => newCase(invoice, merchant, now, ports)),
-          now,
+          ports.newId(),
         );
     }
-    if (over.length > 0) withdrawn = await endAndWithdraw(tx, merchant.id, over.map(endOf), now);
+    if (over.length > 0) withdrawn = await endAndWithdraw(tx, merchant.id, over.map(endOf), ports);
     return { changed, withdrawn };
   });
   if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
@@ -110,12 +110,12 @@ export async function ingestTransactions(
   const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
   const { changed, ...concerned } = await db.transaction(async (tx) => {
     const changed = (await upsertTransactions(tx, merchant.id, transactions)).map(({ id }) => byId.get(id)!);
-    return { changed, ...(await tellCases(tx, merchant.id, changed, ports.now())) };
+    return { changed, ...(await tellCases(tx, merchant.id, changed, ports)) };
   });
   const { withdrawn } = concerned.all
     ? concerned
     : // A case that was opened meanwhile has not seen these attempts, and could not be told: now each side sees the other.
-      await db.transaction((tx) => tellCases(tx, merchant.id, changed, ports.now()));
+      await db.transaction((tx) => tellCases(tx, merchant.id, changed, ports));
   const events = distinct([...concerned.withdrawn, ...withdrawn]);
   if (events.length > 0) onWithdrawn(merchant.id, events);
   return changed.length;
@@ -126,12 +126,12 @@ export async function ingestTransactions(
  *
  * @returns `all`: whether every attempt found a case; and the events that were taken back
  */
-async function tellCases(tx: Tx, merchantId: string, attempts: readonly Transaction[], now: Date) {
+async function tellCases(tx: Tx, merchantId: string, attempts: readonly Transaction[], ports: Ports) {
   let withdrawn: string[] = [];
   if (attempts.length === 0) return { all: true, withdrawn };
   const invoiceIds = distinct(attempts.map(({ invoiceId }) => invoiceId));
-  const told = await pokeCasesOfInvoices(tx, merchantId, invoiceIds, now);
-  await pokeCasesOfCustomers(tx, merchantId, distinct(attempts.map(({ customerId }) => customerId)), now);
+  const told = await pokeCasesOfInvoices(tx, merchantId, invoiceIds, ports.newId());
+  await pokeCasesOfCustomers(tx, merchantId, distinct(attempts.map(({ customerId }) => customerId)), ports.newId());
   const paid = attempts.filter(({ state }) => state === "PAID");
   if (paid.length > 0) {
     const invoices = await findInvoices(tx, merchantId, distinct(paid.map(({ invoiceId }) => invoiceId)));
@@ -140,14 +140,15 @@ async function tellCases(tx: Tx, merchantId: string, attempts: readonly Transact
       const invoice = invoices.get(transaction.invoiceId);
       if (invoice && paysInFull(transaction, invoice)) ends.set(invoice.id, endByPayment(transaction));
     }
-    if (ends.size > 0) withdrawn = await endAndWithdraw(tx, merchantId, [...ends.values()], now);
+    if (ends.size > 0) withdrawn = await endAndWithdraw(tx, merchantId, [...ends.values()], ports);
   }
   return { all: told >= invoiceIds.length, withdrawn };
 }
 
 /** What an ended case has not delivered goes back, whether it ended now or before. */
-async function endAndWithdraw(tx: Tx, merchantId: string, ends: readonly CaseEnd[], now: Date): Promise<string[]> {
-  const cases = await endCases(tx, merchantId, ends, now);
+async function endAndWithdraw(tx: Tx, merchantId: string, ends: readonly CaseEnd[], ports: Ports): Promise<string[]> {
+  const now = ports.now();
+  const cases = await endCases(tx, merchantId, ends, now, ports.newId());
   return cases.length > 0 ? await withdrawEvents(tx, merchantId, cases, [], now) : [];
 }
 

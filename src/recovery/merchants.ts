@@ -56,7 +56,7 @@ export async function setMerchant(
     if (!found) return null;
     const merchant = { ...found, ...sealed(settings, secretKey, ports) };
     await updateMerchant(tx, merchant, ports.now());
-    await pokeOpenCases(tx, id, ports.now());
+    await pokeOpenCases(tx, id, ports.newId());
     return merchant;
   });
 }

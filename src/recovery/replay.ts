@@ -19,7 +19,7 @@ export async function replay(db: Database, merchantId: string, which: Which, por
     const judged = await replayable(tx, merchantId, { eventIds }, ports.now());
     const chosen = judged.filter(({ skip }) => skip === null).map(({ eventId }) => eventId);
     const replayed = chosen.length > 0 ? await replayEvents(tx, merchantId, chosen, ports.now()) : [];
-    if (replayed.length > 0) await pokeCasesOfEvents(tx, merchantId, replayed, ports.now());
+    if (replayed.length > 0) await pokeCasesOfEvents(tx, merchantId, replayed, ports.newId());
     return { replayed, skipped: judged.filter(({ skip }) => skip !== null) };
   });
 }

@@ -64,8 +64,7 @@ const DELIVERED = prepared(
   `with gone as (delete from deliveries where merchant_id = $1 returning event_id, round),
      logged as (insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, success, ends, status)
        select $1, event_id, round, $3::int2, $2::timestamptz, $2::timestamptz, 5, $3 = 1, case when $3 = 1 then 'delivered' else 'exhausted' end, 200 from gone)
-   insert into due_cases (merchant_id, case_id, due_at) select merchant_id, id, $2 from cases where merchant_id = $1
-   on conflict (merchant_id, case_id) do update set due_at = $2`,
+   insert into case_pokes (merchant_id, id, case_id) select merchant_id, $4, id from cases where merchant_id = $1`,
 );
 
 /** A merchant with an endpoint, a database of its own, and a clock that moves only when told to. */
@@ -161,9 +160,9 @@ export async function openStage() {
     events: async () => (await db.run<EventRow>(EVENTS, [merchant.id])).rows,
     cases: async () => (await db.run<{ end: string | null; due: Date | null }>(CASES, [merchant.id])).rows,
     /** Every waiting event is delivered now. */
-    deliver: () => db.run(DELIVERED, [merchant.id, now, 1]),
+    deliver: () => db.run(DELIVERED, [merchant.id, now, 1, ports.newId()]),
     /** Every waiting event has used up its attempts. */
-    exhaust: () => db.run(DELIVERED, [merchant.id, now, 6]),
+    exhaust: () => db.run(DELIVERED, [merchant.id, now, 6, ports.newId()]),
     /** Replay one event, if it may be. */
     async replay(eventId: string): Promise<Replayable> {
       const { replayed, skipped } = await replay(db, merchant.id, { eventIds: [eventId] }, ports);

@@ -1,7 +1,7 @@
 import type { Case, EndReason } from "../domain/case.ts";
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
+import { poke } from "./case-pokes.ts";
 import { prepared, type Tx } from "./database.ts";
-import { holdDueCases, poke } from "./due-cases.ts";
 
 const COLUMNS: readonly Column<Case>[] = [
   ["id", "uuid", "id"],
@@ -35,17 +35,19 @@ const OPEN = prepared(
        where k.merchant_id = $1 and k.invoice_id = c.invoice_id and k.ended_at is not null and not k.invoice_left offset 0)
      on conflict (merchant_id, invoice_id) where ended_at is null do update
        set customer_id = excluded.customer_id, subscription_id = excluded.subscription_id
-     returning id
+     returning id, opened_at, xmax = 0 as fresh
+   ), due as (
+     insert into due_cases (merchant_id, case_id, due_at) select $1, id, opened_at from opened where fresh
    )
-   ${poke("select id from opened", "$2")}`,
+   ${poke("select id from opened where not fresh", "$2")}`,
 );
 
 /**
  * Open a case for each; an invoice whose case is open already only gets a look, and one whose case was given up stays so
  * until it has left recovery and come back. `cases`: sorted by invoice.
  */
-export async function openCases(tx: Tx, merchantId: string, cases: readonly NewCase[], now: Date) {
-  await tx.run(OPEN, [merchantId, now, ...columnValues(cases, COLUMNS as readonly Column<NewCase>[])]);
+export async function openCases(tx: Tx, merchantId: string, cases: readonly NewCase[], pokeId: string) {
+  await tx.run(OPEN, [merchantId, pokeId, ...columnValues(cases, COLUMNS as readonly Column<NewCase>[])]);
 }
 
 /** Why and since when the case of an invoice is over. */
@@ -74,14 +76,13 @@ const END = prepared(
        paid_at = case when cases.ended_at is null then n.paid_at else cases.paid_at end,
        invoice_left = true
      from (
-       select k.id, e.end_reason, e.paid_at from unnest(${arrays(END_COLUMNS, 3)}) as e (invoice_id, end_reason, paid_at, said_at)
+       select k.id, e.end_reason, e.paid_at from unnest(${arrays(END_COLUMNS, 4)}) as e (invoice_id, end_reason, paid_at, said_at)
        ${of("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")}
      ) n
      where cases.merchant_id = $1 and cases.id = n.id
      returning cases.id
-   )
-   ${poke("select id from ended", "$2")}
-   returning case_id as id`,
+   ), poked as (${poke("select id from ended", "$3")})
+   select id from ended`,
 );
 
 /**
@@ -90,10 +91,9 @@ const END = prepared(
  *
  * @returns the ids of all cases of these invoices that it concerns, ended before or now
  */
-export async function endCases(tx: Tx, merchantId: string, ends: readonly CaseEnd[], now: Date) {
-  return (await tx.run<{ id: string }>(END, [merchantId, now, ...columnValues(ends, END_COLUMNS)])).rows.map(
-    (row) => row.id,
-  );
+export async function endCases(tx: Tx, merchantId: string, ends: readonly CaseEnd[], now: Date, pokeId: string) {
+  const { rows } = await tx.run<{ id: string }>(END, [merchantId, now, pokeId, ...columnValues(ends, END_COLUMNS)]);
+  return rows.map((row) => row.id);
 }
 
 const pokeBy = (column: "invoice_id" | "customer_id" | "subscription_id", condition: string) =>
@@ -105,8 +105,8 @@ const pokeBy = (column: "invoice_id" | "customer_id" | "subscription_id", condit
 const POKE_BY_INVOICE = pokeBy("invoice_id", "true");
 
 /** New facts about these invoices: their cases, ended ones too, want a look now; returns how many there are. */
-export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], now: Date) {
-  return (await tx.run(POKE_BY_INVOICE, [merchantId, invoiceIds, now])).rowCount;
+export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], pokeId: string) {
+  return (await tx.run(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId])).rowCount;
 }
 
 // Most attempts say nothing new about the customer's other invoices; only who waits for a new card wants to know at once.
@@ -118,15 +118,15 @@ const POKE_BY_CUSTOMER = pokeBy(
 );
 
 /** New facts about these customers' cards: their open cases that wait for a card change want a look now. */
-export async function pokeCasesOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], now: Date) {
-  await tx.run(POKE_BY_CUSTOMER, [merchantId, customerIds, now]);
+export async function pokeCasesOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], pokeId: string) {
+  await tx.run(POKE_BY_CUSTOMER, [merchantId, customerIds, pokeId]);
 }
 
 const POKE_BY_SUBSCRIPTION = pokeBy("subscription_id", "ended_at is null");
 
 /** These subscriptions changed: the open cases of their invoices want a look now. */
-export async function pokeCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[], now: Date) {
-  await tx.run(POKE_BY_SUBSCRIPTION, [merchantId, ids, now]);
+export async function pokeCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[], pokeId: string) {
+  await tx.run(POKE_BY_SUBSCRIPTION, [merchantId, ids, pokeId]);
 }
 
 const POKE_BY_EVENT = prepared(
@@ -135,8 +135,8 @@ const POKE_BY_EVENT = prepared(
 );
 
 /** These events are on their way again: their cases wait for them. */
-export async function pokeCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[], now: Date) {
-  await tx.run(POKE_BY_EVENT, [merchantId, eventIds, now]);
+export async function pokeCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[], pokeId: string) {
+  await tx.run(POKE_BY_EVENT, [merchantId, eventIds, pokeId]);
 }
 
 const POKE_OPEN = prepared(
@@ -145,26 +145,18 @@ const POKE_OPEN = prepared(
 );
 
 /** The merchant's settings changed: every open case wants a look. */
-export async function pokeOpenCases(tx: Tx, merchantId: string, now: Date) {
-  await tx.run(POKE_OPEN, [merchantId, now]);
+export async function pokeOpenCases(tx: Tx, merchantId: string, pokeId: string) {
+  await tx.run(POKE_OPEN, [merchantId, pokeId]);
 }
 
-const TAKE = prepared(
-  "take_cases",
-  `select ${SELECTED} from cases
-   where merchant_id = $1 and id = any(array(
-     select case_id from due_cases where merchant_id = $1 and due_at <= $2 order by due_at, case_id limit $3))
-   for update skip locked`,
+const LOCK = prepared(
+  "lock_cases",
+  `select ${SELECTED} from cases where merchant_id = $1 and id = any($2::uuid[]) for update skip locked`,
 );
 
-/**
- * Lock up to `limit` due cases of one merchant, and then their due rows, which is everybody's order. What others hold is left
- * to them. Longest due first.
- */
-export async function takeDueCases(tx: Tx, merchantId: string, now: Date, limit: number) {
-  const cases = new Map((await tx.run<Case>(TAKE, [merchantId, now, limit])).rows.map((kase) => [kase.id, kase]));
-  const due = cases.size > 0 ? await holdDueCases(tx, merchantId, [...cases.keys()], now) : [];
-  return due.map(({ caseId, failures }) => ({ ...cases.get(caseId)!, failures }));
+/** Lock these cases, and leave to others what they hold right now. */
+export async function lockCases(tx: Tx, merchantId: string, ids: readonly string[]) {
+  return (await tx.run<Case>(LOCK, [merchantId, ids])).rows;
 }
 
 /** What a step leaves of a case. */
@@ -184,7 +176,7 @@ const SAVE = prepared(
    where cases.merchant_id = $1 and cases.id = s.id`,
 );
 
-/** Write the state of cases that are locked by `takeDueCases`. */
+/** Write the state of cases that are locked. */
 export async function saveCaseStates(tx: Tx, merchantId: string, states: readonly CaseState[]) {
   await tx.run(SAVE, [merchantId, ...columnValues(states, STATE_COLUMNS)]);
 }

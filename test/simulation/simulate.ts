@@ -117,6 +117,7 @@ export async function simulate(address: Address, scenario: Scenario): Promise<Ye
         observe,
         secretKey: SECRET_KEY,
         send: endpoint.sendFor(life),
+        faults: () => plan.counts.crashes + plan.counts.outages + plan.counts.conflicts,
         onDecided: watch.onDecided,
       });
       service = running;
@@ -127,7 +128,11 @@ export async function simulate(address: Address, scenario: Scenario): Promise<Ye
       await running.bury();
       await connectionsEnded();
       goOn();
-      if (!isOver) await watch.onRestart();
+      if (!isOver) {
+        await watch.onRestart();
+        // The crash may have come right after the commit of a step.
+        await watch.onDecided();
+      }
       await time.sleep(2_000);
     }
   }
@@ -151,7 +156,7 @@ export async function simulate(address: Address, scenario: Scenario): Promise<Ye
     for (let waitedMs = 0; waitedMs < SETTLE_DAYS * DAY_MS; waitedMs += LOOK_MS) {
       await time.sleep(LOOK_MS);
       const [left] = await observe<{ n: number }>(
-        `select (select count(*) from due_cases) + (select count(*) from deliveries) as n`,
+        `select (select count(*) from due_cases) + (select count(*) from case_pokes) + (select count(*) from deliveries) as n`,
       );
       if (left!.n === 0) break;
     }

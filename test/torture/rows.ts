@@ -96,7 +96,7 @@ export const readAnchor = async (db: Database) => (await db.run<Rows["anchor"]>(
 const WAITING = prepared(
   "torture_waiting",
   `select count(*) filter (where due_at <= $2) as overdue, count(*) as deliveries,
-     (select count(*) from due_cases where merchant_id = $1) as cases
+     (select count(*) from due_cases where merchant_id = $1) + (select count(*) from case_pokes where merchant_id = $1) as cases
    from deliveries where merchant_id = $1`,
 );
 

@@ -25,7 +25,9 @@ interface Options {
   observe: Observe;
   secretKey: Buffer;
   send: Send;
-  /** After a round of decisions was committed. */
+  /** How much has gone wrong so far. */
+  faults(): number;
+  /** After a round of decisions was committed, or may have been: the reply to a commit can get lost. */
   onDecided(): Promise<void>;
 }
 
@@ -43,11 +45,13 @@ export function startService(options: Options): Service {
     send: options.send,
     secretKey: options.secretKey,
     owner: ports.newId(),
+    sleep: time.sleep,
     onEnded: () => decide.wake(),
   });
   const decideDb = databaseFor("decide");
 
   const decide = loop(async () => {
+    const faultsBefore = options.faults();
     const { stepped } = await decideDue({
       db: decideDb,
       ports,
@@ -55,9 +59,9 @@ export function startService(options: Options): Service {
       onEvents: () => deliver.wake(),
       onWithdrawn: (merchantId, eventIds) => deliverer.withdrawn(merchantId, eventIds),
     });
-    if (stepped > 0) await options.onDecided();
+    if (stepped > 0 || options.faults() > faultsBefore) await options.onDecided();
     return stepped > 0;
-  }, "select min(due_at) as at from due_cases");
+  }, "select case when exists (select from case_pokes) then '1970-01-01' else min(due_at) end as at from due_cases");
   const deliver = loop(async () => (await deliverer.deliverDue()) > 0, "select min(due_at) as at from deliveries");
 
   function loop(round: () => Promise<boolean>, nextDueSql: string) {

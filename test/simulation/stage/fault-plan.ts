@@ -45,7 +45,8 @@ const WEIGHTS: Record<string, number> = {
   insert_events: 6,
   withdraw_events: 6,
   save_case_states: 2,
-  poke_cases_of_ended: 15,
+  record_ends: 30,
+  take_pokes: 10,
 };
 /** Share of statements that go wrong, each way. */
 const CRASH_SHARE = 0.00012;

@@ -8,9 +8,7 @@ import type { VirtualTime } from "./virtual-time.ts";
 export interface Gate {
   enter(actor: string): Promise<void>;
   leave(): void;
-  /** Something in the product pauses in real time for so long: until it is over the clock stands still. */
-  standStill(realMs: number): void;
-  /** The same until the returned function is called. */
+  /** Something in the product takes real time: the clock stands still until the returned function is called. */
   holdTime(): () => void;
   /** Lets statements through, and time pass when there are none, until `isOver`. */
   drive(isOver: () => boolean): Promise<void>;
@@ -34,7 +32,6 @@ export function createGate({ time, draw, countBlocked }: Options): Gate {
   const waiting: { actor: string; order: number; open(): void }[] = [];
   let order = 0;
   let running = 0;
-  let stillUntilMs = 0;
   let holds = 0;
   let onLeave = () => {};
 
@@ -72,9 +69,6 @@ export function createGate({ time, draw, countBlocked }: Options): Gate {
       running--;
       onLeave();
     },
-    standStill(realMs) {
-      stillUntilMs = Math.max(stillUntilMs, performance.now() + realMs);
-    },
     holdTime() {
       holds++;
       return () => {
@@ -90,8 +84,7 @@ export function createGate({ time, draw, countBlocked }: Options): Gate {
           letOneThrough();
           idleSinceMs = null;
         } else if (running === 0) {
-          const isStill = holds > 0 || performance.now() < stillUntilMs;
-          if (!isStill && time.wakeNext()) {
+          if (holds === 0 && time.wakeNext()) {
             idleSinceMs = null;
             continue;
           }

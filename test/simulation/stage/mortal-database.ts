@@ -13,8 +13,7 @@ interface Options {
   connectionsEnded(): Promise<void>;
 }
 
-/** The recorder waits 100 ms of real time after a failure; no virtual year may pass meanwhile. */
-const BACK_OFF_MS = 200;
+const CONFLICT = "40001";
 
 /** The database as one actor of a process sees it: statements queue at the gate, fail as planned, and stop with the process. */
 export function mortalDatabase({ db, gate, plan, life, actor, connectionsEnded }: Options): Database {
@@ -25,8 +24,7 @@ export function mortalDatabase({ db, gate, plan, life, actor, connectionsEnded }
       life.die();
       throw new Death(`crash at ${statement}`);
     }
-    if (fault === "conflict") throw Object.assign(new Error("could not serialize access"), { code: "40001" });
-    if (actor === "deliver") gate.standStill(BACK_OFF_MS);
+    if (fault === "conflict") throw Object.assign(new Error("could not serialize access"), { code: CONFLICT });
     throw Object.assign(new Error(`connection lost at ${statement}`), { code: "08006" });
   }
 
@@ -106,8 +104,19 @@ export function mortalDatabase({ db, gate, plan, life, actor, connectionsEnded }
     }
   }
 
+  /** The real database runs a statement that met a conflict again, as it does a whole transaction. */
+  async function runAlone<Row>(statement: Statement, values?: readonly unknown[]): Promise<Result<Row>> {
+    for (;;) {
+      try {
+        return await run<Row>(db, statement, values);
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== CONFLICT) throw error;
+      }
+    }
+  }
+
   return {
-    run: (statement, values) => run(db, statement, values),
+    run: runAlone,
     transaction,
     connect,
     close: () => Promise.resolve(),

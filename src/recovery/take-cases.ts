@@ -1,0 +1,43 @@
+import type { Case } from "../domain/case.ts";
+import { firstPokes, takePokes } from "../store/case-pokes.ts";
+import { lockCases } from "../store/cases.ts";
+import type { Tx } from "../store/database.ts";
+import { dueCases } from "../store/due-cases.ts";
+
+/** A case to be stepped. */
+export interface TakenCase extends Case {
+  /** How many steps on it have failed in a row. */
+  failures: number;
+}
+
+/**
+ * Lock up to `limit` cases that were poked or are due, and take their pokes away: so what is read from now on holds the facts
+ * that they were poked for, and what comes later pokes again. The merchant's clock is locked: nobody else takes any. What
+ * another transaction holds right now is left for the next time.
+ */
+export async function takeCases(tx: Tx, merchantId: string, now: Date, limit: number): Promise<TakenCase[]> {
+  const pokes = await firstPokes(tx, merchantId, limit);
+  const due = await dueCases(tx, merchantId, now, limit);
+  const failures = new Map(due.map(({ caseId, failures }) => [caseId, failures]));
+  const poked = new Set(pokes.map(({ caseId }) => caseId));
+  const ids = share(
+    [...poked],
+    [...failures.keys()].filter((id) => !poked.has(id)),
+    limit,
+  );
+  if (ids.length === 0) return [];
+  const cases = new Map((await lockCases(tx, merchantId, ids)).map((kase) => [kase.id, kase]));
+  const heeded = pokes.filter(({ caseId }) => cases.has(caseId));
+  if (heeded.length > 0) await takePokes(tx, merchantId, heeded);
+  return ids.flatMap((id) => {
+    const kase = cases.get(id);
+    return kase ? [{ ...kase, failures: failures.get(id) ?? 0 }] : [];
+  });
+}
+
+/** Half of each, or more of one when the other is short: a flood of pokes must not hold up what is due. */
+function share(poked: readonly string[], due: readonly string[], limit: number): string[] {
+  const half = Math.ceil(limit / 2);
+  const first = poked.slice(0, Math.max(half, limit - due.length));
+  return [...first, ...due.slice(0, limit - first.length)];
+}
