@@ -1,9 +1,11 @@
 import { createApiKey } from "../auth/api-keys.ts";
+import { parseAllow } from "../delivery/address-guard.ts";
+import { checkSavedName } from "../delivery/saved-name.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
 import { createMerchant, setMerchant } from "../recovery/merchants.ts";
 import { listMerchants } from "../store/merchants.ts";
-import { type Command, EXIT, Failure, table, text, UsageError, withDatabase } from "./command.ts";
+import { type Command, type Context, EXIT, Failure, table, text, UsageError, withDatabase } from "./command.ts";
 import { MERCHANT_OPTIONS, MERCHANT_USAGE, merchantSettings } from "./merchant-options.ts";
 
 export const merchantCreate: Command = {
@@ -22,6 +24,7 @@ export const merchantCreate: Command = {
     if (name === undefined) throw new UsageError("--name is missing.");
     if (settings.webhookUrl && !settings.credential)
       throw new UsageError("--webhook-url needs --bearer T or --basic U:P, by which the endpoint recognises us.");
+    await checkName(context, settings.webhookUrl, values.json === true);
     return withDatabase(context, async ({ db, ports, secretKey }) => {
       const merchant = await createMerchant(db, name, settings, secretKey, ports);
       const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
@@ -46,6 +49,7 @@ export const merchantSet: Command = {
     const settings = merchantSettings(values, context.settings.webhookAllow);
     if (Object.keys(settings).length === 0) throw new UsageError("Say what to change.");
     if (!isUuid(id!)) throw new Failure(`There is no merchant ${id}.`);
+    await checkName(context, settings.webhookUrl, values.json === true);
     return withDatabase(context, async ({ db, ports, secretKey }) => {
       const merchant = await setMerchant(db, id!, settings, secretKey, ports);
       if (!merchant) throw new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
@@ -78,6 +82,15 @@ export const merchantList: Command = {
     });
   },
 };
+
+/** Refuses a URL whose name leads to addresses that no attempt may dial, and notes one that leads nowhere. */
+async function checkName({ settings, print }: Context, url: string | null | undefined, json: boolean) {
+  if (!url) return;
+  const finding = await checkSavedName(url, parseAllow(settings.webhookAllow));
+  if (finding.verdict === "refused") throw new UsageError(`--webhook-url ${finding.words}`);
+  if (finding.verdict === "unknown" && !json)
+    print(`Note: ${finding.words} from here; attempts will fail until it has one.`);
+}
 
 export const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
 

@@ -23,8 +23,9 @@ const AZURE_WIRE_SERVER = "168.63.129.16";
 export function addressProblem(text: string, port: number, allow: readonly AllowedAddress[]): string | null {
   if (isIP(text) === 0) return `${text} is not an address`;
   const address = ipaddr.process(text);
-  // ipaddr.js takes the long-deprecated ::8.8.8.8 for 8.8.8.8; nobody else does.
-  if (isPublic(address) && !/^::\d+\./.test(text)) return null;
+  // ipaddr.js takes the long-deprecated ::8.8.8.8 for 8.8.8.8; nobody else does. A zone picks one of our own
+  // interfaces, and no public address needs one.
+  if (isPublic(address) && !/^::\d+\.|%/.test(text)) return null;
   const allowed = allow.some((entry) => entry.port === port && within(address, entry.range));
   return allowed ? null : `${text} port ${port} is not a public address, and DUNLIN_WEBHOOK_ALLOW does not name it`;
 }
@@ -35,8 +36,11 @@ function isPublic(address: Address): boolean {
   // 6to4, Teredo and the local NAT64 prefix carry one too; nobody is served by them, so they stay refused.
   if (within(address, NAT64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(-4)));
   // Outside 2000::/3 nothing is handed out: what IANA sets aside there tomorrow is refused already.
-  return within(address, GLOBAL_UNICAST) && address.range() === "unicast";
+  return within(address, GLOBAL_UNICAST) && address.range() === "unicast" && !isIsatap(address);
 }
+
+/** The last 64 bits are an IPv4 address that a router on the way may dial: https://www.rfc-editor.org/rfc/rfc5214#section-6.1 */
+const isIsatap = ({ parts }: ipaddr.IPv6) => parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200);
 
 const within = (address: Address, range: [Address, number]) =>
   address.kind() === range[0].kind() && address.match(range as [ipaddr.IPv4 & ipaddr.IPv6, number]);
@@ -65,10 +69,24 @@ function parseEntry(entry: string): AllowedAddress {
   // Dialled addresses are unmapped before they are compared, so such an entry would never match.
   if (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress())
     throw new Error(`"${entry}" is an IPv4 range in IPv6 clothes; write it like 10.1.0.0/16:443`);
+  // Whoever writes 10.1.2.3/8 may mean one machine, and would open 16 million.
+  const network = (parsed instanceof ipaddr.IPv4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(
+    `${address}/${prefix}`,
+  );
+  if (network.toString() !== parsed.toString())
+    throw new Error(
+      `"${entry}" does not begin its range: write ${network}/${prefix} for all of it, or ${address}/${bits}`,
+    );
   return { range: [parsed, Number(prefix)], port: Number(port) };
 }
 
 const URL_LENGTH_MAX = 2_048;
+/**
+ * Names that the public tree of names never holds, so their addresses are those of a private network.
+ *
+ * @see docs/reference/webhook-addresses.md#special-use-names
+ */
+const PRIVATE_NAMES = /(^|\.)(localdomain|local|internal|home\.arpa|onion|invalid|alt)$/;
 
 /**
  * What is wrong with a webhook URL, in words, or null. A name's addresses are not known yet: they are checked at each connection.
@@ -89,6 +107,10 @@ export function checkWebhookUrl(text: string, allow: readonly AllowedAddress[]):
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.+$/, "");
   if (host === "" || host.length > 253) return "the URL has no host name that could exist";
   if (isIP(host) !== 0) return addressProblem(host, port, allow);
+  if (!host.split(".").every((label) => label.length >= 1 && label.length <= 63))
+    return "the URL has no host name that could exist";
+  if (PRIVATE_NAMES.test(host) && !allow.some((entry) => entry.port === port))
+    return `${host} is a name of private networks, and DUNLIN_WEBHOOK_ALLOW opens nothing on port ${port}`;
   if (host !== "localhost" && !host.endsWith(".localhost")) return null;
   const loopback = ["127.0.0.1", "::1"].map((address) => addressProblem(address, port, allow));
   return loopback.includes(null)

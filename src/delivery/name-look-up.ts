@@ -16,7 +16,7 @@ export interface NameSettings {
   tries: number;
 }
 
-const SYSTEM: NameSettings = { hostsFile: "/etc/hosts", tryMs: 3_000, tries: 3 };
+export const SYSTEM_NAMES: NameSettings = { hostsFile: "/etc/hosts", tryMs: 3_000, tries: 3 };
 /** Some name servers swallow the question for IPv6 addresses: whoever has an IPv4 one does not wait longer for the answer. */
 const OTHER_FAMILY_MS = 300;
 const LOOPBACK: readonly LookupAddress[] = [
@@ -29,7 +29,7 @@ const LOOPBACK: readonly LookupAddress[] = [
  * that swallow questions would hold up every merchant. Here a question is only a packet, however many wait for answers.
  * A name is asked for at most once at a time.
  */
-export function lookUpNames(settings: NameSettings = SYSTEM): Resolve {
+export function lookUpNames(settings: NameSettings = SYSTEM_NAMES): Resolve {
   const running = new Map<string, Promise<LookupAddress[]>>();
   return (hostname) => {
     const name = hostname.toLowerCase().replace(/\.$/, "");

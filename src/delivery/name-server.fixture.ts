@@ -124,7 +124,7 @@ const encodeName = (name: string) =>
 /** The 4 or 16 bytes of an address, read without the library that the guard reads with. */
 export function bytesOf(address: string): Buffer {
   if (!isIPv6(address)) return Buffer.from(address.split(".").map(Number));
-  const dotted = /[\d.]+$/.exec(address)![0];
+  const dotted = /[\d.]*$/.exec(address)?.[0] ?? "";
   const [a = 0, b = 0, c = 0, d = 0] = dotted.split(".").map(Number);
   const plain = dotted.includes(".")
     ? `${address.slice(0, -dotted.length)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`

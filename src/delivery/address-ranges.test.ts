@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { addressProblem, parseAllow } from "./address-guard.ts";
+import { bytesOf } from "./name-server.fixture.ts";
+
+/** Ranges that nobody serves the public from. */
+const FORBIDDEN = [
+  "0.0.0.0/8 this network",
+  "10.0.0.0/8 private",
+  "100.64.0.0/10 carriers' own",
+  "127.0.0.0/8 this machine",
+  "168.63.129.16/32 Azure's own",
+  "169.254.0.0/16 link-local, and every cloud's secrets",
+  "172.16.0.0/12 private",
+  "192.0.0.0/24 protocols",
+  "192.0.2.0/24 documentation",
+  "192.31.196.0/24 AS112",
+  "192.52.193.0/24 AMT",
+  "192.88.99.0/24 6to4 relays",
+  "192.168.0.0/16 private",
+  "192.175.48.0/24 AS112",
+  "198.18.0.0/15 benchmarks",
+  "198.51.100.0/24 documentation",
+  "203.0.113.0/24 documentation",
+  "224.0.0.0/3 multicast, reserved and broadcast",
+  "::/3 all that lies before the public part but mapped and translated addresses",
+  "2001::/23 protocols, Teredo among them",
+  "2001:db8::/32 documentation",
+  "2002::/16 6to4",
+  "2620:4f:8000::/48 AS112",
+  "3fff::/20 documentation",
+  "4000::/2 not handed out",
+  "8000::/1 not handed out, unique local, link-local, site-local, multicast",
+].map((line) => {
+  const [range = "", ...words] = line.split(" ");
+  const [first = "", prefix] = range.split("/");
+  return { range, first: bytesOf(first), prefix: Number(prefix), words: words.join(" ") };
+});
+
+const numberOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
+const bytesFrom = (number: bigint, size: number) => Buffer.from(number.toString(16).padStart(size * 2, "0"), "hex");
+
+/** What the guard must say, worked out from the table and from bytes alone. */
+function isPublic(bytes: Uint8Array): boolean {
+  const hex = Buffer.from(bytes).toString("hex");
+  if (/^0{20}ffff|^0064ff9b0{16}/.test(hex)) return isPublic(bytes.subarray(12));
+  if (bytes.length === 16 && /^0[02]005efe/.test(hex.slice(16))) return false;
+  const bits = bytes.length * 8;
+  return !FORBIDDEN.some(({ first, prefix }) => {
+    const shift = BigInt(bits - prefix);
+    return first.length === bytes.length && numberOf(first) >> shift === numberOf(bytes) >> shift;
+  });
+}
+
+const dotted = (bytes: Uint8Array) => bytes.join(".");
+const groupsOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex").match(/.{4}/g)!;
+
+/** Ways to write one address that `net.isIP` takes: all of them could come out of a hosts file. */
+function spellingsOf(bytes: Uint8Array): string[] {
+  if (bytes.length === 4) return [dotted(bytes)];
+  const full = groupsOf(bytes);
+  const short = full.map((group) => group.replace(/^0+(?=.)/, ""));
+  const squeezed = short.join(":").replace(/(^|:)0(:0)+(:|$)/, "::");
+  const tail = dotted(bytes.subarray(12));
+  const dottedTail = `${short.slice(0, 6).join(":")}:${tail}`;
+  return [full.join(":"), full.join(":").toUpperCase(), short.join(":"), squeezed, dottedTail];
+}
+
+function verdictsOf(bytes: Uint8Array) {
+  for (const text of spellingsOf(bytes)) {
+    const problem = addressProblem(text, 443, []);
+    assert.equal(problem === null, isPublic(bytes), `${text}: ${problem}`);
+  }
+  return spellingsOf(bytes).length;
+}
+
+let edges = 0;
+for (const { range, first, prefix, words } of FORBIDDEN) {
+  test(`${range} (${words}) is refused from its first address to its last, and its neighbours are judged by themselves`, () => {
+    const bits = first.length * 8;
+    const start = numberOf(first);
+    const end = start | ((1n << BigInt(bits - prefix)) - 1n);
+    for (const inside of [start, start + 1n, (start + end) / 2n, end - 1n, end]) {
+      if (inside < start || inside > end) continue;
+      const bytes = bytesFrom(inside, first.length);
+      assert.ok(!isPublic(bytes), `${inside.toString(16)}`);
+      edges += verdictsOf(bytes);
+    }
+    for (const outside of [start - 1n, end + 1n])
+      if (outside >= 0n && outside < 1n << BigInt(bits)) edges += verdictsOf(bytesFrom(outside, first.length));
+  });
+}
+
+const IPV4 = FORBIDDEN.filter(({ first }) => first.length === 4);
+const EMBEDDED: [
+  name: string,
+  embed: (address: Uint8Array) => string,
+  judged: "by the address inside" | "never public",
+][] = [
+  ["mapped", (inside) => `00000000000000000000ffff${hex(inside)}`, "by the address inside"],
+  ["translated by NAT64", (inside) => `0064ff9b0000000000000000${hex(inside)}`, "by the address inside"],
+  ["compatible", (inside) => `000000000000000000000000${hex(inside)}`, "never public"],
+  ["translated (SIIT)", (inside) => `0000000000000000ffff0000${hex(inside)}`, "never public"],
+  ["in the local NAT64 prefix", (inside) => `0064ff9b0001000000000000${hex(inside)}`, "never public"],
+  ["6to4", (inside) => `2002${hex(inside)}00000000000000000001`, "never public"],
+  ["Teredo's server", (inside) => `20010000${hex(inside)}0000000000000000`, "never public"],
+  ["Teredo's client", (inside) => `20010000000000000000ffff${hex(inside.map((byte) => ~byte & 255))}`, "never public"],
+  ["ISATAP under a public prefix", (inside) => `2a0014504001000000005efe${hex(inside)}`, "never public"],
+  ["ISATAP of a public address", (inside) => `2a0014504001000002005efe${hex(inside)}`, "never public"],
+];
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+
+for (const [name, embed, judged] of EMBEDDED) {
+  test(`IPv4 inside IPv6, ${name}: ${judged}, at both edges of every forbidden range`, () => {
+    for (const { first, prefix } of IPV4) {
+      const start = numberOf(first);
+      const end = start | ((1n << BigInt(32 - prefix)) - 1n);
+      for (const number of [start - 1n, start, end, end + 1n]) {
+        if (number < 0n || number >= 1n << 32n) continue;
+        const inside = bytesFrom(number, 4);
+        const bytes = Buffer.from(embed(inside), "hex");
+        assert.equal(isPublic(bytes), judged === "by the address inside" && isPublic(inside), dotted(inside));
+        edges += verdictsOf(bytes);
+      }
+    }
+  });
+}
+
+test("the edges above are more than a thousand cases", () => assert.ok(edges > 1_000, `${edges}`));
+
+test("any address at all has the verdict of its bytes, however it is spelled", () => {
+  const four = fc.uint8Array({ minLength: 4, maxLength: 4 });
+  const six = fc.uint8Array({ minLength: 16, maxLength: 16 });
+  const beginnings = fc.constantFrom(
+    "20",
+    "2001",
+    "20010d",
+    "2002",
+    "2620004f80",
+    "3fff",
+    "fe80",
+    "fd",
+    "ff02",
+    "0064ff9b",
+  );
+  const likely = fc.tuple(beginnings, six).map(([beginning, rest]) => {
+    const bytes = Buffer.from(rest);
+    bytes.write(beginning, "hex");
+    return bytes;
+  });
+  fc.assert(
+    fc.property(fc.oneof(four, six, likely), (bytes) => void verdictsOf(bytes)),
+    { numRuns: 2_000 },
+  );
+});
+
+test("a zone never makes an address public", () => {
+  for (const address of ["2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "fe80::1", "::1"])
+    for (const zone of ["%eth0", "%1", "%lo"])
+      assert.match(addressProblem(address + zone, 443, []) ?? "", /not (a public|an) address/, address + zone);
+});
+
+test("an allowed range ends where it ends, on one port", () => {
+  const ranges = [
+    "10.1.0.0/16",
+    "192.168.4.0/22",
+    "127.0.0.1/32",
+    "0.0.0.0/0",
+    "[fd00:1::]/32",
+    "[::1]/128",
+    "[fe80::]/10",
+  ];
+  for (const range of ranges) {
+    const allow = parseAllow(`${range}:8443`);
+    const [address = "", prefix] = range.replace(/[[\]]/g, "").split("/");
+    const first = bytesOf(address);
+    const bits = first.length * 8;
+    const start = numberOf(first);
+    const end = start | ((1n << BigInt(bits - Number(prefix))) - 1n);
+    const cases: [bigint, boolean][] = [
+      [start, true],
+      [end, true],
+      [start - 1n, false],
+      [end + 1n, false],
+    ];
+    for (const [number, inside] of cases) {
+      if (number < 0n || number >= 1n << BigInt(bits)) continue;
+      const bytes = bytesFrom(number, first.length);
+      for (const text of spellingsOf(bytes))
+        for (const port of [8442, 8443, 8444]) {
+          const open = isPublic(bytes) || (inside && port === 8443);
+          assert.equal(addressProblem(text, port, allow) === null, open, `${range}: ${text} port ${port}`);
+        }
+    }
+  }
+});
+
+test("an allowed entry that does not begin its range is refused, and told what it would have opened", () => {
+  for (const [entry, network] of [
+    ["10.1.2.3/8:443", "10.0.0.0/8"],
+    ["192.168.1.1/24:443", "192.168.1.0/24"],
+    ["[fd00::1]/8:443", "fd00::/8"],
+    ["127.0.0.1/31:443", "127.0.0.0/31"],
+  ] as const)
+    assert.throws(
+      () => parseAllow(entry),
+      (error: Error) => error.message.includes(network),
+      entry,
+    );
+});
