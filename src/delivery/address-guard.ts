@@ -104,7 +104,7 @@ export function checkWebhookUrl(text: string, allow: readonly AllowedAddress[]):
   if (url.port === "0") return "the port must not be 0";
   const port = url.port === "" ? 443 : Number(url.port);
   // The URL parser has already turned 0x7f.1, 2130706433 and 127.1 into 127.0.0.1.
-  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.+$/, "");
+  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
   if (host === "" || host.length > 253) return "the URL has no host name that could exist";
   if (isIP(host) !== 0) return addressProblem(host, port, allow);
   if (!host.split(".").every((label) => label.length >= 1 && label.length <= 63))

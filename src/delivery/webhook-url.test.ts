@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { checkWebhookUrl, parseAllow } from "./address-guard.ts";
+import { PRIVATE_HOSTS, THIS_MACHINE, words } from "./addresses.fixture.ts";
+import { type Forbidden, startForbidden } from "./forbidden.fixture.ts";
+import { lookUpNames } from "./name-look-up.ts";
+import { startReceiver } from "./receiver.fixture.ts";
+import { createSender, type Sender } from "./send.ts";
+
+// A URL that slips through saving still meets the guard when it is dialled: so each is tried both ways.
+let forbidden: Forbidden;
+let sender: Sender;
+const closers: (() => unknown)[] = [];
+before(async () => {
+  forbidden = await startForbidden();
+  // Nobody answers for names, so that only what this machine knows by itself is known.
+  const resolve = lookUpNames({ hostsFile: "/etc/hosts", servers: ["127.0.0.1:9"], tryMs: 100, tries: 1 });
+  sender = createSender({ allow: [], extraCa: null, resolve, monotonicMs: () => performance.now() });
+});
+after(() => Promise.all([forbidden.close(), sender.close(), ...closers.map((close) => close())]));
+
+/** Past the check of saving, as if the URL had come into the database by another way. */
+async function dialled(url: string) {
+  if (!URL.canParse(url)) return;
+  const { origin, protocol } = new URL(url);
+  if (protocol !== "https:") return;
+  const reply = await sender.send({ origin, path: "/", authorization: null, body: "{}" });
+  assert.equal(reply.outcome, "failed", url);
+}
+
+test(`this machine in ${THIS_MACHINE.length} spellings is refused at saving and at dialling`, async () => {
+  for (const host of THIS_MACHINE) {
+    const url = `https://${host}:${forbidden.port}/hook`;
+    assert.notEqual(checkWebhookUrl(url, []), null, url);
+    await dialled(url);
+  }
+  assert.equal(forbidden.reached(), 0);
+});
+
+test(`${PRIVATE_HOSTS.length} hosts of other networks are refused at saving and at dialling`, async () => {
+  for (const host of PRIVATE_HOSTS) {
+    const url = `https://${host}/latest/meta-data`;
+    assert.notEqual(checkWebhookUrl(url, []), null, url);
+    await dialled(url);
+  }
+});
+
+test("user names, odd separators and odd ports hide no other host", async () => {
+  const port = forbidden.port;
+  const urls = [
+    ...words(`https://example.com@127.0.0.1:${port}/ https://example.com:443@127.0.0.1:${port}/ https://user:pass@127.0.0.1:${port}/ https://:@127.0.0.1:${port}/
+      https://@127.0.0.1:${port}/ https://example.com%2f@127.0.0.1:${port}/ https://example.com%00@127.0.0.1:${port}/ https://127.0.0.1:${port}@example.com/
+      https://a@b@127.0.0.1:${port}/ https://example.com#@127.0.0.1:99999/ https:127.0.0.1:${port} https:/127.0.0.1:${port} https:///127.0.0.1:${port}
+      https:////127.0.0.1:${port} //127.0.0.1:${port} 127.0.0.1:${port} http://127.0.0.1:${port} HTTP://127.0.0.1:${port} wss://127.0.0.1:${port}
+      https://127.0.0.1:0${port}/ https://127.0.0.1:${port}/../.. https://127.0.0.1:65536/ https://127.0.0.1:-1/ https://127.0.0.1:/ https://127.0.0.1:443x/
+      https://example.com:0/ https://example.com:65536/ https://[::1]${port}/ https://[::1]:${port}:1/ https://[::1%25lo]:${port}/ https://[::1%lo]:${port}/
+      https://[fe80::1%25eth0]/ https://[127.0.0.1]:${port}/ https://[::ffff:127.1]:${port}/ https://[::1/ https://::1:${port}/ https://127.0.0.1.:${port}./
+      https://256.1.1.1/ https://1.2.3.4.5/ https://0x1ffffffff/ https://4294967296/ https://0400.0.0.1/ https://127.0.0.256/ https://a..b/ https://.a/ https://a../
+      https://${"a".repeat(64)}.example/ https://${"a.".repeat(127)}a/ blob:https://127.0.0.1:${port}/x gopher://127.0.0.1:${port}/ file://127.0.0.1/etc/passwd`),
+    `https://127.0.0.1:${port}\\@example.com/`,
+    `https://example.com\\@127.0.0.1:${port}/`,
+    `https:\\\\127.0.0.1:${port}\\`,
+    `https://127.0.0.1\t:${port}/`,
+    `\thttps://127.0.0.1:${port}/`,
+    `https://exam\r\nple.com/`,
+    `https://example.com/\u0000`,
+    `https://example.com /`,
+    `https://127.0.0.1\u00a0/`,
+    `https://127.0.0.1\u3000:${port}/`,
+  ];
+  const accepted = urls.filter((url) => checkWebhookUrl(url, []) === null);
+  // The fragment is no part of the host, whatever stands in it.
+  assert.deepEqual(accepted, ["https://example.com#@127.0.0.1:99999/"]);
+  for (const url of urls) if (!accepted.includes(url)) await dialled(url);
+  assert.equal(forbidden.reached(), 0);
+});
+
+test("a name of a private network may be saved when the operator opened something on its port", () => {
+  const allow = parseAllow("10.0.0.0/8:8443");
+  assert.equal(checkWebhookUrl("https://billing.internal:8443/", allow), null);
+  assert.match(checkWebhookUrl("https://billing.internal/", allow) ?? "", /private networks/);
+  assert.equal(checkWebhookUrl("https://internal.example.com/", []), null);
+  assert.equal(checkWebhookUrl("https://local.shop/", []), null);
+});
+
+test("a redirect to a forbidden place is not followed, by any status and in any spelling", async () => {
+  const hosts = words("127.0.0.1 localhost [::1] 2130706433 [::ffff:7f00:1] 0x7f.1");
+  let location = "";
+  let status = 0;
+  const receiver = await startReceiver((_request, reply) => {
+    const refresh = `0; url=${location}`;
+    reply.writeHead(status, { location, refresh, "content-location": location, "alt-svc": `h2="${location}"` }).end();
+  });
+  const { allow, ca: extraCa } = receiver;
+  const own = createSender({ allow, extraCa, monotonicMs: () => performance.now() });
+  closers.push(own.close, receiver.close);
+  for (status of [201, 300, 301, 302, 303, 304, 305, 307, 308, 401, 421])
+    for (const host of hosts) {
+      location = `https://${host}:${forbidden.port}/`;
+      const reply = await own.send({ origin: receiver.origin, path: "/", authorization: null, body: "{}" });
+      assert.equal(reply.outcome === "response" && reply.status, status);
+    }
+  assert.equal(forbidden.reached(), 0);
+});
+
+test("proxies in the environment are not used", async () => {
+  const receiver = await startReceiver((_request, reply) => reply.end());
+  closers.push(receiver.close);
+  const proxy = `http://127.0.0.1:${forbidden.port}`;
+  const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+  const environment = { ...Object.fromEntries(names.map((name) => [name, proxy])), NODE_USE_ENV_PROXY: "1" };
+  const script = `
+    import { parseAllow } from "${import.meta.resolve("./address-guard.ts")}";
+    import { createSender } from "${import.meta.resolve("./send.ts")}";
+    const sender = createSender({ allow: parseAllow("127.0.0.1/32:${receiver.port}"), extraCa: process.env.CA, monotonicMs: () => performance.now() });
+    const reply = await sender.send({ origin: "${receiver.origin}", path: "/", authorization: null, body: "{}" });
+    sender.close();
+    process.stdout.write(reply.outcome === "response" ? String(reply.status) : reply.error);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    env: { ...process.env, ...environment, CA: receiver.ca },
+  });
+  let out = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  await once(child, "close");
+  assert.equal(out, "200");
+  assert.equal(forbidden.reached(), 0);
+});
