@@ -44,6 +44,8 @@ export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null
   exchange.interimBytes += bytes.length;
   exchange.head += bytes.toString("latin1", 0, Math.min(bytes.length, INTERIM_BYTES_MAX));
   for (;;) {
+    // The parser passes over empty lines in front of a status line, so they must not hide it from here.
+    exchange.head = exchange.head.replace(/^[\r\n]+/, "");
     const end = exchange.head.indexOf("\n");
     const match = end < 0 ? null : /^HTTP\/1\.[01] (\d{3})[ \r\n]/.exec(exchange.head);
     const status = Number(match?.[1] ?? 0);
@@ -52,6 +54,8 @@ export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null
       exchange.head = "";
       return null;
     }
+    // Nobody asked for another protocol, and whatever follows is not HTTP/1.1.
+    if (status === 101) return "the reply switches to another protocol";
     const next = match === null ? -1 : exchange.head.indexOf("\r\n\r\n");
     if (next < 0) break;
     exchange.head = exchange.head.slice(next + 4);

@@ -105,6 +105,8 @@ export function createSender(options: SenderOptions): Sender {
     onResponseStart(_controller, status, headers) {
       const { exchange } = connection;
       if (exchange === null || status < 200) return;
+      // The parser also takes RTSP, HTTP/0.9 and HTTP/2.0 for replies.
+      if (exchange.status === 0) return fail(connection, exchange, "the reply is not HTTP/1.1");
       const field = headers["retry-after"];
       if ((status === 429 || status === 503) && typeof field === "string") exchange.retryAfter = field;
     },
