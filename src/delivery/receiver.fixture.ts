@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import https from "node:https";
-import type { AddressInfo, Server, Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import tls from "node:tls";
 import { type Identity, selfSigned } from "../../test/certificate.ts";
 import { parseAllow } from "./address-guard.ts";
@@ -22,6 +22,8 @@ export interface Receiver {
   allow: ReturnType<typeof parseAllow>;
   /** Connections accepted so far. */
   connections(): number;
+  /** From the next connection on, another certificate. */
+  present(id: Identity): void;
   close(): Promise<void>;
 }
 
@@ -72,7 +74,7 @@ export async function startRawReceiver(
   return listening(server, used.cert);
 }
 
-async function listening(server: Server, ca: string): Promise<Receiver> {
+async function listening(server: tls.Server, ca: string): Promise<Receiver> {
   const sockets = new Set<Socket>();
   let accepted = 0;
   server.on("connection", (socket: Socket) => {
@@ -90,6 +92,7 @@ async function listening(server: Server, ca: string): Promise<Receiver> {
     ca,
     allow: parseAllow(`127.0.0.1/32:${port}`),
     connections: () => accepted,
+    present: (id) => server.setSecureContext(id),
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();

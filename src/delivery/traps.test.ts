@@ -1,17 +1,10 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type tls from "node:tls";
+import { gzipSync } from "node:zlib";
+import { ok, oneAttempt, whole } from "./one-attempt.fixture.ts";
 import { startRawReceiver } from "./receiver.fixture.ts";
-import { createSender } from "./send.ts";
-
-const closers: (() => unknown)[] = [];
-after(() => Promise.all(closers.map((close) => close())));
-
-const LIMITS = { replyMs: 600, bodyMs: 150, bodyBytes: 65_536 };
-
-const ok = "HTTP/1.1 200 OK\r\n";
-const whole = `${ok}content-length: 2\r\n\r\nhi`;
 
 /** Writes a piece at a time until the other side has had enough. */
 function drip(socket: tls.TLSSocket, piece: string, everyMs: number) {
@@ -27,10 +20,30 @@ const TRAPS: [
 ][] = [
   ["hangs before the status line", () => {}, /no status line within/],
   ["hangs in the middle of the status line", (socket) => socket.write("HTTP/1.1 20"), /no status line within/],
+  ["hangs in the middle of the headers", (socket) => socket.write(`${ok}content-le`), 200],
   ["hangs after a 200 status line", (socket) => socket.write(ok), 200],
   ["hangs after a 500 status line", (socket) => socket.write("HTTP/1.1 500 No\r\n"), 500],
   ["hangs after the headers", (socket) => socket.write(`${ok}content-length: 10\r\n\r\n`), 200],
   ["drips the status line", (socket) => drip(socket, "H", 20), /HTTP|status line/],
+  ["drips empty lines", (socket) => drip(socket, "\r\n", 20), /no status line within/],
+  ["floods with empty lines", (socket) => drip(socket, "\r\n".repeat(20_000), 1), /64 KiB/],
+  [
+    "writes its reply a byte at a time, and in time",
+    async (socket) => {
+      for (const byte of whole) {
+        socket.write(byte);
+        await sleep(2);
+      }
+    },
+    200,
+  ],
+  [
+    "never reads what we send",
+    (socket) => {
+      socket.pause();
+    },
+    /no status line within/,
+  ],
   [
     "drips headers for ever after a 200",
     (socket) => {
@@ -79,12 +92,69 @@ const TRAPS: [
     },
     200,
   ],
+  [
+    "drips a body whose length it told",
+    (socket) => {
+      socket.write(`${ok}content-length: 1000000\r\n\r\n`);
+      drip(socket, "x", 10);
+    },
+    200,
+  ],
+  [
+    "sends trailers for ever",
+    (socket) => {
+      socket.write(`${ok}transfer-encoding: chunked\r\n\r\n0\r\n`);
+      drip(socket, "a: b\r\n", 5);
+    },
+    200,
+  ],
+  [
+    "sends a chunk's extension for ever",
+    (socket) => {
+      socket.write(`${ok}transfer-encoding: chunked\r\n\r\n1;`);
+      drip(socket, "x".repeat(10_000), 5);
+    },
+    200,
+  ],
+  [
+    "names a chunk of 16 exabytes",
+    (socket) => socket.write(`${ok}transfer-encoding: chunked\r\n\r\nffffffffffffffff\r\n`),
+    200,
+  ],
   ["breaks the chunked body of a 200", (socket) => socket.write(`${ok}transfer-encoding: chunked\r\n\r\nzzz\r\n`), 200],
   ["sends 100 KB of headers after 200", (socket) => socket.write(`${ok}a: ${"b".repeat(100_000)}\r\n\r\n`), 200],
   [
     "sends 100 KB of headers after 404",
     (socket) => socket.write(`HTTP/1.1 404 x\r\na: ${"b".repeat(100_000)}\r\n\r\n`),
     404,
+  ],
+  ["sends 10,000 headers", (socket) => socket.write(`${ok}${"a: b\r\n".repeat(10_000)}\r\n`), 200],
+  ["sends a header with a zero byte", (socket) => socket.write(`${ok}a: \u0000\r\n\r\n`), 200],
+  ["sends a header without a name", (socket) => socket.write(`${ok}: b\r\n\r\n`), 200],
+  ["folds a header", (socket) => socket.write(`${ok}a: b\r\n c\r\ncontent-length: 0\r\n\r\n`), 200],
+  ["tells a negative length", (socket) => socket.write(`${ok}content-length: -1\r\n\r\n`), 200],
+  [
+    "tells a length beyond all numbers",
+    (socket) => socket.write(`${ok}content-length: 99999999999999999999\r\n\r\n`),
+    200,
+  ],
+  [
+    "tells a length and chunks",
+    (socket) => socket.write(`${ok}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`),
+    200,
+  ],
+  ["names an encoding nobody knows", (socket) => socket.write(`${ok}transfer-encoding: x\r\n\r\nhi`), 200],
+  ["sends a 204 with a body", (socket) => socket.write("HTTP/1.1 204 No\r\ncontent-length: 2\r\n\r\nhi"), 204],
+  ["sends a 304", (socket) => socket.write("HTTP/1.1 304 Not Modified\r\n\r\n"), 304],
+  ["breaks the headers of a 500", (socket) => socket.write("HTTP/1.1 500 x\r\n: b\r\n\r\n"), 500],
+  [
+    "packs 50 MB into 50 KB",
+    (socket) => {
+      const bomb = gzipSync(Buffer.alloc(50_000_000));
+      socket.write(`HTTP/1.1 400 x\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
+      socket.write(bomb);
+    },
+    400,
   ],
   ["sends a status line of 100 KB", (socket) => socket.write(`HTTP/1.1 2${"0".repeat(100_000)}`), /HTTP|64 KiB/],
   ["answers HTTP/1.1 099", (socket) => socket.write("HTTP/1.1 099 Odd\r\ncontent-length: 0\r\n\r\n"), /HTTP|reply/],
@@ -96,14 +166,37 @@ const TRAPS: [
   [
     "switches protocols",
     (socket) => socket.write("HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n"),
-    /closed/,
+    /another protocol/,
   ],
+  [
+    "upgrades to HTTP/2 with a 200 behind it",
+    (socket) => socket.write(`HTTP/1.1 101 X\r\nupgrade: h2c\r\n\r\n${whole}`),
+    /another protocol/,
+  ],
+  ["says 100 again and again", (socket) => drip(socket, "HTTP/1.1 100 Continue\r\n\r\n", 10), /closed|status line/],
   ["replies twice", (socket) => socket.write(whole + whole), 200],
   ["replies 500 and then 200", (socket) => socket.write(`HTTP/1.1 500 x\r\ncontent-length: 0\r\n\r\n${whole}`), 500],
   ["closes without a word", (socket) => socket.end(), /closed/],
   ["resets before the reply", (_socket, reset) => reset(), /reset|closed/],
   ["resets within the status line", (socket, reset) => socket.write("HTTP/1.1 2", reset), /reset|closed/],
   ["resets right after a 200 status line", (socket, reset) => socket.write(ok, () => setTimeout(reset, 20)), 200],
+  [
+    "resets within the headers of a 200",
+    (socket, reset) => socket.write(`${ok}a: b`, () => setTimeout(reset, 20)),
+    200,
+  ],
+  [
+    "resets within the body of a 200",
+    (socket, reset) => socket.write(`${ok}content-length: 9\r\n\r\nhi`, () => setTimeout(reset, 20)),
+    200,
+  ],
+  ["resets after a whole reply", (socket, reset) => socket.write(whole, () => setTimeout(reset, 5)), 200],
+  [
+    "resets within the body of a 500",
+    (socket, reset) => socket.write("HTTP/1.1 500 x\r\ncontent-length: 9\r\n\r\nhi", () => setTimeout(reset, 20)),
+    500,
+  ],
+  ["ends its side right after a whole reply", (socket) => socket.end(whole), 200],
   ["closes within the body of a 200", (socket) => socket.end(`${ok}content-length: 10\r\n\r\nhi`), 200],
   ["closes right after a 200 status line", (socket) => socket.end(ok), 200],
   [
@@ -114,26 +207,17 @@ const TRAPS: [
   ["lets the body end with the connection", (socket) => socket.end(`${ok}\r\nhello`), 200],
 ];
 
-for (const [name, behaviour, expected] of TRAPS) {
-  test(`a receiver that ${name} costs exactly one ${typeof expected === "number" ? "reply" : "failed attempt"}`, async () => {
-    let requests = 0;
-    const receiver = await startRawReceiver((socket, _body, reset) => {
-      requests++;
-      behaviour(socket, reset);
+suite("traps in replies", { concurrency: 4 }, () => {
+  for (const [name, behaviour, expected] of TRAPS)
+    test(`a receiver that ${name} costs exactly one ${typeof expected === "number" ? "reply" : "failed attempt"}`, async () => {
+      let requests = 0;
+      const receiver = await startRawReceiver((socket, _body, reset) => {
+        requests++;
+        behaviour(socket, reset);
+      });
+      const reply = await oneAttempt(receiver);
+      if (reply.outcome === "response") assert.equal(reply.status, expected);
+      else assert.match(reply.error, expected as RegExp);
+      assert.equal(requests, 1);
     });
-    const { allow, ca: extraCa } = receiver;
-    const sender = createSender({ allow, extraCa, monotonicMs: () => performance.now(), limits: LIMITS });
-    closers.push(
-      () => sender.close(),
-      () => receiver.close(),
-    );
-    const startedMs = performance.now();
-    const reply = await sender.send({ origin: receiver.origin, path: "/", authorization: null, body: "{}" });
-    assert.ok(performance.now() - startedMs < LIMITS.replyMs + LIMITS.bodyMs + 200, "one deadline holds");
-    if (reply.outcome === "response") assert.equal(reply.status, expected);
-    else assert.match(reply.error, expected as RegExp);
-    await sleep(20);
-    assert.equal(requests, 1);
-    assert.equal(sender.connections().open - sender.connections().idle, 0);
-  });
-}
+});
