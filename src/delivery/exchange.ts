@@ -42,10 +42,14 @@ export const isSuccess = (status: number) => status >= 200 && status <= 299;
  */
 export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null {
   exchange.interimBytes += bytes.length;
+  /** Where the head begins, counted from the first of these bytes. */
+  let start = -exchange.head.length;
   exchange.head += bytes.toString("latin1", 0, Math.min(bytes.length, INTERIM_BYTES_MAX));
   for (;;) {
     // The parser passes over empty lines in front of a status line, so they must not hide it from here.
-    exchange.head = exchange.head.replace(/^[\r\n]+/, "");
+    const line = exchange.head.search(/[^\r\n]|$/);
+    exchange.head = exchange.head.slice(line);
+    start += line;
     const end = exchange.head.indexOf("\n");
     const match = end < 0 ? null : /^HTTP\/1\.[01] (\d{3})[ \r\n]/.exec(exchange.head);
     const status = Number(match?.[1] ?? 0);
@@ -56,9 +60,14 @@ export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null
     }
     // Nobody asked for another protocol, and whatever follows is not HTTP/1.1.
     if (status === 101) return "the reply switches to another protocol";
+    // The parser breaks the connection over a 100 that nobody asked for, and passes over any other interim reply; RFC 9110,
+    // section 15.2, wants all of them passed over. So for it this one becomes a 102.
+    const lastDigit = start + "HTTP/1.1 10".length;
+    if (status === 100 && lastDigit >= 0) bytes[lastDigit] = "2".charCodeAt(0);
     const next = match === null ? -1 : exchange.head.indexOf("\r\n\r\n");
     if (next < 0) break;
     exchange.head = exchange.head.slice(next + 4);
+    start += next + 4;
   }
   return exchange.interimBytes > INTERIM_BYTES_MAX ? "more than 64 KiB came before a final status line" : null;
 }

@@ -173,7 +173,18 @@ const TRAPS: [
     (socket) => socket.write(`HTTP/1.1 101 X\r\nupgrade: h2c\r\n\r\n${whole}`),
     /another protocol/,
   ],
-  ["says 100 again and again", (socket) => drip(socket, "HTTP/1.1 100 Continue\r\n\r\n", 10), /closed|status line/],
+  ["says 100 again and again", (socket) => drip(socket, "HTTP/1.1 100 Continue\r\n\r\n", 10), /no status line within/],
+  [
+    "says 100, and 200 a moment later",
+    async (socket) => {
+      socket.write("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 Continue\r\n");
+      await sleep(20);
+      socket.write("a: b\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n");
+      await sleep(20);
+      socket.write(whole);
+    },
+    200,
+  ],
   ["replies twice", (socket) => socket.write(whole + whole), 200],
   ["replies 500 and then 200", (socket) => socket.write(`HTTP/1.1 500 x\r\ncontent-length: 0\r\n\r\n${whole}`), 500],
   ["closes without a word", (socket) => socket.end(), /closed/],
