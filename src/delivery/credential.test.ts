@@ -29,6 +29,8 @@ test("a credential that a receiver echoes is redacted in every form", () => {
 
 test("a secret that the end of the kept text cuts in two is redacted as well", () => {
   assert.equal(redact("you sent abcdefgh", spellings("bearer", "abcdefghijkl")), "you sent [redacted]");
+  const cut = Buffer.from("you sent schlüssel").subarray(0, 14).toString();
+  assert.equal(redact(cut, spellings("bearer", "schlüssel")), "you sent [redacted]");
   assert.equal(redact("you sent abc", spellings("bearer", "abcdefghijkl")), "you sent abc");
 });
 

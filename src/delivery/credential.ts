@@ -8,21 +8,39 @@ const SECRET_LENGTH_MIN = 4;
 export const authorization = (auth: WebhookAuth, secret: string) =>
   auth === "bearer" ? `Bearer ${secret}` : `Basic ${Buffer.from(secret, "utf8").toString("base64")}`;
 
+/** Characters outside ASCII as JSON writers of other languages write them. */
+const asciiJson = (json: string) =>
+  json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+const HTML: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+
 /**
- * Every form in which a receiver could give a credential back to us: as it is, encoded, in parts, in JSON or a URL.
- * Longest first, so that a part never leaves the rest of a whole behind.
+ * Every form in which a receiver could give a credential back to us: as it is, encoded, in parts, in JSON, a URL or a
+ * page. Longest first, so that a part never leaves the rest of a whole behind.
  */
 export function spellings(auth: WebhookAuth, secret: string): string[] {
   const colon = secret.indexOf(":");
   const parts = auth === "basic" && colon >= 0 ? [secret, secret.slice(colon + 1)] : [secret];
-  const forms = parts.flatMap((part) => [
-    part,
-    Buffer.from(part, "utf8").toString("base64"),
-    Buffer.from(part, "utf8").toString("base64").replace(/=+$/, ""),
-    Buffer.from(part, "utf8").toString("base64url"),
-    JSON.stringify(part).slice(1, -1),
-    encodeURIComponent(part.toWellFormed()),
-  ]);
+  const forms = parts.flatMap((part) => {
+    const bytes = Buffer.from(part, "utf8");
+    const base64 = bytes.toString("base64");
+    const encoded = [base64, base64.replace(/=+$/, ""), bytes.toString("base64url"), bytes.toString("hex")];
+    return [part, ...encoded].flatMap((form) => {
+      const json = JSON.stringify(form).slice(1, -1);
+      const url = encodeURIComponent(form.toWellFormed());
+      return [
+        form,
+        ...[json, asciiJson(json)].flatMap((text) => [text, text.replaceAll("/", "\\/")]),
+        ...[url, new URLSearchParams([["", form]]).toString().slice(1)].flatMap((text) => [
+          text,
+          text.replace(/%../g, (code) => code.toLowerCase()),
+        ]),
+        form.replace(/[&<>"']/g, (character) => HTML[character] ?? character),
+        form.replaceAll("'", "&#x27;").replaceAll('"', "&#34;"),
+        bytes.toString("latin1"),
+      ];
+    });
+  });
   return [...new Set(forms)].filter((form) => form.length >= SECRET_LENGTH_MIN).sort((a, b) => b.length - a.length);
 }
 
@@ -36,7 +54,10 @@ export function redact(text: string, secrets: readonly string[]): string {
 
 /** Only the beginning of a reply is kept, and the cut may go through a secret. */
 function withoutBeginning(text: string, secret: string): string {
+  // A letter of several bytes may have been cut in two.
+  const end = text.replace(/\ufffd$/, "");
+  const last = end.at(-1);
   for (let length = secret.length - 1; length >= SECRET_LENGTH_MIN; length--)
-    if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + REDACTED;
+    if (secret[length - 1] === last && end.endsWith(secret.slice(0, length))) return end.slice(0, -length) + REDACTED;
   return text;
 }

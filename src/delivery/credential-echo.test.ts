@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { randomBytes, randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import type { Merchant, WebhookAuth } from "../domain/merchant.ts";
+import { seal } from "../store/secret-box.ts";
+import { attempt, targetOf } from "./attempt.ts";
+import { realPorts, SECRET_KEY, START } from "./deliverer.fixture.ts";
+import { type Receiver, type Request, startRawReceiver, startReceiver } from "./receiver.fixture.ts";
+import { createSender, type Sender } from "./send.ts";
+
+/** Credentials with what encoders treat specially: slashes, pluses, quotes, ampersands, letters beyond ASCII. */
+const CREDENTIALS: [WebhookAuth, string][] = [
+  ["bearer", "tok/en+with/slashes==and&amp<more>"],
+  ["bearer", `q"uo'te\\back`],
+  ["bearer", "plain-token-1234567890"],
+  ["basic", "merchant:schlüssel/öl&\"x\"'y'"],
+  ["basic", "user:pass:with:colons and spaces"],
+];
+
+type Echo = (request: Request) => string;
+const authorization = (request: Request) => String(request.headers.authorization);
+const ownPart = (request: Request) => authorization(request).replace(/^\w+ /, "");
+/** What the receiver makes of the header: the token, or user and password. */
+const opened = (request: Request) =>
+  authorization(request).startsWith("Basic") ? Buffer.from(ownPart(request), "base64").toString() : ownPart(request);
+const password = (request: Request) => opened(request).replace(/^merchant:|^user:/, "");
+
+const ECHOES: [name: string, echo: Echo][] = [
+  ["the header", authorization],
+  ["all headers as JSON", (request) => JSON.stringify(request.headers)],
+  ["all headers as JSON with escaped slashes", (request) => JSON.stringify(request.headers).replaceAll("/", "\\/")],
+  ["the credential", opened],
+  ["the password", password],
+  ["the credential as JSON", (request) => JSON.stringify({ got: opened(request) })],
+  [
+    "the credential as JSON in ASCII",
+    (request) =>
+      JSON.stringify({ got: opened(request) }).replace(
+        /[^\0-\x7f]/g,
+        (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      ),
+  ],
+  ["the credential as JSON with escaped slashes", (request) => JSON.stringify(opened(request)).replaceAll("/", "\\/")],
+  ["the credential in a URL", (request) => `/login?token=${encodeURIComponent(opened(request))}`],
+  ["the credential in a form", (request) => new URLSearchParams({ token: opened(request) }).toString()],
+  ["the credential in a page", (request) => page(opened(request))],
+  ["the credential in base64", (request) => Buffer.from(opened(request)).toString("base64")],
+  ["the credential in base64 for URLs", (request) => Buffer.from(opened(request)).toString("base64url")],
+  ["the credential in hexadecimal", (request) => Buffer.from(opened(request)).toString("hex")],
+  ["the header over and over", (request) => authorization(request).repeat(400)],
+  [
+    "the header behind other text, cut by the end of what is kept",
+    (request) => "x".repeat(4_080) + authorization(request),
+  ],
+];
+const page = (text: string) =>
+  `<p>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;")}</p>`;
+
+let receiver: Receiver;
+let sender: Sender;
+let echo: Echo = () => "";
+let status = 500;
+before(async () => {
+  receiver = await startReceiver((request, reply) => reply.writeHead(status).end(echo(request)));
+  sender = createSender({ allow: receiver.allow, extraCa: receiver.ca, monotonicMs: () => performance.now() });
+});
+after(() => Promise.all([sender.close(), receiver.close()]));
+
+async function attempted(auth: WebhookAuth, secret: string, origin = receiver.origin, send = sender.send) {
+  const webhookCredential = seal(SECRET_KEY, randomBytes(12), secret);
+  const id = randomUUID();
+  const merchant = { id, bucket: 0, webhookUrl: `${origin}/hook`, webhookAuth: auth, webhookCredential } as Merchant;
+  const delivery = {
+    eventId: randomUUID(),
+    caseId: randomUUID(),
+    type: "recovery_action" as const,
+    body: "{}",
+    round: 1,
+    attempts: 0,
+    attemptsMax: 6,
+    dueAt: START,
+  };
+  return attempt(merchant, targetOf(merchant, SECRET_KEY)!, delivery, 1, send, realPorts);
+}
+
+for (const [name, form] of ECHOES)
+  test(`a receiver that echoes ${name} teaches nobody who reads the log the credential`, async () => {
+    echo = form;
+    for (const [auth, secret] of CREDENTIALS)
+      for (status of [401, 500]) {
+        const { response, error } = await attempted(auth, secret);
+        const stored = `${response} ${error}`;
+        assert.match(stored, /\[redacted\]/, stored.slice(-200));
+        const parts = [secret, secret.slice(secret.indexOf(":") + 1)];
+        for (const part of parts.flatMap((each) => [
+          each,
+          Buffer.from(each).toString("base64"),
+          page(each).slice(3, -4),
+        ]))
+          assert.ok(!stored.includes(part.slice(0, 12)), `${secret}: ${stored.slice(-200)}`);
+      }
+  });
+
+test("of a success nothing is stored, so nothing can be echoed", async () => {
+  status = 200;
+  echo = authorization;
+  assert.equal((await attempted("bearer", "plain-token-1234567890")).response, null);
+});
+
+test("words about a broken reply or a broken connection hold no credential", async () => {
+  const replies = ["HTTP/1.1 2xx {}\r\n\r\n", "{} HTTP/1.1 200\r\n\r\n", "HTTP/1.1 400 {}\r\n{}: {}\r\n\r\n", "{}"];
+  for (const text of replies) {
+    const raw = await startRawReceiver((socket) => socket.end(text.replaceAll("{}", "plain-token-1234567890")));
+    const own = createSender({ allow: raw.allow, extraCa: raw.ca, monotonicMs: () => performance.now() });
+    const ended = await attempted("bearer", "plain-token-1234567890", raw.origin, own.send);
+    assert.doesNotMatch(JSON.stringify(ended), /plain-token/);
+    own.close();
+    await raw.close();
+  }
+});
