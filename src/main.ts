@@ -36,7 +36,7 @@ async function run(words: readonly string[]): Promise<number> {
 }
 
 function findCommand(words: readonly string[]): { command: Command | undefined; rest: readonly string[] } {
-  for (const length of [2, 1]) {
+  for (const length of [3, 2, 1]) {
     const name = words.slice(0, length).join(" ");
     const command = words.length >= length ? COMMANDS.find((each) => each.name === name) : undefined;
     if (command) return { command, rest: words.slice(length) };

@@ -5,6 +5,7 @@ import { doctor } from "./doctor.ts";
 import { keyCreate, keyList, keyRevoke } from "./key.ts";
 import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
 import { serve } from "./serve.ts";
+import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
 
 /** Every command, in the order in which the help lists them. */
 export const COMMANDS: readonly Command[] = [
@@ -20,4 +21,6 @@ export const COMMANDS: readonly Command[] = [
   deliveryList,
   deliveryShow,
   deliveryReplay,
+  webhookSecretRotate,
+  webhookSecretRemove,
 ];

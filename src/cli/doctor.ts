@@ -106,17 +106,21 @@ async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened
     monotonicMs: ports.monotonicMs,
   });
   const findings: Finding[] = [];
-  for (const { id, name, webhookUrl, webhookCredential } of await listMerchants(db)) {
+  for (const { id, name, webhookUrl, webhookCredential, webhookSecret } of await listMerchants(db)) {
     const what = "endpoint";
     if (webhookUrl === null) {
       findings.push(finding("warn", what, `${name} has none. Set it: dunlin merchant set ${id} --webhook-url …`));
       continue;
     }
     try {
-      if (webhookCredential) unseal(secretKey, webhookCredential);
+      for (const box of [webhookCredential, webhookSecret]) if (box) unseal(secretKey, box);
     } catch {
       findings.push(
-        finding("fail", what, `${name}: the secret key changed, so its credential can't be read. Set it again.`),
+        finding(
+          "fail",
+          what,
+          `${name}: the secret key changed, so its credential or secret can't be read. Set it again.`,
+        ),
       );
       continue;
     }

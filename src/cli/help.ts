@@ -3,7 +3,7 @@ import type { Command } from "./command.ts";
 const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor)$/],
   ["Merchants and keys", /^(merchant|key) /],
-  ["Webhooks", /^delivery /],
+  ["Webhooks", /^(delivery|webhook) /],
 ];
 
 /** `dunlin --help`. */
@@ -12,7 +12,7 @@ export function help(commands: readonly Command[]): string {
   for (const [title, prefix] of GROUPS) {
     lines.push("", title);
     for (const { name, summary } of commands.filter((command) => prefix.test(command.name)))
-      lines.push(`  ${name.padEnd(16)} ${summary}`);
+      lines.push(`  ${name.padEnd(21)} ${summary}`);
   }
   lines.push(
     "",

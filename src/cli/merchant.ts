@@ -95,7 +95,10 @@ async function checkName({ settings, print }: Context, url: string | null | unde
 export const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
 
 /** A merchant without what is secret. */
-const shown = ({ webhookCredential: _, bucket: __, ...merchant }: Merchant) => merchant;
+const shown = ({ webhookCredential: _, webhookSecret, webhookOldSecret: __, bucket: ___, ...merchant }: Merchant) => ({
+  ...merchant,
+  webhookSigned: webhookSecret !== null,
+});
 
 function print(line: (text: string) => void, merchant: Merchant, json: boolean) {
   if (json) line(JSON.stringify(shown(merchant)));

@@ -9,12 +9,15 @@ import { authorization, redact, spellings } from "./credential.ts";
 import { isSuccess, type Reply } from "./exchange.ts";
 import { nextDueAt, retryAfterMs } from "./schedule.ts";
 import type { Send } from "./send.ts";
+import { type Sign, signer } from "./signature.ts";
 
 /** Where a merchant's events go, ready to be used many times. */
 export interface Target {
   origin: string;
   paths: Record<EventType, string>;
   authorization: string | null;
+  /** Null when the merchant has no secret: then nothing is signed, and it costs nothing. */
+  sign: Sign | null;
   /** What must not appear in the log. */
   secrets: string[];
 }
@@ -22,7 +25,7 @@ export interface Target {
 /**
  * Where the merchant's events go, or null when it has no endpoint.
  *
- * @throws when the stored credential cannot be opened with this key
+ * @throws when a stored credential or secret cannot be opened with this key
  */
 export function targetOf(merchant: Merchant, secretKey: Buffer): Target | null {
   if (merchant.webhookUrl === null || !URL.canParse(merchant.webhookUrl)) return null;
@@ -40,8 +43,18 @@ export function targetOf(merchant: Merchant, secretKey: Buffer): Target | null {
       complete_dunning: path("complete_dunning"),
     },
     authorization: webhookAuth === null || secret === null ? null : authorization(webhookAuth, secret),
+    sign: signerOf(merchant, secretKey),
     secrets: webhookAuth === null || secret === null ? [] : spellings(webhookAuth, secret),
   };
+}
+
+function signerOf({ webhookSecret, webhookOldSecret, webhookOldSecretUntil }: Merchant, secretKey: Buffer) {
+  if (webhookSecret === null) return null;
+  const old =
+    webhookOldSecret === null || webhookOldSecretUntil === null
+      ? null
+      : { secret: unseal(secretKey, webhookOldSecret), until: webhookOldSecretUntil };
+  return signer({ current: unseal(secretKey, webhookSecret), old });
 }
 
 /** Send one event once. The number of an attempt is that of the ended ones + 1, so one that was cut short is repeated. */
@@ -60,6 +73,7 @@ export async function attempt(
     path: target.paths[delivery.type],
     authorization: target.authorization,
     body: delivery.body,
+    signature: target.sign === null ? null : target.sign(delivery.eventId, delivery.body, ports.realNow(), startedAt),
   }).catch((error): Reply => ({ outcome: "failed", error: `not sent: ${error}` }));
   // The wall clock may have been set back meanwhile.
   const endedAt = new Date(Math.max(startedAt.getTime(), ports.now().getTime()));

@@ -47,10 +47,14 @@ export function createLanes(db: Database, log: Log, secretKey: Buffer): Lanes {
 }
 
 const NOTHING = Buffer.alloc(0);
+const same = (a: Buffer | null, b: Buffer | null) => (a ?? NOTHING).equals(b ?? NOTHING);
 
-/** Whether the endpoint changed, so that its URL and credential must be read anew. */
+/** Whether the endpoint changed, so that its URL, credential and secrets must be read anew. */
 const aimedElsewhere = (before: Merchant, after: Merchant) =>
   before.webhookUrl !== after.webhookUrl ||
   before.webhookSubPaths !== after.webhookSubPaths ||
   before.webhookAuth !== after.webhookAuth ||
-  !(before.webhookCredential ?? NOTHING).equals(after.webhookCredential ?? NOTHING);
+  !same(before.webhookCredential, after.webhookCredential) ||
+  !same(before.webhookSecret, after.webhookSecret) ||
+  !same(before.webhookOldSecret, after.webhookOldSecret) ||
+  before.webhookOldSecretUntil?.getTime() !== after.webhookOldSecretUntil?.getTime();

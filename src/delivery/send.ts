@@ -21,6 +21,8 @@ export interface Outgoing {
   path: string;
   authorization: string | null;
   body: string;
+  /** Further fields, name and value in turn: those of the signature. */
+  signature?: readonly string[] | null;
 }
 
 /** Posts once, never twice, and never throws: what the world does to the request is a value. */
@@ -191,6 +193,7 @@ export function createSender(options: SenderOptions): Sender {
 function headersOf(request: Outgoing): string[] {
   const headers = ["content-type", "application/json", "user-agent", "Dunlin/0.1"];
   if (request.authorization !== null) headers.push("authorization", request.authorization);
+  if (request.signature) headers.push(...request.signature);
   return headers;
 }
 

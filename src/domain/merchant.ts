@@ -11,6 +11,11 @@ export interface Merchant {
   webhookAuth: WebhookAuth | null;
   /** AES-256-GCM box of the bearer token, or of "user:password". */
   webhookCredential: Buffer | null;
+  /** AES-256-GCM box of the `whsec_` secret that signs what we send; null: nothing is signed. */
+  webhookSecret: Buffer | null;
+  /** The one before it, which signs too until its moment. */
+  webhookOldSecret: Buffer | null;
+  webhookOldSecretUntil: Date | null;
   /** Post to `…/recovery_action` and so on in place of one URL. */
   webhookSubPaths: boolean;
   /** Send `recovery_action` as the flat retry request in place of the envelope. */

@@ -5,9 +5,11 @@ import type { Database, Tx } from "../store/database.ts";
 import { holdMerchant, insertMerchant, updateMerchant } from "../store/merchants.ts";
 import { seal } from "../store/secret-box.ts";
 
+type SecretField = "webhookSecret" | "webhookOldSecret" | "webhookOldSecretUntil";
+
 /** What may be changed of a merchant; the credential in the clear. */
 export type MerchantSettings = Partial<
-  Omit<Merchant, "id" | "bucket" | "createdAt" | "webhookAuth" | "webhookCredential">
+  Omit<Merchant, "id" | "bucket" | "createdAt" | "webhookAuth" | "webhookCredential" | SecretField>
 > & {
   /** The bearer token, or `user:password`. */
   credential?: { auth: "bearer" | "basic"; secret: string };
@@ -17,6 +19,9 @@ const DEFAULTS = {
   webhookUrl: null,
   webhookAuth: null,
   webhookCredential: null,
+  webhookSecret: null,
+  webhookOldSecret: null,
+  webhookOldSecretUntil: null,
   webhookSubPaths: false,
   webhookFlat: false,
   webhookCap: 5,
@@ -58,6 +63,54 @@ export async function setMerchant(
     await updateMerchant(tx, merchant, ports.now());
     await pokeOpenCases(tx, id, ports.newId());
     return merchant;
+  });
+}
+
+/**
+ * Give a merchant a secret, or a new one in place of the one it has, which goes on signing beside it.
+ *
+ * @param secret  the new one, in the clear
+ * @param overlapMs  service time for which the former one still signs; 0: not at all
+ * @returns false when there is no such merchant
+ */
+export async function rotateWebhookSecret(
+  db: Database,
+  id: string,
+  secret: string,
+  overlapMs: number,
+  secretKey: Buffer,
+  ports: Ports,
+): Promise<boolean> {
+  return changeSecrets(db, id, ports, (found) => {
+    const keeps = overlapMs > 0 && found.webhookSecret !== null;
+    return {
+      webhookSecret: seal(secretKey, ports.randomBytes(12), secret),
+      webhookOldSecret: keeps ? found.webhookSecret : null,
+      webhookOldSecretUntil: keeps ? new Date(ports.now().getTime() + overlapMs) : null,
+    };
+  });
+}
+
+/** Sign nothing any more. False when there is no such merchant. */
+export async function removeWebhookSecret(db: Database, id: string, ports: Ports): Promise<boolean> {
+  return changeSecrets(db, id, ports, () => ({
+    webhookSecret: null,
+    webhookOldSecret: null,
+    webhookOldSecretUntil: null,
+  }));
+}
+
+async function changeSecrets(
+  db: Database,
+  id: string,
+  ports: Ports,
+  change: (found: Merchant) => Pick<Merchant, SecretField>,
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const found = await holdMerchant(tx, id);
+    if (!found) return false;
+    await updateMerchant(tx, { ...found, ...change(found) }, ports.now());
+    return true;
   });
 }
 

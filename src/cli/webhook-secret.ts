@@ -1,0 +1,70 @@
+import { secretText } from "../delivery/signature.ts";
+import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.ts";
+import { findMerchant } from "../store/merchants.ts";
+import { type Command, EXIT, Failure, text, UsageError, type Values, withDatabase } from "./command.ts";
+import { isUuid } from "./merchant.ts";
+
+/** 256 bits; the specification takes 24 to 64 bytes. */
+const SECRET_BYTES = 32;
+const UNITS_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const OVERLAP_MAX_MS = 366 * 86_400_000;
+
+/** `dunlin webhook secret rotate`: sign with a new secret, and with the former one for a while. */
+export const webhookSecretRotate: Command = {
+  name: "webhook secret rotate",
+  usage: `MERCHANT [--overlap 24h] [--json]
+  --overlap D              how long the former secret still signs too: 30m, 24h, 7d or 0 (24h)`,
+  summary: "Sign webhooks with a new secret; it is shown once",
+  options: { overlap: { type: "string" }, json: { type: "boolean" } },
+  positionals: ["MERCHANT"],
+  examples: ["dunlin webhook secret rotate 0198…", "dunlin webhook secret rotate 0198… --overlap 7d"],
+  async run(context, values, [id]) {
+    const overlapMs = duration(values, "overlap") ?? 24 * 3_600_000;
+    return withDatabase(context, async ({ db, ports, secretKey }) => {
+      const before = isUuid(id!) ? await findMerchant(db, id!) : null;
+      const secret = secretText(ports.randomBytes(SECRET_BYTES));
+      if (!before || !(await rotateWebhookSecret(db, before.id, secret, overlapMs, secretKey, ports)))
+        throw unknown(id!);
+      const after = await findMerchant(db, before.id);
+      const until = after?.webhookOldSecretUntil ?? null;
+      if (values.json) context.print(JSON.stringify({ merchantId: id, secret, oldSecretUntil: until }));
+      else {
+        context.print(`secret  ${secret}   (shown once)`);
+        if (until) context.print(`The former secret signs too until ${until.toISOString()}.`);
+        if (before.webhookOldSecretUntil && before.webhookOldSecretUntil > ports.now())
+          context.print("The one before that was still signing, and does not any more.");
+      }
+      return EXIT.ok;
+    });
+  },
+};
+
+/** `dunlin webhook secret remove`: sign nothing any more. */
+export const webhookSecretRemove: Command = {
+  name: "webhook secret remove",
+  usage: "MERCHANT",
+  summary: "Send webhooks without a signature again",
+  options: {},
+  positionals: ["MERCHANT"],
+  examples: ["dunlin webhook secret remove 0198…"],
+  async run(context, _values, [id]) {
+    return withDatabase(context, async ({ db, ports }) => {
+      if (!isUuid(id!) || !(await removeWebhookSecret(db, id!, ports))) throw unknown(id!);
+      context.print("Webhooks go out without a signature from now on.");
+      return EXIT.ok;
+    });
+  },
+};
+
+const unknown = (id: string) => new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
+
+/** Milliseconds of an option such as `24h`. */
+function duration(values: Values, name: string): number | undefined {
+  const value = text(values, name);
+  if (value === undefined) return undefined;
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(value) ?? [];
+  const ms = value === "0" ? 0 : Number(count) * (UNITS_MS[unit ?? ""] ?? Number.NaN);
+  if (Number.isNaN(ms) || ms > OVERLAP_MAX_MS)
+    throw new UsageError(`--${name} takes 30m, 24h, 7d or 0, up to 366d, not "${value}".`);
+  return ms;
+}

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { createHmac, randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.ts";
+import { attemptsOf } from "../store/delivery-attempts.ts";
+import { findMerchant } from "../store/merchants.ts";
+import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEY, standingClock } from "./deliverer.fixture.ts";
+import type { Outgoing, Send } from "./send.ts";
+import { secretText } from "./signature.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+const MINUTE = 60_000;
+const fieldsOf = (request: Outgoing) =>
+  Object.fromEntries(
+    (request.signature ?? []).flatMap((text, index, all) => (index % 2 === 0 ? [[text, all[index + 1] ?? ""]] : [])),
+  ) as Record<string, string>;
+
+test("every attempt is signed anew over the same bytes, with the event's id, by the secrets that hold at that moment", async () => {
+  const { db } = database;
+  const { ports, wait } = standingClock();
+  const merchant = await makeMerchant(db);
+  const [first, second] = [secretText(randomBytes(32)), secretText(randomBytes(32))];
+  const sent: Outgoing[] = [];
+  const send: Send = async (request) => {
+    sent.push(request);
+    return { outcome: "response", status: 500, retryAfter: null, text: null };
+  };
+  const deliverer = makeDeliverer({ db, ports, send });
+  const [event] = await makeEvents(db, merchant, 1, ports.now());
+  const attempt = async (waitMs: number) => {
+    wait(waitMs);
+    assert.equal(await deliverer.deliverDue(), 1);
+  };
+  const rotate = (secret: string, overlapMs: number) =>
+    rotateWebhookSecret(db, merchant.id, secret, overlapMs, SECRET_KEY, ports);
+
+  await attempt(0);
+  assert.ok(await rotate(first, 24 * 60 * MINUTE));
+  await attempt(100);
+  assert.ok(await rotate(second, 20 * MINUTE));
+  await attempt(5_000);
+  await attempt(15_000);
+  await attempt(15 * MINUTE);
+  await attempt(30 * MINUTE);
+  await deliverer.stop();
+
+  const expected: string[][] = [[], [first], [second, first], [second, first], [second, first], [second]];
+  assert.equal(sent.length, 6);
+  for (const [index, secrets] of expected.entries()) {
+    const request = sent[index]!;
+    assert.equal(request.body, event!.body);
+    const fields = fieldsOf(request);
+    if (secrets.length === 0) {
+      assert.deepEqual(fields, {}, "no secret, no signature");
+      continue;
+    }
+    assert.equal(fields["webhook-id"], event!.id);
+    const started = (await attemptsOf(db, merchant.id, event!.id))[index]!.startedAt;
+    assert.equal(fields["webhook-timestamp"], String(Math.floor(started.getTime() / 1_000)));
+    const signed = `${event!.id}.${fields["webhook-timestamp"]}.${request.body}`;
+    const signatures = secrets.map((secret) => {
+      const key = Buffer.from(secret.slice(6), "base64");
+      return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
+    });
+    assert.equal(fields["webhook-signature"], signatures.join(" "));
+  }
+});
+
+test("secrets are stored in boxes, an overlap of nothing ends the former one at once, and removing ends both", async () => {
+  const { db } = database;
+  const { ports } = standingClock();
+  const { id } = await makeMerchant(db);
+  const secret = secretText(randomBytes(32));
+  await rotateWebhookSecret(db, id, secret, MINUTE, SECRET_KEY, ports);
+  const once = await findMerchant(db, id);
+  assert.ok(!once?.webhookSecret?.includes(secret));
+  assert.equal(once?.webhookOldSecret, null, "there was none before");
+  await rotateWebhookSecret(db, id, secretText(randomBytes(32)), MINUTE, SECRET_KEY, ports);
+  const twice = await findMerchant(db, id);
+  assert.deepEqual(twice?.webhookOldSecret, once?.webhookSecret);
+  assert.equal(twice?.webhookOldSecretUntil?.getTime(), ports.now().getTime() + MINUTE);
+  await rotateWebhookSecret(db, id, secret, 0, SECRET_KEY, ports);
+  assert.equal((await findMerchant(db, id))?.webhookOldSecret, null);
+  assert.ok(await removeWebhookSecret(db, id, ports));
+  const removed = await findMerchant(db, id);
+  assert.deepEqual(
+    [removed?.webhookSecret, removed?.webhookOldSecret, removed?.webhookOldSecretUntil],
+    [null, null, null],
+  );
+  const nobody = "01900000-0000-7000-8000-000000000000";
+  assert.equal(await rotateWebhookSecret(db, nobody, secret, 0, SECRET_KEY, ports), false);
+  assert.equal(await removeWebhookSecret(db, nobody, ports), false);
+});
