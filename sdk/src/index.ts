@@ -17,3 +17,4 @@ export { createSeenEvents, type SeenEvents } from "./seen-events.ts";
 export { httpsTransport, type Transport, type TransportAnswer, type TransportRequest } from "./transport.ts";
 export type { WebhookCredential } from "./webhook-credential.ts";
 export { type ActionSuggestion, parseWebhookEvent, type WebhookEvent } from "./webhook-event.ts";
+export { type SignedRequest, verifyWebhookSignature } from "./webhook-signature.ts";

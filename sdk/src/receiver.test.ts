@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { request } from "node:https";
 import { type TestContext, test } from "node:test";
 import { httpsServer } from "../test/https-server.ts";
@@ -133,6 +134,39 @@ test("basic credentials are taken, with colons in the password and any case of t
   assert.equal((await post(retry, basic("dunlin:pä:ss"))).status, 200);
   assert.equal((await post(retry, basic("dunlin:other"))).status, 401);
   assert.equal((await post(retry)).status, 401);
+});
+
+test("with a secret only signed events are taken, with either secret during a rotation, and each attempt at its own time", async (t) => {
+  const [old, current] = [1, 2].map((byte) => `whsec_${Buffer.alloc(32, byte).toString("base64")}`) as [string, string];
+  const { post, handled } = await receiver(t, { secrets: [old, current] });
+  const signed = (secret: string, body: string, agoS = 0, id = retry.id) => {
+    const timestamp = String(Math.floor(Date.now() / 1_000) - agoS);
+    const key = Buffer.from(secret.slice(6), "base64");
+    const digest = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
+    return { headers: { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` } };
+  };
+  // Spaces that a parser would drop: what is signed are the bytes.
+  const body = JSON.stringify(retry, null, 2);
+  const unknown = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;
+  for (const sent of [
+    {},
+    signed(unknown, body),
+    signed(old, `${body} `),
+    signed(old, body, 301),
+    signed(old, body, -301),
+  ]) {
+    const { status, body: reply } = await post(body, sent);
+    assert.deepEqual([status, reply.error_code], [401, "unauthorized"]);
+  }
+  assert.deepEqual(handled, []);
+  for (const sent of [signed(old, body), signed(current, body), signed(current, body, 200)])
+    assert.equal((await post(body, sent)).status, 200);
+  await settled();
+  assert.equal(handled.length, 1);
+});
+
+test("a secret that is none is refused when the receiver is made", () => {
+  assert.throws(() => createWebhookReceiver({ auth: { bearer: "t" }, secrets: "", handle() {} }), TypeError);
 });
 
 test("what is not an event is a 400 that says why", async (t) => {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createSeenEvents, type SeenEvents } from "./seen-events.ts";
 import { credentialCheck, type WebhookCredential } from "./webhook-credential.ts";
 import { parseWebhookEvent, type WebhookEvent } from "./webhook-event.ts";
+import { signingKeys, verifyWebhookSignature } from "./webhook-signature.ts";
 
 /** One answered request, for a journal. */
 export interface WebhookExchange {
@@ -15,6 +16,8 @@ export interface WebhookExchange {
 
 export interface ReceiverOptions {
   auth: WebhookCredential;
+  /** `whsec_…`, two of them while one is rotated. With it, only requests that are signed within five minutes are taken. */
+  secrets?: string | readonly string[];
   /** Called once per event, after it was acknowledged. */
   handle(event: WebhookEvent): unknown;
   /** Where ids are kept; in memory by default. */
@@ -53,6 +56,9 @@ const ERROR_CODES = {
  */
 export function createWebhookReceiver(options: ReceiverOptions) {
   const allowed = credentialCheck(options.auth);
+  const { secrets } = options;
+  // What is wrong with them is told at once, and not when the first event comes.
+  if (secrets !== undefined) signingKeys(secrets);
   const seen = options.seen ?? createSeenEvents();
   const bodyLimit = options.bodyLimit ?? 64 * 1024;
   const handlingMax = options.handlingMax ?? 1000;
@@ -76,6 +82,9 @@ export function createWebhookReceiver(options: ReceiverOptions) {
       const headers = { connection: "close" };
       return { status: 413, message: `the body is larger than ${bodyLimit} bytes`, headers };
     }
+    const forged =
+      secrets === undefined ? null : verifyWebhookSignature({ secrets, headers: request.headersDistinct, body });
+    if (forged !== null) return { status: 401, message: forged };
     const text = utf8(body);
     if (text === null) return { status: 400, message: "the body is not UTF-8" };
     const { event, problem } = parseWebhookEvent(text, request.url?.split("?")[0]);
