@@ -93,6 +93,22 @@ test("the two events that carry only an invoice are taken, on their sub-paths to
   assert.deepEqual(handled, [pause, complete]);
 });
 
+test("a test event is acknowledged in either shape, again and again, and never handled", async (t) => {
+  const { post, handled, exchanges } = await receiver(t, { handlingMax: 0 });
+  for (const body of [
+    { ...retry, test: true },
+    { ...retry, test: true },
+    { requestId: "t", ...retry.data, test: true },
+  ])
+    assert.deepEqual((await post(body)).body, { success: true, message: "test event taken" });
+  await settled();
+  assert.deepEqual(handled, []);
+  assert.deepEqual(
+    exchanges.map(({ test: isTest }) => isTest),
+    [true, true, true],
+  );
+});
+
 test("the reply does not wait for the handling, and a handler that fails is reported", async (t) => {
   const errors: unknown[] = [];
   let fail = () => {};

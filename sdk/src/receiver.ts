@@ -11,6 +11,8 @@ export interface WebhookExchange {
   type: WebhookEvent["type"] | null;
   /** The event had been taken before. */
   duplicate: boolean;
+  /** Somebody tried the endpoint out; there was nothing to handle. */
+  test?: true;
   status: number;
 }
 
@@ -51,7 +53,7 @@ const ERROR_CODES = {
 /**
  * The merchant's side of Dunlin's webhooks, as a listener for `https.createServer`.
  *
- * An event is acknowledged with 200 once its id is kept, and handled afterwards, at most once. Every path is taken; a path
+ * An event is acknowledged with 200 once its id is kept, and handled afterwards, at most once; a test event is only acknowledged. Every path is taken; a path
  * that ends in `/recovery_action`, `/pause_collection` or `/complete_dunning` takes only its own events.
  */
 export function createWebhookReceiver(options: ReceiverOptions) {
@@ -89,6 +91,7 @@ export function createWebhookReceiver(options: ReceiverOptions) {
     if (text === null) return { status: 400, message: "the body is not UTF-8" };
     const { event, problem } = parseWebhookEvent(text, request.url?.split("?")[0]);
     if (!event) return { status: 400, message: problem };
+    if (event.test) return { eventId: event.id, type: event.type, duplicate: false, test: true };
     if (handling >= handlingMax) {
       return { status: 429, message: "too many events are being handled", headers: { "retry-after": "1" } };
     }
@@ -121,11 +124,16 @@ export function createWebhookReceiver(options: ReceiverOptions) {
         if (outcome === null) return;
         const refused = "status" in outcome;
         if (refused) refuse(response, outcome);
-        else reply(response, 200, { success: true, ...(outcome.duplicate ? { message: "taken before" } : {}) });
+        else reply(response, 200, { success: true, ...messageOf(outcome) });
         const exchange = refused ? { eventId: null, type: null, duplicate: false } : outcome;
         options.onExchange?.({ ...exchange, status: refused ? outcome.status : 200 });
       });
   };
+}
+
+function messageOf({ duplicate, test }: Omit<WebhookExchange, "status">) {
+  if (test) return { message: "test event taken" };
+  return duplicate ? { message: "taken before" } : {};
 }
 
 const refuse = (response: ServerResponse, { status, message, headers }: Refusal) =>

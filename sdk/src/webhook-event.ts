@@ -14,6 +14,8 @@ export interface RecoveryActionEvent {
   type: "recovery_action";
   /** Absent when the event came as a flat retry request. */
   created?: string;
+  /** Somebody tries the endpoint out; there is nothing to do. */
+  test?: true;
   data: {
     invoiceId: string;
     subscriptionId?: string;
@@ -27,6 +29,8 @@ export interface InvoiceEvent {
   id: string;
   type: "pause_collection" | "complete_dunning";
   created: string;
+  /** Somebody tries the endpoint out; there is nothing to do. */
+  test?: true;
   data: { invoiceId: string };
 }
 
@@ -57,6 +61,7 @@ export function parseWebhookEvent(body: string, path = "/"): ParsedEvent {
   if (parsed.event && type !== undefined && parsed.event.type !== type) {
     return { problem: `this path takes ${type} events` };
   }
+  if (parsed.event && fields.test === true) parsed.event.test = true;
   return parsed;
 }
 

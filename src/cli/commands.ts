@@ -6,6 +6,7 @@ import { keyCreate, keyList, keyRevoke } from "./key.ts";
 import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
 import { serve } from "./serve.ts";
 import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
+import { webhookTest } from "./webhook-test.ts";
 
 /** Every command, in the order in which the help lists them. */
 export const COMMANDS: readonly Command[] = [
@@ -21,6 +22,7 @@ export const COMMANDS: readonly Command[] = [
   deliveryList,
   deliveryShow,
   deliveryReplay,
+  webhookTest,
   webhookSecretRotate,
   webhookSecretRemove,
 ];

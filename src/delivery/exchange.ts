@@ -1,3 +1,5 @@
+import type { Trace } from "./trace.ts";
+
 /** What came of one request. `text` is the beginning of the body, of a reply that was no success. */
 export type Reply =
   | { outcome: "response"; status: number; retryAfter: string | null; text: string | null }
@@ -28,6 +30,7 @@ export interface Exchange {
   interimBytes: number;
   bodyBytes: number;
   kept: Buffer[];
+  trace: Trace | undefined;
   timer: NodeJS.Timeout;
   resolve(reply: Reply): void;
 }

@@ -1,3 +1,4 @@
+import type { TLSSocket } from "node:tls";
 import { Client, type Dispatcher } from "undici";
 import type { AllowedAddress } from "./address-guard.ts";
 import { type Dial, guardedDial } from "./dial.ts";
@@ -12,6 +13,7 @@ import {
   wordsOf,
 } from "./exchange.ts";
 import type { Resolve } from "./name-look-up.ts";
+import type { Trace } from "./trace.ts";
 
 /** One attempt: a POST to a merchant's endpoint. */
 export interface Outgoing {
@@ -23,6 +25,8 @@ export interface Outgoing {
   body: string;
   /** Further fields, name and value in turn: those of the signature. */
   signature?: readonly string[] | null;
+  /** Told what happens; a traced attempt makes a connection of its own. */
+  trace?: Trace;
 }
 
 /** Posts once, never twice, and never throws: what the world does to the request is a value. */
@@ -80,12 +84,14 @@ export function createSender(options: SenderOptions): Sender {
     const connection: Connection = openConnection(origin, dial, options.monotonicMs(), {
       onBytes: (bytes) => {
         const { exchange } = connection;
+        exchange?.trace?.received(bytes);
         if (exchange === null || exchange.status !== 0) return;
         const problem = readStatusLine(exchange, bytes);
         if (problem !== null) return fail(connection, exchange, problem);
         // The parser has not seen these bytes yet, so from here on only what follows the status line is waited for.
         if (exchange.status !== 0) statusArrived(connection, exchange);
       },
+      onDialled: (socket) => connection.exchange?.trace?.watch(socket),
       onClosed: () => {
         if (connection.exchange === null) retire(connection);
       },
@@ -114,6 +120,7 @@ export function createSender(options: SenderOptions): Sender {
     },
     onResponseData(_controller, bytes) {
       const { exchange } = connection;
+      exchange?.trace?.body(bytes);
       if (exchange !== null && !readBody(exchange, bytes, limits)) end(connection, exchange, replyOf(exchange), false);
     },
     onResponseEnd() {
@@ -162,7 +169,7 @@ export function createSender(options: SenderOptions): Sender {
   return {
     send: (request) =>
       new Promise((resolve) => {
-        const connection = take(request.origin);
+        const connection = request.trace ? connect(request.origin) : take(request.origin);
         const exchange: Exchange = {
           startedMs: options.monotonicMs(),
           status: 0,
@@ -171,6 +178,7 @@ export function createSender(options: SenderOptions): Sender {
           interimBytes: 0,
           bodyBytes: 0,
           kept: [],
+          trace: request.trace,
           timer: setTimeout(() => timedOut(connection, exchange), limits.replyMs),
           resolve,
         };
@@ -198,6 +206,7 @@ function headersOf(request: Outgoing): string[] {
 }
 
 interface SocketListeners {
+  onDialled(socket: TLSSocket): void;
   onBytes(bytes: Buffer): void;
   onClosed(): void;
 }
@@ -224,6 +233,7 @@ function openConnection(origin: string, dial: Dial, bornMs: number, listeners: S
         socket.on("data", listeners.onBytes);
       });
       socket.once("close", listeners.onClosed);
+      listeners.onDialled(socket);
       destroySocket = () => socket.destroy();
     },
   });

@@ -43,6 +43,30 @@ export function envelope(id: string, type: EventType, created: Date, data: Recov
 export const flatRetryRequest = (id: string, data: RecoveryActionData) =>
   JSON.stringify({ requestId: id, ...actionFields(data) });
 
+/** No invoice of any billing system: whoever takes a test event for a real one finds nothing to act on. */
+const TEST_INVOICE = "dunlin-webhook-test";
+
+/**
+ * The body of a test event: the same shape, and `test: true`, which receivers that know nothing of it ignore like any
+ * unknown field. No event is stored for it.
+ *
+ * @param flat  the flat retry request in place of the envelope, for a `recovery_action`
+ */
+export function testBody(id: string, type: EventType, created: Date, flat: boolean): string {
+  const data: RecoveryActionData = {
+    invoiceId: TEST_INVOICE,
+    subscriptionId: null,
+    actionSuggestion: "UNSPECIFIED",
+    idealRetryTime: created,
+  };
+  const isAction = type === "recovery_action";
+  const body =
+    isAction && flat
+      ? flatRetryRequest(id, data)
+      : envelope(id, type, created, isAction ? data : { invoiceId: TEST_INVOICE });
+  return JSON.stringify({ ...JSON.parse(body), test: true });
+}
+
 const actionFields = (data: RecoveryActionData) => ({
   invoiceId: data.invoiceId,
   ...(data.subscriptionId === null ? {} : { subscriptionId: data.subscriptionId }),

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pino from "pino";
+import { createWebhookReceiver, type WebhookExchange } from "../../sdk/src/index.ts";
+import { httpsServer } from "../../sdk/test/https-server.ts";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import type { Settings } from "../config.ts";
+import { makeMerchant, realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
+import { listDeliveries } from "../store/delivery-states.ts";
+import { findMerchant } from "../store/merchants.ts";
+import type { Command, Context } from "./command.ts";
+import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
+import { webhookTest } from "./webhook-test.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+interface Endpoint {
+  url: string;
+  ca: string;
+}
+
+/** Runs a command in this process; its exit code, and the lines that it printed. */
+async function run(
+  command: Command,
+  endpoint: Endpoint | null,
+  id: string,
+  values: Record<string, string | boolean> = {},
+) {
+  const lines: string[] = [];
+  const settings = {
+    webhookAllow: endpoint ? `127.0.0.1/32:${new URL(endpoint.url).port}` : "",
+    webhookCa: endpoint?.ca ?? null,
+  } as Settings;
+  const context: Context = {
+    settings,
+    log: pino({ level: "silent" }),
+    print: (line) => void lines.push(line),
+    isTerminal: false,
+    open: async () => ({ db: database.db, ports: realPorts, secretKey: SECRET_KEY, close: async () => {} }),
+    realNow: realPorts.realNow,
+    randomBytes: realPorts.randomBytes,
+    stopped: new Promise(() => {}),
+  };
+  const code = await command.run(context, values, [id]);
+  return { code, out: lines.join("\n") };
+}
+
+test("the SDK's receiver takes signed test events of each type and shape, handles none of them, and nothing is logged", async (t) => {
+  const made = await makeMerchant(database.db);
+  const first = JSON.parse((await run(webhookSecretRotate, null, made.id, { json: true })).out);
+  assert.match(first.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  assert.equal(first.oldSecretUntil, null);
+  const handled: unknown[] = [];
+  const exchanges: WebhookExchange[] = [];
+  const endpoint = await httpsServer(
+    createWebhookReceiver({
+      auth: { bearer: "webhook-token" },
+      secrets: first.secret,
+      handle: (event) => void handled.push(event),
+      onExchange: (exchange) => exchanges.push(exchange),
+    }),
+  );
+  t.after(endpoint.close);
+  const webhookUrl = `${endpoint.url}/hooks`;
+  const { webhookSecret } = (await findMerchant(database.db, made.id))!;
+  for (const [over, type] of [
+    [{}, "pause_collection"],
+    [{}, "complete_dunning"],
+    [{}, "recovery_action"],
+    [{ webhookFlat: true }, "recovery_action"],
+    [{ webhookFlat: true, webhookSubPaths: true }, "recovery_action"],
+    [{ webhookSubPaths: true }, "pause_collection"],
+  ] as const) {
+    const merchant = await makeMerchant(database.db, { webhookUrl, webhookSecret, ...over });
+    const { code, out } = await run(webhookTest, endpoint, merchant.id, { type, json: true });
+    assert.equal(code, 0, out);
+    assert.deepEqual(JSON.parse(JSON.parse(out).body), { success: true, message: "test event taken" });
+    assert.deepEqual(await listDeliveries(database.db, merchant.id, { limit: 10 }), []);
+  }
+  const stranger = await makeMerchant(database.db, { webhookUrl });
+  await run(webhookSecretRotate, null, stranger.id);
+  const refused = await run(webhookTest, endpoint, stranger.id, { json: true });
+  assert.equal(refused.code, 1, "signed by a secret that the receiver does not know");
+  assert.match(JSON.parse(refused.out).problem, /status 401/);
+  assert.deepEqual(handled, []);
+  assert.equal(exchanges.filter(({ test: isTest }) => isTest).length, 6);
+});
+
+test("the exchange is printed line by line, the credential masked in what was sent and in what came back", async (t) => {
+  const endpoint = await httpsServer((request, response) => {
+    response.writeHead(401, { "content-type": "text/plain", "x-echo": String(request.headers.authorization) });
+    response.end(`no: ${request.headers.authorization}\u001b[2J`);
+  });
+  t.after(endpoint.close);
+  const merchant = await makeMerchant(database.db, { webhookUrl: `${endpoint.url}/hooks?x=1` });
+  const { code, out } = await run(webhookTest, endpoint, merchant.id);
+  assert.equal(code, 1);
+  for (const line of [
+    /^> POST \/hooks\?x=1 HTTP\/1\.1$/m,
+    /^> authorization: Bearer \[redacted\]$/m,
+    /^> \{"id":"[0-9a-f-]{36}","type":"pause_collection","created":"[^"]+","data":\{"invoiceId":"dunlin-webhook-test"\},"test":true\}$/m,
+    /^< HTTP\/1\.1 401 Unauthorized$/m,
+    /^< x-echo: Bearer \[redacted\]$/m,
+    /^< no: Bearer \[redacted\]·\[2J$/m,
+    /^timings {6}connect \d+\.\d ms, TLS \d+\.\d ms, first byte \d+\.\d ms, total \d+ ms$/m,
+    /^certificate {2}CN=server of a test, by CN=server of a test, until 20\d\d-\d\d-\d\d$/m,
+    /^result {7}status 401: the endpoint refuses the credential/m,
+  ])
+    assert.match(out, line);
+  assert.doesNotMatch(out, /webhook-token/);
+});
+
+test("a secret is rotated with an overlap, twice, and removed; each says what signs from now on", async () => {
+  const { id } = await makeMerchant(database.db);
+  assert.doesNotMatch((await run(webhookSecretRotate, null, id)).out, /former/);
+  const second = await run(webhookSecretRotate, null, id, { overlap: "7d" });
+  assert.match(second.out, /^secret {2}whsec_\S{44} {3}\(shown once\)$/m);
+  assert.match(second.out, /The former secret signs too until 20/);
+  assert.match(
+    (await run(webhookSecretRotate, null, id, { overlap: "30m" })).out,
+    /before that was still signing, and does not/,
+  );
+  assert.match((await run(webhookSecretRemove, null, id)).out, /without a signature/);
+  for (const overlap of ["", "1", "1y", "-1h", "1.5h", "367d", "24 h"])
+    await assert.rejects(run(webhookSecretRotate, null, id, { overlap }), /--overlap takes/, overlap);
+});
+
+test("a merchant that does not exist, or has no endpoint, is told so", async () => {
+  const { id } = await makeMerchant(database.db, { webhookUrl: null });
+  await assert.rejects(run(webhookTest, null, id), /has no endpoint/);
+  for (const command of [webhookTest, webhookSecretRotate, webhookSecretRemove])
+    for (const nobody of ["nobody", "01900000-0000-7000-8000-000000000000"])
+      await assert.rejects(run(command, null, nobody), /There is no merchant/);
+  await assert.rejects(run(webhookTest, null, id, { type: "refund" }), /--type takes one of/);
+});

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { after, suite, test } from "node:test";
+import { selfSigned } from "../../test/certificate.ts";
+import { parseAllow } from "./address-guard.ts";
+import { diagnose } from "./diagnosis.ts";
+import { lookUpNames } from "./name-look-up.ts";
+import { startNameServer } from "./name-server.fixture.ts";
+import { LIMITS, whole } from "./one-attempt.fixture.ts";
+import { startRawReceiver, startReceiver } from "./receiver.fixture.ts";
+import { createSender, type SenderOptions } from "./send.ts";
+import { startTrace } from "./trace.ts";
+
+const closers: (() => unknown)[] = [];
+after(() => Promise.all(closers.map((close) => close())));
+const monotonicMs = () => performance.now();
+/** A sender costs up to 100 ms of a busy machine, which is no fault of the endpoint. */
+const PATIENT = { ...LIMITS, replyMs: 1_500 };
+const NOW = new Date("2026-11-21T12:00:00Z");
+
+/** One traced attempt, and what is made of it. */
+async function tried(
+  origin: string,
+  options: Pick<SenderOptions, "allow" | "extraCa"> & Partial<SenderOptions>,
+  totalMs?: number,
+) {
+  const sender = createSender({ monotonicMs, limits: PATIENT, ...options });
+  const trace = startTrace(monotonicMs);
+  const startedMs = monotonicMs();
+  const reply = await sender.send({ origin, path: "/hook", authorization: "Bearer tok", body: '{"a":1}', trace });
+  const seen = trace.seen();
+  sender.close();
+  return { seen, ...diagnose(reply, seen, totalMs ?? monotonicMs() - startedMs, NOW) };
+}
+
+async function replying(text: string) {
+  const receiver = await startRawReceiver((socket) => void socket.write(text));
+  closers.push(receiver.close);
+  return receiver;
+}
+const reply = (status: string, body = "", fields = "") =>
+  `HTTP/1.1 ${status}\r\n${fields}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+
+test("a good endpoint is fine, and its exchange is shown as it was", async () => {
+  const text = `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${reply("200 OK", '{"success":true}', "X-Odd:  yes\r\n")}`;
+  const receiver = await replying(text);
+  const { fine, problem, notes, seen } = await tried(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
+  assert.deepEqual([fine, problem, notes], [true, null, []]);
+  assert.match(seen.sent, /^POST \/hook HTTP\/1\.1\r\nhost: 127\.0\.0\.1:\d+\r\n/);
+  assert.match(seen.sent, /\r\nauthorization: Bearer tok\r\n/);
+  assert.match(seen.sent, /\r\n\r\n\{"a":1\}$/);
+  assert.equal(seen.head + seen.body, text);
+  assert.deepEqual(seen.addresses, ["127.0.0.1"]);
+  assert.equal(seen.lookUpMs, null, "an address needs none");
+  assert.ok(seen.connectMs! <= seen.tlsMs! && seen.tlsMs! <= seen.firstByteMs!);
+  assert.match(seen.protocol ?? "", /^TLSv1\.[23]$/);
+  assert.equal(seen.certificate?.subject, "CN=server of a test");
+});
+
+test("of a success with a body of 10 KB the first 4 KiB are shown, without the framing of chunks", async () => {
+  const receiver = await startReceiver((_request, response) => {
+    response.writeHead(200, { "content-type": "text/plain" });
+    response.write("x".repeat(5_000));
+    response.end("y".repeat(5_000));
+  });
+  closers.push(receiver.close);
+  const { seen } = await tried(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
+  assert.equal(seen.body, "x".repeat(4_096));
+});
+
+const STATUSES: [status: string, words: RegExp, fields?: string][] = [
+  [
+    "301 Moved",
+    /redirect to https:\/\/other\.example\/x, and redirects are never followed/,
+    "Location: https://other.example/x\r\n",
+  ],
+  ["307 Elsewhere", /redirect, and redirects/],
+  ["401 Who", /401: the endpoint refuses the credential/],
+  ["403 No", /403: .*forbids/],
+  ["404 Where", /404: .*path/],
+  ["405 What", /405: .*POST/],
+  ["410 Gone", /gone for good/],
+  ["415 x", /application\/json/],
+  ["418 x", /418: the endpoint refuses the event/],
+  ["429 x", /too often/],
+  ["500 x", /500: the endpoint failed/],
+  ["599 x", /599: the endpoint failed/],
+];
+
+suite("what is wrong is named", () => {
+  for (const [status, words, fields] of STATUSES)
+    test(`status ${status}`, async () => {
+      const receiver = await replying(reply(status, "", fields));
+      const { fine, problem } = await tried(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
+      assert.ok(!fine);
+      assert.match(problem ?? "", words);
+    });
+
+  const HANGING: [string, string, RegExp][] = [
+    ["says nothing", "", /no status line within 1\.5 s: the request was sent, and not a byte came back/],
+    ["stops in the status line", "HTTP/1.1 2", /begun and its status line never finished/],
+  ];
+  for (const [name, text, words] of HANGING)
+    test(`an endpoint that ${name}`, async () => {
+      const receiver = await replying(text);
+      const { fine, problem } = await tried(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
+      assert.ok(!fine);
+      assert.match(problem ?? "", words);
+    });
+
+  test("a name that does not exist, one that nobody answers for, and one that leads to a refused address", async () => {
+    const names = await startNameServer(({ name, type }) => {
+      if (name.startsWith("none")) return { code: 3 };
+      if (name.startsWith("broken")) return { code: 2 };
+      if (name.startsWith("silent")) return undefined;
+      return type === "A" ? { records: ["A 10.0.0.1"] } : {};
+    });
+    closers.push(names.close);
+    const resolve = lookUpNames({ hostsFile: "/nonexistent", servers: names.servers, tryMs: 400, tries: 2 });
+    const options = { allow: [], extraCa: null, resolve };
+    for (const [name, words] of [
+      ["none", /^DNS: there is no such name/],
+      ["broken", /^DNS: no name server answers/],
+      ["silent", /no name server answered/],
+      ["private", /^DNS or URL: private\.example leads to 10\.0\.0\.1: .*DUNLIN_WEBHOOK_ALLOW/],
+    ] as const) {
+      const { fine, problem, seen } = await tried(`https://${name}.example`, options);
+      assert.ok(!fine);
+      assert.match(problem ?? "", words, name);
+      assert.deepEqual(seen.addresses, []);
+    }
+    const literal = await tried("https://169.254.169.254", options);
+    assert.match(literal.problem ?? "", /^DNS or URL: 169\.254\.169\.254 port 443 is not a public address/);
+  });
+
+  test("nobody who listens, and plain HTTP on the port", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {}).resume();
+      socket.end("HTTP/1.1 400 Bad Request\r\n\r\n");
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const options = { allow: parseAllow(`127.0.0.1/32:${port}`), extraCa: null };
+    assert.match((await tried(`https://127.0.0.1:${port}`, options)).problem ?? "", /does not speak TLS/);
+    server.close();
+    await once(server, "close");
+    assert.match((await tried(`https://127.0.0.1:${port}`, options)).problem ?? "", /nobody listens/);
+  });
+
+  test("certificates: signed by itself, expired, not valid yet, for another name; each is shown", async () => {
+    const expired = await selfSigned(new Date("2020-01-01"), new Date("2020-02-01"));
+    const early = await selfSigned(new Date("2099-01-01"), new Date("2099-02-01"));
+    const good = await selfSigned();
+    const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
+    for (const [id, extraCa, name, words] of [
+      [good, null, "127.0.0.1", /^TLS: the certificate is signed by itself/],
+      [expired, expired.cert, "127.0.0.1", /^TLS: the certificate expired 2020-02-01/],
+      [early, early.cert, "127.0.0.1", /^TLS: the certificate is not valid yet, only from 2099-01-01 on/],
+      [
+        good,
+        good.cert,
+        "other.example",
+        /^TLS: the certificate is for another name \(DNS:localhost, DNS:merchant\.example/,
+      ],
+    ] as const) {
+      const receiver = await startRawReceiver((socket) => void socket.write(whole), id);
+      closers.push(receiver.close);
+      const { fine, problem, seen } = await tried(`https://${name}:${receiver.port}`, {
+        allow: receiver.allow,
+        extraCa,
+        resolve,
+      });
+      assert.ok(!fine);
+      assert.match(problem ?? "", words);
+      assert.equal(seen.certificate?.subject, "CN=server of a test");
+      assert.equal(seen.sent, "", "nothing is sent before the certificate is judged");
+    }
+  });
+});
+
+test("what would be delivered all the same is noted: no JSON, success: false, slow, a certificate about to expire", async () => {
+  const page = await replying(reply("200 OK", "<p>hello</p>", "Content-Type: text/html\r\n"));
+  const html = await tried(page.origin, { allow: page.allow, extraCa: page.ca });
+  assert.ok(html.fine);
+  assert.match(html.notes[0] ?? "", /not JSON but text\/html/);
+  const denial = await replying(reply("200 OK", '{"success":false,"message":"no"}'));
+  assert.match(
+    (await tried(denial.origin, { allow: denial.allow, extraCa: denial.ca })).notes[0] ?? "",
+    /success: false/,
+  );
+  const slow = await replying(reply("204 No Content"));
+  const late = await tried(slow.origin, { allow: slow.allow, extraCa: slow.ca }, 12_345);
+  assert.ok(late.fine);
+  assert.match(late.notes[0] ?? "", /12\.3 s of the 30 s/);
+  const { seen } = late;
+  const soon = { ...seen, certificate: { ...seen.certificate!, validTo: new Date("2026-11-25T00:00:00Z") } };
+  const response = { outcome: "response", status: 200, retryAfter: null, text: null } as const;
+  assert.match(diagnose(response, soon, 1, NOW).notes[0] ?? "", /expires in 3 days, on 2026-11-25/);
+});
