@@ -13,6 +13,15 @@ export interface Endpoint {
   ca: string;
 }
 
+/** What came since the last mark. */
+export interface Mark {
+  requests: number;
+  /** New ones. */
+  connections: number;
+  /** When the first request was answered: milliseconds since 1970, with a fraction. */
+  firstAt: number;
+}
+
 const REPLY = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
 const HEAD_END = "\r\n\r\n";
 
@@ -22,10 +31,13 @@ const ca = await readFile(caFile, "utf8");
 await rm(folder, { recursive: true });
 
 let received = 0;
+let connections = 0;
+let marked: Mark = { requests: 0, connections: 0, firstAt: Number.NaN };
 let awaited = { count: Number.POSITIVE_INFINITY, reached() {} };
 
 const server = tls.createServer({ cert, key }, (socket) => {
   let text = "";
+  connections++;
   socket.setNoDelay(true);
   socket.setEncoding("latin1");
   socket.on("error", () => {});
@@ -36,6 +48,7 @@ const server = tls.createServer({ cert, key }, (socket) => {
       if (text.length < end) return;
       text = text.slice(end);
       socket.write(REPLY);
+      if (received === marked.requests) marked.firstAt = performance.timeOrigin + performance.now();
       if (++received >= awaited.count) awaited.reached();
     }
   });
@@ -53,4 +66,10 @@ answer({
       if (received >= count) resolve();
     }),
   received: () => received,
+  /** What came since the last mark, and a new one. */
+  mark(): Mark {
+    const { requests, connections: known, firstAt } = marked;
+    marked = { requests: received, connections, firstAt: Number.NaN };
+    return { requests: received - requests, connections: connections - known, firstAt };
+  },
 });

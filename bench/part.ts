@@ -5,7 +5,8 @@ import { join } from "node:path";
 /** A process of a benchmark: it does what it is asked, one thing at a time, and ends with the process that started it. */
 export interface Part {
   pid: number;
-  ask<Answer>(question: string, argument?: unknown): Promise<Answer>;
+  /** @param limitMs  how long the answer may take */
+  ask<Answer>(question: string, argument?: unknown, limitMs?: number): Promise<Answer>;
   /** Lets it clean up and end. */
   stop(): Promise<void>;
 }
@@ -16,18 +17,18 @@ interface Reply {
 }
 
 const END_MS = 30_000;
-/** The longest answer is a round, which takes seconds. */
+/** Most answers are a round, which takes seconds. */
 const ANSWER_MS = 60_000;
 
 /** Start `file` of this folder in a process of its own. */
 export async function startPart(file: string): Promise<Part> {
   const child = fork(join(import.meta.dirname, file), { serialization: "advanced" });
-  await received(child, file);
+  await received(child, file, ANSWER_MS);
   return {
     pid: child.pid!,
-    async ask<Answer>(question: string, argument?: unknown) {
+    async ask<Answer>(question: string, argument?: unknown, limitMs = ANSWER_MS) {
       child.send({ question, argument });
-      const { answer, error } = await received(child, file);
+      const { answer, error } = await received(child, file, limitMs);
       if (error !== undefined) throw new Error(`${file}: ${error}`);
       return answer as Answer;
     },
@@ -42,9 +43,9 @@ export async function startPart(file: string): Promise<Part> {
   };
 }
 
-async function received(child: ChildProcess, file: string): Promise<Reply> {
+async function received(child: ChildProcess, file: string, limitMs: number): Promise<Reply> {
   const given = new AbortController();
-  const late = setTimeout(() => child.emit("error", new Error(`${file} did not answer within a minute`)), ANSWER_MS);
+  const late = setTimeout(() => child.emit("error", new Error(`${file} gave no answer in ${limitMs} ms`)), limitMs);
   const exit = once(child, "exit", given).then(([code, signal]) => {
     throw new Error(`${file} ended with ${code ?? signal}`);
   });

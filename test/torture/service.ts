@@ -72,8 +72,11 @@ export async function dunlin(env: Environment, words: readonly string[]): Promis
   return out;
 }
 
-/** @param onEnd  the service ended without our doing */
-export function createService(env: Environment, onEnd: (how: string) => void): Service {
+/**
+ * @param onEnd  the service ended without our doing
+ * @param words  what the program is started with
+ */
+export function createService(env: Environment, onEnd: (how: string) => void, words = ["serve"]): Service {
   const lives: Life[] = [];
   const logged = new Map<string, number>();
   const complaints: string[] = [];
@@ -96,7 +99,7 @@ export function createService(env: Environment, onEnd: (how: string) => void): S
 
   async function start() {
     crash = [];
-    const started = spawn(process.execPath, [PROGRAM, "serve"], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const started = spawn(process.execPath, [PROGRAM, ...words], { env, stdio: ["ignore", "pipe", "pipe"] });
     child = started;
     const own: Life = { from: Date.now() + AFTERGLOW_MS, end: "running" };
     lives.push(own);

@@ -1,0 +1,116 @@
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Merchant } from "../../src/domain/merchant.ts";
+import { openStore, type Store } from "../../src/open.ts";
+import { createMerchant } from "../../src/recovery/merchants.ts";
+import { openCases } from "../../src/store/cases.ts";
+import { insertEvents } from "../../src/store/events.ts";
+import { createService, environmentOf, type Service } from "../../test/torture/service.ts";
+import type { Endpoint } from "../delivery-receiver.ts";
+import { newEvent } from "../event-bodies.ts";
+import { type DatabaseFacts, databaseFacts, scratchSettings } from "../scratch.ts";
+import { roomForWal } from "./stored.ts";
+
+/** The service as a user runs it, `dunlin serve --roles deliver` on its embedded PostgreSQL, and a way into its database. */
+export interface Stage {
+  service: Service;
+  store: Store;
+  facts: DatabaseFacts;
+  /** Its processes by name, as `measured` takes them. */
+  pids(): { deliverer: number; PostgreSQL: number };
+  /** Ends everything and removes the folder. */
+  close(): Promise<void>;
+}
+
+const CONNECTIONS = 4;
+const HOUR_MS = 3_600_000;
+/** As many events in a statement as seed a database fast. */
+const CHUNK = 1_000;
+
+/** @param settings  more of the environment, as `DUNLIN_CLOCK_RATE` */
+export async function openStage(endpoint: Endpoint, settings: Record<string, string> = {}): Promise<Stage> {
+  const scratch = await scratchSettings();
+  const { dataDir, port } = scratch.settings;
+  const caFile = join(dataDir, "receiver.pem");
+  await writeFile(caFile, endpoint.ca);
+  const env = environmentOf({
+    DUNLIN_DATA: dataDir,
+    DUNLIN_PORT: String(port),
+    DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${endpoint.port}`,
+    DUNLIN_WEBHOOK_CA: caFile,
+    ...settings,
+  });
+  let closing = false;
+  const onEnd = (how: string) => {
+    if (!closing) throw new Error(`the service ended: ${how}`);
+  };
+  const service = createService(env, onEnd, ["serve", "--roles", "deliver"]);
+  await service.start();
+  // Whatever ends this process ends the service; its PostgreSQL is stopped by close() alone.
+  process.once("exit", service.abandon);
+  const store = await openStore(scratch.settings, "borrow", CONNECTIONS, scratch.log, () => {});
+  await roomForWal(store.db);
+  const facts = await databaseFacts(store.db, store.address, dataDir);
+  return {
+    service,
+    store,
+    facts,
+    pids: () => ({ deliverer: service.pid(), PostgreSQL: facts.postmaster }),
+    async close() {
+      closing = true;
+      process.removeListener("exit", service.abandon);
+      await service.terminate();
+      await store.close();
+      await scratch.remove();
+    },
+  };
+}
+
+/** Merchants whose events go to this endpoint, each to a path of its own, with deliveries paused. */
+export async function makeMerchants({ store }: Stage, { port }: Endpoint, count: number, webhookCap: number) {
+  const merchants: Merchant[] = [];
+  for (let index = 0; index < count; index++) {
+    const webhookUrl = `https://127.0.0.1:${port}/hooks/${index}`;
+    const credential = { auth: "bearer" as const, secret: randomBytes(24).toString("hex") };
+    const given = { webhookUrl, webhookCap, credential, webhookPaused: true };
+    merchants.push(await createMerchant(store.db, `Bench ${index}`, given, store.secretKey, store.ports));
+  }
+  return merchants;
+}
+
+/**
+ * Commits events that are due from their making on, spread evenly over the merchants, each with a case of its own:
+ * the end of a delivery has to move it, as in life.
+ *
+ * @param at  moment of the making of event 0, 1, …, in service time; now without it
+ */
+export async function commitEvents(
+  { store }: Stage,
+  merchants: readonly Merchant[],
+  count: number,
+  at?: (index: number) => Date,
+) {
+  const each = count / merchants.length;
+  for (const [position, { id: merchantId }] of merchants.entries())
+    for (let from = 0; from < each; from += CHUNK) {
+      const events = Array.from({ length: Math.min(CHUNK, each - from) }, (_, index) =>
+        newEvent(at?.((from + index) * merchants.length + position) ?? store.ports.now(), store.ports.newId),
+      );
+      const now = store.ports.now();
+      const cases = events.map(({ caseId, invoiceId }) => ({
+        id: caseId,
+        invoiceId,
+        customerId: `cus_${invoiceId.slice(3)}`,
+        subscriptionId: null,
+        unpaidAt: now,
+        windowEndsAt: new Date(now.getTime() + 28 * 24 * HOUR_MS),
+        budget: 8,
+        openedAt: now,
+      }));
+      await store.db.transaction(async (tx) => {
+        await openCases(tx, merchantId, cases, new Date(now.getTime() + HOUR_MS));
+        await insertEvents(tx, merchantId, events);
+      });
+    }
+}

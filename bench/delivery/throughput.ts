@@ -1,0 +1,199 @@
+import type { Merchant } from "../../src/domain/merchant.ts";
+import type { Endpoint, Mark } from "../delivery-receiver.ts";
+import { type Part, startPart } from "../part.ts";
+import { countFor, median, medianRound, type Round, round } from "../rounds.ts";
+import { type Peer, startPeers } from "./peers.ts";
+import { commitEvents, makeMerchants, openStage, type Stage } from "./stage.ts";
+import { nothingWaits, setPaused, storedLog, tidy, wal } from "./stored.ts";
+
+const MERCHANTS = 100;
+/** The usual one. */
+const CAP = 5;
+/** What undici alone does best with, on two cores. */
+const LOOP_IN_FLIGHT = 100;
+const WARM_UP = 10_000;
+const LIMIT_MS = 20_000;
+const ROUND_LIMIT_MS = 180_000;
+/** Longer than the service takes to notice a merchant's setting. */
+const NOTICE_MS = 1_500;
+
+const TARGETS = { ratio: 0.75, deliverer: 45, PostgreSQL: 18, reuse: 0.95, wal: 500 };
+
+/** What is known of our own rounds beyond speed and CPU. */
+interface Own {
+  reuse: number;
+  /** Per delivery, beyond the bytes of the log's rows. */
+  walBytes: number;
+  /** Full images of pages per delivery. */
+  walPages: number;
+  rowBytes: number;
+}
+
+interface Contender {
+  name: string;
+  rounds: Round[];
+  target: number | null;
+  peer: Peer | null;
+}
+
+interface Place {
+  stage: Stage;
+  receiver: Part;
+  loop: Part;
+  merchants: Merchant[];
+}
+
+/** Deliveries per second of a process that finds them committed, beside undici alone and the peers, in interleaved rounds. */
+export async function throughput(quick: boolean) {
+  const ends: (() => Promise<void>)[] = [];
+  try {
+    const receiver = await startPart("delivery-receiver.ts");
+    ends.push(receiver.stop);
+    const loop = await startPart("delivery-loop.ts");
+    ends.push(loop.stop);
+    const endpoint = await receiver.ask<Endpoint>("endpoint");
+    await loop.ask("open", { endpoint, connections: LOOP_IN_FLIGHT });
+    const stage = await openStage(endpoint);
+    ends.push(stage.close);
+    const { db, address } = stage.store;
+    const { peers, parts, missing } = await startPeers(db, address, stage.facts.postmaster, endpoint);
+    for (const part of parts) ends.push(part.stop);
+    const merchants = await makeMerchants(stage, endpoint, MERCHANTS, CAP);
+    const count = quick ? 20_000 : 100_000;
+    console.log(
+      `\nthroughput: ${count.toLocaleString("en")} events of 0.3 kB committed for ${MERCHANTS} merchants, cap ${CAP}; ${stage.facts.server}`,
+    );
+    for (const line of missing) console.log(line);
+    await compare({ stage, receiver, loop, merchants }, peers, count, quick ? 2 : 5);
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+async function compare(place: Place, peers: Peer[], count: number, rounds: number) {
+  await deliver(place, WARM_UP);
+  const alone = await postAlone(place, WARM_UP);
+  const loopCount = countFor(alone.perSecond, 4, MERCHANTS);
+  const counts = new Map<Peer, number>();
+  for (const peer of peers) {
+    const { perSecond } = await job(place, peer, 2_000, LIMIT_MS / 4);
+    counts.set(peer, Math.min(count, Math.max(100, countFor(perSecond, 4, 100))));
+  }
+  const own: Own[] = [];
+  const ours: Round[] = [];
+  const others: Contender[] = [
+    { name: "undici.request alone", rounds: [], target: TARGETS.ratio, peer: null },
+    ...peers.map((peer) => ({ name: peer.name, rounds: [], target: peer.target, peer })),
+  ];
+  for (let index = 0; index < rounds; index++) {
+    const { round, ...more } = await deliver(place, count);
+    ours.push(round);
+    own.push(more);
+    for (const { rounds, peer } of others)
+      rounds.push(
+        peer === null ? await postAlone(place, loopCount) : await job(place, peer, counts.get(peer)!, LIMIT_MS),
+      );
+  }
+  report(ours, own, others);
+}
+
+async function deliver({ stage, receiver, merchants }: Place, count: number) {
+  const { db } = stage.store;
+  await setPaused(db, true);
+  await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
+  await commitEvents(stage, merchants, count);
+  await tidy(db);
+  const [logBefore, walBefore] = [await storedLog(db), await wal(db)];
+  await receiver.ask("mark");
+  const received = await receiver.ask<number>("received");
+  let endAt = 0;
+  const measured = await round(count, { ...stage.pids(), receiver: receiver.pid }, async () => {
+    await setPaused(db, false);
+    await receiver.ask("reached", received + count, ROUND_LIMIT_MS);
+    await nothingWaits(db);
+    endAt = performance.timeOrigin + performance.now();
+    return 1;
+  });
+  const [log, written] = [await storedLog(db), await wal(db)];
+  const { requests, connections, firstAt } = await receiver.ask<Mark>("mark");
+  const delivered = log.delivered - logBefore.delivered;
+  if (requests !== count || delivered !== count)
+    throw new Error(`of ${count} events ${requests} were sent and ${delivered} logged as delivered`);
+  const rowBytes = (log.bytes - logBefore.bytes) / count;
+  return {
+    perSecond: perSecond(count, firstAt, endAt),
+    round: { ...measured, perSecond: perSecond(count, firstAt, endAt) },
+    reuse: 1 - connections / requests,
+    rowBytes,
+    walBytes: (written.bytes - walBefore.bytes) / count - rowBytes,
+    walPages: (written.pages - walBefore.pages) / count,
+  };
+}
+
+const perSecond = (count: number, fromMs: number, toMs: number) => (count * 1_000) / (toMs - fromMs);
+
+const postAlone = ({ loop, receiver }: Place, count: number): Promise<Round> =>
+  round(count, { loop: loop.pid, receiver: receiver.pid }, () =>
+    loop.ask<number>("run", { count, inFlight: LOOP_IN_FLIGHT }),
+  );
+
+/** A peer's round: as many jobs as it can do in about the same time as the others, or in the time that there is. */
+async function job({ receiver }: Place, peer: Peer, count: number, limitMs: number): Promise<Round> {
+  const { part, way, concurrency } = peer;
+  await part.ask("prepare", { count, way });
+  await receiver.ask("mark");
+  let result = { done: 0, endAt: 0 };
+  const pids = { worker: part.pid, ...peer.pids, receiver: receiver.pid };
+  const measured = await round(1, pids, async () => {
+    result = await part.ask("run", { way, count, limitMs, concurrency }, limitMs + 30_000);
+    return 1;
+  });
+  const { firstAt } = await receiver.ask<Mark>("mark");
+  const done = Math.max(1, result.done);
+  const cpuUs = Object.fromEntries(Object.entries(measured.cpuUs).map(([name, us]) => [name, us / done]));
+  return { ...measured, cpuUs, perSecond: perSecond(done, firstAt, result.endAt) };
+}
+
+const whole = (value: number) => Math.round(value).toLocaleString("en").padStart(8);
+const cpu = ({ cpuUs }: Round) =>
+  Object.entries(cpuUs)
+    .map(([name, us]) => `${name} ${us.toFixed(1)}`)
+    .join(", ");
+/** Of those who send and store: the receiver is everybody's. */
+const cost = ({ cpuUs }: Round) =>
+  Object.entries(cpuUs).reduce((sum, [name, us]) => (name === "receiver" ? sum : sum + us), 0);
+const verdict = (met: boolean) => (met ? "met" : "MISSED");
+
+function report(ours: Round[], own: Own[], others: Contender[]) {
+  const us = medianRound(ours);
+  const middle = (of: (one: Own) => number) => median(own.map(of));
+  console.log(`  ${"Dunlin".padEnd(40)}${whole(us.perSecond)} /s   CPU µs each: ${cpu(us)}`);
+  for (const { name, rounds, target } of others) {
+    const them = medianRound(rounds);
+    const ratios = rounds.map((their, index) => ours[index]!.perSecond / their.perSecond);
+    const ratio = median(ratios);
+    const times = `Dunlin ${ratio.toFixed(2)} times as fast, ${(cost(them) / cost(us)).toFixed(2)} times by CPU`;
+    console.log(`  ${name.padEnd(40)}${whole(them.perSecond)} /s   CPU µs each: ${cpu(them)}`);
+    console.log(
+      `  ${"".padEnd(40)}${times} (rounds ${ratios.map((each) => each.toFixed(2)).join(", ")})${target === null ? "" : `; target ${target}: ${verdict(ratio >= target)}`}`,
+    );
+  }
+  const { deliverer = Number.NaN, PostgreSQL = Number.NaN } = us.cpuUs;
+  const reuse = middle((one) => one.reuse);
+  const walBytes = middle((one) => one.walBytes);
+  console.log(
+    `  CPU of the process    ${deliverer.toFixed(1)} µs per delivery; target ${TARGETS.deliverer}: ${verdict(deliverer <= TARGETS.deliverer)}`,
+  );
+  console.log(
+    `  CPU of PostgreSQL     ${PostgreSQL.toFixed(1)} µs per delivery; target ${TARGETS.PostgreSQL}: ${verdict(PostgreSQL <= TARGETS.PostgreSQL)}`,
+  );
+  console.log(
+    `  connections reused    ${(reuse * 100).toFixed(2)} %; target ${TARGETS.reuse * 100} %: ${verdict(reuse >= TARGETS.reuse)}`,
+  );
+  console.log(
+    `  WAL                   ${walBytes.toFixed(0)} bytes per delivery beyond the ${middle((one) => one.rowBytes).toFixed(0)} of its log line, ${middle((one) => one.walPages).toFixed(3)} page images each, right after a checkpoint; target ${TARGETS.wal}: ${verdict(walBytes <= TARGETS.wal)}`,
+  );
+  console.log(
+    `  others                ${us.otherCores.toFixed(2)} cores busy with something else beside Dunlin, ${median(others.map(({ rounds }) => medianRound(rounds).otherCores)).toFixed(2)} beside the others`,
+  );
+}
