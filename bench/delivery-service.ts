@@ -87,6 +87,29 @@ async function create() {
   }
 }
 
+/**
+ * Events one by one at an even pace, each in a transaction of its own, and the sender is told after each commit.
+ *
+ * @returns ids, and when each was committed: milliseconds since 1970, with a fraction
+ */
+async function trickle({ count, perSecond }: { count: number; perSecond: number }) {
+  await prepare({ count, from: 0, to: merchants.length });
+  const ready = upcoming.flatMap(({ merchantId, events }) => events.map((event) => ({ merchantId, event })));
+  const startedMs = performance.now();
+  const committed = ready.map(async ({ merchantId, event }, index): Promise<[string, number]> => {
+    // In the order of making each merchant's events follow each other: here the merchants take turns.
+    const turn =
+      (index % (count / merchants.length)) * merchants.length + Math.floor(index / (count / merchants.length));
+    const waitMs = Math.max(0, startedMs + (turn * 1_000) / perSecond - performance.now());
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    await db.transaction((tx) => insertEvents(tx, merchantId, [{ ...event, createdAt: ports.now() }]));
+    const at = performance.timeOrigin + performance.now();
+    deliverer!.wake(merchantId);
+    return [event.id, at];
+  });
+  return Promise.all(committed);
+}
+
 const VACUUM = ["cases", "due_cases", "case_pokes", "events", "deliveries", "delivery_attempts"].map((table) =>
   prepared(`bench_vacuum_${table}`, `vacuum analyze ${table}`),
 );
@@ -102,6 +125,7 @@ answer(
     begin,
     prepare,
     create,
+    trickle,
     // What autovacuum would do a little later, at a time of its own.
     async tidy() {
       for (const statement of VACUUM) await db.run(statement);

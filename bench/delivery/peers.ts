@@ -28,7 +28,7 @@ const FOLDER = join(import.meta.dirname, "..", "peers");
 /** More than any way uses: connections that are not needed are not opened. */
 const CONNECTIONS = 256;
 
-// Concurrencies: the best of 32, 64, 100, 200 on two cores.
+// Concurrencies: the best of 50, 100 and 200 on two cores.
 const KINDS: Kind[] = [
   {
     name: "graphile-worker",
@@ -44,8 +44,8 @@ const KINDS: Kind[] = [
     file: "pg-boss.js",
     database: "peer_pg_boss",
     ways: [
-      { way: "best", target: 1.8, concurrency: 100 },
-      { way: "work", target: null, concurrency: 100 },
+      { way: "best", target: 1.8, concurrency: 200 },
+      { way: "work", target: null, concurrency: 200 },
       { way: "defaults", target: 5, concurrency: 1 },
     ],
   },

@@ -1,9 +1,12 @@
 // `npm run bench:delivery`: what sending costs, beside undici alone and job queues that do the same.
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { backlog } from "./backlog.ts";
+import { latency } from "./latency.ts";
+import { outage } from "./outage.ts";
 import { throughput } from "./throughput.ts";
 
-const PARTS = { throughput };
+const PARTS = { throughput, latency, backlog, outage };
 type Name = keyof typeof PARTS;
 
 const { values, positionals } = parseArgs({ options: { quick: { type: "boolean" } }, allowPositionals: true });

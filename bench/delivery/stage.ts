@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Event } from "../../src/domain/event.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import { openStore, type Store } from "../../src/open.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
@@ -97,20 +98,31 @@ export async function commitEvents(
       const events = Array.from({ length: Math.min(CHUNK, each - from) }, (_, index) =>
         newEvent(at?.((from + index) * merchants.length + position) ?? store.ports.now(), store.ports.newId),
       );
-      const now = store.ports.now();
-      const cases = events.map(({ caseId, invoiceId }) => ({
-        id: caseId,
-        invoiceId,
-        customerId: `cus_${invoiceId.slice(3)}`,
-        subscriptionId: null,
-        unpaidAt: now,
-        windowEndsAt: new Date(now.getTime() + 28 * 24 * HOUR_MS),
-        budget: 8,
-        openedAt: now,
-      }));
       await store.db.transaction(async (tx) => {
-        await openCases(tx, merchantId, cases, new Date(now.getTime() + HOUR_MS));
+        await openCases(tx, merchantId, casesOf(events, store), new Date(store.ports.now().getTime() + HOUR_MS));
         await insertEvents(tx, merchantId, events);
       });
     }
 }
+
+/** Commits one event with its case, of the type that has seven attempts; resolves with its id after the commit. */
+export async function commitOne({ store }: Stage, { id: merchantId }: Merchant): Promise<string> {
+  const event: Event = { ...newEvent(store.ports.now(), store.ports.newId), type: "complete_dunning" };
+  await store.db.transaction(async (tx) => {
+    await openCases(tx, merchantId, casesOf([event], store), new Date(store.ports.now().getTime() + HOUR_MS));
+    await insertEvents(tx, merchantId, [event]);
+  });
+  return event.id;
+}
+
+const casesOf = (events: readonly Event[], { ports }: Store) =>
+  events.map(({ caseId, invoiceId }) => ({
+    id: caseId,
+    invoiceId,
+    customerId: `cus_${invoiceId.slice(3)}`,
+    subscriptionId: null,
+    unpaidAt: ports.now(),
+    windowEndsAt: new Date(ports.now().getTime() + 28 * 24 * HOUR_MS),
+    budget: 8,
+    openedAt: ports.now(),
+  }));

@@ -53,15 +53,6 @@ export async function tidy(db: Database) {
   for (const statement of TIDY) await db.run(statement);
 }
 
-const EMPTY = ["events", "deliveries", "delivery_attempts", "cases"].map((table) =>
-  prepared(`bench_empty_${table}`, `truncate ${table} cascade`),
-);
-
-/** Forget all cases, events and their log. */
-export async function forget(db: Database) {
-  for (const statement of EMPTY) await db.run(statement);
-}
-
 const WAL_SIZE = [
   prepared("bench_wal_size", "alter system set max_wal_size = '8GB'"),
   prepared("bench_reload", "select pg_reload_conf()"),
@@ -71,3 +62,57 @@ const WAL_SIZE = [
 export async function roomForWal(db: Database) {
   for (const statement of WAL_SIZE) await db.run(statement);
 }
+
+const BODY = `{"id":"%s","type":"recovery_action","created":"2026-01-01T00:00:00.000Z","data":{"invoiceId":"in_%s","subscriptionId":"sub_%s","actionSuggestion":"ACTION_SUGGESTION_RETRY","idealRetryTime":"2026-01-01T00:49:00.000Z"}}`;
+const FILL = prepared(
+  "bench_fill",
+  `with n as materialized (select uuidv7() as id, uuidv7() as case_id, 'in_' || left(replace(gen_random_uuid()::text, '-', ''), 16) as invoice_id, g from generate_series(1, $2::int) g),
+   c as (
+     insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at, due_at)
+     select $1::uuid, case_id, invoice_id, 'cus_' || g, $3, $3::timestamptz + interval '28 d', 8, $3, $3::timestamptz + interval '1 d' from n),
+   e as (
+     insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at)
+     select $1::uuid, id, case_id, invoice_id, 'recovery_action', format('${BODY}', id, invoice_id, g), $3 from n)
+   insert into deliveries (merchant_id, event_id, attempts_max, due_at)
+   select $1::uuid, id, 6, $3::timestamptz + g * interval '1 ms' from n`,
+);
+
+/** Commits `count` events of a merchant with their cases: as \`insertEvents\` would, and several times as fast. */
+export const fill = (db: Database, merchantId: string, count: number, now: Date) =>
+  db.run(FILL, [merchantId, count, now]);
+
+const DEAD = prepared(
+  "bench_dead",
+  "select coalesce(sum(n_dead_tup), 0)::float8 as rows from pg_stat_user_tables where relname like 'deliver%'",
+);
+
+/** Dead rows of the tables of delivery, as far as the server has counted them. */
+export const deadRows = async (db: Database) => (await db.run<{ rows: number }>(DEAD)).rows[0]!.rows;
+
+const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
+const HISTORY = prepared(
+  "bench_history",
+  `select e.id as "eventId", ${ms("e.created_at")} as "createdAt", a.number, ${ms("a.started_at")} as "startedAt",
+     ${ms("a.ended_at")} as "endedAt", a.ends
+   from events e left join delivery_attempts a on a.merchant_id = e.merchant_id and a.event_id = e.id
+   where e.merchant_id = $1 order by e.id, a.number`,
+);
+
+/** An attempt of the log; moments are milliseconds of service time. One without a number: its event was never tried. */
+export interface LoggedAttempt {
+  eventId: string;
+  createdAt: number;
+  number: number | null;
+  startedAt: number;
+  endedAt: number;
+  ends: "delivered" | "exhausted" | null;
+}
+
+/** All attempts of a merchant, by event and number. */
+export const history = async (db: Database, merchantId: string) =>
+  (await db.run<LoggedAttempt>(HISTORY, [merchantId])).rows;
+
+const DUE = prepared("bench_due", "select count(*)::int as waiting from deliveries");
+
+/** How many events are not final. */
+export const countWaiting = async (db: Database) => (await db.run<{ waiting: number }>(DUE)).rows[0]!.waiting;

@@ -1,6 +1,7 @@
 // BullMQ as a process of `bench:delivery`, with a Redis of its own whose append-only file is synced at each write.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,10 +30,7 @@ async function startRedis() {
   const place = ["--dir", folder, "--port", "0", "--unixsocket", join(folder, "redis.sock")];
   server = spawn("redis-server", [...place, ...durable], { stdio: "ignore" });
   await once(server, "spawn");
-  const client = connect();
-  client.on("error", () => {});
-  await client.ping();
-  await client.quit();
+  await until(5_000, () => existsSync(join(folder, "redis.sock")));
 }
 
 answer(

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { connectTo } from "../copy.ts";
+import { measured } from "../cpu.ts";
+import type { Endpoint } from "../delivery-receiver.ts";
+import { type Part, startPart } from "../part.ts";
+import { makeMerchants, openStage, type Stage } from "./stage.ts";
+import { deadRows, fill, nothingWaits, setPaused, tidy } from "./stored.ts";
+
+const MERCHANTS = 100;
+const CAP = 5;
+const NOTICE_MS = 1_500;
+const LIMIT_MS = 1_800_000;
+const TARGETS = { deep: 1.2, held: 1.3 };
+
+interface Cost {
+  /** CPU microseconds per delivery. */
+  deliverer: number;
+  PostgreSQL: number;
+  total: number;
+  delivered: number;
+}
+
+interface Depth {
+  waiting: number;
+  /** How many of them are sent. */
+  sent: number;
+  /** A transaction looks at the database as it was before the first delivery, all the time: no dead row can be removed. */
+  snapshot: boolean;
+}
+
+/** What a delivery costs in front of many waiting ones, and with a snapshot held open. */
+export async function backlog(quick: boolean) {
+  const [few, many, sent] = quick ? [20_000, 200_000, 20_000] : [100_000, 2_000_000, 300_000];
+  console.log(`\nbacklog: CPU µs per delivery, ${MERCHANTS} merchants with a cap of ${CAP}`);
+  const base = { waiting: few, sent: few, snapshot: false };
+  const before = await drain(base);
+  const deep = await drain({ waiting: many, sent, snapshot: false });
+  const held = await drain({ waiting: many, sent, snapshot: true });
+  const after = await drain(base);
+  const mean = (before.total + after.total) / 2;
+  const verdict = (cost: Cost, target: number) =>
+    `${(cost.total / mean).toFixed(2)} times the cost; target ${target}: ${cost.total / mean <= target ? "met" : "MISSED"}`;
+  console.log(`  ${many.toLocaleString("en")} waiting: ${verdict(deep, TARGETS.deep)}`);
+  console.log(`  with a snapshot held open: ${verdict(held, TARGETS.held)}`);
+}
+
+async function drain(depth: Depth): Promise<Cost> {
+  const receiver = await startPart("delivery-receiver.ts");
+  let stage: Stage | undefined;
+  try {
+    const endpoint = await receiver.ask<Endpoint>("endpoint");
+    stage = await openStage(endpoint);
+    return await measure(stage, receiver, endpoint, depth);
+  } finally {
+    await stage?.close();
+    await receiver.stop();
+  }
+}
+
+async function measure(stage: Stage, receiver: Part, endpoint: Endpoint, { waiting, sent, snapshot }: Depth) {
+  const { db, address, ports } = stage.store;
+  const merchants = await makeMerchants(stage, endpoint, MERCHANTS, CAP);
+  // Connections are opened and code becomes hot before anything is measured.
+  await fillAll(merchants.length * 50);
+  await setPaused(db, false);
+  await receiver.ask("reached", merchants.length * 50, LIMIT_MS);
+  await nothingWaits(db);
+  await setPaused(db, true);
+  await sleep(NOTICE_MS);
+  await fillAll(waiting);
+  await tidy(db);
+  const holder = snapshot ? await connectTo(address) : null;
+  if (holder) await holder.query("begin isolation level repeatable read; select count(*) from merchants");
+  const before = await receiver.ask<number>("received");
+  const { cpuMs, otherCores, result } = await measured(stage.pids(), async () => {
+    await setPaused(db, false);
+    await receiver.ask("reached", before + sent, LIMIT_MS);
+    if (sent === waiting) await nothingWaits(db, 200);
+    else await setPaused(db, true);
+    await sleep(NOTICE_MS);
+    return (await receiver.ask<number>("received")) - before;
+  });
+  const us = (name: string) => (cpuMs[name]! * 1_000) / result;
+  const cost = { deliverer: us("deliverer"), PostgreSQL: us("PostgreSQL"), total: 0, delivered: result };
+  cost.total = cost.deliverer + cost.PostgreSQL;
+  const dead = await deadRows(db);
+  console.log(
+    `  ${waiting.toLocaleString("en").padStart(9)} waiting${snapshot ? ", snapshot held" : ""}: deliverer ${cost.deliverer.toFixed(1)}, PostgreSQL ${cost.PostgreSQL.toFixed(1)}; ${result.toLocaleString("en")} sent, ${dead.toLocaleString("en")} dead rows in the end, ${otherCores.toFixed(2)} cores busy with something else`,
+  );
+  await holder?.end();
+  return cost;
+
+  async function fillAll(count: number) {
+    for (const { id } of merchants) await fill(db, id, count / merchants.length, ports.now());
+  }
+}
