@@ -92,7 +92,7 @@ function decisions(rows: Rows, broken: (invariant: string, says: string) => void
   }
 }
 
-function finalState(
+export function finalState(
   event: StoredEvent,
   logged: readonly StoredAttempt[],
   broken: (invariant: string, says: string) => void,
@@ -124,9 +124,9 @@ function finalState(
 }
 
 /** The same schedule by our own clock, and with the patience that we asked for. */
-function onTheWire(
+export function onTheWire(
   event: StoredEvent,
-  seen: readonly Arrival[],
+  seen: readonly Pick<Arrival, "at" | "endAt" | "cut" | "retryAfterMs">[],
   rate: number,
   broken: (invariant: string, says: string) => void,
 ) {

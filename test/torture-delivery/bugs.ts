@@ -1,0 +1,97 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtemp, realpath } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Problem } from "../torture/verify-records.ts";
+import { PLANTED, type Planted } from "./planted.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const COPIED = ["bin", "migrations", "sdk", "simulator", "src", "test", "package.json"];
+const EVENTS = 2_500;
+/** Some bugs need luck to show: another seed is another chance. */
+const TRIES = 3;
+const LIMIT_MS = 240_000;
+
+/** Plant one bug at a time in a copy of the source, and torture the copy. Returns how many were not caught. */
+export async function plantBugs(
+  names: readonly string[],
+  seed: number,
+  print: (line: string) => void,
+): Promise<number> {
+  const chosen = PLANTED.filter(({ name }) => names.length === 0 || names.some((part) => name.includes(part)));
+  let missed = 0;
+  for (const planted of chosen) {
+    const began = performance.now();
+    const caught = await tortured(planted, seed);
+    const seconds = Math.round((performance.now() - began) / 1_000);
+    if (caught === null) missed++;
+    print(`${caught === null ? "MISSED" : "caught"}  ${planted.name} (${seconds} s)`);
+    for (const line of caught ?? []) print(`          ${line}`);
+  }
+  print("");
+  print(
+    missed === 0
+      ? `All ${chosen.length} planted bugs were caught.`
+      : `${missed} of ${chosen.length} planted bugs were MISSED.`,
+  );
+  return missed;
+}
+
+/** What caught it: a line for each promise that was broken; null when none was. */
+async function tortured({ name, patches, faults }: Planted, seed: number): Promise<string[] | null> {
+  const copy = await mkdtemp(join(tmpdir(), "dunlin-planted-"));
+  // PostgreSQL's binaries are reached through it, by somebody else when we are root.
+  chmodSync(copy, 0o755);
+  try {
+    for (const path of COPIED) cpSync(join(ROOT, path), join(copy, path), { recursive: true });
+    symlinkSync(await realpath(join(ROOT, "node_modules")), join(copy, "node_modules"));
+    for (const patch of patches) apply(copy, name, patch);
+    for (let turn = 0; turn < TRIES; turn++) {
+      const problems = await run(copy, seed + turn, faults);
+      if (problems.length > 0) return said(problems);
+    }
+    return null;
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+function apply(copy: string, name: string, { file, find, replace }: Planted["patches"][number]) {
+  const path = join(copy, file);
+  const text = readFileSync(path, "utf8");
+  if (text.split(find).length !== 2)
+    throw new Error(
+      `"${name}" does not fit ${file} any more: this is there ${text.split(find).length - 1} times: ${find}`,
+    );
+  writeFileSync(
+    path,
+    text.replace(find, () => replace),
+  );
+}
+
+async function run(copy: string, seed: number, faults: readonly string[]): Promise<Problem[]> {
+  const words = ["--json", "--seed", String(seed), "--events", String(EVENTS), "--faults", faults.join(",")];
+  const child = spawn(process.execPath, [join(copy, "test", "torture-delivery.ts"), ...words], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const late = setTimeout(() => child.kill("SIGTERM"), LIMIT_MS);
+  let out = "";
+  let complaint = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    complaint += chunk;
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  clearTimeout(late);
+  if (code !== 0 && code !== 1) throw new Error(`the torture ended with ${code}: ${complaint}`);
+  return JSON.parse(out) as Problem[];
+}
+
+const said = (problems: readonly Problem[]) =>
+  [...Map.groupBy(problems, ({ invariant }) => invariant)].map(
+    ([invariant, all]) => `${invariant}, ${all.length} times: ${all[0]!.says.split("\n")[0]!.slice(0, 160)}`,
+  );

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { between, chance } from "../../simulator/world/chance.ts";
+import { type Database, prepared } from "../../src/store/database.ts";
+import type { Postgres } from "../torture/postgres.ts";
+import type { Fleet, Life } from "./fleet.ts";
+import type { Arrival } from "./receiver.ts";
+
+/**
+ * `kill` and `end` are SIGKILL and SIGTERM to a process, which is then replaced; `sleep` is SIGSTOP for some seconds, `cut` the
+ * same while its connections to the database are ended, so that another process takes over and the sleeper wakes up as a
+ * former owner; `overslept` is SIGSTOP for longer than a lease lasts. `postgres` kills all of PostgreSQL, `backend` one
+ * connection of it, `restart` stops it in the ordinary way; it is started again by itself.
+ */
+export const FAULTS = ["kill", "end", "sleep", "cut", "overslept", "postgres", "backend", "restart"] as const;
+export type Fault = (typeof FAULTS)[number];
+
+const SHARES: Record<Fault, number> = {
+  kill: 34,
+  end: 8,
+  sleep: 12,
+  cut: 22,
+  overslept: 2,
+  postgres: 10,
+  backend: 6,
+  restart: 6,
+};
+
+/** So many faults, each kind by its share, in an order that the seed decides. */
+export function faultsOf(seed: number, count: number): Fault[] {
+  const total = FAULTS.reduce((sum, fault) => sum + SHARES[fault], 0);
+  const all = FAULTS.flatMap((fault) => Array<Fault>(Math.round((SHARES[fault] * count) / total)).fill(fault));
+  // What rounding has left out is made up for by what happens most.
+  while (all.length < count) all.push("kill");
+  return all
+    .slice(0, count)
+    .map((fault, index) => ({ fault, at: chance(seed, "order", index) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ fault }) => fault);
+}
+
+export interface MakeOptions {
+  seed: number;
+  faults: readonly Fault[];
+  fleet: Fleet;
+  postgres: Postgres;
+  db: Database;
+  journal: readonly Arrival[];
+  /** Before each fault: how much of the run lies behind. */
+  onStep(share: number): void;
+  broken(invariant: string, says: string): void;
+  print(line: string): void;
+}
+
+export interface Made {
+  /** From when to when the database was away, or some of its connections were cut. */
+  outages: { from: number; to: number }[];
+}
+
+const PAUSE_MS = [300, 1_200] as const;
+const SLEEP_MS = [1_500, 6_000] as const;
+/** A lease lasts a minute. */
+const OVERSLEPT_MS = 66_000;
+const BACK_MS = 45_000;
+/** Requests of those who are awake, so many, say that the work goes on. */
+const BACK_ARRIVALS = 5;
+
+const CUT = prepared("faults_cut", "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1");
+
+/** Let all faults happen, one after the other, each when the work has gone on after the one before. */
+export async function makeFaults(options: MakeOptions): Promise<Made> {
+  const { seed, faults, fleet, postgres, db, journal, print } = options;
+  const outages: Made["outages"] = [];
+  const began = Date.now();
+  for (const [index, fault] of faults.entries()) {
+    const draw = (what: string) => chance(seed, what, index);
+    options.onStep(index / faults.length);
+    await sleep(between(draw("pause"), ...PAUSE_MS));
+    const running = fleet.running();
+    const life = running[Math.floor(draw("who") * running.length)]!;
+    const at = Date.now();
+    const what = await make(fault, life, draw, { fleet, postgres, db, outages });
+    const seen = journal.length;
+    for (const deadline = Date.now() + BACK_MS; journal.length < seen + BACK_ARRIVALS; await sleep(20)) {
+      if (Date.now() < deadline) continue;
+      options.broken("I12", `nothing was sent for ${BACK_MS} ms after ${what}`);
+      break;
+    }
+    const seconds = ((at - began) / 1_000).toFixed(1).padStart(6);
+    print(`${seconds} s  ${what}; on after ${Date.now() - at} ms, ${journal.length} requests so far`);
+  }
+  options.onStep(1);
+  return { outages };
+}
+
+interface Tools extends Pick<MakeOptions, "fleet" | "postgres" | "db"> {
+  outages: Made["outages"];
+}
+
+async function make(fault: Fault, life: Life, draw: (what: string) => number, tools: Tools): Promise<string> {
+  const { fleet, postgres, db, outages } = tools;
+  const who = `process ${life.number}`;
+  if (fault === "kill" || fault === "end") {
+    await (fault === "kill" ? fleet.kill(life) : fleet.terminate(life));
+    await fleet.start();
+    return `${fault === "kill" ? "SIGKILL" : "SIGTERM"} to ${who}`;
+  }
+  if (fault === "sleep" || fault === "cut" || fault === "overslept") {
+    const ms = fault === "overslept" ? OVERSLEPT_MS : between(draw("ms"), ...SLEEP_MS);
+    const cut = async () => {
+      await db.run(CUT, [life.role]);
+    };
+    await fleet.sleep(life, ms, fault === "cut" ? cut : undefined);
+    return `SIGSTOP to ${who} for ${ms} ms${fault === "cut" ? ", its connections cut" : ""}`;
+  }
+  const outage = { from: Date.now(), to: Number.POSITIVE_INFINITY };
+  outages.push(outage);
+  if (fault === "restart") process.kill(postgres.postmaster()!, "SIGINT");
+  else (fault === "postgres" ? postgres.aim(draw("all") < 0.5) : postgres.aimAtBackend(draw("backend"))).fire();
+  await answering(db);
+  outage.to = Date.now();
+  return { postgres: "SIGKILL to PostgreSQL", backend: "SIGKILL to a connection", restart: "restart of PostgreSQL" }[
+    fault
+  ];
+}
+
+const PING = prepared("faults_ping", "select 1");
+
+async function answering(db: Database) {
+  // A server that is told to end still answers for a moment.
+  await sleep(200);
+  for (const deadline = Date.now() + BACK_MS; Date.now() < deadline; await sleep(50)) {
+    const isUp = await db.run(PING).then(
+      () => true,
+      () => false,
+    );
+    if (isUp) return;
+  }
+}
