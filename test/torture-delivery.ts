@@ -1,7 +1,9 @@
 // `npm run torture:delivery`: delivering processes and PostgreSQL killed, stopped and cut off from each other while
 // receivers fail; then everybody's books are compared.
+// With --statements one process is simulated on a real database, and dies at each of its statements in turn.
 // With --bugs the same is done to copies of the source that have a bug each: every one must be caught.
 import { parseArgs } from "node:util";
+import { statements } from "./statement-crashes/statements.ts";
 import { plantBugs } from "./torture-delivery/bugs.ts";
 import { FAULTS, type Fault, faultsOf } from "./torture-delivery/faults.ts";
 import { torture } from "./torture-delivery/torture.ts";
@@ -13,6 +15,8 @@ const { values, positionals } = parseArgs({
     seed: { type: "string" },
     events: { type: "string" },
     faults: { type: "string" },
+    statements: { type: "boolean" },
+    seeds: { type: "string" },
     quick: { type: "boolean" },
     json: { type: "boolean" },
   },
@@ -23,7 +27,7 @@ function refuse(says: string): never {
   process.exit(64);
 }
 
-function number(name: "seed" | "events", fallback: number) {
+function number(name: "seed" | "seeds" | "events", fallback: number) {
   const value = values[name] === undefined ? fallback : Number(values[name]);
   return Number.isInteger(value) && value > 0 ? value : refuse(`--${name} takes a whole number`);
 }
@@ -38,6 +42,10 @@ function faults(seed: number): Fault[] {
 }
 
 const seed = number("seed", 1 + Math.floor(Math.random() * 1_000_000));
+if (values.statements)
+  process.exit(
+    await statements(seed, number("seeds", values.quick ? 3 : 10), values.quick ? 0.1 : 1, values.json === true),
+  );
 if (values.bugs) process.exit((await plantBugs(positionals, seed, (line) => console.log(line))) > 0 ? 1 : 0);
 const { problems, lines } = await torture({
   seed,

@@ -4,7 +4,7 @@ import { measured } from "../cpu.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
 import { type Part, startPart } from "../part.ts";
 import { makeMerchants, openStage, type Stage } from "./stage.ts";
-import { deadRows, fill, nothingWaits, setPaused, tidy } from "./stored.ts";
+import { checkpoint, deadRows, fill, nothingWaits, setPaused, tidy } from "./stored.ts";
 
 const MERCHANTS = 100;
 const CAP = 5;
@@ -69,6 +69,7 @@ async function measure(stage: Stage, receiver: Part, endpoint: Endpoint, { waiti
   await sleep(NOTICE_MS);
   await fillAll(waiting);
   await tidy(db);
+  await checkpoint(db);
   const holder = snapshot ? await connectTo(address) : null;
   if (holder) await holder.query("begin isolation level repeatable read; select count(*) from merchants");
   const before = await receiver.ask<number>("received");

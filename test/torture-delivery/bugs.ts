@@ -40,7 +40,7 @@ export async function plantBugs(
 }
 
 /** What caught it: a line for each promise that was broken; null when none was. */
-async function tortured({ name, patches, faults }: Planted, seed: number): Promise<string[] | null> {
+async function tortured({ name, patches, faults, statements }: Planted, seed: number): Promise<string[] | null> {
   const copy = await mkdtemp(join(tmpdir(), "dunlin-planted-"));
   // PostgreSQL's binaries are reached through it, by somebody else when we are root.
   chmodSync(copy, 0o755);
@@ -48,9 +48,12 @@ async function tortured({ name, patches, faults }: Planted, seed: number): Promi
     for (const path of COPIED) cpSync(join(ROOT, path), join(copy, path), { recursive: true });
     symlinkSync(await realpath(join(ROOT, "node_modules")), join(copy, "node_modules"));
     for (const patch of patches) apply(copy, name, patch);
+    const simulated = statements ? await run(copy, ["--statements", "--quick", "--seed", String(seed)]) : null;
+    if (simulated?.length === 0) return null;
     for (let turn = 0; turn < TRIES; turn++) {
-      const problems = await run(copy, seed + turn, faults);
-      if (problems.length > 0) return said(problems);
+      const words = ["--seed", String(seed + turn), "--events", String(EVENTS), "--faults", faults.join(",")];
+      const problems = await run(copy, words);
+      if (problems.length > 0) return [...said(problems, ""), ...said(simulated ?? [], "simulated: ")];
     }
     return null;
   } finally {
@@ -58,8 +61,9 @@ async function tortured({ name, patches, faults }: Planted, seed: number): Promi
   }
 }
 
-function apply(copy: string, name: string, { file, find, replace }: Planted["patches"][number]) {
-  const path = join(copy, file);
+/** @param root  of the copy */
+function apply(root: string, name: string, { file, find, replace }: Planted["patches"][number]) {
+  const path = join(root, file);
   const text = readFileSync(path, "utf8");
   if (text.split(find).length !== 2)
     throw new Error(
@@ -71,9 +75,8 @@ function apply(copy: string, name: string, { file, find, replace }: Planted["pat
   );
 }
 
-async function run(copy: string, seed: number, faults: readonly string[]): Promise<Problem[]> {
-  const words = ["--json", "--seed", String(seed), "--events", String(EVENTS), "--faults", faults.join(",")];
-  const child = spawn(process.execPath, [join(copy, "test", "torture-delivery.ts"), ...words], {
+async function run(copy: string, words: readonly string[]): Promise<Problem[]> {
+  const child = spawn(process.execPath, [join(copy, "test", "torture-delivery.ts"), "--json", ...words], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const late = setTimeout(() => child.kill("SIGTERM"), LIMIT_MS);
@@ -91,7 +94,7 @@ async function run(copy: string, seed: number, faults: readonly string[]): Promi
   return JSON.parse(out) as Problem[];
 }
 
-const said = (problems: readonly Problem[]) =>
+const said = (problems: readonly Problem[], by: string) =>
   [...Map.groupBy(problems, ({ invariant }) => invariant)].map(
-    ([invariant, all]) => `${invariant}, ${all.length} times: ${all[0]!.says.split("\n")[0]!.slice(0, 160)}`,
+    ([invariant, all]) => `${by}${invariant}, ${all.length} times: ${all[0]!.says.split("\n")[0]!.slice(0, 160)}`,
   );

@@ -12,6 +12,8 @@ export interface Planted {
   patches: Patch[];
   /** Faults under which it shows. */
   faults: readonly Fault[];
+  /** Whether a simulated crash at some statement must show it too. */
+  statements?: true;
 }
 
 const ATTEMPT = "src/delivery/attempt.ts";
@@ -72,6 +74,7 @@ const CLAIM = prepared(
       },
     ],
     faults: ["kill", "kill", "kill", "kill"],
+    statements: true,
   },
   {
     name: "no fencing: what a former owner writes counts",
@@ -158,6 +161,7 @@ const CLAIM = prepared(
       },
     ],
     faults: ["kill", "postgres", "kill", "postgres"],
+    statements: true,
   },
   {
     name: "delays run from the start of the failed attempt",
@@ -169,11 +173,13 @@ const CLAIM = prepared(
       },
     ],
     faults: ["kill"],
+    statements: true,
   },
   {
     name: "a delay of the schedule is a minute short",
     patches: [{ file: "src/delivery/schedule.ts", find: "15 * MINUTE", replace: "14 * MINUTE" }],
     faults: ["kill"],
+    statements: true,
   },
   {
     name: "Retry-After is not heard",
@@ -190,6 +196,7 @@ const CLAIM = prepared(
     name: "what has ended is forgotten when the database is away",
     patches: [{ file: RECORDER, find: "pieces.unshift(writing);", replace: "" }],
     faults: ["postgres", "restart", "postgres", "restart"],
+    statements: true,
   },
   {
     name: "each attempt has a body of its own",

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../database.ts";
+import { everyStatement } from "./every-statement.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+for (const seed of [1, 2, 3])
+  test(`a crash or a broken connection before, during or after any statement of a delivery breaks no promise (seed ${seed})`, async (t) => {
+    const { stories, hits, problems } = await everyStatement({ db: database.db, seed, share: 0.08 });
+    t.diagnostic(`${stories} stories, ${[...hits].map(([name, count]) => `${count} ${name}`).join(", ")}`);
+    assert.deepEqual(problems, []);
+    assert.ok(stories > 10);
+  });
