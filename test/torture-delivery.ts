@@ -4,6 +4,7 @@
 // With --bugs the same is done to copies of the source that have a bug each: every one must be caught.
 import { parseArgs } from "node:util";
 import { statements } from "./statement-crashes/statements.ts";
+import { briefly } from "./torture-delivery/briefly.ts";
 import { plantBugs } from "./torture-delivery/bugs.ts";
 import { FAULTS, type Fault, faultsOf } from "./torture-delivery/faults.ts";
 import { torture } from "./torture-delivery/torture.ts";
@@ -53,6 +54,6 @@ const { problems, lines } = await torture({
   faults: faults(seed),
   print: (line) => (values.json ? undefined : console.log(line)),
 });
-if (values.json) console.log(JSON.stringify(problems));
+if (values.json) console.log(JSON.stringify(briefly(problems)));
 else for (const line of lines) console.log(line);
 process.exit(problems.length > 0 ? 1 : 0);

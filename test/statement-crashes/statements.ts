@@ -2,6 +2,7 @@ import pino from "pino";
 import { openDatabase } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { exitWhenInterrupted, startTestServer } from "../server.ts";
+import { briefly } from "../torture-delivery/briefly.ts";
 import { everyStatement } from "./every-statement.ts";
 
 const CONNECTIONS = 5;
@@ -32,7 +33,7 @@ export async function statements(seed: number, seeds: number, share: number, jso
     await server.stop();
   }
   const shown = problems.map((says) => ({ invariant: /(I\d+): /.exec(says)?.[1] ?? "the run", says }));
-  if (json) console.log(JSON.stringify(shown));
+  if (json) console.log(JSON.stringify(briefly(shown)));
   else console.log([...problems.slice(0, 20), problems.length === 0 ? "No promise was broken." : ""].join("\n"));
   return problems.length > 0 ? 1 : 0;
 }

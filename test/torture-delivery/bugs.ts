@@ -4,7 +4,7 @@ import { chmodSync, cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } f
 import { mkdtemp, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Problem } from "../torture/verify-records.ts";
+import type { Brief } from "./briefly.ts";
 import { PLANTED, type Planted } from "./planted.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -75,7 +75,7 @@ function apply(root: string, name: string, { file, find, replace }: Planted["pat
   );
 }
 
-async function run(copy: string, words: readonly string[]): Promise<Problem[]> {
+async function run(copy: string, words: readonly string[]): Promise<Brief[]> {
   const child = spawn(process.execPath, [join(copy, "test", "torture-delivery.ts"), "--json", ...words], {
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -90,11 +90,9 @@ async function run(copy: string, words: readonly string[]): Promise<Problem[]> {
   });
   const [code] = (await once(child, "close")) as [number | null];
   clearTimeout(late);
-  if (code !== 0 && code !== 1) throw new Error(`the torture ended with ${code}: ${complaint}`);
-  return JSON.parse(out) as Problem[];
+  if (out === "") throw new Error(`the torture ended with ${code}: ${complaint}`);
+  return JSON.parse(out) as Brief[];
 }
 
-const said = (problems: readonly Problem[], by: string) =>
-  [...Map.groupBy(problems, ({ invariant }) => invariant)].map(
-    ([invariant, all]) => `${by}${invariant}, ${all.length} times: ${all[0]!.says.split("\n")[0]!.slice(0, 160)}`,
-  );
+const said = (found: readonly Brief[], by: string) =>
+  found.map(({ invariant, times, says }) => `${by}${invariant}, ${times} times: ${says.split("\n")[0]!.slice(0, 160)}`);

@@ -32,6 +32,9 @@ interface Options {
 }
 
 const BURST = 50;
+/** About as much as the slow merchants take: so they always have something under way, and something read ahead. */
+const SLOW_BURST = 10;
+const SLOW_EVERY_MS = 1_500;
 /** Beyond so many due ones nothing is added: a queue that only grows says nothing. */
 const DUE_MAX = 2_000;
 const LOOK_MS = 100;
@@ -54,6 +57,7 @@ export function startFeeding({ seed, db, merchants, sluggish, events, now, newId
   let made = 0;
   let share = 0;
   let bursts = 0;
+  let slowFedAt = 0;
   let looks = 0;
 
   function newEvent(): Event {
@@ -66,10 +70,11 @@ export function startFeeding({ seed, db, merchants, sluggish, events, now, newId
 
   async function burst() {
     const number = bursts++;
-    const isSlow = number % 40 < sluggish;
-    const merchant =
-      merchants[isSlow ? number % 40 : between(chance(seed, "who", number), sluggish, merchants.length - 1)]!;
-    const fresh = Array.from({ length: Math.min(isSlow ? 10 : BURST, events - made) }, newEvent);
+    const isSlow = Date.now() - slowFedAt > SLOW_EVERY_MS;
+    if (isSlow) slowFedAt = Date.now();
+    const draw = chance(seed, "who", number);
+    const merchant = merchants[isSlow ? number % sluggish : between(draw, sluggish, merchants.length - 1)]!;
+    const fresh = Array.from({ length: Math.min(isSlow ? SLOW_BURST : BURST, events - made) }, newEvent);
     const cases = fresh.map(({ caseId, invoiceId, createdAt }) => ({
       id: caseId,
       invoiceId,

@@ -41,7 +41,7 @@ const RATE = 1_000;
 const PROCESSES = 2;
 const MERCHANTS = 40;
 const CAP = 5;
-const SLUGGISH = 2;
+const SLUGGISH = 4;
 const CONNECTIONS = 4;
 /** With nothing moving for so long, nothing will. The longest of the schedule's delays lasts 3.6 s. */
 const STALL_MS = 20_000;
