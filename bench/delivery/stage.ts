@@ -81,8 +81,8 @@ export async function makeMerchants({ store }: Stage, { port }: Endpoint, count:
 }
 
 /**
- * Commits events that are due from their making on, spread evenly over the merchants, each with a case of its own:
- * the end of a delivery has to move it, as in life.
+ * Commits events that are due from their making on, spread evenly over the merchants, each with a case of its own,
+ * which the end of its delivery pokes, as in life.
  *
  * @param at  moment of the making of event 0, 1, …, in service time; now without it
  */
@@ -99,7 +99,7 @@ export async function commitEvents(
         newEvent(at?.((from + index) * merchants.length + position) ?? store.ports.now(), store.ports.newId),
       );
       await store.db.transaction(async (tx) => {
-        await openCases(tx, merchantId, casesOf(events, store), new Date(store.ports.now().getTime() + HOUR_MS));
+        await openCases(tx, merchantId, casesOf(events, store), store.ports.newId());
         await insertEvents(tx, merchantId, events);
       });
     }
@@ -109,7 +109,7 @@ export async function commitEvents(
 export async function commitOne({ store }: Stage, { id: merchantId }: Merchant): Promise<string> {
   const event: Event = { ...newEvent(store.ports.now(), store.ports.newId), type: "complete_dunning" };
   await store.db.transaction(async (tx) => {
-    await openCases(tx, merchantId, casesOf([event], store), new Date(store.ports.now().getTime() + HOUR_MS));
+    await openCases(tx, merchantId, casesOf([event], store), store.ports.newId());
     await insertEvents(tx, merchantId, [event]);
   });
   return event.id;

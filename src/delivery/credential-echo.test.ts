@@ -69,7 +69,9 @@ after(() => Promise.all([sender.close(), receiver.close()]));
 async function attempted(auth: WebhookAuth, secret: string, origin = receiver.origin, send = sender.send) {
   const webhookCredential = seal(SECRET_KEY, randomBytes(12), secret);
   const id = randomUUID();
-  const merchant = { id, bucket: 0, webhookUrl: `${origin}/hook`, webhookAuth: auth, webhookCredential } as Merchant;
+  const unsigned = { webhookSecret: null, webhookOldSecret: null, webhookOldSecretUntil: null };
+  const aim = { webhookUrl: `${origin}/hook`, webhookAuth: auth, webhookCredential };
+  const merchant = { id, bucket: 0, ...aim, ...unsigned } as Merchant;
   const delivery = {
     eventId: randomUUID(),
     caseId: randomUUID(),

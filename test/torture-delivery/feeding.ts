@@ -87,7 +87,7 @@ export function startFeeding({ seed, db, merchants, sluggish, events, now, newId
     }));
     await insisting(async () => {
       await db.transaction(async (tx) => {
-        await openCases(tx, merchant.id, cases, new Date(now().getTime() + DAY_MS));
+        await openCases(tx, merchant.id, cases, newId());
         await insertEvents(tx, merchant.id, fresh);
       });
     });

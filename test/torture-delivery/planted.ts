@@ -64,13 +64,8 @@ const CLAIM = prepared(
       },
       {
         file: RECORDED,
-        find: "d.attempts = e.number - 1 and e.ends is not null",
-        replace: "d.attempts >= e.number - 1 and e.ends is not null",
-      },
-      {
-        file: RECORDED,
-        find: "d.attempts = e.number - 1 and e.ends is null",
-        replace: "d.attempts >= e.number - 1 and e.ends is null",
+        find: "and d.attempts = e.number - 1`",
+        replace: "and d.attempts >= e.number - 1`",
       },
     ],
     faults: ["kill", "kill", "kill", "kill"],
@@ -142,17 +137,22 @@ const CLAIM = prepared(
     patches: [
       {
         file: RECORDED,
-        find: `insert into \${LOG}
-   select * from gone union all select * from moved
+        find: `insert into \${LOG} \${LINES} from gone union all select * from moved
    returning event_id as "eventId"\``,
         replace: `select event_id as "eventId" from gone union all select event_id from moved\``,
+      },
+      {
+        file: RECORDED,
+        find: `insert into \${LOG} \${LINES} from gone
+   returning event_id as "eventId"\``,
+        replace: `select event_id as "eventId" from gone\``,
       },
       {
         file: RECORDED,
         find: "const RECORD_WITHDRAWN = prepared(",
         replace: `${LOG_LATER}\nconst RECORD_WITHDRAWN = prepared(`,
       },
-      { file: RECORDER, find: "pokeCases, recordAttempts,", replace: "logLater, pokeCases, recordAttempts," },
+      { file: RECORDER, find: "EndedAttempt, recordAttempts,", replace: "EndedAttempt, logLater, recordAttempts," },
       {
         file: RECORDER,
         find: "for (const ended of batch) refused.delete(ended);",
