@@ -1,8 +1,11 @@
+import { targetOf } from "../delivery/attempt.ts";
+import { maskedHeaders } from "../delivery/request-head.ts";
 import { EVENT_TYPES, type EventType } from "../domain/event.ts";
 import { replay } from "../recovery/replay.ts";
 import type { Tx } from "../store/database.ts";
 import { attemptsOf } from "../store/delivery-attempts.ts";
 import { DELIVERY_STATES, type DeliveryState, type ListedDelivery, listDeliveries } from "../store/delivery-states.ts";
+import { findEvent } from "../store/events.ts";
 import { findMerchant, listMerchants } from "../store/merchants.ts";
 import {
   type Command,
@@ -77,13 +80,16 @@ const cells = (delivery: ListedDelivery) => [
 export const deliveryShow: Command = {
   name: "delivery show",
   usage: "EVENT [--merchant M] [--json]",
-  summary: "Show every attempt of one event",
+  summary: "Show what is sent for one event, and every attempt",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: ["EVENT"],
   examples: ["dunlin delivery show 0198c0de-…"],
   async run(context, values, [eventId]) {
-    return withDatabase(context, async ({ db }) => {
-      const attempts = isUuid(eventId!) ? await attemptsOf(db, await merchantOf(db, values), eventId!) : [];
+    return withDatabase(context, async ({ db, secretKey }) => {
+      const merchantId = await merchantOf(db, values);
+      const attempts = isUuid(eventId!) ? await attemptsOf(db, merchantId, eventId!) : [];
+      if (!values.json && isUuid(eventId!))
+        for (const line of await requestLines(db, merchantId, eventId!, secretKey)) context.print(line);
       if (values.json) context.print(JSON.stringify(attempts));
       else if (attempts.length === 0) context.print("No attempt of such an event has ended.");
       for (const attempt of values.json ? [] : attempts) {
@@ -97,6 +103,19 @@ export const deliveryShow: Command = {
     });
   },
 };
+
+/** What an attempt of this event sends, by the merchant's present settings; the credential masked. */
+async function requestLines(tx: Tx, merchantId: string, eventId: string, secretKey: Buffer): Promise<string[]> {
+  const merchant = await findMerchant(tx, merchantId);
+  const event = await findEvent(tx, merchantId, eventId);
+  const target = merchant === null ? null : targetOf(merchant, secretKey);
+  if (event === null || target === null) return [];
+  const headers = maskedHeaders(target.authorization, target.sign !== null, eventId);
+  return [
+    `request, by the present settings: POST ${target.origin}${target.paths[event.type]}`,
+    ...[...headers, "", event.body].map((line) => `    ${line}`.trimEnd()),
+  ];
+}
 
 /** `dunlin delivery replay`: send exhausted events again. */
 export const deliveryReplay: Command = {

@@ -5,10 +5,12 @@ import { createWebhookReceiver, type WebhookExchange } from "../../sdk/src/index
 import { httpsServer } from "../../sdk/test/https-server.ts";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Settings } from "../config.ts";
-import { makeMerchant, realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
+import { makeEvents, makeMerchant, realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
+import { USER_AGENT } from "../delivery/request-head.ts";
 import { listDeliveries } from "../store/delivery-states.ts";
 import { findMerchant } from "../store/merchants.ts";
 import type { Command, Context } from "./command.ts";
+import { deliveryShow } from "./delivery.ts";
 import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
 import { webhookTest } from "./webhook-test.ts";
 
@@ -112,6 +114,30 @@ test("the exchange is printed line by line, the credential masked in what was se
   ])
     assert.match(out, line);
   assert.doesNotMatch(out, /webhook-token/);
+});
+
+test("delivery show prints what is sent for an event, with the credential masked, and its attempts as JSON without it", async () => {
+  const merchant = await makeMerchant(database.db);
+  await run(webhookSecretRotate, null, merchant.id);
+  const [event] = await makeEvents(database.db, merchant, 1, new Date("2026-03-02T10:00:00Z"));
+  const { code, out } = await run(deliveryShow, null, event!.id, { merchant: merchant.id });
+  assert.equal(code, 0);
+  assert.deepEqual(out.split("\n"), [
+    "request, by the present settings: POST https://shop.example/hooks",
+    "    content-type: application/json",
+    `    user-agent: ${USER_AGENT}`,
+    "    authorization: Bearer [redacted]",
+    `    webhook-id: ${event!.id}`,
+    "    webhook-timestamp: the attempt's start",
+    "    webhook-signature: v1,[redacted]",
+    "",
+    `    ${event!.body}`,
+    "No attempt of such an event has ended.",
+  ]);
+  assert.deepEqual(
+    JSON.parse((await run(deliveryShow, null, event!.id, { merchant: merchant.id, json: true })).out),
+    [],
+  );
 });
 
 test("a secret is rotated with an overlap, twice, and removed; each says what signs from now on", async () => {

@@ -64,14 +64,20 @@ before(async () => {
   receiver = await startReceiver((request, reply) => reply.writeHead(status).end(echo(request)));
   sender = createSender({ allow: receiver.allow, extraCa: receiver.ca, monotonicMs: () => performance.now() });
 });
-after(() => Promise.all([sender.close(), receiver.close()]));
+const closers: (() => unknown)[] = [];
+after(() => Promise.all([sender.close(), receiver.close(), ...closers.map((close) => close())]));
 
 async function attempted(auth: WebhookAuth, secret: string, origin = receiver.origin, send = sender.send) {
   const webhookCredential = seal(SECRET_KEY, randomBytes(12), secret);
   const id = randomUUID();
-  const unsigned = { webhookSecret: null, webhookOldSecret: null, webhookOldSecretUntil: null };
-  const aim = { webhookUrl: `${origin}/hook`, webhookAuth: auth, webhookCredential };
-  const merchant = { id, bucket: 0, ...aim, ...unsigned } as Merchant;
+  const merchant = {
+    id,
+    bucket: 0,
+    webhookUrl: `${origin}/hook`,
+    webhookAuth: auth,
+    webhookCredential,
+    webhookSecret: null,
+  } as Merchant;
   const delivery = {
     eventId: randomUUID(),
     caseId: randomUUID(),
@@ -114,9 +120,8 @@ test("words about a broken reply or a broken connection hold no credential", asy
   for (const text of replies) {
     const raw = await startRawReceiver((socket) => socket.end(text.replaceAll("{}", "plain-token-1234567890")));
     const own = createSender({ allow: raw.allow, extraCa: raw.ca, monotonicMs: () => performance.now() });
+    closers.push(own.close, raw.close);
     const ended = await attempted("bearer", "plain-token-1234567890", raw.origin, own.send);
     assert.doesNotMatch(JSON.stringify(ended), /plain-token/);
-    own.close();
-    await raw.close();
   }
 });

@@ -122,7 +122,7 @@ suite("what is wrong is named", () => {
     for (const [name, words] of [
       ["none", /^DNS: there is no such name/],
       ["broken", /^DNS: no name server answers/],
-      ["silent", /no name server answered/],
+      ["silent", /no name server answer/],
       ["private", /^DNS or URL: private\.example leads to 10\.0\.0\.1: .*DUNLIN_WEBHOOK_ALLOW/],
     ] as const) {
       const { fine, problem, seen } = await tried(`https://${name}.example`, options);

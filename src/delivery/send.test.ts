@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { selfSigned } from "../../test/certificate.ts";
 import { parseAllow } from "./address-guard.ts";
 import { type Receiver, startRawReceiver, startReceiver } from "./receiver.fixture.ts";
+import { USER_AGENT } from "./request-head.ts";
 import { createSender, type Sender, type SenderOptions } from "./send.ts";
 
 const closers: (() => unknown)[] = [];
@@ -54,7 +55,7 @@ test("a post carries the headers of the interface and the body byte for byte, an
   const { host, connection, "content-length": length, ...headers } = seen[0]?.headers ?? {};
   assert.deepEqual(headers, {
     "content-type": "application/json",
-    "user-agent": "Dunlin/0.1",
+    "user-agent": USER_AGENT,
     authorization: "Bearer tok",
   });
   assert.deepEqual(

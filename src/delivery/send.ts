@@ -13,6 +13,7 @@ import {
   wordsOf,
 } from "./exchange.ts";
 import type { Resolve } from "./name-look-up.ts";
+import { headersOf } from "./request-head.ts";
 import type { Trace } from "./trace.ts";
 
 /** One attempt: a POST to a merchant's endpoint. */
@@ -196,13 +197,6 @@ export function createSender(options: SenderOptions): Sender {
     },
     connections: () => ({ open: open.size, idle: idleCount }),
   };
-}
-
-function headersOf(request: Outgoing): string[] {
-  const headers = ["content-type", "application/json", "user-agent", "Dunlin/0.1"];
-  if (request.authorization !== null) headers.push("authorization", request.authorization);
-  if (request.signature) headers.push(...request.signature);
-  return headers;
 }
 
 interface SocketListeners {

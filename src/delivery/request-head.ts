@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import type { Outgoing } from "./send.ts";
+
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+/** `Dunlin/x.y`: a receiver may want to know what it talks to, and no more than that. */
+export const USER_AGENT = `Dunlin/${version.split(".", 2).join(".")}`;
+
+/** The fields of a request that are ours to choose, name and value in turn. */
+export function headersOf({ authorization, signature }: Pick<Outgoing, "authorization" | "signature">): string[] {
+  const headers = ["content-type", "application/json", "user-agent", USER_AGENT];
+  if (authorization !== null) headers.push("authorization", authorization);
+  if (signature) headers.push(...signature);
+  return headers;
+}
+
+const MASK = "[redacted]";
+
+/**
+ * The same fields as lines for people: `name: value`, with the credential and the signature masked.
+ *
+ * @param signed  whether the merchant has a secret
+ */
+export function maskedHeaders(authorization: string | null, signed: boolean, eventId: string): string[] {
+  const signature = [
+    "webhook-id",
+    eventId,
+    "webhook-timestamp",
+    "the attempt's start",
+    "webhook-signature",
+    `v1,${MASK}`,
+  ];
+  const masked = authorization === null ? null : `${authorization.split(" ", 1)[0]} ${MASK}`;
+  const headers = headersOf({ authorization: masked, signature: signed ? signature : null });
+  return headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
+}
