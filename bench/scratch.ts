@@ -32,6 +32,7 @@ export async function scratchSettings(over: Partial<Settings> = {}) {
     webhookAllow: "",
     webhookCa: null,
     egressRanges: [],
+    deliveryLogDays: 180,
     secretKey: null,
     ...over,
   };

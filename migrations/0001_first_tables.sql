@@ -209,7 +209,8 @@ create index recovery_actions_by_customer on recovery_actions (merchant_id, cust
 create index recovery_actions_by_subscription on recovery_actions (merchant_id, subscription_id, created_at) where subscription_id is not null;
 create index recovery_actions_by_transaction on recovery_actions (merchant_id, transaction_id) where transaction_id is not null;
 
--- Instructions to the merchant, immutable but for the mark that one was withdrawn. One per decision: the key says so.
+-- Instructions to the merchant, immutable but for the marks of how one ended. One per decision: the key says so. What is neither
+-- waiting in deliveries nor marked was delivered.
 create table events (
   merchant_id uuid not null,
   id uuid not null,
@@ -219,12 +220,14 @@ create table events (
   body text not null,
   created_at timestamptz not null,
   withdrawn_at timestamptz,
+  exhausted_at timestamptz,
   -- No foreign keys here and in deliveries: the case is locked, and event and delivery are born in one statement; checking each
   -- row cost as much as writing it.
   primary key (merchant_id, id)
 ) with (fillfactor = 90);
 create unique index events_once_per_case on events (merchant_id, case_id, type) where type <> 'recovery_action';
 create index events_by_case on events (merchant_id, case_id);
+create index events_exhausted on events (merchant_id, id) where exhausted_at is not null;
 
 -- What is still to be sent: small and hot, the row goes when the event ends. attempts counts ended attempts of this round.
 create table deliveries (
@@ -240,6 +243,8 @@ create table deliveries (
 create index deliveries_due on deliveries (merchant_id, due_at, event_id);
 
 -- The delivery log: one row per ended attempt. ends says that this attempt was the event's last, and how it ended.
+-- Ids of events begin with their moment, so a partition holds the attempts of one month's events: all of one event lie together, are found by
+-- one probe, and the log of old events goes by dropping a table. The service makes the months; what has none yet falls into the default.
 create table delivery_attempts (
   merchant_id uuid not null,
   event_id uuid not null,
@@ -253,11 +258,25 @@ create table delivery_attempts (
   status int4,
   error text,
   response text,
+  head_id int8,
+  -- From the start of the attempt; the first three only of one that opened its connection.
+  look_up_ms int4,
+  connect_ms int4,
+  tls_ms int4,
+  first_byte_ms int4,
   primary key (merchant_id, event_id, round, number),
   check (success = (ends is not distinct from 'delivered')),
   check (ended_at >= started_at)
+) partition by range (event_id);
+create table delivery_attempts_default partition of delivery_attempts default;
+
+-- What attempts sent beside the body: request line and headers, secrets masked. The same for all attempts under the same settings.
+create table request_heads (
+  merchant_id uuid not null,
+  id int8 not null, -- of the text
+  head text not null,
+  primary key (merchant_id, id)
 );
-create index delivery_attempts_exhausted on delivery_attempts (merchant_id, ended_at) where ends = 'exhausted';
 
 -- Who sends for which merchants. The epoch rises with each new owner and fences what a former one still writes;
 -- the backend tells at once that an owner died, expires_at (real time) that it hangs.

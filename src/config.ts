@@ -22,6 +22,8 @@ export interface Settings {
   /** PEM of certificate authorities to trust beside the usual ones. */
   webhookCa: string | null;
   egressRanges: string[];
+  /** How many days (service time) the delivery log goes back, at least. */
+  deliveryLogDays: number;
   /** 32 bytes, or null: a file in the data folder. */
   secretKey: Buffer | null;
 }
@@ -58,6 +60,7 @@ const KNOWN = [
   "DUNLIN_WEBHOOK_ALLOW",
   "DUNLIN_WEBHOOK_CA",
   "DUNLIN_EGRESS_RANGES",
+  "DUNLIN_DELIVERY_LOG_DAYS",
   "DUNLIN_SECRET_KEY",
 ];
 
@@ -85,6 +88,8 @@ export function readSettings(
     wrong(name, `"${value}" is not ${expected}.`);
     return fallback;
   };
+  // An action whose outcome is still awaited needs the start of its first attempt.
+  const isLogAge = (n: number) => Number.isInteger(n) && n >= 60 && n <= 36_500;
   const isPort = (n: number) => Number.isInteger(n) && n >= 1 && n <= 65535;
   const url = (name: string, fallback: string, schemes: string[]) => {
     const value = text(name);
@@ -146,6 +151,7 @@ export function readSettings(
     webhookAllow,
     webhookCa: file("DUNLIN_WEBHOOK_CA"),
     egressRanges: (text("DUNLIN_EGRESS_RANGES") ?? "").split(",").flatMap((range) => range.trim() || []),
+    deliveryLogDays: number("DUNLIN_DELIVERY_LOG_DAYS", 180, isLogAge, "a number of days. Write one from 60 to 36500")!,
     secretKey: secret === null ? null : Buffer.from(secret, "base64"),
   };
   return { settings, problems };

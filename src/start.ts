@@ -13,6 +13,7 @@ import { openStore, type Store } from "./open.ts";
 import { decideDue } from "./recovery/decide-due.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdrawn } from "./recovery/ingest.ts";
 import { prepared } from "./store/database.ts";
+import { keepDeliveryLog } from "./store/delivery-log.ts";
 
 export const ROLES = ["api", "decide", "deliver"] as const;
 /** What a process does: serve the inbound API, decide what is due, deliver webhooks. */
@@ -38,6 +39,10 @@ const CONNECTIONS = 10;
 /** Cases that another process changed are found within this long. */
 const LOOK_MS = 1_000;
 const BUSY_MS = 50;
+const DAY_MS = 86_400_000;
+/** The log has a partition for the month after the present one, so there is time; with a fast clock less. */
+const LOG_LOOK_MS = 3_600_000;
+const LOG_LOOK_DAYS = 5;
 /** An attempt may take 30 s; SIGTERM to exit may take 35. */
 const GRACE_MS = 31_000;
 
@@ -55,6 +60,13 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     const metrics = createMetrics(db);
     if (settings.metricsPort !== null)
       stops.push(await startMetricsServer(metrics, settings.host, settings.metricsPort));
+
+    async function keepLog() {
+      const now = ports.now();
+      const keepFrom = new Date(now.getTime() - settings.deliveryLogDays * DAY_MS);
+      const { made, dropped } = await keepDeliveryLog(db, now, keepFrom);
+      if (made.length + dropped.length > 0) log.info({ made, dropped }, "delivery_log.kept");
+    }
 
     let decide: Loop | null = null;
     const sender = createSender({
@@ -75,6 +87,10 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
           metrics,
         });
     if (deliverer) {
+      await keepLog();
+      const daysMs = (LOG_LOOK_DAYS * DAY_MS) / ports.clockRate;
+      const pauseMs = Math.max(LOOK_MS, Math.min(LOG_LOOK_MS, daysMs));
+      stops.push(startLoop("delivery_log", log, async () => keepLog().then(() => pauseMs)).stop);
       deliverer.start();
       stops.push(() => deliverer.stop(GRACE_MS).finally(sender.close));
     }

@@ -1,9 +1,7 @@
-import { targetOf } from "../delivery/attempt.ts";
-import { maskedHeaders } from "../delivery/request-head.ts";
-import { EVENT_TYPES, type EventType } from "../domain/event.ts";
+import { EVENT_TYPES, type Event, type EventType } from "../domain/event.ts";
 import { replay } from "../recovery/replay.ts";
 import type { Tx } from "../store/database.ts";
-import { attemptsOf } from "../store/delivery-attempts.ts";
+import { attemptsOf, type LoggedAttempt } from "../store/delivery-attempts.ts";
 import { DELIVERY_STATES, type DeliveryState, type ListedDelivery, listDeliveries } from "../store/delivery-states.ts";
 import { findEvent } from "../store/events.ts";
 import { findMerchant, listMerchants } from "../store/merchants.ts";
@@ -85,37 +83,45 @@ export const deliveryShow: Command = {
   positionals: ["EVENT"],
   examples: ["dunlin delivery show 0198c0de-…"],
   async run(context, values, [eventId]) {
-    return withDatabase(context, async ({ db, secretKey }) => {
+    return withDatabase(context, async ({ db }) => {
       const merchantId = await merchantOf(db, values);
-      const attempts = isUuid(eventId!) ? await attemptsOf(db, merchantId, eventId!) : [];
-      if (!values.json && isUuid(eventId!))
-        for (const line of await requestLines(db, merchantId, eventId!, secretKey)) context.print(line);
+      const event = isUuid(eventId!) ? await findEvent(db, merchantId, eventId!) : null;
+      if (event === null) throw new Failure(`The merchant has no event ${eventId}. "dunlin delivery list" shows them.`);
+      const attempts = await attemptsOf(db, merchantId, event.id);
       if (values.json) context.print(JSON.stringify(attempts));
-      else if (attempts.length === 0) context.print("No attempt of such an event has ended.");
-      for (const attempt of values.json ? [] : attempts) {
-        const result = attempt.status === null ? attempt.error : `status ${attempt.status}`;
-        context.print(
-          `round ${attempt.round} attempt ${attempt.number}  ${attempt.startedAt.toISOString()}  ${attempt.durationMs} ms  ${result}${attempt.ends ? `  ${attempt.ends}` : ""}`,
-        );
-        if (attempt.response) context.print(`    ${attempt.response.split("\n").join("\n    ")}`);
-      }
+      else for (const line of shown(event, attempts)) context.print(line);
       return EXIT.ok;
     });
   },
 };
 
-/** What an attempt of this event sends, by the merchant's present settings; the credential masked. */
-async function requestLines(tx: Tx, merchantId: string, eventId: string, secretKey: Buffer): Promise<string[]> {
-  const merchant = await findMerchant(tx, merchantId);
-  const event = await findEvent(tx, merchantId, eventId);
-  const target = merchant === null ? null : targetOf(merchant, secretKey);
-  if (event === null || target === null) return [];
-  const headers = maskedHeaders(target.authorization, target.sign !== null, eventId);
-  return [
-    `request, by the present settings: POST ${target.origin}${target.paths[event.type]}`,
-    ...[...headers, "", event.body].map((line) => `    ${line}`.trimEnd()),
-  ];
+/** The body, which is the same each time, then each attempt: what it sent beside the body where that changed, and what came of it. */
+function shown(event: Event, attempts: readonly LoggedAttempt[]): string[] {
+  const lines = [`${event.type} of ${event.createdAt.toISOString()}`, ...indented(event.body)];
+  if (attempts.length === 0) lines.push("No attempt has ended yet.");
+  let head: string | null = null;
+  for (const attempt of attempts) {
+    if (attempt.head !== null && attempt.head !== head) lines.push("request", ...indented(attempt.head));
+    head = attempt.head ?? head;
+    const { round, number, startedAt, durationMs, ends, response } = attempt;
+    const result = attempt.status === null ? attempt.error : `status ${attempt.status}`;
+    const end = ends === null ? "" : `  ${ends}`;
+    lines.push(`round ${round} attempt ${number}  ${startedAt.toISOString()}  ${durationMs} ms  ${result}${end}`);
+    const steps = STEPS.flatMap(([name, field]) => (attempt[field] === null ? [] : [`${name} ${attempt[field]} ms`]));
+    if (steps.length > 0) lines.push(`    ${steps.join(", ")}`);
+    if (response !== null) lines.push(...indented(response));
+  }
+  return lines;
 }
+
+const indented = (text: string) => text.split("\n").map((line) => `    ${line}`.trimEnd());
+
+const STEPS = [
+  ["name looked up", "lookUpMs"],
+  ["connected", "connectMs"],
+  ["TLS", "tlsMs"],
+  ["first byte", "firstByteMs"],
+] as const;
 
 /** `dunlin delivery replay`: send exhausted events again. */
 export const deliveryReplay: Command = {

@@ -5,7 +5,15 @@ import { createWebhookReceiver, type WebhookExchange } from "../../sdk/src/index
 import { httpsServer } from "../../sdk/test/https-server.ts";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Settings } from "../config.ts";
-import { makeEvents, makeMerchant, realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
+import {
+  makeDeliverer,
+  makeEvents,
+  makeMerchant,
+  realPorts,
+  SECRET_KEY,
+  START,
+  standingClock,
+} from "../delivery/deliverer.fixture.ts";
 import { USER_AGENT } from "../delivery/request-head.ts";
 import { listDeliveries } from "../store/delivery-states.ts";
 import { findMerchant } from "../store/merchants.ts";
@@ -116,27 +124,52 @@ test("the exchange is printed line by line, the credential masked in what was se
   assert.doesNotMatch(out, /webhook-token/);
 });
 
-test("delivery show prints what is sent for an event, with the credential masked, and its attempts as JSON without it", async () => {
+test("delivery show prints the body, and of each attempt what it sent, its timings and what came back", async () => {
   const merchant = await makeMerchant(database.db);
   await run(webhookSecretRotate, null, merchant.id);
-  const [event] = await makeEvents(database.db, merchant, 1, new Date("2026-03-02T10:00:00Z"));
-  const { code, out } = await run(deliveryShow, null, event!.id, { merchant: merchant.id });
-  assert.equal(code, 0);
-  assert.deepEqual(out.split("\n"), [
-    "request, by the present settings: POST https://shop.example/hooks",
+  const [event] = await makeEvents(database.db, merchant, 1, START);
+  const shown = async () => (await run(deliveryShow, null, event!.id, { merchant: merchant.id })).out.split("\n");
+  const body = ["recovery_action of 2026-03-02T10:00:00.000Z", `    ${event!.body}`];
+  assert.deepEqual(await shown(), [...body, "No attempt has ended yet."]);
+  const { ports, wait } = standingClock();
+  const deliverer = makeDeliverer({
+    db: database.db,
+    ports,
+    async send({ timings }) {
+      Object.assign(timings!, { lookUpMs: 1.2, connectMs: 2.6, tlsMs: 9, firstByteMs: 30 });
+      return { outcome: "response", status: 500, retryAfter: null, text: "not\ntoday" };
+    },
+  });
+  await deliverer.deliverDue();
+  wait(100);
+  await deliverer.deliverDue();
+  await deliverer.stop();
+  const attempt = (number: number, at: string) => [
+    `round 1 attempt ${number}  ${at}  0 ms  status 500`,
+    "    name looked up 1 ms, connected 3 ms, TLS 9 ms, first byte 30 ms",
+    "    not",
+    "    today",
+  ];
+  assert.deepEqual(await shown(), [
+    ...body,
+    "request",
+    "    POST https://shop.example/hooks",
     "    content-type: application/json",
     `    user-agent: ${USER_AGENT}`,
     "    authorization: Bearer [redacted]",
-    `    webhook-id: ${event!.id}`,
+    "    webhook-id: the event's id",
     "    webhook-timestamp: the attempt's start",
     "    webhook-signature: v1,[redacted]",
-    "",
-    `    ${event!.body}`,
-    "No attempt of such an event has ended.",
+    ...attempt(1, "2026-03-02T10:00:00.000Z"),
+    ...attempt(2, "2026-03-02T10:00:00.100Z"),
   ]);
+  const { out } = await run(deliveryShow, null, event!.id, { merchant: merchant.id, json: true });
   assert.deepEqual(
-    JSON.parse((await run(deliveryShow, null, event!.id, { merchant: merchant.id, json: true })).out),
-    [],
+    JSON.parse(out).map(({ number, tlsMs }: { number: number; tlsMs: number }) => [number, tlsMs]),
+    [
+      [1, 9],
+      [2, 9],
+    ],
   );
 });
 

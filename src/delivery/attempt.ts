@@ -4,9 +4,11 @@ import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { DueDelivery } from "../store/deliveries.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
+import { type RequestHead, requestHead } from "../store/request-heads.ts";
 import { unseal } from "../store/secret-box.ts";
 import { authorization, redact, spellings } from "./credential.ts";
-import { isSuccess, type Reply } from "./exchange.ts";
+import { isSuccess, noTimings, type Reply } from "./exchange.ts";
+import { maskedHeaders } from "./request-head.ts";
 import { nextDueAt, retryAfterMs } from "./schedule.ts";
 import type { Send } from "./send.ts";
 import { type Sign, signer } from "./signature.ts";
@@ -20,6 +22,8 @@ export interface Target {
   sign: Sign | null;
   /** What must not appear in the log. */
   secrets: string[];
+  /** What the log shows of each request. */
+  heads: Record<EventType, RequestHead>;
 }
 
 /**
@@ -35,18 +39,26 @@ export function targetOf(merchant: Merchant, secretKey: Buffer): Target | null {
     merchant.webhookSubPaths ? `${url.pathname.replace(/\/$/, "")}/${type}${url.search}` : url.pathname + url.search;
   const { webhookAuth, webhookCredential } = merchant;
   const secret = webhookCredential === null ? null : unseal(secretKey, webhookCredential);
+  const field = webhookAuth === null || secret === null ? null : authorization(webhookAuth, secret);
+  const sign = signerOf(merchant, secretKey);
+  const headers = maskedHeaders(field, sign !== null);
+  const head = (type: EventType) =>
+    requestHead(merchant.id, [`POST ${url.origin}${path(type)}`, ...headers].join("\n"));
   return {
     origin: url.origin,
-    paths: {
-      recovery_action: path("recovery_action"),
-      pause_collection: path("pause_collection"),
-      complete_dunning: path("complete_dunning"),
-    },
-    authorization: webhookAuth === null || secret === null ? null : authorization(webhookAuth, secret),
-    sign: signerOf(merchant, secretKey),
+    paths: ofEach(path),
+    authorization: field,
+    sign,
+    heads: ofEach(head),
     secrets: webhookAuth === null || secret === null ? [] : spellings(webhookAuth, secret),
   };
 }
+
+const ofEach = <Value>(make: (type: EventType) => Value): Record<EventType, Value> => ({
+  recovery_action: make("recovery_action"),
+  pause_collection: make("pause_collection"),
+  complete_dunning: make("complete_dunning"),
+});
 
 function signerOf({ webhookSecret, webhookOldSecret, webhookOldSecretUntil }: Merchant, secretKey: Buffer) {
   if (webhookSecret === null) return null;
@@ -68,11 +80,13 @@ export async function attempt(
 ): Promise<EndedAttempt> {
   const startedAt = ports.now();
   const startedMs = ports.monotonicMs();
+  const timings = noTimings();
   const reply = await send({
     origin: target.origin,
     path: target.paths[delivery.type],
     authorization: target.authorization,
     body: delivery.body,
+    timings,
     signature: target.sign === null ? null : target.sign(delivery.eventId, delivery.body, ports.realNow(), startedAt),
   }).catch((error): Reply => ({ outcome: "failed", error: `not sent: ${error}` }));
   // The wall clock may have been set back meanwhile.
@@ -99,8 +113,15 @@ export async function attempt(
     status: reply.outcome === "response" ? reply.status : null,
     error: reply.outcome === "failed" ? redact(reply.error, target.secrets) : null,
     response: reply.outcome === "response" && reply.text !== null ? redact(reply.text, target.secrets) : null,
+    headId: target.heads[delivery.type].id,
+    lookUpMs: whole(timings.lookUpMs),
+    connectMs: whole(timings.connectMs),
+    tlsMs: whole(timings.tlsMs),
+    firstByteMs: whole(timings.firstByteMs),
   };
 }
+
+const whole = (ms: number | null) => (ms === null ? null : Math.round(ms));
 
 export interface AttemptFigures {
   success: boolean;

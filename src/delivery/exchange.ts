@@ -5,6 +5,16 @@ export type Reply =
   | { outcome: "response"; status: number; retryAfter: string | null; text: string | null }
   | { outcome: "failed"; error: string };
 
+/** Milliseconds from the start of the attempt to the end of each step; null when it was not reached, or not needed. */
+export interface Timings {
+  lookUpMs: number | null;
+  connectMs: number | null;
+  tlsMs: number | null;
+  firstByteMs: number | null;
+}
+
+export const noTimings = (): Timings => ({ lookUpMs: null, connectMs: null, tlsMs: null, firstByteMs: null });
+
 export interface ReplyLimits {
   /** From the start of the attempt to the status line. */
   replyMs: number;
@@ -22,6 +32,7 @@ const INTERIM_BYTES_MAX = 65_536;
 /** One request on the wire. */
 export interface Exchange {
   startedMs: number;
+  timings: Timings;
   /** 0 until a final status line was seen. */
   status: number;
   retryAfter: string | null;

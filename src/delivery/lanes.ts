@@ -2,7 +2,8 @@ import type { Logger as Log } from "pino";
 import type { Merchant } from "../domain/merchant.ts";
 import { type Database, errorFields } from "../store/database.ts";
 import { listMerchants } from "../store/merchants.ts";
-import { targetOf } from "./attempt.ts";
+import { insertRequestHeads } from "../store/request-heads.ts";
+import { type Target, targetOf } from "./attempt.ts";
 import { type Lane, newLane } from "./lane.ts";
 
 export interface Lanes {
@@ -18,12 +19,12 @@ export interface Lanes {
 export function createLanes(db: Database, log: Log, secretKey: Buffer): Lanes {
   const lanes = new Map<string, Lane>();
 
-  function aim(lane: Lane) {
+  function aimAt(merchant: Merchant): Target | null {
     try {
-      lane.target = targetOf(lane.merchant, secretKey);
+      return targetOf(merchant, secretKey);
     } catch (error) {
-      lane.target = null;
-      log.error({ ...errorFields(error), merchantId: lane.merchant.id }, "credential.unreadable");
+      log.error({ ...errorFields(error), merchantId: merchant.id }, "credential.unreadable");
+      return null;
     }
   }
 
@@ -31,11 +32,19 @@ export function createLanes(db: Database, log: Log, secretKey: Buffer): Lanes {
     get: (merchantId) => lanes.get(merchantId),
     all: () => lanes.values(),
     async refresh() {
+      const changed: Merchant[] = [];
       for (const merchant of await listMerchants(db)) {
+        const lane = lanes.get(merchant.id);
+        if (lane === undefined || aimedElsewhere(lane.merchant, merchant)) changed.push(merchant);
+        else lane.merchant = merchant;
+      }
+      const aims = changed.map((merchant) => ({ merchant, target: aimAt(merchant) }));
+      // Before anything is sent by them: the log refers to these.
+      const heads = aims.flatMap(({ target }) => (target === null ? [] : Object.values(target.heads)));
+      if (heads.length > 0) await insertRequestHeads(db, heads);
+      for (const { merchant, target } of aims) {
         const lane = lanes.get(merchant.id) ?? newLane(merchant);
-        const known = lanes.has(merchant.id) && !aimedElsewhere(lane.merchant, merchant);
-        lane.merchant = merchant;
-        if (!known) aim(lane);
+        Object.assign(lane, { merchant, target });
         lanes.set(merchant.id, lane);
       }
     },

@@ -54,6 +54,11 @@ const delivered = (merchant: Merchant, event: Event): EndedAttempt => ({
   status: 200,
   error: null,
   response: null,
+  headId: null,
+  lookUpMs: null,
+  connectMs: null,
+  tlsMs: null,
+  firstByteMs: null,
 });
 
 test("rows that the database refuses are set aside, and hold up none of the others", async () => {

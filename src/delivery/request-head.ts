@@ -23,10 +23,10 @@ const MASK = "[redacted]";
  *
  * @param signed  whether the merchant has a secret
  */
-export function maskedHeaders(authorization: string | null, signed: boolean, eventId: string): string[] {
+export function maskedHeaders(authorization: string | null, signed: boolean): string[] {
   const signature = [
     "webhook-id",
-    eventId,
+    "the event's id",
     "webhook-timestamp",
     "the attempt's start",
     "webhook-signature",

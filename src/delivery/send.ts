@@ -4,12 +4,14 @@ import type { AllowedAddress } from "./address-guard.ts";
 import { type Dial, guardedDial } from "./dial.ts";
 import {
   type Exchange,
+  noTimings,
   REPLY_LIMITS,
   type Reply,
   type ReplyLimits,
   readBody,
   readStatusLine,
   replyOf,
+  type Timings,
   wordsOf,
 } from "./exchange.ts";
 import type { Resolve } from "./name-look-up.ts";
@@ -26,6 +28,8 @@ export interface Outgoing {
   body: string;
   /** Further fields, name and value in turn: those of the signature. */
   signature?: readonly string[] | null;
+  /** Filled in as the attempt goes on. */
+  timings?: Timings;
   /** Told what happens; a traced attempt makes a connection of its own. */
   trace?: Trace;
 }
@@ -87,12 +91,27 @@ export function createSender(options: SenderOptions): Sender {
         const { exchange } = connection;
         exchange?.trace?.received(bytes);
         if (exchange === null || exchange.status !== 0) return;
+        exchange.timings.firstByteMs ??= sinceStart(exchange);
         const problem = readStatusLine(exchange, bytes);
         if (problem !== null) return fail(connection, exchange, problem);
         // The parser has not seen these bytes yet, so from here on only what follows the status line is waited for.
         if (exchange.status !== 0) statusArrived(connection, exchange);
       },
-      onDialled: (socket) => connection.exchange?.trace?.watch(socket),
+      onDialled(socket) {
+        const { exchange } = connection;
+        if (exchange === null) return;
+        exchange.trace?.watch(socket);
+        const { timings } = exchange;
+        socket.once("lookup", () => {
+          timings.lookUpMs = sinceStart(exchange);
+        });
+        socket.once("connect", () => {
+          timings.connectMs = sinceStart(exchange);
+        });
+        socket.once("secure", () => {
+          timings.tlsMs = sinceStart(exchange);
+        });
+      },
       onClosed: () => {
         if (connection.exchange === null) retire(connection);
       },
@@ -102,9 +121,11 @@ export function createSender(options: SenderOptions): Sender {
     return connection;
   }
 
+  const sinceStart = ({ startedMs }: Exchange) => options.monotonicMs() - startedMs;
+
   function statusArrived(connection: Connection, exchange: Exchange) {
     // A stalled process reads late what may have come in time; nobody can tell, so the clock decides.
-    if (options.monotonicMs() - exchange.startedMs > limits.replyMs) return timedOut(connection, exchange);
+    if (sinceStart(exchange) > limits.replyMs) return timedOut(connection, exchange);
     clearTimeout(exchange.timer);
     exchange.timer = setTimeout(() => end(connection, exchange, replyOf(exchange), false), limits.bodyMs);
   }
@@ -173,6 +194,7 @@ export function createSender(options: SenderOptions): Sender {
         const connection = request.trace ? connect(request.origin) : take(request.origin);
         const exchange: Exchange = {
           startedMs: options.monotonicMs(),
+          timings: request.timings ?? noTimings(),
           status: 0,
           retryAfter: null,
           head: "",

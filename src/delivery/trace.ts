@@ -1,4 +1,5 @@
 import type { TLSSocket } from "node:tls";
+import { noTimings, type Timings } from "./exchange.ts";
 
 /** What one attempt looked like on the wire, for a person who asks why. Attempts of events are not traced: it would cost them. */
 export interface Trace {
@@ -9,14 +10,6 @@ export interface Trace {
   /** A piece of the body, without its framing. */
   body(bytes: Buffer): void;
   seen(): Seen;
-}
-
-/** Milliseconds from the start of the attempt to the end of each step; null when it was not reached, or not needed. */
-export interface Timings {
-  lookUpMs: number | null;
-  connectMs: number | null;
-  tlsMs: number | null;
-  firstByteMs: number | null;
 }
 
 export interface Seen extends Timings {
@@ -51,7 +44,7 @@ export function startTrace(monotonicMs: () => number): Trace {
   const startedMs = monotonicMs();
   const sinceMs = () => Math.round((monotonicMs() - startedMs) * 10) / 10;
   const addresses: string[] = [];
-  const timings: Timings = { lookUpMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
+  const timings = noTimings();
   let [sent, raw, body] = [Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)];
   let protocol: string | null = null;
   let certificate: Certificate | null = null;

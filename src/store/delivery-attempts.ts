@@ -23,6 +23,13 @@ export interface EndedAttempt {
   status: number | null;
   error: string | null;
   response: string | null;
+  /** Of the request's line and headers, see request-heads.ts. */
+  headId: number | null;
+  /** Milliseconds from the start; the first three are null when a kept connection was used. */
+  lookUpMs: number | null;
+  connectMs: number | null;
+  tlsMs: number | null;
+  firstByteMs: number | null;
 }
 
 const LEASE: readonly Column<EndedAttempt>[] = [
@@ -41,6 +48,11 @@ const LOGGED: readonly Column<EndedAttempt>[] = [
   ["status", "int4", "status"],
   ["error", "text", "error"],
   ["response", "text", "response"],
+  ["head_id", "int8", "headId"],
+  ["look_up_ms", "int4", "lookUpMs"],
+  ["connect_ms", "int4", "connectMs"],
+  ["tls_ms", "int4", "tlsMs"],
+  ["first_byte_ms", "int4", "firstByteMs"],
 ];
 const ENDED: readonly Column<EndedAttempt>[] = [
   ...LEASE,
@@ -70,6 +82,10 @@ const GONE = `gone as (
    poked as (
      insert into case_pokes (merchant_id, id, case_id)
      select distinct merchant_id, $1::uuid, case_id from gone where type = 'recovery_action'
+   ),
+   exhausted as (
+     update events v set exhausted_at = g.ended_at from gone g
+     where g.ends = 'exhausted' and v.merchant_id = g.merchant_id and v.id = g.event_id
    )`;
 const MOVED = `moved as (
      update deliveries d set attempts = e.number, due_at = e.due_at from e where ${AT_NUMBER} and e.ends is null
@@ -126,12 +142,19 @@ export async function recordWithdrawnAttempts(tx: Tx, ended: readonly EndedAttem
 }
 
 /** A line of the delivery log. */
-export type LoggedAttempt = Omit<EndedAttempt, "merchantId" | "caseId" | "type" | "bucket" | "epoch" | "dueAt">;
+export type LoggedAttempt = Omit<
+  EndedAttempt,
+  "merchantId" | "caseId" | "type" | "bucket" | "epoch" | "dueAt" | "headId"
+> & {
+  /** Request line and headers, secrets masked; null when they were not kept. */
+  head: string | null;
+};
 
 const LIST = prepared(
   "list_attempts",
-  `select ${[...LOGGED, ["ends", "text", "ends"] as const].map(([name, , field]) => `${name} as "${field}"`).join(", ")}
-   from delivery_attempts where merchant_id = $1 and event_id = $2 order by round, number`,
+  `select ${[...LOGGED, ["ends", "text", "ends"] as const].map(([name, , field]) => `a.${name} as "${field}"`).join(", ")}, h.head
+   from delivery_attempts a left join request_heads h on h.merchant_id = a.merchant_id and h.id = a.head_id
+   where a.merchant_id = $1 and a.event_id = $2 order by a.round, a.number`,
 );
 
 /** The delivery log of one event, first attempt first. */

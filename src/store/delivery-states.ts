@@ -25,7 +25,7 @@ export interface ListedDelivery {
   error: string | null;
 }
 
-// The state is nowhere stored: a queued row, the log and the mark of withdrawal say it, and cannot disagree with it.
+// The log goes when it is old, so it may not be needed to tell the state; but what was withdrawn too late is known from it alone.
 const SOURCES = `events e
   left join deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
   left join lateral (
@@ -33,9 +33,7 @@ const SOURCES = `events e
     where merchant_id = e.merchant_id and event_id = e.id order by round desc, number desc limit 1
   ) a on true`;
 const STATE = `case when d.event_id is not null then 'waiting' when a.ends = 'delivered' then 'delivered'
-  when e.withdrawn_at is not null then 'withdrawn' else 'exhausted' end`;
-/** Seldom is an event exhausted among many that are not: so they are found by the index that holds only those. */
-const EVER_EXHAUSTED = `e.id in (select event_id from delivery_attempts where merchant_id = $1 and ends = 'exhausted')`;
+  when e.withdrawn_at is not null then 'withdrawn' when e.exhausted_at is not null then 'exhausted' else 'delivered' end`;
 
 const list = (name: string, condition: string): Statement =>
   prepared(
@@ -52,7 +50,7 @@ const LIST: Record<DeliveryState | "all", Statement> = {
   all: list("all", "true"),
   waiting: list("waiting", "d.event_id is not null"),
   delivered: list("delivered", `${STATE} = 'delivered'`),
-  exhausted: list("exhausted", `${EVER_EXHAUSTED} and ${STATE} = 'exhausted'`),
+  exhausted: list("exhausted", `e.exhausted_at is not null and ${STATE} = 'exhausted'`),
   withdrawn: list("withdrawn", `e.withdrawn_at is not null and ${STATE} = 'withdrawn'`),
 };
 
@@ -75,6 +73,8 @@ interface Candidate {
   paid: boolean;
   ended: boolean;
   superseded: boolean;
+  /** Its log is gone, and with it how many attempts it had. */
+  forgotten: boolean;
   /** Of a recovery action: its type, and the moment it was for. */
   actionType: ActionType | null;
   idealRetryTime: Date | null;
@@ -84,6 +84,7 @@ const candidates = (name: string, condition: string): Statement =>
   prepared(
     `replay_candidates_${name}`,
     `select e.id as "eventId", e.type, ${STATE} as state, c.ended_at is not null as ended,
+       a.ends is null as forgotten,
        -- The reason of an end is no answer: what was given up may have been paid since.
        coalesce(i.state not in ('UNPAID', 'PARTIALLY_PAID'), false) or c.end_reason is not distinct from 'paid' as paid,
        t.type as "actionType", t.ideal_retry_time as "idealRetryTime",
@@ -101,7 +102,7 @@ const candidates = (name: string, condition: string): Statement =>
 const BY_ID = candidates("by_id", "e.id = any($2::uuid[])");
 const BY_FILTER = candidates(
   "by_filter",
-  `${EVER_EXHAUSTED} and ${STATE} = 'exhausted' and ($2::text is null or e.type = $2)
+  `e.exhausted_at is not null and ${STATE} = 'exhausted' and ($2::text is null or e.type = $2)
    and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at <= $4)`,
 );
 
@@ -136,7 +137,10 @@ export async function replayable(tx: Tx, merchantId: string, which: Which, now: 
 /** After so long nobody waits for the outcome of an action any more. */
 const TAKEN_WITHIN_MS: Record<ActionType, number> = { RETRY: 48 * 3_600_000, CARD_CHANGE: 7 * 24 * 3_600_000 };
 
-function judged({ eventId, type, state, paid, ended, superseded, ...action }: Candidate, now: Date): Replayable {
+function judged(
+  { eventId, type, state, paid, ended, superseded, forgotten, ...action }: Candidate,
+  now: Date,
+): Replayable {
   if (state === "waiting") return { eventId, skip: "it is still being sent" };
   if (state === "delivered") return { eventId, skip: "it was delivered" };
   if (state === "withdrawn") return { eventId, skip: "it was withdrawn" };
@@ -146,6 +150,7 @@ function judged({ eventId, type, state, paid, ended, superseded, ...action }: Ca
   const { actionType, idealRetryTime } = action;
   if (actionType && idealRetryTime && now.getTime() >= idealRetryTime.getTime() + TAKEN_WITHIN_MS[actionType])
     return { eventId, skip: "its time has passed" };
+  if (forgotten) return { eventId, skip: "it is older than the delivery log" };
   return { eventId, skip: null };
 }
 
@@ -164,7 +169,7 @@ export async function lockCasesOfEvents(tx: Tx, merchantId: string, eventIds: re
 // The number of the attempt that exhausted the last round is how many a round has.
 const REPLAY = prepared(
   "replay_events",
-  `insert into deliveries (merchant_id, event_id, round, attempts_max, due_at)
+  `with again as (insert into deliveries (merchant_id, event_id, round, attempts_max, due_at)
    select a.merchant_id, a.event_id, a.round + 1, a.number, $3
    from delivery_attempts a
    where a.merchant_id = $1 and a.event_id = any($2::uuid[]) and a.ends = 'exhausted'
@@ -172,7 +177,9 @@ const REPLAY = prepared(
        select 1 from delivery_attempts later
        where later.merchant_id = a.merchant_id and later.event_id = a.event_id and later.round > a.round)
    on conflict (merchant_id, event_id) do nothing
-   returning event_id as "eventId"`,
+   returning event_id)
+   update events set exhausted_at = null from again where merchant_id = $1 and id = again.event_id
+   returning id as "eventId"`,
 );
 
 /**

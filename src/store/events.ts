@@ -31,11 +31,14 @@ export async function insertEvents(tx: Tx, merchantId: string, events: readonly 
   await tx.run(INSERT, [merchantId, ...columnValues(queued, QUEUED)]);
 }
 
-const FIND = prepared("find_event", "select type, body from events where merchant_id = $1 and id = $2");
+const FIND = prepared(
+  "find_event",
+  `select ${COLUMNS.map(([name, , field]) => `${name} as "${field}"`).join(", ")} from events where merchant_id = $1 and id = $2`,
+);
 
-/** What is sent for an event, or null when the merchant has none with this id. */
+/** An event, or null when the merchant has none with this id. */
 export async function findEvent(tx: Tx, merchantId: string, eventId: string) {
-  return (await tx.run<Pick<Event, "type" | "body">>(FIND, [merchantId, eventId])).rows[0] ?? null;
+  return (await tx.run<Event>(FIND, [merchantId, eventId])).rows[0] ?? null;
 }
 
 const WITHDRAW = prepared(

@@ -79,7 +79,8 @@ const OF_CASES = prepared(
        when exists (select 1 from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id and a.ends = 'delivered') then 'delivered'
        when exists (select 1 from deliveries d where d.merchant_id = $1 and d.event_id = r.id) then 'waiting'
        when exists (select 1 from events e where e.merchant_id = $1 and e.id = r.id and e.withdrawn_at is not null) then 'withdrawn'
-       else 'exhausted'
+       when exists (select 1 from events e where e.merchant_id = $1 and e.id = r.id and e.exhausted_at is not null) then 'exhausted'
+       else 'delivered'
      end as delivery
    from recovery_actions r
    where r.merchant_id = $1 and r.case_id = any($2::uuid[])
