@@ -155,13 +155,14 @@ create table due_cases (
 ) with (fillfactor = 70);
 create index due_cases_due on due_cases (merchant_id, due_at, case_id);
 
--- There are new facts about a case: look now. Whoever writes facts adds a row in the same transaction; a step takes the rows away
+-- There are new facts about these cases: look now. Whoever writes facts adds a row in the same transaction; a step takes its cases out
 -- before it reads the facts. So writers never wait for a step, and a step overwrites no poke that came meanwhile.
 create table case_pokes (
   merchant_id uuid not null,
-  id uuid not null, -- one for all cases that a statement pokes
-  case_id uuid not null,
-  primary key (merchant_id, id, case_id)
+  id uuid not null,
+  part int4 not null, -- of what one statement poked
+  case_ids uuid[] not null,
+  primary key (merchant_id, id, part)
 );
 
 -- The last moment given to a listed row of a merchant. Writers take the row's lock, use a later moment and commit:

@@ -33,7 +33,7 @@ const replied = (status: number, over: Partial<Reply> = {}) =>
 const ROW = prepared("test_delivery", "select attempts, round, due_at as due from deliveries where event_id = $1");
 const rowOf = async (eventId: string) =>
   (await database.db.run<{ attempts: number; round: number; due: Date }>(ROW, [eventId])).rows[0];
-const POKED = prepared("test_poked", "select case_id as id from case_pokes where merchant_id = $1 order by case_id");
+const POKED = prepared("test_poked", "select unnest(case_ids) as id from case_pokes where merchant_id = $1");
 const TAKE_OVER = prepared("test_take_over", "update bucket_leases set epoch = epoch + 1, owner = $1 where bucket = 0");
 
 /** A deliverer under a standing clock, whose receiver answers what `answer` says. */

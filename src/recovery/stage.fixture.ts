@@ -65,7 +65,8 @@ const DELIVERED = prepared(
      logged as (insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, success, ends, status)
        select $1, event_id, round, $3::int2, $2::timestamptz, $2::timestamptz, 5, $3 = 1, case when $3 = 1 then 'delivered' else 'exhausted' end, 200 from gone),
      marked as (update events set exhausted_at = $2 from gone where $3 > 1 and merchant_id = $1 and id = gone.event_id)
-   insert into case_pokes (merchant_id, id, case_id) select merchant_id, $4, id from cases where merchant_id = $1`,
+   insert into case_pokes (merchant_id, id, part, case_ids)
+     select merchant_id, $4, 0, array_agg(id) from cases where merchant_id = $1 group by 1`,
 );
 
 /** A merchant with an endpoint, a database of its own, and a clock that moves only when told to. */

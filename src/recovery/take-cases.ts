@@ -19,16 +19,15 @@ export async function takeCases(tx: Tx, merchantId: string, now: Date, limit: nu
   const pokes = await firstPokes(tx, merchantId, limit);
   const due = await dueCases(tx, merchantId, now, limit);
   const failures = new Map(due.map(({ caseId, failures }) => [caseId, failures]));
-  const poked = new Set(pokes.map(({ caseId }) => caseId));
+  const poked = new Set(pokes.flatMap(({ caseIds }) => caseIds));
   const ids = share(
     [...poked],
     [...failures.keys()].filter((id) => !poked.has(id)),
     limit,
   );
-  if (ids.length === 0) return [];
+  if (ids.length + pokes.length === 0) return [];
   const cases = new Map((await lockCases(tx, merchantId, ids)).map((kase) => [kase.id, kase]));
-  const heeded = pokes.filter(({ caseId }) => cases.has(caseId));
-  if (heeded.length > 0) await takePokes(tx, merchantId, heeded);
+  if (pokes.length > 0) await takePokes(tx, merchantId, pokes, (id) => cases.has(id));
   return ids.flatMap((id) => {
     const kase = cases.get(id);
     return kase ? [{ ...kase, failures: failures.get(id) ?? 0 }] : [];

@@ -1,41 +1,55 @@
-import { arrays, type Column, columnValues } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
 
+/** About as many cases as a step takes: what is left of a row after a step is written anew. */
+const ROW_SIZE = 100;
+
 /**
- * Statement text that makes the deciding loop look at the cases that `ids` selects (one column, no id twice).
- * `$1` is the merchant; `pokeId` a parameter with an id that is new for this statement, in the order of time.
+ * Statement text that makes the deciding loop look at the cases that `ids` selects (one column, no id twice), and returns how many
+ * there are in each row. `$1` is the merchant; `pokeId` a parameter with an id that is new for this statement, in the order of time.
  */
 export const poke = (ids: string, pokeId: string) =>
-  `insert into case_pokes (merchant_id, id, case_id) select $1::uuid, ${pokeId}::uuid, k.id from (${ids}) k (id)`;
+  `insert into case_pokes (merchant_id, id, part, case_ids)
+   select $1::uuid, ${pokeId}::uuid, k.part, array_agg(k.id)
+   from (select k.id, (row_number() over () - 1) / ${ROW_SIZE} as part from (${ids}) k (id)) k group by k.part
+   returning cardinality(case_ids) as cases`;
 
 /** A row of `case_pokes`. */
 export interface Poke {
   id: string;
-  caseId: string;
+  part: number;
+  caseIds: string[];
 }
-
-const COLUMNS: readonly Column<Poke>[] = [
-  ["id", "uuid", "id"],
-  ["case_id", "uuid", "caseId"],
-];
 
 const FIRST = prepared(
   "first_pokes",
-  `select id, case_id as "caseId" from case_pokes where merchant_id = $1 order by id, case_id limit $2`,
+  `select id, part, case_ids as "caseIds" from case_pokes where merchant_id = $1 order by id, part limit $2`,
 );
 
-/** Up to `limit` pokes of a merchant, oldest first. */
+/** The first `limit` pokes of a merchant, oldest first. */
 export async function firstPokes(tx: Tx, merchantId: string, limit: number) {
   return (await tx.run<Poke>(FIRST, [merchantId, limit])).rows;
 }
 
 const TAKE = prepared(
   "take_pokes",
-  `delete from case_pokes p using unnest(${arrays(COLUMNS, 2)}) as t (id, case_id)
-   where p.merchant_id = $1 and p.id = t.id and p.case_id = t.case_id`,
+  `delete from case_pokes p using unnest($2::uuid[], $3::int4[]) as t (id, part)
+   where p.merchant_id = $1 and p.id = t.id and p.part = t.part`,
+);
+const LEAVE = prepared(
+  "leave_pokes",
+  "update case_pokes set case_ids = $4 where merchant_id = $1 and id = $2 and part = $3",
 );
 
-/** These pokes are heeded: facts that were written with them are visible to every later statement. */
-export async function takePokes(tx: Tx, merchantId: string, pokes: readonly Poke[]) {
-  await tx.run(TAKE, [merchantId, ...columnValues(pokes, COLUMNS)]);
+/**
+ * The pokes of these cases are heeded: facts that were written with them are visible to every later statement.
+ *
+ * @param pokes  as they were read; the merchant's clock is locked, so they are still the same
+ */
+export async function takePokes(tx: Tx, merchantId: string, pokes: readonly Poke[], isHeeded: (id: string) => boolean) {
+  const left = pokes.map((poke) => ({ ...poke, caseIds: poke.caseIds.filter((id) => !isHeeded(id)) }));
+  const done = left.filter(({ caseIds }) => caseIds.length === 0);
+  if (done.length > 0) await tx.run(TAKE, [merchantId, done.map(({ id }) => id), done.map(({ part }) => part)]);
+  for (const [index, { id, part, caseIds }] of left.entries())
+    if (caseIds.length > 0 && caseIds.length < pokes[index]!.caseIds.length)
+      await tx.run(LEAVE, [merchantId, id, part, caseIds]);
 }

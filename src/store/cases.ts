@@ -106,7 +106,8 @@ const POKE_BY_INVOICE = pokeBy("invoice_id", "true");
 
 /** New facts about these invoices: their cases, ended ones too, want a look now; returns how many there are. */
 export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], pokeId: string) {
-  return (await tx.run(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId])).rowCount;
+  const { rows } = await tx.run<{ cases: number }>(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId]);
+  return rows.reduce((sum, { cases }) => sum + cases, 0);
 }
 
 // Most attempts say nothing new about the customer's other invoices; only who waits for a new card wants to know at once.

@@ -80,8 +80,8 @@ const GONE = `gone as (
    ),
    -- Only an action waits for what becomes of its event.
    poked as (
-     insert into case_pokes (merchant_id, id, case_id)
-     select distinct merchant_id, $1::uuid, case_id from gone where type = 'recovery_action'
+     insert into case_pokes (merchant_id, id, part, case_ids)
+     select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from gone where type = 'recovery_action' group by merchant_id
    ),
    exhausted as (
      update events v set exhausted_at = g.ended_at from gone g

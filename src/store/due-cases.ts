@@ -62,7 +62,8 @@ export async function moveDueCases(tx: Tx, merchantId: string, looks: readonly N
 
 const SET_ASIDE = prepared(
   "set_case_aside",
-  `with heeded as (delete from case_pokes where merchant_id = $1 and case_id = $2)
+  `with heeded as (
+     update case_pokes set case_ids = array_remove(case_ids, $2) where merchant_id = $1 and $2 = any(case_ids))
    insert into due_cases (merchant_id, case_id, due_at, failures) values ($1, $2, $3, 1)
    on conflict (merchant_id, case_id) do update set due_at = excluded.due_at, failures = due_cases.failures + 1`,
 );
