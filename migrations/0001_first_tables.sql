@@ -254,8 +254,8 @@ create table delivery_attempts (
   started_at timestamptz not null,
   ended_at timestamptz not null,
   duration_ms int4 not null check (duration_ms >= 0),
-  success boolean not null,
   ends text check (ends in ('delivered','exhausted')),
+  success boolean not null generated always as (ends is not distinct from 'delivered') stored,
   status int4,
   error text,
   response text,
@@ -266,7 +266,6 @@ create table delivery_attempts (
   tls_ms int4,
   first_byte_ms int4,
   primary key (merchant_id, event_id, round, number),
-  check (success = (ends is not distinct from 'delivered')),
   check (ended_at >= started_at)
 ) partition by range (event_id);
 create table delivery_attempts_default partition of delivery_attempts default;

@@ -98,8 +98,7 @@ export async function attempt(
   return {
     merchantId: merchant.id,
     eventId: delivery.eventId,
-    caseId: delivery.caseId,
-    type: delivery.type,
+    caseId: delivery.type === "recovery_action" ? delivery.caseId : null,
     bucket: merchant.bucket,
     epoch,
     round: delivery.round,

@@ -40,7 +40,6 @@ const delivered = (merchant: Merchant, event: Event): EndedAttempt => ({
   merchantId: merchant.id,
   eventId: event.id,
   caseId: event.caseId,
-  type: event.type,
   bucket: merchant.bucket,
   epoch: 0,
   round: 1,

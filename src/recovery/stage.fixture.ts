@@ -62,8 +62,8 @@ const CASES = prepared(
 const DELIVERED = prepared(
   "test_delivered",
   `with gone as (delete from deliveries where merchant_id = $1 returning event_id, round),
-     logged as (insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, success, ends, status)
-       select $1, event_id, round, $3::int2, $2::timestamptz, $2::timestamptz, 5, $3 = 1, case when $3 = 1 then 'delivered' else 'exhausted' end, 200 from gone),
+     logged as (insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, ends, status)
+       select $1, event_id, round, $3::int2, $2::timestamptz, $2::timestamptz, 5, case when $3 = 1 then 'delivered' else 'exhausted' end, 200 from gone),
      marked as (update events set exhausted_at = $2 from gone where $3 > 1 and merchant_id = $1 and id = gone.event_id)
    insert into case_pokes (merchant_id, id, part, case_ids)
      select merchant_id, $4, 0, array_agg(id) from cases where merchant_id = $1 group by 1`,

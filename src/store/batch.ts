@@ -9,11 +9,14 @@ export const arrays = <Row>(columns: readonly Column<Row>[], first: number) =>
   columns.map(([, type], index) => `$${first + index}::${type}[]`).join(", ");
 
 /**
- * `select $1::uuid, unnest($2::text[]), unnest($3::int8[]), …`: the merchant, then the values of each row. Here the arrays are
+ * `unnest($2::text[]) as id, unnest($3::int8[]) as amount, …`: a select list with the values of each row. So the arrays are
  * read side by side; `from unnest($2, $3, …)` writes each into a store of its own first, which is a tenth of an upsert.
  */
-const selectRows = <Row>(columns: readonly Column<Row>[]) =>
-  `select $1::uuid, ${columns.map(([, type], index) => `unnest($${2 + index}::${type}[])`).join(", ")}`;
+export const unnested = <Row>(columns: readonly Column<Row>[], first: number) =>
+  columns.map(([name, type], index) => `unnest($${first + index}::${type}[]) as ${name}`).join(", ");
+
+/** The merchant, `$1`, then the values of each row. */
+const selectRows = <Row>(columns: readonly Column<Row>[]) => `select $1::uuid, ${unnested(columns, 2)}`;
 
 /** The values of `rows`, column by column, as `unnest` takes them. */
 export const columnValues = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Buffer[] =>

@@ -1,13 +1,12 @@
-import type { EventType } from "../domain/event.ts";
-import { arrays, type Column, columnValues } from "./batch.ts";
+import { type Column, columnValues, unnested } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
 
 /** An attempt that ended, and under which lease it was made. */
 export interface EndedAttempt {
   merchantId: string;
   eventId: string;
-  caseId: string;
-  type: EventType;
+  /** Of an action, which waits for what becomes of its event; null for other events. */
+  caseId: string | null;
   bucket: number;
   epoch: number;
   round: number;
@@ -44,7 +43,6 @@ const LOGGED: readonly Column<EndedAttempt>[] = [
   ["started_at", "timestamptz", "startedAt"],
   ["ended_at", "timestamptz", "endedAt"],
   ["duration_ms", "int4", "durationMs"],
-  ["success", "bool", "success"],
   ["status", "int4", "status"],
   ["error", "text", "error"],
   ["response", "text", "response"],
@@ -53,22 +51,17 @@ const LOGGED: readonly Column<EndedAttempt>[] = [
   ["connect_ms", "int4", "connectMs"],
   ["tls_ms", "int4", "tlsMs"],
   ["first_byte_ms", "int4", "firstByteMs"],
-];
-const ENDED: readonly Column<EndedAttempt>[] = [
-  ...LEASE,
-  ...LOGGED,
   ["ends", "text", "ends"],
-  ["case_id", "uuid", "caseId"],
-  ["type", "text", "type"],
 ];
+const ENDED: readonly Column<EndedAttempt>[] = [...LEASE, ...LOGGED, ["case_id", "uuid", "caseId"]];
 const RECORDED: readonly Column<EndedAttempt>[] = [...ENDED, ["due_at", "timestamptz", "dueAt"]];
 
 const names = (columns: readonly Column<EndedAttempt>[]) => columns.map(([name]) => name).join(", ");
 /** Those of the batch that were made under a lease that still holds. */
 const fenced = (columns: readonly Column<EndedAttempt>[], first: number) =>
-  `select e.* from unnest(${arrays(columns, first)}) as e (${names(columns)})
+  `select e.* from (select ${unnested(columns, first)}) e
    join bucket_leases l on l.bucket = e.bucket and l.epoch = e.epoch`;
-const LOG = `delivery_attempts (merchant_id, ${names(LOGGED)}, ends)`;
+const LOG = `delivery_attempts (merchant_id, ${names(LOGGED)})`;
 const LOG_VALUES = `e.merchant_id, ${LOGGED.map(([name]) => `e.${name}`).join(", ")}`;
 
 // The rows of deliveries are found by key and number, and return whole log lines. Joined to the batch once more they would be, by
@@ -76,12 +69,11 @@ const LOG_VALUES = `e.merchant_id, ${LOGGED.map(([name]) => `e.${name}`).join(",
 const AT_NUMBER = `d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round and d.attempts = e.number - 1`;
 const GONE = `gone as (
      delete from deliveries d using e where ${AT_NUMBER} and e.ends is not null
-     returning ${LOG_VALUES}, e.ends, e.case_id, e.type
+     returning ${LOG_VALUES}, e.case_id
    ),
-   -- Only an action waits for what becomes of its event.
    poked as (
      insert into case_pokes (merchant_id, id, part, case_ids)
-     select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from gone where type = 'recovery_action' group by merchant_id
+     select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from gone where case_id is not null group by merchant_id
    ),
    exhausted as (
      update events v set exhausted_at = g.ended_at from gone g
@@ -89,9 +81,9 @@ const GONE = `gone as (
    )`;
 const MOVED = `moved as (
      update deliveries d set attempts = e.number, due_at = e.due_at from e where ${AT_NUMBER} and e.ends is null
-     returning ${LOG_VALUES}, e.ends
+     returning ${LOG_VALUES}
    )`;
-const LINES = `select merchant_id, ${names(LOGGED)}, ends`;
+const LINES = `select merchant_id, ${names(LOGGED)}`;
 
 const RECORD_ENDS = prepared(
   "record_ends",
@@ -125,7 +117,7 @@ const RECORD_WITHDRAWN = prepared(
   "record_attempts_of_withdrawn",
   `with e as (${fenced([...LEASE, ...LOGGED], 1)})
    insert into ${LOG}
-   select ${LOG_VALUES}, case when e.success then 'delivered' end
+   select ${LOG_VALUES.replace("e.ends", "nullif(e.ends, 'exhausted')")}
    from e join events v on v.merchant_id = e.merchant_id and v.id = e.event_id
    where v.withdrawn_at is not null
    on conflict do nothing
@@ -142,17 +134,14 @@ export async function recordWithdrawnAttempts(tx: Tx, ended: readonly EndedAttem
 }
 
 /** A line of the delivery log. */
-export type LoggedAttempt = Omit<
-  EndedAttempt,
-  "merchantId" | "caseId" | "type" | "bucket" | "epoch" | "dueAt" | "headId"
-> & {
+export type LoggedAttempt = Omit<EndedAttempt, "merchantId" | "caseId" | "bucket" | "epoch" | "dueAt" | "headId"> & {
   /** Request line and headers, secrets masked; null when they were not kept. */
   head: string | null;
 };
 
 const LIST = prepared(
   "list_attempts",
-  `select ${[...LOGGED, ["ends", "text", "ends"] as const].map(([name, , field]) => `a.${name} as "${field}"`).join(", ")}, h.head
+  `select ${LOGGED.map(([name, , field]) => `a.${name} as "${field}"`).join(", ")}, a.success, h.head
    from delivery_attempts a left join request_heads h on h.merchant_id = a.merchant_id and h.id = a.head_id
    where a.merchant_id = $1 and a.event_id = $2 order by a.round, a.number`,
 );
