@@ -6,7 +6,17 @@ import { type DueDelivery, dueDeliveries, firstDeliveriesDue } from "../store/de
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { type AttemptFigures, attempt, figuresOf, logAttempt } from "./attempt.ts";
 import { every } from "./every.ts";
-import { dropWithdrawn, hasRoom, type Lane, leftOut, noteDue, takeNext, wantsRead } from "./lane.ts";
+import {
+  dropWithdrawn,
+  forgetFloor,
+  hasRoom,
+  type Lane,
+  leftOut,
+  noteDue,
+  probeFrom,
+  takeNext,
+  wantsRead,
+} from "./lane.ts";
 import { createLanes } from "./lanes.ts";
 import { createLeases, LEASE_TIMINGS, type LeaseTimings } from "./leases.ts";
 import { createReader } from "./reader.ts";
@@ -137,7 +147,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const { merchant, target } = lane;
     if (target === null) return;
     const latenessMs = ports.now().getTime() - delivery.dueAt.getTime();
-    lane.busy.add(delivery.eventId);
+    lane.busy.set(delivery.eventId, delivery.dueAt.getTime());
     const end = wire.begin(lane);
     const ended = await attempt(merchant, target, delivery, epoch, send, ports).finally(end);
     // Cut short by our own end: it is made again under its number.
@@ -170,10 +180,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     advanceAll(...able.filter((lane) => lane.ahead.length > 0));
     const idle = able.filter((lane) => lane.ahead.length === 0 && !lane.reading);
     if (idle.length === 0) return;
-    const rows = await firstDeliveriesDue(
-      db,
-      idle.map((lane) => lane.merchant.id),
-    );
+    const probes = idle.map((lane) => ({ id: lane.merchant.id, from: probeFrom(lane, ports.monotonicMs()) }));
+    const rows = await firstDeliveriesDue(db, probes);
     for (const { merchantId, dueAt } of rows) {
       const lane = lanes.get(merchantId);
       if (lane === undefined) continue;
@@ -183,6 +191,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   function lookEverywhere() {
+    for (const lane of lanes.all()) forgetFloor(lane);
     if (state === "running") sweep(null).catch(warn("sweep"));
   }
 

@@ -13,8 +13,12 @@ export interface Lane {
   inFlight: number;
   /** Those of them that may end any moment: see wire.ts. */
   quick: number;
-  /** Events on the wire, or ended and not recorded yet: never read a second time. */
-  busy: Set<string>;
+  /** Events on the wire, or ended and not recorded yet: never read a second time; and when they were due, in service time. */
+  busy: Map<string, number>;
+  /** Service time before which nothing is due that is not busy or read ahead. */
+  floorMs: number;
+  /** Monotonic, of the last read or probe that looked below the floor too. */
+  wholeReadMs: number;
   /** Rows read ahead and not begun. */
   ahead: { delivery: DueDelivery; readMs: number }[];
   /** How many rows the next read asks for: it grows with a backlog that drains fast. */
@@ -39,7 +43,9 @@ export const newLane = (merchant: Merchant): Lane => ({
   target: null,
   inFlight: 0,
   quick: 0,
-  busy: new Set(),
+  busy: new Map(),
+  floorMs: 0,
+  wholeReadMs: Number.NEGATIVE_INFINITY,
   ahead: [],
   readSize: merchant.webhookCap,
   reading: false,
@@ -55,6 +61,27 @@ export const hasRoom = (lane: Lane) => lane.inFlight < lane.merchant.webhookCap;
 /** Something may be due in this lane from `atMs` on, in service time. */
 export const noteDue = (lane: Lane, atMs: number) => {
   lane.nextDueMs = Math.min(lane.nextDueMs, atMs);
+  if (atMs > Number.NEGATIVE_INFINITY) lane.floorMs = Math.min(lane.floorMs, atMs);
+};
+
+/** A row becomes visible at its commit, which comes a little after the moment that it is due from. */
+const COMMIT_MAX_MS = 5_000;
+/** What no hint told us and what took longer to commit is found after this. */
+const WHOLE_READ_MS = 30_000;
+
+const readFrom = (lane: Lane, monotonicMs: number) =>
+  new Date(monotonicMs - lane.wholeReadMs > WHOLE_READ_MS ? 0 : Math.max(0, lane.floorMs));
+
+/** From when on a probe for the first due row has to look, right now. */
+export function probeFrom(lane: Lane, monotonicMs: number): Date {
+  const from = readFrom(lane, monotonicMs);
+  if (from.getTime() === 0) lane.wholeReadMs = monotonicMs;
+  return from;
+}
+
+/** Look at everything again: somebody else may have sent for this merchant meanwhile, or a read failed. */
+export const forgetFloor = (lane: Lane) => {
+  lane.wholeReadMs = Number.NEGATIVE_INFINITY;
 };
 
 /** Whether it is time to read: something is due, there is room for it, and what was read before runs low. */
@@ -66,6 +93,7 @@ export function takeNext(lane: Lane, monotonicMs: number): DueDelivery | undefin
   const next = lane.ahead[0];
   if (next === undefined) return undefined;
   if (monotonicMs - next.readMs > AHEAD_MAX_MS) {
+    noteDue(lane, next.delivery.dueAt.getTime());
     lane.ahead = [];
     noteDue(lane, Number.NEGATIVE_INFINITY);
     return undefined;
@@ -75,10 +103,16 @@ export function takeNext(lane: Lane, monotonicMs: number): DueDelivery | undefin
 }
 
 /** Events that a read must leave out. */
-export const leftOut = (lane: Lane) => [...lane.busy, ...lane.ahead.map(({ delivery }) => delivery.eventId)];
+export const leftOut = (lane: Lane) => [...lane.busy.keys(), ...lane.ahead.map(({ delivery }) => delivery.eventId)];
 
-/** Before a read: what is noted as due from now on is beyond what the read can see. */
-export function beginRead(lane: Lane, monotonicMs: number) {
+/**
+ * Before a read: what is noted as due from now on is beyond what the read can see.
+ *
+ * @param now  service time
+ * @returns from when on to look
+ */
+export function beginRead(lane: Lane, monotonicMs: number, now: Date, clockRate: number): Date {
+  const from = readFrom(lane, monotonicMs);
   lane.reading = true;
   // What was read is to last a moment, and never so long that it grows stale and is read twice.
   const lastedMs = monotonicMs - lane.fullReadMs;
@@ -86,11 +120,18 @@ export function beginRead(lane: Lane, monotonicMs: number) {
   else if (lastedMs > AHEAD_MAX_MS / 2) lane.readSize = Math.max(lane.merchant.webhookCap, lane.readSize >> 1);
   lane.withdrawn.clear();
   lane.nextDueMs = Number.POSITIVE_INFINITY;
+  // What the read finds lowers it, and so does what is noted meanwhile.
+  lane.floorMs = now.getTime() - COMMIT_MAX_MS * clockRate;
+  for (const dueMs of lane.busy.values()) lane.floorMs = Math.min(lane.floorMs, dueMs);
+  for (const { delivery } of lane.ahead) lane.floorMs = Math.min(lane.floorMs, delivery.dueAt.getTime());
+  if (from.getTime() === 0) lane.wholeReadMs = monotonicMs;
+  return from;
 }
 
 /** After a read. `readMs` is the monotonic clock before it. */
 export function endRead(lane: Lane, rows: readonly DueDelivery[], readMs: number) {
   lane.reading = false;
+  if (rows[0] !== undefined) lane.floorMs = Math.min(lane.floorMs, rows[0].dueAt.getTime());
   for (const delivery of rows) if (!lane.withdrawn.has(delivery.eventId)) lane.ahead.push({ delivery, readMs });
   // A full read says that there is more.
   const full = rows.length >= lane.readSize;

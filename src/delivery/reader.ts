@@ -2,7 +2,7 @@ import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
 import { type Database, errorFields } from "../store/database.ts";
 import { dueDeliveries, nextDeliveryDue } from "../store/deliveries.ts";
-import { beginRead, endRead, type Lane, leftOut, noteDue, wantsRead } from "./lane.ts";
+import { beginRead, endRead, forgetFloor, type Lane, leftOut, noteDue, wantsRead } from "./lane.ts";
 
 /** Reads due rows ahead for lanes that want some, a few lanes at a time. */
 export interface Reader {
@@ -45,12 +45,12 @@ export function createReader({ db, ports, log, maySend, isFull, onRead }: Option
   }
 
   async function readAhead(lane: Lane) {
-    const now = ports.now();
     const readMs = ports.monotonicMs();
+    const now = ports.now();
     const merchantId = lane.merchant.id;
-    beginRead(lane, readMs);
+    const from = beginRead(lane, readMs, now, ports.clockRate);
     try {
-      const rows = await dueDeliveries(db, merchantId, now, leftOut(lane), lane.readSize);
+      const rows = await dueDeliveries(db, merchantId, now, leftOut(lane), lane.readSize, from);
       if (rows.length < lane.readSize) {
         const next = await nextDeliveryDue(db, merchantId, now);
         if (next !== null) noteDue(lane, next.getTime());
@@ -58,6 +58,7 @@ export function createReader({ db, ports, log, maySend, isFull, onRead }: Option
       endRead(lane, rows, readMs);
     } catch (error) {
       lane.reading = false;
+      forgetFloor(lane);
       noteDue(lane, ports.now().getTime() + READ_AGAIN_MS * ports.clockRate);
       log.warn({ ...errorFields(error), merchantId }, "deliveries.read-failed");
     }
