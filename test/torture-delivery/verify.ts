@@ -87,7 +87,7 @@ export function verify(books: Books) {
       const { life, at, status } = arrival;
       broken(
         "I10",
-        `event ${event.id}: a request of process ${life} at ${at}, answered with ${status ?? "nothing"}, is not in the log, and nothing had happened to that process`,
+        `event ${event.id}: a request of process ${life} at ${at}, answered with ${status ?? "nothing"}, is not in the log, and nothing had happened to that process; ${told(seen, open)}`,
       );
     }
   }
@@ -135,3 +135,9 @@ export function verify(books: Books) {
     }
   }
 }
+
+/** The requests of an event in a line, for whoever looks for the reason. */
+const told = (seen: readonly Arrival[], open: ReadonlySet<Arrival>) =>
+  `all of them: ${seen
+    .map((one) => `process ${one.life} ${one.at} to ${one.endAt} ${one.status}${open.has(one) ? " (not logged)" : ""}`)
+    .join(", ")}`;
