@@ -17,8 +17,8 @@ export interface Books {
 
 /** Clocks of processes on one machine, read at slightly other moments, to the millisecond. */
 const CLOCK_MS = 4;
-/** What has ended is recorded within this, when the database is there. */
-const RECORD_MS = 2_000;
+/** After a status line the sender listens for two seconds more, then what has ended is recorded, when the database is there. */
+const RECORD_MS = 4_000;
 /** After an outage a recorder may pause for so long, and leases are taken anew. */
 const AFTER_OUTAGE_MS = 8_000;
 const AFTER_SLEEP_MS = 5_000;
@@ -87,7 +87,7 @@ export function verify(books: Books) {
       const { life, at, status } = arrival;
       broken(
         "I10",
-        `event ${event.id}: a request of process ${life} at ${at}, answered with ${status ?? "nothing"}, is not in the log, and nothing had happened to that process; ${told(seen, open)}`,
+        `event ${event.id}: a request of process ${life} at ${at}, answered with ${status ?? "nothing"}, is not in the log, and nothing had happened to that process; ${told(seen, open, lives)}`,
       );
     }
   }
@@ -136,8 +136,16 @@ export function verify(books: Books) {
   }
 }
 
-/** The requests of an event in a line, for whoever looks for the reason. */
-const told = (seen: readonly Arrival[], open: ReadonlySet<Arrival>) =>
-  `all of them: ${seen
-    .map((one) => `process ${one.life} ${one.at} to ${one.endAt} ${one.status}${open.has(one) ? " (not logged)" : ""}`)
-    .join(", ")}`;
+/** The requests of an event in a line, and what became of their processes, for whoever looks for the reason. */
+function told(seen: readonly Arrival[], open: ReadonlySet<Arrival>, lives: readonly Life[]) {
+  const requests = seen.map(
+    ({ life, at, endAt, status }, index) =>
+      `process ${life} ${at} to ${endAt} ${status}${open.has(seen[index]!) ? " (not logged)" : ""}`,
+  );
+  const processes = [...new Set(seen.map(({ life }) => life))].map((number) => {
+    const { startedAt, endedAt, end, sleeps } = lives[number]!;
+    const slept = sleeps.map(({ from, to }) => ` slept ${from} to ${to}`).join("");
+    return `process ${number} started ${startedAt}${slept} ${end} ${endedAt}`;
+  });
+  return `all of them: ${[...requests, ...processes].join(", ")}`;
+}
