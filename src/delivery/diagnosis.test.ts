@@ -16,7 +16,7 @@ const closers: (() => unknown)[] = [];
 after(() => Promise.all(closers.map((close) => close())));
 const monotonicMs = () => performance.now();
 /** A sender costs up to 100 ms of a busy machine, which is no fault of the endpoint. */
-const PATIENT = { ...LIMITS, replyMs: 1_500 };
+const PATIENT = { ...LIMITS, replyMs: 5_000 };
 const NOW = new Date("2026-11-21T12:00:00Z");
 
 /** One traced attempt, and what is made of it. */
@@ -98,7 +98,7 @@ suite("what is wrong is named", () => {
     });
 
   const HANGING: [string, string, RegExp][] = [
-    ["says nothing", "", /no status line within 1\.5 s: the request was sent, and not a byte came back/],
+    ["says nothing", "", /no status line within 5 s: the request was sent, and not a byte came back/],
     ["stops in the status line", "HTTP/1.1 2", /begun and its status line never finished/],
   ];
   for (const [name, text, words] of HANGING)
