@@ -1,0 +1,73 @@
+import type { Charge } from "../worlds/world.ts";
+import type { Try } from "./run-trial.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+// Written down a second time, straight from the published rules, so that a slip in src/rules shows.
+const VISA_NEVER = "04 07 12 14 15 41 43 46 57 R0 R1 R3".split(" ");
+const MASTERCARD_NEVER = ["03", "21"];
+const MASTERCARD_WAIT_HOURS: Readonly<Record<string, number>> = {
+  "02": 72,
+  "24": 1,
+  "25": 24,
+  "26": 48,
+  "27": 96,
+  "28": 144,
+  "29": 192,
+  "30": 240,
+};
+const REPRESENTABLE: Readonly<Record<string, readonly string[]>> = {
+  sepa_debit: ["AM04", "MS03"],
+  ach_debit: ["R01", "R09"],
+  bacs_debit: ["0"],
+};
+const DEBIT_DAYS: Readonly<Record<string, number>> = { sepa_debit: 42, ach_debit: 180, bacs_debit: 31 };
+
+/**
+ * Tries that broke a rule, counted over the charges themselves and not by the guard that chose them. Each try is looked
+ * at once, with everything that was charged before it on the same card or for the same bill.
+ */
+export function countBrokenRules(tries: readonly Try[]): number {
+  let broken = 0;
+  for (const { open, charge } of tries) {
+    const at = charge.at.getTime();
+    const earlier = open.attempts.filter((attempt) => attempt.charge.at.getTime() < at);
+    const onCard = earlier.filter(({ charge: other }) => other.cardFingerprint === charge.cardFingerprint);
+    const sameAmount = onCard.filter(({ bill }) => bill.amount === open.bill.amount).map((attempt) => attempt.charge);
+    const onBill = earlier.filter(({ bill }) => bill.id === open.bill.id).map((attempt) => attempt.charge);
+    const isBroken =
+      charge.paymentMethodType === "card"
+        ? breaksCardRule(charge, onCard.map((attempt) => attempt.charge), sameAmount)
+        : breaksDebitRule(charge, onBill);
+    if (isBroken) broken++;
+  }
+  return broken;
+}
+
+function breaksCardRule(charge: Charge, onCard: readonly Charge[], sameAmount: readonly Charge[]): boolean {
+  const at = charge.at.getTime();
+  const declined = onCard.filter(({ approved }) => !approved);
+  const within = (charges: readonly Charge[], ms: number) =>
+    charges.filter((other) => !other.approved && at - other.at.getTime() <= ms).length;
+  const isMastercard = charge.cardBrand === "mastercard";
+  if (!isMastercard && declined.some(({ networkDeclineCode }) => VISA_NEVER.includes(networkDeclineCode ?? ""))) return true;
+  if (declined.some(({ networkAdviceCode }) => MASTERCARD_NEVER.includes(networkAdviceCode ?? ""))) return true;
+  if (within(sameAmount, 30 * DAY_MS) >= (isMastercard ? 35 : 20)) return true;
+  if (!isMastercard) return false;
+  if (within(onCard, DAY_MS) >= 10) return true;
+  return declined.some(
+    ({ networkAdviceCode, at: when }) =>
+      at - when.getTime() < (MASTERCARD_WAIT_HOURS[networkAdviceCode ?? ""] ?? 0) * HOUR_MS,
+  );
+}
+
+function breaksDebitRule(charge: Charge, onBill: readonly Charge[]): boolean {
+  const type = charge.paymentMethodType;
+  const codes = REPRESENTABLE[type];
+  if (!codes) return false;
+  if (onBill.some(({ networkDeclineCode }) => networkDeclineCode !== undefined && !codes.includes(networkDeclineCode)))
+    return true;
+  if (type !== "bacs_debit" && onBill.length >= 3) return true;
+  return onBill.length > 0 && charge.at.getTime() - onBill[0]!.at.getTime() > DEBIT_DAYS[type]! * DAY_MS;
+}

@@ -1,0 +1,86 @@
+import { declineGroup } from "../../src/rules/decline-group.ts";
+import { countBrokenRules } from "./broken-rules.ts";
+import { costOf, dollars, lateFactor } from "./money.ts";
+import { codesOf, instrumentOf } from "./policy.ts";
+import type { Trial } from "./run-trial.ts";
+
+/** What a policy reached in one run of a world. Money is a share of all money whose first charge failed. */
+export interface Figures {
+  recovered: number;
+  /** Recovered money less 0.4 % a day and the cost of tries. */
+  value: number;
+  /** Tries for each case, the first charge not counted. */
+  attempts: number;
+  attemptsPerRecovery: number;
+  /** Share of the cases, whatever their amount. */
+  recoveredCases: number;
+  brokenRules: number;
+  /** Expected calibration error over ten equal bins of probability; null for a policy that expects nothing. */
+  ece: number | null;
+  eceByGroup: Record<string, number>;
+}
+
+export function figuresOf(trial: Trial): Figures {
+  let due = 0;
+  let recovered = 0;
+  let value = 0;
+  let paid = 0;
+  for (const { bill } of trial.cases) due += dollars(bill);
+  for (const { open, charge } of trial.tries) {
+    const money = dollars(open.bill);
+    value -= (costOf(open.bill) / open.bill.amount) * money;
+    if (!charge.approved) continue;
+    paid++;
+    recovered += money;
+    value += money * lateFactor(open.bill, charge.at.getTime());
+  }
+  const cases = Math.max(1, trial.cases.length);
+  return {
+    recovered: recovered / due,
+    value: value / due,
+    attempts: trial.tries.length / cases,
+    attemptsPerRecovery: trial.tries.length / Math.max(1, paid),
+    recoveredCases: paid / cases,
+    brokenRules: countBrokenRules(trial.tries),
+    ...calibration(trial),
+  };
+}
+
+interface Pair {
+  p: number;
+  y: number;
+}
+
+/** Fewer tries than this in a group say nothing about its calibration. */
+const GROUP_MIN = 300;
+
+function calibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup"> {
+  const all: Pair[] = [];
+  const groups = new Map<string, Pair[]>();
+  for (const { open, choice, charge } of trial.tries) {
+    if (choice.probability === null) continue;
+    const before = open.charges[open.charges.indexOf(charge) - 1]!;
+    const group = declineGroup(codesOf(before), instrumentOf(before));
+    const pair = { p: choice.probability, y: Number(charge.approved) };
+    all.push(pair);
+    const inGroup = groups.get(group);
+    if (inGroup) inGroup.push(pair);
+    else groups.set(group, [pair]);
+  }
+  const big = [...groups].filter(([, pairs]) => pairs.length >= GROUP_MIN);
+  return {
+    ece: all.length > 0 ? calibrationError(all) : null,
+    eceByGroup: Object.fromEntries(big.map(([name, pairs]) => [name, calibrationError(pairs)])),
+  };
+}
+
+/** Mean distance between what was expected and what came, over ten bins, weighted by how much fell into each. */
+export function calibrationError(pairs: readonly Pair[]): number {
+  const bins = Array.from({ length: 10 }, () => ({ p: 0, y: 0 }));
+  for (const { p, y } of pairs) {
+    const bin = bins[Math.min(9, Math.floor(p * 10))]!;
+    bin.p += p;
+    bin.y += y;
+  }
+  return bins.reduce((sum, bin) => sum + Math.abs(bin.p - bin.y), 0) / pairs.length;
+}

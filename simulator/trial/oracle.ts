@@ -1,0 +1,75 @@
+import { forbiddenAt, type Guard } from "../../src/rules/guard.ts";
+import type { World } from "../worlds/world.ts";
+import { costOf, lateFactor } from "./money.ts";
+import { type Choice, guardFor, type OpenCase, type Policy } from "./policy.ts";
+
+const HOUR_MS = 3_600_000;
+const SLOT_MS = 4 * HOUR_MS;
+const SLOTS_A_DAY = 6;
+
+/**
+ * Plans on the true chances. At the first failure and after each further one it asks the world for the chance at every
+ * slot of the window, and for each possible next try for the chances after that try was in vain, and solves the rest by
+ * dynamic programming over slots and tries left. It knows the present, not the coins to come.
+ */
+export function oracle(world: World): Policy {
+  return {
+    next(open, now) {
+      const guard = guardFor(open);
+      const slots = slotsOf(open, guard, now);
+      if (slots.length === 0) return null;
+      const chances = slots.map((at) => world.approval(open.bill, new Date(at)));
+      return plan(world, open, best(slots, chances));
+    },
+  };
+}
+
+function slotsOf(open: OpenCase, guard: Guard, now: number): number[] {
+  const slots: number[] = [];
+  for (let at = now + SLOT_MS; at < open.endsAt; at += SLOT_MS) if (!forbiddenAt(guard, new Date(at))) slots.push(at);
+  return slots;
+}
+
+/** The best slot of each day, so that every pair of them can be looked at. */
+function best(slots: readonly number[], chances: readonly number[]) {
+  const found: { at: number; chance: number }[] = [];
+  for (let n = 0; n < slots.length; n += SLOTS_A_DAY) {
+    let top = n;
+    for (let m = n; m < Math.min(n + SLOTS_A_DAY, slots.length); m++) if (chances[m]! > chances[top]! + 1e-6) top = m;
+    found.push({ at: slots[top]!, chance: chances[top]! });
+  }
+  return found;
+}
+
+function plan(world: World, open: OpenCase, days: readonly { at: number; chance: number }[]): Choice | null {
+  const { bill } = open;
+  const cost = costOf(bill) / bill.amount;
+  const worth = (at: number) => lateFactor(bill, at);
+  let found: Choice | null = null;
+  let most = 0;
+  days.forEach(({ at, chance }, first) => {
+    const rest = days.slice(first + 1);
+    const failed = [new Date(at)];
+    const later = rest.map((day) => world.approval(bill, new Date(day.at), failed));
+    const value = chance * worth(at) - cost + (1 - chance) * restValue(rest.map((day) => worth(day.at)), later, open.triesLeft - 1, cost);
+    if (value > most) {
+      most = value;
+      found = { at, probability: chance };
+    }
+  });
+  return found;
+}
+
+/** Value of the best plan with so many tries over days of these chances, each independent of the others. */
+function restValue(worth: readonly number[], chances: readonly number[], tries: number, cost: number): number {
+  let now = new Float64Array(worth.length + 1);
+  for (let left = 1; left <= tries; left++) {
+    const value = new Float64Array(worth.length + 1);
+    for (let day = worth.length - 1; day >= 0; day--) {
+      const chance = chances[day]!;
+      value[day] = Math.max(value[day + 1]!, chance * worth[day]! - cost + (1 - chance) * now[day + 1]!);
+    }
+    now = value;
+  }
+  return now[0]!;
+}

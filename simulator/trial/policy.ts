@@ -1,0 +1,83 @@
+import { DAY_MS } from "../../src/rules/card-networks.ts";
+import { type Guard, guardOf, type LedgerEntry } from "../../src/rules/guard.ts";
+import type { Bill, Charge } from "../worlds/world.ts";
+
+/** Tries that every policy has for a case, beside the first charge. */
+export const TRIES = 6;
+
+/** An attempt with the bill it was made for. */
+export interface Attempt {
+  bill: Bill;
+  charge: Charge;
+}
+
+/** A bill whose first charge was declined. */
+export interface OpenCase {
+  bill: Bill;
+  /** The first charge and the tries since, oldest first. */
+  charges: Charge[];
+  triesLeft: number;
+  /** The first moment after the window. */
+  endsAt: number;
+  /** All attempts on the customer's bills so far, oldest first. */
+  attempts: readonly Attempt[];
+}
+
+/** The next try. `probability`: what the policy expects; null when it has no opinion. */
+export interface Choice {
+  at: number;
+  probability: number | null;
+}
+
+/** Decides when a case is tried again. One is made for each run of a world, so that it starts knowing nothing of it. */
+export interface Policy {
+  /** Each bill as it is first charged, paid or not, in order of time. */
+  billed?(bill: Bill): void;
+  /** The next try, later than `now` and before the window's end; null: give up. */
+  next(open: OpenCase, now: number): Choice | null;
+  /** Right before the try: the same choice, a later one, or null to give up. */
+  reconsidered?(open: OpenCase, choice: Choice): Choice | null;
+  /** The outcome of a try that this policy chose. It is in `open.charges` by now. */
+  answered?(open: OpenCase, choice: Choice, charge: Charge): void;
+}
+
+/** What the rules say about another try of the case now, by the same guard that the service uses. */
+export function guardFor({ bill, charges, attempts }: OpenCase): Guard {
+  const { paymentMethodType, cardBrand, cardCountry, cardFingerprint } = charges.at(-1)!;
+  const ledger: LedgerEntry[] = [];
+  const since = charges.at(-1)!.at.getTime() - 60 * DAY_MS;
+  for (const attempt of attempts) {
+    const { charge } = attempt;
+    const onThisInvoice = attempt.bill.id === bill.id;
+    // Older attempts are in no window that is counted; a code that bars a card for good stays.
+    if (!onThisInvoice && charge.at.getTime() < since && charge.approved) continue;
+    ledger.push({
+      at: charge.at,
+      amount: attempt.bill.amount,
+      approved: charge.approved,
+      onThisInvoice,
+      onPresentCard: charge.cardFingerprint === cardFingerprint,
+      codes: codesOf(charge),
+    });
+  }
+  return guardOf({
+    instrument: { paymentMethodType, network: cardBrand ?? null, cardCountry: cardCountry ?? null },
+    amount: bill.amount,
+    ledger,
+    firstTriedAt: null,
+    earlyMs: 0,
+  });
+}
+
+export const codesOf = (charge: Charge) => ({
+  networkDeclineCode: charge.networkDeclineCode ?? null,
+  networkAdviceCode: charge.networkAdviceCode ?? null,
+  gatewayCode: null,
+  declineCategory: null,
+});
+
+export const instrumentOf = (charge: Charge) => ({
+  paymentMethodType: charge.paymentMethodType,
+  network: charge.cardBrand ?? null,
+  cardCountry: charge.cardCountry ?? null,
+});

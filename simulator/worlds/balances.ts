@@ -1,0 +1,160 @@
+import { type Account, advance, coverage, SPENDING_CLASSES, STEPS_A_DAY } from "./balance.ts";
+import { billsOf, type Subscriber, subscribersOf, YEAR_START } from "./billing.ts";
+import { cardOf, type PlasticCard } from "./cards.ts";
+import { choose, coin, DAY_MS, HOUR_MS } from "./coin.ts";
+import { outageAt, overBy, USUALLY_UP } from "./spell.ts";
+import { type Trouble, troubleOf } from "./troubles.ts";
+import { type Bill, type Charge, type CreateWorld, numberOption } from "./world.ts";
+
+interface Customer extends Subscriber {
+  card: PlasticCard;
+  /** null: money is never short. */
+  account: Account | null;
+  /** Portions of the balance that the bill takes. */
+  need: number;
+  attempts: number[];
+}
+
+/**
+ * World 1: an account balance moves by pay, spending and gifts, and a charge is approved when it covers the bill. Beside
+ * it: holds that pass, limits, replaced and lost cards, outages, and a risk engine that dislikes quick repetition.
+ *
+ * Calibrated to published figures (docs/guides/engine.md): 13 % of first charges fail, two fifths with 51, a bit more
+ * than a quarter with 05; days 1, 3, 5, 7 recover 53 to 56 %.
+ *
+ * Options: `poor` (share that lives from pay to pay), `gone` (share of those whose pay ends within the year; the hard
+ * world has 0.6), `masked` (share of 51 that issuers call 05), `holds` (scale of all other troubles).
+ */
+export const world: CreateWorld = (options) => {
+  const poor = numberOption(options, "poor", 0.31);
+  const gone = numberOption(options, "gone", 0.2);
+  const masked = numberOption(options, "masked", 0.25);
+  const holds = numberOption(options, "holds", 1);
+  let seed = 0;
+  let now = 0;
+  let people: Customer[] = [];
+  let troubles = new Map<string, Trouble | null>();
+  let memo = { key: "", from: 0, chances: new Float64Array(0) as Float64Array };
+
+  const customerOf = (bill: { customerId: string }) => people[Number(bill.customerId.slice(9))]!;
+  const stepAt = ({ place }: Customer, at: number) =>
+    Math.floor(((at + place.utcOffsetHours * HOUR_MS) / DAY_MS) * STEPS_A_DAY);
+
+  function attempt(bill: Omit<Bill, "first">, at: number): Charge {
+    now = at;
+    const customer = customerOf(bill);
+    const why = refusal(bill, customer, at);
+    customer.attempts = [...customer.attempts.filter((time) => time > at - 7 * DAY_MS), at];
+    if (!why && customer.account) customer.account.level -= customer.need;
+    return customer.card.charge(at, why, coin(seed, customer.number, Math.floor(at / HOUR_MS), 81));
+  }
+
+  function refusal(bill: Omit<Bill, "first">, customer: Customer, at: number): string | null {
+    const trouble = troubleFor(bill, customer, at);
+    if (trouble && at < trouble.spell.endsAt) return trouble.code;
+    if (outageAt(seed, customer.card.issuer, at)) return coin(seed, customer.number, at / HOUR_MS, 82) < 0.75 ? "91" : "96";
+    if (customer.account) {
+      advance(customer.account, stepAt(customer, at));
+      const hides = masked * 2 * coin(seed, customer.card.issuer, 83, 0);
+      if (customer.account.level < customer.need)
+        return coin(seed, customer.number, Math.floor(at / DAY_MS), 84) < hides ? "05" : "51";
+    }
+    const draw = coin(seed, customer.number, Math.floor(at / 60_000), 85);
+    return draw < works(customer, at, []) ? null : "05";
+  }
+
+  const troubleFor = (bill: Pick<Bill, "id" | "customerId" | "createdAt">, customer: Customer, at: number) => {
+    let trouble = troubles.get(bill.id);
+    if (trouble === undefined) {
+      const cycle = Number(bill.id.slice(bill.id.lastIndexOf("-") + 1));
+      trouble = troubleOf(seed, customer.number, cycle, customer.place.utcOffsetHours, at, holds);
+      troubles.set(bill.id, trouble);
+    }
+    return trouble;
+  };
+
+  /** The chance that the risk engine lets a charge through. */
+  function works(customer: Customer, at: number, tried: readonly number[]): number {
+    const hour = new Date(at + customer.place.utcOffsetHours * HOUR_MS).getUTCHours();
+    let recent = 0;
+    for (const time of customer.attempts) if (time > at - 7 * DAY_MS && time < at) recent++;
+    for (const time of tried) if (time > at - 7 * DAY_MS && time < at) recent++;
+    const night = hour >= 1 && hour < 5 ? customer.card.nightFactor : 1;
+    return 0.998 * night * (recent < 3 ? 1 : recent < 5 ? 0.7 : 0.45);
+  }
+
+  return {
+    name: gone > 0.3 ? "balances, hard" : "balances",
+    bills(givenSeed, customers) {
+      seed = givenSeed;
+      troubles = new Map();
+      memo = { key: "", from: 0, chances: new Float64Array(0) as Float64Array };
+      people = subscribersOf(seed, customers).map((subscriber) => personOf(seed, subscriber, poor, gone));
+      return billsOf(seed, people, (bill) => attempt(bill, bill.createdAt.getTime()));
+    },
+    charge: (bill, at) => attempt(bill, at.getTime()),
+    approval(bill, at, tried = []) {
+      const customer = customerOf(bill);
+      const time = at.getTime();
+      const times = tried.map(Number);
+      const known = Math.max(now, times.at(-1) ?? 0);
+      const trouble = troubleFor(bill, customer, now);
+      let chance = works(customer, time, times);
+      if (trouble && now < trouble.spell.endsAt)
+        chance *= trouble.known ? Number(time >= trouble.spell.endsAt) : overBy(trouble.spell, time, known);
+      const outage = outageAt(seed, customer.card.issuer, now);
+      chance *= outage ? overBy(outage, time, known) : USUALLY_UP;
+      if (!customer.account) return chance;
+      return chance * enoughAt(bill, customer, customer.account, time, times);
+    },
+  };
+
+  /** The chance that the money is there, remembered for the many moments that are asked about one after another. */
+  function enoughAt(bill: Bill, customer: Customer, account: Account, at: number, tried: readonly number[]): number {
+    const key = `${bill.id} ${now} ${tried.join()}`;
+    if (memo.key !== key) {
+      advance(account, stepAt(customer, now));
+      const last = stepAt(customer, bill.createdAt.getTime() + (bill.windowDays + 1) * DAY_MS);
+      const failures = tried.map((time, index) => ({
+        step: stepAt(customer, time),
+        works: works(customer, time, tried.slice(0, index)),
+      }));
+      memo = { key, from: account.step, chances: coverage(account, customer.need, last, failures) };
+    }
+    const index = stepAt(customer, at) - memo.from;
+    return memo.chances[Math.max(0, Math.min(memo.chances.length - 1, index))]!;
+  }
+};
+
+function personOf(seed: number, subscriber: Subscriber, poor: number, gone: number): Customer {
+  const { number, place } = subscriber;
+  const draw = (what: number) => coin(seed, number, what, 5);
+  const isPoor = draw(41) < poor;
+  const rhythm = choose(draw(42), place.rhythms);
+  const portions = { weekly: 5, fortnightly: 7, four_weekly: 10, dated: 10, business_day: 10, nth_weekday: 9, irregular: 5 };
+  const step = Math.floor(((YEAR_START - 40 * DAY_MS) / DAY_MS) * STEPS_A_DAY);
+  const endsPay = draw(43) < gone;
+  const paidUntil = endsPay ? step + Math.floor((20 + 360 * draw(44)) * STEPS_A_DAY) : Number.POSITIVE_INFINITY;
+  const twice = rhythm.kind === "dated" && rhythm.days.length > 1;
+  const account: Account = {
+    seed,
+    key: number,
+    rhythm,
+    pay: (twice ? 7 : portions[rhythm.kind]) - Math.floor(3 * draw(45)),
+    spending: Math.min(SPENDING_CLASSES - 1, Math.floor(draw(46) * 4 + (rhythm.kind === "weekly" ? 2 : 0))),
+    postedIn: draw(47) < 0.7 ? 0 : 1,
+    paidUntil,
+    topUp: 0.008 + 0.03 * draw(48),
+    step,
+    level: 4,
+  };
+  return {
+    ...subscriber,
+    // Who is never paid again leaves after two or three failed bills.
+    leavesAt: isPoor && endsPay ? YEAR_START + (paidUntil / STEPS_A_DAY - YEAR_START / DAY_MS + 75) * DAY_MS : Number.POSITIVE_INFINITY,
+    card: cardOf(seed, number, place.country, isPoor),
+    account: isPoor ? account : null,
+    need: 1 + Math.floor(4 * draw(49) ** 1.3),
+    attempts: [],
+  };
+}

@@ -1,0 +1,53 @@
+/** One authorization and the issuer's answer. Optional fields are what this world happens to know. */
+export interface Charge {
+  at: Date;
+  approved: boolean;
+  paymentMethodType: string;
+  networkDeclineCode?: string;
+  networkAdviceCode?: string;
+  cardBrand?: string;
+  cardFunding?: string;
+  /** ISO 3166 alpha-2. */
+  cardCountry?: string;
+  cardIssuer?: string;
+  cardFingerprint?: string;
+}
+
+export interface Bill {
+  id: string;
+  customerId: string;
+  subscriptionId: string;
+  merchantKey: string;
+  /** Minor units of `currency`. */
+  amount: number;
+  currency: string;
+  planId: string;
+  billingPeriod: number;
+  billingPeriodUnit: "DAY" | "WEEK" | "MONTH" | "YEAR";
+  subscriptionCreatedAt: Date;
+  createdAt: Date;
+  windowDays: number;
+  /** By the merchant, at `createdAt`. */
+  first: Charge;
+}
+
+/** Customers and issuers made of code. Anybody can write one and hand it to `dunlin simulate --world`. */
+export interface World {
+  readonly name: string;
+  /** All bills of about a year, paid ones too, in time order; starts the world anew. 10 to 15 % of first charges are declined. */
+  bills(seed: number, customers: number): Iterable<Bill>;
+  /** Charge now: the issuer's answer, with its effects on the world. Calls come in order of time; coins are keyed by seed, bill and moment, so that policies are compared on the same luck. */
+  charge(bill: Bill, at: Date): Charge;
+  /** For the oracle: the chance of approval at this moment in the world's present state, before any coin (and after trying in vain at `tried`, where the world can say). */
+  approval(bill: Bill, at: Date, tried?: readonly Date[]): number;
+}
+
+/** What a world module exports as `world`. */
+export type CreateWorld = (options?: Record<string, unknown>) => World;
+
+/** A number among a world's options; `usual` when it is not given. */
+export function numberOption(options: Record<string, unknown> | undefined, name: string, usual: number): number {
+  const value = options?.[name] ?? usual;
+  if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError(`option ${name} takes a number`);
+  return value;
+}
