@@ -141,7 +141,7 @@ function personOf(seed: number, subscriber: Subscriber, poor: number, gone: numb
     key: number,
     rhythm,
     pay: (twice ? 7 : portions[rhythm.kind]) - Math.floor(3 * draw(45)),
-    spending: Math.min(SPENDING_CLASSES - 1, Math.floor(draw(46) * 4 + (rhythm.kind === "weekly" ? 2 : 0))),
+    spending: Math.min(SPENDING_CLASSES - 1, Math.floor(draw(46) * 5 + (rhythm.kind === "weekly" ? 2 : 0))),
     postedIn: draw(47) < 0.7 ? 0 : 1,
     paidUntil,
     topUp: 0.008 + 0.03 * draw(48),

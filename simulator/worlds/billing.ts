@@ -66,8 +66,8 @@ export function subscribersOf(seed: number, customers: number, only?: (place: Pl
       place,
       merchant,
       period: choose(coin(seed, number, 26, 0), [
-        ["MONTH", 90],
-        ["WEEK", 3],
+        ["MONTH", 92],
+        ["WEEK", 1],
         ["YEAR", 7],
       ] as const),
       amount: Math.round((dollar * place.perDollar) / 100 - 0.1) * 100 + 99 - (place.perDollar > 400 ? 99 : 0),

@@ -1,0 +1,157 @@
+import {
+  ANY_DAY,
+  EXPLANATIONS,
+  FIRST_HOLD,
+  familyOfKind,
+  HOLDS,
+  holdEnds,
+  KIND_ANY_DAY,
+  KIND_CYCLE,
+  KIND_NEVER,
+  KINDS,
+  NEVER,
+  reasonNumber,
+} from "./explanations.ts";
+import { AT, anyDayWeight, classOf, PAID_BETWEEN, type Reason, sinceBin, sinceCell } from "./layout.ts";
+import { cycleChances, type Learned } from "./learned.ts";
+import { CYCLES, PAY_CYCLES, sincePay } from "./pay-cycles.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** What is believed of a customer: how likely each pay cycle is theirs. */
+export interface Person {
+  country: string;
+  cycles: Float64Array;
+}
+
+/** What is believed of a case. Changed by `learnOutcome`. */
+export interface Belief {
+  /** Why the last try failed. */
+  reason: Reason;
+  /** Why the first charge failed. */
+  firstReason: Reason;
+  /** Weights of the names that describe the case. */
+  names: Int32Array;
+  /** Local time less UTC. */
+  offsetMs: number;
+  firstFailedAt: number;
+  lastTriedAt: number;
+  /** Tries since the first failure. */
+  tries: number;
+  /** Tries on the card in the week before the last one, that one included. */
+  recent: number[];
+  /** Chance of each explanation. */
+  weights: Float64Array;
+  /** The person's cycles when the case began: they hold where pay is not what is missing. */
+  cyclesBefore: Float64Array;
+  holdsEnd: Float64Array;
+}
+
+/** What tells a case apart when it begins. */
+export interface CaseFacts {
+  reason: Reason;
+  names: Int32Array;
+  offsetMs: number;
+  failedAt: number;
+  /** Tries on the card in the week before, the failed one included. */
+  recent: number[];
+}
+
+/** Somebody new: paid as others of the country are. */
+export const newPerson = (learned: Learned, country: string): Person => ({
+  country,
+  cycles: cycleChances(learned, country),
+});
+
+/** The chances of the kinds of explanation for a reason, shifted by what the names tell. */
+export function kindChances(learned: Learned, reason: Reason, names: Int32Array): Float64Array {
+  const row = reasonNumber(reason) * KINDS;
+  const lean = [0, 0, 0, 0];
+  for (const name of names)
+    for (let family = 0; family < 4; family++) lean[family]! += learned.shifts[(name - AT.name) * 4 + family]!;
+  const factors = lean.map((sum) => Math.exp(Math.max(-3, Math.min(3, sum))));
+  const chances = new Float64Array(KINDS);
+  let total = 0;
+  for (let kind = 0; kind < KINDS; kind++) {
+    chances[kind] = Math.max(1e-6, learned.kinds[row + kind]!) * factors[familyOfKind(kind)]!;
+    total += chances[kind]!;
+  }
+  for (let kind = 0; kind < KINDS; kind++) chances[kind]! /= total;
+  return chances;
+}
+
+/** What to believe of a case that has just begun. */
+export function newBelief(learned: Learned, person: Person, facts: CaseFacts): Belief {
+  const kinds = kindChances(learned, facts.reason, facts.names);
+  const weights = new Float64Array(EXPLANATIONS);
+  for (let c = 0; c < CYCLES; c++) weights[c] = kinds[KIND_CYCLE]! * person.cycles[c]!;
+  weights[ANY_DAY] = kinds[KIND_ANY_DAY]!;
+  for (let hold = 0; hold < HOLDS; hold++) weights[FIRST_HOLD + hold] = kinds[2 + hold]!;
+  weights[NEVER] = kinds[KIND_NEVER]!;
+  return {
+    reason: facts.reason,
+    firstReason: facts.reason,
+    names: facts.names,
+    offsetMs: facts.offsetMs,
+    firstFailedAt: facts.failedAt,
+    lastTriedAt: facts.failedAt,
+    tries: 0,
+    recent: facts.recent,
+    weights,
+    cyclesBefore: Float64Array.from(person.cycles),
+    holdsEnd: holdEnds(facts.failedAt, facts.offsetMs),
+  };
+}
+
+/** The share of each kind in a belief. */
+export function kindsOf(belief: Belief): Float64Array {
+  const kinds = new Float64Array(KINDS);
+  for (let c = 0; c < CYCLES; c++) kinds[KIND_CYCLE]! += belief.weights[c]!;
+  kinds[KIND_ANY_DAY] = belief.weights[ANY_DAY]!;
+  for (let hold = 0; hold < HOLDS; hold++) kinds[2 + hold] = belief.weights[FIRST_HOLD + hold]!;
+  kinds[KIND_NEVER] = belief.weights[NEVER]!;
+  return kinds;
+}
+
+/** The chance of each pay cycle by what a case has shown. */
+export function cyclesOf(belief: Belief): Float64Array {
+  let paid = 0;
+  for (let c = 0; c < CYCLES; c++) paid += belief.weights[c]!;
+  return Float64Array.from(belief.cyclesBefore, (before, c) => belief.weights[c]! + (1 - paid) * before);
+}
+
+/**
+ * Which weight each explanation adds to a try at that moment.
+ *
+ * @param cells  EXPLANATIONS numbers, filled in
+ */
+export function explainTry(belief: Belief, at: number, cells: Int32Array) {
+  const local = at + belief.offsetMs;
+  const day = Math.floor(local / DAY_MS);
+  const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
+  const lastDay = Math.floor((belief.lastTriedAt + belief.offsetMs) / DAY_MS);
+  const now = sincePay(day);
+  const then = sincePay(lastDay);
+  for (let c = 0; c < CYCLES; c++) {
+    const since = now.row[now.from + c]!;
+    const isSame = day - since === lastDay - then.row[then.from + c]!;
+    const between = isSame ? PAID_BETWEEN.same : PAID_BETWEEN.fresh;
+    cells[c] = sinceCell(between, PAY_CYCLES[c]!.kind, sinceBin(since, hour));
+  }
+  const of = classOf(belief.reason);
+  cells[ANY_DAY] = anyDayWeight(of, at - belief.lastTriedAt);
+  for (let hold = 0; hold < HOLDS; hold++)
+    cells[FIRST_HOLD + hold] = (at >= belief.holdsEnd[hold]! ? AT.after : AT.before) + of;
+  cells[NEVER] = AT.never;
+}
+
+/** The weights of a bill's first charge for each cycle; only the cycles explain anything there. */
+export function explainFirst(offsetMs: number, at: number, cells: Int32Array) {
+  const local = at + offsetMs;
+  const day = Math.floor(local / DAY_MS);
+  const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
+  const { row, from } = sincePay(day);
+  for (let c = 0; c < CYCLES; c++)
+    cells[c] = sinceCell(PAID_BETWEEN.first, PAY_CYCLES[c]!.kind, sinceBin(row[from + c]!, hour));
+}

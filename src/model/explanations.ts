@@ -1,0 +1,86 @@
+import { dateOf, monthLength, weekdayOf } from "./calendar.ts";
+import { CYCLES } from "./pay-cycles.ts";
+import { REASONS, type Reason } from "./layout.ts";
+
+/**
+ * Why a charge failed and when that ends, as the model tells it: the money comes with pay of one of the cycles; or on
+ * any day; or something holds the card until a moment not known; or it will never work.
+ */
+export const FAMILIES = ["cycle", "any_day", "hold", "never"] as const;
+export type Family = (typeof FAMILIES)[number];
+
+const HOUR = 1 / 24;
+/** Holds end this many days after the first failure; the last three at a turn of the calendar. */
+const HOLD_DAYS = [2 * HOUR, 6 * HOUR, 14 * HOUR, 1.2, 2.2, 3.3, 4.6, 6.3, 8.5, 11.5, 15.5, 21] as const;
+const TURNS = ["midnight", "week", "month"] as const;
+export const HOLDS = HOLD_DAYS.length + TURNS.length;
+
+/** A case's explanations in one array: the cycles, any day, the holds, never. */
+export const ANY_DAY = CYCLES;
+export const FIRST_HOLD = CYCLES + 1;
+export const NEVER = FIRST_HOLD + HOLDS;
+export const EXPLANATIONS = NEVER + 1;
+
+/** As far as a case differs from another: all cycles are one here. */
+export const KINDS = 3 + HOLDS;
+export const KIND_CYCLE = 0;
+export const KIND_ANY_DAY = 1;
+export const KIND_NEVER = KINDS - 1;
+
+export const familyOfKind = (kind: number) =>
+  kind === KIND_CYCLE ? 0 : kind === KIND_ANY_DAY ? 1 : kind === KIND_NEVER ? 3 : 2;
+
+const DAY_MS = 86_400_000;
+
+/** When each hold would end. `offsetMs`: local time less UTC at the first failure. */
+export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array {
+  const ends = new Float64Array(HOLDS);
+  HOLD_DAYS.forEach((days, n) => {
+    ends[n] = firstFailedAt + days * DAY_MS;
+  });
+  const day = Math.floor((firstFailedAt + offsetMs) / DAY_MS);
+  const startOf = (days: number) => (day + days) * DAY_MS - offsetMs;
+  ends[HOLD_DAYS.length] = startOf(1);
+  ends[HOLD_DAYS.length + 1] = startOf(7 - ((weekdayOf(day) + 6) % 7));
+  ends[HOLD_DAYS.length + 2] = startOf(monthLength(day) - dateOf(day) + 1);
+  return ends;
+}
+
+/** What a card that failed for that reason suffers from, before anything was learned: cycle, any day, never; holds share the rest. */
+const USUAL: Readonly<Record<Reason, readonly [number, number, number, holds: "even" | "short" | "turns" | "days"]>> = {
+  FIRST: [0.4, 0.2, 0.2, "even"],
+  FUNDS: [0.6, 0.15, 0.15, "even"],
+  GENERIC: [0.3, 0.1, 0.25, "even"],
+  UNKNOWN: [0.35, 0.1, 0.25, "even"],
+  LIMIT: [0.1, 0.05, 0.1, "turns"],
+  ISSUER_DOWN: [0.05, 0.05, 0.05, "short"],
+  EXPIRED: [0.02, 0.03, 0.55, "days"],
+  INVALID_DATA: [0.02, 0.03, 0.8, "days"],
+  AUTH_REQUIRED: [0.02, 0.03, 0.85, "days"],
+  HARD_CARD: [0.01, 0.01, 0.95, "days"],
+  FRAUD: [0.01, 0.01, 0.9, "days"],
+  REVOKED: [0.01, 0.01, 0.97, "days"],
+};
+
+/** Chances of the kinds for each reason, KINDS of them. */
+export function usualKinds(reason: Reason): Float64Array {
+  const [cycle, anyDay, never, holds] = USUAL[reason];
+  const kinds = new Float64Array(KINDS);
+  kinds[KIND_CYCLE] = cycle;
+  kinds[KIND_ANY_DAY] = anyDay;
+  kinds[KIND_NEVER] = never;
+  const rest = 1 - cycle - anyDay - never;
+  let total = 0;
+  const shape = Array.from({ length: HOLDS }, (_, n) => {
+    const isTurn = n >= HOLD_DAYS.length;
+    const days = HOLD_DAYS[n] ?? 1;
+    const weight =
+      holds === "turns" ? (isTurn ? 4 : 0.4) : isTurn ? 0.3 : holds === "short" ? 1 / (1 + days * days) : holds === "days" && days < 1 ? 0.3 : 1;
+    total += weight;
+    return weight;
+  });
+  for (let n = 0; n < HOLDS; n++) kinds[2 + n] = (rest * shape[n]!) / total;
+  return kinds;
+}
+
+export const reasonNumber = (reason: Reason) => REASONS.indexOf(reason);

@@ -1,0 +1,109 @@
+import { type Belief, explainTry } from "./belief.ts";
+import { CYCLES, PAY_CYCLES, sincePay } from "./pay-cycles.ts";
+import { AT, classOf, gapWeight, PAID_BETWEEN, REASONS, sinceBin, sinceCell, triesWeight } from "./layout.ts";
+import type { Learned } from "./learned.ts";
+import { phi } from "./normal.ts";
+import { EXPLANATIONS } from "./explanations.ts";
+import { historyWeights, momentWeights } from "./weights-of.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** What a case's future tries would meet, for each slot and each explanation that is likely enough to matter. */
+export interface Forecast {
+  slots: readonly number[];
+  /** The explanations looked at, and their chances, which sum to 1. */
+  explanations: Int32Array;
+  chances: Float64Array;
+  /** Score of a slot whatever the explanation: as the very next try, and as a later one. */
+  next: Float64Array;
+  later: Float64Array;
+  /** Slot by explanation: what it adds when pay came since the try before, and when none did. */
+  fresh: Float64Array;
+  same: Float64Array;
+  /** Slot by explanation: the day of the last pay; and as of the last try. */
+  paidOn: Int32Array;
+  lastPaidOn: Int32Array;
+}
+
+/** Explanations less likely than this are left out: their chance goes to the others. */
+const WORTH_A_LOOK = 0.004;
+/** Tries that are planned after the next one are, as a rule, this far apart. */
+const USUAL_GAP_MS = 3.5 * DAY_MS;
+
+const cells = new Int32Array(EXPLANATIONS);
+const indices = new Int32Array(16);
+
+/** @param slots  moments of possible tries, earliest first */
+export function forecast(learned: Learned, belief: Belief, slots: readonly number[]): Forecast {
+  const { mean } = learned;
+  const kept: number[] = [];
+  let sum = 0;
+  for (let e = 0; e < EXPLANATIONS; e++) {
+    if (belief.weights[e]! < WORTH_A_LOOK) continue;
+    kept.push(e);
+    sum += belief.weights[e]!;
+  }
+  const width = kept.length;
+  const found: Forecast = {
+    slots,
+    explanations: Int32Array.from(kept),
+    chances: Float64Array.from(kept, (e) => belief.weights[e]! / sum),
+    next: new Float64Array(slots.length),
+    later: new Float64Array(slots.length),
+    fresh: new Float64Array(slots.length * width),
+    same: new Float64Array(slots.length * width),
+    paidOn: new Int32Array(slots.length * width),
+    lastPaidOn: new Int32Array(width),
+  };
+  let shared = mean[AT.reason + REASONS.indexOf(belief.reason)]!;
+  for (const name of belief.names) shared += mean[name]!;
+  const of = classOf(belief.reason);
+  const laterTries = mean[triesWeight(of, belief.tries + 1)]! - mean[triesWeight(of, belief.tries)]!;
+  const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
+  const lastDay = Math.floor((belief.lastTriedAt + belief.offsetMs) / DAY_MS);
+  const then = sincePay(lastDay);
+  kept.forEach((e, k) => {
+    found.lastPaidOn[k] = e < CYCLES ? lastDay - then.row[then.from + e]! : -1;
+  });
+  slots.forEach((at, s) => {
+    const local = at + belief.offsetMs;
+    const count = historyWeights(belief, at, indices, momentWeights(of, local, indices, 0));
+    let score = shared;
+    for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
+    found.next[s] = score;
+    found.later[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
+    const day = Math.floor(local / DAY_MS);
+    const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
+    const now = sincePay(day);
+    explainTry(belief, at, cells);
+    for (let k = 0; k < width; k++) {
+      const e = kept[k]!;
+      const place = s * width + k;
+      if (e >= CYCLES) {
+        found.fresh[place] = found.same[place] = mean[cells[e]!]!;
+        continue;
+      }
+      const since = now.row[now.from + e]!;
+      const bin = sinceBin(since, hour);
+      const { kind } = PAY_CYCLES[e]!;
+      found.fresh[place] = mean[sinceCell(PAID_BETWEEN.fresh, kind, bin)]!;
+      found.same[place] = mean[sinceCell(PAID_BETWEEN.same, kind, bin)]!;
+      found.paidOn[place] = day - since;
+    }
+  });
+  return found;
+}
+
+/** The chance that the very next try succeeds when it is made at that slot. */
+export function chanceAt(forecast: Forecast, slot: number): number {
+  const { explanations, chances, fresh, same, paidOn, lastPaidOn, next } = forecast;
+  const width = explanations.length;
+  let chance = 0;
+  for (let k = 0; k < width; k++) {
+    const place = slot * width + k;
+    const adds = paidOn[place] === lastPaidOn[k] ? same[place]! : fresh[place]!;
+    chance += chances[k]! * phi(next[slot]! + adds);
+  }
+  return chance;
+}

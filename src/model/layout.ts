@@ -1,0 +1,109 @@
+import { CYCLE_KINDS } from "./pay-cycles.ts";
+
+/** Why the charge before failed, as the model tells reasons apart; FIRST: a bill's first charge, nothing failed yet. */
+export const REASONS = [
+  "FIRST",
+  "FUNDS",
+  "GENERIC",
+  "UNKNOWN",
+  "LIMIT",
+  "ISSUER_DOWN",
+  "EXPIRED",
+  "INVALID_DATA",
+  "AUTH_REQUIRED",
+  "HARD_CARD",
+  "FRAUD",
+  "REVOKED",
+] as const;
+export type Reason = (typeof REASONS)[number];
+
+/** Reasons that behave alike through the day and the week. */
+const CLASSES: Readonly<Record<Reason, number>> = {
+  FIRST: 0,
+  FUNDS: 1,
+  GENERIC: 2,
+  UNKNOWN: 3,
+  LIMIT: 4,
+  ISSUER_DOWN: 4,
+  EXPIRED: 5,
+  INVALID_DATA: 5,
+  AUTH_REQUIRED: 5,
+  HARD_CARD: 5,
+  FRAUD: 5,
+  REVOKED: 5,
+};
+const CLASS_COUNT = 6;
+export const classOf = (reason: Reason) => CLASSES[reason];
+
+/** Days since pay, in bins that widen: pay day itself in four parts of the day, then 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 on. */
+const SINCE_BINS = 13;
+const BIN_OF_SINCE = Uint8Array.from({ length: 64 }, (_, days) =>
+  days <= 3 ? days + 3 : days <= 5 ? 7 : days <= 7 ? 8 : days <= 10 ? 9 : days <= 14 ? 10 : days <= 20 ? 11 : 12,
+);
+export const sinceBin = (days: number, hour: number) =>
+  days === 0 ? (hour < 6 ? 0 : hour < 10 ? 1 : hour < 16 ? 2 : 3) : BIN_OF_SINCE[Math.min(days, 63)]!;
+
+/** What lies between the last try and this one, if that is how somebody is paid. */
+export const PAID_BETWEEN = { fresh: 0, same: 1, first: 2 } as const;
+
+/** Bits of hash for names: countries, issuers, merchants, codes. */
+const NAME_BUCKETS = 4096;
+
+let size = 0;
+const block = (count: number) => {
+  const from = size;
+  size += count;
+  return from;
+};
+
+/** Where each kind of input has its weights. */
+export const AT = {
+  reason: block(REASONS.length),
+  hour: block(CLASS_COUNT * 12),
+  weekday: block(CLASS_COUNT * 7),
+  date: block(31),
+  elapsed: block(CLASS_COUNT * 10),
+  tries: block(CLASS_COUNT * 6),
+  gap: block(CLASS_COUNT * 8),
+  weekTries: block(6),
+  since: block(3 * CYCLE_KINDS.length * SINCE_BINS),
+  anyDay: block(CLASS_COUNT * 4),
+  before: block(CLASS_COUNT),
+  after: block(CLASS_COUNT),
+  never: block(1),
+  name: block(NAME_BUCKETS),
+} as const;
+export const WEIGHTS = size;
+
+export const sinceCell = (between: number, kind: number, bin: number) =>
+  AT.since + (between * CYCLE_KINDS.length + kind) * SINCE_BINS + bin;
+
+/** The weight of a name, such as "issuer:N26"; FNV-1a. */
+export function nameWeight(name: string): number {
+  let hash = 0x811c9dc5;
+  for (let n = 0; n < name.length; n++) hash = Math.imul(hash ^ name.charCodeAt(n), 0x01000193);
+  return AT.name + ((hash ^ (hash >>> 15)) >>> 0) % NAME_BUCKETS;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+function binOf(value: number, edges: readonly number[]) {
+  let bin = 0;
+  while (bin < edges.length && value >= edges[bin]!) bin++;
+  return bin;
+}
+
+const ELAPSED_EDGES = [0.25, 0.75, 1.5, 2.5, 4, 6, 9, 13, 20].map((days) => days * DAY_MS);
+export const elapsedWeight = (of: number, ms: number) => AT.elapsed + of * 10 + binOf(ms, ELAPSED_EDGES);
+
+const GAP_EDGES = [3, 9, 18, 36, 72, 120, 216].map((hours) => hours * HOUR_MS);
+export const gapWeight = (of: number, ms: number) => AT.gap + of * 8 + binOf(ms, GAP_EDGES);
+
+export const triesWeight = (of: number, tries: number) => AT.tries + of * 6 + Math.min(5, tries);
+export const weekTriesWeight = (tries: number) => AT.weekTries + Math.min(5, tries);
+export const hourWeight = (of: number, hour: number) => AT.hour + of * 12 + (hour >> 1);
+export const weekdayWeight = (of: number, weekday: number) => AT.weekday + of * 7 + weekday;
+export const dateWeight = (date: number) => AT.date + date - 1;
+export const anyDayWeight = (of: number, gapMs: number) =>
+  AT.anyDay + of * 4 + binOf(gapMs, [DAY_MS, 3 * DAY_MS, 7 * DAY_MS]);

@@ -1,0 +1,105 @@
+import { KINDS, usualKinds } from "./explanations.ts";
+import { AT, PAID_BETWEEN, REASONS, sinceCell, WEIGHTS } from "./layout.ts";
+import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
+
+/** Everything that was learned. Changed in place by `learn`; the rest of the model only reads it. */
+export interface Learned {
+  /** Mean and variance of each weight. */
+  mean: Float64Array;
+  variance: Float64Array;
+  /** How many customers are paid by each cycle: everywhere, and by country. */
+  cycles: Float64Array;
+  countryCycles: Map<string, Float64Array>;
+  /** How many cases had each kind of explanation: REASONS.length rows of KINDS. */
+  kinds: Float64Array;
+  /** How names shift the families: four for each name weight. */
+  shifts: Float64Array;
+  /** How often each name was seen, for the step of its shift. */
+  seen: Float64Array;
+  /** Calibration of what was chosen: intercept and slope by class of reason, and their variances. */
+  trim: Float64Array;
+}
+
+export const SHIFTS = WEIGHTS - AT.name;
+/** Prior strength, in cases: of the kinds of one reason, and of the pay cycles, in customers. */
+const KINDS_STRENGTH = 40;
+const CYCLES_STRENGTH = 60;
+export const TRIM_CLASSES = 6;
+const TRIM_VARIANCES = [0.02, 0.02];
+
+/** Variance of a weight before anything was learned, by block: how much one may differ from its neighbours. */
+function priorVariance(index: number): number {
+  if (index < AT.hour) return 0.15;
+  if (index < AT.elapsed) return 0.01;
+  if (index < AT.weekTries) return 0.02;
+  if (index < AT.since) return 0.03;
+  if (index < AT.name) return 0.1;
+  return 0.015;
+}
+
+/** A model that knows only the shape of things: money is likelier soon after pay, a hold keeps everything off until it ends. */
+export function newLearned(): Learned {
+  const mean = new Float64Array(WEIGHTS);
+  const variance = Float64Array.from({ length: WEIGHTS }, (_, index) => priorVariance(index));
+  mean[AT.reason] = 1.3;
+  for (let kind = 0; kind < CYCLE_KINDS.length; kind++) {
+    for (let bin = 0; bin < 13; bin++) {
+      const late = bin < 4 ? 0 : bin - 3;
+      mean[sinceCell(PAID_BETWEEN.fresh, kind, bin)] = bin === 0 ? -0.2 : 0.5 - 0.12 * late;
+      mean[sinceCell(PAID_BETWEEN.same, kind, bin)] = -1.2 - 0.03 * late;
+      mean[sinceCell(PAID_BETWEEN.first, kind, bin)] = bin === 0 ? 0 : 0.25 - 0.05 * late;
+    }
+  }
+  for (let n = AT.anyDay; n < AT.before; n++) mean[n] = -0.9;
+  for (let n = AT.before; n < AT.after; n++) mean[n] = -2.3;
+  for (let n = AT.after; n < AT.never; n++) mean[n] = 1;
+  mean[AT.never] = -2.6;
+  const kinds = new Float64Array(REASONS.length * KINDS);
+  REASONS.forEach((reason, r) => {
+    usualKinds(reason).forEach((share, k) => {
+      kinds[r * KINDS + k] = share * KINDS_STRENGTH;
+    });
+  });
+  return {
+    mean,
+    variance,
+    cycles: usualCycles(CYCLES_STRENGTH),
+    countryCycles: new Map(),
+    kinds,
+    shifts: new Float64Array(4 * SHIFTS),
+    seen: new Float64Array(SHIFTS),
+    trim: Float64Array.from({ length: 4 * TRIM_CLASSES }, (_, n) => [0, 1, ...TRIM_VARIANCES][n % 4]!),
+  };
+}
+
+/** Any cycle is possible; those of round dates, Fridays and month ends more so. */
+function usualCycles(strength: number): Float64Array {
+  const weights = PAY_CYCLES.map(({ words }) => {
+    if (/Fridays|Thursdays/.test(words)) return words.startsWith("every four") ? 0.3 : 5;
+    if (/^on \w+days$/.test(words)) return 1.5;
+    if (/^every/.test(words)) return 0.25;
+    if (/end of the month$|1st of|15th of|25th of|28th of|1st and 15th/.test(words)) return 5;
+    return /and/.test(words) ? 0.4 : 1;
+  });
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return Float64Array.from(weights, (weight) => (strength * weight) / total);
+}
+
+/** Chances of the cycles in a country: its own counts, filled up with everybody's. */
+export function cycleChances(learned: Learned, country: string): Float64Array {
+  const everywhere = learned.cycles;
+  const own = learned.countryCycles.get(country);
+  let total = 0;
+  for (let c = 0; c < CYCLES; c++) total += everywhere[c]!;
+  const chances = new Float64Array(CYCLES);
+  const pooled = 25 / total;
+  let sum = 0;
+  for (let c = 0; c < CYCLES; c++) {
+    const count = everywhere[c]! * pooled + (own ? own[c]! : 0);
+    chances[c] = Math.max(count, 1e-4);
+    sum += chances[c]!;
+  }
+  for (let c = 0; c < CYCLES; c++) chances[c]! /= sum;
+  return chances;
+}
+

@@ -1,0 +1,47 @@
+import type { Belief } from "./belief.ts";
+import { dateOf, weekdayOf } from "./calendar.ts";
+import {
+  AT,
+  classOf,
+  dateWeight,
+  elapsedWeight,
+  gapWeight,
+  hourWeight,
+  REASONS,
+  triesWeight,
+  weekdayWeight,
+  weekTriesWeight,
+} from "./layout.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const WEEK_MS = 7 * DAY_MS;
+
+/** Weights that a moment adds whatever explains the failure: hour, weekday and date where the customer lives. */
+export function momentWeights(of: number, local: number, into: Int32Array, from: number): number {
+  const day = Math.floor(local / DAY_MS);
+  into[from] = hourWeight(of, Math.floor((local - day * DAY_MS) / HOUR_MS));
+  into[from + 1] = weekdayWeight(of, weekdayOf(day));
+  into[from + 2] = dateWeight(dateOf(day));
+  return from + 3;
+}
+
+/** Weights that depend on the tries before: how long ago, how many. `lastAt`, `tries`: as if planned tries were made. */
+export function historyWeights(belief: Belief, at: number, into: Int32Array, from: number): number {
+  const of = classOf(belief.reason);
+  into[from] = elapsedWeight(of, at - belief.firstFailedAt);
+  into[from + 1] = gapWeight(of, at - belief.lastTriedAt);
+  into[from + 2] = triesWeight(of, belief.tries);
+  let recent = 0;
+  for (const time of belief.recent) if (time > at - WEEK_MS) recent++;
+  into[from + 3] = weekTriesWeight(recent);
+  return from + 4;
+}
+
+/** Everything a try's score is made of, but for what explains the failure. @returns how many were written */
+export function tryWeights(belief: Belief, at: number, into: Int32Array): number {
+  into[0] = AT.reason + REASONS.indexOf(belief.reason);
+  into.set(belief.names, 1);
+  const next = momentWeights(classOf(belief.reason), at + belief.offsetMs, into, 1 + belief.names.length);
+  return historyWeights(belief, at, into, next);
+}
