@@ -1,6 +1,5 @@
 import { chanceAt, type Forecast } from "../model/forecast.ts";
 import { phi } from "../model/normal.ts";
-import { CYCLES } from "../model/pay-cycles.ts";
 
 /** What a try is worth and costs, as shares of the amount due. */
 export interface Stakes {
@@ -25,6 +24,8 @@ export interface TryPlan {
 const DAY_MS = 86_400_000;
 /** Two planned tries are at least this far apart. */
 const APART_MS = 20 * 3_600_000;
+/** A change must gain this much, or rounding could go on for ever. */
+const GAIN_MIN = 1e-9;
 
 /**
  * The set of tries worth most together.
@@ -38,87 +39,158 @@ const APART_MS = 20 * 3_600_000;
 export function planTries(forecast: Forecast, tries: number, stakes: Stakes): TryPlan {
   const { slots } = forecast;
   const chances = Float64Array.from(slots, (_, slot) => chanceAt(forecast, slot));
-  const days = bestOfDays(forecast, chances);
-  const worth = Float64Array.from(slots, (at) => stakes.worthAt(at));
-  const valueOf = (plan: readonly number[]) => planValue(forecast, plan, worth, stakes.cost);
+  const picked = bestOfDays(forecast, chances);
+  const board = boardOf(forecast, picked, stakes);
 
   let plan: number[] = [];
   let value = 0;
-  const improve = (rest: readonly number[]) => {
-    let better = false;
-    for (const slot of days) {
-      const next = inserted(rest, slot, slots);
-      if (!next) continue;
-      const worthNow = valueOf(next);
-      if (worthNow > value + 1e-9) {
-        value = worthNow;
-        plan = next;
-        better = true;
-      }
-    }
-    return better;
-  };
-  while (plan.length < tries && improve(plan));
-  for (const slot of [...plan]) {
-    const rest = plan.filter((other) => other !== slot);
-    if (rest.length === plan.length) continue;
-    const without = valueOf(rest);
-    if (without > value) {
-      plan = rest;
-      value = without;
-    } else improve(rest);
+  while (plan.length < tries) {
+    const best = bestInsertion(board, plan, value);
+    if (!best) break;
+    plan = best.plan;
+    value = best.value;
   }
-  return { at: plan.map((slot) => slots[slot]!), value, chance: plan.length > 0 ? chances[plan[0]!]! : 0, chances };
+  for (const moved of [...plan]) {
+    const rest = plan.filter((other) => other !== moved);
+    const without = prefixes(board, rest);
+    if (without > value) value = without;
+    const best = bestInsertion(board, rest, value);
+    if (best) ({ plan, value } = best);
+    else if (without === value) plan = rest;
+  }
+  const at = plan.map((column) => slots[picked[column]!]!);
+  return { at, value, chance: plan.length > 0 ? chances[picked[plan[0]!]!]! : 0, chances };
 }
 
 /** The best slot of each stretch of a day, and all of the first day: after a fault at the bank hours count. */
 function bestOfDays({ slots }: Forecast, chances: Float64Array): number[] {
   const found: number[] = [];
   const start = slots[0] ?? 0;
+  const dayOf = (slot: number) => Math.floor((slots[slot]! - start) / DAY_MS);
   for (let slot = 0; slot < slots.length; slot++) {
     const last = found.at(-1);
-    const dayOf = (n: number) => Math.floor((slots[n]! - start) / DAY_MS);
     if (last === undefined || dayOf(slot) === 0 || dayOf(last) !== dayOf(slot)) found.push(slot);
     else if (chances[slot]! > chances[last]!) found[found.length - 1] = slot;
   }
   return found;
 }
 
-/** The plan with another slot, in order of time; null when it would be too close to one of them. */
-function inserted(plan: readonly number[], slot: number, slots: readonly number[]): number[] | null {
-  let place = 0;
-  for (const other of plan) {
-    if (Math.abs(slots[other]! - slots[slot]!) < APART_MS) return null;
-    if (other < slot) place++;
-  }
-  return [...plan.slice(0, place), slot, ...plan.slice(place)];
+/** The chances of the picked slots, explanation by explanation, worked out once for the thousands of plans looked at. */
+interface Board {
+  at: Float64Array;
+  worth: Float64Array;
+  cost: number;
+  width: number;
+  chances: Float64Array;
+  /** As the very next try; as a later one with pay since the try before; and without. Picked slot by explanation. */
+  next: Float64Array;
+  fresh: Float64Array;
+  same: Float64Array;
+  paidOn: Int32Array;
+  /** For each place in a plan: what is left of each explanation when it is reached, and the value so far. */
+  left: Float64Array;
+  valueBefore: Float64Array;
 }
 
-const still = new Float64Array(256);
+const PLAN_MAX = 32;
 
-/** Expected worth of trying at those slots until one succeeds. */
-function planValue(forecast: Forecast, plan: readonly number[], worth: Float64Array, cost: number): number {
-  const { explanations, chances, fresh, same, paidOn, lastPaidOn, next, later } = forecast;
-  const width = explanations.length;
-  for (let k = 0; k < width; k++) still[k] = chances[k]!;
-  let value = 0;
-  let before = -1;
-  for (const slot of plan) {
-    const score = before < 0 ? next[slot]! : later[slot]!;
-    let reached = 0;
-    let paid = 0;
+function boardOf(forecast: Forecast, picked: readonly number[], stakes: Stakes): Board {
+  const width = forecast.explanations.length;
+  const size = picked.length * width;
+  const board: Board = {
+    at: Float64Array.from(picked, (slot) => forecast.slots[slot]!),
+    worth: Float64Array.from(picked, (slot) => stakes.worthAt(forecast.slots[slot]!)),
+    cost: stakes.cost,
+    width,
+    chances: forecast.chances,
+    next: new Float64Array(size),
+    fresh: new Float64Array(size),
+    same: new Float64Array(size),
+    paidOn: new Int32Array(size),
+    left: new Float64Array((PLAN_MAX + 1) * width),
+    valueBefore: new Float64Array(PLAN_MAX + 1),
+  };
+  board.left.set(forecast.chances);
+  for (let column = 0; column < picked.length; column++) {
+    const slot = picked[column]!;
+    const next = forecast.next[slot]!;
+    const later = forecast.later[slot]!;
     for (let k = 0; k < width; k++) {
-      const place = slot * width + k;
-      const paidBefore = before < 0 ? lastPaidOn[k]! : paidOn[before * width + k]!;
-      const isSame = explanations[k]! < CYCLES && paidOn[place] === paidBefore;
-      const p = phi(score + (isSame ? same[place]! : fresh[place]!));
-      const mass = still[k]!;
-      reached += mass;
-      paid += mass * p;
-      still[k] = mass * (1 - p);
+      const from = slot * width + k;
+      const to = column * width + k;
+      const paidOn = forecast.paidOn[from]!;
+      board.fresh[to] = phi(later + forecast.fresh[from]!);
+      board.same[to] = paidOn === 0 ? board.fresh[to]! : phi(later + forecast.same[from]!);
+      board.next[to] = phi(next + (paidOn === forecast.lastPaidOn[k] ? forecast.same[from]! : forecast.fresh[from]!));
+      board.paidOn[to] = paidOn;
     }
-    value += paid * worth[slot]! - reached * cost;
-    before = slot;
   }
-  return value;
+  return board;
+}
+
+/** Fill `left` and `valueBefore` for each place of the plan. @returns the plan's value */
+function prefixes(board: Board, plan: readonly number[]): number {
+  const { width, left, valueBefore } = board;
+  for (let place = 0; place < plan.length; place++) {
+    const from = place * width;
+    for (let k = 0; k < width; k++) left[from + width + k] = left[from + k]!;
+    valueBefore[place + 1] = valueBefore[place]! + tryAt(board, plan[place]!, place > 0 ? plan[place - 1]! : -1, left, from + width);
+  }
+  return valueBefore[plan.length]!;
+}
+
+/** The plan with the one slot more that gains most; null when none gains. */
+function bestInsertion(board: Board, plan: readonly number[], value: number) {
+  prefixes(board, plan);
+  const { at, width, left, valueBefore } = board;
+  const columns = at.length;
+  let most = value + GAIN_MIN;
+  let found = -1;
+  let foundPlace = 0;
+  let place = 0;
+  for (let column = 0; column < columns; column++) {
+    while (place < plan.length && plan[place]! < column) place++;
+    const before = place > 0 ? plan[place - 1]! : -1;
+    const after = place < plan.length ? plan[place]! : -1;
+    if (before >= 0 && at[column]! - at[before]! < APART_MS) continue;
+    if (after >= 0 && at[after]! - at[column]! < APART_MS) continue;
+    const from = place * width;
+    for (let k = 0; k < width; k++) scratch[k] = left[from + k]!;
+    let worth = valueBefore[place]! + tryAt(board, column, before, scratch, 0);
+    let previous = column;
+    for (let n = place; n < plan.length; n++) {
+      worth += tryAt(board, plan[n]!, previous, scratch, 0);
+      previous = plan[n]!;
+    }
+    if (worth > most) {
+      most = worth;
+      found = column;
+      foundPlace = place;
+    }
+  }
+  return found < 0 ? null : { plan: plan.toSpliced(foundPlace, 0, found), value: most };
+}
+
+const scratch = new Float64Array(256);
+
+/**
+ * One try of a plan: what it is worth, while what is left of each explanation shrinks to the part where it fails.
+ *
+ * @param before  the planned try before it; -1: none, it is the very next one
+ */
+function tryAt(board: Board, column: number, before: number, left: Float64Array, from: number): number {
+  const { width, next, fresh, same, paidOn } = board;
+  const row = column * width;
+  const rowBefore = before * width;
+  let reached = 0;
+  let paid = 0;
+  for (let k = 0; k < width; k++) {
+    const p =
+      before < 0 ? next[row + k]! : paidOn[row + k] === paidOn[rowBefore + k] ? same[row + k]! : fresh[row + k]!;
+    const mass = left[from + k]!;
+    reached += mass;
+    paid += mass * p;
+    left[from + k] = mass - mass * p;
+  }
+  return paid * board.worth[column]! - reached * board.cost;
 }

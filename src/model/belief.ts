@@ -14,7 +14,7 @@ import {
 } from "./explanations.ts";
 import { AT, anyDayWeight, classOf, PAID_BETWEEN, type Reason, sinceBin, sinceCell } from "./layout.ts";
 import { cycleChances, type Learned } from "./learned.ts";
-import { CYCLES, PAY_CYCLES, sincePay } from "./pay-cycles.ts";
+import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -137,13 +137,17 @@ export function explainTry(belief: Belief, at: number, cells: Int32Array) {
     const since = now.row[now.from + c]!;
     const isSame = day - since === lastDay - then.row[then.from + c]!;
     const between = isSame ? PAID_BETWEEN.same : PAID_BETWEEN.fresh;
-    cells[c] = sinceCell(between, PAY_CYCLES[c]!.kind, sinceBin(since, hour));
+    cells[c] = sinceCell(between, kindOfCycle[c]!, sinceBin(since, hour));
   }
+  for (let e = CYCLES; e < EXPLANATIONS; e++) cells[e] = cellOf(belief, e, at);
+}
+
+/** Which weight an explanation other than a pay cycle adds to a try at that moment. */
+export function cellOf(belief: Belief, explanation: number, at: number): number {
   const of = classOf(belief.reason);
-  cells[ANY_DAY] = anyDayWeight(of, at - belief.lastTriedAt);
-  for (let hold = 0; hold < HOLDS; hold++)
-    cells[FIRST_HOLD + hold] = (at >= belief.holdsEnd[hold]! ? AT.after : AT.before) + of;
-  cells[NEVER] = AT.never;
+  if (explanation === NEVER) return AT.never;
+  if (explanation === ANY_DAY) return anyDayWeight(of, at - belief.lastTriedAt);
+  return (at >= belief.holdsEnd[explanation - FIRST_HOLD]! ? AT.after : AT.before) + of;
 }
 
 /** The weights of a bill's first charge for each cycle; only the cycles explain anything there. */
@@ -153,5 +157,5 @@ export function explainFirst(offsetMs: number, at: number, cells: Int32Array) {
   const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
   const { row, from } = sincePay(day);
   for (let c = 0; c < CYCLES; c++)
-    cells[c] = sinceCell(PAID_BETWEEN.first, PAY_CYCLES[c]!.kind, sinceBin(row[from + c]!, hour));
+    cells[c] = sinceCell(PAID_BETWEEN.first, kindOfCycle[c]!, sinceBin(row[from + c]!, hour));
 }

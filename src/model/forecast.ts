@@ -1,5 +1,5 @@
-import { type Belief, explainTry } from "./belief.ts";
-import { CYCLES, PAY_CYCLES, sincePay } from "./pay-cycles.ts";
+import { type Belief, cellOf } from "./belief.ts";
+import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 import { AT, classOf, gapWeight, PAID_BETWEEN, REASONS, sinceBin, sinceCell, triesWeight } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
@@ -31,7 +31,6 @@ const WORTH_A_LOOK = 0.004;
 /** Tries that are planned after the next one are, as a rule, this far apart. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 
-const cells = new Int32Array(EXPLANATIONS);
 const indices = new Int32Array(16);
 
 /** @param slots  moments of possible tries, earliest first */
@@ -66,7 +65,10 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
   kept.forEach((e, k) => {
     found.lastPaidOn[k] = e < CYCLES ? lastDay - then.row[then.from + e]! : -1;
   });
-  slots.forEach((at, s) => {
+  const cycles = kept.filter((e) => e < CYCLES).length;
+  let today = Number.NaN;
+  for (let s = 0; s < slots.length; s++) {
+    const at = slots[s]!;
     const local = at + belief.offsetMs;
     const count = historyWeights(belief, at, indices, momentWeights(of, local, indices, 0));
     let score = shared;
@@ -75,24 +77,27 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
     found.later[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
     const day = Math.floor(local / DAY_MS);
     const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
-    const now = sincePay(day);
-    explainTry(belief, at, cells);
-    for (let k = 0; k < width; k++) {
-      const e = kept[k]!;
-      const place = s * width + k;
-      if (e >= CYCLES) {
-        found.fresh[place] = found.same[place] = mean[cells[e]!]!;
-        continue;
-      }
-      const since = now.row[now.from + e]!;
+    const from = s * width;
+    if (day === today) copyDay(found, from, cycles, width);
+    const { row, from: rowFrom } = sincePay(day);
+    for (let k = 0; k < cycles; k++) {
+      const since = row[rowFrom + kept[k]!]!;
+      // Through the day only pay day itself changes.
+      if (day === today && since > 0) continue;
       const bin = sinceBin(since, hour);
-      const { kind } = PAY_CYCLES[e]!;
-      found.fresh[place] = mean[sinceCell(PAID_BETWEEN.fresh, kind, bin)]!;
-      found.same[place] = mean[sinceCell(PAID_BETWEEN.same, kind, bin)]!;
-      found.paidOn[place] = day - since;
+      const kind = kindOfCycle[kept[k]!]!;
+      found.fresh[from + k] = mean[sinceCell(PAID_BETWEEN.fresh, kind, bin)]!;
+      found.same[from + k] = mean[sinceCell(PAID_BETWEEN.same, kind, bin)]!;
+      found.paidOn[from + k] = day - since;
     }
-  });
+    for (let k = cycles; k < width; k++) found.fresh[from + k] = found.same[from + k] = mean[cellOf(belief, kept[k]!, at)]!;
+    today = day;
+  }
   return found;
+}
+
+function copyDay({ fresh, same, paidOn }: Forecast, from: number, cycles: number, width: number) {
+  for (const values of [fresh, same, paidOn]) values.copyWithin(from, from - width, from - width + cycles);
 }
 
 /** The chance that the very next try succeeds when it is made at that slot. */

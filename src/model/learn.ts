@@ -7,7 +7,7 @@ import {
   type Person,
 } from "./belief.ts";
 import { EXPLANATIONS, familyOfKind, KINDS, reasonNumber } from "./explanations.ts";
-import { AT, type Reason, REASONS } from "./layout.ts";
+import { AT, type Reason, REASONS, WEIGHTS } from "./layout.ts";
 import { type Learned, SHIFTS } from "./learned.ts";
 import { density, phi } from "./normal.ts";
 import { CYCLES } from "./pay-cycles.ts";
@@ -24,7 +24,9 @@ const FORGET = 0.004;
 const indices = new Int32Array(64);
 const cells = new Int32Array(EXPLANATIONS);
 const chances = new Float64Array(EXPLANATIONS);
-const pulls = new Map<number, { g: number; h: number }>();
+/** First and second derivatives of the log-likelihood, summed for each weight an explanation adds. */
+const pullsG = new Float64Array(WEIGHTS);
+const pullsH = new Float64Array(WEIGHTS);
 
 /**
  * One step of assumed-density filtering of a probit whose last input is a mixture: each explanation is held responsible
@@ -53,7 +55,6 @@ function learnStep(learned: Learned, count: number, shares: Float64Array, explan
     shares[e]! *= chance;
     total += shares[e]!;
   }
-  pulls.clear();
   let g = 0;
   let h = 0;
   for (let e = 0; e < explanations; e++) {
@@ -62,18 +63,20 @@ function learnStep(learned: Learned, count: number, shares: Float64Array, explan
     if (share < 1e-4) continue;
     const z = chances[e]!;
     const v = density(z) / Math.max(phi(z), 1e-5);
-    const pull = pulls.get(cells[e]!);
     const dg = share * sign * v;
     const dh = share * v * (v + z);
     g += dg;
     h += dh;
-    if (pull) {
-      pull.g += dg;
-      pull.h += dh;
-    } else pulls.set(cells[e]!, { g: dg, h: dh });
+    pullsG[cells[e]!]! += dg;
+    pullsH[cells[e]!]! += dh;
   }
   for (let n = 0; n < count; n++) move(learned, indices[n]!, g * scale, h * scale * scale);
-  for (const [cell, pull] of pulls) move(learned, cell, pull.g * scale, pull.h * scale * scale);
+  for (let e = 0; e < explanations; e++) {
+    const cell = cells[e]!;
+    if (pullsH[cell] === 0) continue;
+    move(learned, cell, pullsG[cell]! * scale, pullsH[cell]! * scale * scale);
+    pullsG[cell] = pullsH[cell] = 0;
+  }
   const before = total / sum;
   return approved ? before : 1 - before;
 }

@@ -54,6 +54,8 @@ export const PAY_CYCLES: readonly PayCycle[] = [
 ];
 
 export const CYCLES = PAY_CYCLES.length;
+/** The same as PAY_CYCLES[c].kind, where it is asked often. */
+export const kindOfCycle = Uint8Array.from(PAY_CYCLES, ({ kind }) => kind);
 
 /** On a weekend, pay is posted on the Friday before. Dates past the month's end mean its last day. */
 function dated(date: number) {
