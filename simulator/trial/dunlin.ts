@@ -7,10 +7,9 @@ import { nameWeight, type Reason } from "../../src/model/layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "../../src/model/learn.ts";
 import type { Learned } from "../../src/model/learned.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
-import { forbiddenAt } from "../../src/rules/guard.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { costOf, dollars, lateFactor } from "./money.ts";
-import { codesOf, guardFor, instrumentOf, type Policy } from "./policy.ts";
+import { codesOf, instrumentOf, type Policy, rulesFor } from "./policy.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -74,16 +73,16 @@ export function dunlin(learned: Learned): Policy {
         learnCase(learned, belief);
       }
       if (["HARD_CARD", "REVOKED", "FRAUD"].includes(belief.reason)) return null;
-      const guard = guardFor(open);
+      const rules = rulesFor(open);
       const slots: number[] = [];
       const local = Math.floor((now + belief.offsetMs) / (4 * HOUR_MS));
       for (let n = local + 1; ; n++) {
         const at = n * 4 * HOUR_MS + HOUR_MS - belief.offsetMs;
         if (at >= open.endsAt) break;
         if (at < now + 2 * HOUR_MS) continue;
-        if (!forbiddenAt(guard, new Date(at))) slots.push(at);
+        if (rules.allow(at)) slots.push(at);
       }
-      if (open.endsAt - HOUR_MS / 2 > (slots.at(-1) ?? 0) + HOUR_MS && !forbiddenAt(guard, new Date(open.endsAt - HOUR_MS / 2))) slots.push(open.endsAt - HOUR_MS / 2);
+      if (open.endsAt - HOUR_MS / 2 > (slots.at(-1) ?? 0) + HOUR_MS && rules.allow(open.endsAt - HOUR_MS / 2)) slots.push(open.endsAt - HOUR_MS / 2);
       if (slots.length === 0) return null;
       const plan = planTries(forecast(learned, belief, slots), open.triesLeft, {
         worthAt: (at) => lateFactor(open.bill, at),

@@ -1,7 +1,6 @@
-import { forbiddenAt, type Guard } from "../../src/rules/guard.ts";
 import type { World } from "../worlds/world.ts";
 import { costOf, lateFactor } from "./money.ts";
-import { type Choice, guardFor, type OpenCase, type Policy } from "./policy.ts";
+import { type Choice, type OpenCase, type Policy, type Rules, rulesFor } from "./policy.ts";
 
 const HOUR_MS = 3_600_000;
 const SLOT_MS = 4 * HOUR_MS;
@@ -15,8 +14,7 @@ const SLOTS_A_DAY = 6;
 export function oracle(world: World): Policy {
   return {
     next(open, now) {
-      const guard = guardFor(open);
-      const slots = slotsOf(open, guard, now);
+      const slots = slotsOf(open, rulesFor(open), now);
       if (slots.length === 0) return null;
       const chances = slots.map((at) => world.approval(open.bill, new Date(at)));
       return plan(world, open, best(slots, chances));
@@ -24,9 +22,9 @@ export function oracle(world: World): Policy {
   };
 }
 
-function slotsOf(open: OpenCase, guard: Guard, now: number): number[] {
+function slotsOf(open: OpenCase, rules: Rules, now: number): number[] {
   const slots: number[] = [];
-  for (let at = now + SLOT_MS; at < open.endsAt; at += SLOT_MS) if (!forbiddenAt(guard, new Date(at))) slots.push(at);
+  for (let at = now + SLOT_MS; at < open.endsAt; at += SLOT_MS) if (rules.allow(at)) slots.push(at);
   return slots;
 }
 

@@ -1,9 +1,16 @@
 import { DAY_MS } from "../../src/rules/card-networks.ts";
-import { type Guard, guardOf, type LedgerEntry } from "../../src/rules/guard.ts";
+import { BANK_DEBITS } from "../../src/rules/bank-debits.ts";
+import { declineGroup } from "../../src/rules/decline-group.ts";
+import { endsRetries } from "../../src/rules/decline-groups.ts";
+import { forbiddenAt, type Guard, guardOf, type LedgerEntry } from "../../src/rules/guard.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 
 /** Tries that every policy has for a case, beside the first charge. */
 export const TRIES = 6;
+
+/** Tries for a bill: a bank debit has fewer where its scheme allows fewer presentations. */
+export const triesFor = (bill: Bill) =>
+  Math.min(TRIES, (BANK_DEBITS.get(bill.first.paymentMethodType)?.presentationsMax ?? TRIES + 1) - 1);
 
 /** An attempt with the bill it was made for. */
 export interface Attempt {
@@ -41,8 +48,24 @@ export interface Policy {
   answered?(open: OpenCase, choice: Choice, charge: Charge): void;
 }
 
+/** What the rules say about further tries of a case. */
+export interface Rules {
+  /** Not before this, by the bank's advice; 0 when nothing was advised. */
+  notBefore: number;
+  allow(at: number): boolean;
+}
+
 /** What the rules say about another try of the case now, by the same guard that the service uses. */
-export function guardFor({ bill, charges, attempts }: OpenCase): Guard {
+export function rulesFor(open: OpenCase): Rules {
+  const last = open.charges.at(-1)!;
+  const isDebit = BANK_DEBITS.has(last.paymentMethodType);
+  // A return that may not be presented again; of cards the guard knows by itself.
+  if (isDebit && endsRetries(declineGroup(codesOf(last), instrumentOf(last)))) return { notBefore: 0, allow: () => false };
+  const guard = guardFor(open);
+  return { notBefore: guard.notBefore?.at ?? 0, allow: (at) => forbiddenAt(guard, new Date(at)) === null };
+}
+
+function guardFor({ bill, charges, attempts }: OpenCase): Guard {
   const { paymentMethodType, cardBrand, cardCountry, cardFingerprint } = charges.at(-1)!;
   const ledger: LedgerEntry[] = [];
   const since = charges.at(-1)!.at.getTime() - 60 * DAY_MS;

@@ -1,6 +1,5 @@
-import { forbiddenAt } from "../../src/rules/guard.ts";
 import type { Bill, Charge, World } from "../worlds/world.ts";
-import { type Attempt, type Choice, guardFor, type OpenCase, type Policy, TRIES } from "./policy.ts";
+import { type Attempt, type Choice, type OpenCase, type Policy, rulesFor, triesFor } from "./policy.ts";
 import { createQueue } from "./queue.ts";
 
 const DAY_MS = 86_400_000;
@@ -34,7 +33,7 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
   };
   const attempt = (open: OpenCase, chosen: Choice) => {
     // Another bill's try on the same card may have changed what is allowed.
-    if (forbiddenAt(guardFor(open), new Date(chosen.at))) {
+    if (!rulesFor(open).allow(chosen.at)) {
       plan(open, chosen.at);
       return;
     }
@@ -74,7 +73,7 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
     if (bill.first.approved) return;
     const createdAt = bill.createdAt.getTime();
     const endsAt = createdAt + bill.windowDays * DAY_MS;
-    const open: OpenCase = { bill, charges: [bill.first], triesLeft: TRIES, endsAt, attempts: known };
+    const open: OpenCase = { bill, charges: [bill.first], triesLeft: triesFor(bill), endsAt, attempts: known };
     trial.cases.push(open);
     plan(open, createdAt);
   }

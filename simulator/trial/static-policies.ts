@@ -1,5 +1,4 @@
-import { forbiddenAt } from "../../src/rules/guard.ts";
-import { guardFor, type OpenCase, type Policy, TRIES } from "./policy.ts";
+import { type OpenCase, type Policy, rulesFor, triesFor } from "./policy.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -12,13 +11,13 @@ function onDays(daysOf: (open: OpenCase) => readonly number[]): Policy {
   return {
     next(open, now) {
       const days = daysOf(open);
-      const tried = TRIES - open.triesLeft;
+      const tried = triesFor(open.bill) - open.triesLeft;
       const day = days[tried];
       if (day === undefined) return null;
-      const guard = guardFor(open);
+      const rules = rulesFor(open);
       const planned = open.bill.createdAt.getTime() + day * DAY_MS;
-      const at = Math.max(planned, now + HOUR_MS, guard.notBefore?.at ?? 0);
-      if (at >= open.endsAt || forbiddenAt(guard, new Date(at))) return null;
+      const at = Math.max(planned, now + HOUR_MS, rules.notBefore);
+      if (at >= open.endsAt || !rules.allow(at)) return null;
       return { at, probability: null };
     },
   };
@@ -30,12 +29,9 @@ export const fixed = () => onDays(() => [1, 3, 5, 7]);
 /** Days 1, 3, 8, 10 and 12, an example of Hyperswitch's. */
 export const ladder = () => onDays(() => [1, 3, 8, 10, 12]);
 
-/** Presentations of a bank debit that its scheme allows beside the first: more of them cannot be spread. */
-const DEBIT_TRIES: Readonly<Record<string, number>> = { sepa_debit: 2, ach_debit: 2 };
-
 /** All tries spread evenly over the window, the last one an hour before its end: the best static policy known. */
 export const even = () =>
   onDays(({ bill }) => {
-    const tries = Math.min(TRIES, DEBIT_TRIES[bill.first.paymentMethodType] ?? TRIES);
+    const tries = triesFor(bill);
     return Array.from({ length: tries }, (_, n) => (bill.windowDays * (n + 1)) / tries - (n + 1 === tries ? 1 / 24 : 0));
   });

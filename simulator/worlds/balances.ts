@@ -26,9 +26,9 @@ interface Customer extends Subscriber {
  * world has 0.6), `masked` (share of 51 that issuers call 05), `holds` (scale of all other troubles).
  */
 export const world: CreateWorld = (options) => {
-  const poor = numberOption(options, "poor", 0.31);
-  const gone = numberOption(options, "gone", 0.2);
-  const masked = numberOption(options, "masked", 0.25);
+  const poor = numberOption(options, "poor", 0.18);
+  const gone = numberOption(options, "gone", 0.3);
+  const masked = numberOption(options, "masked", 0.18);
   const holds = numberOption(options, "holds", 1);
   let seed = 0;
   let now = 0;
@@ -141,10 +141,10 @@ function personOf(seed: number, subscriber: Subscriber, poor: number, gone: numb
     key: number,
     rhythm,
     pay: (twice ? 7 : portions[rhythm.kind]) - Math.floor(3 * draw(45)),
-    spending: Math.min(SPENDING_CLASSES - 1, Math.floor(draw(46) * 5 + (rhythm.kind === "weekly" ? 2 : 0))),
+    spending: Math.min(SPENDING_CLASSES - 1, Math.floor(1 + draw(46) * 5 + (rhythm.kind === "weekly" ? 2 : 0))),
     postedIn: draw(47) < 0.7 ? 0 : 1,
     paidUntil,
-    topUp: 0.008 + 0.03 * draw(48),
+    topUp: 0.003 + 0.06 * draw(48) ** 3,
     step,
     level: 4,
   };

@@ -12,9 +12,9 @@ export interface Trouble {
 type Kind = "short" | "days" | "for_ever" | "midnight" | "month" | "updated" | "expired" | "gone" | "confirm";
 
 /** Of each bill; with missing money and outages the rest of the 13 % that fail. */
-const SHARE = 0.043;
+const SHARE = 0.055;
 const KINDS: readonly (readonly [Kind, number])[] = [
-  ["short", 34],
+  ["short", 56],
   ["days", 18],
   ["for_ever", 11],
   ["midnight", 7],
@@ -25,6 +25,12 @@ const KINDS: readonly (readonly [Kind, number])[] = [
   ["gone", 11],
   ["confirm", 3],
 ];
+
+const SHORT_CODES = [
+  ["05", 60],
+  ["59", 20],
+  ["62", 20],
+] as const;
 
 /** The trouble that begins with a bill; null for most. `scale` multiplies their share. */
 export function troubleOf(
@@ -45,7 +51,7 @@ export function troubleOf(
   });
   switch (kind) {
     case "short":
-      return lasting("05", 3 * HOUR_MS, 3 * DAY_MS);
+      return lasting(choose(draw(4), SHORT_CODES), 3 * HOUR_MS, 3 * DAY_MS);
     case "days":
       return lasting("05", 2 * DAY_MS, 16 * DAY_MS);
     case "for_ever":
