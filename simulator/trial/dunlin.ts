@@ -1,127 +1,129 @@
-import { zoneOf, offsetMs } from "../../src/decisions/local-time.ts";
-import { planTries } from "../../src/decisions/plan-tries.ts";
+import { caseNames, nameWeights, type Past, type Traits } from "../../src/decisions/case-names.ts";
+import { chooseTry } from "../../src/decisions/choose-try.ts";
+import { offsetMs } from "../../src/decisions/local-time.ts";
 import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
-import { forecast } from "../../src/model/forecast.ts";
-import { nameWeight, type Reason } from "../../src/model/layout.ts";
+import type { Reason } from "../../src/model/layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "../../src/model/learn.ts";
 import type { Learned } from "../../src/model/learned.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
-import { costOf, dollars, lateFactor } from "./money.ts";
-import { codesOf, instrumentOf, type Policy, rulesFor } from "./policy.ts";
+import { costShare, dollars, lateFactor } from "./money.ts";
+import { codesOf, instrumentOf, type OpenCase, type Policy, rulesFor } from "./policy.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 86_400_000;
 
 interface Customer {
   person: Person;
-  offsetMs: number;
-  firsts: number;
-  failed: number;
-  lost: number;
-  recovered: number;
-  counted: boolean;
-  zone: ReturnType<typeof zoneOf>;
+  past: Past;
 }
 
-const reasonOf = (charge: Charge): Reason => declineGroup(codesOf(charge), instrumentOf(charge)) as Reason;
+/** Reasons after which the product asks for another card and does not try this one again, whatever the network. */
+const OVER: ReadonlySet<Reason> = new Set(["HARD_CARD", "REVOKED", "FRAUD"]);
 
-export function dunlin(learned: Learned): Policy {
+const reasonOf = (charge: Charge): Reason => declineGroup(codesOf(charge), instrumentOf(charge));
+
+/**
+ * Dunlin's own engine as a policy: cold with a new model, warm with one that starts from a prior.
+ *
+ * @param learned  goes on learning from every outcome
+ * @param named  is told every name that was met, for whoever makes a prior
+ */
+export function dunlin(learned: Learned, named?: (name: string) => void): Policy {
   const customers = new Map<string, Customer>();
   const beliefs = new Map<string, Belief>();
 
   function customerOf(bill: Bill): Customer {
-    let c = customers.get(bill.customerId);
-    if (!c) {
-      const { country, zone } = whereabouts({ customerTimezone: null, cardCountry: bill.first.cardCountry ?? null, currency: bill.currency });
-      c = { person: newPerson(learned, country ?? bill.currency), zone, offsetMs: 0, firsts: 0, failed: 0, lost: 0, recovered: 0, counted: false };
-      customers.set(bill.customerId, c);
+    let customer = customers.get(bill.customerId);
+    if (!customer) {
+      const person = newPerson(learned, countryOf(bill));
+      customer = { person, past: { firsts: 0, declined: 0, recovered: 0, unpaid: 0 } };
+      customers.set(bill.customerId, customer);
     }
-    c.offsetMs = offsetMs(c.zone!, bill.createdAt.getTime());
-    return c;
+    return customer;
+  }
+
+  function namesOf(stage: "f" | "r", bill: Bill, customer: Customer, last: Charge): Int32Array {
+    const names = caseNames(stage, traitsOf(bill, customer, last));
+    if (named) names.forEach(named);
+    return nameWeights(names);
+  }
+
+  function beliefOf(open: OpenCase, now: number): Belief {
+    let belief = beliefs.get(open.bill.id);
+    if (belief) return belief;
+    const customer = customers.get(open.bill.customerId)!;
+    const { bill } = open;
+    belief = newBelief(learned, customer.person, {
+      reason: reasonOf(bill.first),
+      names: namesOf("r", bill, customer, bill.first),
+      offsetMs: offsetOf(bill),
+      failedAt: now,
+      recent: open.attempts.map(({ charge }) => charge.at.getTime()).filter((at) => at > now - 7 * DAY_MS),
+    });
+    beliefs.set(bill.id, belief);
+    learnCase(learned, belief);
+    return belief;
   }
 
   return {
     billed(bill) {
-      const c = customerOf(bill);
+      const customer = customerOf(bill);
+      const { past, person } = customer;
       const reason = bill.first.approved ? null : reasonOf(bill.first);
-      learnFirst(learned, c.person, names("f", bill, c, bill.first), c.offsetMs, bill.createdAt.getTime(), reason);
-      c.firsts++;
+      const names = namesOf("f", bill, customer, bill.first);
+      learnFirst(learned, person, names, offsetOf(bill), bill.createdAt.getTime(), reason);
+      past.firsts++;
       if (reason === null) return;
-      if (!c.counted) {
-        countPerson(learned, c.person);
-        c.counted = true;
-      }
-      c.failed++;
-      c.lost++;
+      if (past.declined === 0) countPerson(learned, person);
+      past.declined++;
+      past.unpaid++;
     },
     next(open, now) {
-      const c = customers.get(open.bill.customerId)!;
-      const last = open.charges.at(-1)!;
-      let belief = beliefs.get(open.bill.id);
-      if (!belief) {
-        const recent = open.attempts.map((a) => a.charge.at.getTime()).filter((t) => t > now - 7 * DAY_MS);
-        belief = newBelief(learned, c.person, {
-          reason: reasonOf(last),
-          names: names("r", open.bill, c, last),
-          offsetMs: c.offsetMs,
-          failedAt: now,
-          recent,
-        });
-        beliefs.set(open.bill.id, belief);
-        learnCase(learned, belief);
-      }
-      if (["HARD_CARD", "REVOKED", "FRAUD"].includes(belief.reason)) return null;
+      const belief = beliefOf(open, now);
+      if (OVER.has(belief.reason)) return null;
       const rules = rulesFor(open);
-      const slots: number[] = [];
-      const local = Math.floor((now + belief.offsetMs) / (4 * HOUR_MS));
-      for (let n = local + 1; ; n++) {
-        const at = n * 4 * HOUR_MS + HOUR_MS - belief.offsetMs;
-        if (at >= open.endsAt) break;
-        if (at < now + 2 * HOUR_MS) continue;
-        if (rules.allow(at)) slots.push(at);
-      }
-      if (open.endsAt - HOUR_MS / 2 > (slots.at(-1) ?? 0) + HOUR_MS && rules.allow(open.endsAt - HOUR_MS / 2)) slots.push(open.endsAt - HOUR_MS / 2);
-      if (slots.length === 0) return null;
-      const plan = planTries(forecast(learned, belief, slots), open.triesLeft, {
-        worthAt: (at) => lateFactor(open.bill, at),
-        cost: (costOf(open.bill) / open.bill.amount) * COST,
+      const chosen = chooseTry(learned, belief, {
+        key: open.bill.id,
+        now,
+        windowEndsAt: open.endsAt,
+        triesLeft: open.triesLeft,
+        allow: rules.allow,
+        stakes: { worthAt: (at) => lateFactor(open.bill, at), cost: costShare(open.bill) },
       });
-      const at = plan.at[0];
-      return at === undefined ? null : { at, probability: plan.chance };
+      return chosen && { at: chosen.at, probability: chosen.chance };
     },
     answered(open, choice, charge) {
-      const c = customers.get(open.bill.customerId)!;
-      const belief = beliefs.get(open.bill.id)!;
-      learnOutcome(learned, c.person, belief, choice.at, charge.approved ? null : reasonOf(charge));
-      if (charge.approved) {
-        c.lost--;
-        c.recovered++;
-        beliefs.delete(open.bill.id);
-      }
+      const { person, past } = customers.get(open.bill.customerId)!;
+      learnOutcome(learned, person, beliefs.get(open.bill.id)!, choice.at, charge.approved ? null : reasonOf(charge));
+      if (!charge.approved) return;
+      past.unpaid--;
+      past.recovered++;
+      beliefs.delete(open.bill.id);
     },
   };
 }
-const COST = 1;
 
-function names(stage: string, bill: Bill, c: Customer, charge: Charge): Int32Array {
-  const amount = Math.round(Math.log2(Math.max(1, dollars(bill))));
-  const tenure = Math.round(Math.log2(1 + Math.max(0, bill.createdAt.getTime() - bill.subscriptionCreatedAt.getTime()) / DAY_MS / 20));
-  const rate = Math.round((4 * (c.failed + 0.3)) / (c.firsts + 2));
-  const list = [
-    `amount:${amount}`,
-    `tenure:${tenure}`,
-    `period:${bill.billingPeriod}${bill.billingPeriodUnit}`,
-    `merchant:${bill.merchantKey}`,
-    `country:${charge.cardCountry ?? bill.currency}`,
-    `funding:${charge.cardFunding}`,
-    `brand:${charge.cardBrand}`,
-    `method:${charge.paymentMethodType}`,
-    `issuer:${charge.cardIssuer}`,
-    `rate:${rate}:${Math.min(4, Math.round(Math.log2(1 + c.firsts)))}`,
-    `past:${Math.min(2, c.recovered)}:${Math.min(2, c.lost)}`,
-  ];
-  if (stage === "r") list.push(`code:${charge.networkDeclineCode}:${charge.networkAdviceCode}`);
-  return Int32Array.from(list, (name) => nameWeight(`${stage}${name}`));
+const placeOf = (bill: Bill) =>
+  whereabouts({ customerTimezone: null, cardCountry: bill.first.cardCountry ?? null, currency: bill.currency });
+
+const countryOf = (bill: Bill) => placeOf(bill).country ?? bill.currency;
+const offsetOf = (bill: Bill) => offsetMs(placeOf(bill).zone, bill.createdAt.getTime());
+
+function traitsOf(bill: Bill, { past }: Customer, last: Charge): Traits {
+  return {
+    dollars: dollars(bill),
+    tenureDays: (bill.createdAt.getTime() - bill.subscriptionCreatedAt.getTime()) / DAY_MS,
+    billingPeriod: bill.billingPeriod,
+    billingPeriodUnit: bill.billingPeriodUnit,
+    merchant: bill.merchantKey,
+    country: countryOf(bill),
+    paymentMethodType: last.paymentMethodType,
+    network: last.cardBrand ?? null,
+    funding: last.cardFunding ?? null,
+    issuer: last.cardIssuer ?? null,
+    declineCode: last.networkDeclineCode ?? null,
+    adviceCode: last.networkAdviceCode ?? null,
+    past,
+  };
 }

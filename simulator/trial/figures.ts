@@ -1,6 +1,6 @@
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import { countBrokenRules } from "./broken-rules.ts";
-import { costOf, dollars, lateFactor } from "./money.ts";
+import { costShare, dollars, lateFactor } from "./money.ts";
 import { codesOf, instrumentOf } from "./policy.ts";
 import type { Trial } from "./run-trial.ts";
 
@@ -28,7 +28,7 @@ export function figuresOf(trial: Trial): Figures {
   for (const { bill } of trial.cases) due += dollars(bill);
   for (const { open, charge } of trial.tries) {
     const money = dollars(open.bill);
-    value -= (costOf(open.bill) / open.bill.amount) * money;
+    value -= costShare(open.bill) * money;
     if (!charge.approved) continue;
     paid++;
     recovered += money;

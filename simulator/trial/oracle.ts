@@ -1,5 +1,5 @@
 import type { World } from "../worlds/world.ts";
-import { costOf, lateFactor } from "./money.ts";
+import { costShare, lateFactor } from "./money.ts";
 import { type Choice, type OpenCase, type Policy, type Rules, rulesFor } from "./policy.ts";
 
 const HOUR_MS = 3_600_000;
@@ -41,7 +41,7 @@ function best(slots: readonly number[], chances: readonly number[]) {
 
 function plan(world: World, open: OpenCase, days: readonly { at: number; chance: number }[]): Choice | null {
   const { bill } = open;
-  const cost = costOf(bill) / bill.amount;
+  const cost = costShare(bill);
   const worth = (at: number) => lateFactor(bill, at);
   let found: Choice | null = null;
   let most = 0;

@@ -7,10 +7,11 @@ import {
   type Person,
 } from "./belief.ts";
 import { EXPLANATIONS, familyOfKind, KINDS, reasonNumber } from "./explanations.ts";
-import { AT, type Reason, REASONS, WEIGHTS } from "./layout.ts";
+import { AT, classOf, type Reason, REASONS, WEIGHTS } from "./layout.ts";
 import { type Learned, SHIFTS } from "./learned.ts";
 import { density, phi } from "./normal.ts";
 import { CYCLES } from "./pay-cycles.ts";
+import { learnTrim } from "./trim.ts";
 import { momentWeights, tryWeights } from "./weights-of.ts";
 
 /** No weight becomes surer than this: old lessons fade as new ones come, so that a world that changes is followed. */
@@ -132,6 +133,7 @@ export function learnOutcome(learned: Learned, person: Person, belief: Belief, a
   const count = tryWeights(belief, at, indices);
   explainTry(belief, at, cells);
   const chance = learnStep(learned, count, belief.weights, EXPLANATIONS, reason === null);
+  learnTrim(learned, classOf(belief.reason), chance, reason === null);
   if (reason !== null && reason !== belief.reason) heed(learned, belief, reason);
   learnKinds(learned, belief, kindsBefore);
   const cyclesAfter = cyclesOf(belief);

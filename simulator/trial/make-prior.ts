@@ -1,0 +1,40 @@
+import { isPortable } from "../../src/decisions/case-names.ts";
+import { nameWeight } from "../../src/model/layout.ts";
+import { type Learned, newLearned } from "../../src/model/learned.ts";
+import { type Prior, priorOf } from "../../src/model/prior.ts";
+import { world as balances } from "../worlds/balances.ts";
+import { world as debits } from "../worlds/debits.ts";
+import { world as issuers } from "../worlds/issuers.ts";
+import type { World } from "../worlds/world.ts";
+import { dunlin } from "./dunlin.ts";
+import { runTrial } from "./run-trial.ts";
+
+/**
+ * The worlds that the shipped prior is taught in. Every one has other parameters than the worlds of the bench, and the
+ * seeds (from 1001) give it other merchants, customers and issuers than any seed the bench uses.
+ */
+export const TEACHERS: readonly World[] = [
+  balances({ poor: 0.14, gone: 0.15, masked: 0.1, holds: 1.3 }),
+  balances({ poor: 0.22, gone: 0.45, masked: 0.3, holds: 0.7 }),
+  issuers({ suspicion: 0.9, memory: 1.3 }),
+  debits({ poor: 0.16, closing: 0.1 }),
+  balances({ poor: 0.12, gone: 0.7, masked: 0.22, holds: 1.6 }),
+  issuers({ suspicion: 1.1, memory: 0.6 }),
+  debits({ poor: 0.25, closing: 0.03 }),
+  balances({ poor: 0.25, gone: 0.05, masked: 0.4, holds: 0.85 }),
+];
+
+/** Teach one new model in each world, and put together what they learned. */
+export function makePrior(customers: number, said: (line: string) => void): Prior {
+  const portable = new Set<number>();
+  const models = TEACHERS.map((world, n): Learned => {
+    const learned = newLearned();
+    const named = (name: string) => {
+      if (isPortable(name)) portable.add(nameWeight(name));
+    };
+    const { cases, tries } = runTrial(world, dunlin(learned, named), 1001 + n, customers);
+    said(`${world.name}: ${cases.length} cases, ${tries.length} tries`);
+    return learned;
+  });
+  return priorOf(models, portable);
+}

@@ -1,0 +1,60 @@
+import { nameWeight } from "../model/layout.ts";
+
+/** What is known of a charge and of whom it is for; null is "not known". Who reads this learns what the model looks at. */
+export interface Traits {
+  /** US dollars, roughly. */
+  dollars: number;
+  /** Since the subscription began; null for a one-off invoice. */
+  tenureDays: number | null;
+  billingPeriod: number | null;
+  billingPeriodUnit: string | null;
+  merchant: string;
+  /** ISO 3166 alpha-2 of the card, else the currency. */
+  country: string;
+  paymentMethodType: string | null;
+  network: string | null;
+  funding: string | null;
+  issuer: string | null;
+  /** The latest decline's codes as they came. */
+  declineCode: string | null;
+  adviceCode: string | null;
+  past: Past;
+}
+
+/** What a customer's bills showed so far. */
+export interface Past {
+  /** First charges of earlier bills, and how many of them were declined. */
+  firsts: number;
+  declined: number;
+  /** Of the declined ones: paid later, and not paid so far. */
+  recovered: number;
+  unpaid: number;
+}
+
+/** Names that mean the same wherever they are met, so that a prior may carry what was learned of them. */
+export const isPortable = (name: string) => !/^.(merchant|issuer):/.test(name);
+
+/** The names of a bill's first charge ("f…") or of a case ("r…"): each has a weight of its own. */
+export function caseNames(stage: "f" | "r", traits: Traits): string[] {
+  const { past } = traits;
+  const known = (value: string | number | null) => value ?? "?";
+  const share = Math.round((4 * (past.declined + 0.3)) / (past.firsts + 2));
+  const names = [
+    `amount:${Math.round(Math.log2(Math.max(1, traits.dollars)))}`,
+    `tenure:${traits.tenureDays === null ? "?" : Math.round(Math.log2(1 + Math.max(0, traits.tenureDays) / 20))}`,
+    `period:${known(traits.billingPeriod)}${known(traits.billingPeriodUnit)}`,
+    `merchant:${traits.merchant}`,
+    `country:${traits.country}`,
+    `funding:${known(traits.funding)}`,
+    `brand:${known(traits.network)}`,
+    `method:${known(traits.paymentMethodType)}`,
+    `issuer:${known(traits.issuer)}`,
+    `rate:${share}:${Math.min(4, Math.round(Math.log2(1 + past.firsts)))}`,
+    `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}`,
+  ];
+  if (stage === "r") names.push(`code:${known(traits.declineCode)}:${known(traits.adviceCode)}`);
+  return names.map((name) => `${stage}${name}`);
+}
+
+/** Where the names' weights are. */
+export const nameWeights = (names: readonly string[]): Int32Array => Int32Array.from(names, nameWeight);

@@ -1,0 +1,98 @@
+import type { Belief } from "../model/belief.ts";
+import { forecast } from "../model/forecast.ts";
+import type { Learned } from "../model/learned.ts";
+import { classOf } from "../model/layout.ts";
+import { trimmed } from "../model/trim.ts";
+import { planTries, type Stakes } from "./plan-tries.ts";
+
+const HOUR_MS = 3_600_000;
+/** Tries are weighed at every fourth local hour. */
+const SLOT_MS = 4 * HOUR_MS;
+/** Slots begin at one in the night: just after the turn of the day, when limits start afresh. */
+const SLOT_START_MS = HOUR_MS;
+/** A try now, right after one that failed, would meet the same answer. */
+const SOONEST_MS = 2 * HOUR_MS;
+/** The last slot is this long before the window ends. */
+const LAST_MS = HOUR_MS / 2;
+/** Share of first tries whose moment is drawn by lot, so that history can be weighed again for another policy. */
+export const EXPLORED_SHARE = 0.03;
+/** Moments drawn by lot are among those that promise at least this share of the best. */
+const NEARLY = 0.6;
+
+/** What is to be decided. */
+export interface TryQuestion {
+  /** Names the case and the try: the lot falls the same way when it is decided again. */
+  key: string;
+  now: number;
+  windowEndsAt: number;
+  triesLeft: number;
+  /** Whether the rules allow a try then. */
+  allow(at: number): boolean;
+  stakes: Stakes;
+}
+
+/** The next try, and what a person or a later evaluation may ask about it. */
+export interface ChosenTry {
+  at: number;
+  /** The chance that it succeeds, calibrated. */
+  chance: number;
+  /** The chance with which this moment was chosen: 1 but for tries drawn by lot and those that might have been. */
+  propensity: number;
+  /** Expected worth of all tries that are planned, as a share of the amount due. */
+  value: number;
+  /** The moments planned if this one fails, as of now. */
+  then: readonly number[];
+  drawn: boolean;
+}
+
+/**
+ * When to try next; null when nothing allowed is worth its cost.
+ *
+ * Pure: the same belief, question and `now` give the same answer.
+ */
+export function chooseTry(learned: Learned, belief: Belief, question: TryQuestion): ChosenTry | null {
+  const slots = slotsOf(belief, question);
+  if (slots.length === 0) return null;
+  const plan = planTries(forecast(learned, belief, slots), question.triesLeft, question.stakes);
+  const best = plan.at[0];
+  if (best === undefined) return null;
+  const chosen = { at: best, chance: plan.chance, propensity: 1, drawn: false };
+  if (belief.tries === 0) {
+    // Of a plan with several tries another order of trying costs little; the lot is among promising moments only.
+    const promising = slots.filter((_, slot) => plan.chances[slot]! >= NEARLY * plan.chance);
+    const lot = share(`${question.key}:lot`);
+    const each = EXPLORED_SHARE / promising.length;
+    chosen.propensity = 1 - EXPLORED_SHARE + (promising.includes(best) ? each : 0);
+    if (lot < EXPLORED_SHARE) {
+      chosen.at = promising[Math.floor((lot / EXPLORED_SHARE) * promising.length)]!;
+      chosen.chance = plan.chances[slots.indexOf(chosen.at)]!;
+      chosen.drawn = true;
+      if (chosen.at !== best) chosen.propensity = each;
+    }
+  }
+  const of = classOf(belief.reason);
+  const then = plan.at.filter((at) => at > chosen.at);
+  return { ...chosen, chance: trimmed(learned, of, chosen.chance), value: plan.value, then };
+}
+
+/** The moments that may be chosen, earliest first. */
+function slotsOf(belief: Belief, { now, windowEndsAt, allow }: TryQuestion): number[] {
+  const slots: number[] = [];
+  const toSlot = (at: number) => Math.ceil((at + belief.offsetMs - SLOT_START_MS) / SLOT_MS);
+  for (let n = toSlot(now + SOONEST_MS); ; n++) {
+    const at = n * SLOT_MS + SLOT_START_MS - belief.offsetMs;
+    if (at >= windowEndsAt - LAST_MS) break;
+    if (allow(at)) slots.push(at);
+  }
+  const last = windowEndsAt - LAST_MS;
+  if (last >= now + SOONEST_MS && allow(last)) slots.push(last);
+  return slots;
+}
+
+/** A number in [0, 1) that depends on the text alone: FNV-1a. */
+function share(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let n = 0; n < text.length; n++) hash = Math.imul(hash ^ text.charCodeAt(n), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+  return ((hash ^ (hash >>> 15)) >>> 0) / 4_294_967_296;
+}

@@ -1,0 +1,112 @@
+import { KINDS } from "./explanations.ts";
+import { AT, REASONS, WEIGHTS } from "./layout.ts";
+import { type Learned, newLearned, TRIM_CLASSES } from "./learned.ts";
+import { CYCLES } from "./pay-cycles.ts";
+
+/** What a model knows before it meets its first merchant, as it is written to a file. Numbers are rounded. */
+export interface Prior {
+  /** Changes when the layout does, so that a prior of another edition is refused. */
+  layout: string;
+  /** [weight, mean, variance] of each weight that differs from a new model's. */
+  weights: [number, number, number][];
+  /** Customers by pay cycle, everywhere and by country. */
+  cycles: number[];
+  countryCycles: Record<string, number[]>;
+  /** Cases by reason and kind of explanation. */
+  kinds: number[];
+  /** [name weight, shift of each family]. */
+  shifts: [number, number, number, number, number][];
+  trim: number[];
+}
+
+export const LAYOUT = `1:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
+
+/** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
+const KINDS_STRENGTH = 150;
+const CYCLES_STRENGTH = 150;
+const COUNTRY_STRENGTH = 60;
+
+/** A model that starts from a prior. Throws when the prior was made for another layout. */
+export function fromPrior(prior: Prior): Learned {
+  if (prior.layout !== LAYOUT) throw new RangeError(`the prior is of layout ${prior.layout}, this model of ${LAYOUT}`);
+  const learned = newLearned();
+  for (const [index, mean, variance] of prior.weights) {
+    learned.mean[index] = mean;
+    learned.variance[index] = variance;
+  }
+  learned.cycles.set(scaled(prior.cycles, CYCLES_STRENGTH));
+  for (const [country, counts] of Object.entries(prior.countryCycles))
+    learned.countryCycles.set(country, Float64Array.from(scaled(counts, COUNTRY_STRENGTH)));
+  for (let row = 0; row < REASONS.length; row++) {
+    const counts = prior.kinds.slice(row * KINDS, (row + 1) * KINDS);
+    learned.kinds.set(scaled(counts, KINDS_STRENGTH), row * KINDS);
+  }
+  for (const [name, ...shifts] of prior.shifts) learned.shifts.set(shifts, (name - AT.name) * 4);
+  for (let of = 0; of < TRIM_CLASSES; of++) learned.trim.set(prior.trim.slice(of * 2, of * 2 + 2), of * 4);
+  return learned;
+}
+
+function scaled(counts: readonly number[], strength: number): number[] {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  return counts.map((count) => (count * Math.min(strength, total)) / Math.max(total, 1e-9));
+}
+
+/** How much of the variance of a new model's weight stays at least: no two merchants are alike. */
+const SPREAD_MIN = 0.003;
+
+/**
+ * One prior from models that were taught in different worlds: of each weight the mean, and as its variance how much the
+ * worlds differ. So what holds everywhere starts firm, and what differs starts open.
+ *
+ * @param portable  name weights that mean the same everywhere
+ */
+export function priorOf(models: readonly Learned[], portable: ReadonlySet<number>): Prior {
+  const fresh = newLearned();
+  const prior: Prior = { layout: LAYOUT, weights: [], cycles: [], countryCycles: {}, kinds: [], shifts: [], trim: [] };
+  for (let index = 0; index < WEIGHTS; index++) {
+    if (index >= AT.name && !portable.has(index)) continue;
+    const [mean, variance] = pooled(models, index, fresh);
+    if (mean !== fresh.mean[index]) prior.weights.push([index, round(mean), round(variance)]);
+  }
+  const average = (of: (learned: Learned) => ArrayLike<number>) =>
+    Array.from(of(fresh), (_, n) => round(models.reduce((sum, learned) => sum + of(learned)[n]!, 0) / models.length));
+  prior.cycles = average(({ cycles }) => cycles);
+  prior.kinds = average(({ kinds }) => kinds);
+  prior.trim = average(({ trim }) => trim).filter((_, n) => n % 4 < 2);
+  for (const country of new Set(models.flatMap(({ countryCycles }) => [...countryCycles.keys()])))
+    prior.countryCycles[country] = average(({ countryCycles }) => countryCycles.get(country) ?? new Float64Array(CYCLES));
+  for (const name of [...portable].sort((a, b) => a - b)) {
+    const shifts = [0, 1, 2, 3].map((family) =>
+      round(models.reduce((sum, { shifts: all }) => sum + all[(name - AT.name) * 4 + family]!, 0) / models.length),
+    ) as [number, number, number, number];
+    if (shifts.some((shift) => shift !== 0)) prior.shifts.push([name, ...shifts]);
+  }
+  return prior;
+}
+
+/** Each model's mean counts by how sure it is; a weight that no model met stays as it is. */
+function pooled(models: readonly Learned[], index: number, fresh: Learned): [number, number] {
+  const before = fresh.variance[index]!;
+  let precision = 0;
+  let sum = 0;
+  for (const { mean, variance } of models) {
+    const gained = 1 / variance[index]! - 1 / before;
+    if (gained < 1e-6) continue;
+    // A weight differs between worlds by about half of what it differs from nothing.
+    const weight = 1 / (variance[index]! + before / 4);
+    precision += weight;
+    sum += weight * (mean[index]! - fresh.mean[index]!);
+  }
+  if (precision === 0) return [fresh.mean[index]!, before];
+  const shift = sum / (precision + 1 / before);
+  let spread = 0;
+  let seen = 0;
+  for (const { mean, variance } of models) {
+    if (1 / variance[index]! - 1 / before < 1e-6) continue;
+    spread += (mean[index]! - fresh.mean[index]! - shift) ** 2;
+    seen++;
+  }
+  return [fresh.mean[index]! + shift, Math.min(before, Math.max(SPREAD_MIN, spread / seen + 0.5 / precision))];
+}
+
+const round = (value: number) => Number(value.toPrecision(4));
