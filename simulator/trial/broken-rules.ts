@@ -38,7 +38,11 @@ export function countBrokenRules(tries: readonly Try[]): number {
     const onBill = earlier.filter(({ bill }) => bill.id === open.bill.id).map((attempt) => attempt.charge);
     const isBroken =
       charge.paymentMethodType === "card"
-        ? breaksCardRule(charge, onCard.map((attempt) => attempt.charge), sameAmount)
+        ? breaksCardRule(
+            charge,
+            onCard.map((attempt) => attempt.charge),
+            sameAmount,
+          )
         : breaksDebitRule(charge, onBill);
     if (isBroken) broken++;
   }
@@ -51,7 +55,8 @@ function breaksCardRule(charge: Charge, onCard: readonly Charge[], sameAmount: r
   const within = (charges: readonly Charge[], ms: number) =>
     charges.filter((other) => !other.approved && at - other.at.getTime() <= ms).length;
   const isMastercard = charge.cardBrand === "mastercard";
-  if (!isMastercard && declined.some(({ networkDeclineCode }) => VISA_NEVER.includes(networkDeclineCode ?? ""))) return true;
+  if (!isMastercard && declined.some(({ networkDeclineCode }) => VISA_NEVER.includes(networkDeclineCode ?? "")))
+    return true;
   if (declined.some(({ networkAdviceCode }) => MASTERCARD_NEVER.includes(networkAdviceCode ?? ""))) return true;
   if (within(sameAmount, 30 * DAY_MS) >= (isMastercard ? 35 : 20)) return true;
   if (!isMastercard) return false;

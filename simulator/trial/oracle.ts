@@ -49,7 +49,16 @@ function plan(world: World, open: OpenCase, days: readonly { at: number; chance:
     const rest = days.slice(first + 1);
     const failed = [new Date(at)];
     const later = rest.map((day) => world.approval(bill, new Date(day.at), failed));
-    const value = chance * worth(at) - cost + (1 - chance) * restValue(rest.map((day) => worth(day.at)), later, open.triesLeft - 1, cost);
+    const value =
+      chance * worth(at) -
+      cost +
+      (1 - chance) *
+        restValue(
+          rest.map((day) => worth(day.at)),
+          later,
+          open.triesLeft - 1,
+          cost,
+        );
     if (value > most) {
       most = value;
       found = { at, probability: chance };

@@ -1,5 +1,5 @@
-import { DAY_MS } from "../../src/rules/card-networks.ts";
 import { BANK_DEBITS } from "../../src/rules/bank-debits.ts";
+import { DAY_MS } from "../../src/rules/card-networks.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import { endsRetries } from "../../src/rules/decline-groups.ts";
 import { forbiddenAt, type Guard, guardOf, type LedgerEntry } from "../../src/rules/guard.ts";
@@ -60,7 +60,8 @@ export function rulesFor(open: OpenCase): Rules {
   const last = open.charges.at(-1)!;
   const isDebit = BANK_DEBITS.has(last.paymentMethodType);
   // A return that may not be presented again; of cards the guard knows by itself.
-  if (isDebit && endsRetries(declineGroup(codesOf(last), instrumentOf(last)))) return { notBefore: 0, allow: () => false };
+  if (isDebit && endsRetries(declineGroup(codesOf(last), instrumentOf(last))))
+    return { notBefore: 0, allow: () => false };
   const guard = guardFor(open);
   return { notBefore: guard.notBefore?.at ?? 0, allow: (at) => forbiddenAt(guard, new Date(at)) === null };
 }

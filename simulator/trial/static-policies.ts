@@ -33,5 +33,8 @@ export const ladder = () => onDays(() => [1, 3, 8, 10, 12]);
 export const even = () =>
   onDays(({ bill }) => {
     const tries = triesFor(bill);
-    return Array.from({ length: tries }, (_, n) => (bill.windowDays * (n + 1)) / tries - (n + 1 === tries ? 1 / 24 : 0));
+    return Array.from(
+      { length: tries },
+      (_, n) => (bill.windowDays * (n + 1)) / tries - (n + 1 === tries ? 1 / 24 : 0),
+    );
   });

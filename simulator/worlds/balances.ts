@@ -52,7 +52,8 @@ export const world: CreateWorld = (options) => {
   function refusal(bill: Omit<Bill, "first">, customer: Customer, at: number): string | null {
     const trouble = troubleFor(bill, customer, at);
     if (trouble && at < trouble.spell.endsAt) return trouble.code;
-    if (outageAt(seed, customer.card.issuer, at)) return coin(seed, customer.number, at / HOUR_MS, 82) < 0.75 ? "91" : "96";
+    if (outageAt(seed, customer.card.issuer, at))
+      return coin(seed, customer.number, at / HOUR_MS, 82) < 0.75 ? "91" : "96";
     if (customer.account) {
       advance(customer.account, stepAt(customer, at));
       const hides = masked * 2 * coin(seed, customer.card.issuer, 83, 0);
@@ -131,7 +132,15 @@ function personOf(seed: number, subscriber: Subscriber, poor: number, gone: numb
   const draw = (what: number) => coin(seed, number, what, 5);
   const isPoor = draw(41) < poor;
   const rhythm = choose(draw(42), place.rhythms);
-  const portions = { weekly: 5, fortnightly: 7, four_weekly: 10, dated: 10, business_day: 10, nth_weekday: 9, irregular: 5 };
+  const portions = {
+    weekly: 5,
+    fortnightly: 7,
+    four_weekly: 10,
+    dated: 10,
+    business_day: 10,
+    nth_weekday: 9,
+    irregular: 5,
+  };
   const step = Math.floor(((YEAR_START - 40 * DAY_MS) / DAY_MS) * STEPS_A_DAY);
   const endsPay = draw(43) < gone;
   const paidUntil = endsPay ? step + Math.floor((20 + 360 * draw(44)) * STEPS_A_DAY) : Number.POSITIVE_INFINITY;
@@ -151,7 +160,10 @@ function personOf(seed: number, subscriber: Subscriber, poor: number, gone: numb
   return {
     ...subscriber,
     // Who is never paid again leaves after two or three failed bills.
-    leavesAt: isPoor && endsPay ? YEAR_START + (paidUntil / STEPS_A_DAY - YEAR_START / DAY_MS + 75) * DAY_MS : Number.POSITIVE_INFINITY,
+    leavesAt:
+      isPoor && endsPay
+        ? YEAR_START + (paidUntil / STEPS_A_DAY - YEAR_START / DAY_MS + 75) * DAY_MS
+        : Number.POSITIVE_INFINITY,
     card: cardOf(seed, number, place.country, isPoor),
     account: isPoor ? account : null,
     need: 1 + Math.floor(4 * draw(49) ** 1.3),

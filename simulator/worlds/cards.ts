@@ -40,7 +40,8 @@ export function cardOf(seed: number, number: number, country: string, isPoor: bo
     ["amex", country === "US" && !isPoor ? 10 : 2],
     ["discover", country === "US" ? 3 : 0],
   ]);
-  const issuer = country.charCodeAt(0) * 256 + country.charCodeAt(1) + 65_536 * Math.floor(draw(52) * ISSUERS_A_COUNTRY);
+  const issuer =
+    country.charCodeAt(0) * 256 + country.charCodeAt(1) + 65_536 * Math.floor(draw(52) * ISSUERS_A_COUNTRY);
   const funding = choose(draw(53), [
     ["debit", isPoor ? 78 : 42],
     ["credit", isPoor ? 10 : 55],

@@ -57,7 +57,12 @@ export const world: CreateWorld = (options) => {
     const customer = customerOf(bill);
     const { scheme, place } = customer;
     const code = refusal(bill, customer, at);
-    const charge: Charge = { at: new Date(at), approved: code === null, paymentMethodType: scheme, cardCountry: place.country };
+    const charge: Charge = {
+      at: new Date(at),
+      approved: code === null,
+      paymentMethodType: scheme,
+      cardCountry: place.country,
+    };
     return code === null ? charge : { ...charge, networkDeclineCode: code };
   }
 
@@ -74,7 +79,9 @@ export const world: CreateWorld = (options) => {
       return null;
     }
     const codes = FUNDS[scheme];
-    return codes[Math.floor(coin(seed, customer.number, Number(bill.id.slice(bill.id.lastIndexOf("-") + 1)), 93) * codes.length)]!;
+    return codes[
+      Math.floor(coin(seed, customer.number, Number(bill.id.slice(bill.id.lastIndexOf("-") + 1)), 93) * codes.length)
+    ]!;
   }
 
   return {
@@ -95,12 +102,20 @@ export const world: CreateWorld = (options) => {
       if (!account) return 1 - BANK_ERROR;
       const { need, overdraft } = customer;
       const bare = enoughAt(bill, customer, account, need, at.getTime(), tried);
-      const helped = overdraft > 0 ? enoughAt(bill, customer, account, Math.max(0, need - overdraft), at.getTime(), tried) : bare;
+      const helped =
+        overdraft > 0 ? enoughAt(bill, customer, account, Math.max(0, need - overdraft), at.getTime(), tried) : bare;
       return (1 - BANK_ERROR) * (bare + OVERDRAFT_CHANCE * (helped - bare));
     },
   };
 
-  function enoughAt(bill: Bill, customer: Customer, account: Account, need: number, at: number, tried: readonly Date[]): number {
+  function enoughAt(
+    bill: Bill,
+    customer: Customer,
+    account: Account,
+    need: number,
+    at: number,
+    tried: readonly Date[],
+  ): number {
     const key = `${bill.id} ${now} ${tried.map(Number).join()}`;
     if (memo.key !== key) {
       const present = Math.floor(((now + customer.place.utcOffsetHours * HOUR_MS) / DAY_MS) * STEPS_A_DAY);

@@ -132,9 +132,10 @@ export const world: CreateWorld = (options) => {
       const hold = holdOf(bill, customer, now);
       let chance = 1;
       if (hold && now < hold.spell.endsAt)
-        chance = Number.isFinite(hold.spell.longest) && hold.spell.shortest > 1
-          ? overBy(hold.spell, time, known)
-          : Number(time >= hold.spell.endsAt);
+        chance =
+          Number.isFinite(hold.spell.longest) && hold.spell.shortest > 1
+            ? overBy(hold.spell, time, known)
+            : Number(time >= hold.spell.endsAt);
       const outage = outageAt(seed, customer.card.issuer, now);
       chance *= outage ? overBy(outage, time, known) : USUALLY_UP;
       if (chance === 0 || isFull(customer, time)) return 0;

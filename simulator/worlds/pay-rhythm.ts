@@ -15,9 +15,15 @@ const remembered = new WeakMap<PayRhythm, Map<number, number>>();
 /** The chance that pay is due on `day`, local days since 1 January 1970: 0 or 1, or a share for irregular pay. */
 export function payDue(rhythm: PayRhythm, day: number): number {
   let days = remembered.get(rhythm);
-  if (!days) remembered.set(rhythm, (days = new Map()));
+  if (!days) {
+    days = new Map();
+    remembered.set(rhythm, days);
+  }
   let due = days.get(day);
-  if (due === undefined) days.set(day, (due = dueOn(rhythm, day)));
+  if (due === undefined) {
+    due = dueOn(rhythm, day);
+    days.set(day, due);
+  }
   return due;
 }
 

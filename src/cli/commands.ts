@@ -7,6 +7,7 @@ import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
 import { serve } from "./serve.ts";
 import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
 import { webhookTest } from "./webhook-test.ts";
+import { simulate } from "./simulate.ts";
 
 /** Every command, in the order in which the help lists them. */
 export const COMMANDS: readonly Command[] = [
@@ -25,4 +26,5 @@ export const COMMANDS: readonly Command[] = [
   webhookTest,
   webhookSecretRotate,
   webhookSecretRemove,
+  simulate,
 ];

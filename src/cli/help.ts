@@ -4,6 +4,8 @@ const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor)$/],
   ["Merchants and keys", /^(merchant|key) /],
   ["Webhooks", /^(delivery|webhook) /],
+  ["Webhooks", /^delivery /],
+  ["Decisions", /^simulate$/],
 ];
 
 /** `dunlin --help`. */

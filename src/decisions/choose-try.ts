@@ -1,7 +1,7 @@
 import type { Belief } from "../model/belief.ts";
 import { forecast } from "../model/forecast.ts";
-import type { Learned } from "../model/learned.ts";
 import { classOf } from "../model/layout.ts";
+import type { Learned } from "../model/learned.ts";
 import { trimmed } from "../model/trim.ts";
 import { planTries, type Stakes } from "./plan-tries.ts";
 

@@ -134,7 +134,8 @@ function prefixes(board: Board, plan: readonly number[]): number {
   for (let place = 0; place < plan.length; place++) {
     const from = place * width;
     for (let k = 0; k < width; k++) left[from + width + k] = left[from + k]!;
-    valueBefore[place + 1] = valueBefore[place]! + tryAt(board, plan[place]!, place > 0 ? plan[place - 1]! : -1, left, from + width);
+    valueBefore[place + 1] =
+      valueBefore[place]! + tryAt(board, plan[place]!, place > 0 ? plan[place - 1]! : -1, left, from + width);
   }
   return valueBefore[plan.length]!;
 }

@@ -1,6 +1,6 @@
 import { dateOf, monthLength, weekdayOf } from "./calendar.ts";
-import { CYCLES } from "./pay-cycles.ts";
 import { REASONS, type Reason } from "./layout.ts";
+import { CYCLES } from "./pay-cycles.ts";
 
 /**
  * Why a charge failed and when that ends, as the model tells it: the money comes with pay of one of the cycles; or on
@@ -75,7 +75,17 @@ export function usualKinds(reason: Reason): Float64Array {
     const isTurn = n >= HOLD_DAYS.length;
     const days = HOLD_DAYS[n] ?? 1;
     const weight =
-      holds === "turns" ? (isTurn ? 4 : 0.4) : isTurn ? 0.3 : holds === "short" ? 1 / (1 + days * days) : holds === "days" && days < 1 ? 0.3 : 1;
+      holds === "turns"
+        ? isTurn
+          ? 4
+          : 0.4
+        : isTurn
+          ? 0.3
+          : holds === "short"
+            ? 1 / (1 + days * days)
+            : holds === "days" && days < 1
+              ? 0.3
+              : 1;
     total += weight;
     return weight;
   });

@@ -1,9 +1,9 @@
 import { type Belief, cellOf } from "./belief.ts";
-import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
+import { EXPLANATIONS } from "./explanations.ts";
 import { AT, classOf, gapWeight, PAID_BETWEEN, REASONS, sinceBin, sinceCell, triesWeight } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
-import { EXPLANATIONS } from "./explanations.ts";
+import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 import { historyWeights, momentWeights } from "./weights-of.ts";
 
 const DAY_MS = 86_400_000;
@@ -90,7 +90,8 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
       found.same[from + k] = mean[sinceCell(PAID_BETWEEN.same, kind, bin)]!;
       found.paidOn[from + k] = day - since;
     }
-    for (let k = cycles; k < width; k++) found.fresh[from + k] = found.same[from + k] = mean[cellOf(belief, kept[k]!, at)]!;
+    for (let k = cycles; k < width; k++)
+      found.fresh[from + k] = found.same[from + k] = mean[cellOf(belief, kept[k]!, at)]!;
     today = day;
   }
   return found;

@@ -82,7 +82,7 @@ export const sinceCell = (between: number, kind: number, bin: number) =>
 export function nameWeight(name: string): number {
   let hash = 0x811c9dc5;
   for (let n = 0; n < name.length; n++) hash = Math.imul(hash ^ name.charCodeAt(n), 0x01000193);
-  return AT.name + ((hash ^ (hash >>> 15)) >>> 0) % NAME_BUCKETS;
+  return AT.name + (((hash ^ (hash >>> 15)) >>> 0) % NAME_BUCKETS);
 }
 
 const HOUR_MS = 3_600_000;

@@ -1,13 +1,6 @@
-import {
-  type Belief,
-  cyclesOf,
-  explainFirst,
-  explainTry,
-  kindsOf,
-  type Person,
-} from "./belief.ts";
+import { type Belief, cyclesOf, explainFirst, explainTry, kindsOf, type Person } from "./belief.ts";
 import { EXPLANATIONS, familyOfKind, KINDS, reasonNumber } from "./explanations.ts";
-import { AT, classOf, type Reason, REASONS, WEIGHTS } from "./layout.ts";
+import { AT, classOf, REASONS, type Reason, WEIGHTS } from "./layout.ts";
 import { type Learned, SHIFTS } from "./learned.ts";
 import { density, phi } from "./normal.ts";
 import { CYCLES } from "./pay-cycles.ts";
@@ -36,7 +29,13 @@ const pullsH = new Float64Array(WEIGHTS);
  * @param shares  the chance of each explanation before the outcome; those after it are written back
  * @returns the chance that had been given to an approval
  */
-function learnStep(learned: Learned, count: number, shares: Float64Array, explanations: number, approved: boolean): number {
+function learnStep(
+  learned: Learned,
+  count: number,
+  shares: Float64Array,
+  explanations: number,
+  approved: boolean,
+): number {
   const { mean, variance } = learned;
   let base = 0;
   let spread = 1;
@@ -118,7 +117,8 @@ export function learnCase(learned: Learned, belief: Belief) {
   let total = 0;
   for (let kind = 0; kind < KINDS; kind++) total += learned.kinds[row + kind]! + kinds[kind]!;
   const shrink = total > KINDS_MAX ? KINDS_MAX / total : 1;
-  for (let kind = 0; kind < KINDS; kind++) learned.kinds[row + kind] = (learned.kinds[row + kind]! + kinds[kind]!) * shrink;
+  for (let kind = 0; kind < KINDS; kind++)
+    learned.kinds[row + kind] = (learned.kinds[row + kind]! + kinds[kind]!) * shrink;
 }
 
 /**
@@ -127,7 +127,13 @@ export function learnCase(learned: Learned, belief: Belief) {
  * @param reason  why it failed; null: it was approved
  * @returns the chance that had been given to an approval
  */
-export function learnOutcome(learned: Learned, person: Person, belief: Belief, at: number, reason: Reason | null): number {
+export function learnOutcome(
+  learned: Learned,
+  person: Person,
+  belief: Belief,
+  at: number,
+  reason: Reason | null,
+): number {
   const kindsBefore = kindsOf(belief);
   const cyclesBefore = cyclesOf(belief);
   const count = tryWeights(belief, at, indices);
@@ -137,7 +143,8 @@ export function learnOutcome(learned: Learned, person: Person, belief: Belief, a
   if (reason !== null && reason !== belief.reason) heed(learned, belief, reason);
   learnKinds(learned, belief, kindsBefore);
   const cyclesAfter = cyclesOf(belief);
-  for (let c = 0; c < CYCLES; c++) cyclesAfter[c] = (person.cycles[c]! * cyclesAfter[c]!) / Math.max(1e-9, cyclesBefore[c]!);
+  for (let c = 0; c < CYCLES; c++)
+    cyclesAfter[c] = (person.cycles[c]! * cyclesAfter[c]!) / Math.max(1e-9, cyclesBefore[c]!);
   updatePerson(learned, person, cyclesAfter);
   belief.tries++;
   belief.lastTriedAt = at;

@@ -102,4 +102,3 @@ export function cycleChances(learned: Learned, country: string): Float64Array {
   for (let c = 0; c < CYCLES; c++) chances[c]! /= sum;
   return chances;
 }
-

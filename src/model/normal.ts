@@ -35,8 +35,7 @@ export function probit(p: number): number {
 /** Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17: absolute error below 7.5e-8. */
 function exactPhi(x: number) {
   const t = 1 / (1 + 0.2316419 * Math.abs(x));
-  const poly =
-    t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  const poly = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
   const tail = density(x) * poly;
   return x >= 0 ? 1 - tail : tail;
 }

@@ -23,13 +23,16 @@ export const PAY_CYCLES: readonly PayCycle[] = [
     words: date === 31 ? "at the end of the month" : `around the ${date}${ordinal(date)} of the month`,
     pays: dated(date),
   })),
-  ...[...range(2, 14).map((date) => [date, date + 15] as const), [1, 15] as const, [15, 31] as const, [1, 16] as const].map(
-    ([first, second]) => ({
-      kind: TWICE,
-      words: `around the ${first}${ordinal(first)} and ${second === 31 ? "the end of the month" : `${second}${ordinal(second)}`}`,
-      pays: either(dated(first), dated(second)),
-    }),
-  ),
+  ...[
+    ...range(2, 14).map((date) => [date, date + 15] as const),
+    [1, 15] as const,
+    [15, 31] as const,
+    [1, 16] as const,
+  ].map(([first, second]) => ({
+    kind: TWICE,
+    words: `around the ${first}${ordinal(first)} and ${second === 31 ? "the end of the month" : `${second}${ordinal(second)}`}`,
+    pays: either(dated(first), dated(second)),
+  })),
   ...range(0, 6).map((weekday) => ({
     kind: WEEKLY,
     words: `on ${WEEKDAYS[weekday]}`,

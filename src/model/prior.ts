@@ -74,7 +74,9 @@ export function priorOf(models: readonly Learned[], portable: ReadonlySet<number
   prior.kinds = average(({ kinds }) => kinds);
   prior.trim = average(({ trim }) => trim).filter((_, n) => n % 4 < 2);
   for (const country of new Set(models.flatMap(({ countryCycles }) => [...countryCycles.keys()])))
-    prior.countryCycles[country] = average(({ countryCycles }) => countryCycles.get(country) ?? new Float64Array(CYCLES));
+    prior.countryCycles[country] = average(
+      ({ countryCycles }) => countryCycles.get(country) ?? new Float64Array(CYCLES),
+    );
   for (const name of [...portable].sort((a, b) => a - b)) {
     const shifts = [0, 1, 2, 3].map((family) =>
       round(models.reduce((sum, { shifts: all }) => sum + all[(name - AT.name) * 4 + family]!, 0) / models.length),

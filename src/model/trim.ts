@@ -26,6 +26,9 @@ export function learnTrim({ trim }: Learned, of: number, chance: number, approve
   [1, x].forEach((input, n) => {
     const variance = trim[at + 2 + n]!;
     trim[at + n]! += (sign * input * variance * v) / spread;
-    trim[at + 2 + n] = Math.max(VARIANCE_MIN, variance * (1 - Math.min(0.9, (input * input * variance * h) / (spread * spread))));
+    trim[at + 2 + n] = Math.max(
+      VARIANCE_MIN,
+      variance * (1 - Math.min(0.9, (input * input * variance * h) / (spread * spread))),
+    );
   });
 }

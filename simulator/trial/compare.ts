@@ -1,0 +1,62 @@
+import { newLearned } from "../../src/model/learned.ts";
+import { fromPrior, type Prior } from "../../src/model/prior.ts";
+import type { World } from "../worlds/world.ts";
+import { dunlin } from "./dunlin.ts";
+import { type Figures, figuresOf } from "./figures.ts";
+import { oracle } from "./oracle.ts";
+import type { Policy } from "./policy.ts";
+import { expert, hourCounts } from "./rule-policies.ts";
+import { runTrial } from "./run-trial.ts";
+import { even, fixed, ladder } from "./static-policies.ts";
+
+/** What `dunlin simulate --json` prints. */
+export interface Comparison {
+  world: string;
+  seed: number;
+  customers: number;
+  /** Bills whose first charge was declined, in the warm run. */
+  cases: number;
+  policies: Record<string, Figures>;
+  /** Share of the way from a static policy to the oracle that Dunlin, warm, has gone, by value. */
+  gapClosed: { fromFixed: number; fromEven: number };
+}
+
+const POLICIES: Readonly<Record<string, (world: World, prior: Prior) => Policy>> = {
+  fixed: () => fixed(),
+  ladder: () => ladder(),
+  even: () => even(),
+  expert: () => expert(),
+  hours: () => hourCounts(),
+  cold: () => dunlin(newLearned()),
+  warm: (_, prior) => dunlin(fromPrior(prior)),
+  oracle: (world) => oracle(world),
+};
+
+export const POLICY_NAMES = Object.keys(POLICIES);
+/** What the shares of a gap are made of. */
+const NEEDED = ["fixed", "even", "warm", "oracle"];
+
+/**
+ * Run a world's year under each policy, each from the start.
+ *
+ * @param names  which policies; those needed for the gap come along
+ */
+export function compare(world: World, seed: number, customers: number, prior: Prior, names = POLICY_NAMES): Comparison {
+  const policies: Record<string, Figures> = {};
+  let cases = 0;
+  for (const name of POLICY_NAMES.filter((each) => names.includes(each) || NEEDED.includes(each))) {
+    const trial = runTrial(world, POLICIES[name]!(world, prior), seed, customers);
+    policies[name] = figuresOf(trial);
+    if (name === "warm") cases = trial.cases.length;
+  }
+  const value = (name: string) => policies[name]!.value;
+  const closed = (from: string) => (value("warm") - value(from)) / (value("oracle") - value(from));
+  return {
+    world: world.name,
+    seed,
+    customers,
+    cases,
+    policies,
+    gapClosed: { fromFixed: closed("fixed"), fromEven: closed("even") },
+  };
+}

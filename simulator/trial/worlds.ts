@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Prior } from "../../src/model/prior.ts";
+import { world as balances } from "../worlds/balances.ts";
+import { world as debits } from "../worlds/debits.ts";
+import { world as issuers } from "../worlds/issuers.ts";
+import type { CreateWorld, World } from "../worlds/world.ts";
+
+/** The worlds that come with Dunlin. */
+export const WORLDS: Readonly<Record<string, () => World>> = {
+  balances: () => balances(),
+  hard: () => balances({ gone: 0.6 }),
+  issuers: () => issuers(),
+  debits: () => debits(),
+};
+
+/** A world by its name, or from a module that exports `world`. Throws when there is none. */
+export async function openWorld(nameOrPath: string, options?: Record<string, unknown>): Promise<World> {
+  const own = WORLDS[nameOrPath];
+  if (own && !options) return own();
+  const path = own ? join(import.meta.dirname, `../worlds/${nameOrPath}.ts`) : resolve(nameOrPath);
+  const module = (await import(pathToFileURL(path).href)) as { world?: CreateWorld };
+  if (typeof module.world !== "function") throw new TypeError(`${path} exports no function named world`);
+  return module.world(options);
+}
+
+/** The prior that Dunlin ships. */
+export const shippedPrior = (): Prior =>
+  JSON.parse(readFileSync(join(import.meta.dirname, "../../src/model/prior.json"), "utf8")) as Prior;
