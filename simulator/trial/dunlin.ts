@@ -56,6 +56,7 @@ export function dunlin(learned: Learned, named?: (name: string) => void): Policy
     const { bill } = open;
     belief = newBelief(learned, customer.person, {
       reason: reasonOf(bill.first),
+      code: bill.first.networkDeclineCode ?? null,
       names: namesOf("r", bill, customer, bill.first),
       offsetMs: offsetOf(bill),
       failedAt: now,

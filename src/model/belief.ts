@@ -1,5 +1,6 @@
 import {
   ANY_DAY,
+  codeRow,
   EXPLANATIONS,
   FIRST_HOLD,
   familyOfKind,
@@ -10,7 +11,7 @@ import {
   KIND_NEVER,
   KINDS,
   NEVER,
-  reasonNumber,
+  reasonRow,
 } from "./explanations.ts";
 import { AT, anyDayWeight, classOf, PAID_BETWEEN, type Reason, sinceBin, sinceCell } from "./layout.ts";
 import { cycleChances, type Learned } from "./learned.ts";
@@ -31,6 +32,8 @@ export interface Belief {
   reason: Reason;
   /** Why the first charge failed. */
   firstReason: Reason;
+  /** Where the first failure's code has its counts; null when it had none. */
+  codeRow: number | null;
   /** Weights of the names that describe the case. */
   names: Int32Array;
   /** Local time less UTC. */
@@ -51,6 +54,8 @@ export interface Belief {
 /** What tells a case apart when it begins. */
 export interface CaseFacts {
   reason: Reason;
+  /** The decline's code as it came. */
+  code: string | null;
   names: Int32Array;
   offsetMs: number;
   failedAt: number;
@@ -64,9 +69,14 @@ export const newPerson = (learned: Learned, country: string): Person => ({
   cycles: cycleChances(learned, country),
 });
 
-/** The chances of the kinds of explanation for a reason, shifted by what the names tell. */
-export function kindChances(learned: Learned, reason: Reason, names: Int32Array): Float64Array {
-  const row = reasonNumber(reason) * KINDS;
+/** A code's own counts are filled up with so many cases of its reason. */
+const CODE_STRENGTH = 30;
+
+/** The chances of the kinds of explanation for a reason and a code, shifted by what the names tell. */
+function kindChances(learned: Learned, reason: Reason, code: number | null, names: Int32Array): Float64Array {
+  const row = reasonRow(reason);
+  let all = 0;
+  for (let kind = 0; kind < KINDS; kind++) all += learned.kinds[row + kind]!;
   const lean = [0, 0, 0, 0];
   for (const name of names)
     for (let family = 0; family < 4; family++) lean[family]! += learned.shifts[(name - AT.name) * 4 + family]!;
@@ -74,7 +84,9 @@ export function kindChances(learned: Learned, reason: Reason, names: Int32Array)
   const chances = new Float64Array(KINDS);
   let total = 0;
   for (let kind = 0; kind < KINDS; kind++) {
-    chances[kind] = Math.max(1e-6, learned.kinds[row + kind]!) * factors[familyOfKind(kind)]!;
+    const own = code === null ? 0 : learned.kinds[code + kind]!;
+    const count = own + (learned.kinds[row + kind]! * CODE_STRENGTH) / all;
+    chances[kind] = Math.max(1e-6, count) * factors[familyOfKind(kind)]!;
     total += chances[kind]!;
   }
   for (let kind = 0; kind < KINDS; kind++) chances[kind]! /= total;
@@ -83,7 +95,8 @@ export function kindChances(learned: Learned, reason: Reason, names: Int32Array)
 
 /** What to believe of a case that has just begun. */
 export function newBelief(learned: Learned, person: Person, facts: CaseFacts): Belief {
-  const kinds = kindChances(learned, facts.reason, facts.names);
+  const row = facts.code === null ? null : codeRow(facts.code);
+  const kinds = kindChances(learned, facts.reason, row, facts.names);
   const weights = new Float64Array(EXPLANATIONS);
   for (let c = 0; c < CYCLES; c++) weights[c] = kinds[KIND_CYCLE]! * person.cycles[c]!;
   weights[ANY_DAY] = kinds[KIND_ANY_DAY]!;
@@ -92,6 +105,7 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
   return {
     reason: facts.reason,
     firstReason: facts.reason,
+    codeRow: row,
     names: facts.names,
     offsetMs: facts.offsetMs,
     firstFailedAt: facts.failedAt,

@@ -93,4 +93,16 @@ export function usualKinds(reason: Reason): Float64Array {
   return kinds;
 }
 
-export const reasonNumber = (reason: Reason) => REASONS.indexOf(reason);
+/** Codes are finer than reasons; they share so many rows by hash. */
+const CODE_ROWS = 64;
+/** Rows of counts of kinds: one for each reason, then those of codes. */
+export const KIND_ROWS = REASONS.length + CODE_ROWS;
+
+export const reasonRow = (reason: Reason) => REASONS.indexOf(reason) * KINDS;
+
+/** The row of a decline code as it came, whatever its reason was read as. */
+export function codeRow(code: string): number {
+  let hash = 0x811c9dc5;
+  for (let n = 0; n < code.length; n++) hash = Math.imul(hash ^ code.charCodeAt(n), 0x01000193);
+  return (REASONS.length + ((hash ^ (hash >>> 15)) >>> 0) % CODE_ROWS) * KINDS;
+}

@@ -1,5 +1,5 @@
 import { type Belief, cyclesOf, explainFirst, explainTry, kindsOf, type Person } from "./belief.ts";
-import { EXPLANATIONS, familyOfKind, KINDS, reasonNumber } from "./explanations.ts";
+import { EXPLANATIONS, familyOfKind, KINDS, reasonRow } from "./explanations.ts";
 import { AT, classOf, REASONS, type Reason, WEIGHTS } from "./layout.ts";
 import { type Learned, SHIFTS } from "./learned.ts";
 import { density, phi } from "./normal.ts";
@@ -112,13 +112,14 @@ export function learnFirst(
 
 /** The case's kinds are counted from the start, so that outcomes can move them. */
 export function learnCase(learned: Learned, belief: Belief) {
-  const row = reasonNumber(belief.firstReason) * KINDS;
   const kinds = kindsOf(belief);
-  let total = 0;
-  for (let kind = 0; kind < KINDS; kind++) total += learned.kinds[row + kind]! + kinds[kind]!;
-  const shrink = total > KINDS_MAX ? KINDS_MAX / total : 1;
-  for (let kind = 0; kind < KINDS; kind++)
-    learned.kinds[row + kind] = (learned.kinds[row + kind]! + kinds[kind]!) * shrink;
+  for (const row of rowsOf(belief)) {
+    let total = 0;
+    for (let kind = 0; kind < KINDS; kind++) total += learned.kinds[row + kind]! + kinds[kind]!;
+    const shrink = total > KINDS_MAX ? KINDS_MAX / total : 1;
+    for (let kind = 0; kind < KINDS; kind++)
+      learned.kinds[row + kind] = (learned.kinds[row + kind]! + kinds[kind]!) * shrink;
+  }
 }
 
 /**
@@ -155,7 +156,7 @@ export function learnOutcome(
 /** Another reason than before: explanations that such a reason often has become likelier. */
 function heed(learned: Learned, belief: Belief, reason: Reason) {
   const counts = learned.kinds;
-  const row = reasonNumber(reason) * KINDS;
+  const row = reasonRow(reason);
   const factor = new Float64Array(KINDS);
   for (let kind = 0; kind < KINDS; kind++) {
     let all = 0;
@@ -172,13 +173,15 @@ function heed(learned: Learned, belief: Belief, reason: Reason) {
   belief.reason = reason;
 }
 
+const rowsOf = ({ firstReason, codeRow }: Belief) =>
+  codeRow === null ? [reasonRow(firstReason)] : [reasonRow(firstReason), codeRow];
+
 function learnKinds(learned: Learned, belief: Belief, before: Float64Array) {
   const after = kindsOf(belief);
-  const row = reasonNumber(belief.firstReason) * KINDS;
   const families = [0, 0, 0, 0];
   for (let kind = 0; kind < KINDS; kind++) {
     const change = after[kind]! - before[kind]!;
-    learned.kinds[row + kind] = Math.max(0.01, learned.kinds[row + kind]! + change);
+    for (const row of rowsOf(belief)) learned.kinds[row + kind] = Math.max(0.01, learned.kinds[row + kind]! + change);
     families[familyOfKind(kind)]! += change;
   }
   for (const name of belief.names) {

@@ -1,4 +1,4 @@
-import { KINDS, usualKinds } from "./explanations.ts";
+import { KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
 import { AT, PAID_BETWEEN, REASONS, sinceCell, WEIGHTS } from "./layout.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
 
@@ -10,13 +10,13 @@ export interface Learned {
   /** How many customers are paid by each cycle: everywhere, and by country. */
   cycles: Float64Array;
   countryCycles: Map<string, Float64Array>;
-  /** How many cases had each kind of explanation: REASONS.length rows of KINDS. */
+  /** How many cases had each kind of explanation: rows of KINDS, by reason and by code. */
   kinds: Float64Array;
   /** How names shift the families: four for each name weight. */
   shifts: Float64Array;
   /** How often each name was seen, for the step of its shift. */
   seen: Float64Array;
-  /** Calibration of what was chosen: intercept and slope by class of reason, and their variances. */
+  /** Calibration of what was chosen, by class of reason: see trim.ts. */
   trim: Float64Array;
 }
 
@@ -25,7 +25,9 @@ export const SHIFTS = WEIGHTS - AT.name;
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
 export const TRIM_CLASSES = 6;
-const TRIM_VARIANCES = [0.02, 0.02];
+/** Intercept, slope, and further slope above one half; then their variances. */
+const TRIM_START = [0, 1, 0, 0.02, 0.02, 0.04];
+export const TRIM_WIDTH = TRIM_START.length;
 
 /** Variance of a weight before anything was learned, by block: how much one may differ from its neighbours. */
 function priorVariance(index: number): number {
@@ -54,7 +56,7 @@ export function newLearned(): Learned {
   for (let n = AT.before; n < AT.after; n++) mean[n] = -2.3;
   for (let n = AT.after; n < AT.never; n++) mean[n] = 1;
   mean[AT.never] = -2.6;
-  const kinds = new Float64Array(REASONS.length * KINDS);
+  const kinds = new Float64Array(KIND_ROWS * KINDS);
   REASONS.forEach((reason, r) => {
     usualKinds(reason).forEach((share, k) => {
       kinds[r * KINDS + k] = share * KINDS_STRENGTH;
@@ -68,7 +70,7 @@ export function newLearned(): Learned {
     kinds,
     shifts: new Float64Array(4 * SHIFTS),
     seen: new Float64Array(SHIFTS),
-    trim: Float64Array.from({ length: 4 * TRIM_CLASSES }, (_, n) => [0, 1, ...TRIM_VARIANCES][n % 4]!),
+    trim: Float64Array.from({ length: TRIM_WIDTH * TRIM_CLASSES }, (_, n) => TRIM_START[n % TRIM_WIDTH]!),
   };
 }
 

@@ -1,6 +1,6 @@
-import { KINDS } from "./explanations.ts";
+import { KIND_ROWS, KINDS } from "./explanations.ts";
 import { AT, REASONS, WEIGHTS } from "./layout.ts";
-import { type Learned, newLearned, TRIM_CLASSES } from "./learned.ts";
+import { type Learned, newLearned, TRIM_CLASSES, TRIM_WIDTH } from "./learned.ts";
 import { CYCLES } from "./pay-cycles.ts";
 
 /** What a model knows before it meets its first merchant, as it is written to a file. Numbers are rounded. */
@@ -19,7 +19,7 @@ export interface Prior {
   trim: number[];
 }
 
-export const LAYOUT = `1:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
+export const LAYOUT = `2:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
 
 /** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
 const KINDS_STRENGTH = 150;
@@ -37,12 +37,13 @@ export function fromPrior(prior: Prior): Learned {
   learned.cycles.set(scaled(prior.cycles, CYCLES_STRENGTH));
   for (const [country, counts] of Object.entries(prior.countryCycles))
     learned.countryCycles.set(country, Float64Array.from(scaled(counts, COUNTRY_STRENGTH)));
-  for (let row = 0; row < REASONS.length; row++) {
+  for (let row = 0; row < KIND_ROWS; row++) {
     const counts = prior.kinds.slice(row * KINDS, (row + 1) * KINDS);
     learned.kinds.set(scaled(counts, KINDS_STRENGTH), row * KINDS);
   }
   for (const [name, ...shifts] of prior.shifts) learned.shifts.set(shifts, (name - AT.name) * 4);
-  for (let of = 0; of < TRIM_CLASSES; of++) learned.trim.set(prior.trim.slice(of * 2, of * 2 + 2), of * 4);
+  for (let of = 0; of < TRIM_CLASSES; of++)
+    learned.trim.set(prior.trim.slice((of * TRIM_WIDTH) / 2, ((of + 1) * TRIM_WIDTH) / 2), of * TRIM_WIDTH);
   return learned;
 }
 
@@ -72,7 +73,7 @@ export function priorOf(models: readonly Learned[], portable: ReadonlySet<number
     Array.from(of(fresh), (_, n) => round(models.reduce((sum, learned) => sum + of(learned)[n]!, 0) / models.length));
   prior.cycles = average(({ cycles }) => cycles);
   prior.kinds = average(({ kinds }) => kinds);
-  prior.trim = average(({ trim }) => trim).filter((_, n) => n % 4 < 2);
+  prior.trim = average(({ trim }) => trim).filter((_, n) => n % TRIM_WIDTH < TRIM_WIDTH / 2);
   for (const country of new Set(models.flatMap(({ countryCycles }) => [...countryCycles.keys()])))
     prior.countryCycles[country] = average(
       ({ countryCycles }) => countryCycles.get(country) ?? new Float64Array(CYCLES),
