@@ -104,5 +104,5 @@ export const reasonRow = (reason: Reason) => REASONS.indexOf(reason) * KINDS;
 export function codeRow(code: string): number {
   let hash = 0x811c9dc5;
   for (let n = 0; n < code.length; n++) hash = Math.imul(hash ^ code.charCodeAt(n), 0x01000193);
-  return (REASONS.length + ((hash ^ (hash >>> 15)) >>> 0) % CODE_ROWS) * KINDS;
+  return (REASONS.length + (((hash ^ (hash >>> 15)) >>> 0) % CODE_ROWS)) * KINDS;
 }

@@ -79,6 +79,7 @@ function usualCycles(strength: number): Float64Array {
   const weights = PAY_CYCLES.map(({ words }) => {
     if (/Fridays|Thursdays/.test(words)) return words.startsWith("every four") ? 0.3 : 5;
     if (/^on \w+days$/.test(words)) return 1.5;
+    if (/^on the (\d+|last)/.test(words) && !/Wednesday|working/.test(words)) return 0.8;
     if (/^every/.test(words)) return 0.25;
     if (/end of the month$|1st of|15th of|25th of|28th of|1st and 15th/.test(words)) return 5;
     return /and/.test(words) ? 0.4 : 1;

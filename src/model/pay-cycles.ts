@@ -33,6 +33,22 @@ export const PAY_CYCLES: readonly PayCycle[] = [
     words: `around the ${first}${ordinal(first)} and ${second === 31 ? "the end of the month" : `${second}${ordinal(second)}`}`,
     pays: either(dated(first), dated(second)),
   })),
+  // The same dates where nothing is moved for a weekend: cards that are paid off, benefits, other customs.
+  ...range(1, 31).map((date) => ({
+    kind: MONTHLY,
+    words: date === 31 ? "on the last day of the month" : `on the ${date}${ordinal(date)} of the month`,
+    pays: onDate(date),
+  })),
+  ...(
+    [
+      [1, 15],
+      [15, 31],
+    ] as const
+  ).map(([first, second]) => ({
+    kind: TWICE,
+    words: `on the ${first}${ordinal(first)} and ${second === 31 ? "the last day of the month" : `${second}${ordinal(second)}`}`,
+    pays: either(onDate(first), onDate(second)),
+  })),
   ...range(0, 6).map((weekday) => ({
     kind: WEEKLY,
     words: `on ${WEEKDAYS[weekday]}`,
@@ -69,6 +85,10 @@ function dated(date: number) {
       if (dateOf(day + ahead) === Math.min(date, monthLength(day + ahead))) return true;
     return false;
   };
+}
+
+function onDate(date: number) {
+  return (day: number) => dateOf(day) === Math.min(date, monthLength(day));
 }
 
 function either(one: (day: number) => boolean, other: (day: number) => boolean) {
