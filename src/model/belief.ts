@@ -113,7 +113,7 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
     tries: 0,
     recent: facts.recent,
     weights,
-    cyclesBefore: Float64Array.from(person.cycles),
+    cyclesBefore: person.cycles.slice(),
     holdsEnd: holdEnds(facts.failedAt, facts.offsetMs),
   };
 }
@@ -128,11 +128,13 @@ export function kindsOf(belief: Belief): Float64Array {
   return kinds;
 }
 
-/** The chance of each pay cycle by what a case has shown. */
-export function cyclesOf(belief: Belief): Float64Array {
+/** The chance of each pay cycle by what a case has shown; where pay is not what is missing, it has shown nothing. */
+export function cyclesOf({ weights, cyclesBefore }: Belief): Float64Array {
   let paid = 0;
-  for (let c = 0; c < CYCLES; c++) paid += belief.weights[c]!;
-  return Float64Array.from(belief.cyclesBefore, (before, c) => belief.weights[c]! + (1 - paid) * before);
+  for (let c = 0; c < CYCLES; c++) paid += weights[c]!;
+  const cycles = new Float64Array(CYCLES);
+  for (let c = 0; c < CYCLES; c++) cycles[c] = weights[c]! + (1 - paid) * cyclesBefore[c]!;
+  return cycles;
 }
 
 /**

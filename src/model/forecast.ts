@@ -26,8 +26,8 @@ export interface Forecast {
   lastPaidOn: Int32Array;
 }
 
-/** Explanations less likely than this are left out: their chance goes to the others. */
-const WORTH_A_LOOK = 0.004;
+/** A cycle with less than this share of all cycles' chance is left out, and so is another explanation less likely. */
+const RARE = 0.004;
 /** Tries that are planned after the next one are, as a rule, this far apart. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 
@@ -36,18 +36,14 @@ const indices = new Int32Array(16);
 /** @param slots  moments of possible tries, earliest first */
 export function forecast(learned: Learned, belief: Belief, slots: readonly number[]): Forecast {
   const { mean } = learned;
-  const kept: number[] = [];
-  let sum = 0;
-  for (let e = 0; e < EXPLANATIONS; e++) {
-    if (belief.weights[e]! < WORTH_A_LOOK) continue;
-    kept.push(e);
-    sum += belief.weights[e]!;
-  }
+  const lastDay = dayOf(belief, belief.lastTriedAt);
+  const end = dayOf(belief, slots.at(-1) ?? belief.lastTriedAt);
+  const { kept, chances, cycles } = likely(belief, lastDay, end);
   const width = kept.length;
   const found: Forecast = {
     slots,
     explanations: Int32Array.from(kept),
-    chances: Float64Array.from(kept, (e) => belief.weights[e]! / sum),
+    chances,
     next: new Float64Array(slots.length),
     later: new Float64Array(slots.length),
     fresh: new Float64Array(slots.length * width),
@@ -60,12 +56,8 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
   const of = classOf(belief.reason);
   const laterTries = mean[triesWeight(of, belief.tries + 1)]! - mean[triesWeight(of, belief.tries)]!;
   const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
-  const lastDay = Math.floor((belief.lastTriedAt + belief.offsetMs) / DAY_MS);
   const then = sincePay(lastDay);
-  kept.forEach((e, k) => {
-    found.lastPaidOn[k] = e < CYCLES ? lastDay - then.row[then.from + e]! : -1;
-  });
-  const cycles = kept.filter((e) => e < CYCLES).length;
+  for (let k = 0; k < width; k++) found.lastPaidOn[k] = k < cycles ? lastDay - then.row[then.from + kept[k]!]! : -1;
   let today = Number.NaN;
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
@@ -95,6 +87,42 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
     today = day;
   }
   return found;
+}
+
+const dayOf = (belief: Belief, at: number) => Math.floor((at + belief.offsetMs) / DAY_MS);
+
+const merged = new Float64Array(CYCLES);
+
+/**
+ * The explanations worth a look, cycles first. Cycles that pay on the same days as far as the slots reach are one here,
+ * and what rare ones are left out leave their chance to the other cycles, so that no family gains by it.
+ */
+function likely(belief: Belief, from: number, to: number) {
+  const days = [from, from + ((to - from) >> 2), (from + to) >> 1, to - ((to - from) >> 2), to].map(sincePay);
+  const alike = new Map<number, number>();
+  let all = 0;
+  for (let c = 0; c < CYCLES; c++) {
+    const weight = belief.weights[c]!;
+    all += weight;
+    merged[c] = 0;
+    if (weight < 1e-5) continue;
+    let key = kindOfCycle[c]!;
+    for (const { row, from: at } of days) key = key * 40 + row[at + c]!;
+    const twin = alike.get(key) ?? c;
+    alike.set(key, twin);
+    merged[twin]! += weight;
+  }
+  const kept: number[] = [];
+  let sum = 0;
+  for (const c of alike.values()) {
+    if (merged[c]! < RARE * all || merged[c]! < RARE / 4) continue;
+    kept.push(c);
+    sum += merged[c]!;
+  }
+  const cycles = kept.length;
+  for (let e = CYCLES; e < EXPLANATIONS; e++) if (belief.weights[e]! > RARE) kept.push(e);
+  const chances = Float64Array.from(kept, (e) => (e < CYCLES ? (merged[e]! * all) / sum : belief.weights[e]!));
+  return { kept, chances, cycles };
 }
 
 function copyDay({ fresh, same, paidOn }: Forecast, from: number, cycles: number, width: number) {

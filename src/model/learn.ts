@@ -102,7 +102,7 @@ export function learnFirst(
   indices.set(names, 1);
   const count = momentWeights(0, at + offsetMs, indices, 1 + names.length);
   explainFirst(offsetMs, at, cells);
-  const shares = Float64Array.from(person.cycles);
+  const shares = person.cycles.slice();
   learnStep(learned, count, shares, CYCLES, reason === null);
   // Only some of the plain refusals are about money, so they count half.
   if (reason === "GENERIC" || reason === "UNKNOWN")
@@ -164,11 +164,10 @@ function heed(learned: Learned, belief: Belief, reason: Reason) {
     factor[kind] = Math.max(0.02, counts[row + kind]! / all);
   }
   let total = 0;
-  belief.weights.forEach((weight, e) => {
-    const kind = e < CYCLES ? 0 : e - CYCLES + 1;
-    belief.weights[e] = weight * factor[kind]!;
+  for (let e = 0; e < EXPLANATIONS; e++) {
+    belief.weights[e]! *= factor[e < CYCLES ? 0 : e - CYCLES + 1]!;
     total += belief.weights[e]!;
-  });
+  }
   for (let e = 0; e < EXPLANATIONS; e++) belief.weights[e]! /= total;
   belief.reason = reason;
 }
