@@ -24,6 +24,9 @@ export interface TryPlan {
 const DAY_MS = 86_400_000;
 /** Two planned tries are at least this far apart. */
 const APART_MS = 20 * 3_600_000;
+/** Moving every try once is enough, as a rule; a second round is made where the first one gained much. */
+const ROUNDS = 2;
+const SETTLED = 0.002;
 /** A change must gain this much, or rounding could go on for ever. */
 const GAIN_MIN = 1e-9;
 
@@ -50,13 +53,17 @@ export function planTries(forecast: Forecast, tries: number, stakes: Stakes): Tr
     plan = best.plan;
     value = best.value;
   }
-  for (const moved of [...plan]) {
-    const rest = plan.filter((other) => other !== moved);
-    const without = prefixes(board, rest);
-    if (without > value) value = without;
-    const best = bestInsertion(board, rest, value);
-    if (best) ({ plan, value } = best);
-    else if (without === value) plan = rest;
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = value;
+    for (const moved of [...plan]) {
+      const rest = plan.filter((other) => other !== moved);
+      const without = prefixes(board, rest);
+      if (without > value) value = without;
+      const best = bestInsertion(board, rest, value);
+      if (best) ({ plan, value } = best);
+      else if (without === value) plan = rest;
+    }
+    if (value < before + SETTLED) break;
   }
   const at = plan.map((column) => slots[picked[column]!]!);
   return { at, value, chance: plan.length > 0 ? chances[picked[plan[0]!]!]! : 0, chances };

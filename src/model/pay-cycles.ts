@@ -57,12 +57,12 @@ export const PAY_CYCLES: readonly PayCycle[] = [
   ...range(0, 13).map((phase) => ({
     kind: TWICE,
     words: `every other week on ${WEEKDAYS[weekdayOf(phase)]}`,
-    pays: (day: number) => day % 14 === phase,
+    pays: (day: number) => modulo(day, 14) === phase,
   })),
   ...range(0, 27).map((phase) => ({
     kind: MONTHLY,
     words: `every four weeks on ${WEEKDAYS[weekdayOf(phase)]}`,
-    pays: (day: number) => day % 28 === phase,
+    pays: (day: number) => modulo(day, 28) === phase,
   })),
   ...range(2, 4).map((nth) => ({
     kind: MONTHLY,
@@ -131,11 +131,16 @@ function makeBlock(start: number) {
     let since = 0;
     while (since < LONGEST && !cycle.pays(start - since)) since++;
     for (let n = 0; n < BLOCK; n++) {
-      if (n > 0) since = cycle.pays(start + n) ? 0 : since + 1;
+      if (n > 0) since = cycle.pays(start + n) ? 0 : Math.min(LONGEST, since + 1);
       row[n * CYCLES + c] = since;
     }
   });
   return row;
+}
+
+/** Days before 1970 are negative. */
+function modulo(day: number, length: number) {
+  return ((day % length) + length) % length;
 }
 
 function range(from: number, to: number) {

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Belief, kindsOf, newBelief, newPerson, type Person } from "./belief.ts";
+import { KIND_CYCLE, KIND_NEVER } from "./explanations.ts";
+import { chanceAt, forecast } from "./forecast.ts";
+import type { Reason } from "./layout.ts";
+import { countPerson, learnCase, learnOutcome } from "./learn.ts";
+import { type Learned, newLearned } from "./learned.ts";
+import { PAY_CYCLES } from "./pay-cycles.ts";
+
+const DAY = 86_400_000;
+const at = (moment: string) => Date.parse(`${moment}:00Z`);
+
+function failed(learned: Learned, person: Person, moment: string, reason: Reason = "FUNDS"): Belief {
+  const facts = { reason, code: "51", names: new Int32Array(0), offsetMs: 0, failedAt: at(moment), recent: [] };
+  const belief = newBelief(learned, person, facts);
+  learnCase(learned, belief);
+  return belief;
+}
+const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
+
+test("chances of explanations and cycles stay chances whatever happens", () => {
+  const learned = newLearned();
+  const person = newPerson(learned, "DE");
+  countPerson(learned, person);
+  for (let month = 1; month <= 9; month++) {
+    const belief = failed(learned, person, `2026-0${month}-10T09:00`);
+    for (const [days, reason] of [
+      [2, "FUNDS"],
+      [5, "GENERIC"],
+      [9, "ISSUER_DOWN"],
+      [14, null],
+    ] as const)
+      learnOutcome(learned, person, belief, belief.firstFailedAt + days * DAY, reason);
+    assert.ok(Math.abs(sum(belief.weights) - 1) < 1e-9);
+    assert.ok(Math.abs(sum(person.cycles) - 1) < 1e-9);
+  }
+  assert.ok(learned.mean.every(Number.isFinite) && learned.variance.every((variance) => variance > 0));
+  assert.ok(learned.kinds.every((count) => count >= 0) && learned.cycles.every((count) => count > 0));
+});
+
+test("somebody who can pay only from the 25th on is found out, and expected to pay then", () => {
+  const learned = newLearned();
+  const person = newPerson(learned, "SE");
+  for (let month = 1; month <= 5; month++) {
+    const belief = failed(learned, person, `2026-0${month}-12T09:00`);
+    for (const date of [16, 21]) learnOutcome(learned, person, belief, at(`2026-0${month}-${date}T09:00`), "FUNDS");
+    learnOutcome(learned, person, belief, at(`2026-0${month}-26T09:00`), null);
+  }
+  const belief = failed(learned, person, "2026-06-12T09:00");
+  const slots = Array.from({ length: 27 }, (_, days) => belief.firstFailedAt + (days + 1) * DAY);
+  const outlook = forecast(learned, belief, slots);
+  const chances = slots.map((_, slot) => chanceAt(outlook, slot));
+  const best = new Date(slots[chances.indexOf(Math.max(...chances))]!);
+  assert.ok(best.getUTCDate() >= 25 && best.getUTCDate() <= 27, best.toISOString());
+  assert.ok(chances[13]! > 2 * chances[5]!, `${chances[13]} against ${chances[5]}`);
+  const likeliest = person.cycles.indexOf(Math.max(...person.cycles));
+  assert.match(PAY_CYCLES[likeliest]!.words, /2[2-6]/);
+});
+
+test("a card that fails again and again is believed dead, and one failure after an outage is not", () => {
+  const learned = newLearned();
+  const person = newPerson(learned, "US");
+  const belief = failed(learned, person, "2026-03-02T09:00", "GENERIC");
+  const before = kindsOf(belief)[KIND_NEVER]!;
+  for (const days of [4, 9, 14, 19])
+    learnOutcome(learned, person, belief, belief.firstFailedAt + days * DAY, "GENERIC");
+  assert.ok(kindsOf(belief)[KIND_NEVER]! > 1.8 * before);
+  const outage = failed(learned, person, "2026-03-02T09:00", "ISSUER_DOWN");
+  learnOutcome(learned, person, outage, outage.firstFailedAt + DAY / 8, "ISSUER_DOWN");
+  assert.ok(kindsOf(outage)[KIND_NEVER]! < 0.2);
+});
+
+test("a decline that names missing money speaks for pay after a bare refusal", () => {
+  const learned = newLearned();
+  const person = newPerson(learned, "US");
+  const belief = failed(learned, person, "2026-03-02T09:00", "GENERIC");
+  const before = kindsOf(belief)[KIND_CYCLE]!;
+  learnOutcome(learned, person, belief, belief.firstFailedAt + 2 * DAY, "FUNDS");
+  assert.ok(kindsOf(belief)[KIND_CYCLE]! > before);
+  assert.equal(belief.reason, "FUNDS");
+});
+
+test("what one country's customers show is expected of the next customer there, and less elsewhere", () => {
+  const learned = newLearned();
+  const fifth = PAY_CYCLES.findIndex(({ words }) => words === "on the fifth working day of the month");
+  const before = newPerson(learned, "BR").cycles[fifth]!;
+  for (let n = 0; n < 40; n++) {
+    const person = newPerson(learned, "BR");
+    countPerson(learned, person);
+    for (const [failedOn, paidOn] of [
+      ["2026-03-28", "2026-04-08"],
+      ["2026-04-28", "2026-05-08"],
+      ["2026-05-28", "2026-06-08"],
+    ] as const) {
+      const belief = failed(learned, person, `${failedOn}T09:00`);
+      learnOutcome(learned, person, belief, at(`${failedOn}T09:00`) + 6 * DAY, "FUNDS");
+      learnOutcome(learned, person, belief, at(`${paidOn}T12:00`), null);
+    }
+  }
+  const there = newPerson(learned, "BR").cycles[fifth]!;
+  assert.ok(there > 2 * before, `${there} against ${before}`);
+  assert.ok(there > newPerson(learned, "JP").cycles[fifth]!);
+});
