@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newLearned } from "../../src/model/learned.ts";
+import { fromPrior } from "../../src/model/prior.ts";
+import type { Bill, Charge, World } from "../worlds/world.ts";
+import { countBrokenRules } from "./broken-rules.ts";
+import { compare } from "./compare.ts";
+import { dunlin } from "./dunlin.ts";
+import { calibrationError, figuresOf } from "./figures.ts";
+import type { OpenCase } from "./policy.ts";
+import { runTrial } from "./run-trial.ts";
+import { even } from "./static-policies.ts";
+import { openWorld, shippedPrior } from "./worlds.ts";
+
+const DAY_MS = 86_400_000;
+
+test("in the world of balances Dunlin beats six even tries, with fewer tries and no rule broken", async () => {
+  const names = ["fixed", "even", "warm", "oracle"];
+  const { policies, gapClosed } = compare(await openWorld("balances"), 71, 500, shippedPrior(), names);
+  const { even: spread, warm } = policies as { even: typeof policies.even; warm: typeof policies.warm };
+  assert.ok(gapClosed.fromEven > 0.25, `${gapClosed.fromEven} of the gap from even tries`);
+  assert.ok(gapClosed.fromFixed > 0.75, `${gapClosed.fromFixed} of the gap from fixed tries`);
+  assert.ok(warm!.attemptsPerRecovery < 0.9 * spread!.attemptsPerRecovery);
+  assert.ok(Object.values(policies).every(({ brokenRules }) => brokenRules === 0));
+  assert.ok(warm!.ece! < 0.05, `${warm!.ece}`);
+});
+
+test("bank debits are presented no more often than their scheme allows, and well", async () => {
+  const { policies, gapClosed } = compare(await openWorld("debits"), 72, 500, shippedPrior(), ["even", "warm"]);
+  assert.ok(gapClosed.fromEven > 0.35, `${gapClosed.fromEven}`);
+  assert.ok(policies.warm!.attempts <= 6 && policies.warm!.brokenRules === 0);
+});
+
+/** A world whose charges say nothing but whether they were approved, as where no transaction is pushed. */
+function silent(world: World): World {
+  const mute = ({ at, approved, paymentMethodType }: Charge): Charge => ({ at, approved, paymentMethodType });
+  return {
+    name: `${world.name}, silent`,
+    *bills(seed, customers) {
+      for (const bill of world.bills(seed, customers)) yield { ...bill, first: mute(bill.first) };
+    },
+    charge: (bill, at) => mute(world.charge(bill, at)),
+    approval: (bill, at, tried) => world.approval(bill, at, tried),
+  };
+}
+
+test("without codes, cards and countries Dunlin still beats six even tries", async () => {
+  const world = silent(await openWorld("balances"));
+  const spread = figuresOf(runTrial(world, even(), 73, 600));
+  const warm = figuresOf(runTrial(world, dunlin(fromPrior(shippedPrior())), 73, 600));
+  assert.ok(warm.value > spread.value, `${warm.value} against ${spread.value}`);
+});
+
+test("a model that knows nothing yet is no worse than six even tries by more than a point", async () => {
+  const world = await openWorld("balances");
+  const spread = figuresOf(runTrial(world, even(), 74, 350));
+  const cold = figuresOf(runTrial(world, dunlin(newLearned()), 74, 350));
+  assert.ok(cold.value > spread.value - 0.01, `${cold.value} against ${spread.value}`);
+});
+
+test("the same seed gives the same figures", async () => {
+  const run = async () => figuresOf(runTrial(await openWorld("issuers"), dunlin(newLearned()), 4, 150));
+  assert.deepEqual(await run(), await run());
+});
+
+/** A case of one card with charges at those hours. */
+function caseOf(cardBrand: string, type: string, charges: [hour: number, code?: string, advice?: string][]) {
+  const start = Date.UTC(2026, 0, 1);
+  const made = charges.map(
+    ([hour, code, advice]): Charge => ({
+      at: new Date(start + hour * 3_600_000),
+      approved: false,
+      paymentMethodType: type,
+      cardBrand,
+      cardFingerprint: "f",
+      ...(code ? { networkDeclineCode: code } : {}),
+      ...(advice ? { networkAdviceCode: advice } : {}),
+    }),
+  );
+  const bill = { id: "b", amount: 100, createdAt: new Date(start), windowDays: 28, first: made[0]! } as Bill;
+  const attempts = made.map((charge) => ({ bill, charge }));
+  const open: OpenCase = { bill, charges: made, triesLeft: 0, endsAt: start + 28 * DAY_MS, attempts };
+  return made.slice(1).map((charge) => ({ open, charge, choice: { at: charge.at.getTime(), probability: null } }));
+}
+
+test("the second count of rules sees what the guard is there to prevent", () => {
+  const often = (count: number, hours: number) =>
+    Array.from({ length: count }, (_, n): [number, string] => [n * hours, "51"]);
+  assert.equal(countBrokenRules(caseOf("visa", "card", [[0, "41"], [48]])), 1);
+  assert.equal(countBrokenRules(caseOf("visa", "card", [[0, "51"], [48]])), 0);
+  assert.equal(countBrokenRules(caseOf("mastercard", "card", [[0, "51", "03"], [48]])), 1);
+  assert.equal(countBrokenRules(caseOf("mastercard", "card", [[0, "51", "26"], [47]])), 1);
+  assert.equal(countBrokenRules(caseOf("mastercard", "card", [[0, "51", "26"], [48]])), 0);
+  assert.equal(countBrokenRules(caseOf("visa", "card", often(21, 30))), 1);
+  assert.equal(countBrokenRules(caseOf("mastercard", "card", often(11, 2))), 1);
+  assert.equal(
+    countBrokenRules(
+      caseOf("", "sepa_debit", [
+        [0, "AM04"],
+        [24, "AM04"],
+        [48, "AM04"],
+        [72, "AM04"],
+      ]),
+    ),
+    1,
+  );
+  assert.equal(
+    countBrokenRules(
+      caseOf("", "ach_debit", [
+        [0, "R02"],
+        [24, "R01"],
+      ]),
+    ),
+    1,
+  );
+});
+
+test("calibration error is the mean distance between what was said and what came", () => {
+  const pairs = [0.2, 0.2, 0.2, 0.2, 0.2].map((p, n) => ({ p, y: Number(n === 0) }));
+  assert.ok(calibrationError(pairs) < 1e-9);
+  assert.ok(Math.abs(calibrationError(pairs.map(({ p }) => ({ p, y: 1 }))) - 0.8) < 1e-9);
+});

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openWorld, WORLDS } from "../trial/worlds.ts";
+import { type Account, advance, coverage } from "./balance.ts";
+
+const DAY_MS = 86_400_000;
+
+test("in every world, 10 to 15 % of first charges are declined, bills come in order, and a seed is a world", async () => {
+  for (const name of Object.keys(WORLDS)) {
+    const world = await openWorld(name);
+    const run = () =>
+      [...world.bills(5, 400)].map(({ id, first }) => `${id} ${first.approved} ${first.networkDeclineCode}`);
+    const bills = [...world.bills(5, 400)];
+    const declined = bills.filter(({ first }) => !first.approved).length / bills.length;
+    assert.ok(declined >= 0.1 && declined <= 0.15, `${name}: ${declined}`);
+    for (let n = 1; n < bills.length; n++) assert.ok(bills[n]!.createdAt >= bills[n - 1]!.createdAt);
+    assert.deepEqual(run(), run());
+  }
+});
+
+test("what is declined in the world of balances has the shares of codes that are published", async () => {
+  const world = await openWorld("balances");
+  const declined = [...world.bills(3, 1500)].filter(({ first }) => !first.approved);
+  const share = (...codes: string[]) =>
+    declined.filter(({ first }) => codes.includes(first.networkDeclineCode!)).length / declined.length;
+  const within = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
+  within(share("51"), 0.28, 0.55);
+  within(share("05", "59", "62"), 0.2, 0.45);
+  within(share("54", "14"), 0.04, 0.12);
+  within(share("41", "43", "46", "R1"), 0.01, 0.05);
+  within(share("91", "96"), 0.02, 0.1);
+  within(share("61", "65"), 0.01, 0.06);
+});
+
+test("a balance's chances are what happens: over many lives of an account, and after a try in vain", () => {
+  const account = (key: number): Account => ({
+    seed: 9,
+    key,
+    rhythm: { kind: "dated", days: [15] },
+    pay: 8,
+    spending: 5,
+    postedIn: 1,
+    paidUntil: Number.POSITIVE_INFINITY,
+    topUp: 0.01,
+    step: 20_550 * 3,
+    level: 2,
+  });
+  const later = 20_550 * 3 + 45;
+  const vain = 20_550 * 3 + 20;
+  const foreseen = coverage(account(0), 4, later, []).at(-1)!;
+  const afterVain = coverage(account(0), 4, later, [{ step: vain, works: 1 }]).at(-1)!;
+  let enough = 0;
+  let vainCount = 0;
+  let vainEnough = 0;
+  for (let key = 0; key < 4000; key++) {
+    const life = account(key);
+    advance(life, vain);
+    const wasVain = life.level < 4;
+    advance(life, later);
+    enough += Number(life.level >= 4);
+    vainCount += Number(wasVain);
+    vainEnough += Number(wasVain && life.level >= 4);
+  }
+  assert.ok(Math.abs(enough / 4000 - foreseen) < 0.025, `${enough / 4000}, foreseen ${foreseen}`);
+  assert.ok(Math.abs(vainEnough / vainCount - afterVain) < 0.04, `${vainEnough / vainCount}, foreseen ${afterVain}`);
+});
+
+test("tried twice at one moment of one bill, a world answers from the same coins", async () => {
+  for (const name of Object.keys(WORLDS)) {
+    const world = await openWorld(name);
+    const answers = () => {
+      const said: string[] = [];
+      for (const bill of world.bills(2, 150)) {
+        if (bill.first.approved) continue;
+        const at = new Date(bill.createdAt.getTime() + 3 * DAY_MS);
+        const chance = world.approval(bill, at);
+        assert.ok(chance >= 0 && chance <= 1, `${name}: ${chance}`);
+        said.push(`${bill.id} ${chance}`);
+      }
+      return said;
+    };
+    assert.deepEqual(answers(), answers());
+  }
+});

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Belief, newBelief, newPerson } from "../model/belief.ts";
+import type { Reason } from "../model/layout.ts";
+import { newLearned } from "../model/learned.ts";
+import { caseNames, nameWeights, type Traits } from "./case-names.ts";
+import { chooseTry, EXPLORED_SHARE, type TryQuestion } from "./choose-try.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const START = Date.UTC(2026, 3, 6, 10);
+const learned = newLearned();
+
+function belief(reason: Reason): Belief {
+  const facts = { reason, code: null, names: new Int32Array(0), offsetMs: 2 * HOUR, failedAt: START, recent: [START] };
+  return newBelief(learned, newPerson(learned, "DE"), facts);
+}
+const question = (rest: Partial<TryQuestion> = {}): TryQuestion => ({
+  key: "case 1",
+  now: START,
+  windowEndsAt: START + 28 * DAY,
+  triesLeft: 6,
+  allow: () => true,
+  stakes: { worthAt: (at) => 1 - (0.004 * (at - START)) / DAY, cost: 0.008 },
+  ...rest,
+});
+
+test("the moment is allowed, inside the window and not at once, and the same when it is asked again", () => {
+  for (const reason of ["FUNDS", "GENERIC", "UNKNOWN", "LIMIT", "ISSUER_DOWN", "EXPIRED"] as const) {
+    for (const days of [1, 7, 14, 28, 60]) {
+      const allow = (at: number) => new Date(at).getUTCDay() !== 3;
+      const asked = question({ key: `${reason}${days}`, windowEndsAt: START + days * DAY, allow });
+      const chosen = chooseTry(learned, belief(reason), asked);
+      assert.deepEqual(chooseTry(learned, belief(reason), asked), chosen);
+      if (!chosen) continue;
+      assert.ok(chosen.at >= START + 2 * HOUR && chosen.at < asked.windowEndsAt && allow(chosen.at));
+      assert.ok(chosen.chance > 0 && chosen.chance < 1 && chosen.value > 0);
+      assert.ok(chosen.then.every((at) => at > chosen.at));
+    }
+  }
+});
+
+test("a bank that was down is tried within three days, a card that is gone not at all", () => {
+  assert.ok(chooseTry(learned, belief("ISSUER_DOWN"), question({ key: "outage" }))!.at < START + 3 * DAY);
+  const dear = question({ stakes: { worthAt: () => 1, cost: 0.05 } });
+  assert.equal(chooseTry(learned, belief("REVOKED"), dear), null);
+});
+
+test("nothing is chosen where nothing is allowed, no try is left or the window is over", () => {
+  assert.equal(chooseTry(learned, belief("FUNDS"), question({ allow: () => false })), null);
+  assert.equal(chooseTry(learned, belief("FUNDS"), question({ triesLeft: 0 })), null);
+  assert.equal(chooseTry(learned, belief("FUNDS"), question({ windowEndsAt: START + HOUR })), null);
+});
+
+test("about three in a hundred first moments are drawn by lot, with the chance of it written down", () => {
+  let drawn = 0;
+  for (let n = 0; n < 3000; n++) {
+    const chosen = chooseTry(learned, belief("FUNDS"), question({ key: `case-${n}`, windowEndsAt: START + 3 * DAY }))!;
+    if (!chosen.drawn) {
+      assert.ok(chosen.propensity > 1 - EXPLORED_SHARE - 1e-9);
+      continue;
+    }
+    drawn++;
+    assert.ok(chosen.propensity > 0 && (chosen.propensity < 0.1 || chosen.propensity > 0.9));
+  }
+  assert.ok(Math.abs(drawn / 3000 - EXPLORED_SHARE) < 0.012, `${drawn}`);
+  const second = belief("FUNDS");
+  second.tries = 1;
+  for (let n = 0; n < 300; n++) assert.equal(chooseTry(learned, second, question({ key: `case-${n}` }))!.drawn, false);
+});
+
+test("names hold what is known, and a question mark for what is not", () => {
+  const traits: Traits = {
+    dollars: 20,
+    tenureDays: null,
+    billingPeriod: null,
+    billingPeriodUnit: null,
+    merchant: "m",
+    country: "EUR",
+    paymentMethodType: null,
+    network: null,
+    funding: null,
+    issuer: null,
+    declineCode: null,
+    adviceCode: null,
+    past: { firsts: 0, declined: 0, recovered: 0, unpaid: 0 },
+  };
+  const names = caseNames("r", traits);
+  assert.ok(names.includes("rtenure:?") && names.includes("rcode:?:?") && names.includes("rissuer:?"));
+  assert.ok(names.every((name) => !/null|undefined|NaN/.test(name)));
+  assert.equal(new Set(nameWeights(names)).size, names.length);
+  assert.ok(!caseNames("f", traits).some((name) => name.startsWith("fcode")));
+});
