@@ -1,0 +1,144 @@
+import { type Belief, cyclesOf, explainFirst, explainTry, type Person } from "./belief.ts";
+import { EXPLANATIONS, KINDS, reasonRow } from "./explanations.ts";
+import { AT, REASONS, type Reason } from "./layout.ts";
+import type { Learned } from "./learned.ts";
+import { phi } from "./normal.ts";
+import { CYCLES } from "./pay-cycles.ts";
+import { momentWeights, tryWeights } from "./weights-of.ts";
+
+const WEEK_MS = 7 * 86_400_000;
+/** Whatever a customer has shown so far, this much of it is forgotten at each outcome: people change jobs. */
+const FORGET = 0.004;
+/** No outcome is held to be less likely than this. */
+const CHANCE_MIN = 1e-5;
+
+/** An outcome as the model looks at it; filled anew by each observation, and read by `learn` right after it. */
+export const look = {
+  /** The weights whatever the explanation, and how many they are. */
+  indices: new Int32Array(64),
+  count: 0,
+  /** For each explanation: the weight it adds, its score with the sign of the outcome, its chance afterwards. */
+  cells: new Int32Array(EXPLANATIONS),
+  scores: new Float64Array(EXPLANATIONS),
+  shares: new Float64Array(EXPLANATIONS) as Float64Array,
+  explanations: 0,
+  /** By what the scores were divided for what is not known of the weights. */
+  scale: 1,
+  approved: false,
+};
+
+/**
+ * Weigh the explanations by how well each foresaw the outcome that `look` describes.
+ *
+ * @param shares  the chance of each explanation before the outcome; those after it are written back
+ * @returns the chance that had been given to an approval
+ */
+function weigh({ mean, variance }: Learned, shares: Float64Array, explanations: number, approved: boolean): number {
+  const { indices, count, cells, scores } = look;
+  let common = 0;
+  let spread = CELL_SPREAD;
+  for (let n = 0; n < count; n++) {
+    common += mean[indices[n]!]!;
+    spread += variance[indices[n]!]!;
+  }
+  const sign = approved ? 1 : -1;
+  const scale = 1 / Math.sqrt(1 + spread);
+  let total = 0;
+  let sum = 0;
+  for (let e = 0; e < explanations; e++) {
+    const score = sign * (common + mean[cells[e]!]!) * scale;
+    scores[e] = score;
+    sum += shares[e]!;
+    shares[e]! *= Math.max(phi(score), CHANCE_MIN);
+    total += shares[e]!;
+  }
+  for (let e = 0; e < explanations; e++) shares[e]! /= total;
+  Object.assign(look, { shares, explanations, scale, approved });
+  return approved ? total / sum : 1 - total / sum;
+}
+
+/** What is not known of the weight that an explanation adds, roughly. */
+export const CELL_SPREAD = 0.02;
+
+/**
+ * What a bill's first charge shows of a person's pay. `reason`: why it was declined; null: it was approved.
+ *
+ * @returns false when it shows nothing: a card that was lost or a bank that was down says nothing about the account
+ */
+export function observeFirst(
+  learned: Learned,
+  person: Person,
+  names: Int32Array,
+  offsetMs: number,
+  at: number,
+  reason: Reason | null,
+): boolean {
+  if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN") return false;
+  look.indices[0] = AT.reason;
+  look.indices.set(names, 1);
+  look.count = momentWeights(0, at + offsetMs, look.indices, 1 + names.length);
+  explainFirst(offsetMs, at, look.cells);
+  const shares = person.cycles.slice();
+  weigh(learned, shares, CYCLES, reason === null);
+  const next = shares.slice();
+  // Only some of the plain refusals are about money, so they count half.
+  if (reason === "GENERIC" || reason === "UNKNOWN")
+    for (let c = 0; c < CYCLES; c++) next[c] = Math.sqrt(next[c]! * person.cycles[c]!);
+  believe(person, next);
+  return true;
+}
+
+/**
+ * What a try shows of its case and of the person's pay: both are changed.
+ *
+ * @param reason  why it failed; null: it was approved
+ * @returns the chance that had been given to an approval
+ */
+export function observeTry(
+  learned: Learned,
+  person: Person,
+  belief: Belief,
+  at: number,
+  reason: Reason | null,
+): number {
+  const before = cyclesOf(belief);
+  look.count = tryWeights(belief, at, look.indices);
+  explainTry(belief, at, look.cells);
+  const shares = belief.weights.slice();
+  const chance = weigh(learned, shares, EXPLANATIONS, reason === null);
+  belief.weights = shares.slice();
+  if (reason !== null && reason !== belief.reason) heed(learned, belief, reason);
+  const after = cyclesOf(belief);
+  for (let c = 0; c < CYCLES; c++) after[c] = (person.cycles[c]! * after[c]!) / Math.max(1e-9, before[c]!);
+  believe(person, after);
+  belief.tries++;
+  belief.lastTriedAt = at;
+  belief.recent = [...belief.recent.filter((time) => time > at - WEEK_MS), at];
+  return chance;
+}
+
+/** Another reason than before: explanations that such a reason often has become likelier. */
+function heed(learned: Learned, belief: Belief, reason: Reason) {
+  const counts = learned.kinds;
+  const row = reasonRow(reason);
+  const factor = new Float64Array(KINDS);
+  for (let kind = 0; kind < KINDS; kind++) {
+    let all = 0;
+    for (let r = 1; r < REASONS.length; r++) all += counts[r * KINDS + kind]!;
+    factor[kind] = Math.max(0.02, counts[row + kind]! / all);
+  }
+  let total = 0;
+  for (let e = 0; e < EXPLANATIONS; e++) {
+    belief.weights[e]! *= factor[e < CYCLES ? 0 : e - CYCLES + 1]!;
+    total += belief.weights[e]!;
+  }
+  for (let e = 0; e < EXPLANATIONS; e++) belief.weights[e]! /= total;
+  belief.reason = reason;
+}
+
+/** The person's cycles become `next`, but for the little that is always forgotten. */
+function believe(person: Person, next: Float64Array) {
+  let total = 0;
+  for (let c = 0; c < CYCLES; c++) total += next[c]!;
+  for (let c = 0; c < CYCLES; c++) person.cycles[c] = (1 - FORGET) * (next[c]! / total) + FORGET / CYCLES;
+}
