@@ -19,7 +19,7 @@ interface Customer {
 }
 
 /** Reasons after which the product asks for another card and does not try this one again, whatever the network. */
-const OVER: ReadonlySet<Reason> = new Set(["HARD_CARD", "REVOKED", "FRAUD"]);
+const OVER: ReadonlySet<Reason> = new Set(["HARD_CARD", "REVOKED", "FRAUD", "AUTH_REQUIRED"]);
 
 const reasonOf = (charge: Charge): Reason => declineGroup(codesOf(charge), instrumentOf(charge));
 

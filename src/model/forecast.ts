@@ -3,7 +3,6 @@ import { EXPLANATIONS } from "./explanations.ts";
 import { AT, classOf, gapWeight, PAID_BETWEEN, REASONS, sinceBin, sinceCell, triesWeight } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
-import { CELL_SPREAD } from "./observe.ts";
 import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 import { historyWeights, momentWeights } from "./weights-of.ts";
 
@@ -53,20 +52,7 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
     lastPaidOn: new Int32Array(width),
   };
   let shared = mean[AT.reason + REASONS.indexOf(belief.reason)]!;
-  let spread = CELL_SPREAD + learned.variance[AT.reason + REASONS.indexOf(belief.reason)]!;
-  for (const name of belief.names) {
-    shared += mean[name]!;
-    spread += learned.variance[name]!;
-  }
-  // What is not known of the weights takes every chance towards one half; moments hardly differ in it.
-  const sample = historyWeights(
-    belief,
-    slots[0] ?? 0,
-    indices,
-    momentWeights(classOf(belief.reason), slots[0] ?? 0, indices, 0),
-  );
-  for (let n = 0; n < sample; n++) spread += learned.variance[indices[n]!]!;
-  const scale = 1 / Math.sqrt(1 + spread);
+  for (const name of belief.names) shared += mean[name]!;
   const of = classOf(belief.reason);
   const laterTries = mean[triesWeight(of, belief.tries + 1)]! - mean[triesWeight(of, belief.tries)]!;
   const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
@@ -79,8 +65,8 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
     const count = historyWeights(belief, at, indices, momentWeights(of, local, indices, 0));
     let score = shared;
     for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
-    found.next[s] = score * scale;
-    found.later[s] = (score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!) * scale;
+    found.next[s] = score;
+    found.later[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
     const day = Math.floor(local / DAY_MS);
     const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
     const from = s * width;
@@ -92,12 +78,12 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
       if (day === today && since > 0) continue;
       const bin = sinceBin(since, hour);
       const kind = kindOfCycle[kept[k]!]!;
-      found.fresh[from + k] = mean[sinceCell(PAID_BETWEEN.fresh, kind, bin)]! * scale;
-      found.same[from + k] = mean[sinceCell(PAID_BETWEEN.same, kind, bin)]! * scale;
+      found.fresh[from + k] = mean[sinceCell(PAID_BETWEEN.fresh, kind, bin)]!;
+      found.same[from + k] = mean[sinceCell(PAID_BETWEEN.same, kind, bin)]!;
       found.paidOn[from + k] = day - since;
     }
     for (let k = cycles; k < width; k++)
-      found.fresh[from + k] = found.same[from + k] = mean[cellOf(belief, kept[k]!, at)]! * scale;
+      found.fresh[from + k] = found.same[from + k] = mean[cellOf(belief, kept[k]!, at)]!;
     today = day;
   }
   return found;

@@ -58,7 +58,7 @@ function weigh({ mean, variance }: Learned, shares: Float64Array, explanations: 
 }
 
 /** What is not known of the weight that an explanation adds, roughly. */
-export const CELL_SPREAD = 0.02;
+const CELL_SPREAD = 0.02;
 
 /**
  * What a bill's first charge shows of a person's pay. `reason`: why it was declined; null: it was approved.
