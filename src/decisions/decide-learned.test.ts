@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newLearned } from "../model/learned.ts";
+import type { DeclineCodes } from "../rules/decline-group.ts";
+import { decideLearned } from "./decide-learned.ts";
+import type { Known } from "./known.ts";
+import type { History, PastBill } from "./recall.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const learned = newLearned();
+const codes = (networkDeclineCode: string, networkAdviceCode: string | null = null): DeclineCodes => ({
+  networkDeclineCode,
+  networkAdviceCode,
+  gatewayCode: null,
+  declineCategory: null,
+});
+const bill = (failedOn: string, tries: [on: string, code: string | null][], code = "51"): PastBill => ({
+  dollars: 29,
+  charges: [[failedOn, code] as const, ...tries].map(([on, said]) => ({
+    at: new Date(`${on}T09:00:00Z`),
+    approved: said === null,
+    codes: said === null ? null : codes(said),
+  })),
+});
+
+/** A Swedish debit card whose last bill is open. */
+function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [Known, History] {
+  const open = bills.at(-1)!;
+  const last = open.charges.at(-1)!;
+  const unpaidAt = open.charges[0]!.at;
+  const known: Known = {
+    caseId: "0198c0de-0000-7000-8000-000000000007",
+    unpaidAt,
+    windowEndsAt: new Date(+unpaidAt + 28 * DAY),
+    budgetLeft: 8 - (open.charges.length - 1),
+    leadMs: 49 * 60_000,
+    amount: 29_900,
+    currency: "SEK",
+    paymentMethodType: "card",
+    network: "visa",
+    cardCountry: "SE",
+    customerTimezone: null,
+    businessEntity: null,
+    ledger: open.charges.map(({ at, approved, codes: said }) => ({
+      at,
+      amount: 29_900,
+      approved,
+      onThisInvoice: true,
+      onPresentCard: true,
+      codes: said,
+    })),
+    lastDecline: last.codes && { at: last.at, ...last.codes },
+    cardChangedAt: null,
+    cardChangeExpired: false,
+    retries: [],
+    ...rest,
+  };
+  const instrument = { paymentMethodType: known.paymentMethodType, network: "visa", cardCountry: "SE" };
+  const traits = {
+    tenureDays: 200,
+    billingPeriod: 1,
+    billingPeriodUnit: "MONTH",
+    merchant: "m",
+    country: "SE",
+    paymentMethodType: "card",
+    network: "visa",
+    funding: "debit",
+    issuer: null,
+  };
+  return [known, { traits, instrument, offsetAt: () => HOUR, bills }];
+}
+const paidOnThe25th = [1, 2, 3, 4].map((month) =>
+  bill(`2026-0${month}-11`, [
+    [`2026-0${month}-15`, "51"],
+    [`2026-0${month}-20`, "51"],
+    [`2026-0${month}-26`, null],
+  ]),
+);
+const soon = (known: Known, hours = 0.1) => new Date(+known.unpaidAt + hours * HOUR);
+
+test("a customer whose pay always came between the 20th and the 26th is not tried before it, and told why", () => {
+  const [known, history] = caseOf([...paidOnThe25th, bill("2026-05-11", [])]);
+  const { decision, chosen } = decideLearned(known, history, learned, soon(known));
+  assert.equal(decision.kind, "retry");
+  const date = (decision as { at: Date }).at.getUTCDate();
+  assert.ok(date >= 21 && date <= 28, `${date}`);
+  assert.match(decision.reasons.join(" "), /money comes with the next pay.*2[1-6]/);
+  assert.ok(chosen!.chance > 0.15 && decision.reasons.length >= 3 && decision.reasons.length <= 5);
+  assert.ok(decision.reasons.every((reason) => /^[A-Z].*\.$/.test(reason) && !/undefined|null|NaN/.test(reason)));
+});
+
+test("decided again while its moment lies ahead, the plan is word for word the same; missed by days, it is a later one", () => {
+  for (const bills of [[bill("2026-05-11", [])], [...paidOnThe25th, bill("2026-05-11", [["2026-05-14", "51"]])]]) {
+    const [known, history] = caseOf(bills);
+    const first = decideLearned(known, history, learned, new Date(+bills.at(-1)!.charges.at(-1)!.at + HOUR));
+    assert.equal(first.decision.kind, "retry");
+    const at = +(first.decision as { at: Date }).at;
+    for (const ahead of [0, HOUR, DAY / 2])
+      assert.deepEqual(decideLearned(known, history, learned, new Date(at - ahead)), first);
+    const later = decideLearned(known, history, learned, new Date(at + DAY)).decision;
+    if (later.kind === "retry") assert.ok(+later.at >= at + DAY);
+  }
+});
+
+test("what rules decide alone is decided as before", () => {
+  const [lost, history] = caseOf([bill("2026-05-11", [], "41")]);
+  assert.equal(decideLearned(lost, history, learned, soon(lost)).decision.kind, "card_change");
+  const [open, same] = caseOf([bill("2026-05-11", [])]);
+  const over = decideLearned(open, same, learned, new Date(+open.windowEndsAt));
+  assert.equal(over.decision.kind, "wait");
+  const used = decideLearned({ ...open, budgetLeft: 0 }, same, learned, soon(open));
+  assert.deepEqual([used.decision.kind, used.chosen], ["stop", null]);
+});
+
+test("a bank's advice to wait is kept, with the lead that the merchant may take", () => {
+  const [known, history] = caseOf([bill("2026-05-11", [])], { network: "mastercard" });
+  const advised = codes("51", "28");
+  const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
+  const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
+  const { decision } = decideLearned(told, history, learned, soon(told));
+  assert.equal(decision.kind, "retry");
+  assert.ok(+(decision as { at: Date }).at - known.leadMs >= +known.unpaidAt + 6 * DAY);
+  assert.match(decision.reasons.join(" "), /advises/);
+});
+
+test("with no transaction ever seen there is a plan all the same", () => {
+  const silent: PastBill = {
+    dollars: 29,
+    charges: [{ at: new Date("2026-05-11T09:00:00Z"), approved: false, codes: null }],
+  };
+  const [known, history] = caseOf([silent], { ledger: [], lastDecline: null, paymentMethodType: null, network: null });
+  const { decision } = decideLearned(known, history, learned, soon(known));
+  assert.equal(decision.kind, "retry");
+});
+
+test("a case that is not worth a try any more is given up, in words", () => {
+  const [known, history] = caseOf([bill("2026-05-11", [])], { amount: 5, currency: "USD" });
+  const { decision } = decideLearned(known, history, learned, soon(known));
+  assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
+  assert.match(decision.reasons.join(" "), /worth its cost/);
+});

@@ -1,0 +1,119 @@
+import type { Belief } from "../model/belief.ts";
+import { kindsOf } from "../model/belief.ts";
+import { FAMILIES, FIRST_HOLD, familyOfKind } from "../model/explanations.ts";
+import type { Learned } from "../model/learned.ts";
+import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
+import { BANK_DEBITS } from "../rules/bank-debits.ts";
+import { forbiddenAt } from "../rules/guard.ts";
+import { type ChosenTry, chooseTry, type TryQuestion } from "./choose-try.ts";
+import { decide } from "./decide.ts";
+import { perDollar } from "./dollars.ts";
+import { giveUp } from "./give-up.ts";
+import type { Decision, Known } from "./known.ts";
+import { momentWords } from "./local-time.ts";
+import { budgetWords, declineWords, triesLeft } from "./reasons.ts";
+import { type History, recall } from "./recall.ts";
+import { type Situation, situationOf } from "./situation.ts";
+import { jitterMs } from "./spread.ts";
+
+const DAY_MS = 86_400_000;
+/** A moment missed by no more than this is made up for at once; after longer the rest is planned anew. */
+const LATE_MAX_MS = 3 * 3_600_000;
+/** Money that comes a day later is worth this much less. */
+const LOSS_A_DAY = 0.004;
+
+/** A decision by the learned engine, with what it expected. */
+export interface LearnedDecision {
+  decision: Decision;
+  /** null where no moment was chosen by what was learned. */
+  chosen: ChosenTry | null;
+}
+
+/**
+ * What to do next in a case, by what was learned: the signature of `decide`, and two arguments more.
+ *
+ * Whatever rules and reasons decide alone (stop, another card, a new card) stays with `decide`. A moment is planned from
+ * the last try on, not from `now`, so it stays the same until it is reached or a fact changes.
+ *
+ * @see docs/guides/engine.md
+ */
+export function decideLearned(known: Known, history: History, learned: Learned, now: Date): LearnedDecision {
+  const situation = situationOf(known, now);
+  const isOver = now >= known.windowEndsAt;
+  const ruled = isOver || situation.isNewCard || giveUp(situation) !== null;
+  if (ruled) return { decision: decide(known, now), chosen: null };
+  const { belief } = recall(learned, history);
+  const question = questionOf(situation, belief);
+  let chosen = chooseTry(learned, belief, question);
+  if (chosen && chosen.at + LATE_MAX_MS < now.getTime())
+    chosen = chooseTry(learned, belief, { ...question, now: now.getTime() });
+  if (chosen) return { decision: retry(situation, belief, chosen), chosen };
+  const fallback = decide(known, now);
+  if (fallback.kind !== "retry") return { decision: fallback, chosen: null };
+  const reasons = [
+    declineWords(situation.decline, false),
+    `${explained(belief)} No further try is worth its cost.`,
+    budgetWords(known),
+  ];
+  return { decision: { kind: "stop", end: "hopeless", reasons }, chosen: null };
+}
+
+function questionOf({ known, guard }: Situation, belief: Belief): TryQuestion {
+  const debit = known.paymentMethodType === null ? undefined : BANK_DEBITS.get(known.paymentMethodType);
+  const presented = known.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard).length;
+  const dollars = known.amount / perDollar(known.currency);
+  const start = known.unpaidAt.getTime();
+  return {
+    key: known.caseId,
+    now: belief.lastTriedAt,
+    windowEndsAt: known.windowEndsAt.getTime(),
+    triesLeft: Math.min(known.budgetLeft, debit ? debit.presentationsMax - Math.max(1, presented) : known.budgetLeft),
+    allow: (at) => forbiddenAt(guard, new Date(at)) === null,
+    stakes: { worthAt: (at) => 1 - (LOSS_A_DAY * (at - start)) / DAY_MS, cost: 0.12 / Math.max(dollars, 0.01) + 0.003 },
+  };
+}
+
+function retry(situation: Situation, belief: Belief, chosen: ChosenTry): Decision {
+  const { known, guard, decline, place, now } = situation;
+  // A few minutes, so that one bank does not get all tries of an hour in the same second.
+  const spread = chosen.at + jitterMs(known);
+  const isFree = spread < known.windowEndsAt.getTime() && forbiddenAt(guard, new Date(spread)) === null;
+  const at = Math.max(now, isFree ? spread : chosen.at);
+  const type = known.paymentMethodType;
+  const hasRules = type === null || type === "card" || BANK_DEBITS.has(type);
+  const reasons = [declineWords(decline, false), explained(belief)];
+  const why = chosen.drawn
+    ? "One first try in thirty is drawn by lot among good moments, to keep learning: this one"
+    : "The moments were weighed together, and the best next one";
+  const after = chosen.then[0];
+  const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
+  reasons.push(`${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${then}`);
+  if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
+  reasons.push(triesLeft(known, place));
+  return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
+}
+
+const FAMILY_WORDS = {
+  cycle: "the money comes with the next pay",
+  any_day: "the money may come on any day",
+  hold: "something at the bank passes by itself",
+  never: "this card will not work again",
+} as const;
+
+/** The likeliest explanation, in words. */
+function explained(belief: Belief): string {
+  const families = [0, 0, 0, 0];
+  kindsOf(belief).forEach((share, kind) => {
+    families[familyOfKind(kind)]! += share;
+  });
+  const top = families.indexOf(Math.max(...families));
+  const words = `What was seen so far fits best that ${FAMILY_WORDS[FAMILIES[top]!]} (${percent(families[top]!)}).`;
+  if (FAMILIES[top] !== "cycle") return words;
+  const cycles = belief.weights.subarray(0, Math.min(CYCLES, FIRST_HOLD));
+  const likeliest = cycles.indexOf(Math.max(...cycles));
+  const share = cycles[likeliest]! / families[top]!;
+  if (share < 0.15) return words;
+  return `${words.slice(0, -1)}, which seems to come ${PAY_CYCLES[likeliest]!.words} (${percent(share)}).`;
+}
+
+const percent = (share: number) => `${Math.round(share * 100)} %`;

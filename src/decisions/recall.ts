@@ -1,0 +1,88 @@
+import { type Belief, newBelief, newPerson, type Person } from "../model/belief.ts";
+import type { Reason } from "../model/layout.ts";
+import type { Learned } from "../model/learned.ts";
+import { observeFirst, observeTry } from "../model/observe.ts";
+import { type DeclineCodes, declineGroup, type Instrument } from "../rules/decline-group.ts";
+import { caseNames, nameWeights, type Past, type Traits } from "./case-names.ts";
+
+const WEEK_MS = 7 * 86_400_000;
+
+/** One charge of a bill, whoever made it. */
+export interface PastCharge {
+  at: Date;
+  approved: boolean;
+  /** null when nothing was said. */
+  codes: DeclineCodes | null;
+}
+
+/** A bill with its charges, oldest first; the first of them is the one that came with the bill. */
+export interface PastBill {
+  dollars: number;
+  charges: readonly PastCharge[];
+}
+
+/** What a customer's history holds, as far as the model looks at it. */
+export interface History {
+  /** What stays the same over the customer's bills. */
+  traits: Omit<Traits, "dollars" | "declineCode" | "adviceCode" | "past">;
+  instrument: Instrument;
+  /** Local time less UTC at a moment, milliseconds. */
+  offsetAt(at: number): number;
+  /** Oldest first; the last one is the case that is to be decided, and its first charge was declined. */
+  bills: readonly PastBill[];
+}
+
+/**
+ * What to believe of a customer's open case, worked out from the whole history. Changes nothing that was learned, so it
+ * may be asked as often as one likes; the same history gives the same belief.
+ */
+export function recall(learned: Learned, history: History): { person: Person; belief: Belief } {
+  const person = newPerson(learned, history.traits.country);
+  const past: Past = { firsts: 0, declined: 0, recovered: 0, unpaid: 0 };
+  let belief: Belief | null = null;
+  for (const bill of history.bills) belief = recallBill(learned, history, person, past, bill);
+  if (!belief) throw new RangeError("the last bill of the history was approved, so there is no case");
+  return { person, belief };
+}
+
+function recallBill(learned: Learned, history: History, person: Person, past: Past, bill: PastBill): Belief | null {
+  const [first, ...tries] = bill.charges;
+  if (!first) return null;
+  const at = first.at.getTime();
+  const offsetMs = history.offsetAt(at);
+  const reasonOf = ({ approved, codes }: PastCharge): Reason | null =>
+    approved ? null : codes ? declineGroup(codes, history.instrument) : "UNKNOWN";
+  const reason = reasonOf(first);
+  const traits: Traits = {
+    ...history.traits,
+    dollars: bill.dollars,
+    declineCode: first.codes?.networkDeclineCode ?? first.codes?.gatewayCode ?? null,
+    adviceCode: first.codes?.networkAdviceCode ?? null,
+    past: { ...past },
+  };
+  observeFirst(learned, person, nameWeights(caseNames("f", traits)), offsetMs, at, reason);
+  past.firsts++;
+  if (reason === null) return null;
+  past.declined++;
+  past.unpaid++;
+  const recent = history.bills
+    .flatMap(({ charges }) => charges.map((charge) => charge.at.getTime()))
+    .filter((time) => time <= at && time > at - WEEK_MS);
+  const names = nameWeights(caseNames("r", { ...traits, past: { ...past } }));
+  const belief = newBelief(learned, person, {
+    reason,
+    code: traits.declineCode,
+    names,
+    offsetMs,
+    failedAt: at,
+    recent,
+  });
+  for (const charge of tries) {
+    observeTry(learned, person, belief, charge.at.getTime(), reasonOf(charge));
+    if (!charge.approved) continue;
+    past.unpaid--;
+    past.recovered++;
+    break;
+  }
+  return belief;
+}
