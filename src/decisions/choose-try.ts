@@ -1,13 +1,15 @@
 import type { Belief } from "../model/belief.ts";
 import { forecast } from "../model/forecast.ts";
-import { classOf } from "../model/layout.ts";
+import { classOf, hourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { trimmed } from "../model/trim.ts";
 import { planTries, type Stakes } from "./plan-tries.ts";
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** Tries are weighed at every fourth local hour. */
 const SLOT_MS = 4 * HOUR_MS;
+const SLOTS_A_DAY = 6;
 /** Slots begin at one in the night: just after the turn of the day, when limits start afresh. */
 const SLOT_START_MS = HOUR_MS;
 /** A try now, right after one that failed, would meet the same answer. */
@@ -57,7 +59,7 @@ export interface ChosenTry {
  * Pure: the same belief, question and `now` give the same answer.
  */
 export function chooseTry(learned: Learned, belief: Belief, question: TryQuestion): ChosenTry | null {
-  const slots = slotsOf(belief, question);
+  const slots = slotsOf(learned, belief, question);
   if (slots.length === 0) return null;
   const stakes = { ...question.stakes, cost: question.stakes.cost * TRY_WEIGHT };
   const plan = planTries(forecast(learned, belief, slots), question.triesLeft, stakes);
@@ -82,18 +84,37 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   return { ...chosen, chance: trimmed(learned, of, chosen.chance), value: plan.value, then };
 }
 
-/** The moments that may be chosen, earliest first. */
-function slotsOf(belief: Belief, { now, windowEndsAt, allow }: TryQuestion): number[] {
+/**
+ * The moments that may be chosen, earliest first: every slot of the first day, since after a fault at the bank hours
+ * count, and of later days the hour of each half that has proved best.
+ */
+function slotsOf(learned: Learned, belief: Belief, { now, windowEndsAt, allow }: TryQuestion): number[] {
   const slots: number[] = [];
+  const good = goodHours(learned, classOf(belief.reason));
   const toSlot = (at: number) => Math.ceil((at + belief.offsetMs - SLOT_START_MS) / SLOT_MS);
   for (let n = toSlot(now + SOONEST_MS); ; n++) {
     const at = n * SLOT_MS + SLOT_START_MS - belief.offsetMs;
     if (at >= windowEndsAt - LAST_MS) break;
-    if (allow(at)) slots.push(at);
+    const slotOfDay = ((n % SLOTS_A_DAY) + SLOTS_A_DAY) % SLOTS_A_DAY;
+    if ((at < now + DAY_MS || good.includes(slotOfDay)) && allow(at)) slots.push(at);
   }
   const last = windowEndsAt - LAST_MS;
   if (last >= now + SOONEST_MS && allow(last)) slots.push(last);
   return slots;
+}
+
+/** The slot of each half of the local day with the best hour for such declines. */
+function goodHours({ mean }: Learned, of: number): number[] {
+  const half = SLOTS_A_DAY / 2;
+  return [0, half].map((from) => {
+    let best = from;
+    for (let slot = from; slot < from + half; slot++) {
+      const weightOf = (n: number) => mean[hourWeight(of, (n * SLOT_MS + SLOT_START_MS) / HOUR_MS)]!;
+      // Of hours that are alike the latest is taken: what is booked in the morning is there by then.
+      if (weightOf(slot) >= weightOf(best)) best = slot;
+    }
+    return best;
+  });
 }
 
 /** A number in [0, 1) that depends on the text alone: FNV-1a. */

@@ -97,6 +97,8 @@ interface Board {
   /** For each place in a plan: what is left of each explanation when it is reached, and the value so far. */
   left: Float64Array;
   valueBefore: Float64Array;
+  /** And what the tries after that place are worth to what is left then. */
+  toGo: Float64Array;
 }
 
 const PLAN_MAX = 32;
@@ -116,6 +118,7 @@ function boardOf(forecast: Forecast, picked: readonly number[], stakes: Stakes):
     paidOn: new Int32Array(size),
     left: new Float64Array((PLAN_MAX + 1) * width),
     valueBefore: new Float64Array(PLAN_MAX + 1),
+    toGo: new Float64Array((PLAN_MAX + 1) * width),
   };
   board.left.set(forecast.chances);
   for (let column = 0; column < picked.length; column++) {
@@ -150,26 +153,19 @@ function prefixes(board: Board, plan: readonly number[]): number {
 /** The plan with the one slot more that gains most; null when none gains. */
 function bestInsertion(board: Board, plan: readonly number[], value: number) {
   prefixes(board, plan);
-  const { at, width, left, valueBefore } = board;
-  const columns = at.length;
+  afterwards(board, plan);
+  const { at } = board;
   let most = value + GAIN_MIN;
   let found = -1;
   let foundPlace = 0;
   let place = 0;
-  for (let column = 0; column < columns; column++) {
+  for (let column = 0; column < at.length; column++) {
     while (place < plan.length && plan[place]! < column) place++;
     const before = place > 0 ? plan[place - 1]! : -1;
     const after = place < plan.length ? plan[place]! : -1;
     if (before >= 0 && at[column]! - at[before]! < APART_MS) continue;
     if (after >= 0 && at[after]! - at[column]! < APART_MS) continue;
-    const from = place * width;
-    for (let k = 0; k < width; k++) scratch[k] = left[from + k]!;
-    let worth = valueBefore[place]! + tryAt(board, column, before, scratch, 0);
-    let previous = column;
-    for (let n = place; n < plan.length; n++) {
-      worth += tryAt(board, plan[n]!, previous, scratch, 0);
-      previous = plan[n]!;
-    }
+    const worth = worthWith(board, column, place, before, after);
     if (worth > most) {
       most = worth;
       found = column;
@@ -179,7 +175,45 @@ function bestInsertion(board: Board, plan: readonly number[], value: number) {
   return found < 0 ? null : { plan: plan.toSpliced(foundPlace, 0, found), value: most };
 }
 
-const scratch = new Float64Array(256);
+/**
+ * Fill `toGo`: for each place of the plan and each explanation, what the tries after that place are still worth to a
+ * case that reaches them. Worth is linear in what is left of an explanation, so this holds whatever comes before.
+ */
+function afterwards(board: Board, plan: readonly number[]) {
+  const { width, toGo, same, fresh, paidOn, worth, cost } = board;
+  toGo.fill(0, Math.max(0, plan.length - 1) * width, (plan.length + 1) * width);
+  for (let place = plan.length - 2; place >= 0; place--) {
+    const row = plan[place + 1]! * width;
+    const rowBefore = plan[place]! * width;
+    const gain = worth[plan[place + 1]!]!;
+    for (let k = 0; k < width; k++) {
+      const p = paidOn[row + k] === paidOn[rowBefore + k] ? same[row + k]! : fresh[row + k]!;
+      toGo[place * width + k] = p * gain - cost + (1 - p) * toGo[(place + 1) * width + k]!;
+    }
+  }
+}
+
+/** Worth of the plan with one more try before its `place`-th; `before` and `after` are its neighbours, -1 for none. */
+function worthWith(board: Board, column: number, place: number, before: number, after: number): number {
+  const { width, next, fresh, same, paidOn, left, toGo, worth, cost } = board;
+  const row = column * width;
+  const rowBefore = before * width;
+  const rowAfter = after * width;
+  const from = place * width;
+  const gain = worth[column]!;
+  const gainAfter = after < 0 ? 0 : worth[after]!;
+  let value = board.valueBefore[place]!;
+  for (let k = 0; k < width; k++) {
+    const mass = left[from + k]!;
+    const paid = paidOn[row + k]!;
+    const p = before < 0 ? next[row + k]! : paid === paidOn[rowBefore + k] ? same[row + k]! : fresh[row + k]!;
+    value += mass * (p * gain - cost);
+    if (after < 0) continue;
+    const q = paidOn[rowAfter + k] === paid ? same[rowAfter + k]! : fresh[rowAfter + k]!;
+    value += mass * (1 - p) * (q * gainAfter - cost + (1 - q) * toGo[from + k]!);
+  }
+  return value;
+}
 
 /**
  * One try of a plan: what it is worth, while what is left of each explanation shrinks to the part where it fails.
