@@ -37,7 +37,7 @@ for (const name of values.worlds.split(",")) {
     const holds = gapClosed.fromFixed >= fixedAim && gapClosed.fromEven >= evenAim && effort <= 0.85 && broken === 0;
     if (!holds) missed++;
     console.log(
-      `${name.padEnd(9)} ${String(seed).padStart(4)} ${String(cases).padStart(6)} ${cells} | ${percent(gapClosed.fromFixed)} ${percent(gapClosed.fromEven)} (${fixedAim * 100}, ${evenAim * 100}) | ${percent(effort)} | ${broken} | ${warm!.ece!.toFixed(3)} ${worst.toFixed(3)}${holds ? "" : "  MISSED"}`,
+      `${name.padEnd(9)} ${String(seed).padStart(4)} ${String(cases).padStart(6)} ${cells} | ${percent(gapClosed.fromFixed)} ${percent(gapClosed.fromEven)} (${Math.round(fixedAim * 100)}, ${Math.round(evenAim * 100)}) | ${percent(effort)} | ${broken} | ${warm!.ece!.toFixed(3)} ${worst.toFixed(3)}${holds ? "" : "  MISSED"}`,
     );
   }
 }

@@ -42,33 +42,36 @@ function best(slots: readonly number[], chances: readonly number[]) {
 function plan(world: World, open: OpenCase, days: readonly { at: number; chance: number }[]): Choice | null {
   const { bill } = open;
   const cost = costShare(bill);
-  const worth = (at: number) => lateFactor(bill, at);
+  const worth = days.map(({ at }) => lateFactor(bill, at));
+  const valueOf = (day: number, rest: number) =>
+    days[day]!.chance * worth[day]! - cost + (1 - days[day]!.chance) * rest;
+  const tries = open.triesLeft - 1;
+  // A try in vain is bad news, so the chances without it bound the value; most days need no closer look.
+  const hopeful = restValues(
+    worth,
+    days.map(({ chance }) => chance),
+    tries,
+    cost,
+  );
+  const bounds = days.map((_, day) => valueOf(day, hopeful[day + 1]!));
+  const order = days.map((_, day) => day).sort((a, b) => bounds[b]! - bounds[a]!);
   let found: Choice | null = null;
   let most = 0;
-  days.forEach(({ at, chance }, first) => {
-    const rest = days.slice(first + 1);
+  for (const day of order) {
+    if (bounds[day]! <= most) break;
+    const { at, chance } = days[day]!;
     const failed = [new Date(at)];
-    const later = rest.map((day) => world.approval(bill, new Date(day.at), failed));
-    const value =
-      chance * worth(at) -
-      cost +
-      (1 - chance) *
-        restValue(
-          rest.map((day) => worth(day.at)),
-          later,
-          open.triesLeft - 1,
-          cost,
-        );
-    if (value > most) {
-      most = value;
-      found = { at, probability: chance };
-    }
-  });
+    const later = days.slice(day + 1).map((other) => world.approval(bill, new Date(other.at), failed));
+    const value = valueOf(day, restValues(worth.slice(day + 1), later, tries, cost)[0]!);
+    if (value <= most) continue;
+    most = value;
+    found = { at, probability: chance };
+  }
   return found;
 }
 
-/** Value of the best plan with so many tries over days of these chances, each independent of the others. */
-function restValue(worth: readonly number[], chances: readonly number[], tries: number, cost: number): number {
+/** Values of the best plans with so many tries from each day on, each try independent of the others. */
+function restValues(worth: readonly number[], chances: readonly number[], tries: number, cost: number): Float64Array {
   let now = new Float64Array(worth.length + 1);
   for (let left = 1; left <= tries; left++) {
     const value = new Float64Array(worth.length + 1);
@@ -78,5 +81,5 @@ function restValue(worth: readonly number[], chances: readonly number[], tries: 
     }
     now = value;
   }
-  return now[0]!;
+  return now;
 }

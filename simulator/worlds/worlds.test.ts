@@ -82,3 +82,10 @@ test("tried twice at one moment of one bill, a world answers from the same coins
     assert.deepEqual(answers(), answers());
   }
 });
+
+test("a world of one's own is opened from its module, with options, and one without a world is refused", async () => {
+  const path = new URL("./issuers.ts", import.meta.url).pathname;
+  assert.equal((await openWorld(path, { memory: 2 })).name, "issuers");
+  await assert.rejects(openWorld(path, { memory: "much" }), /memory takes a number/);
+  await assert.rejects(openWorld(new URL("./coin.ts", import.meta.url).pathname), /exports no function named world/);
+});

@@ -4,7 +4,6 @@ const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor)$/],
   ["Merchants and keys", /^(merchant|key) /],
   ["Webhooks", /^(delivery|webhook) /],
-  ["Webhooks", /^delivery /],
   ["Decisions", /^simulate$/],
 ];
 
