@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 test("in the world of balances Dunlin beats six even tries, with fewer tries and no rule broken", async () => {
   const names = ["fixed", "even", "warm", "oracle"];
-  const { policies, gapClosed } = compare(await openWorld("balances"), 71, 500, shippedPrior(), names);
+  const { policies, gapClosed } = compare(await openWorld("balances"), 71, 300, shippedPrior(), names);
   const { even: spread, warm } = policies as { even: typeof policies.even; warm: typeof policies.warm };
   assert.ok(gapClosed.fromEven > 0.25, `${gapClosed.fromEven} of the gap from even tries`);
   assert.ok(gapClosed.fromFixed > 0.75, `${gapClosed.fromFixed} of the gap from fixed tries`);
@@ -26,7 +26,7 @@ test("in the world of balances Dunlin beats six even tries, with fewer tries and
 });
 
 test("bank debits are presented no more often than their scheme allows, and well", async () => {
-  const { policies, gapClosed } = compare(await openWorld("debits"), 72, 500, shippedPrior(), ["even", "warm"]);
+  const { policies, gapClosed } = compare(await openWorld("debits"), 72, 300, shippedPrior(), ["even", "warm"]);
   assert.ok(gapClosed.fromEven > 0.35, `${gapClosed.fromEven}`);
   assert.ok(policies.warm!.attempts <= 6 && policies.warm!.brokenRules === 0);
 });
@@ -46,20 +46,20 @@ function silent(world: World): World {
 
 test("without codes, cards and countries Dunlin still beats six even tries", async () => {
   const world = silent(await openWorld("balances"));
-  const spread = figuresOf(runTrial(world, even(), 73, 600));
-  const warm = figuresOf(runTrial(world, dunlin(fromPrior(shippedPrior())), 73, 600));
+  const spread = figuresOf(runTrial(world, even(), 73, 350));
+  const warm = figuresOf(runTrial(world, dunlin(fromPrior(shippedPrior())), 73, 350));
   assert.ok(warm.value > spread.value, `${warm.value} against ${spread.value}`);
 });
 
 test("a model that knows nothing yet is no worse than six even tries by more than a point", async () => {
   const world = await openWorld("balances");
-  const spread = figuresOf(runTrial(world, even(), 74, 350));
-  const cold = figuresOf(runTrial(world, dunlin(newLearned()), 74, 350));
+  const spread = figuresOf(runTrial(world, even(), 74, 250));
+  const cold = figuresOf(runTrial(world, dunlin(newLearned()), 74, 250));
   assert.ok(cold.value > spread.value - 0.01, `${cold.value} against ${spread.value}`);
 });
 
 test("the same seed gives the same figures", async () => {
-  const run = async () => figuresOf(runTrial(await openWorld("issuers"), dunlin(newLearned()), 4, 150));
+  const run = async () => figuresOf(runTrial(await openWorld("issuers"), dunlin(newLearned()), 4, 80));
   assert.deepEqual(await run(), await run());
 });
 
