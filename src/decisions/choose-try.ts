@@ -23,7 +23,7 @@ const NEARLY = 0.6;
 
 /**
  * A try weighs more than it costs: each decline makes an issuer more suspicious, and where chances are small they are
- * least sure. At 1.7, tries for each recovery fell by a tenth in the worlds tried, and the value did not.
+ * least sure. At 1.7 tries for each recovery fell by 4 to 6 %, and the value by 0.1 points (balances, seeds 33 and 34).
  */
 const TRY_WEIGHT = 1.7;
 
