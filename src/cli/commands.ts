@@ -5,9 +5,9 @@ import { doctor } from "./doctor.ts";
 import { keyCreate, keyList, keyRevoke } from "./key.ts";
 import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
 import { serve } from "./serve.ts";
+import { simulate } from "./simulate.ts";
 import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
 import { webhookTest } from "./webhook-test.ts";
-import { simulate } from "./simulate.ts";
 
 /** Every command, in the order in which the help lists them. */
 export const COMMANDS: readonly Command[] = [
