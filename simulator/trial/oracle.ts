@@ -43,7 +43,7 @@ function plan(world: World, open: OpenCase, days: readonly { at: number; chance:
   const { bill } = open;
   const cost = costShare(bill);
   const worth = days.map(({ at }) => lateFactor(bill, at));
-  const valueOf = (day: number, rest: number) =>
+  const worthOf = (day: number, rest: number) =>
     days[day]!.chance * worth[day]! - cost + (1 - days[day]!.chance) * rest;
   const tries = open.triesLeft - 1;
   // A try in vain is bad news, so the chances without it bound the value; most days need no closer look.
@@ -53,7 +53,7 @@ function plan(world: World, open: OpenCase, days: readonly { at: number; chance:
     tries,
     cost,
   );
-  const bounds = days.map((_, day) => valueOf(day, hopeful[day + 1]!));
+  const bounds = days.map((_, day) => worthOf(day, hopeful[day + 1]!));
   const order = days.map((_, day) => day).sort((a, b) => bounds[b]! - bounds[a]!);
   let found: Choice | null = null;
   let most = 0;
@@ -62,7 +62,7 @@ function plan(world: World, open: OpenCase, days: readonly { at: number; chance:
     const { at, chance } = days[day]!;
     const failed = [new Date(at)];
     const later = days.slice(day + 1).map((other) => world.approval(bill, new Date(other.at), failed));
-    const value = valueOf(day, restValues(worth.slice(day + 1), later, tries, cost)[0]!);
+    const value = worthOf(day, restValues(worth.slice(day + 1), later, tries, cost)[0]!);
     if (value <= most) continue;
     most = value;
     found = { at, probability: chance };
