@@ -57,6 +57,7 @@ export async function testMerchant(db: Database, ports: Ports, settings: Partial
     webhookSubPaths: false,
     webhookFlat: false,
     webhookCap: 5,
+    webhookRate: null,
     webhookPaused: false,
     leadMs: 2_940_000,
     windowDays: 28,

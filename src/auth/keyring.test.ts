@@ -39,6 +39,7 @@ before(async () => {
     webhookSubPaths: false,
     webhookFlat: false,
     webhookCap: 5,
+    webhookRate: null,
     webhookPaused: false,
     leadMs: 0,
     windowDays: 28,

@@ -11,6 +11,7 @@ export const MERCHANT_OPTIONS: Options = {
   shape: { type: "string" },
   "sub-paths": { type: "string" },
   cap: { type: "string" },
+  "webhook-rate": { type: "string" },
   "lead-minutes": { type: "string" },
   "window-days": { type: "string" },
   budget: { type: "string" },
@@ -27,6 +28,7 @@ export const MERCHANT_USAGE = `
   --shape envelope|flat    body of a recovery_action (envelope)
   --sub-paths yes|no       post to U/recovery_action and so on (no)
   --cap N                  webhook requests in flight at once (5)
+  --webhook-rate N|off     webhook requests per second (off)
   --lead-minutes N         how long before the ideal time the instruction is sent (49)
   --window-days N          length of a case (28)
   --budget N               retries per case (8)
@@ -58,6 +60,9 @@ export function merchantSettings(values: Values, allow: string): MerchantSetting
   if (paused !== undefined) settings.webhookPaused = oneOf("paused", paused, YES_NO);
   const cap = wholeNumber(values, "cap", 1, 1000);
   if (cap !== undefined) settings.webhookCap = cap;
+  const webhookRate = text(values, "webhook-rate");
+  if (webhookRate !== undefined)
+    settings.webhookRate = webhookRate === "off" ? null : wholeNumber(values, "webhook-rate", 1, 10_000)!;
   const lead = wholeNumber(values, "lead-minutes", 0, 1440);
   if (lead !== undefined) settings.leadMs = lead * 60_000;
   const windowDays = wholeNumber(values, "window-days", 1, 365);

@@ -54,6 +54,7 @@ export async function makeMerchant(db: Database, over: Partial<Merchant> = {}): 
     webhookSubPaths: false,
     webhookFlat: false,
     webhookCap: 5,
+    webhookRate: null,
     webhookPaused: false,
     leadMs: 0,
     windowDays: 28,

@@ -19,6 +19,7 @@ import {
 } from "./lane.ts";
 import { createLanes } from "./lanes.ts";
 import { createLeases, LEASE_TIMINGS, type LeaseTimings } from "./leases.ts";
+import { rateWaitMs, spendToken, tokensLeft } from "./rate.ts";
 import { createReader } from "./reader.ts";
 import { createRecorder } from "./recorder.ts";
 import type { Send } from "./send.ts";
@@ -90,7 +91,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   /** Begin, read or wait: whatever this lane can do now. */
   function advance(lane: Lane) {
-    if (state !== "running" || !maySend(lane)) return;
+    if (state !== "running" || !maySend(lane) || waitsForRate(lane)) return;
     if (lane.ahead.length > 0 && hasRoom(lane)) {
       ready.add(lane);
       pump();
@@ -115,6 +116,19 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     );
   }
 
+  /** Whether the merchant's rate is used up; a timer brings the lane back. */
+  function waitsForRate(lane: Lane) {
+    if (lane.merchant.webhookRate === null) return false;
+    if (lane.rateTimer !== null) return true;
+    const waitMs = rateWaitMs(lane.merchant, lane.rate, ports.monotonicMs());
+    if (waitMs === 0) return false;
+    lane.rateTimer = setTimeout(() => {
+      lane.rateTimer = null;
+      advance(lane);
+    }, waitMs);
+    return true;
+  }
+
   /** This lane first, then whoever waited for the room that it left. */
   function advanceAll(...some: Lane[]) {
     for (const lane of some) advance(lane);
@@ -128,7 +142,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       if (wire.isFull() || recorder.pending() >= PENDING_MAX || state !== "running") return;
       ready.delete(lane);
       const epoch = leases.epochOf(lane.merchant.bucket);
-      if (epoch === null || !maySend(lane) || !wire.mayBegin(lane)) continue;
+      if (epoch === null || !maySend(lane) || !wire.mayBegin(lane) || waitsForRate(lane)) continue;
       const delivery = takeNext(lane, ports.monotonicMs());
       if (delivery === undefined) {
         reader.add(lane);
@@ -148,6 +162,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     if (target === null) return;
     const latenessMs = ports.now().getTime() - delivery.dueAt.getTime();
     lane.busy.set(delivery.eventId, delivery.dueAt.getTime());
+    spendToken(merchant, lane.rate);
     const end = wire.begin(lane);
     const ended = await attempt(merchant, target, delivery, epoch, send, ports).finally(end);
     // Cut short by our own end: it is made again under its number.
@@ -206,7 +221,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   async function deliverLane(lane: Lane) {
     const epoch = leases.epochOf(lane.merchant.bucket);
     if (epoch === null || !maySend(lane)) return 0;
-    const due = await dueDeliveries(db, lane.merchant.id, ports.now(), leftOut(lane), ROUND_SIZE);
+    const limit = Math.min(ROUND_SIZE, tokensLeft(lane.merchant, lane.rate, ports.monotonicMs()));
+    const due = await dueDeliveries(db, lane.merchant.id, ports.now(), leftOut(lane), limit);
     const waiting = due.values();
     const worker = async () => {
       for (const delivery of waiting) await begin(lane, delivery, epoch);
@@ -255,7 +271,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     async stop(graceMs = GRACE_MS) {
       state = "stopping";
       for (const loop of loops) loop.stop();
-      for (const lane of lanes.all()) if (lane.timer !== null) clearTimeout(lane.timer);
+      for (const lane of lanes.all())
+        for (const timer of [lane.timer, lane.rateTimer]) clearTimeout(timer ?? undefined);
       const deadlineMs = ports.monotonicMs() + graceMs;
       const open = () => wire.inFlight() + recorder.pending() - recorder.setAside();
       while (open() > 0 && ports.monotonicMs() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -3,9 +3,10 @@ import { after, afterEach, before, beforeEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { prepared } from "../store/database.ts";
+import { type Database, prepared } from "../store/database.ts";
 import { updateMerchant } from "../store/merchants.ts";
 import { makeDeliverer, makeEvents, makeMerchant, realPorts } from "./deliverer.fixture.ts";
+import type { DelivererOptions } from "./deliverer.ts";
 import type { Reply } from "./exchange.ts";
 import type { Outgoing } from "./send.ts";
 
@@ -27,7 +28,7 @@ const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: nu
 const DEAD = "https://dead.example/";
 
 /** A deliverer; requests to DEAD never end, others at once. */
-function run() {
+function run(over: Partial<DelivererOptions> = {}) {
   const begun: { request: Outgoing; atMs: number }[] = [];
   const deliverer = makeDeliverer({
     db: database.db,
@@ -36,6 +37,7 @@ function run() {
       begun.push({ request, atMs: performance.now() });
       return request.origin === new URL(DEAD).origin ? new Promise(() => {}) : Promise.resolve(OK);
     },
+    ...over,
   });
   deliverer.start();
   cleanups.push(() => deliverer.stop(0));
@@ -109,6 +111,35 @@ test("rows that were read before a pause are sent after it, without a hint", asy
   assert.equal(sent, 41);
   await updateMerchant(database.db, { ...merchant, webhookPaused: false }, new Date());
   await until(() => sent === events.length, 5_000);
+});
+
+test("a merchant with a rate is sent no more than it per second, waits by a timer, and delays nobody", async () => {
+  const limited = await makeMerchant(database.db, {
+    webhookUrl: "https://limited.example/",
+    webhookRate: 20,
+    webhookCap: 50,
+  });
+  const other = await makeMerchant(database.db);
+  await makeEvents(database.db, limited, 200, new Date());
+  let reads = 0;
+  const db: Database = {
+    ...database.db,
+    run(statement, values) {
+      if (statement.name.startsWith("due_deliveries") && values?.[0] === limited.id) reads++;
+      return database.db.run(statement, values);
+    },
+  };
+  const scene = run({ db });
+  const sent = () => scene.begun.filter(({ request }) => request.origin === "https://limited.example");
+  await until(() => sent().length >= 20, 5_000);
+  const fromMs = sent()[0]!.atMs;
+  assert.ok((await waitMs(scene, other, 1_000)) < 700);
+  await until(() => sent().length >= 60, 5_000);
+  // The first second's worth at once, and then one each 50 ms.
+  for (const [index, { atMs }] of sent().entries())
+    assert.ok(atMs - fromMs >= (index - 20) * 50 - 5, `number ${index + 1} after ${atMs - fromMs} ms`);
+  assert.ok(performance.now() - fromMs < 3_500, "and it keeps up with its rate");
+  assert.ok(reads < 45, `${reads} reads for 60 rows`);
 });
 
 const KILL_ALL = prepared(

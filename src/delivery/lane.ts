@@ -1,6 +1,7 @@
 import type { Merchant } from "../domain/merchant.ts";
 import type { DueDelivery } from "../store/deliveries.ts";
 import type { Target } from "./attempt.ts";
+import { fullBucket, type RateBucket, tokensLeft } from "./rate.ts";
 
 /**
  * What one merchant has on the wire and next in line. Lanes know nothing of each other: that is why a slow merchant
@@ -32,6 +33,9 @@ export interface Lane {
   withdrawn: Set<string>;
   timer: NodeJS.Timeout | null;
   timerDueMs: number;
+  rate: RateBucket;
+  /** Set while the merchant's rate is used up: until it fires the lane neither reads nor begins. */
+  rateTimer: NodeJS.Timeout | null;
 }
 
 /** A row may have been withdrawn by another process meanwhile; one older than this is read again. */
@@ -54,6 +58,8 @@ export const newLane = (merchant: Merchant): Lane => ({
   withdrawn: new Set(),
   timer: null,
   timerDueMs: 0,
+  rate: fullBucket(),
+  rateTimer: null,
 });
 
 export const hasRoom = (lane: Lane) => lane.inFlight < lane.merchant.webhookCap;
@@ -118,6 +124,8 @@ export function beginRead(lane: Lane, monotonicMs: number, now: Date, clockRate:
   const lastedMs = monotonicMs - lane.fullReadMs;
   if (lastedMs < AHEAD_MAX_MS / 4) lane.readSize = Math.min(READ_SIZE_MAX, lane.readSize * 2);
   else if (lastedMs > AHEAD_MAX_MS / 2) lane.readSize = Math.max(lane.merchant.webhookCap, lane.readSize >> 1);
+  // More than the rate lets through would grow stale too.
+  lane.readSize = Math.max(1, Math.min(lane.readSize, tokensLeft(lane.merchant, lane.rate, monotonicMs)));
   lane.withdrawn.clear();
   lane.nextDueMs = Number.POSITIVE_INFINITY;
   // What the read finds lowers it, and so does what is noted meanwhile.

@@ -22,6 +22,8 @@ export interface Merchant {
   webhookFlat: boolean;
   /** Webhook requests in flight at once. */
   webhookCap: number;
+  /** Webhook requests per second of real time; null: no limit. */
+  webhookRate: number | null;
   /** Deliveries wait while true; nothing is dropped. */
   webhookPaused: boolean;
   /** How long before the ideal time the decision is made and its event sent. */

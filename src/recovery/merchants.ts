@@ -25,6 +25,7 @@ const DEFAULTS = {
   webhookSubPaths: false,
   webhookFlat: false,
   webhookCap: 5,
+  webhookRate: null,
   webhookPaused: false,
   leadMs: 49 * 60_000,
   windowDays: 28,

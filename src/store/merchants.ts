@@ -14,6 +14,7 @@ const COLUMNS = {
   webhookSubPaths: "webhook_sub_paths",
   webhookFlat: "webhook_flat",
   webhookCap: "webhook_cap",
+  webhookRate: "webhook_rate",
   webhookPaused: "webhook_paused",
   leadMs: "lead_ms",
   windowDays: "window_days",

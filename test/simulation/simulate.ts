@@ -230,6 +230,7 @@ function merchantOf(seed: number, { pushTransactions }: Scenario): Merchant {
     webhookSubPaths: !pushTransactions,
     webhookFlat: false,
     webhookCap: 5,
+    webhookRate: null,
     webhookPaused: false,
     leadMs: 49 * 60_000,
     windowDays: 28,
