@@ -1,7 +1,10 @@
 // What the benchmarks of delivery ask of the tables. All SQL of theirs that knows how deliveries are stored is here.
 import { type Database, prepared } from "../../src/store/database.ts";
 
-const PAUSE = prepared("bench_pause", "update merchants set webhook_paused = $1 where webhook_url is not null");
+const PAUSE = prepared(
+  "bench_pause",
+  "update merchants set webhook_paused = $1, webhook_paused_at = null, webhook_paused_by = null where webhook_url is not null",
+);
 
 /** Let the deliveries of all merchants wait, or go on. The service notices within a second. */
 export const setPaused = (db: Database, paused: boolean) => db.run(PAUSE, [paused]);

@@ -17,6 +17,7 @@ import {
   wholeNumber,
   withDatabase,
 } from "./command.ts";
+import { endpointAdvice } from "./endpoint-words.ts";
 import { isUuid } from "./merchant.ts";
 
 const FILTERS = `
@@ -50,7 +51,11 @@ export const deliveryList: Command = {
       limit: wholeNumber(values, "limit", 1, 10_000) ?? 50,
     };
     return withDatabase(context, async ({ db }) => {
-      const deliveries = await listDeliveries(db, await merchantOf(db, values), filter);
+      const merchantId = await merchantOf(db, values);
+      const deliveries = await listDeliveries(db, merchantId, filter);
+      const merchant = await findMerchant(db, merchantId);
+      const advice = merchant === null ? null : endpointAdvice(merchant);
+      if (advice !== null && !values.json) context.print(advice);
       if (values.json) context.print(JSON.stringify(deliveries));
       else if (deliveries.length === 0) context.print("No event matches.");
       else

@@ -8,6 +8,7 @@ import { listMerchants } from "../store/merchants.ts";
 import { unseal } from "../store/secret-box.ts";
 import { serverFacts } from "../store/server-facts.ts";
 import { type Command, type Context, EXIT, type Opened } from "./command.ts";
+import { endpointAdvice } from "./endpoint-words.ts";
 
 type Verdict = "ok" | "warn" | "fail";
 interface Finding {
@@ -106,8 +107,11 @@ async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened
     monotonicMs: ports.monotonicMs,
   });
   const findings: Finding[] = [];
-  for (const { id, name, webhookUrl, webhookCredential, webhookSecret } of await listMerchants(db)) {
+  for (const merchant of await listMerchants(db)) {
+    const { id, name, webhookUrl, webhookCredential, webhookSecret } = merchant;
     const what = "endpoint";
+    const advice = endpointAdvice(merchant);
+    if (advice !== null) findings.push(finding(merchant.webhookPausedBy === "dunlin" ? "fail" : "warn", what, advice));
     if (webhookUrl === null) {
       findings.push(finding("warn", what, `${name} has none. Set it: dunlin merchant set ${id} --webhook-url …`));
       continue;

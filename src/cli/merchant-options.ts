@@ -18,6 +18,7 @@ export const MERCHANT_OPTIONS: Options = {
   "rate-per-second": { type: "string" },
   "rate-burst": { type: "string" },
   paused: { type: "string" },
+  resume: { type: "boolean" },
   json: { type: "boolean" },
 };
 
@@ -34,7 +35,8 @@ export const MERCHANT_USAGE = `
   --budget N               retries per case (8)
   --rate-per-second N      API requests per second and key (100)
   --rate-burst N           API requests at once (100)
-  --paused yes|no          deliveries wait while yes (no)`;
+  --paused yes|no          deliveries wait while yes (no)
+  --resume                 as --paused no, also when Dunlin paused an endpoint that failed for days`;
 
 /** The settings that were given. `allow`: the addresses that DUNLIN_WEBHOOK_ALLOW opens. */
 export function merchantSettings(values: Values, allow: string): MerchantSettings {
@@ -58,6 +60,10 @@ export function merchantSettings(values: Values, allow: string): MerchantSetting
   if (subPaths !== undefined) settings.webhookSubPaths = oneOf("sub-paths", subPaths, YES_NO);
   const paused = text(values, "paused");
   if (paused !== undefined) settings.webhookPaused = oneOf("paused", paused, YES_NO);
+  if (values.resume) {
+    if (paused !== undefined) throw new UsageError("Give --paused or --resume, not both.");
+    settings.webhookPaused = false;
+  }
   const cap = wholeNumber(values, "cap", 1, 1000);
   if (cap !== undefined) settings.webhookCap = cap;
   const webhookRate = text(values, "webhook-rate");

@@ -6,6 +6,7 @@ import { PERMISSIONS } from "../domain/permission.ts";
 import { createMerchant, setMerchant } from "../recovery/merchants.ts";
 import { listMerchants } from "../store/merchants.ts";
 import { type Command, type Context, EXIT, Failure, table, text, UsageError, withDatabase } from "./command.ts";
+import { endpointState } from "./endpoint-words.ts";
 import { MERCHANT_OPTIONS, MERCHANT_USAGE, merchantSettings } from "./merchant-options.ts";
 
 export const merchantCreate: Command = {
@@ -44,7 +45,11 @@ export const merchantSet: Command = {
   summary: "Change a merchant's endpoint, credential, shape, lead, window, budget, limits or pause",
   options: MERCHANT_OPTIONS,
   positionals: ["MERCHANT"],
-  examples: ["dunlin merchant set 0198… --shape flat --sub-paths yes", "dunlin merchant set 0198… --paused yes"],
+  examples: [
+    "dunlin merchant set 0198… --shape flat --sub-paths yes",
+    "dunlin merchant set 0198… --paused yes",
+    "dunlin merchant set 0198… --resume",
+  ],
   async run(context, values, [id]) {
     const settings = merchantSettings(values, context.settings.webhookAllow);
     if (Object.keys(settings).length === 0) throw new UsageError("Say what to change.");
@@ -75,7 +80,7 @@ export const merchantList: Command = {
       else
         for (const line of table(
           ["MERCHANT", "NAME", "ENDPOINT", "STATE"],
-          merchants.map((m) => [m.id, m.name, m.webhookUrl ?? "none", m.webhookPaused ? "paused" : "active"]),
+          merchants.map((m) => [m.id, m.name, m.webhookUrl ?? "none", endpointState(m)]),
         ))
           context.print(line);
       return EXIT.ok;

@@ -5,11 +5,13 @@ import { type Database, errorFields } from "../store/database.ts";
 import { type DueDelivery, dueDeliveries, firstDeliveriesDue } from "../store/deliveries.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { type AttemptFigures, attempt, figuresOf, logAttempt } from "./attempt.ts";
+import { createEndpointHealth } from "./endpoint-health.ts";
 import { every } from "./every.ts";
 import {
   dropWithdrawn,
   forgetFloor,
   hasRoom,
+  isFailing,
   type Lane,
   leftOut,
   noteDue,
@@ -82,6 +84,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   const leases = createLeases({ db, ports, log, owner, timings, busy: lanes.busy, onGained: lookEverywhere });
   const recorder = createRecorder({ db, ports, log, sleep: options.sleep ?? sleepFor, onRecorded });
+  const health = createEndpointHealth({ db, ports, log });
   const wire = createWire(advanceAll);
   const reader = createReader({ db, ports, log, maySend, isFull: wire.isFull, onRead: advance });
 
@@ -165,6 +168,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     spendToken(merchant, lane.rate);
     const end = wire.begin(lane);
     const ended = await attempt(merchant, target, delivery, epoch, send, ports).finally(end);
+    if (ended.success && isFailing(lane)) await health.succeeded(lane, epoch);
     // Cut short by our own end: it is made again under its number.
     if (state === "stopped") return;
     recorder.add(ended);
@@ -178,8 +182,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const lane = lanes.get(ended.merchantId);
       if (lane === undefined) continue;
       lane.busy.delete(ended.eventId);
-      if (ended.dueAt !== null && recorded.has(ended.eventId)) noteDue(lane, ended.dueAt.getTime());
       touched.add(lane);
+      if (!recorded.has(ended.eventId)) continue;
+      if (ended.dueAt !== null) noteDue(lane, ended.dueAt.getTime());
+      if (!ended.success) health.failed(lane, ended);
     }
     advanceAll(...touched);
     if (batch.some((ended) => ended.ends !== null)) options.onEnded?.();

@@ -33,6 +33,8 @@ export interface Lane {
   withdrawn: Set<string>;
   timer: NodeJS.Timeout | null;
   timerDueMs: number;
+  /** What is known of the endpoint beside `merchant.webhookFailingSince`: since when it fails while that is null, and whether its warning was given. */
+  failing: { since: Date | null; warned: boolean };
   rate: RateBucket;
   /** Set while the merchant's rate is used up: until it fires the lane neither reads nor begins. */
   rateTimer: NodeJS.Timeout | null;
@@ -58,11 +60,16 @@ export const newLane = (merchant: Merchant): Lane => ({
   withdrawn: new Set(),
   timer: null,
   timerDueMs: 0,
+  failing: { since: null, warned: false },
   rate: fullBucket(),
   rateTimer: null,
 });
 
 export const hasRoom = (lane: Lane) => lane.inFlight < lane.merchant.webhookCap;
+
+/** Whether there are failures that a success would end. */
+export const isFailing = ({ failing, merchant }: Lane) =>
+  failing.since !== null || merchant.webhookFailingSince !== null;
 
 /** Something may be due in this lane from `atMs` on, in service time. */
 export const noteDue = (lane: Lane, atMs: number) => {

@@ -44,7 +44,7 @@ export function createLanes(db: Database, log: Log, secretKey: Buffer): Lanes {
       if (heads.length > 0) await insertRequestHeads(db, heads);
       for (const { merchant, target } of aims) {
         const lane = lanes.get(merchant.id) ?? newLane(merchant);
-        Object.assign(lane, { merchant, target });
+        Object.assign(lane, { merchant, target, failing: { since: null, warned: false } });
         lanes.set(merchant.id, lane);
       }
     },

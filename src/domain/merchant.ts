@@ -1,6 +1,9 @@
 /** How the merchant's endpoint recognises us. The secret itself is stored encrypted and never leaves the delivery room in the clear. */
 export type WebhookAuth = "bearer" | "basic";
 
+/** What a person paused stays paused until a person resumes it; what Dunlin paused, also until the endpoint is changed. */
+export type PausedBy = "person" | "dunlin";
+
 /** One customer of this service: a business whose failed payments are recovered. */
 export interface Merchant {
   id: string;
@@ -26,6 +29,11 @@ export interface Merchant {
   webhookRate: number | null;
   /** Deliveries wait while true; nothing is dropped. */
   webhookPaused: boolean;
+  /** Since when, in service time, and who did it; null while deliveries go out. */
+  webhookPausedAt: Date | null;
+  webhookPausedBy: PausedBy | null;
+  /** Every attempt since this moment of service time has failed; null: the last one that counts succeeded. */
+  webhookFailingSince: Date | null;
   /** How long before the ideal time the decision is made and its event sent. */
   leadMs: number;
   windowDays: number;

@@ -6,10 +6,11 @@ import { holdMerchant, insertMerchant, updateMerchant } from "../store/merchants
 import { seal } from "../store/secret-box.ts";
 
 type SecretField = "webhookSecret" | "webhookOldSecret" | "webhookOldSecretUntil";
+type StateField = "webhookPausedAt" | "webhookPausedBy" | "webhookFailingSince";
 
 /** What may be changed of a merchant; the credential in the clear. */
 export type MerchantSettings = Partial<
-  Omit<Merchant, "id" | "bucket" | "createdAt" | "webhookAuth" | "webhookCredential" | SecretField>
+  Omit<Merchant, "id" | "bucket" | "createdAt" | "webhookAuth" | "webhookCredential" | SecretField | StateField>
 > & {
   /** The bearer token, or `user:password`. */
   credential?: { auth: "bearer" | "basic"; secret: string };
@@ -27,6 +28,9 @@ const DEFAULTS = {
   webhookCap: 5,
   webhookRate: null,
   webhookPaused: false,
+  webhookPausedAt: null,
+  webhookPausedBy: null,
+  webhookFailingSince: null,
   leadMs: 49 * 60_000,
   windowDays: 28,
   budget: 8,
@@ -44,7 +48,9 @@ export async function createMerchant(
 ): Promise<Merchant> {
   const id = ports.newId();
   const bucket = ports.randomBytes(1)[0]! % BUCKETS;
-  const merchant = { ...DEFAULTS, id, name, bucket, createdAt: ports.now(), ...sealed(settings, secretKey, ports) };
+  const createdAt = ports.now();
+  const given = sealed(settings, secretKey, ports);
+  const merchant = { ...DEFAULTS, id, name, bucket, createdAt, ...given, ...pauseState(DEFAULTS, given, createdAt) };
   await insertMerchant(tx, merchant);
   return merchant;
 }
@@ -60,8 +66,10 @@ export async function setMerchant(
   return db.transaction(async (tx) => {
     const found = await holdMerchant(tx, id);
     if (!found) return null;
-    const merchant = { ...found, ...sealed(settings, secretKey, ports) };
-    await updateMerchant(tx, merchant, ports.now());
+    const now = ports.now();
+    const given = sealed(settings, secretKey, ports);
+    const merchant = { ...found, ...given, ...pauseState(found, given, now) };
+    await updateMerchant(tx, merchant, now);
     await pokeOpenCases(tx, id, ports.newId());
     return merchant;
   });
@@ -110,9 +118,32 @@ async function changeSecrets(
   return db.transaction(async (tx) => {
     const found = await holdMerchant(tx, id);
     if (!found) return false;
-    await updateMerchant(tx, { ...found, ...change(found) }, ports.now());
+    const changed = change(found);
+    await updateMerchant(tx, { ...found, ...changed, ...pauseState(found, changed, ports.now()) }, ports.now());
     return true;
   });
+}
+
+const RUNNING = { webhookPaused: false, webhookPausedAt: null, webhookPausedBy: null, webhookFailingSince: null };
+
+type Aim = Pick<Merchant, "webhookUrl" | "webhookSubPaths" | "webhookFlat" | "webhookPaused" | StateField>;
+
+/** What a change of settings makes of the pause, and of the mark that the endpoint fails. */
+function pauseState(before: Aim, given: Partial<Merchant>, now: Date): Partial<Merchant> {
+  if (given.webhookPaused === false) return RUNNING;
+  if (given.webhookPaused === true)
+    return before.webhookPausedBy === "person" ? {} : { webhookPausedAt: now, webhookPausedBy: "person" };
+  const { webhookUrl = before.webhookUrl, webhookSubPaths = before.webhookSubPaths } = given;
+  const { webhookFlat = before.webhookFlat } = given;
+  const isElsewhere =
+    webhookUrl !== before.webhookUrl ||
+    webhookSubPaths !== before.webhookSubPaths ||
+    webhookFlat !== before.webhookFlat ||
+    given.webhookCredential !== undefined ||
+    given.webhookSecret !== undefined;
+  if (!isElsewhere) return {};
+  // What failed is not what is there now. A person who paused wants more than that.
+  return before.webhookPausedBy === "dunlin" ? RUNNING : { webhookFailingSince: null };
 }
 
 function sealed({ credential, ...settings }: MerchantSettings, secretKey: Buffer, ports: Ports): Partial<Merchant> {

@@ -1,0 +1,26 @@
+import type { Merchant } from "../domain/merchant.ts";
+
+type State = Pick<
+  Merchant,
+  "webhookUrl" | "webhookPaused" | "webhookPausedAt" | "webhookPausedBy" | "webhookFailingSince"
+>;
+
+const minute = (at: Date | null) => (at === null ? "" : ` since ${at.toISOString().slice(0, 16)}Z`);
+
+/** How deliveries to a merchant's endpoint stand, in a few words. */
+export function endpointState({ webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince }: State): string {
+  const failing = webhookFailingSince === null ? "" : `every attempt has failed${minute(webhookFailingSince)}`;
+  if (!webhookPaused) return failing === "" ? "active" : `failing: ${failing}`;
+  if (webhookPausedBy === "dunlin") return `paused by Dunlin${minute(webhookPausedAt)}: ${failing}`;
+  return `paused${minute(webhookPausedAt)}`;
+}
+
+/** What to do about an endpoint whose deliveries do not go out, or null when there is nothing to do. */
+export function endpointAdvice(merchant: State & Pick<Merchant, "id" | "name">): string | null {
+  const { id, name, webhookPaused, webhookPausedBy, webhookFailingSince } = merchant;
+  if (!webhookPaused && webhookFailingSince === null) return null;
+  const state = `${name} is ${endpointState(merchant)}.`;
+  if (!webhookPaused) return `${state} See: dunlin webhook test ${id}`;
+  const how = `Its deliveries wait. To resume: dunlin merchant set ${id} --resume`;
+  return webhookPausedBy === "dunlin" ? `${state} ${how} (first: dunlin webhook test ${id})` : `${state} ${how}`;
+}

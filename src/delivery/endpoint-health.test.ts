@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import pino from "pino";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { setMerchant } from "../recovery/merchants.ts";
+import { type Database, prepared } from "../store/database.ts";
+import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../store/endpoint-states.ts";
+import { findMerchant } from "../store/merchants.ts";
+import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEY, standingClock } from "./deliverer.fixture.ts";
+import type { Deliverer } from "./deliverer.ts";
+import type { Reply } from "./exchange.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+const EMPTY = prepared("test_empty", "truncate deliveries, merchants cascade");
+const COUNT = prepared("test_count", "select count(*)::int as count from deliveries where merchant_id = $1");
+const TAKE_OVER = prepared("test_take_over", "update bucket_leases set epoch = epoch + 1, owner = $1");
+const EPOCH = prepared("test_epoch", "select epoch from bucket_leases where bucket = $1");
+const deliverers: Deliverer[] = [];
+beforeEach(() => database.db.run(EMPTY));
+afterEach(async () => {
+  for (const deliverer of deliverers.splice(0)) await deliverer.stop();
+});
+
+const HOUR_MS = 3_600_000;
+const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: null };
+const DOWN: Reply = { outcome: "response", status: 500, retryAfter: null, text: null };
+
+/** An endpoint that answers what `answer` says, and a merchant who has an event every few hours. */
+async function scene(answer: () => Reply) {
+  const clock = standingClock();
+  const merchant = await makeMerchant(database.db);
+  const lines: { msg: string; merchantId?: string }[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const sent: string[] = [];
+  const stateWrites: string[] = [];
+  const db: Database = {
+    ...database.db,
+    run(statement, values) {
+      if (/endpoint/.test(statement.name)) stateWrites.push(statement.name);
+      return database.db.run(statement, values);
+    },
+  };
+  const open = () => {
+    const deliverer = makeDeliverer({
+      db,
+      ports: clock.ports,
+      log,
+      send: async ({ body }) => {
+        sent.push(JSON.parse(body).id);
+        return answer();
+      },
+    });
+    deliverers.push(deliverer);
+    return deliverer;
+  };
+  return {
+    ...clock,
+    merchant,
+    sent,
+    stateWrites,
+    open,
+    said: (name: string) => lines.filter(({ msg }) => msg === name).length,
+    now: async () => (await findMerchant(database.db, merchant.id))!,
+    waiting: async () => (await database.db.run<{ count: number }>(COUNT, [merchant.id])).rows[0]!.count,
+    /** One event, and time for its short retries, over and over. */
+    async live(deliverer: Deliverer, hours: number) {
+      const made: string[] = [];
+      for (let hour = 0; hour < hours; hour += 6) {
+        const [event] = await makeEvents(database.db, merchant, 1, clock.ports.now());
+        made.push(event!.id);
+        for (const waitMs of [0, 100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000]) {
+          clock.wait(waitMs);
+          await deliverer.deliverDue();
+        }
+        clock.wait(6 * HOUR_MS - 6_320_100);
+      }
+      return made;
+    },
+  };
+}
+
+test("an endpoint that fails everything is marked, warned about after a day and paused after three, over restarts and owners", async () => {
+  const { open, live, said, now, waiting, ports, sent } = await scene(() => DOWN);
+  const startedAt = ports.now();
+  const first = open();
+  await live(first, 12);
+  assert.deepEqual((await now()).webhookFailingSince, startedAt);
+  assert.deepEqual([said("endpoint.failing"), said("endpoint.paused")], [0, 0]);
+  await live(first, 24);
+  assert.deepEqual([said("endpoint.failing"), said("endpoint.paused")], [1, 0]);
+  await first.stop();
+  const second = open();
+  await live(second, 36);
+  assert.deepEqual([said("endpoint.paused"), (await now()).webhookPaused], [0, false], "72 hours are not over yet");
+  await live(second, 6);
+  const paused = await now();
+  assert.deepEqual([paused.webhookPaused, paused.webhookPausedBy, said("endpoint.paused")], [true, "dunlin", 1]);
+  assert.deepEqual(paused.webhookFailingSince, startedAt);
+
+  const before = sent.length;
+  await live(second, 48);
+  assert.equal(sent.length, before, "nothing is sent while it is paused");
+  assert.ok((await waiting()) >= 8, "and nothing is dropped");
+  await second.stop();
+  assert.equal(await open().deliverDue(), 0, "nor by another process");
+});
+
+test("what waited for a paused endpoint goes out when a person resumes it, oldest first and within the cap", async () => {
+  let reply = DOWN;
+  const { open, live, now, waiting, merchant, sent, ports } = await scene(() => reply);
+  const deliverer = open();
+  await live(deliverer, 78);
+  assert.equal((await now()).webhookPaused, true);
+  const made = await live(deliverer, 48);
+  const from = sent.length;
+  reply = OK;
+  await setMerchant(database.db, merchant.id, { webhookPaused: false }, SECRET_KEY, ports);
+  const { webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince } = await now();
+  assert.deepEqual([webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince], [false, null, null, null]);
+  assert.ok((await deliverer.deliverDue()) >= 8);
+  assert.equal(await waiting(), 0);
+  assert.deepEqual(
+    sent.slice(from).filter((id) => made.includes(id)),
+    made,
+  );
+});
+
+test("one success starts the count anew", async () => {
+  let reply = DOWN;
+  const { open, live, now, said, ports } = await scene(() => reply);
+  const deliverer = open();
+  await live(deliverer, 66);
+  assert.notEqual((await now()).webhookFailingSince, null);
+  reply = OK;
+  await live(deliverer, 6);
+  assert.equal((await now()).webhookFailingSince, null);
+  reply = DOWN;
+  const againAt = ports.now();
+  await live(deliverer, 66);
+  assert.deepEqual((await now()).webhookFailingSince, againAt);
+  assert.equal(said("endpoint.paused"), 0);
+});
+
+test("a mark that another process left is cleared by the first success after it", async () => {
+  let reply = DOWN;
+  const { open, live, now } = await scene(() => reply);
+  const first = open();
+  await live(first, 12);
+  await first.stop();
+  assert.notEqual((await now()).webhookFailingSince, null);
+  reply = OK;
+  await live(open(), 6);
+  assert.equal((await now()).webhookFailingSince, null);
+});
+
+test("an endpoint that fails every other attempt costs no write", async () => {
+  let count = 0;
+  const { open, live, stateWrites, now } = await scene(() => (++count % 2 === 0 ? OK : DOWN));
+  await live(open(), 120);
+  assert.deepEqual(stateWrites, []);
+  assert.equal((await now()).webhookPaused, false);
+});
+
+test("one endpoint that fails for days costs a write when it begins, one when it is paused, and none for an attempt", async () => {
+  const { open, live, stateWrites } = await scene(() => DOWN);
+  await live(open(), 90);
+  assert.deepEqual(stateWrites, ["mark_endpoint_failing", "pause_failing_endpoint"]);
+});
+
+test("a single failure after days of silence pauses nobody: the short retries must have failed too", async () => {
+  let reply = DOWN;
+  const { open, live, now, merchant, wait, ports } = await scene(() => reply);
+  const deliverer = open();
+  await live(deliverer, 6);
+  wait(96 * HOUR_MS);
+  await makeEvents(database.db, merchant, 1, ports.now());
+  await deliverer.deliverDue();
+  reply = OK;
+  wait(100);
+  await deliverer.deliverDue();
+  assert.deepEqual([(await now()).webhookPaused, (await now()).webhookFailingSince], [false, null]);
+});
+
+test("what a former owner saw changes nothing", async () => {
+  const { merchant, now, ports } = await scene(() => DOWN);
+  const { db } = database;
+  await db.run(TAKE_OVER, ["01990000-0000-7000-8000-000000000001"]);
+  const epoch = (await db.run<{ epoch: number }>(EPOCH, [merchant.bucket])).rows[0]!.epoch;
+  await markEndpointFailing(db, merchant.id, epoch - 1, ports.now());
+  assert.equal((await now()).webhookFailingSince, null);
+  await markEndpointFailing(db, merchant.id, epoch, ports.now());
+  await clearEndpointFailing(db, merchant.id, epoch - 1);
+  assert.equal(await pauseFailingEndpoint(db, merchant.id, epoch - 1, ports.now(), ports.now()), false);
+  const { webhookPaused, webhookFailingSince } = await now();
+  assert.deepEqual([webhookPaused, webhookFailingSince], [false, ports.now()]);
+  assert.equal(await pauseFailingEndpoint(db, merchant.id, epoch, ports.now(), ports.now()), true);
+  await db.run(TAKE_OVER, [null]);
+});
