@@ -7,6 +7,7 @@ import type { Settings } from "./config.ts";
 import { parseAllow } from "./delivery/address-guard.ts";
 import { createDeliverer } from "./delivery/deliverer.ts";
 import { createSender } from "./delivery/send.ts";
+import { startHints } from "./hints.ts";
 import { type Loop, startLoop } from "./loop.ts";
 import { createMetrics, startMetricsServer } from "./metrics.ts";
 import { openStore, type Store } from "./open.ts";
@@ -83,7 +84,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
           secretKey,
           owner: randomUUID(),
           send: sender.send,
-          onEnded: () => decide?.wake(),
+          onEnded: () => onCases(),
           metrics,
         });
     if (deliverer) {
@@ -95,14 +96,31 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
       stops.push(() => deliverer.stop(GRACE_MS).finally(sender.close));
     }
 
-    const onWithdrawn: OnWithdrawn = (merchantId, eventIds) => deliverer?.withdrawn(merchantId, eventIds);
+    const hints = startHints({
+      db,
+      log,
+      heard: {
+        ...(deliverer && { events: deliverer.wake, withdrawn: deliverer.withdrawn }),
+        ...(roles.has("decide") && { cases: () => decide?.wake() }),
+      },
+    });
+    stops.push(hints.stop);
+    const onEvents = (merchantId: string) => {
+      deliverer?.wake(merchantId);
+      if (!deliverer?.sendsFor(merchantId)) hints.events(merchantId);
+    };
+    const onWithdrawn: OnWithdrawn = (merchantId, eventIds) => {
+      deliverer?.withdrawn(merchantId, eventIds);
+      if (!deliverer?.sendsFor(merchantId)) hints.withdrawn(merchantId, eventIds);
+    };
+    const onCases = () => (decide === null ? hints.cases() : decide.wake());
     if (roles.has("decide")) {
       decide = startLoop("decide", log, async () => {
         const { stepped, nextDueAt } = await decideDue({
           db,
           ports,
           log,
-          onEvents: (merchantId) => deliverer?.wake(merchantId),
+          onEvents,
           onWithdrawn,
         });
         metrics.onSteps(stepped);
@@ -127,7 +145,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
           invoices: (db, merchant, batch) => ingestInvoices(db, merchant, batch, ports, onWithdrawn),
           transactions: (db, merchant, batch) => ingestTransactions(db, merchant, batch, ports, onWithdrawn),
         },
-        onIngested: () => decide?.wake(),
+        onIngested: onCases,
         tls,
         tokenKey: createHmac("sha256", secretKey).update("page token").digest(),
         egressRanges: settings.egressRanges,

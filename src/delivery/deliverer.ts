@@ -56,6 +56,8 @@ export interface Deliverer {
   start(): void;
   /** There is something new for this merchant, or for anybody: look at once. */
   wake(merchantId?: string): void;
+  /** Whether this process is the one that sends for the merchant now, so that nobody else has to be told. */
+  sendsFor(merchantId: string): boolean;
   /** These events were withdrawn: do not begin them, even if they were read already. */
   withdrawn(merchantId: string, eventIds: readonly string[]): void;
   /** Start nothing new, wait for what is on the wire, record it, give the leases back. What takes longer is made again later. */
@@ -269,6 +271,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         const fresh = lanes.get(merchantId);
         if (fresh !== undefined && state === "running") notice(fresh);
       }, warn("merchants"));
+    },
+    sendsFor(merchantId) {
+      const lane = lanes.get(merchantId);
+      return lane !== undefined && leases.epochOf(lane.merchant.bucket) !== null;
     },
     withdrawn(merchantId, eventIds) {
       const lane = lanes.get(merchantId);

@@ -131,7 +131,7 @@ test("released buckets are free at once, and a new owner raises the epoch", asyn
 
 test("a connection that swallows the first statement holds a tick up for the time of a statement, not for ever", async () => {
   let swallows = true;
-  const silent: Connection = { run: () => new Promise(() => {}), onLost() {}, async close() {} };
+  const silent: Connection = { run: () => new Promise(() => {}), onLost() {}, onNotified() {}, async close() {} };
   const db: Database = { ...database.db, connect: async () => (swallows ? silent : database.db.connect()) };
   const one = process(undefined, { db, timings: { ...LEASE_TIMINGS, statementMs: 100 } });
   await assert.rejects(one.tick(), /no answer/);

@@ -26,13 +26,19 @@ export interface Database extends Tx {
    * anew what there is. Repeated blindly, a decision that is in already would run into the key of its own event.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** A connection of its own, for what outlives a statement: leases, listening. It is not replaced when it breaks. */
-  connect(): Promise<Connection>;
+  /**
+   * A connection of its own, for what outlives a statement: leases, listening. It is not replaced when it breaks.
+   *
+   * @param answerMs  how long a statement may take before it fails; without it as long as it takes
+   */
+  connect(answerMs?: number): Promise<Connection>;
   close(): Promise<void>;
 }
 
 export interface Connection extends Tx {
   onLost(listener: () => void): void;
+  /** What another session, or this one, sent by NOTIFY on a channel that this one listens to. */
+  onNotified(listener: (channel: string, payload: string) => void): void;
   close(): Promise<void>;
 }
 
@@ -76,7 +82,7 @@ export function openDatabase(
         }),
       ),
     transaction: (work) => retrying((commits) => borrowing(pool, (client) => inTransaction(client, work, commits))),
-    connect: () => connect(address),
+    connect: (answerMs) => connect(address, answerMs),
     close: () => pool.end(),
   };
 }
@@ -153,8 +159,8 @@ async function retrying<T>(run: (commits: () => void) => Promise<T>): Promise<T>
   }
 }
 
-async function connect(address: Address): Promise<Connection> {
-  const client = new pg.Client(clientConfig(address));
+async function connect(address: Address, answerMs?: number): Promise<Connection> {
+  const client = new pg.Client({ ...clientConfig(address), ...(answerMs && { query_timeout: answerMs }) });
   const listeners: (() => void)[] = [];
   client.on("error", () => {});
   client.on("end", () => {
@@ -164,6 +170,7 @@ async function connect(address: Address): Promise<Connection> {
   return {
     run: (statement, values) => runOn(client, statement, values),
     onLost: (listener) => listeners.push(listener),
+    onNotified: (listener) => client.on("notification", ({ channel, payload = "" }) => listener(channel, payload)),
     close: () => client.end(),
   };
 }

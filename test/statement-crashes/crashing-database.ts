@@ -118,6 +118,7 @@ export function crashingDatabase(db: Database, at: number, mishap: Mishap): Cras
         return {
           run: (statement, values) => alone(connection, statement, values),
           onLost: connection.onLost,
+          onNotified: connection.onNotified,
           async close() {
             open.delete(connection);
             await connection.close();

@@ -97,6 +97,7 @@ export function mortalDatabase({ db, gate, plan, life, actor, connectionsEnded }
       return {
         run: (statement, values) => run(connection, statement, values),
         onLost: connection.onLost,
+        onNotified: connection.onNotified,
         close,
       };
     } finally {

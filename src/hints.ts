@@ -1,0 +1,191 @@
+import type { Logger as Log } from "pino";
+import { every } from "./delivery/every.ts";
+import { type Connection, type Database, errorFields } from "./store/database.ts";
+import { announceListener, type Channel, channelOf, listen, type Note, notify, otherListeners } from "./store/hints.ts";
+
+/**
+ * What processes tell each other after a commit, so that nobody waits for the next poll. A hint may get lost, come twice
+ * or come for nothing: polling is what everything rests on, and nobody waits for a hint to be sent.
+ */
+export interface Hints {
+  /** Events of this merchant were committed. */
+  events(merchantId: string): void;
+  /** Events of this merchant were taken back. */
+  withdrawn(merchantId: string, eventIds: readonly string[]): void;
+  /** There are facts about cases that nobody has looked at. */
+  cases(): void;
+  /** How many notifications were sent, for tests: none when nobody else listens. */
+  sent(): number;
+  stop(): Promise<void>;
+}
+
+/** What this process does about the hints of others; what it does nothing about it does not listen to. */
+export interface Heard {
+  events?(merchantId: string | undefined): void;
+  withdrawn?(merchantId: string, eventIds: readonly string[]): void;
+  cases?(): void;
+}
+
+interface Options {
+  db: Database;
+  log: Log;
+  heard: Heard;
+}
+
+/** The first hint goes at once; what follows it closely goes together. */
+const TOGETHER_MS = 10;
+const TICK_MS = 1_000;
+/** Ticks between two looks at who listens; who comes says so himself. */
+const LOOK_TICKS = 5;
+const ANSWER_MS = 5_000;
+/** UUIDs in a payload, which holds 8,000 bytes. */
+const IDS_MAX = 180;
+/** Beyond it everybody looks at everything, and what was withdrawn is noticed when it is read again. */
+const PENDING_MAX = 5_000;
+
+export function startHints({ db, log, heard }: Options): Hints {
+  const heeded = (["events", "withdrawn", "cases"] as const).filter((channel) => heard[channel] !== undefined);
+  const listened: readonly Channel[] = ["hello", ...heeded];
+  let connection: Connection | null = null;
+  let others: ReadonlySet<Channel> = new Set();
+  let ticks = 0;
+  let isDown = false;
+  let stopped = false;
+  let sent = 0;
+  let last: Promise<unknown> = Promise.resolve();
+
+  const events = new Set<string>();
+  const withdrawn = new Map<string, Set<string>>();
+  let withdrawnCount = 0;
+  let cases = false;
+  let flushing = false;
+
+  async function tick() {
+    if (connection === null) await connect();
+    else if (ticks++ % LOOK_TICKS === 0) await look(connection);
+  }
+
+  async function connect() {
+    const fresh = await db.connect(ANSWER_MS);
+    fresh.onLost(() => drop(fresh));
+    fresh.onNotified((name, payload) => hear(fresh, channelOf(name), payload));
+    try {
+      await announceListener(fresh, listened);
+      for (const channel of listened) await listen(fresh, channel);
+      others = await otherListeners(fresh);
+      if (others.size > 0) await notify(fresh, [{ channel: "hello", payload: "" }]);
+    } catch (error) {
+      fresh.close().catch(() => {});
+      throw error;
+    }
+    if (stopped) return void fresh.close().catch(() => {});
+    connection = fresh;
+    isDown = false;
+  }
+
+  /** A connection does one statement at a time. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
+  }
+
+  async function look(on: Connection) {
+    try {
+      others = await inTurn(() => otherListeners(on));
+    } catch (error) {
+      drop(on);
+      throw error;
+    }
+  }
+
+  function drop(lost: Connection) {
+    lost.close().catch(() => {});
+    if (connection === lost) connection = null;
+  }
+
+  function hear(on: Connection, channel: Channel | null, payload: string) {
+    const ids = payload === "" ? [] : payload.split(" ");
+    if (channel === "hello") look(on).catch(complain);
+    else if (channel === "cases") heard.cases?.();
+    else if (channel === "events" && ids.length === 0) heard.events?.(undefined);
+    else if (channel === "events") for (const id of ids) heard.events?.(id);
+    else if (channel === "withdrawn" && ids.length > 1) heard.withdrawn?.(ids[0]!, ids.slice(1));
+  }
+
+  /** Once for an outage. */
+  function complain(error: unknown) {
+    if (isDown || stopped) return;
+    isDown = true;
+    log.warn(errorFields(error), "hints.failed");
+  }
+
+  function add(channel: Channel, note: () => void) {
+    if (connection === null || !others.has(channel)) return;
+    note();
+    if (flushing) return;
+    flushing = true;
+    // After the rest of this turn: what was committed together is told together.
+    setImmediate(flush);
+  }
+
+  async function flush() {
+    const notes = takeNotes();
+    const on = connection;
+    if (on !== null && notes.length > 0) {
+      sent += notes.length;
+      await inTurn(() => notify(on, notes)).catch((error) => {
+        drop(on);
+        complain(error);
+      });
+    }
+    if (notes.length > 0 && !stopped) setTimeout(flush, TOGETHER_MS);
+    else flushing = false;
+  }
+
+  function takeNotes(): Note[] {
+    const notes: Note[] = [];
+    if (events.size > PENDING_MAX) notes.push({ channel: "events", payload: "" });
+    else for (const ids of pieces([...events])) notes.push({ channel: "events", payload: ids.join(" ") });
+    for (const [merchantId, eventIds] of withdrawn)
+      for (const ids of pieces([...eventIds]))
+        notes.push({ channel: "withdrawn", payload: [merchantId, ...ids].join(" ") });
+    if (cases) notes.push({ channel: "cases", payload: "" });
+    events.clear();
+    withdrawn.clear();
+    withdrawnCount = 0;
+    cases = false;
+    return notes;
+  }
+
+  const loop = every(TICK_MS, tick, complain);
+  tick().catch(complain);
+
+  return {
+    events: (merchantId) => add("events", () => events.add(merchantId)),
+    withdrawn: (merchantId, eventIds) =>
+      add("withdrawn", () => {
+        withdrawnCount += eventIds.length;
+        if (withdrawnCount > PENDING_MAX) return;
+        const known = withdrawn.get(merchantId) ?? new Set();
+        withdrawn.set(merchantId, known);
+        for (const id of eventIds) known.add(id);
+      }),
+    cases: () =>
+      add("cases", () => {
+        cases = true;
+      }),
+    sent: () => sent,
+    async stop() {
+      stopped = true;
+      loop.stop();
+      await connection?.close().catch(() => {});
+    },
+  };
+}
+
+function pieces(ids: readonly string[]): string[][] {
+  const all: string[][] = [];
+  for (let from = 0; from < ids.length; from += IDS_MAX) all.push(ids.slice(from, from + IDS_MAX));
+  return all;
+}

@@ -1,0 +1,65 @@
+import { prepared, type Tx } from "./database.ts";
+
+/** What processes tell each other: of which merchants there are new events, that there are cases to look at, what was withdrawn, that one has come. */
+export type Channel = "events" | "cases" | "withdrawn" | "hello";
+
+export interface Note {
+  channel: Channel;
+  /** Under 8,000 bytes. */
+  payload: string;
+}
+
+const PREFIX = "dunlin_";
+const NAME = "dunlin hints";
+
+// A hint that a crash of the server loses is no loss, so nobody waits for the disk.
+const ANNOUNCE = prepared(
+  "announce_hints",
+  "select set_config('application_name', $1, false), set_config('synchronous_commit', 'off', false)",
+);
+
+/** Say on this connection what its process listens to, for `otherListeners` of the others. */
+export async function announceListener(connection: Tx, channels: readonly Channel[]) {
+  await connection.run(ANNOUNCE, [[NAME, ...channels].join(" ")]);
+}
+
+const LISTEN = Object.fromEntries(
+  (["events", "cases", "withdrawn", "hello"] as const).map((channel) => [
+    channel,
+    prepared(`listen_${channel}`, `listen ${PREFIX}${channel}`),
+  ]),
+) as Record<Channel, ReturnType<typeof prepared>>;
+
+/** From now on this connection is notified. */
+export async function listen(connection: Tx, channel: Channel) {
+  await connection.run(LISTEN[channel]);
+}
+
+/** The channel that a notification came on, or null when it is none of ours. */
+export const channelOf = (name: string): Channel | null => {
+  const channel = name.slice(PREFIX.length) as Channel;
+  return name.startsWith(PREFIX) && channel in LISTEN ? channel : null;
+};
+
+const NOTIFY = prepared(
+  "notify",
+  "select pg_notify($1 || n.channel, n.payload) from unnest($2::text[], $3::text[]) as n (channel, payload)",
+);
+
+/** Tell whoever listens. On a connection of its own: the commit takes a lock that all sessions that notify share. */
+export async function notify(connection: Tx, notes: readonly Note[]) {
+  await connection.run(NOTIFY, [PREFIX, notes.map(({ channel }) => channel), notes.map(({ payload }) => payload)]);
+}
+
+const OTHERS = prepared(
+  "other_hint_listeners",
+  `select distinct other.application_name as name
+   from pg_stat_activity me join pg_stat_activity other on other.datname = me.datname and other.pid <> me.pid
+   where me.pid = pg_backend_pid() and other.application_name like '${NAME} %'`,
+);
+
+/** What other connections to this database listen to. */
+export async function otherListeners(connection: Tx): Promise<Set<Channel>> {
+  const { rows } = await connection.run<{ name: string }>(OTHERS);
+  return new Set(rows.flatMap(({ name }) => name.slice(NAME.length + 1).split(" ")) as Channel[]);
+}
