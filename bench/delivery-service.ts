@@ -47,7 +47,7 @@ async function begin({ endpoint, caps }: { endpoint: Endpoint; caps: number[] })
     send,
     secretKey,
     owner: randomUUID(),
-    metrics: createMetrics(db),
+    metrics: createMetrics(db, ports),
   });
   deliverer.start();
 }

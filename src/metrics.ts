@@ -1,10 +1,11 @@
 import { createServer } from "node:http";
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.ts";
+import type { Ports } from "./domain/ports.ts";
 import type { Database } from "./store/database.ts";
-import { waitingDeliveries } from "./store/delivery-counts.ts";
 
 /** What operators see, and the hooks that feed it. */
-export interface Metrics {
+export interface Metrics extends DeliveryMetrics {
   registry: Registry;
   /** An API request ended. */
   requestFinished(route: string, method: string, status: number, ms: number): void;
@@ -12,12 +13,10 @@ export interface Metrics {
   recordsIngested(kind: string, received: number, changed: number): void;
   /** Cases were looked at. */
   onSteps(count: number): void;
-  /** A delivery attempt ended. */
-  onAttempt(attempt: { success: boolean; status: number | null; durationMs: number; latenessMs: number }): void;
 }
 
-/** Metrics of this process, and the depth of the queue in the database. */
-export function createMetrics(db: Database): Metrics {
+/** Metrics of this process, and of the queue in the database. */
+export function createMetrics(db: Database, ports: Ports): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -35,27 +34,6 @@ export function createMetrics(db: Database): Metrics {
     registers,
   });
   const steps = new Counter({ name: "dunlin_case_steps_total", help: "Looks at cases that were due", registers });
-  const attempts = new Histogram({
-    name: "dunlin_delivery_attempt_seconds",
-    help: "Duration of webhook attempts, in real time",
-    labelNames: ["result"],
-    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
-    registers,
-  });
-  const lateness = new Histogram({
-    name: "dunlin_delivery_lateness_seconds",
-    help: "How long after its due time a webhook attempt began, in service time",
-    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 30, 300],
-    registers,
-  });
-  new Gauge({
-    name: "dunlin_deliveries_waiting",
-    help: "Events that are not delivered yet, over all merchants",
-    registers,
-    async collect() {
-      this.set(await waitingDeliveries(db));
-    },
-  });
   return {
     registry,
     requestFinished: (route, method, status, ms) =>
@@ -65,11 +43,7 @@ export function createMetrics(db: Database): Metrics {
       records.inc({ kind, result: "known" }, received - changed);
     },
     onSteps: (count) => steps.inc(count),
-    onAttempt({ success, status, durationMs, latenessMs }) {
-      const result = success ? "2xx" : status === null ? "no answer" : `${Math.floor(status / 100)}xx`;
-      attempts.observe({ result }, durationMs / 1000);
-      lateness.observe(Math.max(0, latenessMs) / 1000);
-    },
+    ...createDeliveryMetrics(registry, db, ports),
   };
 }
 

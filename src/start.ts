@@ -58,7 +58,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
   };
   try {
     const { db, ports, secretKey } = store;
-    const metrics = createMetrics(db);
+    const metrics = createMetrics(db, ports);
     if (settings.metricsPort !== null)
       stops.push(await startMetricsServer(metrics, settings.host, settings.metricsPort));
 
@@ -93,6 +93,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
       const pauseMs = Math.max(LOOK_MS, Math.min(LOG_LOOK_MS, daysMs));
       stops.push(startLoop("delivery_log", log, async () => keepLog().then(() => pauseMs)).stop);
       deliverer.start();
+      metrics.watchDeliverer(() => ({ ...deliverer.figures(), connections: sender.connections() }));
       stops.push(() => deliverer.stop(GRACE_MS).finally(sender.close));
     }
 

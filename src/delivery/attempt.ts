@@ -123,6 +123,8 @@ export async function attempt(
 const whole = (ms: number | null) => (ms === null ? null : Math.round(ms));
 
 export interface AttemptFigures {
+  /** 1 to 7. */
+  number: number;
   success: boolean;
   status: number | null;
   durationMs: number;
@@ -130,7 +132,12 @@ export interface AttemptFigures {
   latenessMs: number;
 }
 
-export const figuresOf = ({ success, status, durationMs }: EndedAttempt) => ({ success, status, durationMs });
+export const figuresOf = ({ number, success, status, durationMs }: EndedAttempt) => ({
+  number,
+  success,
+  status,
+  durationMs,
+});
 
 /** One line per failed attempt; a success is the usual, and it is in the delivery log anyway. */
 export function logAttempt(log: Log, ended: EndedAttempt) {

@@ -19,9 +19,10 @@ import {
   takeNext,
   wantsRead,
 } from "./lane.ts";
+import { createLaneTimers } from "./lane-timers.ts";
 import { createLanes } from "./lanes.ts";
 import { createLeases, LEASE_TIMINGS, type LeaseTimings } from "./leases.ts";
-import { rateWaitMs, spendToken, tokensLeft } from "./rate.ts";
+import { spendToken, tokensLeft } from "./rate.ts";
 import { createReader } from "./reader.ts";
 import { createRecorder } from "./recorder.ts";
 import type { Send } from "./send.ts";
@@ -58,6 +59,8 @@ export interface Deliverer {
   wake(merchantId?: string): void;
   /** Whether this process is the one that sends for the merchant now, so that nobody else has to be told. */
   sendsFor(merchantId: string): boolean;
+  /** Buckets owned, and attempts on the wire, for metrics. */
+  figures(): { leases: number; inFlight: number };
   /** These events were withdrawn: do not begin them, even if they were read already. */
   withdrawn(merchantId: string, eventIds: readonly string[]): void;
   /** Start nothing new, wait for what is on the wire, record it, give the leases back. What takes longer is made again later. */
@@ -71,8 +74,6 @@ const TIMINGS: DelivererTimings = { ...LEASE_TIMINGS, leaseTickMs: 1_000, refres
 const PENDING_MAX = 5_000;
 const SWEEP_PARTS = 4;
 const ROUND_SIZE = 1_000;
-/** Beyond this the sweep notices by itself, and a clock that was set may have changed everything. */
-const TIMER_MAX_MS = 5_000;
 const GRACE_MS = 31_000;
 
 /** The life of an event from its deliveries row to its last log line. */
@@ -88,6 +89,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const recorder = createRecorder({ db, ports, log, sleep: options.sleep ?? sleepFor, onRecorded });
   const health = createEndpointHealth({ db, ports, log });
   const wire = createWire(advanceAll);
+  const timers = createLaneTimers(ports, advance);
   const reader = createReader({ db, ports, log, maySend, isFull: wire.isFull, onRead: advance });
 
   function maySend(lane: Lane) {
@@ -96,42 +98,14 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   /** Begin, read or wait: whatever this lane can do now. */
   function advance(lane: Lane) {
-    if (state !== "running" || !maySend(lane) || waitsForRate(lane)) return;
+    if (state !== "running" || !maySend(lane) || timers.waitsForRate(lane)) return;
     if (lane.ahead.length > 0 && hasRoom(lane)) {
       ready.add(lane);
       pump();
     }
     const nowMs = ports.now().getTime();
     if (wantsRead(lane, nowMs)) reader.add(lane);
-    else if (lane.nextDueMs > nowMs) wakeAt(lane, (lane.nextDueMs - nowMs) / ports.clockRate);
-  }
-
-  function wakeAt(lane: Lane, delayMs: number) {
-    if (lane.timer !== null && lane.timerDueMs === lane.nextDueMs) return;
-    if (lane.timer !== null) clearTimeout(lane.timer);
-    lane.timer = null;
-    if (delayMs > TIMER_MAX_MS) return;
-    lane.timerDueMs = lane.nextDueMs;
-    lane.timer = setTimeout(
-      () => {
-        lane.timer = null;
-        advance(lane);
-      },
-      Math.max(1, Math.ceil(delayMs)),
-    );
-  }
-
-  /** Whether the merchant's rate is used up; a timer brings the lane back. */
-  function waitsForRate(lane: Lane) {
-    if (lane.merchant.webhookRate === null) return false;
-    if (lane.rateTimer !== null) return true;
-    const waitMs = rateWaitMs(lane.merchant, lane.rate, ports.monotonicMs());
-    if (waitMs === 0) return false;
-    lane.rateTimer = setTimeout(() => {
-      lane.rateTimer = null;
-      advance(lane);
-    }, waitMs);
-    return true;
+    else if (lane.nextDueMs > nowMs) timers.wakeAt(lane, (lane.nextDueMs - nowMs) / ports.clockRate);
   }
 
   /** This lane first, then whoever waited for the room that it left. */
@@ -147,7 +121,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       if (wire.isFull() || recorder.pending() >= PENDING_MAX || state !== "running") return;
       ready.delete(lane);
       const epoch = leases.epochOf(lane.merchant.bucket);
-      if (epoch === null || !maySend(lane) || !wire.mayBegin(lane) || waitsForRate(lane)) continue;
+      if (epoch === null || !maySend(lane) || !wire.mayBegin(lane) || timers.waitsForRate(lane)) continue;
       const delivery = takeNext(lane, ports.monotonicMs());
       if (delivery === undefined) {
         reader.add(lane);
@@ -272,6 +246,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         if (fresh !== undefined && state === "running") notice(fresh);
       }, warn("merchants"));
     },
+    figures: () => ({ leases: leases.held().length, inFlight: wire.inFlight() }),
     sendsFor(merchantId) {
       const lane = lanes.get(merchantId);
       return lane !== undefined && leases.epochOf(lane.merchant.bucket) !== null;
@@ -283,8 +258,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     async stop(graceMs = GRACE_MS) {
       state = "stopping";
       for (const loop of loops) loop.stop();
-      for (const lane of lanes.all())
-        for (const timer of [lane.timer, lane.rateTimer]) clearTimeout(timer ?? undefined);
+      timers.clear(lanes.all());
       const deadlineMs = ports.monotonicMs() + graceMs;
       const open = () => wire.inFlight() + recorder.pending() - recorder.setAside();
       while (open() > 0 && ports.monotonicMs() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -42,7 +42,7 @@ export interface Sender {
   /** Ends all connections; attempts on the wire are cut short and fail. */
   close(): void;
   /** For metrics and tests. */
-  connections(): { open: number; idle: number };
+  connections(): { open: number; idle: number /** Made since the start. */; made: number };
 }
 
 export interface SenderOptions {
@@ -77,6 +77,7 @@ export function createSender(options: SenderOptions): Sender {
   const open = new Set<Connection>();
   const idle = new Map<string, Connection[]>();
   let idleCount = 0;
+  let made = 0;
 
   function take(origin: string): Connection {
     const waiting = idle.get(origin)?.pop();
@@ -118,6 +119,7 @@ export function createSender(options: SenderOptions): Sender {
     });
     connection.handler = handlerOf(connection);
     open.add(connection);
+    made++;
     return connection;
   }
 
@@ -217,7 +219,7 @@ export function createSender(options: SenderOptions): Sender {
         else retire(connection);
       }
     },
-    connections: () => ({ open: open.size, idle: idleCount }),
+    connections: () => ({ open: open.size, idle: idleCount, made }),
   };
 }
 
