@@ -1,6 +1,6 @@
 import Type, { type TSchema } from "typebox";
 import { holdsCardNumber } from "../json/card-number.ts";
-import { MOMENT_SAYS, parseMoment } from "../json/moment.ts";
+import { MOMENT_PATTERN, MOMENT_SAYS, parseMoment } from "../json/moment.ts";
 
 /** One field of a record: how it looks in JSON, and how it is read. */
 export interface Field {
@@ -19,6 +19,8 @@ export interface Field {
   holdsCard?(value: string): boolean;
   /** Written with digits only; JSON.parse has changed what was not. */
   integer?: true;
+  /** What `read` checks beyond `schema`, as far as JSON Schema can say it: for the OpenAPI document, which wants it all. */
+  alsoSays?: Readonly<Record<string, unknown>>;
 }
 
 export const optional = (field: Field): Field => ({ ...field, required: false });
@@ -27,6 +29,9 @@ export const optional = (field: Field): Field => ({ ...field, required: false })
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const ID_CHARS_MAX = 255;
 const ID_SAYS = `must be a string of 1 to ${ID_CHARS_MAX} characters, without control characters or lone surrogates`;
+
+// Written with \x, which every dialect of regular expressions knows. No pattern can name lone surrogates in all of them.
+const CLEAN_TEXT = { pattern: "^[^\\x00-\\x1f\\x7f-\\x9f]*$" };
 
 /** Whether PostgreSQL and every client keep this text as it is, and a person can read it in one line. */
 export const isCleanText = (text: string) => text.isWellFormed() && !CONTROL.test(text);
@@ -41,6 +46,7 @@ export const identifier: Field = {
   says: ID_SAYS,
   read: (value, plain) => (plain || isCleanText(value as string) ? value : undefined),
   holdsCard: (value) => holdsCardNumber(value, 2),
+  alsoSays: CLEAN_TEXT,
 };
 
 const TEXT_CHARS_MAX = 255;
@@ -52,6 +58,7 @@ export const text: Field = {
   says: `must be a string of at most ${TEXT_CHARS_MAX} characters, without control characters or lone surrogates`,
   read: (value, plain) => (plain || isCleanText(value as string) ? value : undefined),
   holdsCard: (value) => holdsCardNumber(value, 1),
+  alsoSays: CLEAN_TEXT,
 };
 
 const MESSAGE_CHARS_MAX = 4000;
@@ -63,24 +70,27 @@ export const message: Field = {
   says: `must be a string of at most ${MESSAGE_CHARS_MAX} characters, without null characters or lone surrogates`,
   read: (value) => ((value as string).isWellFormed() && !(value as string).includes("\u0000") ? value : undefined),
   holdsCard: (value) => holdsCardNumber(value, 1),
+  alsoSays: { pattern: "^[^\\x00]*$" },
 };
 
 const asItIs = (value: unknown) => value;
 
-const pattern = (regex: string, says: string): Field => ({
+/** @param maxLength  what `regex` says too; to count the characters once more would only take time */
+const pattern = (regex: string, maxLength: number, says: string): Field => ({
   schema: Type.String({ pattern: regex }),
   required: true,
   says,
   read: asItIs,
+  alsoSays: { maxLength },
 });
 
-export const currency = pattern("^[A-Z]{3}$", "must be three capital letters");
-export const country = pattern("^[A-Z]{2}$", "must be two capital letters (ISO 3166 alpha-2)");
-export const cardBin = pattern("^[0-9]{6,8}$", "must be 6 to 8 digits");
-export const cardLast4 = pattern("^[0-9]{4}$", "must be 4 digits");
+export const currency = pattern("^[A-Z]{3}$", 3, "must be three capital letters");
+export const country = pattern("^[A-Z]{2}$", 2, "must be two capital letters (ISO 3166 alpha-2)");
+export const cardBin = pattern("^[0-9]{6,8}$", 8, "must be 6 to 8 digits");
+export const cardLast4 = pattern("^[0-9]{4}$", 4, "must be 4 digits");
 
 export const paymentMethodType: Field = {
-  ...pattern("^[a-z][a-z0-9_]{0,63}$", "must be a lower-case word, such as card or sepa_debit"),
+  ...pattern("^[a-z][a-z0-9_]{0,63}$", 64, "must be a lower-case word, such as card or sepa_debit"),
   holdsCard: (value) => holdsCardNumber(value, 1),
 };
 
@@ -88,6 +98,7 @@ const DECLINE_PREFIX = "DECLINE_CATEGORY_";
 export const declineCategory: Field = {
   ...pattern(
     `^${DECLINE_PREFIX}[A-Z][A-Z0-9_]{0,63}$`,
+    DECLINE_PREFIX.length + 64,
     `must be a word in capitals that begins with ${DECLINE_PREFIX}`,
   ),
   read: (value) => (value as string).slice(DECLINE_PREFIX.length),
@@ -110,6 +121,7 @@ export const moment: Field = {
   required: true,
   says: MOMENT_SAYS,
   read: (value) => parseMoment(value as string),
+  alsoSays: { format: "date-time", pattern: MOMENT_PATTERN },
 };
 
 export const integer = (minimum: number, maximum: number): Field => ({
@@ -135,11 +147,12 @@ export const boolean: Field = {
 // Asking Intl costs 20 µs and more; the names that exist are few, their spellings in other cases are many.
 const knownZones = new Set<string>();
 const KNOWN_ZONES_MAX = 2000;
+const ZONE_CHARS_MAX = 64;
 
 function isZone(name: string): boolean {
   if (knownZones.has(name)) return true;
   // Intl also takes offsets such as +01:00, which are no zones.
-  if (name.length > 64 || !/^[A-Za-z]/.test(name)) return false;
+  if (name.length > ZONE_CHARS_MAX || !/^[A-Za-z]/.test(name)) return false;
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
   } catch {
@@ -154,4 +167,5 @@ export const timezone: Field = {
   required: true,
   says: "must be an IANA time zone, such as Europe/Berlin",
   read: (value) => (isZone(value as string) ? value : undefined),
+  alsoSays: { maxLength: ZONE_CHARS_MAX, pattern: "^[A-Za-z][A-Za-z0-9_+/-]*$" },
 };

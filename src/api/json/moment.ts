@@ -14,6 +14,11 @@ const LETTER_Z = 0x7a;
 export const MOMENT_SAYS =
   "must be an RFC 3339 timestamp with Z or an offset, such as 2026-01-31T12:00:00Z, on a real date from 1970 to 2199";
 
+/** What a regular expression can say of it. The outermost years are for moments that an offset brings inside. */
+export const MOMENT_PATTERN =
+  "^(1969|19[7-9][0-9]|2[01][0-9]{2}|2200)-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3])(:[0-5][0-9]){2}" +
+  "([.][0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
+
 /**
  * The moment that an RFC 3339 date-time names, or undefined when it is none. Fractions beyond the millisecond are cut off.
  * A leap second (:60) is refused: no later part could store it.

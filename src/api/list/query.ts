@@ -1,47 +1,67 @@
+import Type, { type TSchema } from "typebox";
+import { Compile } from "typebox/compile";
 import { ACTION_STATUSES, ACTION_TYPES, type ActionStatus, type ActionType } from "../../domain/recovery-action.ts";
 import { type ActionFilters, type ActionListing, ORDERS, type Order } from "../../store/action-list.ts";
 import { ApiError, badField } from "../errors.ts";
-import { isIdentifier } from "../ingest/fields.ts";
+import { country, currency, type Field, identifier, isIdentifier, moment } from "../ingest/fields.ts";
 import { MOMENT_SAYS, parseMoment } from "../json/moment.ts";
 
 export const PAGE_SIZE_MAX = 100;
 export const TYPE_PREFIX = "RECOVERY_ACTION_TYPE_";
 export const STATUS_PREFIX = "RECOVERY_ACTION_STATUS_";
 
-/** A filter: whether the text fits, what is said when not, and how it is written so that equal filters look equal. */
-interface Filter {
+/** A parameter: its schema, whether a text fits it, what is said when not, and how it is written so that equal filters look equal. */
+interface Parameter {
+  schema: TSchema;
   fits(value: string): boolean;
   says: string;
   normal?(value: string): string;
 }
 
-const identifier: Filter = { fits: isIdentifier, says: "must be an identifier of 1 to 255 characters" };
-const moment: Filter = {
+const withAll = ({ schema, alsoSays }: Pick<Field, "schema" | "alsoSays">): TSchema => ({ ...schema, ...alsoSays });
+const id: Parameter = {
+  schema: withAll(identifier),
+  fits: isIdentifier,
+  says: "must be an identifier of 1 to 255 characters",
+};
+const time: Parameter = {
+  schema: withAll(moment),
   fits: (value) => parseMoment(value) !== undefined,
   says: `${MOMENT_SAYS}; in a URL a plus sign is written %2B`,
   normal: (value) => parseMoment(value)!.toISOString(),
 };
-const oneOf = (values: readonly string[]): Filter => ({
-  fits: (value) => values.includes(value),
-  says: `must be one of ${values.join(", ")}`,
-});
+function matching(field: Pick<Field, "schema" | "alsoSays">, says: string): Parameter {
+  const compiled = Compile(field.schema);
+  return { schema: withAll(field), fits: (value) => compiled.Check(value), says };
+}
+const oneOf = (values: readonly string[], options = {}) =>
+  matching({ schema: Type.Enum([...values], options) }, `must be one of ${values.join(", ")}`);
 
-const FILTERS: Record<keyof ActionFilters, Filter> = {
-  subscriptionId: identifier,
-  invoiceId: identifier,
-  customerId: identifier,
-  transactionId: identifier,
-  cardCountry: { fits: (value) => /^[A-Z]{2}$/.test(value), says: "must be two capital letters (ISO 3166 alpha-2)" },
-  currency: { fits: (value) => /^[A-Z]{3}$/.test(value), says: "must be three capital letters (ISO 4217)" },
+const FILTERS: Record<keyof ActionFilters, Parameter> = {
+  subscriptionId: id,
+  invoiceId: id,
+  customerId: id,
+  transactionId: id,
+  cardCountry: matching(country, country.says),
+  currency: matching(currency, `${currency.says} (ISO 4217)`),
   type: oneOf(ACTION_TYPES.map((type) => TYPE_PREFIX + type)),
   status: oneOf(ACTION_STATUSES.map((status) => STATUS_PREFIX + status)),
-  executedAfter: moment,
-  executedBefore: moment,
+  executedAfter: time,
+  executedBefore: time,
 };
 
-const ORDER_BY = oneOf(ORDERS);
-const DIRECTION = oneOf(["asc", "desc"]);
-const KNOWN = new Set([...Object.keys(FILTERS), "pageSize", "pageToken", "orderBy", "orderDirection"]);
+const ORDER_BY = oneOf(ORDERS, { default: "created_at" });
+const DIRECTION = oneOf(["asc", "desc"], { default: "desc" });
+/** JSON Schema of each parameter of the listing, as clients should send them: `pageSize` takes any integer. */
+export const PARAMETERS: Readonly<Record<string, TSchema>> = {
+  ...Object.fromEntries(Object.entries(FILTERS).map(([name, { schema }]) => [name, schema])),
+  orderBy: ORDER_BY.schema,
+  orderDirection: DIRECTION.schema,
+  pageSize: Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX, default: PAGE_SIZE_MAX }),
+  // With each filter at its longest a token has 6 KB.
+  pageToken: Type.String({ maxLength: 8192, pattern: "^[A-Za-z0-9_.-]*$" }),
+};
+const KNOWN = new Set(Object.keys(PARAMETERS));
 
 /** What a request asks for, checked. What it leaves out is undefined: a page token or a default fills it in. */
 export interface ListQuery {
@@ -71,7 +91,7 @@ export function readQuery(search: string): ListQuery {
   };
 }
 
-function checked(name: string, value: string | undefined, filter: Filter) {
+function checked(name: string, value: string | undefined, filter: Parameter) {
   if (value !== undefined && !filter.fits(value)) throw badField(name, filter.says);
   return value;
 }

@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { Duplex } from "node:stream";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../../test/database.ts";
+import { EVENT_TYPES, envelope, flatRetryRequest, testBody } from "../../domain/event.ts";
+import { PERMISSIONS } from "../../domain/permission.ts";
+import { testApi, testClock, testKey, testMerchant } from "../api.fixture.ts";
+import { toActionJson } from "../list/action-json.ts";
+import { RESPONSES } from "./error-responses.ts";
+import type { Part } from "./field-schema.ts";
+import { INGESTS, refusedBodies } from "./ingest-operations.ts";
+import { REFUSED_QUERIES } from "./list-operation.ts";
+import { at, DOCUMENT, validatorAt } from "./validator.fixture.ts";
+
+const LIST = "/paths/~1v1~1recovery_actions/get";
+const EXAMPLES = "content/application~1json/examples";
+const clock = testClock();
+let database: TestDatabase;
+let api: Awaited<ReturnType<typeof testApi>>;
+let key: string;
+
+before(async () => {
+  database = await testDatabase();
+  api = await testApi(database.db, clock);
+  const merchant = await testMerchant(database.db, api.ports);
+  key = (await testKey(database.db, api.ports, merchant)).apiKey;
+});
+after(async () => {
+  await api.close();
+  await database.drop();
+});
+
+interface Reply {
+  statusCode: number;
+  headers: Record<string, unknown>;
+  body: string;
+}
+
+/** A reply is one of the examples of its response, and its headers are what the document says of them. */
+function isExample(reply: Reply, response: string, name: string) {
+  const { value } = at<{ value: { code: number } }>(`${response}/${EXAMPLES}/${name}`);
+  assert.deepEqual(JSON.parse(reply.body), value, `${response} ${name}`);
+  assert.equal(reply.statusCode, value.code);
+  headersFit(reply, response);
+  const schema = `${response}/content/application~1json/schema`;
+  assert.ok(validatorAt(schema)(value), schema);
+}
+
+function headersFit(reply: Reply, response: string) {
+  const documented = Object.keys(at(`${response}/headers`));
+  const isFault = reply.statusCode >= 500;
+  for (const name of documented) {
+    const isDue = at(`/components/headers/${name}`).required || (name.startsWith("RateLimit") && !isFault);
+    if (isDue) assert.ok(reply.headers[name.toLowerCase()] !== undefined, `${response} lacks ${name}`);
+  }
+  for (const name of ["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "Allow"]) {
+    const value = reply.headers[name.toLowerCase()];
+    if (value === undefined) continue;
+    assert.ok(documented.includes(name), `${response} sends ${name}`);
+    const validate = validatorAt(`/components/headers/${name}/schema`);
+    assert.ok(validate(name === "Retry-After" ? Number(value) : value), `${name}: ${value}`);
+  }
+}
+
+const send = (
+  path: string,
+  payload: string | undefined,
+  { apiKey = key, on = api, headers = {} as Record<string, string> } = {},
+) =>
+  on.http.inject({
+    method: payload === undefined ? "GET" : "POST",
+    url: path,
+    headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}`, ...headers },
+    ...(payload !== undefined && { payload }),
+  });
+const INVOICES = "/ingest/v1/invoices";
+const PUSH = "/paths/~1ingest~1v1~1invoices/post/responses";
+const anInvoice = () =>
+  JSON.stringify(at<{ value: Part }>(`/paths/~1ingest~1v1~1invoices/post/requestBody/${EXAMPLES}/unpaid`).value);
+
+test("every example of a batch is taken, and answered as the document says", async () => {
+  for (const { kind } of INGESTS) {
+    const operation = `/paths/~1ingest~1v1~1${kind.name}/post`;
+    for (const { value } of Object.values(
+      at<Record<string, { value: Part }>>(`${operation}/requestBody/${EXAMPLES}`),
+    )) {
+      const reply = await send(`/ingest/v1/${kind.name}`, JSON.stringify(value));
+      assert.equal(reply.statusCode, 200, reply.body);
+      headersFit(reply, `${operation}/responses/200`);
+      assert.ok(validatorAt("/components/schemas/IngestReply")(reply.json()));
+      assert.ok(validatorAt(`${operation}/requestBody/content/application~1json/schema`)(value));
+    }
+  }
+});
+
+test("every example of a 400 is what the service answers, word for word", async () => {
+  for (const ingest of INGESTS) {
+    const response = `/paths/~1ingest~1v1~1${ingest.kind.name}/post/responses/400`;
+    const bodies = refusedBodies(ingest);
+    assert.deepEqual(Object.keys(at(`${response}/${EXAMPLES}`)), Object.keys(bodies));
+    for (const [name, body] of Object.entries(bodies))
+      isExample(await send(`/ingest/v1/${ingest.kind.name}`, body), response, name);
+  }
+  assert.deepEqual(Object.keys(at(`${LIST}/responses/400/${EXAMPLES}`)), Object.keys(REFUSED_QUERIES));
+  for (const [name, search] of Object.entries(REFUSED_QUERIES))
+    isExample(await send(`/v1/recovery_actions?${search}`, undefined), `${LIST}/responses/400`, name);
+});
+
+test("every example of the other errors is what the service answers, word for word", async () => {
+  const seen = new Set<string>();
+  const shows = (reply: Reply, name: string, ...responses: string[]) => {
+    for (const response of responses) isExample(reply, response, name);
+    seen.add(name);
+  };
+  const list = (status: string) => `${LIST}/responses/${status}`;
+  shows(await api.http.inject({ method: "POST", url: INVOICES }), "missing", `${PUSH}/401`, list("401"));
+  shows(await send(INVOICES, "{}", { headers: { authorization: "Basic dTpw" } }), "malformed", `${PUSH}/401`);
+  shows(await send(INVOICES, "{}", { apiKey: "x" }), "invalid", `${PUSH}/401`, list("401"));
+
+  const other = await testMerchant(database.db, api.ports, { ratePerSecond: 100, rateBurst: 1 });
+  for (const permission of PERMISSIONS) {
+    const [verb, what] = permission.split(":") as [string, string];
+    const { apiKey } = await testKey(
+      database.db,
+      api.ports,
+      other,
+      PERMISSIONS.filter((each) => each !== permission),
+    );
+    const path = verb === "read" ? "/v1/recovery_actions" : `/ingest/v1/${what}`;
+    const reply = await send(path, verb === "read" ? undefined : "{}", { apiKey });
+    shows(reply, permission.replace(":", "_"), `${PUSH}/403`, list("403"));
+  }
+  const { apiKey } = await testKey(database.db, api.ports, other);
+  await send(INVOICES, anInvoice(), { apiKey });
+  shows(await send(INVOICES, anInvoice(), { apiKey }), "tooMany", `${PUSH}/429`, list("429"));
+
+  shows(await send(INVOICES, " ".repeat(2 ** 21 + 1)), "tooLarge", `${PUSH}/413`);
+  shows(await send(INVOICES, "{}", { headers: { "content-type": "text/csv" } }), "contentType", `${PUSH}/415`);
+  shows(await send(INVOICES, "{}", { headers: { "content-encoding": "gzip" } }), "contentEncoding", `${PUSH}/415`);
+  shows(await send("/v2", undefined), "notFound", `${PUSH}/4XX`, list("4XX"));
+  shows(await send(INVOICES, undefined), "method", `${PUSH}/4XX`);
+  shows(await send(INVOICES, "{}", { headers: { expect: "200-ok" } }), "expect", `${PUSH}/4XX`);
+  shows(await unreadable("ERR_HTTP_REQUEST_TIMEOUT"), "slow", `${PUSH}/4XX`, list("4XX"));
+  shows(await unreadable("HPE_HEADER_OVERFLOW"), "headers", `${PUSH}/4XX`, list("4XX"));
+
+  const away = await failing(Object.assign(new Error(), { code: "57P01" }));
+  const unavailable = await send(INVOICES, anInvoice(), { on: away });
+  shows(unavailable, "unavailable", `${PUSH}/503`, list("503"));
+  shows(await send("/readyz", undefined, { on: away }), "notReady", "/paths/~1readyz/get/responses/503");
+  await away.close();
+  const broken = await failing(new TypeError("a bug"));
+  shows(await send(INVOICES, anInvoice(), { on: broken }), "internal", `${PUSH}/500`, list("500"));
+  await broken.close();
+
+  const documented = Object.keys(RESPONSES).flatMap((name) =>
+    Object.keys(at(`/components/responses/${name}/${EXAMPLES}`)),
+  );
+  assert.deepEqual([...seen].sort(), documented.sort());
+});
+
+/** An API whose ingest of invoices throws this, and that is not ready. */
+const failing = (error: Error) =>
+  testApi(database.db, clock, {
+    ingest: {
+      subscriptions: async () => 0,
+      invoices: async () => Promise.reject(error),
+      transactions: async () => 0,
+    },
+    ready: async () => ({ ok: false, problems: ["the database does not answer"] }),
+  });
+
+/** What a connection is told whose request never became one. */
+async function unreadable(code: string): Promise<Reply> {
+  let sent = "";
+  const socket = new Duplex({
+    read() {},
+    write(chunk, _encoding, done) {
+      sent += chunk;
+      done();
+    },
+  });
+  api.http.server.emit("clientError", Object.assign(new Error(), { code }), socket);
+  await new Promise((resolve) => socket.once("finish", resolve));
+  const [head, body] = sent.split("\r\n\r\n") as [string, string];
+  const [first, ...fields] = head.split("\r\n") as [string, ...string[]];
+  const headers = Object.fromEntries(fields.map((field) => field.split(": ", 2)));
+  return {
+    statusCode: Number(first.split(" ")[1]),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    body,
+  };
+}
+
+test("operations without a key answer as the document says", async () => {
+  for (const path of ["/healthz", "/readyz", "/network.json"]) {
+    const reply = await api.http.inject(path);
+    const response = `/paths/${path.replace("/", "~1")}/get/responses/200`;
+    assert.deepEqual(reply.json(), at<{ value: Part }>(`${response}/${EXAMPLES}/reply`).value);
+    assert.ok(validatorAt(`${response}/content/application~1json/schema`)(reply.json()));
+    headersFit(reply, response);
+  }
+});
+
+test("the document knows every operation of the service, and no other", () => {
+  const documented = Object.entries(DOCUMENT.paths as Record<string, Part>).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.equal(documented.length, 7);
+  for (const each of documented) {
+    const [method, url] = each.split(" ") as ["GET" | "POST", string];
+    assert.ok(api.http.hasRoute({ method, url }), each);
+  }
+});
+
+test("a recovery action has the fields of the document, and the examples of the list fit", () => {
+  const at0 = new Date(0);
+  const all = toActionJson({
+    ...{ id: "", invoiceId: "", subscriptionId: "", customerId: "", transactionId: "", paymentMethodType: "card" },
+    ...{ cardCountry: "DE", currency: "EUR", type: "RETRY", status: "SENT", integrationType: "CUSTOM" },
+    ...{ actionSuggestion: "RETRY", idealRetryTime: at0, reasons: [], executedAt: at0, attemptedAt: at0 },
+    ...{ createdAt: at0, updatedAt: at0, cursorAt: "" },
+  });
+  assert.deepEqual(Object.keys(all), Object.keys(at("/components/schemas/RecoveryAction/properties")));
+  const examples = at<Record<string, { value: Part }>>(`${LIST}/responses/200/${EXAMPLES}`);
+  for (const { value } of Object.values(examples))
+    assert.ok(validatorAt("/components/schemas/RecoveryActionPage")(value));
+});
+
+test("the document describes every event, in both shapes, as it is sent", () => {
+  assert.deepEqual(Object.keys(DOCUMENT.webhooks as Part), [...EVENT_TYPES]);
+  const [id, created] = [api.ports.newId(), new Date(clock.serviceMs)];
+  for (const subscriptionId of ["sub_1", null])
+    for (const actionSuggestion of ["UNSPECIFIED", "RETRY", "CARD_CHANGE"] as const)
+      for (const type of EVENT_TYPES) {
+        const data = { invoiceId: "inv_1", subscriptionId, actionSuggestion, idealRetryTime: created };
+        const isAction = type === "recovery_action";
+        const bodies = [
+          envelope(id, type, created, isAction ? data : { invoiceId: "inv_1" }),
+          testBody(id, type, created, false),
+          ...(isAction ? [flatRetryRequest(id, data), testBody(id, type, created, true)] : []),
+        ];
+        const validate = validatorAt(`/webhooks/${type}/post/requestBody/content/application~1json/schema`);
+        for (const body of bodies) assert.ok(validate(JSON.parse(body)), body);
+        for (const other of EVENT_TYPES.filter((each) => each !== type))
+          assert.equal(validate(JSON.parse(envelope(id, other, created, { invoiceId: "inv_1" }))), false);
+      }
+});
+
+test("the examples of webhooks and of what endpoints answer fit their schemas", () => {
+  const codes: Record<string, string> = {};
+  for (const type of EVENT_TYPES) {
+    const post = `/webhooks/${type}/post`;
+    const contents = [
+      `${post}/requestBody`,
+      ...Object.keys(at(`${post}/responses`)).map((status) => `${post}/responses/${status}`),
+    ];
+    for (const content of contents)
+      for (const { value } of Object.values(at<Record<string, { value: Part }>>(`${content}/${EXAMPLES}`))) {
+        assert.ok(validatorAt(`${content}/content/application~1json/schema`)(value), content);
+        if (value.error_code) codes[content.slice(-3)] = value.error_code as string;
+      }
+    assert.equal(at<Part>(`/webhooks/${type}`)["x-version"], "1.0");
+  }
+  assert.deepEqual(codes, {
+    400: "invalid_request",
+    401: "unauthorized",
+    429: "rate_limit_exceeded",
+    500: "server_error",
+  });
+});

@@ -1,0 +1,62 @@
+import type { Part } from "./field-schema.ts";
+
+const text = (description: string, maxLength: number, pattern: string, example: string): Part => ({
+  description,
+  schema: { type: "string", maxLength, pattern },
+  example,
+});
+
+const REQUEST_ID_PATTERN = "^req_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$";
+const REQUEST_ID_EXAMPLE = "req_019bc082-4f5a-7d31-9c64-2b1f0a6e8d57";
+
+/** `req_` and a UUIDv7. */
+export const REQUEST_ID: Part = {
+  type: "string",
+  maxLength: 40,
+  pattern: REQUEST_ID_PATTERN,
+  description: "Names this request: quote it when you ask about it.",
+  examples: [REQUEST_ID_EXAMPLE],
+};
+
+export const HEADERS: Readonly<Record<string, Part>> = {
+  "X-Request-Id": {
+    ...text(
+      "Names this request, in every reply: quote it when you ask about it. The same as `requestId` of an ingest.",
+      40,
+      REQUEST_ID_PATTERN,
+      REQUEST_ID_EXAMPLE,
+    ),
+    required: true,
+  },
+  "RateLimit-Policy": text(
+    "The limit of the key: `q` requests at once, all of them regained in `w` seconds.",
+    64,
+    '^"default";q=[0-9]+;w=[0-9]+$',
+    '"default";q=100;w=1',
+  ),
+  RateLimit: text(
+    "What is left of it: `r` requests now, all of them again in `t` seconds. Sent once the key is known and has the permission.",
+    64,
+    '^"default";r=[0-9]+;t=[0-9]+$',
+    '"default";r=99;t=1',
+  ),
+  "Retry-After": {
+    description: "In how many seconds to come again.",
+    required: true,
+    schema: { type: "integer", format: "int32", minimum: 1, maximum: 86_400 },
+    example: 1,
+  },
+  "WWW-Authenticate": {
+    ...text("How to authenticate.", 64, '^Bearer realm="dunlin"$', 'Bearer realm="dunlin"'),
+    required: true,
+  },
+  "Accept-Encoding": text("Sent when a Content-Encoding was refused.", 16, "^identity$", "identity"),
+  Allow: text("The methods that the path knows; with a 405.", 64, "^[A-Z, ]+$", "POST, OPTIONS"),
+};
+
+/** References to some of them. */
+export const headers = (...names: (keyof typeof HEADERS & string)[]): Part =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** Those of every reply to a key that was let in. */
+export const LET_IN = ["X-Request-Id", "RateLimit", "RateLimit-Policy"] as const;

@@ -1,0 +1,180 @@
+import type { Permission } from "../../domain/permission.ts";
+import { ApiError } from "../errors.ts";
+import { type RecordKind, readBatch } from "../ingest/batch.ts";
+import { INVOICES } from "../ingest/invoice.ts";
+import { SUBSCRIPTIONS } from "../ingest/subscription.ts";
+import { TRANSACTIONS } from "../ingest/transaction.ts";
+import { type Messages, refusals } from "./error-responses.ts";
+import type { Part } from "./field-schema.ts";
+import { headers, LET_IN } from "./headers.ts";
+
+interface Ingest {
+  kind: RecordKind<unknown>;
+  /** Name of the schema of a record. */
+  record: string;
+  permission: Permission;
+  about: string;
+  examples: Readonly<Record<string, Part>>;
+}
+
+const SUBSCRIPTION: Part = {
+  id: "sub_1042",
+  state: "SUBSCRIPTION_STATE_ACTIVE",
+  customerId: "cus_77",
+  businessEntity: "Harbor Coffee GmbH",
+  planId: "beans-monthly",
+  amount: 4900,
+  currency: "EUR",
+  createdAt: "2026-01-15T09:00:00Z",
+  updatedAt: "2026-01-15T09:00:00Z",
+  activatedAt: "2026-01-15T09:00:00Z",
+  expiresAt: "2027-01-15T09:00:00Z",
+  billingPeriod: 1,
+  billingPeriodUnit: "BILLING_PERIOD_UNIT_MONTH",
+};
+const INVOICE: Part = {
+  id: "inv_9001",
+  state: "INVOICE_STATE_UNPAID",
+  customerId: "cus_77",
+  subscriptionId: "sub_1042",
+  businessEntity: "Harbor Coffee GmbH",
+  amount: 4900,
+  currency: "EUR",
+  createdAt: "2026-02-15T09:00:00Z",
+  updatedAt: "2026-02-15T09:00:07Z",
+};
+const TRANSACTION: Part = {
+  id: "tx_31",
+  state: "TRANSACTION_STATE_FAILED",
+  invoiceId: "inv_9001",
+  amount: 4900,
+  currency: "EUR",
+  createdAt: "2026-02-15T09:00:05Z",
+  customerId: "cus_77",
+  paymentMethodType: "card",
+  paymentGatewayName: "Example Pay",
+  paymentGatewayErrorCode: "insufficient_funds",
+  networkDeclineCode: "51",
+  cardBrand: "visa",
+  cardBin: "411111",
+  cardLast4: "1111",
+  cardFingerprint: "fp_5e1c",
+  cardCountry: "DE",
+  cardFunding: "CARD_FUNDING_DEBIT",
+  cardExpiryMonth: 8,
+  cardExpiryYear: 2028,
+  customerTimezone: "Europe/Berlin",
+  initiator: "TRANSACTION_INITIATOR_BILLING_SYSTEM",
+  attemptNumber: 1,
+};
+
+export const INGESTS: readonly Ingest[] = [
+  {
+    kind: SUBSCRIPTIONS,
+    record: "Subscription",
+    permission: "ingest:subscriptions",
+    about: "Push them when they are made, and whenever they change.",
+    examples: {
+      active: SUBSCRIPTION,
+      canceled: {
+        ...SUBSCRIPTION,
+        state: "SUBSCRIPTION_STATE_CANCELED",
+        updatedAt: "2026-03-02T18:30:00Z",
+        canceledAt: "2026-03-02T18:30:00Z",
+      },
+    },
+  },
+  {
+    kind: INVOICES,
+    record: "Invoice",
+    permission: "ingest:invoices",
+    about: "An unpaid one opens a case: Dunlin plans how to recover it. A paid one ends its case.",
+    examples: {
+      unpaid: INVOICE,
+      paid: { ...INVOICE, state: "INVOICE_STATE_PAID", updatedAt: "2026-02-20T06:12:44Z" },
+    },
+  },
+  {
+    kind: TRANSACTIONS,
+    record: "Transaction",
+    permission: "ingest:transactions",
+    about:
+      "An addition to the interface: payment attempts. Everything works without them, but with decline codes the decisions are better.",
+    examples: {
+      failed: TRANSACTION,
+      paid: {
+        ...TRANSACTION,
+        id: "tx_32",
+        state: "TRANSACTION_STATE_PAID",
+        createdAt: "2026-02-20T06:12:40Z",
+        paymentGatewayErrorCode: null,
+        networkDeclineCode: null,
+        recoveryActionId: "019c7a11-9e20-7b3c-8a54-6f0e2d9b1c77",
+        initiator: "TRANSACTION_INITIATOR_RECOVERY_ACTION",
+        attemptNumber: 2,
+      },
+    },
+  },
+];
+
+/** Bodies that are refused, by the name of the example that shows the refusal. */
+export function refusedBodies({ kind, examples }: Ingest): Readonly<Record<string, string>> {
+  const record = Object.values(examples)[0]!;
+  const body = (...records: Part[]) => JSON.stringify({ [kind.name]: records });
+  const { amount: _, ...withoutAmount } = record;
+  return {
+    missingField: body(record, withoutAmount),
+    wrongField: body({ ...record, amount: "49.00" }),
+    unknownState: body({ ...record, state: "PAID" }),
+    noSuchDay: body({ ...record, createdAt: "2026-02-30T09:00:00Z" }),
+    cardNumber: body({ ...record, note: "card 4111 1111 1111 1111" }),
+    noRecords: body(),
+    tooManyRecords: body(...Array<Part>(201).fill(record)),
+    noArray: "{}",
+    notJson: `{"${kind.name}": [`,
+    doubleKey: `{"${kind.name}": [], "${kind.name}": []}`,
+  };
+}
+
+function refusalOf(kind: RecordKind<unknown>, body: string): string {
+  try {
+    readBatch(kind, Buffer.from(body));
+  } catch (error) {
+    if (error instanceof ApiError) return error.message;
+    throw error;
+  }
+  throw new Error(`an example of a refusal of ${kind.name} is accepted`);
+}
+
+/** POST /ingest/v1/… */
+export function ingestOperation(ingest: Ingest): Part {
+  const { kind, record, permission, about, examples } = ingest;
+  const badRequests: Messages = Object.fromEntries(
+    Object.entries(refusedBodies(ingest)).map(([name, body]) => [name, refusalOf(kind, body)]),
+  );
+  return {
+    tags: ["Ingest"],
+    operationId: `ingest${kind.name[0]!.toUpperCase()}${kind.name.slice(1)}`,
+    summary: `Push ${kind.name}`,
+    description: `${about}\n\nNeeds the permission \`${permission}\`. A batch of 1 to 200 is stored whole or not at all, and may be sent again at any time: of each id the copy with the newer updatedAt stays, and an older or equal one changes nothing and is still a 200.`,
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: { $ref: `#/components/schemas/${record}Batch` },
+          examples: Object.fromEntries(
+            Object.entries(examples).map(([name, each]) => [name, { value: { [kind.name]: [each] } }]),
+          ),
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: "The batch is stored, and will survive a crash.",
+        headers: headers(...LET_IN),
+        content: { "application/json": { schema: { $ref: "#/components/schemas/IngestReply" } } },
+      },
+      ...refusals("ingest", badRequests),
+    },
+  };
+}

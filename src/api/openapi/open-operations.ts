@@ -1,0 +1,67 @@
+import type { Part } from "./field-schema.ts";
+import { headers } from "./headers.ts";
+
+const ok = (description: string, schema: Part, example: unknown): Part => ({
+  description,
+  headers: headers("X-Request-Id"),
+  content: { "application/json": { schema, examples: { reply: { value: example } } } },
+});
+const status = (value: string): Part => ({
+  type: "object",
+  required: ["status"],
+  properties: { status: { type: "string", const: value, description: "Always the same." } },
+});
+const OTHERS = {
+  500: { $ref: "#/components/responses/InternalError" },
+  "4XX": { $ref: "#/components/responses/Other" },
+};
+
+/** The operations that need no key, by their paths. */
+export const OPEN_OPERATIONS: Readonly<Record<string, Part>> = {
+  "/healthz": {
+    tags: ["Operation"],
+    operationId: "healthz",
+    summary: "Whether the process answers",
+    description: "For a supervisor that restarts what no longer answers. Needs no key.",
+    security: [],
+    responses: { 200: ok("It does.", status("ok"), { status: "ok" }), ...OTHERS },
+  },
+  "/readyz": {
+    tags: ["Operation"],
+    operationId: "readyz",
+    summary: "Whether requests may come",
+    description: "For a load balancer: 200 while the database answers too. Needs no key.",
+    security: [],
+    responses: {
+      200: ok("They may.", status("ready"), { status: "ready" }),
+      ...OTHERS,
+      503: { $ref: "#/components/responses/NotReady" },
+    },
+  },
+  "/network.json": {
+    tags: ["Operation"],
+    operationId: "network",
+    summary: "Where webhooks come from",
+    description: "The address ranges that the operator has set, for firewalls in front of endpoints. Needs no key.",
+    security: [],
+    responses: {
+      200: ok(
+        "The ranges; an empty list when the operator has set none.",
+        {
+          type: "object",
+          required: ["egressRanges"],
+          properties: {
+            egressRanges: {
+              type: "array",
+              maxItems: 1000,
+              items: { type: "string", maxLength: 64, pattern: "^[0-9A-Fa-f.:/]+$" },
+              description: "Addresses or ranges (CIDR).",
+            },
+          },
+        },
+        { egressRanges: ["203.0.113.0/24"] },
+      ),
+      ...OTHERS,
+    },
+  },
+};

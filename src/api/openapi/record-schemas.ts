@@ -1,0 +1,109 @@
+import type { Invoice } from "../../domain/invoice.ts";
+import type { Subscription } from "../../domain/subscription.ts";
+import type { Transaction } from "../../domain/transaction.ts";
+import { BATCH_MAX, type RecordKind } from "../ingest/batch.ts";
+import { fieldSchema, type Part } from "./field-schema.ts";
+
+type Words<Row> = Record<keyof Row & string, string>;
+
+const CREATED = "When your billing system made it.";
+const UPDATED = "When it last changed; createdAt if absent. Of two copies of one id the newer one stays.";
+const AMOUNT = "In the currency's minor unit: 4900 is 49.00 EUR, and 4900 JPY.";
+const CURRENCY = "ISO 4217 code. One that ISO 4217 does not know is taken, and flagged in the log.";
+const ENTITY = "Name of the business entity of yours that bills.";
+
+export const SUBSCRIPTION_WORDS: Words<Subscription> = {
+  id: "Your id of the subscription.",
+  state: "CANCELED and EXPIRED end the recovery of its invoices.",
+  customerId: "Your id of the customer.",
+  businessEntity: ENTITY,
+  planId: "Your id of the plan.",
+  amount: AMOUNT,
+  currency: CURRENCY,
+  createdAt: CREATED,
+  updatedAt: UPDATED,
+  activatedAt: "When it became active.",
+  canceledAt: "When it was canceled; of a canceled one.",
+  expiresAt: "When it ends, if it does.",
+  billingPeriod: "How many units make one billing period.",
+  billingPeriodUnit: "The unit of billingPeriod.",
+};
+
+export const INVOICE_WORDS: Words<Invoice> = {
+  id: "Your id of the invoice.",
+  state: "UNPAID and PARTIALLY_PAID are in recovery; every other state stops it.",
+  customerId: "Your id of the customer.",
+  subscriptionId: "The subscription that it belongs to; absent for a one-off invoice. It may be pushed later.",
+  businessEntity: ENTITY,
+  amount: AMOUNT,
+  currency: CURRENCY,
+  createdAt: CREATED,
+  updatedAt: UPDATED,
+};
+
+export const TRANSACTION_WORDS: Words<Transaction> = {
+  id: "Your id of the payment attempt.",
+  state: "How the attempt stands.",
+  invoiceId: "The invoice that was tried to be paid. It may be pushed later.",
+  amount: AMOUNT,
+  currency: CURRENCY,
+  createdAt: "When the attempt was made.",
+  updatedAt: UPDATED,
+  customerId: "Your id of the customer.",
+  subscriptionId: "Your id of the subscription.",
+  businessEntity: ENTITY,
+  recoveryActionId: "The id of the recovery action, which is that of its event, if this attempt carries one out.",
+  paymentMethodType: "Lower case and open: card, sepa_debit, ach_debit, bacs_debit, paypal, other.",
+  paymentMethodId: "Your id of the payment method. A new one says that the customer changed it.",
+  paymentGatewayId: "Your id of the gateway account.",
+  paymentGatewayName: "The gateway's name.",
+  paymentGatewayType: "The kind of gateway, as your billing system calls it.",
+  paymentGatewayStatus: "The gateway's own status.",
+  paymentGatewayTransactionId: "The gateway's id of the attempt.",
+  paymentGatewayErrorCode: "The gateway's error code. With it, the moment of the next try is chosen better.",
+  paymentGatewayErrorMessage: "The gateway's error text. It may have lines.",
+  networkDeclineCode: "The card network's response code, such as 51, or a bank's return code, such as R01 or AM04.",
+  networkAdviceCode: "The network's advice to merchants, such as 03.",
+  declineCategory: "The kind of decline as your billing system sees it, with the prefix DECLINE_CATEGORY_.",
+  cardBrand: "The card's network.",
+  cardBin: "The first 6 to 8 digits of the card number.",
+  cardLast4: "The last four digits of the card number.",
+  cardFingerprint: "The same for the same card, whoever uses it. A new one says that the customer changed the card.",
+  cardCountry: "Where the card was issued: ISO 3166 alpha-2.",
+  cardIssuer: "The bank that issued the card.",
+  cardFunding: "What the card draws on.",
+  cardExpiryMonth: "The month in which the card expires.",
+  cardExpiryYear: "The year in which the card expires.",
+  customerTimezone: "The customer's time zone as IANA names it, such as Europe/Berlin.",
+  initiator: "Who made the attempt.",
+  attemptNumber: "The number of this attempt on the invoice, as you count them.",
+  networkToken: "Whether the attempt used a network token.",
+};
+
+/** One record of a kind. Fields that are not listed are ignored. */
+export function recordSchema<Row>(kind: RecordKind<Row>, description: string, words: Words<Row>): Part {
+  const fields = [...kind.fields];
+  return {
+    type: "object",
+    description,
+    required: fields.filter(([, { required }]) => required).map(([name]) => name),
+    properties: Object.fromEntries(
+      fields.map(([name, field]) => [name, fieldSchema(field, words[name as keyof Row & string])]),
+    ),
+  };
+}
+
+/** The body of an ingest: 1 to 200 records. */
+export const batchSchema = (kind: RecordKind<unknown>, record: string): Part => ({
+  type: "object",
+  required: [kind.name],
+  properties: {
+    [kind.name]: {
+      type: "array",
+      minItems: 1,
+      maxItems: BATCH_MAX,
+      items: { $ref: `#/components/schemas/${record}` },
+      description: "All of them are stored, or none. Of an id that stands there twice the newest copy counts.",
+    },
+  },
+});
