@@ -42,7 +42,7 @@ export function readBatch<Row>(kind: RecordKind<Row>, bytes: Buffer): Row[] {
   const records = recordsOf(kind, body.value);
   refuseChanges(kind, body);
   if (!kind.fits(records)) throw firstMisfit(kind, records);
-  refuseCards(body.value as object, "", (key) => key !== kind.name);
+  refuseCards(body.value as object, "", 1, (key) => key !== kind.name);
   return records.map((record, index) => readRecord(kind, record as Record<string, unknown>, index, body.plain) as Row);
 }
 
@@ -115,6 +115,9 @@ function checkOf({ schema }: Field) {
   return check;
 }
 
+/** The body is at level 1, its array at 2. */
+const RECORD_LEVEL = 3;
+
 function readRecord(kind: RecordKind<unknown>, record: Record<string, unknown>, index: number, plain: boolean) {
   const row: Record<string, unknown> = {};
   let known = 0;
@@ -129,6 +132,7 @@ function readRecord(kind: RecordKind<unknown>, record: Record<string, unknown>, 
     row[key] = read;
   }
   if (row.updatedAt === undefined) row.updatedAt = row.createdAt;
-  if (Object.keys(record).length > known) refuseCards(record, `${kind.name}[${index}]`, (key) => !kind.fields.has(key));
+  if (Object.keys(record).length > known)
+    refuseCards(record, `${kind.name}[${index}]`, RECORD_LEVEL, (key) => !kind.fields.has(key));
   return row;
 }

@@ -16,27 +16,29 @@ export function fieldAt(place: string, key: string): string {
 /**
  * Throws a 400 when a field of `object` that `concerns` picks holds a card number, in a text, a number or a key, however
  * deep inside. Nothing else about unknown fields matters: they are ignored.
+ *
+ * @param level  how deep in the body `object` is; the body itself is at level 1
  */
-export function refuseCards(object: object, place: string, concerns: (key: string) => boolean) {
+export function refuseCards(object: object, place: string, level: number, concerns: (key: string) => boolean) {
   for (const [key, value] of Object.entries(object)) {
     if (!concerns(key)) continue;
     if (holdsCardNumber(key, 1)) throw refuseCardNumber(fieldAt(place, key));
-    look(value, fieldAt(place, key), 2);
+    look(value, fieldAt(place, key), level + 1);
   }
 }
 
-function look(value: unknown, place: string, depth: number) {
+function look(value: unknown, place: string, level: number) {
   if (typeof value === "string") {
     if (holdsCardNumber(value, 1)) throw refuseCardNumber(place);
   } else if (typeof value === "number") {
     if (isCardNumber(String(value))) throw refuseCardNumber(place);
   } else if (typeof value === "object" && value !== null) {
-    if (depth >= DEPTH_MAX) throw tooDeep();
-    if (Array.isArray(value)) for (const [index, item] of value.entries()) look(item, `${place}[${index}]`, depth + 1);
+    if (level > DEPTH_MAX) throw tooDeep();
+    if (Array.isArray(value)) for (const [index, item] of value.entries()) look(item, `${place}[${index}]`, level + 1);
     else
       for (const [key, item] of Object.entries(value)) {
         if (holdsCardNumber(key, 1)) throw refuseCardNumber(fieldAt(place, key));
-        look(item, fieldAt(place, key), depth + 1);
+        look(item, fieldAt(place, key), level + 1);
       }
   }
 }
