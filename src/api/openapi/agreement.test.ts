@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import fc from "fast-check";
+import { type TestDatabase, testDatabase } from "../../../test/database.ts";
+import { testApi, testClock, testKey, testMerchant } from "../api.fixture.ts";
+import { RULES_BEYOND_SCHEMA } from "./beyond-schema.ts";
+import { bodies, parameterValues } from "./bodies.fixture.ts";
+import type { Part } from "./field-schema.ts";
+import { INGESTS } from "./ingest-operations.ts";
+import { at, validatorAt } from "./validator.fixture.ts";
+
+const clock = testClock();
+let database: TestDatabase;
+let api: Awaited<ReturnType<typeof testApi>>;
+let headers: Record<string, string>;
+
+before(async () => {
+  database = await testDatabase();
+  api = await testApi(database.db, clock);
+  const merchant = await testMerchant(database.db, api.ports);
+  const { apiKey } = await testKey(database.db, api.ports, merchant);
+  headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+});
+after(async () => {
+  await api.close();
+  await database.drop();
+});
+
+const send = (request: object) => {
+  clock.monotonicMs += 10; // stay below the rate limit
+  return api.http.inject({ headers, ...request });
+};
+const push = (name: string, payload: string | Buffer) => send({ method: "POST", url: `/ingest/v1/${name}`, payload });
+const list = (query: string) => send({ url: `/v1/recovery_actions?${query}` });
+const listed = (id: string) => assert.ok(RULES_BEYOND_SCHEMA.some((rule) => rule.id === id));
+
+/** All strings, numbers and keys in a value. */
+function* leaves(value: unknown): Generator<string> {
+  if (typeof value === "object" && value !== null)
+    for (const [key, each] of Object.entries(value)) {
+      yield key;
+      yield* leaves(each);
+    }
+  else if (typeof value === "string" || typeof value === "number") yield String(value);
+}
+
+/** Luhn's sum of a text's last 13 to 19 digits, whatever stands between them: more than the service looks for, never less. */
+function mayHoldCard(text: string) {
+  const digits = text.replace(/\D/g, "");
+  for (let start = 0; start + 13 <= digits.length; start++)
+    for (let end = start + 13; end <= Math.min(start + 19, digits.length); end++) {
+      const sum = [...digits.slice(start, end)].reverse().reduce((total, digit, index) => {
+        const doubled = Number(digit) * (1 + (index % 2));
+        return total + (doubled > 9 ? doubled - 9 : doubled);
+      }, 0);
+      if (sum % 10 === 0) return true;
+    }
+  return false;
+}
+
+function isRealMoment(text: string) {
+  const day = text.slice(0, 10);
+  const date = new Date(`${day}T00:00:00Z`);
+  const time = new Date(text.toUpperCase()).getTime();
+  const inTime = time >= 0 && time < Date.UTC(2200, 0, 1);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day) && inTime;
+}
+
+const isZone = (name: string) => {
+  try {
+    return Boolean(new Intl.DateTimeFormat("en", { timeZone: name }));
+  } catch {
+    return false;
+  }
+};
+
+/** The listed rule that a body breaks which fits the schemas; judged by what lies in it, not by what the service says. */
+function brokenRule(records: readonly Record<string, unknown>[], body: unknown): string | undefined {
+  for (const record of records)
+    for (const [name, value] of Object.entries(record)) {
+      if (typeof value !== "string") continue;
+      if (name.endsWith("At") && !isRealMoment(value)) return "real-moment";
+      if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
+      if (!value.isWellFormed()) return "well-formed-text";
+    }
+  return [...leaves(body)].some(mayHoldCard) ? "no-card-number" : undefined;
+}
+
+// A few milliseconds each. More of them, now and then: AGREEMENT_RUNS=30000 npm test -- src/api/openapi/agreement.test.ts
+const RUNS = Number(process.env.AGREEMENT_RUNS ?? 600);
+
+for (const { kind, record } of INGESTS)
+  test(`a validator made from the document and the service agree on ${kind.name}, but for the listed rules`, async () => {
+    const fits = validatorAt(`/components/schemas/${record}Batch`);
+    const seen: Record<string, number> = { taken: 0, refused: 0 };
+    await fc.assert(
+      fc.asyncProperty(bodies(kind.name, record), async (body) => {
+        const text = JSON.stringify(body);
+        const reply = await push(kind.name, text);
+        // What JSON can't hold is lost on the way: the validator judges what arrives.
+        const arrived = JSON.parse(text);
+        const broken = fits(arrived) ? brokenRule(arrived[kind.name], arrived) : "schema";
+        if (reply.statusCode === 200) {
+          assert.ok(broken === undefined || broken === "no-card-number", `taken, but ${broken}`);
+          seen.taken!++;
+          return;
+        }
+        if (text.length > 2 ** 20 && reply.statusCode === 413) return listed("body-size");
+        assert.equal(reply.statusCode, 400, reply.body);
+        assert.ok(broken, `refused without a rule: ${reply.body}`);
+        if (broken !== "schema") listed(broken);
+        const word = broken === "schema" ? "refused" : broken;
+        seen[word] = (seen[word] ?? 0) + 1;
+      }),
+      { numRuns: RUNS },
+    );
+    // Neither answer is so rare that the other one would do.
+    assert.ok(seen.taken! > RUNS / 5 && seen.refused! > RUNS / 5, JSON.stringify(seen));
+    assert.ok(seen["real-moment"]! > 0 && seen["no-card-number"]! > 0, JSON.stringify(seen));
+  });
+
+test("a validator made from the document and the service agree on queries, but for the listed rules", async () => {
+  const operation = "/paths/~1v1~1recovery_actions/get/parameters";
+  const parameters = at<{ name: string; schema: Part }[]>(operation).map(({ name, schema }, index) => ({
+    name,
+    schema,
+    fits: validatorAt(`${operation}/${index}/schema`),
+  }));
+  const seen = { taken: 0, refused: 0 };
+  const queries = fc
+    .subarray(parameters, { minLength: 1, maxLength: 3 })
+    .chain((some) =>
+      fc.tuple(
+        ...some.map((each) => parameterValues(each.schema).map((text) => ({ ...each, text: text.toWellFormed() }))),
+      ),
+    );
+  await fc.assert(
+    fc.asyncProperty(queries, async (query) => {
+      const { statusCode, body } = await list(
+        new URLSearchParams(query.map(({ name, text }) => [name, text])).toString(),
+      );
+      const wrong = query.filter(({ name, text, fits }) => {
+        if (name === "pageSize") return !/^[+-]?\d+$/.test(text); // any-page-size
+        if (name === "pageToken") return text !== ""; // page-token: none of these is one
+        return !fits(text) || (/^executed/.test(name) && !isRealMoment(text)); // real-moment
+      });
+      assert.equal(statusCode, wrong.length > 0 ? 400 : 200, body);
+      if (wrong.length > 0) seen.refused++;
+      else seen.taken++;
+    }),
+    { numRuns: RUNS },
+  );
+  assert.ok(seen.taken > RUNS / 5 && seen.refused > RUNS / 5, JSON.stringify(seen));
+});
+
+test("each listed rule is one: what breaks it fits the schemas and is answered as the list says", async () => {
+  const example = at<{ value: { invoices: Part[] } }>(
+    "/paths/~1ingest~1v1~1invoices/post/requestBody/content/application~1json/examples/unpaid",
+  ).value.invoices[0]!;
+  const fits = validatorAt("/components/schemas/InvoiceBatch");
+  const withFields = (fields: Part) => JSON.stringify({ invoices: [{ ...example, ...fields }] });
+  const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) });
+  const transaction = { ...example, id: "tx_1", state: "TRANSACTION_STATE_PAID", invoiceId: "inv_1" };
+  const bodyOf: Record<string, string | Buffer> = {
+    "real-moment": withFields({ createdAt: "2026-02-30T09:00:00Z" }),
+    "digits-only": withFields({ amount: "@" }).replace('"@"', "4900.0"),
+    "known-time-zone": JSON.stringify({ transactions: [{ ...transaction, customerTimezone: "Europe/Nowhere" }] }),
+    "well-formed-text": withFields({ businessEntity: "\ud83d" }),
+    "no-card-number": withFields({ note: "4111 1111 1111 1111" }),
+    "no-double-key": withFields({}).replace('"amount"', '"amount": 1, "amount"'),
+    depth: withFields({ extra: deep(30) }),
+    "utf-8": Buffer.from(withFields({ businessEntity: "M\u00fcller" }), "latin1"),
+    "body-size": withFields({ extra: "x".repeat(2 ** 21) }),
+  };
+  const queryOf: Record<string, string> = {
+    "known-parameters": "invoice_id=inv_1",
+    "page-token": "pageToken=abc",
+    "any-page-size": "pageSize=0",
+  };
+  for (const { id, where, status } of RULES_BEYOND_SCHEMA) {
+    if (where === "query") {
+      assert.equal((await list(queryOf[id]!)).statusCode, status, id);
+      continue;
+    }
+    const body = bodyOf[id]!;
+    const name = id === "known-time-zone" ? "transactions" : "invoices";
+    const reply = await push(name, body);
+    assert.equal(reply.statusCode, status, `${id}: ${reply.body}`);
+    const check = name === "invoices" ? fits : validatorAt("/components/schemas/TransactionBatch");
+    assert.ok(check(JSON.parse(body.toString())), id);
+  }
+  const all = [...Object.keys(bodyOf), ...Object.keys(queryOf)];
+  assert.deepEqual(
+    all,
+    RULES_BEYOND_SCHEMA.map(({ id }) => id),
+  );
+  // However it is written: what JSON.stringify writes is read on a shorter way.
+  for (const space of ["", " "]) {
+    assert.equal((await push("invoices", withFields({ extra: deep(29) }) + space)).statusCode, 200);
+    assert.equal((await push("invoices", withFields({ extra: deep(30) }) + space)).statusCode, 400);
+  }
+  assert.equal((await push("invoices", `\ufeff${withFields({})}`)).statusCode, 400);
+});
