@@ -148,6 +148,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         },
         onIngested: onCases,
         tls,
+        baseUrl: settings.baseUrl,
         tokenKey: createHmac("sha256", secretKey).update("page token").digest(),
         egressRanges: settings.egressRanges,
         ready: () => readiness(store),

@@ -114,6 +114,7 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
     },
     onIngested() {},
     tls: "proxy",
+    baseUrl: "https://dunlin.example.com",
     tokenKey: Buffer.alloc(32, 7),
     egressRanges: ["203.0.113.0/24"],
     ready: async () => ({ ok: true, problems: [] }),

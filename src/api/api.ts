@@ -21,6 +21,8 @@ export interface ApiOptions {
   /** Called after each commit that changed something: there may be something to decide. */
   onIngested(): void;
   tls: Tls;
+  /** Where the outside reaches the API, without a slash in the end. */
+  baseUrl: string;
   /** 32 bytes, the same in every replica, that sign page tokens. */
   tokenKey: Buffer;
   /** CIDR ranges that webhooks come from. */

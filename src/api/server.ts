@@ -6,6 +6,7 @@ import { errorFields } from "../store/database.ts";
 import { answerError } from "./answer-error.ts";
 import type { Api, ApiOptions } from "./api.ts";
 import { requires } from "./caller.ts";
+import { docsRoutes } from "./docs/docs.ts";
 import { ApiError, errorBody } from "./errors.ts";
 import { BODY_BYTES_MAX, pathOf, refuseAmbiguous } from "./framing.ts";
 import { healthzRoute } from "./healthz.ts";
@@ -69,6 +70,7 @@ const ROUTES = [
   healthzRoute,
   readyzRoute,
   networkRoute,
+  docsRoutes,
 ];
 
 function createHttp({ ports, log, tls, metrics }: ApiOptions, isClosing: () => boolean): FastifyInstance {

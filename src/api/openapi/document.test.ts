@@ -201,7 +201,7 @@ test("operations without a key answer as the document says", async () => {
   }
 });
 
-test("the document knows every operation of the service, and no other", () => {
+test("every operation of the document exists", () => {
   const documented = Object.entries(DOCUMENT.paths as Record<string, Part>).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );

@@ -132,7 +132,7 @@ export function refusedBodies({ kind, examples }: Ingest): Readonly<Record<strin
     tooManyRecords: body(...Array<Part>(201).fill(record)),
     noArray: "{}",
     notJson: `{"${kind.name}": [`,
-    doubleKey: `{"${kind.name}": [], "${kind.name}": []}`,
+    doubleKey: body(record).replace('"amount"', '"amount":1,"amount"'),
   };
 }
 

@@ -1,0 +1,39 @@
+/** HTML that is safe to put into a page as it is. */
+export type Html = string;
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Any text as HTML that shows it. */
+export const escaped = (text: string): Html => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);
+
+/** A line of a description: what stands between backticks is code. */
+export const inline = (text: string): Html =>
+  text
+    .split("`")
+    .map((part, index) => (index % 2 === 1 ? `<code>${escaped(part)}</code>` : escaped(part)))
+    .join("");
+
+/** A description: paragraphs are set apart by an empty line. */
+export const prose = (text: string): Html =>
+  text
+    .split("\n\n")
+    .map((paragraph) => `<p>${inline(paragraph)}</p>`)
+    .join("\n");
+
+export const code = (text: string): Html => `<code>${escaped(text)}</code>`;
+
+/** Text in lines, as it is. It can be reached by the keyboard, because it may be too wide. */
+export const block = (label: string, text: string): Html =>
+  `<figure><figcaption>${escaped(label)}</figcaption><pre tabindex="0">${escaped(text)}</pre></figure>`;
+
+/** Rows under their headings; cells are HTML. */
+export const table = (headings: readonly string[], rows: readonly (readonly Html[])[]): Html =>
+  `<div class="wide" tabindex="0"><table><thead><tr>${headings.map((each) => `<th scope="col">${escaped(each)}</th>`).join("")}</tr></thead><tbody>
+${rows.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join("")}</tr>`).join("\n")}
+</tbody></table></div>`;
