@@ -67,8 +67,11 @@ export function verify(books: Books) {
     for (const { number, startedAt, endedAt, status } of logged) {
       const [from, to] = [toReal(startedAt) - CLOCK_MS, toReal(endedAt) + CLOCK_MS];
       const within = [...open].filter(({ at }) => at >= from && at <= to);
-      // Of two that fit, the one that was answered like this; a request that never reached us has none.
-      const own = within.find((arrival) => arrival.status === status) ?? within[0];
+      // Of two that fit, the one that was answered like this, and whose answer came when the attempt ended: a former owner
+      // that wakes up may send an event in the same moment as the present one.
+      const answered = within.filter((arrival) => arrival.status === status);
+      const distance = ({ at, endAt }: Arrival) => Math.abs(toReal(endedAt) - (endAt ?? at));
+      const own = answered.sort((a, b) => distance(a) - distance(b))[0] ?? within[0];
       if (own === undefined) {
         if (status !== null)
           broken("I4", `event ${event.id}: attempt ${number} is logged with ${status}, and nobody came`);
