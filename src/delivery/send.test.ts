@@ -63,7 +63,7 @@ test("a post carries the headers of the interface and the body byte for byte, an
     [`127.0.0.1:${receiver.port}`, "keep-alive", Buffer.byteLength(body)],
   );
   assert.equal(receiver.connections(), 1);
-  assert.deepEqual(sender.connections(), { open: 1, idle: 1 });
+  assert.deepEqual(sender.connections(), { open: 1, idle: 1, made: 1 });
 });
 
 test("a redirect is an ordinary reply and nobody follows it", async () => {
@@ -111,7 +111,7 @@ test("a keep-alive connection that is closed just when it is reused costs one fa
   assert.equal((await post(sender, receiver, "2")).outcome, "failed");
   await sleep(50);
   assert.deepEqual(bodies, ["1", "2"]);
-  assert.deepEqual(sender.connections(), { open: 0, idle: 0 });
+  assert.deepEqual(sender.connections(), { open: 0, idle: 0, made: 1 });
 });
 
 test("a second reply that nobody asked for is never taken for the next request's", async () => {
@@ -221,5 +221,5 @@ test("closing the sender cuts what is on the wire short and leaves no connection
   await sleep(50);
   sender.close();
   assert.equal((await reply).outcome, "failed");
-  assert.deepEqual(sender.connections(), { open: 0, idle: 0 });
+  assert.deepEqual(sender.connections(), { open: 0, idle: 0, made: 1 });
 });
