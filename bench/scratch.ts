@@ -31,6 +31,7 @@ export async function scratchSettings(over: Partial<Settings> = {}) {
     clockRate: null,
     webhookAllow: "",
     webhookCa: null,
+    webhookClientCertificate: null,
     egressRanges: [],
     deliveryLogDays: 180,
     secretKey: null,

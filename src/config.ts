@@ -1,6 +1,5 @@
-import { X509Certificate } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { certificateProblem, keyProblem, readPem } from "./pem-files.ts";
 
 /** Everything that the surroundings may set, checked. */
 export interface Settings {
@@ -21,6 +20,8 @@ export interface Settings {
   webhookAllow: string;
   /** PEM of certificate authorities to trust beside the usual ones. */
   webhookCa: string | null;
+  /** PEM of the certificate and key that webhooks show to endpoints that ask for one. */
+  webhookClientCertificate: { cert: string; key: string } | null;
   egressRanges: string[];
   /** How many days (service time) the delivery log goes back, at least. */
   deliveryLogDays: number;
@@ -59,6 +60,8 @@ const KNOWN = [
   "DUNLIN_CLOCK_RATE_CONFIRM",
   "DUNLIN_WEBHOOK_ALLOW",
   "DUNLIN_WEBHOOK_CA",
+  "DUNLIN_WEBHOOK_CLIENT_CERT",
+  "DUNLIN_WEBHOOK_CLIENT_KEY",
   "DUNLIN_EGRESS_RANGES",
   "DUNLIN_DELIVERY_LOG_DAYS",
   "DUNLIN_SECRET_KEY",
@@ -102,27 +105,28 @@ export function readSettings(
   const file = (name: string) => {
     const path = text(name);
     if (path === null) return null;
-    if (!existsSync(path)) wrong(name, `"${path}" does not exist. Write the path of a PEM file.`);
-    else {
-      const pem = readFileSync(path, "utf8");
-      if (pem.includes("-----BEGIN ")) return pem;
-      wrong(name, `"${path}" is not a PEM file.`);
-    }
+    const found = readPem(path);
+    if ("pem" in found) return found.pem;
+    wrong(name, found.problem);
     return null;
+  };
+
+  const certificate = (certName: string, keyName: string, advice: string) => {
+    const [cert, key] = [file(certName), file(keyName)];
+    if ((text(certName) === null) !== (text(keyName) === null))
+      wrong(text(certName) === null ? certName : keyName, "is missing: set both or neither.");
+    const problem = cert === null ? null : certificateProblem(cert, realNow);
+    if (problem !== null) wrong(certName, `${problem} ${advice}`);
+    if (cert === null || key === null) return null;
+    const misfit = problem === null ? keyProblem(cert, key) : null;
+    if (misfit !== null) wrong(keyName, misfit);
+    return { cert, key };
   };
 
   const host = text("DUNLIN_HOST") ?? "localhost";
   const port = number("DUNLIN_PORT", 8443, isPort, "a port. Write a number from 1 to 65535")!;
   const tls = text("DUNLIN_TLS") ?? "on";
   if (tls !== "on" && tls !== "proxy") wrong("DUNLIN_TLS", `"${tls}" is neither "on" nor "proxy".`);
-  const cert = file("DUNLIN_TLS_CERT");
-  const key = file("DUNLIN_TLS_KEY");
-  if (cert) {
-    const expiry = expiredCertificate(cert, realNow);
-    if (expiry) wrong("DUNLIN_TLS_CERT", `${expiry} Unset it to use a generated certificate.`);
-  }
-  if ((text("DUNLIN_TLS_CERT") === null) !== (text("DUNLIN_TLS_KEY") === null))
-    wrong(text("DUNLIN_TLS_CERT") === null ? "DUNLIN_TLS_CERT" : "DUNLIN_TLS_KEY", "is missing: set both or neither.");
   const clockRate = number("DUNLIN_CLOCK_RATE", null, (n) => n > 0 && n <= 1e7, "a rate. Write a number above 0");
   const databaseUrl = url("DATABASE_URL", "", ["postgres:", "postgresql:"]) || null;
   if (clockRate !== null && clockRate !== 1 && databaseUrl && text("DUNLIN_CLOCK_RATE_CONFIRM") !== "yes")
@@ -146,10 +150,15 @@ export function readSettings(
     baseUrl,
     authUrl: url("DUNLIN_AUTH_URL", baseUrl, ["https:"]),
     tls: tls === "proxy" ? "proxy" : "on",
-    certificate: cert && key ? { cert, key } : null,
+    certificate: certificate("DUNLIN_TLS_CERT", "DUNLIN_TLS_KEY", "Unset it to use a generated certificate."),
     clockRate,
     webhookAllow,
     webhookCa: file("DUNLIN_WEBHOOK_CA"),
+    webhookClientCertificate: certificate(
+      "DUNLIN_WEBHOOK_CLIENT_CERT",
+      "DUNLIN_WEBHOOK_CLIENT_KEY",
+      "Write the file of a valid one, or unset both.",
+    ),
     egressRanges: (text("DUNLIN_EGRESS_RANGES") ?? "").split(",").flatMap((range) => range.trim() || []),
     deliveryLogDays: number("DUNLIN_DELIVERY_LOG_DAYS", 180, isLogAge, "a number of days. Write one from 60 to 36500")!,
     secretKey: secret === null ? null : Buffer.from(secret, "base64"),
@@ -160,14 +169,3 @@ export function readSettings(
 /** PostgreSQL's URLs may leave out the host, or name a socket folder, which makes them no URL in the strict sense. */
 const accepts = (value: string, schemes: readonly string[]) =>
   schemes.some((scheme) => value.startsWith(`${scheme}//`)) && (schemes.includes("postgres:") || URL.canParse(value));
-
-function expiredCertificate(pem: string, realNow: Date): string | null {
-  try {
-    const { validToDate, subject } = new X509Certificate(pem);
-    return validToDate > realNow
-      ? null
-      : `expired ${validToDate.toISOString().slice(0, 10)} (${subject.replaceAll("\n", " ")}).`;
-  } catch {
-    return "holds no certificate that can be read.";
-  }
-}

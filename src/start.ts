@@ -73,6 +73,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     const sender = createSender({
       allow: parseAllow(settings.webhookAllow),
       extraCa: settings.webhookCa,
+      clientCertificate: settings.webhookClientCertificate,
       monotonicMs: ports.monotonicMs,
     });
     const deliverer = !roles.has("deliver")

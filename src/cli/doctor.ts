@@ -29,7 +29,12 @@ export const doctor: Command = {
   positionals: [],
   examples: ["dunlin doctor"],
   async run(context, values) {
-    const findings = [finding("ok", "settings", "no problems"), ...dataFolder(context), ...certificate(context)];
+    const findings = [
+      finding("ok", "settings", "no problems"),
+      ...dataFolder(context),
+      ...certificate(context),
+      ...clientCertificate(context),
+    ];
     findings.push(...(await database(context)), await api(context));
     if (values.json) context.print(JSON.stringify(findings));
     else
@@ -73,6 +78,14 @@ function certificate({ settings, realNow }: Context): Finding[] {
   ];
 }
 
+/** Endpoints that ask for a certificate refuse one that has expired. */
+function clientCertificate({ settings, realNow }: Context): Finding[] {
+  if (settings.webhookClientCertificate === null) return [];
+  const { validToDate } = new X509Certificate(settings.webhookClientCertificate.cert);
+  const days = Math.floor((validToDate.getTime() - realNow().getTime()) / 86_400_000);
+  return [finding(days < 14 ? "warn" : "ok", "client cert", `of webhooks, ${days} days left`)];
+}
+
 async function database(context: Context): Promise<Finding[]> {
   let opened: Opened;
   try {
@@ -104,6 +117,7 @@ async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened
   const sender = createSender({
     allow: parseAllow(settings.webhookAllow),
     extraCa: settings.webhookCa,
+    clientCertificate: settings.webhookClientCertificate,
     monotonicMs: ports.monotonicMs,
   });
   const findings: Finding[] = [];

@@ -47,9 +47,9 @@ async function sendTest(
   if (!merchant) throw new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
   const target = targetOf(merchant, secretKey);
   if (!target) throw new Failure(`${merchant.name} has no endpoint. Set it: dunlin merchant set ${id} --webhook-url …`);
-  const { webhookAllow, webhookCa } = context.settings;
+  const { webhookAllow, webhookCa, webhookClientCertificate: clientCertificate } = context.settings;
   const monotonicMs = ports.monotonicMs;
-  const sender = createSender({ allow: parseAllow(webhookAllow), extraCa: webhookCa, monotonicMs });
+  const sender = createSender({ allow: parseAllow(webhookAllow), extraCa: webhookCa, clientCertificate, monotonicMs });
   try {
     const eventId = ports.newId();
     const body = testBody(eventId, type, ports.now(), merchant.webhookFlat);

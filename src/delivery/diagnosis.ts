@@ -41,6 +41,10 @@ const CAUSES: Record<string, (seen: Seen) => string> = {
     `TLS: the certificate is for another name${certificate ? ` (${certificate.names || certificate.subject})` : ""}`,
   ERR_SSL_WRONG_VERSION_NUMBER: () => "TLS: what answers on this port does not speak TLS. Is it plain HTTP?",
   ERR_SSL_PACKET_LENGTH_TOO_LONG: () => "TLS: what answers on this port does not speak TLS. Is it plain HTTP?",
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: () =>
+    "TLS: the endpoint asks for a client certificate. Set DUNLIN_WEBHOOK_CLIENT_CERT and DUNLIN_WEBHOOK_CLIENT_KEY",
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: () =>
+    "TLS: the endpoint does not trust the authority of our client certificate (DUNLIN_WEBHOOK_CLIENT_CERT)",
   ERR_SSL_UNSUPPORTED_PROTOCOL: () => "TLS: the endpoint knows only versions before 1.2",
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: () => "TLS: the endpoint knows only versions before 1.2",
 };

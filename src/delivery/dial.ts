@@ -7,6 +7,12 @@ import { lookUpNames, type Resolve } from "./name-look-up.ts";
 /** Throws an Error for a literal address that may not be dialled; every later problem goes to `onEnd`. */
 export type Dial = (hostname: string, port: number, onEnd: (error: Error | null) => void) => tls.TLSSocket;
 
+/** PEM of a certificate, with its chain, and of its key. */
+export interface ClientCertificate {
+  cert: string;
+  key: string;
+}
+
 /** A host may have addresses that swallow packets; the next one is tried after so long, the last one is waited for. */
 const NEXT_ADDRESS_MS = 2_000;
 
@@ -15,13 +21,18 @@ const NEXT_ADDRESS_MS = 2_000;
  *
  * @param extraCa  PEM of authorities to trust beside those of Node and of the system
  * @param resolve  injected by tests
+ * @param clientCertificate  shown to endpoints that ask for one
  */
 export function guardedDial(
   allow: readonly AllowedAddress[],
   extraCa: string | null,
   resolve: Resolve = lookUpNames(),
+  clientCertificate: ClientCertificate | null = null,
 ): Dial {
-  const secureContext = tls.createSecureContext({ ca: [...authorities(), ...(extraCa === null ? [] : [extraCa])] });
+  const secureContext = tls.createSecureContext({
+    ca: [...authorities(), ...(extraCa === null ? [] : [extraCa])],
+    ...clientCertificate,
+  });
   return (hostname, port, onEnd) => {
     const literal = isIP(hostname) !== 0;
     // `lookup` is never asked about a literal.

@@ -1,7 +1,7 @@
 import type { TLSSocket } from "node:tls";
 import { Client, type Dispatcher } from "undici";
 import type { AllowedAddress } from "./address-guard.ts";
-import { type Dial, guardedDial } from "./dial.ts";
+import { type ClientCertificate, type Dial, guardedDial } from "./dial.ts";
 import {
   type Exchange,
   noTimings,
@@ -48,6 +48,8 @@ export interface Sender {
 export interface SenderOptions {
   allow: readonly AllowedAddress[];
   extraCa: string | null;
+  /** Shown to endpoints that ask for one. */
+  clientCertificate?: ClientCertificate | null;
   monotonicMs(): number;
   limits?: ReplyLimits;
   resolve?: Resolve;
@@ -72,7 +74,7 @@ interface Connection {
 
 /** The HTTPS client of the delivery room. */
 export function createSender(options: SenderOptions): Sender {
-  const dial = guardedDial(options.allow, options.extraCa, options.resolve);
+  const dial = guardedDial(options.allow, options.extraCa, options.resolve, options.clientCertificate);
   const limits = options.limits ?? REPLY_LIMITS;
   const open = new Set<Connection>();
   const idle = new Map<string, Connection[]>();

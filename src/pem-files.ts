@@ -1,0 +1,39 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+/** What a file holds, or what is wrong with it in words. */
+export function readPem(path: string): { pem: string } | { problem: string } {
+  let pem: string;
+  try {
+    pem = readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return { problem: `"${path}" does not exist. Write the path of a PEM file.` };
+    return { problem: `"${path}" cannot be read (${code}). Let the user that runs dunlin read it.` };
+  }
+  return pem.includes("-----BEGIN ") ? { pem } : { problem: `"${path}" is not a PEM file.` };
+}
+
+/** What is wrong with a certificate, in words; null: nothing. */
+export function certificateProblem(pem: string, realNow: Date): string | null {
+  try {
+    const { validToDate, subject } = new X509Certificate(pem);
+    return validToDate > realNow
+      ? null
+      : `expired ${validToDate.toISOString().slice(0, 10)} (${subject.replaceAll("\n", " ")}).`;
+  } catch {
+    return "holds no certificate that can be read.";
+  }
+}
+
+/** What is wrong with the key of a certificate, in words; null: nothing. */
+export function keyProblem(cert: string, key: string): string | null {
+  try {
+    const fits = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+    return fits
+      ? null
+      : "is not the key of the certificate. Write the file of the key that the certificate was made for.";
+  } catch {
+    return "holds no key that can be read. Write the file of a private key that needs no password.";
+  }
+}
