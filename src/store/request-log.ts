@@ -1,0 +1,144 @@
+import { arrays, type Column, columnValues, selectList } from "./batch.ts";
+import { type Database, prepared, sqlState, type Tx } from "./database.ts";
+
+/** Whose requests are those of callers that nobody knows. */
+export const NOBODY = "00000000-0000-0000-0000-000000000000";
+
+/** An inbound request that was answered. */
+export interface LoggedRequest {
+  /** `NOBODY` when no key was let in. */
+  merchantId: string;
+  /** UUIDv7: what follows `req_` in the requestId. */
+  id: string;
+  /** Service time of its arrival. */
+  at: Date;
+  /** The id that the caller gave to it. */
+  callerRequestId: string | null;
+  keyId: string | null;
+  /** Null when what came was no request that could be read. */
+  method: string | null;
+  /** The pattern, never the path. */
+  route: string;
+  status: number;
+  durationUs: number;
+  /** Records that were taken, or actions that were listed. */
+  records: number | null;
+  /** What was said of a refusal or a fault. */
+  error: string | null;
+}
+
+const COLUMNS: readonly Column<LoggedRequest>[] = [
+  ["merchant_id", "uuid", "merchantId"],
+  ["id", "uuid", "id"],
+  ["at", "timestamptz", "at"],
+  ["caller_request_id", "text", "callerRequestId"],
+  ["key_id", "uuid", "keyId"],
+  ["method", "text", "method"],
+  ["route", "text", "route"],
+  ["status", "int2", "status"],
+  ["duration_us", "int4", "durationUs"],
+  ["records", "int4", "records"],
+  ["error", "text", "error"],
+];
+
+const INSERT = prepared(
+  "log_requests",
+  `insert into request_log (${COLUMNS.map(([name]) => name).join(", ")})
+   select * from unnest(${arrays(COLUMNS, 1)}) on conflict do nothing`,
+);
+
+/** Store a batch. It may be stored again: what is there already is left out. */
+export async function logRequests(tx: Tx, requests: readonly LoggedRequest[]) {
+  await tx.run(INSERT, columnValues(requests, COLUMNS));
+}
+
+const FIND = prepared(
+  "find_request",
+  `select ${selectList(COLUMNS)} from request_log
+   where merchant_id in (select id from merchants union all select $2::uuid) and id = $1`,
+);
+
+/** The request with this id, whosever it is; null when it is unknown or older than the log. */
+export async function findRequest(tx: Tx, id: string) {
+  return (await tx.run<LoggedRequest>(FIND, [id, NOBODY])).rows[0] ?? null;
+}
+
+const list = (name: string, condition: string) =>
+  prepared(
+    `list_requests_${name}`,
+    `select ${selectList(COLUMNS)} from request_log
+     where merchant_id = $1 and status between $2 and $3 ${condition} order by id desc limit $4`,
+  );
+const LIST = list("all", "");
+// Said outright, so that the index of refusals is used.
+const LIST_REFUSED = list("refused", "and status >= 400");
+
+/** A merchant's requests, newest first, whose status lies in this range. */
+export async function listRequests(tx: Tx, merchantId: string, from: number, to: number, limit: number) {
+  const statement = from >= 400 ? LIST_REFUSED : LIST;
+  return (await tx.run<LoggedRequest>(statement, [merchantId, from, to, limit])).rows;
+}
+
+const DAY_MS = 86_400_000;
+const NAME = /^request_log_(\d{4})_(\d\d)_(\d\d)$/;
+const nameOf = (dayMs: number) => `request_log_${new Date(dayMs).toISOString().slice(0, 10).replaceAll("-", "_")}`;
+
+/** The lowest UUIDv7 of a moment. */
+function firstId(ms: number): string {
+  const hex = ms.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+const PARTITIONS = prepared(
+  "request_log_partitions",
+  `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+   where i.inhparent = 'request_log'::regclass order by 1`,
+);
+const CLEAN_DEFAULT = prepared("request_log_clean_default", "delete from request_log_default where id < $1");
+// Another process made it at the same moment; or rows of that day lie in the default already, where they are found as well.
+const NO_MATTER = ["42P07", "23505", "23514"];
+
+/**
+ * Make the partitions of this day and the next, and drop those whose requests all came before `keepFrom`. Any number of processes may
+ * call it. A statement waits for the table no longer than a second: then the next call does it.
+ *
+ * @param now  service time
+ * @returns names of what was made and of what was dropped
+ */
+export async function keepRequestLog(db: Database, now: Date, keepFrom: Date) {
+  const known = (await db.run<{ name: string }>(PARTITIONS)).rows.map(({ name }) => name);
+  const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
+  const made: string[] = [];
+  for (const start of [today, today + DAY_MS])
+    if (!known.includes(nameOf(start)) && (await make(db, start))) made.push(nameOf(start));
+  const dropped: string[] = [];
+  for (const name of known) {
+    const [, year, month, day] = NAME.exec(name)?.map(Number) ?? [];
+    if (year === undefined || Date.UTC(year, month! - 1, day! + 1) > keepFrom.getTime()) continue;
+    await alter(db, name, `drop table if exists ${name}`);
+    dropped.push(name);
+  }
+  await db.run(CLEAN_DEFAULT, [firstId(keepFrom.getTime())]);
+  return { made, dropped };
+}
+
+async function make(db: Database, start: number): Promise<boolean> {
+  const name = nameOf(start);
+  try {
+    const range = `from ('${firstId(start)}') to ('${firstId(start + DAY_MS)}')`;
+    await alter(db, name, `create table ${name} partition of request_log for values ${range}`);
+    return true;
+  } catch (error) {
+    if (NO_MATTER.includes(sqlState(error) ?? "")) return false;
+    throw error;
+  }
+}
+
+const IMPATIENT = prepared("request_log_lock_timeout", "set local lock_timeout = '1s'");
+
+/** The whole log waits behind a change of its partitions that waits for a lock: so it does not wait for long. */
+const alter = (db: Database, name: string, text: string) =>
+  db.transaction(async (tx) => {
+    await tx.run(IMPATIENT);
+    await tx.run(prepared(`alter_${name}_${text.slice(0, 4)}`, text));
+  });
