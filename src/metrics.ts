@@ -11,6 +11,8 @@ export interface Metrics extends DeliveryMetrics {
   requestFinished(route: string, method: string, status: number, ms: number): void;
   /** Records of an ingest were committed. */
   recordsIngested(kind: string, received: number, changed: number): void;
+  /** Requests that the request log has no row of. */
+  requestsUnlogged(count: number): void;
   /** Cases were looked at. */
   onSteps(count: number): void;
 }
@@ -33,6 +35,11 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     labelNames: ["kind", "result"],
     registers,
   });
+  const unlogged = new Counter({
+    name: "dunlin_requests_unlogged_total",
+    help: "Requests that the request log has no row of, because the database was away for too long",
+    registers,
+  });
   const steps = new Counter({ name: "dunlin_case_steps_total", help: "Looks at cases that were due", registers });
   return {
     registry,
@@ -42,6 +49,7 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
       records.inc({ kind, result: "changed" }, changed);
       records.inc({ kind, result: "known" }, received - changed);
     },
+    requestsUnlogged: (count) => unlogged.inc(count),
     onSteps: (count) => steps.inc(count),
     ...createDeliveryMetrics(registry, db, ports),
   };

@@ -172,6 +172,33 @@ test("delivery list and replay say what there is, in words and as JSON", async (
   assert.match(unknown.out, /0 sent again, 1 skipped/);
 });
 
+test("a requestId finds its request, and the requests of a merchant are listed by status", async () => {
+  const { out } = await dunlin(["merchant", "create", "--name", "Asking", "--json"]);
+  const { merchantId, apiKey } = JSON.parse(out);
+  assert.equal((await list(apiKey)).status, 200);
+  const made = await dunlin(["key", "create", "--merchant", merchantId, "--permissions", "ingest:invoices", "--json"]);
+  assert.equal((await list(JSON.parse(made.out).apiKey)).status, 403);
+  // A request is in the log within about a second.
+  let listed: { requestId: string; status: number; error: string | null }[] = [];
+  for (let tries = 0; listed.length < 2 && tries < 10; tries++)
+    listed = JSON.parse((await dunlin(["request", "list", "--merchant", merchantId, "--json"])).out);
+  assert.deepEqual(
+    listed.map(({ status }) => status),
+    [403, 200],
+  );
+  const refused = await dunlin(["request", "list", "--merchant", merchantId, "--status", "4xx"]);
+  assert.match(
+    refused.out,
+    /^TIME .*\n.* GET +\/v1\/recovery_actions +403 .*lacks the permission read:recovery_actions\n$/,
+  );
+  const shown = await dunlin(["request", "show", listed[0]!.requestId]);
+  for (const text of [listed[0]!.requestId, merchantId, "403", "lacks the permission"])
+    assert.ok(shown.out.includes(text), text);
+  assert.equal((await dunlin(["request", "show", "req_01900000-0000-7000-8000-000000000000"])).code, 1);
+  assert.equal((await dunlin(["request", "show", "x"])).code, 2);
+  assert.equal((await dunlin(["request", "list", "--merchant", merchantId, "--status", "4"])).code, 2);
+});
+
 test("doctor finds a healthy installation healthy", async () => {
   const { code, out } = await dunlin(["doctor", "--json"]);
   const findings = JSON.parse(out) as { verdict: string; what: string }[];

@@ -8,6 +8,7 @@ const RETRY_AFTER_SECONDS = "1";
 /** Answer what went wrong as `{code, message, details}`. Nothing of the request's values is repeated or logged. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const refusal = refusalOf(error, request);
+  request.said = refusal.message;
   const family = (request.routeOptions.config as { family?: Family }).family ?? "other";
   // Fastify closes after a refused body. Reading on, within the limits of time, lets the client see the answer.
   reply.removeHeader("connection");

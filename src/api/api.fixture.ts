@@ -118,7 +118,7 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
     tokenKey: Buffer.alloc(32, 7),
     egressRanges: ["203.0.113.0/24"],
     ready: async () => ({ ok: true, problems: [] }),
-    metrics: { requestFinished() {}, recordsIngested() {} },
+    metrics: { requestFinished() {}, recordsIngested() {}, requestsUnlogged() {} },
     ...options,
   });
   return { ...api, ports, ingested, lines };

@@ -35,6 +35,8 @@ export interface ApiMetrics {
   /** `route` is the pattern, never the path: "/v1/recovery_actions", or "unknown". */
   requestFinished(route: string, method: string, status: number, ms: number): void;
   recordsIngested(kind: string, received: number, changed: number): void;
+  /** Requests that the request log has no row of. */
+  requestsUnlogged(count: number): void;
 }
 
 /** What routes are made of. */

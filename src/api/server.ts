@@ -18,6 +18,8 @@ import { createListener, type Listening, listen, rawReply } from "./listener.ts"
 import { networkRoute } from "./network.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { readyzRoute } from "./readyz.ts";
+import { CALLER_REQUEST_ID, callerRequestId } from "./request-id.ts";
+import { createRequestLog, noteOf, noteOfUnreadable, type RequestLog } from "./request-log.ts";
 
 export interface RunningApi {
   http: FastifyInstance;
@@ -27,6 +29,8 @@ export interface RunningApi {
 }
 
 const FLUSH_MS = 10_000;
+/** A request is in the log within about so long. */
+const LOG_MS = 1_000;
 
 /** The inbound API, ready for `inject` and `listen`. */
 export async function createApi(options: ApiOptions): Promise<RunningApi> {
@@ -34,13 +38,16 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
   const keyring = createKeyring(db, ports);
   const take = createRateLimit(ports.monotonicMs);
   let closing = false;
-  const http = createHttp(options, () => closing);
+  const requestLog = createRequestLog(db, ports, log, (count) => options.metrics.requestsUnlogged(count));
+  const http = createHttp(options, requestLog, () => closing);
   const api: Api = { ...options, http, requires: (permission) => requires(permission, keyring, take) };
   for (const route of ROUTES) route(api);
   await http.ready();
 
   const flushing = setInterval(() => flush(keyring, log), FLUSH_MS);
   flushing.unref();
+  const logging = setInterval(() => requestLog.flush(), LOG_MS);
+  logging.unref();
   let listening: Listening | undefined;
   return {
     http,
@@ -51,9 +58,11 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
     async close() {
       closing = true;
       clearInterval(flushing);
+      clearInterval(logging);
       await listening?.close();
       await http.close();
       await flush(keyring, log);
+      await requestLog.flush();
     },
   };
 }
@@ -73,7 +82,11 @@ const ROUTES = [
   docsRoutes,
 ];
 
-function createHttp({ ports, log, tls, metrics }: ApiOptions, isClosing: () => boolean): FastifyInstance {
+function createHttp(
+  { ports, log, tls, metrics }: ApiOptions,
+  requestLog: RequestLog,
+  isClosing: () => boolean,
+): FastifyInstance {
   const http = Fastify({
     loggerInstance: log,
     requestIdHeader: false,
@@ -84,18 +97,45 @@ function createHttp({ ports, log, tls, metrics }: ApiOptions, isClosing: () => b
     return503OnClosing: false,
     rewriteUrl: (request) => pathOf(request.url ?? "/"),
     routerOptions: { querystringParser: () => ({}) },
-    clientErrorHandler: (error, socket) => answerUnreadable(error, socket, `req_${ports.newId()}`),
-    frameworkErrors: (_error, request, reply) =>
-      answerError(new ApiError(400, "the path can't be read"), request as FastifyRequest, reply as FastifyReply),
+    clientErrorHandler(error, socket) {
+      const requestId = `req_${ports.newId()}`;
+      const answered = answerUnreadable(error, socket, requestId);
+      if (answered) requestLog.add(noteOfUnreadable(requestId, answered.status, answered.message, ports.now()));
+    },
+    frameworkErrors(_error, request, reply) {
+      answerError(new ApiError(400, "the path can't be read"), request as FastifyRequest, reply as FastifyReply);
+      finished(request as FastifyRequest, reply as FastifyReply); // no hook runs for these
+    },
   }) as unknown as FastifyInstance;
 
-  const startedAt = new WeakMap<FastifyRequest, number>();
-  http.decorateRequest("caller", null);
+  const startedAt = new WeakMap<FastifyRequest, { monotonicMs: number; now: Date }>();
+  function finished(request: FastifyRequest, reply: FastifyReply) {
+    const { monotonicMs, now } = startedAt.get(request) ?? { monotonicMs: ports.monotonicMs(), now: ports.now() };
+    const ms = ports.monotonicMs() - monotonicMs;
+    const route = request.routeOptions.url ?? "unknown";
+    metrics.requestFinished(route, request.method, reply.statusCode, ms);
+    requestLog.add(noteOf(request, reply, route, ms, now));
+    request.log.info(
+      {
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        ms: Math.round(ms * 100) / 100,
+        merchantId: request.caller?.merchant.id,
+        keyId: request.caller?.key.id,
+        callerRequestId: request.callerRequestId ?? undefined,
+      },
+      "request.finished",
+    );
+  }
+  for (const name of ["caller", "records", "said", "callerRequestId"]) http.decorateRequest(name, null);
   http.removeAllContentTypeParsers();
   http.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   http.addHook("onRequest", async (request, reply) => {
-    startedAt.set(request, ports.monotonicMs());
+    startedAt.set(request, { monotonicMs: ports.monotonicMs(), now: ports.now() });
     reply.header("x-request-id", request.id);
+    request.callerRequestId = callerRequestId(request);
+    if (request.callerRequestId !== null) reply.header(CALLER_REQUEST_ID, request.callerRequestId);
     refuseAmbiguous(request.raw);
   });
   http.addHook("preParsing", async (request, reply, payload) => {
@@ -106,22 +146,7 @@ function createHttp({ ports, log, tls, metrics }: ApiOptions, isClosing: () => b
     // A kept-alive connection must end with this answer, else closing waits for its client.
     if (isClosing()) reply.header("connection", "close");
   });
-  http.addHook("onResponse", async (request, reply) => {
-    const ms = ports.monotonicMs() - (startedAt.get(request) ?? ports.monotonicMs());
-    const route = request.routeOptions.url ?? "unknown";
-    metrics.requestFinished(route, request.method, reply.statusCode, ms);
-    request.log.info(
-      {
-        method: request.method,
-        route,
-        status: reply.statusCode,
-        ms: Math.round(ms * 100) / 100,
-        merchantId: request.caller?.merchant.id,
-        keyId: request.caller?.key.id,
-      },
-      "request.finished",
-    );
-  });
+  http.addHook("onResponse", async (request, reply) => finished(request, reply));
   http.setErrorHandler(answerError);
   http.setNotFoundHandler((request, reply) => answerUnknown(http, request, reply));
   return http;
@@ -133,14 +158,15 @@ const UNREADABLE: Record<string, Unreadable> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request took too long to arrive"],
 };
 
-/** Answer what never became a request, and close. */
+/** Answer what never became a request, and close. Returns what was answered, or null when nobody could be told. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, requestId: string) {
   const [status, reason, message] = UNREADABLE[error.code ?? ""] ?? NOT_HTTP;
   // Node knows no public way to ask whether an answer to an earlier request is under way; writing into it would garble it.
   const { _httpMessage: answering } = socket as Socket & { _httpMessage?: { headersSent: boolean } };
-  if (socket.writable && !answering?.headersSent && error.code !== "ECONNRESET")
-    socket.end(rawReply(status, reason, JSON.stringify(errorBody("other", status, message)), requestId));
+  const canAnswer = socket.writable && !answering?.headersSent && error.code !== "ECONNRESET";
+  if (canAnswer) socket.end(rawReply(status, reason, JSON.stringify(errorBody("other", status, message)), requestId));
   setTimeout(() => socket.destroy(), 1_000).unref();
+  return canAnswer ? { status, message } : null;
 }
 
 const NOT_HTTP: Unreadable = [400, "Bad Request", "the request is not valid HTTP/1.1"];

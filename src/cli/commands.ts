@@ -4,6 +4,7 @@ import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { keyCreate, keyList, keyRevoke } from "./key.ts";
 import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
+import { requestList, requestShow } from "./request.ts";
 import { serve } from "./serve.ts";
 import { simulate } from "./simulate.ts";
 import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
@@ -20,6 +21,8 @@ export const COMMANDS: readonly Command[] = [
   keyCreate,
   keyList,
   keyRevoke,
+  requestList,
+  requestShow,
   deliveryList,
   deliveryShow,
   deliveryReplay,

@@ -191,7 +191,7 @@ function oneOf<T extends string>(values: Values, name: string, known: readonly T
 }
 
 /** The merchant that is named, or the only one. */
-async function merchantOf(tx: Tx, values: Values): Promise<string> {
+export async function merchantOf(tx: Tx, values: Values): Promise<string> {
   const named = text(values, "merchant");
   if (named !== undefined) {
     if (isUuid(named) && (await findMerchant(tx, named))) return named;

@@ -3,6 +3,7 @@ import type { Command } from "./command.ts";
 const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor)$/],
   ["Merchants and keys", /^(merchant|key) /],
+  ["Requests", /^request /],
   ["Webhooks", /^(delivery|webhook) /],
   ["Decisions", /^simulate$/],
 ];

@@ -76,7 +76,7 @@ test("each call can be pasted: address, key from the environment, and a body tha
   assert.equal(calls.length, 7);
   for (const call of calls) {
     assert.match(call, /^curl "?https:\/\/dunlin\.example\.com\/[a-z]/);
-    assert.equal(call.includes("$DUNLIN_API_KEY"), !/(healthz|readyz|network.json)$/.test(call));
+    assert.equal(call.includes("$DUNLIN_API_KEY"), !/(healthz|readyz|network.json)"$/.test(call));
     const body = /-d '([\s\S]*)'$/.exec(call)?.[1];
     if (body !== undefined) JSON.parse(body);
   }

@@ -16,7 +16,7 @@ export interface Operation {
   description: string;
   tags: [string];
   security?: Part[];
-  parameters?: { name: string; description: string; schema: Schema }[];
+  parameters?: { name: string; in: string; description: string; schema: Schema }[];
   requestBody?: { content: Content };
   responses: Record<string, Response | { $ref: string }>;
 }
@@ -33,13 +33,15 @@ const pretty = (value: unknown) => JSON.stringify(value, null, 2);
 /** One operation: what it does, how it is called, what it takes and what it answers. */
 export function operationSection({ method, path, operation }: Placed, follow: Follow, baseUrl: string): Html {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
+  const all = parameters.map(follow);
+  const hasQuery = all.some((each) => each.in === "query");
   const address = path === null ? "your endpoint" : path;
   return `<section id="${escaped(operationId)}">
 <h3><a href="#${escaped(operationId)}">${escaped(summary)}</a></h3>
 <p class="call"><b class="${escaped(method)}">${escaped(method.toUpperCase())}</b> ${code(address)}</p>
 ${prose(description)}
-${path === null ? "" : block("Call it", curl(method, `${baseUrl}${path}`, operation))}
-${parameters.length > 0 ? `<h4>${path === null ? "Header fields" : "Parameters"}</h4>${parameterTable(parameters.map(follow))}` : ""}
+${path === null ? "" : block("Call it", curl(method, `${baseUrl}${path}${hasQuery ? "?orderBy=created_at&orderDirection=asc" : ""}`, operation))}
+${parameters.length > 0 ? `<h4>${path === null ? "Header fields" : "Parameters"}</h4>${parameterTable(all)}` : ""}
 ${requestBody ? `<h4>Body</h4>${fieldTable(requestBody.content["application/json"].schema, follow, path === null ? "always" : "required")}${examples(requestBody.content, "Body")}` : ""}
 <h4>Replies</h4>
 ${success(follow<Response>(responses["200"]!), follow)}
@@ -47,8 +49,8 @@ ${errors(responses, follow)}
 </section>`;
 }
 
-function curl(method: string, url: string, { security, requestBody, parameters }: Operation): string {
-  const lines = [`curl ${parameters ? `"${url}?orderBy=created_at&orderDirection=asc"` : url}`];
+function curl(method: string, url: string, { security, requestBody }: Operation): string {
+  const lines = [`curl "${url}"`];
   // An empty list says that this operation needs no key, where the document asks for one.
   if (security?.length !== 0) lines.push('-H "Authorization: Bearer $DUNLIN_API_KEY"');
   if (method === "post") {

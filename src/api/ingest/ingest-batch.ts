@@ -20,6 +20,7 @@ export function ingestBatchRoute<Row extends { currency: string }>(
     async (request: FastifyRequest, _reply: FastifyReply) => {
       const { merchant } = request.caller!;
       const records = readBatch(kind, (request.body as Buffer | undefined) ?? Buffer.alloc(0));
+      request.records = records.length;
       const changed = await ingest(api.db, merchant, records, api.ports);
       const unknown = records.filter(({ currency }) => isUnknownCurrency(currency));
       if (unknown.length > 0) {

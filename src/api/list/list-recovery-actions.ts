@@ -12,9 +12,11 @@ export function listRecoveryActionsRoute(api: Api) {
   api.http.get("/v1/recovery_actions", { onRequest, config: { family: "list" } }, async (request: FastifyRequest) => {
     const merchantId = request.caller!.merchant.id;
     const query = readQuery(searchOf(request.url));
-    return query.pageToken === undefined
+    const page = await (query.pageToken === undefined
       ? firstPage(api, merchantId, query)
-      : nextPage(api, merchantId, query, query.pageToken);
+      : nextPage(api, merchantId, query, query.pageToken));
+    request.records = page.recoveryActions.length;
+    return page;
   });
 }
 

@@ -121,11 +121,13 @@ for (const { kind, record } of INGESTS)
 
 test("a validator made from the document and the service agree on queries, but for the listed rules", async () => {
   const operation = "/paths/~1v1~1recovery_actions/get/parameters";
-  const parameters = at<{ name: string; schema: Part }[]>(operation).map(({ name, schema }, index) => ({
-    name,
-    schema,
-    fits: validatorAt(`${operation}/${index}/schema`),
-  }));
+  const parameters = at<{ name: string; schema: Part }[]>(operation)
+    .filter(({ schema }) => schema !== undefined) // references are to headers
+    .map(({ name, schema }, index) => ({
+      name,
+      schema,
+      fits: validatorAt(`${operation}/${index}/schema`),
+    }));
   const seen = { taken: 0, refused: 0 };
   const queries = fc
     .subarray(parameters, { minLength: 1, maxLength: 3 })

@@ -53,7 +53,15 @@ function headersFit(reply: Reply, response: string) {
     const isDue = at(`/components/headers/${name}`).required || (name.startsWith("RateLimit") && !isFault);
     if (isDue) assert.ok(reply.headers[name.toLowerCase()] !== undefined, `${response} lacks ${name}`);
   }
-  for (const name of ["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "Allow"]) {
+  for (const name of [
+    "X-Request-Id",
+    "X-Caller-Request-Id",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Retry-After",
+    "WWW-Authenticate",
+    "Allow",
+  ]) {
     const value = reply.headers[name.toLowerCase()];
     if (value === undefined) continue;
     assert.ok(documented.includes(name), `${response} sends ${name}`);
@@ -70,7 +78,12 @@ const send = (
   on.http.inject({
     method: payload === undefined ? "GET" : "POST",
     url: path,
-    headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}`, ...headers },
+    headers: {
+      "x-request-id": "mine:1",
+      "content-type": "application/json",
+      authorization: `Bearer ${apiKey}`,
+      ...headers,
+    },
     ...(payload !== undefined && { payload }),
   });
 const INVOICES = "/ingest/v1/invoices";

@@ -4,7 +4,7 @@ import { TRANSACTIONS } from "../ingest/transaction.ts";
 import { RULES_BEYOND_SCHEMA } from "./beyond-schema.ts";
 import { RESPONSES } from "./error-responses.ts";
 import type { Part } from "./field-schema.ts";
-import { HEADERS, REQUEST_ID } from "./headers.ts";
+import { HEADERS, REQUEST_ID, REQUEST_PARAMETERS } from "./headers.ts";
 import { INGESTS, ingestOperation } from "./ingest-operations.ts";
 import { listOperation, PAGE, RECOVERY_ACTION } from "./list-operation.ts";
 import { OPEN_OPERATIONS } from "./open-operations.ts";
@@ -23,7 +23,7 @@ const DESCRIPTION = `Dunlin decides when and how a failed subscription payment s
 
 HTTPS only (TLS 1.2 or newer), JSON in UTF-8. Every request carries \`Authorization: Bearer <API_KEY>\`, and is authenticated before its body is read. Keys belong in no public repository, in no browser and in no request to anybody else.
 
-Every reply carries \`X-Request-Id\`. Errors are \`{code, message, details}\`, where \`code\` is the HTTP status and the message names the place and repeats no value. After a 429, 500 or 503 send the same request again, later each time: every ingest may be repeated and reordered.
+Every reply carries \`X-Request-Id\`, an id of ours that finds the request in the logs for 30 days. Errors are \`{code, message, details}\`, where \`code\` is the HTTP status and the message names the place and repeats no value. After a 429, 500 or 503 send the same request again, later each time: every ingest may be repeated and reordered.
 
 Fields that this document does not list are ignored in requests, and may appear in replies and events: v1 grows by additions only.`;
 
@@ -128,7 +128,7 @@ export function openApiDocument(baseUrl: string | null): Part {
       schemas: SCHEMAS(),
       responses: RESPONSES,
       headers: HEADERS,
-      parameters: WEBHOOK_PARAMETERS,
+      parameters: { ...REQUEST_PARAMETERS, ...WEBHOOK_PARAMETERS },
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key: `dln_live_` and 36 letters and digits." },
         ...WEBHOOK_SECURITY,

@@ -7,6 +7,7 @@ const text = (description: string, maxLength: number, pattern: string, example: 
 });
 
 const REQUEST_ID_PATTERN = "^req_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$";
+const CALLER_ID_PATTERN = "^[A-Za-z0-9._:-]*$";
 const REQUEST_ID_EXAMPLE = "req_019bc082-4f5a-7d31-9c64-2b1f0a6e8d57";
 
 /** `req_` and a UUIDv7. */
@@ -28,6 +29,12 @@ export const HEADERS: Readonly<Record<string, Part>> = {
     ),
     required: true,
   },
+  "X-Caller-Request-Id": text(
+    "The id that you gave to the request in X-Request-Id; absent when you gave none, or one that was passed over.",
+    128,
+    CALLER_ID_PATTERN,
+    "checkout-7f3a",
+  ),
   "RateLimit-Policy": text(
     "The limit of the key: `q` requests at once, all of them regained in `w` seconds.",
     64,
@@ -54,9 +61,24 @@ export const HEADERS: Readonly<Record<string, Part>> = {
   Allow: text("The methods that the path knows; with a 405.", 64, "^[A-Z, ]+$", "POST, OPTIONS"),
 };
 
-/** References to some of them. */
+/** The id that a caller may give to its request. */
+export const REQUEST_PARAMETERS: Readonly<Record<string, Part>> = {
+  CallerRequestId: {
+    name: "X-Request-Id",
+    in: "header",
+    required: false,
+    description:
+      "An id of your own for this request. It stands beside ours in the logs, and comes back in `X-Caller-Request-Id`. One that does not fit, that begins " +
+      "with `req_` as ours do, or that might be a key or a card number, is passed over.",
+    schema: { type: "string", minLength: 1, maxLength: 128, pattern: CALLER_ID_PATTERN },
+    example: "checkout-7f3a",
+  },
+};
+export const CALLER_REQUEST_ID = { $ref: "#/components/parameters/CallerRequestId" };
+
+/** References to some of them; the caller's own id is in every reply. */
 export const headers = (...names: (keyof typeof HEADERS & string)[]): Part =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  Object.fromEntries([...names, "X-Caller-Request-Id"].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 /** Those of every reply to a key that was let in. */
 export const LET_IN = ["X-Request-Id", "RateLimit", "RateLimit-Policy"] as const;

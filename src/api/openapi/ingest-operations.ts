@@ -6,7 +6,7 @@ import { SUBSCRIPTIONS } from "../ingest/subscription.ts";
 import { TRANSACTIONS } from "../ingest/transaction.ts";
 import { type Messages, refusals } from "./error-responses.ts";
 import type { Part } from "./field-schema.ts";
-import { headers, LET_IN } from "./headers.ts";
+import { CALLER_REQUEST_ID, headers, LET_IN } from "./headers.ts";
 
 interface Ingest {
   kind: RecordKind<unknown>;
@@ -157,6 +157,7 @@ export function ingestOperation(ingest: Ingest): Part {
     operationId: `ingest${kind.name[0]!.toUpperCase()}${kind.name.slice(1)}`,
     summary: `Push ${kind.name}`,
     description: `${about}\n\nNeeds the permission \`${permission}\`. A batch of 1 to 200 is stored whole or not at all, and may be sent again at any time: of each id the copy with the newer updatedAt stays, and an older or equal one changes nothing and is still a 200.`,
+    parameters: [CALLER_REQUEST_ID],
     requestBody: {
       required: true,
       content: {

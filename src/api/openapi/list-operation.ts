@@ -4,7 +4,7 @@ import { country, currency, type Field, identifier, paymentMethodType } from "..
 import { PAGE_SIZE_MAX, PARAMETERS, readQuery, STATUS_PREFIX, TYPE_PREFIX } from "../list/query.ts";
 import { type Messages, refusals } from "./error-responses.ts";
 import { type Part, shown } from "./field-schema.ts";
-import { headers, LET_IN } from "./headers.ts";
+import { CALLER_REQUEST_ID, headers, LET_IN } from "./headers.ts";
 
 const WORDS: Readonly<Record<keyof typeof PARAMETERS, string>> = {
   subscriptionId: "Only actions of this subscription; your id.",
@@ -170,13 +170,16 @@ export function listOperation(): Part {
       "One page of what Dunlin plans, asked for and achieved. Needs the permission `read:recovery_actions`.\n\n" +
       "To follow along, walk ascending by `created_at` or `executed_at`: nothing is missed or doubled while actions arrive. First everything up to " +
       "some moment with `executedBefore`, later the rest with `executedAfter`. After a broken connection go on from the last `pageToken`.",
-    parameters: Object.entries(PARAMETERS).map(([name, schema]) => ({
-      name,
-      in: "query",
-      required: false,
-      description: WORDS[name],
-      schema: shown(schema),
-    })),
+    parameters: [
+      ...Object.entries(PARAMETERS).map(([name, schema]) => ({
+        name,
+        in: "query",
+        required: false,
+        description: WORDS[name],
+        schema: shown(schema),
+      })),
+      CALLER_REQUEST_ID,
+    ],
     responses: {
       200: {
         description: "A page.",

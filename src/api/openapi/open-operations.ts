@@ -1,5 +1,5 @@
 import type { Part } from "./field-schema.ts";
-import { headers } from "./headers.ts";
+import { CALLER_REQUEST_ID, headers } from "./headers.ts";
 
 const ok = (description: string, schema: Part, example: unknown): Part => ({
   description,
@@ -24,6 +24,7 @@ export const OPEN_OPERATIONS: Readonly<Record<string, Part>> = {
     summary: "Whether the process answers",
     description: "For a supervisor that restarts what no longer answers. Needs no key.",
     security: [],
+    parameters: [CALLER_REQUEST_ID],
     responses: { 200: ok("It does.", status("ok"), { status: "ok" }), ...OTHERS },
   },
   "/readyz": {
@@ -32,6 +33,7 @@ export const OPEN_OPERATIONS: Readonly<Record<string, Part>> = {
     summary: "Whether requests may come",
     description: "For a load balancer: 200 while the database answers too. Needs no key.",
     security: [],
+    parameters: [CALLER_REQUEST_ID],
     responses: {
       200: ok("They may.", status("ready"), { status: "ready" }),
       ...OTHERS,
@@ -44,6 +46,7 @@ export const OPEN_OPERATIONS: Readonly<Record<string, Part>> = {
     summary: "Where webhooks come from",
     description: "The address ranges that the operator has set, for firewalls in front of endpoints. Needs no key.",
     security: [],
+    parameters: [CALLER_REQUEST_ID],
     responses: {
       200: ok(
         "The ranges; an empty list when the operator has set none.",

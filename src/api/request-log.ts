@@ -1,0 +1,134 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Logger as Log } from "pino";
+import type { Ports } from "../domain/ports.ts";
+import { type Database, errorFields, isOutage } from "../store/database.ts";
+import { keepRequestLog, type LoggedRequest, logRequests, NOBODY } from "../store/request-log.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Records that were taken, or actions that are listed. */
+    records: number | null;
+    /** What was said of a refusal or a fault: it names places and repeats no value. */
+    said: string | null;
+    /** The id that the caller gave to it. */
+    callerRequestId: string | null;
+  }
+}
+
+export interface RequestLog {
+  /** Takes a note. It costs the request nothing, and cannot fail. */
+  add(request: LoggedRequest): void;
+  /** Write what was noted; what can't be written stays for the next time. */
+  flush(): Promise<void>;
+}
+
+const KEPT_DAYS = 30;
+const DAY_MS = 86_400_000;
+/** A second of what one process answers at its best, in a statement of about 20 ms. */
+const BATCH_MAX = 2_000;
+/** Some ten megabytes: minutes of an outage under usual load, and no more memory than that under any. */
+const WAITING_MAX = 50_000;
+
+/**
+ * The log of requests: notes in memory, written in batches beside the requests. While the database is away they wait; what finds no
+ * room any more is dropped and counted.
+ *
+ * @param onDropped  told how many were dropped
+ */
+export function createRequestLog(db: Database, ports: Ports, log: Log, onDropped: (count: number) => void): RequestLog {
+  let waiting: LoggedRequest[] = [];
+  let dropped = 0;
+  let keptDay = Number.NaN;
+  let flushing: Promise<void> | undefined;
+
+  function drop(count: number) {
+    dropped += count;
+    onDropped(count);
+  }
+
+  async function write() {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH_MAX);
+      try {
+        await logRequests(db, batch);
+      } catch (error) {
+        // What the database will never take must not keep back what comes after it.
+        if (!isOutage(error)) {
+          waiting = waiting.slice(batch.length);
+          drop(batch.length);
+        }
+        throw error;
+      }
+      waiting = waiting.slice(batch.length);
+    }
+    if (dropped === 0) return;
+    log.warn({ requests: dropped }, "request_log.dropped");
+    dropped = 0;
+  }
+
+  /** Once a day, in service time: a day must have its partition before its requests come. */
+  async function keep() {
+    const now = ports.now();
+    const day = Math.floor(now.getTime() / DAY_MS);
+    if (day === keptDay) return;
+    const changes = await keepRequestLog(db, now, new Date(now.getTime() - KEPT_DAYS * DAY_MS));
+    if (changes.made.length + changes.dropped.length > 0) log.info(changes, "request_log.kept");
+    keptDay = day;
+  }
+
+  return {
+    add(request) {
+      if (waiting.length < WAITING_MAX) waiting.push(request);
+      else drop(1);
+    },
+    flush() {
+      flushing ??= keep()
+        .catch((error) => log.warn(errorFields(error), "request_log.keep_failed"))
+        .then(write)
+        .catch((error) => log.warn({ ...errorFields(error), waiting: waiting.length }, "request_log.write_failed"))
+        .finally(() => {
+          flushing = undefined;
+        });
+      return flushing;
+    },
+  };
+}
+
+/** A requestId is `req_` and a UUIDv7. */
+const bareId = (requestId: string) => requestId.slice(4);
+
+/** What is noted of a request that was answered. */
+export const noteOf = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  route: string,
+  ms: number,
+  at: Date,
+): LoggedRequest => ({
+  merchantId: request.caller?.merchant.id ?? NOBODY,
+  id: bareId(request.id),
+  at,
+  callerRequestId: request.callerRequestId,
+  keyId: request.caller?.key.id ?? null,
+  method: request.method,
+  route,
+  status: reply.statusCode,
+  durationUs: Math.round(ms * 1000),
+  records: request.records,
+  error: request.said,
+});
+
+/** What is noted of what never became a request. */
+export const noteOfUnreadable = (requestId: string, status: number, error: string, at: Date): LoggedRequest => ({
+  merchantId: NOBODY,
+  id: bareId(requestId),
+  at,
+  callerRequestId: null,
+  keyId: null,
+  method: null,
+  route: "unknown",
+  status,
+  durationUs: 0,
+  records: null,
+  error,
+});
