@@ -15,7 +15,11 @@ const flags = given.filter((word) => word.startsWith("-"));
 const patterns = given.filter((word) => !word.startsWith("-"));
 const cwd = patterns.length > 0 ? process.cwd() : ROOT;
 const files = globSync(patterns.length > 0 ? patterns : ALL, { cwd });
-const inside = files.filter((file) => !file.includes("node_modules")).sort();
+// Those of whole services first: they take longest, and the end should not wait for one of them.
+const isLong = (file: string) => /\btest\/(simulation|torture|torture-delivery|contract|statement-crashes)\//.test(file);
+const inside = files
+  .filter((file) => !file.includes("node_modules"))
+  .sort((a, b) => Number(isLong(b)) - Number(isLong(a)) || (a < b ? -1 : 1));
 if (inside.length === 0) {
   console.error(`no test file matches ${patterns.join(" ") || ALL.join(" ")}`);
   process.exit(1);
