@@ -2,11 +2,12 @@
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { backlog } from "./backlog.ts";
+import { hanging } from "./hanging.ts";
 import { latency } from "./latency.ts";
 import { outage } from "./outage.ts";
 import { throughput } from "./throughput.ts";
 
-const PARTS = { throughput, latency, backlog, outage };
+const PARTS = { throughput, latency, backlog, outage, hanging };
 type Name = keyof typeof PARTS;
 
 const { values, positionals } = parseArgs({ options: { quick: { type: "boolean" } }, allowPositionals: true });

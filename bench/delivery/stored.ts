@@ -9,6 +9,27 @@ const PAUSE = prepared(
 /** Let the deliveries of all merchants wait, or go on. The service notices within a second. */
 export const setPaused = (db: Database, paused: boolean) => db.run(PAUSE, [paused]);
 
+const PAUSE_AT = prepared(
+  "bench_pause_at",
+  `update merchants set webhook_paused = $1, webhook_paused_at = null, webhook_paused_by = null
+   where webhook_url like '%:' || $2::int4 || '/%'`,
+);
+
+/** As `setPaused`, for the merchants whose endpoint listens on this port. */
+export const setPausedAt = (db: Database, port: number, paused: boolean) => db.run(PAUSE_AT, [paused, port]);
+
+const FORGET = prepared("bench_forget", "delete from deliveries where merchant_id = any($1::uuid[])");
+
+/** Nothing of these merchants waits any more. */
+export const forget = (db: Database, merchantIds: readonly string[]) => db.run(FORGET, [merchantIds]);
+
+const WAITING_OF = prepared("bench_waiting_of", "select 1 from deliveries where merchant_id = any($1::uuid[]) limit 1");
+
+/** Resolves when nothing of these merchants waits any more. */
+export async function nothingWaitsOf(db: Database, merchantIds: readonly string[]) {
+  while ((await db.run(WAITING_OF, [merchantIds])).rowCount > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 const WAITING = prepared("bench_waiting", "select 1 from deliveries limit 1");
 
 /** Resolves when nothing waits any more. */
@@ -75,8 +96,9 @@ const FILL = prepared(
   "bench_fill",
   `with n as materialized (select uuidv7() as id, uuidv7() as case_id, 'in_' || left(replace(gen_random_uuid()::text, '-', ''), 16) as invoice_id, g from generate_series(1, $2::int) g),
    c as (
-     insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at, due_at)
-     select $1::uuid, case_id, invoice_id, 'cus_' || g, $3, $3::timestamptz + interval '28 d', 8, $3, $3::timestamptz + interval '1 d' from n),
+     insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at)
+     select $1::uuid, case_id, invoice_id, 'cus_' || g, $3, $3::timestamptz + interval '28 d', 8, $3 from n),
+   l as (insert into due_cases (merchant_id, case_id, due_at) select $1::uuid, case_id, $3::timestamptz + interval '1 d' from n),
    e as (
      insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at)
      select $1::uuid, id, case_id, invoice_id, 'recovery_action', format('${BODY}', id, invoice_id, g), $3 from n)

@@ -81,16 +81,18 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const { db, ports, log, send, secretKey, owner } = options;
   const timings = { ...TIMINGS, ...options.timings };
   const lanes = createLanes(db, log, secretKey);
-  const ready = new Set<Lane>();
+  /** Lanes with something to begin, apart because they have slots apart. */
+  const [ready, unproven] = [new Set<Lane>(), new Set<Lane>()];
+  const lineOf = (lane: Lane) => (lane.isProven ? ready : unproven);
   let state: "new" | "running" | "stopping" | "stopped" = "new";
   let loops: { stop(): void }[] = [];
 
   const leases = createLeases({ db, ports, log, owner, timings, busy: lanes.busy, onGained: lookEverywhere });
   const recorder = createRecorder({ db, ports, log, sleep: options.sleep ?? sleepFor, onRecorded });
   const health = createEndpointHealth({ db, ports, log });
-  const wire = createWire(advanceAll);
+  const wire = createWire(ports.monotonicMs, advanceAll);
   const timers = createLaneTimers(ports, advance);
-  const reader = createReader({ db, ports, log, maySend, isFull: wire.isFull, onRead: advance });
+  const reader = createReader({ db, ports, log, maySend, isFull: () => wire.isFull(true), onRead: advance });
 
   function maySend(lane: Lane) {
     return lane.target !== null && !lane.merchant.webhookPaused && leases.epochOf(lane.merchant.bucket) !== null;
@@ -100,7 +102,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   function advance(lane: Lane) {
     if (state !== "running" || !maySend(lane) || timers.waitsForRate(lane)) return;
     if (lane.ahead.length > 0 && hasRoom(lane)) {
-      ready.add(lane);
+      lineOf(lane).add(lane);
       pump();
     }
     const nowMs = ports.now().getTime();
@@ -117,9 +119,14 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   /** One attempt per lane in turn, as long as there is room. */
   function pump() {
-    for (const lane of ready) {
-      if (wire.isFull() || recorder.pending() >= PENDING_MAX || state !== "running") return;
-      ready.delete(lane);
+    serve(ready, true);
+    serve(unproven, false);
+  }
+
+  function serve(line: Set<Lane>, isProven: boolean) {
+    for (const lane of line) {
+      if (wire.isFull(isProven) || recorder.pending() >= PENDING_MAX || state !== "running") return;
+      line.delete(lane);
       const epoch = leases.epochOf(lane.merchant.bucket);
       if (epoch === null || !maySend(lane) || !wire.mayBegin(lane) || timers.waitsForRate(lane)) continue;
       const delivery = takeNext(lane, ports.monotonicMs());
@@ -129,7 +136,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       }
       begin(lane, delivery, epoch).then(() => advanceAll(lane), crashed);
       // At the end of the line, where this very loop comes by again.
-      if (lane.ahead.length > 0 && wire.mayBegin(lane)) ready.add(lane);
+      if (lane.ahead.length > 0 && wire.mayBegin(lane)) lineOf(lane).add(lane);
     }
   }
 

@@ -14,6 +14,10 @@ export interface Lane {
   inFlight: number;
   /** Those of them that may end any moment: see wire.ts. */
   quick: number;
+  /** Whether its last attempt was quick, so that the next one probably is. */
+  isProven: boolean;
+  /** Monotonic: in a crowd it begins nothing before. */
+  restsUntilMs: number;
   /** Events on the wire, or ended and not recorded yet: never read a second time; and when they were due, in service time. */
   busy: Map<string, number>;
   /** Service time before which nothing is due that is not busy or read ahead. */
@@ -49,6 +53,8 @@ export const newLane = (merchant: Merchant): Lane => ({
   target: null,
   inFlight: 0,
   quick: 0,
+  isProven: false,
+  restsUntilMs: 0,
   busy: new Map(),
   floorMs: 0,
   wholeReadMs: Number.NEGATIVE_INFINITY,

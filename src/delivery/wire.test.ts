@@ -5,37 +5,107 @@ import type { Merchant } from "../domain/merchant.ts";
 import { newLane } from "./lane.ts";
 import { createWire } from "./wire.ts";
 
-const lane = (webhookCap: number) => newLane({ webhookCap } as Merchant);
-const LIMITS = { quickMax: 4, laneQuickMax: 2, quickMs: 20, attemptsMax: 8, slowCrowd: 4 };
+const lane = (webhookCap: number, isProven = true) => ({ ...newLane({ webhookCap } as Merchant), isProven });
+const LIMITS = {
+  quickMax: 4,
+  laneQuickMax: 2,
+  unprovenMax: 2,
+  quickMs: 40,
+  unprovenMs: 20,
+  attemptsMax: 10,
+  crowd: 4,
+  hungMs: 1_000,
+};
+const monotonicMs = () => performance.now();
 
 test("a lane holds its share of the quick attempts, all lanes together hold no more than there are", () => {
-  const wire = createWire(() => {}, LIMITS);
+  const wire = createWire(monotonicMs, () => {}, LIMITS);
   const [one, two, three] = [lane(5), lane(5), lane(1)];
   const ends = [one, one, two].map(wire.begin);
   assert.deepEqual([one, two, three].map(wire.mayBegin), [false, true, true]);
   ends.push(wire.begin(three));
-  assert.ok(wire.isFull());
+  assert.ok(wire.isFull(true));
   assert.ok(!wire.mayBegin(three), "its cap");
   for (const end of ends) end();
-  assert.deepEqual([wire.isFull(), wire.inFlight(), one.inFlight, one.quick], [false, 0, 0, 0]);
+  assert.deepEqual([wire.isFull(true), wire.inFlight(), one.inFlight, one.quick], [false, 0, 0, 0]);
 });
 
 test("slow attempts make room, until they are a crowd: then only lanes without slow ones begin more", async () => {
   const slow: unknown[] = [];
-  const wire = createWire((lane) => slow.push(lane), LIMITS);
+  const wire = createWire(monotonicMs, (lane) => slow.push(lane), LIMITS);
   const [one, two, healthy] = [lane(50), lane(50), lane(50)];
   const ends = [one, one, two, two].map(wire.begin);
-  assert.ok(wire.isFull());
-  await sleep(50);
+  assert.ok(wire.isFull(true));
+  await sleep(80);
   assert.deepEqual(slow, [one, one, two, two]);
-  assert.ok(!wire.isFull());
+  assert.ok(!wire.isFull(true));
   assert.deepEqual([one, two, healthy].map(wire.mayBegin), [false, false, true]);
   ends[0]!();
+  one.isProven = true;
   assert.ok(wire.mayBegin(one));
   ends.push(...[one, one, healthy, healthy].map(wire.begin));
-  await sleep(50);
-  ends.push(wire.begin(lane(1)));
-  assert.ok(wire.isFull(), "the bound of all attempts together");
+  await sleep(80);
+  assert.deepEqual([wire.isFull(false), wire.isFull(true)], [true, false], "the last ones are for proven lanes");
+  ends.push(...[lane(1), lane(1), lane(1)].map(wire.begin));
+  assert.ok(wire.isFull(true), "the bound of all attempts together");
   for (const end of ends.slice(1)) end();
   assert.deepEqual([wire.inFlight(), one.inFlight, one.quick, healthy.quick], [0, 0, 0, 0]);
+});
+
+test("lanes that are new or were slow share slots of their own, and leave them sooner", async () => {
+  const wire = createWire(monotonicMs, () => {}, LIMITS);
+  const [dead, fresh, healthy] = [lane(9, false), lane(9, false), lane(9)];
+  const ends = [dead, dead].map(wire.begin);
+  assert.ok(wire.isFull(false) && !wire.isFull(true));
+  assert.deepEqual([fresh, healthy].map(wire.mayBegin), [false, true]);
+  await sleep(30);
+  assert.ok(wire.mayBegin(fresh));
+  for (const end of ends) end();
+});
+
+test("a lane is proven by an attempt that ended quickly, and no longer by one that did not", () => {
+  let nowMs = 0;
+  const wire = createWire(
+    () => nowMs,
+    () => {},
+    LIMITS,
+  );
+  const fresh = lane(9, false);
+  const first = wire.begin(fresh);
+  nowMs += 30;
+  first();
+  assert.equal(fresh.isProven, true, "quick enough, though it had left the slots");
+  const second = wire.begin(fresh);
+  nowMs += 40;
+  second();
+  assert.equal(fresh.isProven, false);
+});
+
+test("in a crowd a lane that is not proven has one attempt at a time, whatever its cap", async () => {
+  const wire = createWire(monotonicMs, () => {}, { ...LIMITS, unprovenMax: 9, attemptsMax: 20 });
+  const dead = [lane(9, false), lane(9, false), lane(9, false)];
+  const ends = [...dead, dead[0]!].map(wire.begin);
+  assert.deepEqual(dead.map(wire.mayBegin), [false, false, false]);
+  assert.ok(wire.mayBegin(lane(9, false)) && wire.mayBegin(lane(9)));
+  for (const end of ends) end();
+  assert.ok(dead.every(wire.mayBegin));
+});
+
+test("a lane whose attempt hung rests for as long, but only in a crowd", () => {
+  let nowMs = 0;
+  const wire = createWire(
+    () => nowMs,
+    () => {},
+    { ...LIMITS, unprovenMax: 9, attemptsMax: 20 },
+  );
+  const hung = lane(9, false);
+  const end = wire.begin(hung);
+  nowMs = 30_000;
+  end();
+  assert.ok(wire.mayBegin(hung), "nobody is crowded");
+  const ends = [1, 2, 3, 4].map(() => wire.begin(lane(9, false)));
+  assert.ok(!wire.mayBegin(hung));
+  nowMs = 60_000;
+  assert.ok(wire.mayBegin(hung));
+  for (const each of ends) each();
 });

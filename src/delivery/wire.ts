@@ -1,9 +1,12 @@
 import { hasRoom, type Lane } from "./lane.ts";
 
-/** All attempts on the wire. What merchants share, so that none of them can take it from the others. */
+/**
+ * All attempts on the wire. What merchants share, so that none of them can take it from the others. Lanes whose last attempt was
+ * quick and the others, new or slow, have slots of their own: a thousand dead endpoints crowd each other, and nobody else.
+ */
 export interface Wire {
-  /** Whether nobody at all can begin an attempt. */
-  isFull(): boolean;
+  /** Whether nobody can begin an attempt, of the lanes that are proven, or of those that are not. */
+  isFull(isProven: boolean): boolean;
   mayBegin(lane: Lane): boolean;
   /** An attempt of this lane is begun; call the returned function when it has ended. */
   begin(lane: Lane): () => void;
@@ -11,53 +14,89 @@ export interface Wire {
 }
 
 export interface WireLimits {
-  /** Attempts that may end any moment; of one lane no more than a part of them. */
+  /** Attempts that may end any moment, of all proven lanes; of one lane no more than a part of them. */
   quickMax: number;
   laneQuickMax: number;
+  /** The same of all other lanes. */
+  unprovenMax: number;
   /** An attempt that took so long (real time) waits for its receiver and costs a socket only: it no longer counts as quick. */
   quickMs: number;
-  /** All attempts together: sockets, and their memory. */
+  /** The same for lanes that are not proven, so that their slots go round. */
+  unprovenMs: number;
+  /** All attempts together: sockets, and their memory, 100 KiB each. As many as may be quick are left to proven lanes. */
   attemptsMax: number;
-  /** From so many slow ones on, lanes that have slow ones begin nothing: the rest is for those that answer. */
-  slowCrowd: number;
+  /**
+   * From so many attempts on that are slow, or whose lane is not proven, such lanes have one each: a thousand dead
+   * endpoints hold a thousand sockets, whatever their caps.
+   */
+  crowd: number;
+  /** In a crowd a lane whose attempt took so long rests for as long before the next one: a handshake costs others more than a socket. */
+  hungMs: number;
 }
 
 export const WIRE_LIMITS: WireLimits = {
   quickMax: 512,
   laneQuickMax: 128,
+  // With 250 ms each: a thousand dead endpoints whose attempts all end at once begin anew over two seconds.
+  unprovenMax: 128,
   quickMs: 1_000,
+  unprovenMs: 250,
   attemptsMax: 5_000,
-  slowCrowd: 2_500,
+  // Each that hangs for 30 s rests for 30 s, and then costs a handshake of 1.2 ms: 17 a second are 2 % of a core.
+  crowd: 1_000,
+  hungMs: 20_000,
 };
 
 /** @param onSlow  an attempt of this lane is slow from now on: there is room for others */
-export function createWire(onSlow: (lane: Lane) => void, limits: WireLimits = WIRE_LIMITS): Wire {
-  let quick = 0;
+export function createWire(
+  monotonicMs: () => number,
+  onSlow: (lane: Lane) => void,
+  limits: WireLimits = WIRE_LIMITS,
+): Wire {
+  /** By whether the lane was proven when they were begun. */
+  const quick = { proven: 0, unproven: 0 };
   let inFlight = 0;
+  const isCrowded = () => inFlight - quick.proven >= limits.crowd;
+  /** In a crowd: whether nothing of this lane adds to it. */
+  const standsApart = (lane: Lane) =>
+    lane.isProven ? lane.inFlight === lane.quick : lane.inFlight === 0 && monotonicMs() >= lane.restsUntilMs;
+  const isFull = (isProven: boolean) =>
+    isProven
+      ? quick.proven >= limits.quickMax || inFlight >= limits.attemptsMax
+      : quick.unproven >= limits.unprovenMax || inFlight >= limits.attemptsMax - limits.quickMax;
   return {
-    isFull: () => quick >= limits.quickMax || inFlight >= limits.attemptsMax,
+    isFull,
     mayBegin: (lane) =>
       hasRoom(lane) &&
       lane.quick < limits.laneQuickMax &&
-      (inFlight - quick < limits.slowCrowd || lane.inFlight === lane.quick),
+      !isFull(lane.isProven) &&
+      (!isCrowded() || standsApart(lane)),
     begin(lane) {
+      const slots = lane.isProven ? "proven" : "unproven";
+      const startedMs = monotonicMs();
       let isQuick = true;
-      quick++;
+      quick[slots]++;
       lane.quick++;
       inFlight++;
       lane.inFlight++;
       const noLongerQuick = () => {
         isQuick = false;
-        quick--;
+        quick[slots]--;
         lane.quick--;
       };
-      const timer = setTimeout(() => {
-        noLongerQuick();
-        onSlow(lane);
-      }, limits.quickMs);
+      const timer = setTimeout(
+        () => {
+          noLongerQuick();
+          onSlow(lane);
+        },
+        lane.isProven ? limits.quickMs : limits.unprovenMs,
+      );
       return () => {
         clearTimeout(timer);
         if (isQuick) noLongerQuick();
+        const nowMs = monotonicMs();
+        lane.isProven = nowMs - startedMs < limits.quickMs;
+        lane.restsUntilMs = nowMs - startedMs < limits.hungMs ? 0 : nowMs + (nowMs - startedMs);
         inFlight--;
         lane.inFlight--;
       };

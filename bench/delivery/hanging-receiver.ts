@@ -1,0 +1,37 @@
+// A process of `bench:delivery`: endpoints that take every request and never answer one.
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import tls from "node:tls";
+import { localCertificate } from "../../src/api/certificate.ts";
+import type { Endpoint } from "../delivery-receiver.ts";
+import { answer } from "../part.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "dunlin-bench-"));
+const { cert, key, caFile } = await localCertificate(folder, "127.0.0.1", new Date());
+const ca = await readFile(caFile, "utf8");
+await rm(folder, { recursive: true });
+
+let open = 0;
+let openMax = 0;
+let made = 0;
+const server = tls.createServer({ cert, key }, (socket) => {
+  made++;
+  openMax = Math.max(openMax, ++open);
+  socket.on("error", () => {});
+  socket.once("close", () => open--);
+  socket.resume();
+});
+server.listen(0, "127.0.0.1");
+await once(server, "listening");
+const { port } = server.address() as { port: number };
+
+/** Connections since the start. */
+export interface Hung {
+  open: number;
+  openMax: number;
+  made: number;
+}
+
+answer({ endpoint: (): Endpoint => ({ port, ca }), hung: (): Hung => ({ open, openMax, made }) });

@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Merchant } from "../../src/domain/merchant.ts";
+import { measured } from "../cpu.ts";
+import type { Endpoint, Mark } from "../delivery-receiver.ts";
+import { type Part, startPart } from "../part.ts";
+import type { Hung } from "./hanging-receiver.ts";
+import { makeMerchants, openStage, type Stage } from "./stage.ts";
+import { fill, forget, nothingWaitsOf, setPausedAt, tidy } from "./stored.ts";
+
+const HEALTHY = 100;
+const HANGING = 1_000;
+const CAP = 5;
+/** Of each hanging merchant: enough for every attempt that can begin meanwhile. */
+const WAITING_EACH = 50;
+const NOTICE_MS = 1_500;
+/** Longer than an attempt hangs, so that time-outs and the attempts after them are in it. */
+const SETTLED_MS = 35_000;
+const LIMIT_MS = 600_000;
+const LOSS_MAX = 0.05;
+
+interface Round {
+  perSecond: number;
+  /** Of the sending process, microseconds for each delivery. */
+  cpuUs: number;
+}
+
+/** What a thousand endpoints that hang at once take from others: their throughput, sockets and memory. */
+export async function hanging(quick: boolean) {
+  const count = quick ? 20_000 : 100_000;
+  const [receiver, dead] = [await startPart("delivery-receiver.ts"), await startPart("delivery/hanging-receiver.ts")];
+  let stage: Stage | undefined;
+  try {
+    const [fine, hung] = [await receiver.ask<Endpoint>("endpoint"), await dead.ask<Endpoint>("endpoint")];
+    console.log(
+      `\nhanging: ${HEALTHY} merchants that answer, ${HANGING} that take requests and never answer, caps of ${CAP}`,
+    );
+    const allow = [fine, hung].map(({ port }) => `127.0.0.1/32:${port}`).join(",");
+    stage = await openStage({ ...fine, ca: fine.ca + hung.ca }, { DUNLIN_WEBHOOK_ALLOW: allow });
+    const { db, ports } = stage.store;
+    const healthy = await makeMerchants(stage, fine, HEALTHY, CAP);
+    const others = await makeMerchants(stage, hung, HANGING, CAP);
+    const round = (name: string) => send(stage!, receiver, fine, healthy, count, name);
+    await round("warming up");
+    const before = await round("alone");
+    for (const { id } of others) await fill(db, id, WAITING_EACH, ports.now());
+    await tidy(db);
+    await setPausedAt(db, hung.port, false);
+    const rising = await round("as they begin");
+    await sleep(SETTLED_MS);
+    const settled = [await round("beside them"), await round("beside them")];
+    const { openMax, made } = await dead.ask<Hung>("hung");
+    console.log(`  sockets that hang: ${openMax} at most, ${made} made; the sender has ${memory(stage)}`);
+    await setPausedAt(db, hung.port, true);
+    await forget(
+      db,
+      others.map(({ id }) => id),
+    );
+    await sleep(SETTLED_MS);
+    const after = await round("alone");
+    const base = (before.perSecond + after.perSecond) / 2;
+    for (const [name, { perSecond }] of [
+      ["as they begin", rising],
+      ["beside them", { perSecond: settled.reduce((sum, one) => sum + one.perSecond, 0) / settled.length }],
+    ] as const) {
+      const loss = 1 - perSecond / base;
+      const verdict = loss <= LOSS_MAX ? "met" : "MISSED";
+      console.log(`  ${name}: ${(loss * 100).toFixed(1)} % less than alone; target ${LOSS_MAX * 100} %: ${verdict}`);
+    }
+  } finally {
+    await stage?.close();
+    await dead.stop();
+    await receiver.stop();
+  }
+}
+
+async function send(
+  stage: Stage,
+  receiver: Part,
+  { port }: Endpoint,
+  merchants: readonly Merchant[],
+  count: number,
+  name: string,
+): Promise<Round> {
+  const { db, ports } = stage.store;
+  await setPausedAt(db, port, true);
+  await sleep(NOTICE_MS);
+  for (const { id } of merchants) await fill(db, id, count / merchants.length, ports.now());
+  const before = await receiver.ask<number>("received");
+  await receiver.ask("mark");
+  const { cpuMs, otherCores, result } = await measured(stage.pids(), async () => {
+    await setPausedAt(db, port, false);
+    await receiver.ask("reached", before + count, LIMIT_MS);
+    const endAt = performance.timeOrigin + performance.now();
+    await nothingWaitsOf(
+      db,
+      merchants.map(({ id }) => id),
+    );
+    return endAt - (await receiver.ask<Mark>("mark")).firstAt;
+  });
+  const round = { perSecond: (count * 1_000) / result, cpuUs: (cpuMs.deliverer! * 1_000) / count };
+  console.log(
+    `  ${name.padEnd(14)} ${round.perSecond.toFixed(0).padStart(6)} deliveries/s, sender ${round.cpuUs.toFixed(1)} µs of CPU each, ${otherCores.toFixed(2)} cores busy with something else`,
+  );
+  return round;
+}
+
+function memory(stage: Stage): string {
+  const { deliverer } = stage.pids();
+  try {
+    const kib = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${deliverer}/status`, "latin1"))![1]);
+    const files = readdirSync(`/proc/${deliverer}/fd`).length;
+    return `${(kib / 1_024).toFixed(0)} MiB of memory and ${files} open files`;
+  } catch {
+    return "memory that only Linux tells";
+  }
+}
