@@ -43,6 +43,7 @@ export async function hanging(quick: boolean) {
     const round = (name: string) => send(stage!, receiver, fine, healthy, count, name);
     await round("warming up");
     const before = await round("alone");
+    console.log(`  the sender has ${memory(stage)}`);
     for (const { id } of others) await fill(db, id, WAITING_EACH, ports.now());
     await tidy(db);
     await setPausedAt(db, hung.port, false);
