@@ -27,10 +27,14 @@ export interface WireLimits {
   attemptsMax: number;
   /**
    * From so many attempts on that are slow, or whose lane is not proven, such lanes have one each: a thousand dead
-   * endpoints hold a thousand sockets, whatever their caps.
+   * endpoints hold less than two thousand sockets, whatever their caps.
    */
   crowd: number;
-  /** In a crowd a lane whose attempt took so long rests for as long before the next one: a handshake costs others more than a socket. */
+  /**
+   * From so many of them on, a lane whose attempt took `hungMs` rests for as long before the next one: a handshake costs others
+   * more than a socket does.
+   */
+  restFrom: number;
   hungMs: number;
 }
 
@@ -42,8 +46,9 @@ export const WIRE_LIMITS: WireLimits = {
   quickMs: 1_000,
   unprovenMs: 250,
   attemptsMax: 5_000,
-  // Each that hangs for 30 s rests for 30 s, and then costs a handshake of 1.2 ms: 17 a second are 2 % of a core.
   crowd: 1_000,
+  // 500 that hang for 30 s each make 17 handshakes a second, of 1.2 ms: 2 % of a core.
+  restFrom: 500,
   hungMs: 20_000,
 };
 
@@ -56,10 +61,10 @@ export function createWire(
   /** By whether the lane was proven when they were begun. */
   const quick = { proven: 0, unproven: 0 };
   let inFlight = 0;
-  const isCrowded = () => inFlight - quick.proven >= limits.crowd;
+  const crowd = () => inFlight - quick.proven;
   /** In a crowd: whether nothing of this lane adds to it. */
-  const standsApart = (lane: Lane) =>
-    lane.isProven ? lane.inFlight === lane.quick : lane.inFlight === 0 && monotonicMs() >= lane.restsUntilMs;
+  const standsApart = (lane: Lane) => (lane.isProven ? lane.inFlight === lane.quick : lane.inFlight === 0);
+  const mustRest = (lane: Lane) => crowd() >= limits.restFrom && monotonicMs() < lane.restsUntilMs;
   const isFull = (isProven: boolean) =>
     isProven
       ? quick.proven >= limits.quickMax || inFlight >= limits.attemptsMax
@@ -70,7 +75,8 @@ export function createWire(
       hasRoom(lane) &&
       lane.quick < limits.laneQuickMax &&
       !isFull(lane.isProven) &&
-      (!isCrowded() || standsApart(lane)),
+      (crowd() < limits.crowd || standsApart(lane)) &&
+      (lane.restsUntilMs === 0 || !mustRest(lane)),
     begin(lane) {
       const slots = lane.isProven ? "proven" : "unproven";
       const startedMs = monotonicMs();
