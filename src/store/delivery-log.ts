@@ -1,4 +1,5 @@
-import { type Database, prepared, sqlState, type Tx } from "./database.ts";
+import { type Database, prepared, type Tx } from "./database.ts";
+import { dropPartition, makePartition } from "./partitions.ts";
 
 /** A month of the delivery log: a partition of `delivery_attempts` with the attempts of the events that were made in it. */
 interface Month {
@@ -39,9 +40,6 @@ async function months(tx: Tx): Promise<Month[]> {
   });
 }
 
-// Another process made it at the same moment; or rows of that month lie in the default already, where they are found as well.
-const NO_MATTER = ["42P07", "23505", "23514"];
-
 /**
  * Make the partitions of this month and the next, and drop those whose events all were made before `keepFrom`. Call it at start
  * and now and then; any number of processes may. A statement waits for the table no longer than a second: then the next call does it.
@@ -55,32 +53,14 @@ export async function keepDeliveryLog(db: Database, now: Date, keepFrom: Date) {
   const year = now.getUTCFullYear();
   const made: string[] = [];
   for (const month of [monthOf(year, now.getUTCMonth()), monthOf(year, now.getUTCMonth() + 1)])
-    if (!names.has(month.name) && (await make(db, month))) made.push(month.name);
+    if (
+      !names.has(month.name) &&
+      (await makePartition(db, "delivery_attempts", month.name, firstId(month.startMs), firstId(month.endMs)))
+    )
+      made.push(month.name);
   const dropped: string[] = [];
   for (const { name, endMs } of known) {
-    if (endMs > keepFrom.getTime()) continue;
-    await alter(db, name, `drop table if exists ${name}`);
-    dropped.push(name);
+    if (endMs <= keepFrom.getTime() && (await dropPartition(db, name))) dropped.push(name);
   }
   return { made, dropped };
 }
-
-async function make(db: Database, { name, startMs, endMs }: Month): Promise<boolean> {
-  try {
-    const range = `from ('${firstId(startMs)}') to ('${firstId(endMs)}')`;
-    await alter(db, name, `create table ${name} partition of delivery_attempts for values ${range}`);
-    return true;
-  } catch (error) {
-    if (NO_MATTER.includes(sqlState(error) ?? "")) return false;
-    throw error;
-  }
-}
-
-const IMPATIENT = prepared("delivery_log_lock_timeout", "set local lock_timeout = '1s'");
-
-/** The whole log waits behind a change of its partitions that waits for a lock: so it does not wait for long. */
-const alter = (db: Database, name: string, text: string) =>
-  db.transaction(async (tx) => {
-    await tx.run(IMPATIENT);
-    await tx.run(prepared(`alter_${name}_${text.slice(0, 4)}`, text));
-  });

@@ -1,5 +1,6 @@
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
-import { type Database, prepared, sqlState, type Tx } from "./database.ts";
+import { type Database, prepared, type Tx } from "./database.ts";
+import { dropPartition, makePartition } from "./partitions.ts";
 
 /** Whose requests are those of callers that nobody knows. */
 export const NOBODY = "00000000-0000-0000-0000-000000000000";
@@ -95,9 +96,6 @@ const PARTITIONS = prepared(
    where i.inhparent = 'request_log'::regclass order by 1`,
 );
 const CLEAN_DEFAULT = prepared("request_log_clean_default", "delete from request_log_default where id < $1");
-// Another process made it at the same moment; or rows of that day lie in the default already, where they are found as well.
-const NO_MATTER = ["42P07", "23505", "23514"];
-
 /**
  * Make the partitions of this day and the next, and drop those whose requests all came before `keepFrom`. Any number of processes may
  * call it. A statement waits for the table no longer than a second: then the next call does it.
@@ -110,35 +108,17 @@ export async function keepRequestLog(db: Database, now: Date, keepFrom: Date) {
   const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
   const made: string[] = [];
   for (const start of [today, today + DAY_MS])
-    if (!known.includes(nameOf(start)) && (await make(db, start))) made.push(nameOf(start));
+    if (
+      !known.includes(nameOf(start)) &&
+      (await makePartition(db, "request_log", nameOf(start), firstId(start), firstId(start + DAY_MS)))
+    )
+      made.push(nameOf(start));
   const dropped: string[] = [];
   for (const name of known) {
     const [, year, month, day] = NAME.exec(name)?.map(Number) ?? [];
     if (year === undefined || Date.UTC(year, month! - 1, day! + 1) > keepFrom.getTime()) continue;
-    await alter(db, name, `drop table if exists ${name}`);
-    dropped.push(name);
+    if (await dropPartition(db, name)) dropped.push(name);
   }
   await db.run(CLEAN_DEFAULT, [firstId(keepFrom.getTime())]);
   return { made, dropped };
 }
-
-async function make(db: Database, start: number): Promise<boolean> {
-  const name = nameOf(start);
-  try {
-    const range = `from ('${firstId(start)}') to ('${firstId(start + DAY_MS)}')`;
-    await alter(db, name, `create table ${name} partition of request_log for values ${range}`);
-    return true;
-  } catch (error) {
-    if (NO_MATTER.includes(sqlState(error) ?? "")) return false;
-    throw error;
-  }
-}
-
-const IMPATIENT = prepared("request_log_lock_timeout", "set local lock_timeout = '1s'");
-
-/** The whole log waits behind a change of its partitions that waits for a lock: so it does not wait for long. */
-const alter = (db: Database, name: string, text: string) =>
-  db.transaction(async (tx) => {
-    await tx.run(IMPATIENT);
-    await tx.run(prepared(`alter_${name}_${text.slice(0, 4)}`, text));
-  });

@@ -17,9 +17,9 @@ async function liveThrough(seed: number, customers: number, pushTransactions: bo
 }
 
 test("every promise holds through a year of crashes, outages and disorder", async (t) => {
-  await liveThrough(1, 30, true, (line) => t.diagnostic(line));
+  await liveThrough(1, 20, true, (line) => t.diagnostic(line));
 });
 
 test("every promise holds through a year in which only subscriptions and invoices are pushed", async (t) => {
-  await liveThrough(2, 15, false, (line) => t.diagnostic(line));
+  await liveThrough(2, 10, false, (line) => t.diagnostic(line));
 });

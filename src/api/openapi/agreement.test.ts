@@ -87,7 +87,7 @@ function brokenRule(records: readonly Record<string, unknown>[], body: unknown):
 }
 
 // A few milliseconds each. More of them, now and then: AGREEMENT_RUNS=30000 npm test -- src/api/openapi/agreement.test.ts
-const RUNS = Number(process.env.AGREEMENT_RUNS ?? 600);
+const RUNS = Number(process.env.AGREEMENT_RUNS ?? 250);
 
 for (const { kind, record } of INGESTS)
   test(`a validator made from the document and the service agree on ${kind.name}, but for the listed rules`, async () => {
