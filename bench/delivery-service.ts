@@ -1,8 +1,8 @@
 // A process of `delivery`: the deliverer as the service runs it, over a new database.
 import { randomBytes, randomUUID } from "node:crypto";
-import { parseAllow } from "../src/delivery/address-guard.ts";
 import { createDeliverer } from "../src/delivery/deliverer.ts";
-import { createSender } from "../src/delivery/send.ts";
+import { parseAllow } from "../src/delivery/https/address-guard.ts";
+import { createSender } from "../src/delivery/https/send.ts";
 import type { Event } from "../src/domain/event.ts";
 import type { Merchant } from "../src/domain/merchant.ts";
 import { createMetrics } from "../src/metrics.ts";

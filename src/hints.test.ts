@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { type TestDatabase, testDatabase } from "../test/database.ts";
 import { makeDeliverer, makeEvents, makeMerchant, realPorts } from "./delivery/deliverer.fixture.ts";
-import { startReceiver } from "./delivery/receiver.fixture.ts";
-import { createSender } from "./delivery/send.ts";
+import { startReceiver } from "./delivery/https/receiver.fixture.ts";
+import { createSender } from "./delivery/https/send.ts";
 import { type Heard, startHints } from "./hints.ts";
 import { type Connection, type Database, openDatabase, prepared } from "./store/database.ts";
 

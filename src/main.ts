@@ -7,7 +7,7 @@ import { type Command, type Context, EXIT, Failure, UsageError } from "./cli/com
 import { COMMANDS } from "./cli/commands.ts";
 import { commandHelp, help, nearest } from "./cli/help.ts";
 import { ConfigError, type Problem, readSettings, type Settings } from "./config.ts";
-import { parseAllow } from "./delivery/address-guard.ts";
+import { parseAllow } from "./delivery/https/address-guard.ts";
 import { openStore } from "./open.ts";
 import { isOutage } from "./store/database.ts";
 

@@ -1,4 +1,4 @@
-import { checkWebhookUrl, parseAllow } from "../delivery/address-guard.ts";
+import { checkWebhookUrl, parseAllow } from "../delivery/https/address-guard.ts";
 import type { MerchantSettings } from "../recovery/merchants.ts";
 import { type Options, text, UsageError, type Values, wholeNumber } from "./command.ts";
 

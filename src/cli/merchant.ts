@@ -1,6 +1,6 @@
 import { createApiKey } from "../auth/api-keys.ts";
-import { parseAllow } from "../delivery/address-guard.ts";
-import { checkSavedName } from "../delivery/saved-name.ts";
+import { parseAllow } from "../delivery/https/address-guard.ts";
+import { checkSavedName } from "../delivery/https/saved-name.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
 import { createMerchant, setMerchant } from "../recovery/merchants.ts";

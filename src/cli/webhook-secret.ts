@@ -1,4 +1,4 @@
-import { secretText } from "../delivery/signature.ts";
+import { secretText } from "../delivery/https/signature.ts";
 import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { type Command, EXIT, Failure, text, UsageError, type Values, withDatabase } from "./command.ts";

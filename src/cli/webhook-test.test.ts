@@ -14,7 +14,7 @@ import {
   START,
   standingClock,
 } from "../delivery/deliverer.fixture.ts";
-import { USER_AGENT } from "../delivery/request-head.ts";
+import { USER_AGENT } from "../delivery/https/request-head.ts";
 import { listDeliveries } from "../store/delivery-states.ts";
 import { findMerchant } from "../store/merchants.ts";
 import type { Command, Context } from "./command.ts";

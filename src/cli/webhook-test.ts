@@ -1,9 +1,9 @@
-import { parseAllow } from "../delivery/address-guard.ts";
 import { targetOf } from "../delivery/attempt.ts";
-import { redact } from "../delivery/credential.ts";
-import { type Diagnosis, diagnose } from "../delivery/diagnosis.ts";
-import { createSender } from "../delivery/send.ts";
-import { type Seen, startTrace } from "../delivery/trace.ts";
+import { parseAllow } from "../delivery/https/address-guard.ts";
+import { redact } from "../delivery/https/credential.ts";
+import { type Diagnosis, diagnose } from "../delivery/https/diagnosis.ts";
+import { createSender } from "../delivery/https/send.ts";
+import { type Seen, startTrace } from "../delivery/https/trace.ts";
 import { EVENT_TYPES, type EventType, testBody } from "../domain/event.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { type Command, type Context, EXIT, Failure, type Opened, text, UsageError, withDatabase } from "./command.ts";

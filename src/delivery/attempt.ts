@@ -6,12 +6,12 @@ import type { DueDelivery } from "../store/deliveries.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { type RequestHead, requestHead } from "../store/request-heads.ts";
 import { unseal } from "../store/secret-box.ts";
-import { authorization, redact, spellings } from "./credential.ts";
-import { isSuccess, noTimings, type Reply } from "./exchange.ts";
-import { maskedHeaders } from "./request-head.ts";
+import { authorization, redact, spellings } from "./https/credential.ts";
+import { isSuccess, noTimings, type Reply } from "./https/exchange.ts";
+import { maskedHeaders } from "./https/request-head.ts";
+import type { Send } from "./https/send.ts";
+import { type Sign, signer } from "./https/signature.ts";
 import { nextDueAt, retryAfterMs } from "./schedule.ts";
-import type { Send } from "./send.ts";
-import { type Sign, signer } from "./signature.ts";
 
 /** Where a merchant's events go, ready to be used many times. */
 export interface Target {

@@ -5,8 +5,8 @@ import type { Merchant, WebhookAuth } from "../domain/merchant.ts";
 import { seal } from "../store/secret-box.ts";
 import { attempt, targetOf } from "./attempt.ts";
 import { realPorts, SECRET_KEY, START } from "./deliverer.fixture.ts";
-import { type Receiver, type Request, startRawReceiver, startReceiver } from "./receiver.fixture.ts";
-import { createSender, type Sender } from "./send.ts";
+import { type Receiver, type Request, startRawReceiver, startReceiver } from "./https/receiver.fixture.ts";
+import { createSender, type Sender } from "./https/send.ts";
 
 /** Credentials with what encoders treat specially: slashes, pluses, quotes, ampersands, letters beyond ASCII. */
 const CREDENTIALS: [WebhookAuth, string][] = [

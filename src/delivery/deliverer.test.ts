@@ -8,8 +8,8 @@ import { withdrawEvents } from "../store/events.ts";
 import { updateMerchant } from "../store/merchants.ts";
 import { makeDeliverer, makeEvents, makeMerchant, START, standingClock } from "./deliverer.fixture.ts";
 import type { Deliverer } from "./deliverer.ts";
-import type { Reply } from "./exchange.ts";
-import type { Outgoing, Send } from "./send.ts";
+import type { Reply } from "./https/exchange.ts";
+import type { Outgoing, Send } from "./https/send.ts";
 
 let database: TestDatabase;
 before(async () => {

@@ -7,6 +7,7 @@ import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { type AttemptFigures, attempt, figuresOf, logAttempt } from "./attempt.ts";
 import { createEndpointHealth } from "./endpoint-health.ts";
 import { every } from "./every.ts";
+import type { Send } from "./https/send.ts";
 import {
   dropWithdrawn,
   forgetFloor,
@@ -25,7 +26,6 @@ import { createLeases, LEASE_TIMINGS, type LeaseTimings } from "./leases.ts";
 import { spendToken, tokensLeft } from "./rate.ts";
 import { createReader } from "./reader.ts";
 import { createRecorder } from "./recorder.ts";
-import type { Send } from "./send.ts";
 import { createWire } from "./wire.ts";
 
 export interface DelivererOptions {

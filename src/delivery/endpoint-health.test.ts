@@ -8,7 +8,7 @@ import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from 
 import { findMerchant } from "../store/merchants.ts";
 import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEY, standingClock } from "./deliverer.fixture.ts";
 import type { Deliverer } from "./deliverer.ts";
-import type { Reply } from "./exchange.ts";
+import type { Reply } from "./https/exchange.ts";
 
 let database: TestDatabase;
 before(async () => {

@@ -7,8 +7,8 @@ import { type Database, prepared } from "../store/database.ts";
 import { updateMerchant } from "../store/merchants.ts";
 import { makeDeliverer, makeEvents, makeMerchant, realPorts } from "./deliverer.fixture.ts";
 import type { DelivererOptions } from "./deliverer.ts";
-import type { Reply } from "./exchange.ts";
-import type { Outgoing } from "./send.ts";
+import type { Reply } from "./https/exchange.ts";
+import type { Outgoing } from "./https/send.ts";
 
 // The loop in real time, with its own timings, among merchants that never answer.
 let database: TestDatabase;

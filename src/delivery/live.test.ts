@@ -6,9 +6,9 @@ import { type Database, openDatabase, prepared } from "../store/database.ts";
 import { withdrawEvents } from "../store/events.ts";
 import { makeDeliverer, makeEvents, makeMerchant, realPorts } from "./deliverer.fixture.ts";
 import type { Deliverer, DelivererOptions } from "./deliverer.ts";
-import { REPLY_LIMITS, type Reply } from "./exchange.ts";
-import { type Receiver, startReceiver } from "./receiver.fixture.ts";
-import { createSender, type Send } from "./send.ts";
+import { REPLY_LIMITS, type Reply } from "./https/exchange.ts";
+import { type Receiver, startReceiver } from "./https/receiver.fixture.ts";
+import { createSender, type Send } from "./https/send.ts";
 
 // The loop itself, in real time: slower than a standing clock, so only what the loop adds is tested here.
 let database: TestDatabase;

@@ -8,7 +8,7 @@ import { attemptsOf } from "../store/delivery-attempts.ts";
 import { DELIVERY_STATES, listDeliveries, replayable, replayEvents } from "../store/delivery-states.ts";
 import { withdrawEvents } from "../store/events.ts";
 import { makeDeliverer, makeEvents, makeMerchant, START, standingClock } from "./deliverer.fixture.ts";
-import type { Reply } from "./exchange.ts";
+import type { Reply } from "./https/exchange.ts";
 
 let database: TestDatabase;
 let merchant: Merchant;

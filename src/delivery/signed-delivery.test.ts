@@ -6,8 +6,8 @@ import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.
 import { attemptsOf } from "../store/delivery-attempts.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEY, standingClock } from "./deliverer.fixture.ts";
-import type { Outgoing, Send } from "./send.ts";
-import { secretText } from "./signature.ts";
+import type { Outgoing, Send } from "./https/send.ts";
+import { secretText } from "./https/signature.ts";
 
 let database: TestDatabase;
 before(async () => {

@@ -74,3 +74,17 @@ test("a month whose attempts lie in the default already stays there", async () =
   assert.deepEqual(made, ["delivery_attempts_2032_04"]);
   assert.equal(await attemptAt(day("2032-03-12")), "default");
 });
+
+test("what lies in the default goes by the age of the attempt: a replay of an old event is logged as long as any other", async () => {
+  const OLD_EVENT = prepared(
+    "test_replayed",
+    `insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, ends)
+     values ($1, $2, 2, 1, $3, $3, 1, 'delivered')`,
+  );
+  const eventId = uuidV7(day("2020-01-01"), 0, Buffer.alloc(8, 1));
+  for (const at of [day("2033-01-01"), day("2033-03-01")])
+    await database.db.run(OLD_EVENT, [randomUUID(), eventId, at]);
+  const left = prepared("test_left", "select ended_at from delivery_attempts_default");
+  await keepDeliveryLog(database.db, day("2033-03-01"), day("2033-02-01"));
+  assert.deepEqual((await database.db.run(left)).rows, [{ ended_at: day("2033-03-01") }]);
+});

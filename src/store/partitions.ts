@@ -1,32 +1,98 @@
 import { type Database, prepared, sqlState } from "./database.ts";
 
-const IMPATIENT = prepared("partition_lock_timeout", "set local lock_timeout = '1s'");
-// Two that change partitions at once end in errors from deep inside PostgreSQL.
-const ONE_BY_ONE = prepared("partition_lock", "select pg_advisory_xact_lock(hashtext('partitions'))");
-const IS_THERE = prepared("partition_there", "select to_regclass($1) is not null as there");
+/** A table partitioned by a range of ids that begin with their moment (UUIDv7), with a default partition. */
+export interface TimedTable {
+  /** `request_log`: its partitions are `request_log_2026_11_03`, or `…_2026_11` of a whole month, and `request_log_default`. */
+  name: string;
+  /** When the row was written, service time. */
+  momentColumn: string;
+  span: "day" | "month";
+}
+
+interface Partition {
+  name: string;
+  startMs: number;
+  endMs: number;
+}
+
+function partitionOf({ name, span }: TimedTable, year: number, month: number, day: number): Partition {
+  const startMs = Date.UTC(year, month, span === "day" ? day : 1);
+  const endMs = span === "day" ? Date.UTC(year, month, day + 1) : Date.UTC(year, month + 1, 1);
+  const date = new Date(startMs).toISOString().slice(0, span === "day" ? 10 : 7);
+  return { name: `${name}_${date.replaceAll("-", "_")}`, startMs, endMs };
+}
+
+/** The lowest UUIDv7 of a moment. */
+function firstId(ms: number): string {
+  const hex = ms.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+const LIST = prepared(
+  "partitions",
+  `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+   where i.inhparent = $1::regclass order by 1`,
+);
+
+async function partitions(db: Database, table: TimedTable): Promise<Partition[]> {
+  const { rows } = await db.run<{ name: string }>(LIST, [table.name]);
+  return rows.flatMap(({ name }) => {
+    const [year, month, day = 1] = name
+      .slice(table.name.length + 1)
+      .split("_")
+      .map(Number);
+    return Number.isNaN(year) ? [] : [partitionOf(table, year!, month! - 1, day)];
+  });
+}
+
+/**
+ * Make the partitions of this day or month and the next, and drop those whose ids all are older than `keepFrom`; rows as old go from
+ * the default, too. Call it at start and now and then; any number of processes may. A statement waits for the table no longer than
+ * a second: then the next call does it.
+ *
+ * @param now  service time
+ * @returns names of what was made and of what was dropped
+ */
+export async function keepPartitions(db: Database, table: TimedTable, now: Date, keepFrom: Date) {
+  const known = await partitions(db, table);
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  const current = partitionOf(table, year, month, day);
+  const next = table.span === "day" ? partitionOf(table, year, month, day + 1) : partitionOf(table, year, month + 1, 1);
+  const made: string[] = [];
+  for (const partition of [current, next]) {
+    if (known.some(({ name }) => name === partition.name)) continue;
+    if (await makePartition(db, table, partition)) made.push(partition.name);
+  }
+  const dropped: string[] = [];
+  for (const { name, endMs } of known) {
+    if (endMs <= keepFrom.getTime() && (await dropPartition(db, name))) dropped.push(name);
+  }
+  const text = `delete from ${table.name}_default where ${table.momentColumn} < $1`;
+  await db.run(prepared(`clean_${table.name}`, text), [keepFrom]);
+  return { made, dropped };
+}
 
 /** Rows of the range lie in the default partition already, where they are found as well. */
 const LIES_IN_DEFAULT = "23514";
 
-/**
- * Make a partition; any number of processes may, and one does.
- *
- * @param from  the lowest value in it
- * @param to  the lowest value beyond it
- * @returns false when it was there already, or must not be because the default holds its rows
- */
-export async function makePartition(db: Database, table: string, name: string, from: string, to: string) {
+/** False when it was there already, or must not be because the default holds its rows. */
+async function makePartition(db: Database, table: TimedTable, { name, startMs, endMs }: Partition) {
   try {
-    const text = `create table ${name} partition of ${table} for values from ('${from}') to ('${to}')`;
-    return await alter(db, name, false, text);
+    const range = `from ('${firstId(startMs)}') to ('${firstId(endMs)}')`;
+    return await alter(db, name, false, `create table ${name} partition of ${table.name} for values ${range}`);
   } catch (error) {
     if (sqlState(error) === LIES_IN_DEFAULT) return false;
     throw error;
   }
 }
 
-/** Drop a partition with all that is in it; false when it was gone already. */
-export const dropPartition = (db: Database, name: string) => alter(db, name, true, `drop table ${name}`);
+/** With all that is in it; false when it was gone already. */
+const dropPartition = (db: Database, name: string) => alter(db, name, true, `drop table ${name}`);
+
+const IMPATIENT = prepared("partition_lock_timeout", "set local lock_timeout = '1s'");
+// Two that change partitions at once end in errors from deep inside PostgreSQL.
+const ONE_BY_ONE = prepared("partition_lock", "select pg_advisory_xact_lock(hashtext('partitions'))");
+const IS_THERE = prepared("partition_there", "select to_regclass($1) is not null as there");
 
 /** The whole table waits behind a change that waits for a lock, so it waits for no longer than a second. */
 const alter = (db: Database, name: string, there: boolean, text: string): Promise<boolean> =>

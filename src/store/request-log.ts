@@ -1,6 +1,6 @@
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
 import { type Database, prepared, type Tx } from "./database.ts";
-import { dropPartition, makePartition } from "./partitions.ts";
+import { keepPartitions, type TimedTable } from "./partitions.ts";
 
 /** Whose requests are those of callers that nobody knows. */
 export const NOBODY = "00000000-0000-0000-0000-000000000000";
@@ -80,45 +80,7 @@ export async function listRequests(tx: Tx, merchantId: string, from: number, to:
   return (await tx.run<LoggedRequest>(statement, [merchantId, from, to, limit])).rows;
 }
 
-const DAY_MS = 86_400_000;
-const NAME = /^request_log_(\d{4})_(\d\d)_(\d\d)$/;
-const nameOf = (dayMs: number) => `request_log_${new Date(dayMs).toISOString().slice(0, 10).replaceAll("-", "_")}`;
+const LOG: TimedTable = { name: "request_log", momentColumn: "at", span: "day" };
 
-/** The lowest UUIDv7 of a moment. */
-function firstId(ms: number): string {
-  const hex = ms.toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-}
-
-const PARTITIONS = prepared(
-  "request_log_partitions",
-  `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-   where i.inhparent = 'request_log'::regclass order by 1`,
-);
-const CLEAN_DEFAULT = prepared("request_log_clean_default", "delete from request_log_default where id < $1");
-/**
- * Make the partitions of this day and the next, and drop those whose requests all came before `keepFrom`. Any number of processes may
- * call it. A statement waits for the table no longer than a second: then the next call does it.
- *
- * @param now  service time
- * @returns names of what was made and of what was dropped
- */
-export async function keepRequestLog(db: Database, now: Date, keepFrom: Date) {
-  const known = (await db.run<{ name: string }>(PARTITIONS)).rows.map(({ name }) => name);
-  const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
-  const made: string[] = [];
-  for (const start of [today, today + DAY_MS])
-    if (
-      !known.includes(nameOf(start)) &&
-      (await makePartition(db, "request_log", nameOf(start), firstId(start), firstId(start + DAY_MS)))
-    )
-      made.push(nameOf(start));
-  const dropped: string[] = [];
-  for (const name of known) {
-    const [, year, month, day] = NAME.exec(name)?.map(Number) ?? [];
-    if (year === undefined || Date.UTC(year, month! - 1, day! + 1) > keepFrom.getTime()) continue;
-    if (await dropPartition(db, name)) dropped.push(name);
-  }
-  await db.run(CLEAN_DEFAULT, [firstId(keepFrom.getTime())]);
-  return { made, dropped };
-}
+/** Make the days of the request log, and drop those whose requests all came before `keepFrom`: see `keepPartitions`. */
+export const keepRequestLog = (db: Database, now: Date, keepFrom: Date) => keepPartitions(db, LOG, now, keepFrom);

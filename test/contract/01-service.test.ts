@@ -3,7 +3,7 @@ import { once } from "node:events";
 import http from "node:http";
 import { after, before, suite, test } from "node:test";
 import tls from "node:tls";
-import { checkWebhookUrl } from "../../src/delivery/address-guard.ts";
+import { checkWebhookUrl } from "../../src/delivery/https/address-guard.ts";
 import { HOPELESS } from "./records.ts";
 import { eventually, runService, type Service } from "./running.ts";
 

@@ -7,8 +7,8 @@ import {
   SECRET_KEY,
   standingClock,
 } from "../../src/delivery/deliverer.fixture.ts";
-import type { Reply } from "../../src/delivery/exchange.ts";
-import type { Outgoing } from "../../src/delivery/send.ts";
+import type { Reply } from "../../src/delivery/https/exchange.ts";
+import type { Outgoing } from "../../src/delivery/https/send.ts";
 import { EVENT_TYPES, type Event } from "../../src/domain/event.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import { type Database, prepared } from "../../src/store/database.ts";

@@ -113,7 +113,7 @@ const CLAIM = prepared(
     name: "a 2xx whose body does not end is a failure",
     patches: [
       {
-        file: "src/delivery/send.ts",
+        file: "src/delivery/https/send.ts",
         find: "setTimeout(() => end(connection, exchange, replyOf(exchange), false), limits.bodyMs)",
         replace: `setTimeout(() => fail(connection, exchange, "slow body"), limits.bodyMs)`,
       },

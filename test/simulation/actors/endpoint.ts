@@ -1,7 +1,7 @@
 import type { WebhookEvent } from "@dunlin/sdk";
 import type { DemoMerchant } from "../../../simulator/merchant/demo-merchant.ts";
 import { chance, DAY_MS, HOUR_MS, pick, type Weighted } from "../../../simulator/world/chance.ts";
-import type { Send } from "../../../src/delivery/send.ts";
+import type { Send } from "../../../src/delivery/https/send.ts";
 import type { Journal, WireRequest } from "../journal.ts";
 import type { Life } from "../stage/fault-plan.ts";
 import type { VirtualTime } from "../stage/virtual-time.ts";

@@ -1,6 +1,6 @@
 import pino from "pino";
 import { createDeliverer } from "../../../src/delivery/deliverer.ts";
-import type { Send } from "../../../src/delivery/send.ts";
+import type { Send } from "../../../src/delivery/https/send.ts";
 import type { Ports } from "../../../src/domain/ports.ts";
 import { decideDue } from "../../../src/recovery/decide-due.ts";
 import type { Database } from "../../../src/store/database.ts";

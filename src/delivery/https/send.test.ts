@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { selfSigned } from "../../test/certificate.ts";
+import { selfSigned } from "../../../test/certificate.ts";
 import { parseAllow } from "./address-guard.ts";
 import { type Receiver, startRawReceiver, startReceiver } from "./receiver.fixture.ts";
 import { USER_AGENT } from "./request-head.ts";

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import tls from "node:tls";
-import { type Identity, selfSigned } from "../../test/certificate.ts";
+import { type Identity, selfSigned } from "../../../test/certificate.ts";
 import { parseAllow } from "./address-guard.ts";
 
 let identity: Promise<Identity> | undefined;

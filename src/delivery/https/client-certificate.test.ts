@@ -4,7 +4,7 @@ import https from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import type { TLSSocket } from "node:tls";
-import { type Identity, selfSigned } from "../../test/certificate.ts";
+import { type Identity, selfSigned } from "../../../test/certificate.ts";
 import { parseAllow } from "./address-guard.ts";
 import { localIdentity } from "./receiver.fixture.ts";
 import { createSender, type SenderOptions } from "./send.ts";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { maskedHeaders, USER_AGENT } from "./request-head.ts";
 
 test("the user agent tells the first two parts of the version in package.json", () => {
-  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
   assert.match(USER_AGENT, /^Dunlin\/\d+\.\d+$/);
   assert.ok(version.startsWith(`${USER_AGENT.slice("Dunlin/".length)}.`));
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Outgoing } from "./send.ts";
 
-const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
   version: string;
 };
 

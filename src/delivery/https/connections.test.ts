@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { after, suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import tls from "node:tls";
-import { selfSigned } from "../../test/certificate.ts";
+import { selfSigned } from "../../../test/certificate.ts";
 import { parseAllow } from "./address-guard.ts";
 import { REPLY_LIMITS } from "./exchange.ts";
 import { LIMITS, oneAttempt, whole } from "./one-attempt.fixture.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, suite, test } from "node:test";
-import { selfSigned } from "../../test/certificate.ts";
+import { selfSigned } from "../../../test/certificate.ts";
 import { parseAllow } from "./address-guard.ts";
 import { diagnose } from "./diagnosis.ts";
 import { lookUpNames } from "./name-look-up.ts";

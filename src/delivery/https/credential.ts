@@ -1,4 +1,4 @@
-import type { WebhookAuth } from "../domain/merchant.ts";
+import type { WebhookAuth } from "../../domain/merchant.ts";
 
 const REDACTED = "[redacted]";
 /** Shorter ones appear in any text by chance, and redacting them would say where. */
