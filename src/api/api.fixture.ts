@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { createApiKey } from "../auth/api-keys.ts";
-import type { Merchant } from "../domain/merchant.ts";
+import { MERCHANT_DEFAULTS, type Merchant } from "../domain/merchant.ts";
 import { PERMISSIONS, type Permission } from "../domain/permission.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
@@ -45,26 +45,10 @@ export const testPorts = (clock: TestClock): Ports => ({
 /** Store a merchant with these settings. */
 export async function testMerchant(db: Database, ports: Ports, settings: Partial<Merchant> = {}): Promise<Merchant> {
   const merchant: Merchant = {
+    ...MERCHANT_DEFAULTS,
     id: ports.newId(),
     name: "Example GmbH",
     bucket: 7,
-    webhookUrl: null,
-    webhookAuth: null,
-    webhookCredential: null,
-    webhookSecret: null,
-    webhookOldSecret: null,
-    webhookOldSecretUntil: null,
-    webhookSubPaths: false,
-    webhookFlat: false,
-    webhookCap: 5,
-    webhookRate: null,
-    webhookPaused: false,
-    webhookPausedAt: null,
-    webhookPausedBy: null,
-    webhookFailingSince: null,
-    leadMs: 2_940_000,
-    windowDays: 28,
-    budget: 8,
     ratePerSecond: 1000,
     rateBurst: 1000,
     createdAt: ports.now(),

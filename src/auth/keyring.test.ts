@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { MERCHANT_DEFAULTS } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { apiKeysOfMerchant, revokeApiKey } from "../store/api-keys.ts";
 import type { Database } from "../store/database.ts";
@@ -27,28 +28,11 @@ const ports: Ports = {
 before(async () => {
   database = await testDatabase();
   await insertMerchant(database.db, {
+    ...MERCHANT_DEFAULTS,
     id: MERCHANT,
     name: "M",
     bucket: 0,
-    webhookUrl: null,
-    webhookAuth: null,
-    webhookCredential: null,
-    webhookSecret: null,
-    webhookOldSecret: null,
-    webhookOldSecretUntil: null,
-    webhookSubPaths: false,
-    webhookFlat: false,
-    webhookCap: 5,
-    webhookRate: null,
-    webhookPaused: false,
-    webhookPausedAt: null,
-    webhookPausedBy: null,
-    webhookFailingSince: null,
     leadMs: 0,
-    windowDays: 28,
-    budget: 8,
-    ratePerSecond: 100,
-    rateBurst: 100,
     createdAt: ports.now(),
   });
 });

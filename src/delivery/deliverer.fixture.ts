@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import pino from "pino";
 import { type EventType, envelope } from "../domain/event.ts";
-import type { Merchant } from "../domain/merchant.ts";
+import { MERCHANT_DEFAULTS, type Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { openCases } from "../store/cases.ts";
 import type { Database } from "../store/database.ts";
@@ -42,28 +42,14 @@ export const realPorts: Ports = {
 
 export async function makeMerchant(db: Database, over: Partial<Merchant> = {}): Promise<Merchant> {
   const merchant: Merchant = {
+    ...MERCHANT_DEFAULTS,
     id: randomUUID(),
     name: "Shop",
     bucket: 0,
     webhookUrl: "https://shop.example/hooks",
     webhookAuth: "bearer",
     webhookCredential: seal(SECRET_KEY, randomBytes(12), "webhook-token"),
-    webhookSecret: null,
-    webhookOldSecret: null,
-    webhookOldSecretUntil: null,
-    webhookSubPaths: false,
-    webhookFlat: false,
-    webhookCap: 5,
-    webhookRate: null,
-    webhookPaused: false,
-    webhookPausedAt: null,
-    webhookPausedBy: null,
-    webhookFailingSince: null,
     leadMs: 0,
-    windowDays: 28,
-    budget: 8,
-    ratePerSecond: 100,
-    rateBurst: 100,
     createdAt: START,
     ...over,
   };

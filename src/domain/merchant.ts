@@ -45,3 +45,26 @@ export interface Merchant {
 }
 
 export const BUCKETS = 64;
+
+/** What a merchant has until somebody sets it. */
+export const MERCHANT_DEFAULTS = {
+  webhookUrl: null,
+  webhookAuth: null,
+  webhookCredential: null,
+  webhookSecret: null,
+  webhookOldSecret: null,
+  webhookOldSecretUntil: null,
+  webhookSubPaths: false,
+  webhookFlat: false,
+  webhookCap: 5,
+  webhookRate: null,
+  webhookPaused: false,
+  webhookPausedAt: null,
+  webhookPausedBy: null,
+  webhookFailingSince: null,
+  leadMs: 49 * 60_000,
+  windowDays: 28,
+  budget: 8,
+  ratePerSecond: 100,
+  rateBurst: 100,
+} as const;

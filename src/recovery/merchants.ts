@@ -1,4 +1,4 @@
-import { BUCKETS, type Merchant } from "../domain/merchant.ts";
+import { BUCKETS, MERCHANT_DEFAULTS, type Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { pokeOpenCases } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
@@ -16,28 +16,6 @@ export type MerchantSettings = Partial<
   credential?: { auth: "bearer" | "basic"; secret: string };
 };
 
-const DEFAULTS = {
-  webhookUrl: null,
-  webhookAuth: null,
-  webhookCredential: null,
-  webhookSecret: null,
-  webhookOldSecret: null,
-  webhookOldSecretUntil: null,
-  webhookSubPaths: false,
-  webhookFlat: false,
-  webhookCap: 5,
-  webhookRate: null,
-  webhookPaused: false,
-  webhookPausedAt: null,
-  webhookPausedBy: null,
-  webhookFailingSince: null,
-  leadMs: 49 * 60_000,
-  windowDays: 28,
-  budget: 8,
-  ratePerSecond: 100,
-  rateBurst: 100,
-} as const;
-
 /** Store a new merchant with these settings, the rest as the contract says. */
 export async function createMerchant(
   tx: Tx,
@@ -50,7 +28,15 @@ export async function createMerchant(
   const bucket = ports.randomBytes(1)[0]! % BUCKETS;
   const createdAt = ports.now();
   const given = sealed(settings, secretKey, ports);
-  const merchant = { ...DEFAULTS, id, name, bucket, createdAt, ...given, ...pauseState(DEFAULTS, given, createdAt) };
+  const merchant = {
+    ...MERCHANT_DEFAULTS,
+    id,
+    name,
+    bucket,
+    createdAt,
+    ...given,
+    ...pauseState(MERCHANT_DEFAULTS, given, createdAt),
+  };
   await insertMerchant(tx, merchant);
   return merchant;
 }

@@ -1,6 +1,6 @@
 import { createDemoMerchant } from "../../simulator/merchant/demo-merchant.ts";
 import type { Summary } from "../../simulator/merchant/summary.ts";
-import type { Merchant } from "../../src/domain/merchant.ts";
+import { MERCHANT_DEFAULTS, type Merchant } from "../../src/domain/merchant.ts";
 import type { Ports } from "../../src/domain/ports.ts";
 import { type Address, openDatabase, prepared } from "../../src/store/database.ts";
 import { insertMerchant } from "../../src/store/merchants.ts";
@@ -217,6 +217,7 @@ function idOf(ms: number, number: number) {
 
 function merchantOf(seed: number, { pushTransactions }: Scenario): Merchant {
   return {
+    ...MERCHANT_DEFAULTS,
     id: idOf(START.getTime(), seed),
     name: `merchant of seed ${seed}`,
     // The lowest bucket is kept also while a connection of a former life still counts as another process.
@@ -224,22 +225,7 @@ function merchantOf(seed: number, { pushTransactions }: Scenario): Merchant {
     webhookUrl: "https://merchant.example/dunlin",
     webhookAuth: "bearer",
     webhookCredential: seal(SECRET_KEY, Buffer.alloc(12, 1), "simulated"),
-    webhookSecret: null,
-    webhookOldSecret: null,
-    webhookOldSecretUntil: null,
     webhookSubPaths: !pushTransactions,
-    webhookFlat: false,
-    webhookCap: 5,
-    webhookRate: null,
-    webhookPaused: false,
-    webhookPausedAt: null,
-    webhookPausedBy: null,
-    webhookFailingSince: null,
-    leadMs: 49 * 60_000,
-    windowDays: 28,
-    budget: 8,
-    ratePerSecond: 100,
-    rateBurst: 100,
     createdAt: START,
   };
 }
