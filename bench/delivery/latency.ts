@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Merchant } from "../../src/domain/merchant.ts";
+import { type Hints, startHints } from "../../src/hints.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
 import { type Part, startPart } from "../part.ts";
 import type { Arrival, Behaviour } from "./journal.ts";
@@ -39,12 +40,18 @@ export async function latency(quick: boolean) {
     line(`commit to first byte at ${PER_SECOND} events/s, same process`, await firstBytes(receiver, committed), 10, 50);
     await own.stop();
     await withStage(endpoint, 1, async (stage, merchants) => {
-      await commitFor(stage, merchants, PER_SECOND, PER_SECOND);
-      await sleep(NOTICE_MS);
-      await receiver.ask("journal");
-      const committed = await commitFor(stage, merchants, PER_SECOND * seconds, PER_SECOND);
-      await sleep(3_000);
-      line(`the same, committed by another process`, await firstBytes(receiver, committed), 10, 50);
+      const { db } = stage.store;
+      const hints = startHints({ db, log: stage.log, heard: {} });
+      try {
+        await commitFor(stage, merchants, PER_SECOND, PER_SECOND, hints);
+        await sleep(NOTICE_MS);
+        await receiver.ask("journal");
+        const committed = await commitFor(stage, merchants, PER_SECOND * seconds, PER_SECOND, hints);
+        await sleep(3_000);
+        line(`the same, committed by another process`, await firstBytes(receiver, committed), 10, 50);
+      } finally {
+        await hints.stop();
+      }
       await retries(stage, merchants, receiver, 2, 4, quick ? 2 : 20, 1);
     });
     await withStage(endpoint, FAST, (stage, merchants) =>
@@ -72,15 +79,25 @@ async function withStage(
   }
 }
 
-/** Commits events one by one at an even pace, and returns when each was committed. */
-async function commitFor(stage: Stage, merchants: readonly Merchant[], count: number, perSecond: number) {
+/** Commits events one by one at an even pace, and returns when each was committed; told to the deliverer as a process that decides would. */
+async function commitFor(
+  stage: Stage,
+  merchants: readonly Merchant[],
+  count: number,
+  perSecond: number,
+  hints: Hints | null,
+) {
   const committed: Promise<[string, number]>[] = [];
   const startedMs = performance.now();
   for (let index = 0; index < count; index++) {
     const waitMs = startedMs + (index * 1_000) / perSecond - performance.now();
     if (waitMs > 1) await sleep(waitMs);
-    const own = commitOne(stage, merchants[index % merchants.length]!);
-    committed.push(own.then((id) => [id, performance.timeOrigin + performance.now()]));
+    const merchant = merchants[index % merchants.length]!;
+    const own = commitOne(stage, merchant).then((id): [string, number] => {
+      hints?.events(merchant.id);
+      return [id, performance.timeOrigin + performance.now()];
+    });
+    committed.push(own);
   }
   return Promise.all(committed);
 }
@@ -102,7 +119,7 @@ async function retries(
 ) {
   await receiver.ask("behave", { ...FINE, status: 500 } satisfies Behaviour);
   await receiver.ask("journal");
-  const committed = await commitFor(stage, merchants, RETRIED_PER_SECOND * seconds, RETRIED_PER_SECOND);
+  const committed = await commitFor(stage, merchants, RETRIED_PER_SECOND * seconds, RETRIED_PER_SECOND, null);
   await sleep(DELAYS_MS.slice(0, last - 1).reduce((sum, delay) => sum + delay, 0) / rate + SPARE_MS);
   const seen = Map.groupBy(await receiver.ask<Arrival[]>("journal"), ({ eventId }) => eventId);
   await receiver.ask("behave", FINE);

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Logger as Log } from "pino";
 import type { Event } from "../../src/domain/event.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import { openStore, type Store } from "../../src/open.ts";
@@ -17,6 +18,7 @@ import { roomForWal } from "./stored.ts";
 export interface Stage {
   service: Service;
   store: Store;
+  log: Log;
   facts: DatabaseFacts;
   /** Its processes by name, as `measured` takes them. */
   pids(): { deliverer: number; PostgreSQL: number };
@@ -56,6 +58,7 @@ export async function openStage(endpoint: Endpoint, settings: Record<string, str
   return {
     service,
     store,
+    log: scratch.log,
     facts,
     pids: () => ({ deliverer: service.pid(), PostgreSQL: facts.postmaster }),
     async close() {

@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { chance, pick } from "../../simulator/world/chance.ts";
+import { startTlsEndpoint } from "../tls-endpoint.ts";
 import { lifeOf } from "./fleet.ts";
 
 /** A webhook as the wire saw it; moments are real time. */
@@ -73,7 +72,6 @@ export async function startReceiver({ seed, tls, cap, sluggish }: ReceiverOption
   const overCap: string[] = [];
   const counts = new Map<string, number>();
   const inFlight = new Map<string, number>();
-  const sockets = new Set<Socket>();
   const waiting = new Set<() => void>();
   let calm = false;
 
@@ -118,23 +116,9 @@ export async function startReceiver({ seed, tls, cap, sluggish }: ReceiverOption
     answer(reply, { socket: request.socket, response, end, slowMs, waiting });
   }
 
-  const server = createServer(tls, (request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk) => chunks.push(chunk));
-    request.on("error", () => {});
-    request.on("end", () => receive(request, response, Buffer.concat(chunks).toString("utf8")));
-  });
-  server.keepAliveTimeout = 60_000;
-  server.on("tlsClientError", () => {});
-  server.on("secureConnection", (socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {});
-    socket.once("close", () => sockets.delete(socket));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const endpoint = await startTlsEndpoint(tls, 60_000, receive);
   return {
-    port: (server.address() as AddressInfo).port,
+    port: endpoint.port,
     journal,
     bodies,
     changed,
@@ -143,10 +127,7 @@ export async function startReceiver({ seed, tls, cap, sluggish }: ReceiverOption
       calm = true;
       for (const release of waiting) release();
     },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
+    close: endpoint.close,
   };
 }
 

@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { chance, pick } from "../../simulator/world/chance.ts";
+import { startTlsEndpoint } from "../tls-endpoint.ts";
 
 /** A webhook as the wire saw it; moments are real time. */
 export interface Arrival {
@@ -76,7 +75,6 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   const changed: string[] = [];
   const taken = new Set<string>();
   const counts = new Map<string, number>();
-  const sockets = new Set<Socket>();
   const hanging = new Set<() => void>();
   let calm = false;
 
@@ -127,24 +125,12 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     answer(reply, request.socket, response, end, chance(seed, "slow", event.id, count) * SLOW_MAX_MS, hanging);
   }
 
-  const server = createServer(options.tls, (request, response) => {
-    if (request.headers.authorization !== `Bearer ${options.token}`) return void response.writeHead(401).end();
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk) => chunks.push(chunk));
-    request.on("error", () => {});
-    request.on("end", () => receive(request, response, Buffer.concat(chunks).toString("utf8")));
+  const endpoint = await startTlsEndpoint(options.tls, 4_000, (request, response, body) => {
+    if (request.headers.authorization === `Bearer ${options.token}`) receive(request, response, body);
+    else response.writeHead(401).end();
   });
-  server.keepAliveTimeout = 4_000;
-  server.on("tlsClientError", () => {});
-  server.on("secureConnection", (socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {});
-    socket.once("close", () => sockets.delete(socket));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    port: (server.address() as AddressInfo).port,
+    port: endpoint.port,
     journal,
     bodies,
     changed,
@@ -152,10 +138,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       calm = true;
       for (const release of hanging) release();
     },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
+    close: endpoint.close,
   };
 }
 
