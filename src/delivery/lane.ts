@@ -16,7 +16,7 @@ export interface Lane {
   quick: number;
   /** Whether its last attempt was quick, so that the next one probably is. */
   isProven: boolean;
-  /** Monotonic: while many hang it begins nothing before. 0: its last attempt did not hang. */
+  /** Monotonic: while many lanes hang and this one does, it begins nothing before. */
   restsUntilMs: number;
   /** Events on the wire, or ended and not recorded yet: never read a second time; and when they were due, in service time. */
   busy: Map<string, number>;

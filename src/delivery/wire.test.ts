@@ -14,8 +14,9 @@ const LIMITS = {
   unprovenMs: 20,
   attemptsMax: 10,
   crowd: 4,
-  restFrom: 3,
   hungMs: 1_000,
+  hungMany: 3,
+  hungPerSecond: 0.05,
 };
 const monotonicMs = () => performance.now();
 
@@ -92,22 +93,35 @@ test("in a crowd a lane that is not proven has one attempt at a time, whatever i
   assert.ok(dead.every(wire.mayBegin));
 });
 
-test("a lane whose attempt hung rests for as long, but only while many do", () => {
+test("while many lanes hang, each has one attempt at a time, and they rest so that together they begin few a second", () => {
   let nowMs = 0;
   const wire = createWire(
     () => nowMs,
     () => {},
-    { ...LIMITS, unprovenMax: 9, attemptsMax: 20 },
+    { ...LIMITS, unprovenMax: 9, attemptsMax: 20, crowd: 20 },
   );
-  const hung = lane(9, false);
-  const end = wire.begin(hung);
-  nowMs = 30_000;
+  const [one, two, three] = [lane(9, false), lane(9, false), lane(9, false)];
+  const hang = (some: typeof three, tookMs: number) => {
+    const end = wire.begin(some);
+    nowMs += tookMs;
+    end();
+  };
+  hang(one, 30_000);
+  hang(two, 30_000);
+  assert.ok(wire.mayBegin(one) && wire.mayBegin(two), "two are not many");
+  hang(three, 30_000);
+  assert.deepEqual(
+    [one, two, three].map(wire.mayBegin),
+    [true, true, false],
+    "3 lanes, one each 20 s: 60 s, less 30 s that it hung",
+  );
+  const end = wire.begin(one);
+  assert.ok(!wire.mayBegin(one), "one at a time");
+  assert.ok(wire.mayBegin(lane(9, false)), "who does not hang need not rest");
+  nowMs += 30_000;
+  assert.ok(wire.mayBegin(three));
   end();
-  assert.ok(wire.mayBegin(hung), "nobody is crowded");
-  const ends = [1, 2, 3].map(() => wire.begin(lane(9, false)));
-  assert.ok(!wire.mayBegin(hung));
-  assert.ok(wire.mayBegin(lane(9, false)), "who did not hang need not rest");
-  nowMs = 60_000;
-  assert.ok(wire.mayBegin(hung));
-  for (const each of ends) each();
+  assert.ok(!wire.mayBegin(one), "it hung again");
+  hang(three, 10);
+  assert.ok(wire.mayBegin(one), "three has answered, and two are not many");
 });

@@ -30,12 +30,11 @@ export interface WireLimits {
    * endpoints hold less than two thousand sockets, whatever their caps.
    */
   crowd: number;
-  /**
-   * From so many of them on, a lane whose attempt took `hungMs` rests for as long before the next one: a handshake costs others
-   * more than a socket does.
-   */
-  restFrom: number;
+  /** A lane whose last attempt took so long hangs: it ends as a timed-out connection, and the next one costs a handshake. */
   hungMs: number;
+  /** From so many lanes on that hang, each has one attempt at a time, and rests so that together they begin `hungPerSecond`. */
+  hungMany: number;
+  hungPerSecond: number;
 }
 
 export const WIRE_LIMITS: WireLimits = {
@@ -47,9 +46,10 @@ export const WIRE_LIMITS: WireLimits = {
   unprovenMs: 250,
   attemptsMax: 5_000,
   crowd: 1_000,
-  // 500 that hang for 30 s each make 17 handshakes a second, of 1.2 ms: 2 % of a core.
-  restFrom: 500,
   hungMs: 20_000,
+  // With the usual cap of 5 and 30 s each, so many make 10 handshakes a second, of 1 to 2 ms.
+  hungMany: 64,
+  hungPerSecond: 8,
 };
 
 /** @param onSlow  an attempt of this lane is slow from now on: there is room for others */
@@ -61,10 +61,19 @@ export function createWire(
   /** By whether the lane was proven when they were begun. */
   const quick = { proven: 0, unproven: 0 };
   let inFlight = 0;
+  /** Lanes that hang. */
+  const hung = new Set<Lane>();
   const crowd = () => inFlight - quick.proven;
   /** In a crowd: whether nothing of this lane adds to it. */
   const standsApart = (lane: Lane) => (lane.isProven ? lane.inFlight === lane.quick : lane.inFlight === 0);
-  const mustRest = (lane: Lane) => crowd() >= limits.restFrom && monotonicMs() < lane.restsUntilMs;
+  const mustRest = (lane: Lane) =>
+    hung.size >= limits.hungMany && hung.has(lane) && (lane.inFlight > 0 || monotonicMs() < lane.restsUntilMs);
+  /** @param tookMs  of the attempt that has just ended */
+  function noteHang(lane: Lane, tookMs: number) {
+    if (tookMs < limits.hungMs) return void hung.delete(lane);
+    hung.add(lane);
+    lane.restsUntilMs = monotonicMs() + (hung.size / limits.hungPerSecond) * 1_000 - tookMs;
+  }
   const isFull = (isProven: boolean) =>
     isProven
       ? quick.proven >= limits.quickMax || inFlight >= limits.attemptsMax
@@ -76,7 +85,7 @@ export function createWire(
       lane.quick < limits.laneQuickMax &&
       !isFull(lane.isProven) &&
       (crowd() < limits.crowd || standsApart(lane)) &&
-      (lane.restsUntilMs === 0 || !mustRest(lane)),
+      !mustRest(lane),
     begin(lane) {
       const slots = lane.isProven ? "proven" : "unproven";
       const startedMs = monotonicMs();
@@ -100,9 +109,9 @@ export function createWire(
       return () => {
         clearTimeout(timer);
         if (isQuick) noLongerQuick();
-        const nowMs = monotonicMs();
-        lane.isProven = nowMs - startedMs < limits.quickMs;
-        lane.restsUntilMs = nowMs - startedMs < limits.hungMs ? 0 : nowMs + (nowMs - startedMs);
+        const tookMs = monotonicMs() - startedMs;
+        lane.isProven = tookMs < limits.quickMs;
+        noteHang(lane, tookMs);
         inFlight--;
         lane.inFlight--;
       };
