@@ -34,13 +34,35 @@ const NAMES = COLUMNS.map(([name]) => name);
 const toRows = (actions: readonly RecoveryAction[]): Row[] =>
   actions.map((action) => ({ ...action, reasons: JSON.stringify(action.reasons) }));
 
+// Lists take their totals from counts, so no statement writes an action without counting it. What stays in a group changes no count.
+const counting = (before: string) =>
+  `changes as (
+     select facets, executed_at, 1 as n from after union all select facets, executed_at, -1 from ${before}
+   ), counted as (
+     insert into action_counts (merchant_id, facets, actions)
+     select $1, facets, sum(n) from changes group by facets having sum(n) <> 0 order by facets
+     on conflict (merchant_id, facets) do update set actions = action_counts.actions + excluded.actions
+   )
+   insert into executed_counts (merchant_id, span, starts_on, facets, actions)
+   select $1, s.span, s.starts_on, facets, sum(n)
+   from changes
+   cross join lateral (
+     values ('day', (executed_at at time zone 'UTC')::date), ('month', date_trunc('month', executed_at at time zone 'UTC')::date)
+   ) s (span, starts_on)
+   where executed_at is not null
+   group by s.span, s.starts_on, facets having sum(n) <> 0 order by s.span, s.starts_on, facets
+   on conflict (merchant_id, span, starts_on, facets) do update set actions = executed_counts.actions + excluded.actions`;
+
 const INSERT = prepared(
   "insert_recovery_actions",
-  `insert into recovery_actions (merchant_id, ${NAMES.join(", ")})
-   select $1::uuid, a.* from unnest(${arrays(COLUMNS, 2)}) as a (${NAMES.join(", ")})`,
+  `with after as (
+     insert into recovery_actions (merchant_id, ${NAMES.join(", ")})
+     select $1::uuid, a.* from unnest(${arrays(COLUMNS, 2)}) as a (${NAMES.join(", ")})
+     returning facets, executed_at
+   ), ${counting("after where false")}`,
 );
 
-/** List new plans. */
+/** List new plans. The merchant's clock is locked. */
 export async function insertRecoveryActions(tx: Tx, merchantId: string, actions: readonly RecoveryAction[]) {
   await tx.run(INSERT, [merchantId, ...columnValues(toRows(actions), COLUMNS)]);
 }
@@ -48,15 +70,20 @@ export async function insertRecoveryActions(tx: Tx, merchantId: string, actions:
 const FIXED = ["id", "case_id", "created_at", "integration_type"];
 const UPDATE = prepared(
   "update_recovery_actions",
-  `update recovery_actions r
-   set ${NAMES.filter((name) => !FIXED.includes(name))
-     .map((name) => `${name} = a.${name}`)
-     .join(", ")}
-   from unnest(${arrays(COLUMNS, 2)}) as a (${NAMES.join(", ")})
-   where r.merchant_id = $1 and r.id = a.id`,
+  `with before as (
+     select facets, executed_at from recovery_actions where merchant_id = $1 and id = any($2::uuid[])
+   ), after as (
+     update recovery_actions r
+     set ${NAMES.filter((name) => !FIXED.includes(name))
+       .map((name) => `${name} = a.${name}`)
+       .join(", ")}
+     from unnest(${arrays(COLUMNS, 2)}) as a (${NAMES.join(", ")})
+     where r.merchant_id = $1 and r.id = a.id
+     returning r.facets, r.executed_at
+   ), ${counting("before")}`,
 );
 
-/** Write the newer state of listed actions. */
+/** Write the newer state of listed actions. The merchant's clock is locked, so nobody changes them meanwhile. */
 export async function updateRecoveryActions(tx: Tx, merchantId: string, actions: readonly RecoveryAction[]) {
   await tx.run(UPDATE, [merchantId, ...columnValues(toRows(actions), COLUMNS)]);
 }

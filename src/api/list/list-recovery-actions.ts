@@ -32,7 +32,7 @@ async function nextPage(api: Api, merchantId: string, query: ListQuery, token: s
   if (!walk) throw badField("pageToken", "is not valid or has expired: start again without it");
   refuseDifferences(query, walk);
   const listing = toListing(walk.filters, walk.orderBy, walk.direction);
-  const actions = await actionsAfter(api.db, merchantId, listing, walk.cursor, query.pageSize + 1);
+  const actions = await actionsAfter(api.db, merchantId, listing, walk.cursor, walk.total, query.pageSize + 1);
   return pageOf(api, merchantId, walk, actions, query.pageSize);
 }
 

@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { type TestDatabase, testDatabase } from "../../../test/database.ts";
 import type { Merchant } from "../../domain/merchant.ts";
+import type { ActionStatus, ActionType, RecoveryAction } from "../../domain/recovery-action.ts";
 import { prepared, type Tx } from "../../store/database.ts";
+import { insertRecoveryActions } from "../../store/recovery-actions.ts";
 import { type TestClock, testApi, testClock, testKey, testMerchant, uuidv7 } from "../api.fixture.ts";
 
 export interface ListFixture {
@@ -22,14 +24,6 @@ const INSERT_CASE = prepared(
   `insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at)
    values ($1, $2, $3, 'c', '2026-01-01', '2026-02-01', 8, '2026-01-01')`,
 );
-const INSERT_ACTION = prepared(
-  "test_action",
-  `insert into recovery_actions (merchant_id, id, case_id, invoice_id, subscription_id, customer_id, transaction_id, payment_method_type,
-     card_country, currency, type, status, action_suggestion, ideal_retry_time, reasons, decided_at, executed_at, attempted_at, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'RETRY', '2026-01-20T10:00:00Z', '["Payday is near."]', '2026-01-20T09:00:00Z',
-     $13, $14, $15, $16)`,
-);
-
 export interface Fixture {
   invoiceId?: string;
   subscriptionId?: string | null;
@@ -37,8 +31,8 @@ export interface Fixture {
   transactionId?: string | null;
   cardCountry?: string | null;
   currency?: string;
-  type?: string;
-  status?: string;
+  type?: ActionType;
+  status?: ActionStatus;
   executedAt?: string | null;
   createdAt: string;
   updatedAt?: string;
@@ -60,30 +54,44 @@ export async function newMerchant({ database, api }: ListFixture) {
   return { merchant, get, list };
 }
 
-/** List an action by SQL, in `tx`. */
+// The service writes whole milliseconds; lists hold what is finer, too.
+const SET_MOMENTS = prepared(
+  "test_moments",
+  "update recovery_actions set created_at = $3, executed_at = $4, updated_at = $5 where merchant_id = $1 and id = $2",
+);
+
+/** List an action in `tx`, and return its id. */
 export async function insert(tx: Tx, merchant: Merchant, action: Fixture): Promise<string> {
   const id = uuidv7(Date.parse(action.createdAt));
   const caseId = uuidv7(0);
   await tx.run(INSERT_CASE, [merchant.id, caseId, caseId]);
-  const { executedAt = null } = action;
-  await tx.run(INSERT_ACTION, [
-    merchant.id,
+  const { executedAt = null, createdAt, updatedAt = createdAt } = action;
+  const executed = executedAt === null ? null : new Date(executedAt);
+  const listed: RecoveryAction = {
     id,
     caseId,
-    action.invoiceId ?? "in_1",
-    action.subscriptionId ?? null,
-    action.customerId ?? "cus_1",
-    action.transactionId ?? null,
-    executedAt ? "card" : null,
-    action.cardCountry ?? null,
-    action.currency ?? "EUR",
-    action.type ?? "RETRY",
-    action.status ?? (executedAt ? "SUCCEEDED" : "SENT"),
-    executedAt,
-    executedAt,
-    action.createdAt,
-    action.updatedAt ?? action.createdAt,
-  ]);
+    invoiceId: action.invoiceId ?? "in_1",
+    subscriptionId: action.subscriptionId ?? null,
+    customerId: action.customerId ?? "cus_1",
+    transactionId: action.transactionId ?? null,
+    paymentMethodType: executed && "card",
+    cardCountry: action.cardCountry ?? null,
+    currency: action.currency ?? "EUR",
+    type: action.type ?? "RETRY",
+    status: action.status ?? (executed ? "SUCCEEDED" : "SENT"),
+    integrationType: "CUSTOM",
+    actionSuggestion: "RETRY",
+    idealRetryTime: new Date("2026-01-20T10:00:00Z"),
+    reasons: ["Payday is near."],
+    decidedAt: new Date("2026-01-20T09:00:00Z"),
+    executedAt: executed,
+    attemptedAt: executed,
+    createdAt: new Date(createdAt),
+    updatedAt: new Date(updatedAt),
+  };
+  await insertRecoveryActions(tx, merchant.id, [listed]);
+  if (/\.\d{4}/.test(`${createdAt} ${executedAt} ${updatedAt}`))
+    await tx.run(SET_MOMENTS, [merchant.id, id, createdAt, executedAt, updatedAt]);
   return id;
 }
 

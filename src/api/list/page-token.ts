@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Cursor, Order } from "../../store/action-list.ts";
+import type { Cursor, Order } from "../../store/action-listing.ts";
 
 /** How a walk over the pages goes on. Filters are kept as the caller wrote them, moments in UTC. */
 export interface Walk {

@@ -1,7 +1,7 @@
 import Type, { type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { ACTION_STATUSES, ACTION_TYPES, type ActionStatus, type ActionType } from "../../domain/recovery-action.ts";
-import { type ActionFilters, type ActionListing, ORDERS, type Order } from "../../store/action-list.ts";
+import { type ActionFilters, type ActionListing, ORDERS, type Order } from "../../store/action-listing.ts";
 import { ApiError, badField } from "../errors.ts";
 import { country, currency, type Field, identifier, isIdentifier, moment } from "../ingest/fields.ts";
 import { MOMENT_SAYS, parseMoment } from "../json/moment.ts";

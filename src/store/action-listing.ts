@@ -1,0 +1,95 @@
+import type { ActionStatus, ActionType } from "../domain/recovery-action.ts";
+import { facetsPattern } from "./action-facets.ts";
+
+export const ORDERS = ["executed_at", "created_at", "updated_at"] as const;
+export type Order = (typeof ORDERS)[number];
+
+export interface ActionFilters {
+  subscriptionId?: string;
+  invoiceId?: string;
+  customerId?: string;
+  transactionId?: string;
+  cardCountry?: string;
+  currency?: string;
+  type?: ActionType;
+  status?: ActionStatus;
+  /** Both inclusive, in whole milliseconds. */
+  executedAfter?: Date;
+  executedBefore?: Date;
+}
+
+/** Where a page ended: the value it is ordered by, in microseconds as PostgreSQL writes it, and the id that breaks ties. */
+export interface Cursor {
+  at: string;
+  id: string;
+}
+
+export interface ActionListing {
+  filters: ActionFilters;
+  orderBy: Order;
+  descending: boolean;
+}
+
+/** Columns of which few actions share a value. */
+const OWNERS = {
+  subscriptionId: "subscription_id",
+  invoiceId: "invoice_id",
+  customerId: "customer_id",
+  transactionId: "transaction_id",
+} as const;
+
+/** A listing in SQL: conditions on a row of `recovery_actions`, and the values that they name. */
+export interface ListingText {
+  /** What the text depends on: two listings of one name have one text. */
+  name: string;
+  /** The parameters; `$1` is the merchant. */
+  values: unknown[];
+  /** Adds a parameter. */
+  value(value: unknown): string;
+  orderBy: Order;
+  descending: boolean;
+  /** `order by COLUMN, id`, by the direction of the listing. */
+  sorted(column: string): string;
+  /** Equality with the owners that are asked for; empty: none is. */
+  owners: readonly string[];
+  /** The parameter with the pattern of the facets; null: any will do. */
+  facets: string | null;
+  /** The bounds of the execution time, the last exclusive; null: there are none. */
+  executed: { from: Date | null; to: Date | null; condition: string } | null;
+  /** Whether only what was executed is listed. */
+  onlyExecuted: boolean;
+}
+
+export function listingText(merchantId: string, { filters, orderBy, descending }: ActionListing): ListingText {
+  const values: unknown[] = [merchantId];
+  const value = (each: unknown) => `$${values.push(each)}`;
+  const asked = Object.entries(OWNERS).filter(([field]) => filters[field as keyof typeof OWNERS] !== undefined);
+  const owners = asked.map(([field, column]) => `${column} = ${value(filters[field as keyof typeof OWNERS])}`);
+  const pattern = facetsPattern(filters);
+  const facets = pattern === null ? null : `${value(pattern)}::text`;
+  const executed = executedBounds(filters, value);
+  const onlyExecuted = executed !== null || orderBy === "executed_at";
+  const direction = descending ? "desc" : "asc";
+  const parts = [...asked.map(([, column]) => column), facets && "facets", executed && "dates", orderBy, direction];
+  return {
+    name: parts.filter((part) => part !== null).join("_"),
+    values,
+    value,
+    orderBy,
+    descending,
+    sorted: (column) => `order by ${column} ${direction}, id ${direction}`,
+    owners,
+    facets,
+    executed,
+    onlyExecuted,
+  };
+}
+
+function executedBounds({ executedAfter, executedBefore }: ActionFilters, value: (each: unknown) => string) {
+  if (!executedAfter && !executedBefore) return null;
+  const from = executedAfter ?? null;
+  // Moments are shown in milliseconds, so what is shown as the bound itself belongs to it.
+  const to = executedBefore ? new Date(executedBefore.getTime() + 1) : null;
+  const [first, last] = [value(from?.toISOString() ?? "-infinity"), value(to?.toISOString() ?? "infinity")];
+  return { from, to, condition: `executed_at >= ${first}::timestamptz and executed_at < ${last}::timestamptz` };
+}

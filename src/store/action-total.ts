@@ -1,0 +1,34 @@
+import { hasExecuted } from "./action-facets.ts";
+import type { ListingText } from "./action-listing.ts";
+import { executedSpans } from "./executed-spans.ts";
+
+/**
+ * An SQL expression: how many actions are on all pages. Counts that are kept with the actions answer it. Only what belongs to one customer,
+ * invoice and so on is counted one by one, and the hours at the edges of a range of time.
+ */
+export function totalText(listing: ListingText): string {
+  const { owners, facets, executed, onlyExecuted } = listing;
+  const fits = facets === null ? "" : `and facets like ${facets}`;
+  if (owners.length > 0) return `(select count(*) from recovery_actions where ${conditions(listing)})`;
+  if (executed === null)
+    return `(select coalesce(sum(actions), 0)::int8 from action_counts
+      where merchant_id = $1 ${fits} ${onlyExecuted ? `and ${hasExecuted("facets")}` : ""})`;
+  const { months, days, edges } = executedSpans(executed.from, executed.to);
+  const kept = (span: string, [from, to]: readonly [string, string]) =>
+    `(select coalesce(sum(actions), 0)::int8 from executed_counts where merchant_id = $1 and span = '${span}'
+       and starts_on >= ${listing.value(from)}::date and starts_on < ${listing.value(to)}::date ${fits})`;
+  const counted = ([from, to]: readonly [string, string]) =>
+    `(select count(*) from recovery_actions where merchant_id = $1
+       and executed_at >= ${listing.value(from)}::timestamptz and executed_at < ${listing.value(to)}::timestamptz ${fits})`;
+  return [kept("month", months), ...days.map((span) => kept("day", span)), ...edges.map(counted)].join(" + ");
+}
+
+/** All that the listing asks of an action. */
+export function conditions({ owners, facets, executed, onlyExecuted }: ListingText): string {
+  const where = ["merchant_id = $1", ...owners];
+  if (facets !== null) where.push(`facets like ${facets}`);
+  if (executed !== null) where.push(executed.condition);
+  // Said outright, so that the partial indexes on executed_at are used.
+  if (onlyExecuted) where.push("executed_at is not null");
+  return where.join(" and ");
+}
