@@ -35,6 +35,7 @@ export async function scratchSettings(over: Partial<Settings> = {}) {
     egressRanges: [],
     deliveryLogDays: 180,
     secretKey: null,
+    pageTokenKeys: ["default"],
     ...over,
   };
   // To a file, one write per line, as `dunlin serve` writes to standard error.

@@ -37,6 +37,20 @@ test("all wrong settings come at once, each with its name, and no value that may
   assert.ok(!JSON.stringify(problems).includes("hunter2"));
 });
 
+test("page tokens have one key that follows from the secret key, or the keys that are given, newest first", () => {
+  assert.deepEqual(read({}).settings.pageTokenKeys, ["default"]);
+  const key = Buffer.alloc(32, 9);
+  const given = { DUNLIN_PAGE_TOKEN_KEYS: `${key.toString("base64")}, default` };
+  assert.deepEqual(read(given).settings.pageTokenKeys, [key, "default"]);
+  for (const wrong of ["hunter2", `${key.toString("base64")},`]) {
+    const { problems } = read({ DUNLIN_PAGE_TOKEN_KEYS: wrong });
+    assert.deepEqual(
+      problems.map(({ name, problem }) => [name, problem.includes(wrong)]),
+      [["DUNLIN_PAGE_TOKEN_KEYS", false]],
+    );
+  }
+});
+
 test("a fast clock on one's own database must be confirmed", () => {
   const fast = { DATABASE_URL: "postgres://db/dunlin", DUNLIN_CLOCK_RATE: "60" };
   assert.deepEqual(

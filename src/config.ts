@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { TokenKey } from "./api/list/page-token.ts";
 import { certificateProblem, keyProblem, readPem } from "./pem-files.ts";
 
 /** Everything that the surroundings may set, checked. */
@@ -27,6 +28,8 @@ export interface Settings {
   deliveryLogDays: number;
   /** 32 bytes, or null: a file in the data folder. */
   secretKey: Buffer | null;
+  /** The first signs page tokens, each opens them; `default` follows from the secret key. */
+  pageTokenKeys: TokenKey[];
 }
 
 /** A setting that cannot be used: where it was set, what is wrong, what to write. */
@@ -65,6 +68,7 @@ const KNOWN = [
   "DUNLIN_EGRESS_RANGES",
   "DUNLIN_DELIVERY_LOG_DAYS",
   "DUNLIN_SECRET_KEY",
+  "DUNLIN_PAGE_TOKEN_KEYS",
 ];
 
 /**
@@ -140,6 +144,14 @@ export function readSettings(
   const secret = text("DUNLIN_SECRET_KEY");
   if (secret !== null && Buffer.from(secret, "base64").length !== 32)
     wrong("DUNLIN_SECRET_KEY", "is not 32 bytes in base64. Write the output of: openssl rand -base64 32");
+  const pageTokenKeys = (text("DUNLIN_PAGE_TOKEN_KEYS") ?? "default")
+    .split(",")
+    .map((key): TokenKey => (key.trim() === "default" ? "default" : Buffer.from(key, "base64")));
+  if (pageTokenKeys.some((key) => key !== "default" && key.length !== 32))
+    wrong(
+      "DUNLIN_PAGE_TOKEN_KEYS",
+      'is not a list of keys, each 32 bytes in base64 or the word "default". Write the newest first, separated by commas.',
+    );
   const baseUrl = url("DUNLIN_BASE_URL", `https://localhost:${port}`, ["https:"]);
   const settings: Settings = {
     databaseUrl,
@@ -162,6 +174,7 @@ export function readSettings(
     egressRanges: (text("DUNLIN_EGRESS_RANGES") ?? "").split(",").flatMap((range) => range.trim() || []),
     deliveryLogDays: number("DUNLIN_DELIVERY_LOG_DAYS", 180, isLogAge, "a number of days. Write one from 60 to 36500")!,
     secretKey: secret === null ? null : Buffer.from(secret, "base64"),
+    pageTokenKeys,
   };
   return { settings, problems };
 }

@@ -1,7 +1,8 @@
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Logger as Log } from "pino";
 import { localCertificate } from "./api/certificate.ts";
+import { tokenKeys } from "./api/list/page-token.ts";
 import { createApi } from "./api/server.ts";
 import type { Settings } from "./config.ts";
 import { createDeliverer } from "./delivery/deliverer.ts";
@@ -150,7 +151,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         onIngested: onCases,
         tls,
         baseUrl: settings.baseUrl,
-        tokenKey: createHmac("sha256", secretKey).update("page token").digest(),
+        tokenKeys: tokenKeys(settings.pageTokenKeys, secretKey),
         egressRanges: settings.egressRanges,
         ready: () => readiness(store),
         metrics,

@@ -99,7 +99,7 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
     onIngested() {},
     tls: "proxy",
     baseUrl: "https://dunlin.example.com",
-    tokenKey: Buffer.alloc(32, 7),
+    tokenKeys: [Buffer.alloc(32, 7)],
     egressRanges: ["203.0.113.0/24"],
     ready: async () => ({ ok: true, problems: [] }),
     metrics: { requestFinished() {}, recordsIngested() {}, requestsUnlogged() {} },

@@ -23,8 +23,8 @@ export interface ApiOptions {
   tls: Tls;
   /** Where the outside reaches the API, without a slash in the end. */
   baseUrl: string;
-  /** 32 bytes, the same in every replica, that sign page tokens. */
-  tokenKey: Buffer;
+  /** The keys of page tokens, the same in every replica: the first signs, each opens. */
+  tokenKeys: readonly Buffer[];
   /** CIDR ranges that webhooks come from. */
   egressRanges: readonly string[];
   ready(): Promise<{ ok: boolean; problems: readonly string[] }>;

@@ -28,7 +28,7 @@ async function firstPage(api: Api, merchantId: string, query: ListQuery) {
 }
 
 async function nextPage(api: Api, merchantId: string, query: ListQuery, token: string) {
-  const walk = readPageToken(api.tokenKey, merchantId, token, api.ports.realNow());
+  const walk = readPageToken(api.tokenKeys, merchantId, token, api.ports.realNow());
   if (!walk) throw badField("pageToken", "is not valid or has expired: start again without it");
   refuseDifferences(query, walk);
   const listing = toListing(walk.filters, walk.orderBy, walk.direction);
@@ -54,7 +54,7 @@ function pageOf(api: Api, merchantId: string, walk: Omit<Walk, "cursor">, action
   const onward = more && { filters, orderBy, direction, total, cursor: { at: last.cursorAt, id: last.id } };
   return {
     recoveryActions: page.map(toActionJson),
-    nextPageToken: onward ? signPageToken(api.tokenKey, merchantId, onward, api.ports.realNow()) : "",
+    nextPageToken: onward ? signPageToken(api.tokenKeys, merchantId, onward, api.ports.realNow()) : "",
     totalSize: total,
   };
 }

@@ -51,7 +51,7 @@ export async function newMerchant({ database, api }: ListFixture) {
     assert.equal(reply.statusCode, 200, reply.body);
     return reply.json() as { recoveryActions: Record<string, unknown>[]; nextPageToken: string; totalSize: number };
   };
-  return { merchant, get, list };
+  return { merchant, apiKey, get, list };
 }
 
 // The service writes whole milliseconds; lists hold what is finer, too.

@@ -14,22 +14,25 @@ export interface Walk {
 export const TOKEN_LIFE_MS = 24 * 3_600_000;
 const SHAPE = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
 
-/**
- * An opaque text that only we can make, good for one merchant and for 24 hours of real time.
- *
- * @param key  the same in every replica
- */
-export function signPageToken(key: Buffer, merchantId: string, walk: Walk, realNow: Date): string {
+/** A key of its own, or the one that follows from the secret key of the installation. */
+export type TokenKey = Buffer | "default";
+
+/** The keys of page tokens, the same in every replica: the first signs, each opens. */
+export const tokenKeys = (given: readonly TokenKey[], secretKey: Buffer): Buffer[] =>
+  given.map((key) => (key === "default" ? createHmac("sha256", secretKey).update("page token").digest() : key));
+
+/** An opaque text that only we can make, good for one merchant and for 24 hours of real time. */
+export function signPageToken(keys: readonly Buffer[], merchantId: string, walk: Walk, realNow: Date): string {
   const payload = Buffer.from(JSON.stringify({ ...walk, issuedAt: realNow.getTime() })).toString("base64url");
-  return `${payload}.${signature(key, merchantId, payload)}`;
+  return `${payload}.${signature(keys[0]!, merchantId, payload)}`;
 }
 
 /** The walk that a token stands for, or null when it is not ours, another merchant's, changed or too old. */
-export function readPageToken(key: Buffer, merchantId: string, token: string, realNow: Date): Walk | null {
+export function readPageToken(keys: readonly Buffer[], merchantId: string, token: string, realNow: Date): Walk | null {
   const [, payload, signed] = SHAPE.exec(token) ?? [];
   if (payload === undefined || signed === undefined) return null;
-  const expected = Buffer.from(signature(key, merchantId, payload));
-  if (!timingSafeEqual(Buffer.from(signed), expected)) return null;
+  const given = Buffer.from(signed);
+  if (!keys.some((key) => timingSafeEqual(given, Buffer.from(signature(key, merchantId, payload))))) return null;
   const { issuedAt, ...walk } = JSON.parse(Buffer.from(payload, "base64url").toString()) as Walk & { issuedAt: number };
   return realNow.getTime() - issuedAt < TOKEN_LIFE_MS ? walk : null;
 }

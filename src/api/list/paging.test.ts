@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { prepared } from "../../store/database.ts";
+import { advanceMerchantClock } from "../../store/merchant-clocks.ts";
+import { testApi } from "../api.fixture.ts";
 import { insert, type ListFixture, listFixture, newMerchant, second, violation, walk } from "./listing.fixture.ts";
 
 let at: ListFixture;
@@ -128,36 +129,55 @@ test("a token that was changed, is another merchant's, or is a day old, is a 400
   assert.equal((await list({ pageToken: "" })).recoveryActions.length, 3);
 });
 
-const LOCK_CLOCK = prepared(
-  "test_lock_clock",
-  `insert into merchant_clocks (merchant_id, last_at) values ($1, $2)
-   on conflict (merchant_id) do update set last_at = greatest($2, merchant_clocks.last_at + interval '1 ms') returning last_at as at`,
-);
-
-test("an ascending walk misses nothing while writers come and go and one holds its transaction", async () => {
-  const { merchant, list } = await newMerchant(at);
-  const written: string[] = [];
-  // As the writers of the service do: take the merchant's clock, write at its moment, commit.
-  const write = (now: string, held: Promise<void> = Promise.resolve()) =>
-    at.database.db.transaction(async (tx) => {
-      const { at: moment } = (await tx.run<{ at: Date }>(LOCK_CLOCK, [merchant.id, now])).rows[0]!;
-      written.push(await insert(tx, merchant, { createdAt: moment.toISOString() }));
-      await held;
-    });
-  for (let count = 0; count < 5; count++) await write(second(count));
-  let release = () => {};
-  const writers: Promise<void>[] = [];
-  const seen = await walk(list, { orderBy: "created_at", orderDirection: "asc", pageSize: "2" }, async (page) => {
-    if (page === 1) {
-      writers.push(write(second(10), new Promise((resolve) => (release = resolve))));
-      // Its own clock is behind, and it waits for the one that holds the lock.
-      writers.push(write(second(8)));
-    }
-    if (page === 2) {
-      release();
-      await Promise.all(writers);
-    }
-  });
-  assert.deepEqual(seen, written);
-  assert.equal((await list()).totalSize, 7);
+test("a token of the former key goes on while that key is kept, under the new key from then on", async () => {
+  const { merchant, apiKey, list } = await newMerchant(at);
+  for (let count = 0; count < 4; count++) await insert(at.database.db, merchant, { createdAt: second(count) });
+  const { nextPageToken: pageToken } = await list({ pageSize: "1" });
+  const [former, newer] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)];
+  const under = async (keys: readonly Buffer[], token: string) => {
+    const api = await testApi(at.database.db, at.clock, { tokenKeys: keys });
+    const url = `/v1/recovery_actions?pageSize=1&pageToken=${token}`;
+    const reply = await api.http.inject({ url, headers: { authorization: `Bearer ${apiKey}` } });
+    await api.close();
+    return reply;
+  };
+  const next = await under([newer, former], pageToken);
+  assert.equal(next.statusCode, 200);
+  assert.equal(next.json().recoveryActions[0].createdAt, second(2));
+  assert.equal((await under([newer], next.json().nextPageToken)).statusCode, 200);
+  assert.equal(violation(await under([newer], pageToken)), "pageToken");
 });
+
+for (const orderBy of ["created_at", "executed_at"])
+  test(`an ascending walk by ${orderBy} misses nothing while writers come and go and one holds its transaction`, async () => {
+    const { merchant, list } = await newMerchant(at);
+    const written: string[] = [];
+    // As the writers of the service do: take the merchant's clock, write at its moment, commit.
+    const write = (now: string, held: Promise<void> = Promise.resolve()) =>
+      at.database.db.transaction(async (tx) => {
+        const moment = (await advanceMerchantClock(tx, merchant.id, new Date(now))).toISOString();
+        written.push(await insert(tx, merchant, { createdAt: moment, executedAt: moment }));
+        await held;
+      });
+    for (let count = 0; count < 5; count++) await write(second(count));
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    // The walk comes to the end of what is committed while one has written its row, and others want to write later ones.
+    const holding = write(second(6), held);
+    while (written.length < 6) await new Promise((resolve) => setTimeout(resolve, 5));
+    const waiting = [write(second(9)), write(second(3)), write(second(8))];
+    const seen: unknown[] = [];
+    const query = { orderBy, orderDirection: "asc", pageSize: "2" };
+    let pageToken = "";
+    for (let taken = 0; seen.length < 9; ) {
+      const { recoveryActions, nextPageToken } = await list({ ...query, pageToken });
+      seen.push(...recoveryActions.slice(taken).map(({ id }) => id));
+      taken = nextPageToken === "" ? recoveryActions.length : 0;
+      if (nextPageToken !== "") pageToken = nextPageToken;
+      else {
+        release();
+        await Promise.all([holding, ...waiting]);
+      }
+    }
+    assert.deepEqual(seen, written);
+    assert.equal((await list()).totalSize, 9);
+  });

@@ -1,0 +1,161 @@
+// `npm run bench:list`: every filter, order, direction and range of time of a list of ten million actions of one merchant.
+import { availableParallelism, cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { Client } from "undici";
+import { startPart } from "../part.ts";
+import { type Cell, cells } from "./cells.ts";
+import type { ListFacts, Walked } from "./service.ts";
+
+const { values } = parseArgs({
+  options: {
+    actions: { type: "string", default: "10000000" },
+    samples: { type: "string", default: "30" },
+    quick: { type: "boolean" },
+  },
+});
+const actions = values.quick ? 200_000 : Number(values.actions);
+const samples = values.quick ? 9 : Number(values.samples);
+if (!(Number.isSafeInteger(actions) && actions >= 1_000 && Number.isSafeInteger(samples) && samples >= 3)) {
+  console.error("bench:list: write --actions 10000000 (1,000 or more), --samples 30 (3 or more), or --quick");
+  process.exit(2);
+}
+
+const PAGE_P50_MS = 10;
+const PAGE_P99_MS = 50;
+const TOTAL_P50_MS = 15;
+const DEEP_RATIO = 1.3;
+/** Neither is a difference that anybody could notice, nor one that a shared machine lets us measure. */
+const NOISE_MS = 0.5;
+/** Statements that are new to a connection are planned anew five times. */
+const WARM_UP = 6;
+const FILL_LIMIT_MS = 3_600_000;
+
+const quantile = (sorted: readonly number[], q: number) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]!;
+const ms = (value: number) => value.toFixed(1).padStart(6);
+const inMb = (bytes: number) => `${Math.round(bytes / 1e6).toLocaleString("en")} MB`;
+
+/** One page of a cell, asked for many times. */
+interface Series {
+  p50: number;
+  p99: number;
+}
+
+/** A cell, measured. `next` is the second page: what it costs more than the first is the count. */
+interface Measured {
+  cell: Cell;
+  total: number;
+  exact: boolean;
+  first: Series;
+  next: Series | null;
+  deep: Series | null;
+  deepPage: number;
+}
+
+const load = loadavg()[0]!.toFixed(1);
+console.log(`${availableParallelism()} cores (${cpus()[0]?.model}), load ${load}, Node ${process.version}`);
+const until = new Date("2026-07-01T00:00:00Z");
+const service = await startPart("list/service.ts");
+try {
+  const startedMs = performance.now();
+  const facts = await service.ask<ListFacts>("make", { actions, until }, FILL_LIMIT_MS);
+  console.log(
+    `${actions.toLocaleString("en")} actions of one merchant in ${Math.round((performance.now() - startedMs) / 1000)} s: table ${inMb(facts.heap)}, indexes ${inMb(facts.indexes)}; ${facts.server}`,
+  );
+  await measureAll(facts);
+} finally {
+  await service.stop();
+}
+
+async function measureAll(facts: ListFacts) {
+  const client = new Client(`https://127.0.0.1:${facts.port}`, { connect: { ca: facts.ca }, allowH2: false });
+  console.log(`pages of 100 over one HTTPS connection, ${samples} requests each, milliseconds`);
+  console.log(
+    "                                                                      total   first p50    p99 second p50   deep p50    p99  ratio",
+  );
+  const all: Measured[] = [];
+  for (const cell of cells(actions, until)) {
+    const measured = await measure(client, facts.apiKey, cell);
+    all.push(measured);
+    console.log(lineOf(measured));
+  }
+  await client.close();
+  summarize(all);
+}
+
+async function measure(client: Client, apiKey: string, cell: Cell): Promise<Measured> {
+  const search = new URLSearchParams(cell.query).toString();
+  const { total, page, token } = await service.ask<Walked>("walked", search, FILL_LIMIT_MS);
+  const get = async (path: string) => {
+    const beganMs = performance.now();
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const { statusCode, body } = await client.request({ method: "GET", path: `/v1/recovery_actions?${path}`, headers });
+    const reply = (await body.json()) as { recoveryActions: unknown[]; totalSize: number; nextPageToken: string };
+    if (statusCode !== 200) throw new Error(`${statusCode}: ${JSON.stringify(reply)}`);
+    return { reply, tookMs: performance.now() - beganMs };
+  };
+  const { reply } = await get(search);
+  const paths = [search, reply.nextPageToken && `pageToken=${reply.nextPageToken}`, token && `pageToken=${token}`];
+  const taken: number[][] = [[], [], []];
+  // In turns, so that what else the machine does falls on all of them.
+  for (let round = -WARM_UP; round < samples; round++)
+    for (const [index, path] of paths.entries()) {
+      if (!path) continue;
+      const { reply, tookMs } = await get(path);
+      if (index === 2 && reply.recoveryActions.length !== 100) throw new Error(`page ${page} of ${search} is not full`);
+      if (round >= 0) taken[index]!.push(tookMs);
+    }
+  const [first, next, deep] = taken.map(seriesOf);
+  return { cell, total, exact: reply.totalSize === total, first: first!, next: next!, deep: deep!, deepPage: page };
+}
+
+function seriesOf(taken: number[]): Series | null {
+  const sorted = taken.toSorted((a, b) => a - b);
+  return sorted.length === 0 ? null : { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
+}
+
+function lineOf({ cell, total, exact, first, next, deep, deepPage }: Measured): string {
+  const name = `${cell.filter}${cell.dates ? `, ${cell.dates}` : ""}`.slice(0, 48).padEnd(48);
+  const order = `${cell.orderBy.slice(0, 8)} ${cell.orderDirection}`.padEnd(14);
+  const counted = `${total.toLocaleString("en")}${exact ? "" : " WRONG"}`.padStart(11);
+  const second = next ? ms(next.p50) : "     –";
+  const far =
+    deep && next
+      ? `${ms(deep.p50)} ${ms(deep.p99)}  ${(deep.p50 / next.p50).toFixed(2)} at ${deepPage}`
+      : "     –      –     –";
+  return `${name} ${order} ${counted}  ${ms(first.p50)} ${ms(first.p99)}     ${second}     ${far}`;
+}
+
+function summarize(all: readonly Measured[]) {
+  const pages = all.flatMap(({ first, next, deep }) => [first, next, deep].filter((each) => each !== null));
+  const deeps = all.flatMap(({ next, deep }) => (next && deep ? [{ next, deep }] : []));
+  const said = (name: string, met: number, of: number, worst: string) =>
+    console.log(`${name.padEnd(46)} ${met} of ${of}${met === of ? "" : " MISSED"}   worst ${worst}`);
+  const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), 0);
+  const p50s = pages.map(({ p50 }) => p50);
+  const p99s = pages.map(({ p99 }) => p99);
+  const totals = all.map(({ first }) => first.p50);
+  const ratios = deeps.map(({ next, deep }) => deep.p50 / next.p50);
+  const near = deeps.filter(({ next, deep }) => deep.p50 <= next.p50 * DEEP_RATIO + NOISE_MS).length;
+  console.log(`\n${all.length} cells, ${pages.length} pages`);
+  said(
+    `p50 <= ${PAGE_P50_MS} ms`,
+    p50s.filter((p50) => p50 <= PAGE_P50_MS).length,
+    p50s.length,
+    `${ms(most(p50s))} ms`,
+  );
+  said(
+    `p99 <= ${PAGE_P99_MS} ms`,
+    p99s.filter((p99) => p99 <= PAGE_P99_MS).length,
+    p99s.length,
+    `${ms(most(p99s))} ms`,
+  );
+  said(
+    `first page with totalSize, p50 <= ${TOTAL_P50_MS} ms`,
+    totals.filter((p50) => p50 <= TOTAL_P50_MS).length,
+    totals.length,
+    `${ms(most(totals))} ms`,
+  );
+  said(`deep <= ${DEEP_RATIO} x second page (+ ${NOISE_MS} ms)`, near, deeps.length, most(ratios).toFixed(2));
+  said("totalSize as counted one by one", all.filter(({ exact }) => exact).length, all.length, "");
+}
