@@ -3,9 +3,10 @@ import { Compile } from "typebox/compile";
 import { ApiError, badField } from "../errors.ts";
 import { isCardNumber } from "../json/card-number.ts";
 import { type JsonBody, readJson } from "../json/read-json.ts";
+import { tooDeep } from "../json/refuse-heap.ts";
 import { type Path, scanJson } from "../json/scan-json.ts";
 import type { Field } from "./fields.ts";
-import { fieldAt, refuseCardNumber, refuseCards, tooDeep } from "./unknown-fields.ts";
+import { placeOf, refuseCardNumber, refuseCards } from "./unknown-fields.ts";
 
 /** A kind of record that is pushed in batches, and how each of its fields is read. */
 export interface RecordKind<Row> {
@@ -42,7 +43,7 @@ export function readBatch<Row>(kind: RecordKind<Row>, bytes: Buffer): Row[] {
   const records = recordsOf(kind, body.value);
   refuseChanges(kind, body);
   if (!kind.fits(records)) throw firstMisfit(kind, records);
-  refuseCards(body.value as object, "", 1, (key) => key !== kind.name);
+  refuseCards(body.value as Record<string, unknown>, "", 1, (key) => key !== kind.name);
   return records.map((record, index) => readRecord(kind, record as Record<string, unknown>, index, body.plain) as Row);
 }
 
@@ -81,11 +82,7 @@ function refuseNumber(kind: RecordKind<unknown>, path: Path, source: string) {
 }
 
 /** `invoices[3].amount` */
-function pathText(path: Path): string {
-  let place = "";
-  for (const part of path) place = typeof part === "number" ? `${place}[${part}]` : fieldAt(place, part);
-  return place;
-}
+const pathText = (path: Path) => placeOf("", path);
 
 /** The first record, and in it the first field, that does not fit its schema. */
 function firstMisfit(kind: RecordKind<unknown>, records: readonly unknown[]): ApiError {

@@ -1,11 +1,10 @@
-import { ApiError, badField } from "../errors.ts";
+import { badField } from "../errors.ts";
 import { holdsCardNumber, isCardNumber } from "../json/card-number.ts";
+import { tooDeep } from "../json/refuse-heap.ts";
 import { DEPTH_MAX } from "../json/scan-json.ts";
 
 /** A 400 that names the place and nothing else. */
 export const refuseCardNumber = (place: string) => badField(place, "must not hold a card number");
-
-export const tooDeep = () => new ApiError(400, `the body must not be nested deeper than ${DEPTH_MAX} levels`);
 
 /** `place.key`. The caller's own key is shown only when it is a short word without a long number in it. */
 export function fieldAt(place: string, key: string): string {
@@ -13,32 +12,50 @@ export function fieldAt(place: string, key: string): string {
   return place === "" ? shown : `${place}.${shown}`;
 }
 
+type Part = string | number;
+
+/** `place` with these keys and indexes behind it. */
+export const placeOf = (place: string, parts: readonly Part[]) =>
+  parts.reduce<string>((at, part) => (typeof part === "number" ? `${at}[${part}]` : fieldAt(at, part)), place);
+
 /**
  * Throws a 400 when a field of `object` that `concerns` picks holds a card number, in a text, a number or a key, however
  * deep inside. Nothing else about unknown fields matters: they are ignored.
  *
  * @param level  how deep in the body `object` is; the body itself is at level 1
  */
-export function refuseCards(object: object, place: string, level: number, concerns: (key: string) => boolean) {
-  for (const [key, value] of Object.entries(object)) {
+export function refuseCards(
+  object: Record<string, unknown>,
+  place: string,
+  level: number,
+  concerns: (key: string) => boolean,
+) {
+  for (const key of Object.keys(object)) {
     if (!concerns(key)) continue;
-    if (holdsCardNumber(key, 1)) throw refuseCardNumber(fieldAt(place, key));
-    look(value, fieldAt(place, key), level + 1);
+    const found = holdsCardNumber(key, 1) ? [] : wayToCard(object[key], level + 1);
+    if (found) throw refuseCardNumber(placeOf(place, [key, ...found.reverse()]));
   }
 }
 
-function look(value: unknown, place: string, level: number) {
-  if (typeof value === "string") {
-    if (holdsCardNumber(value, 1)) throw refuseCardNumber(place);
-  } else if (typeof value === "number") {
-    if (isCardNumber(String(value))) throw refuseCardNumber(place);
-  } else if (typeof value === "object" && value !== null) {
-    if (level > DEPTH_MAX) throw tooDeep();
-    if (Array.isArray(value)) for (const [index, item] of value.entries()) look(item, `${place}[${index}]`, level + 1);
-    else
-      for (const [key, item] of Object.entries(value)) {
-        if (holdsCardNumber(key, 1)) throw refuseCardNumber(fieldAt(place, key));
-        look(item, fieldAt(place, key), level + 1);
-      }
+/** No number below has so many digits. */
+const THIRTEEN_DIGITS = 1e12;
+
+/** The keys and indexes that lead to a card number in `value`, last one first; they are named only when there is one. */
+function wayToCard(value: unknown, level: number): Part[] | undefined {
+  if (typeof value === "string") return holdsCardNumber(value, 1) ? [] : undefined;
+  if (typeof value === "number") return value >= THIRTEEN_DIGITS && isCardNumber(String(value)) ? [] : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  if (level > DEPTH_MAX) throw tooDeep();
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const found = wayToCard(value[index], level + 1);
+      if (found) return [...found, index];
+    }
+    return undefined;
   }
+  for (const key of Object.keys(value)) {
+    const found = holdsCardNumber(key, 1) ? [] : wayToCard((value as Record<string, unknown>)[key], level + 1);
+    if (found) return [...found, key];
+  }
+  return undefined;
 }

@@ -33,54 +33,108 @@ for (const [from, to, lengths] of RANGES)
   for (let prefix = Number(from.padEnd(PREFIX, "0")); prefix <= Number(to.padEnd(PREFIX, "9")); prefix++)
     for (const length of lengths) LENGTHS[prefix]! |= 1 << length;
 
-/** Whether these digits, and nothing but digits, are a card number: 13 to 19 of them, in a card range, passing Luhn. */
-export const isCardNumber = (digits: string) =>
-  /^\d{13,19}$/.test(digits) && hasLength(lengthsAt(digits, 0), digits.length) && passesLuhn(digits, 0, digits.length);
-
-const lengthsAt = (digits: string, start: number) => LENGTHS[Number(digits.slice(start, start + PREFIX))]!;
 const hasLength = (lengths: number, length: number) => ((lengths >> length) & 1) === 1;
 
-function passesLuhn(digits: string, start: number, length: number) {
-  let sum = 0;
-  for (let index = start + length - 1, double = false; index >= start; index--, double = !double) {
-    const digit = digits.charCodeAt(index) - 48;
-    sum += double ? (digit > 4 ? digit * 2 - 9 : digit * 2) : digit;
+/**
+ * Whether these digits, and nothing but digits, are a card number: 13 to 19 of them, in a card range, passing Luhn.
+ */
+export const isCardNumber = (digits: string) => /^\d{13,19}$/.test(digits) && holdsCardNumber(digits, 1);
+
+// Begins at a hyphen, of which texts have few: a search for the whole would try eight characters at each place.
+const BEHIND_UUID_START = /(?<=[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+const UUID_START_CHARS = 8;
+const UUID_CHARS = 36;
+
+/** One random UUID in 30,000 would pass for a grouped card number by chance. */
+function withoutUuids(text: string) {
+  let kept = "";
+  let from = 0;
+  for (const { index, 0: rest } of text.matchAll(BEHIND_UUID_START)) {
+    const start = index - UUID_START_CHARS;
+    if (start < from) continue;
+    kept += `${text.slice(from, start)}u`;
+    from = index + rest.length;
   }
-  return sum % 10 === 0;
+  return from === 0 ? text : kept + text.slice(from);
 }
 
-const SEPARATOR = "[\\s\\u2010-\\u2015\\u2212-]{1,3}";
-const ENOUGH_DIGITS = new RegExp(`\\d(?:(?:${SEPARATOR})?\\d){12}`);
-const RUN = new RegExp(`\\d+(?:${SEPARATOR}\\d+)*`, "g");
-const DIGITS = /\d+/g;
-// One random UUID in 30,000 would pass for a grouped card number by chance.
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+const ZERO = 0x30;
+/** Behind the last character: neither a digit nor a separator. */
+const END = 0x7a;
+const SEPARATORS_MAX = 3;
+const MANY = SEPARATORS_MAX + 1;
+
+const SEPARATOR = /[\s\u2010-\u2015\u2212-]/;
+/** 1 for those up to \uffff that set groups of digits apart. */
+const separates = Uint8Array.from({ length: 0x10000 }, (_, code) => Number(SEPARATOR.test(String.fromCharCode(code))));
+
+// What is remembered of a run of digits. Of its last 32 digits, by their number in the run:
+const WINDOW = 32;
+const LAST = WINDOW - 1;
+/** The four digits that end here, as a number. */
+const fours = new Uint16Array(WINDOW);
+/** Of its last 32 groups, by their number: the number of the first digit, */
+const starts = new Int32Array(WINDOW);
+/** and the last digit of Luhn's sum of all digits before that one, those with an odd number doubled; and the other way round. */
+const oddDoubled = new Uint8Array(WINDOW);
+const evenDoubled = new Uint8Array(WINDOW);
+
 /**
- * Whether a card number stands in this text, as one run of digits or in groups set apart by spaces or hyphens. It must begin
- * and end where a group does, so a longer number that contains one by chance is none.
+ * Whether a card number stands in this text, as one run of digits or in groups set apart by spaces or hyphens, three of
+ * them at most. It must begin and end where a group does, so a longer number that contains one by chance is none.
+ *
+ * One walk over the text: a body may be two megabytes of single digits.
  *
  * @param groupsMin  1 for free text; 2 for identifiers, where plain digits are fine: one in ten order numbers passes Luhn
  */
 export function holdsCardNumber(text: string, groupsMin: 1 | 2): boolean {
-  if (text.length < SHORTEST || !ENOUGH_DIGITS.test(text)) return false;
-  for (const [run] of text.replace(UUID, "u").matchAll(RUN))
-    if (run.length >= SHORTEST && runHoldsCard(run.match(DIGITS)!, groupsMin)) return true;
-  return false;
+  if (text.length < SHORTEST) return false;
+  if (!/\d/.test(text)) return false;
+  return isIn(text.length < UUID_CHARS ? text : withoutUuids(text), groupsMin);
 }
 
-// A body may be two megabytes of single digits: this must not look at anything twice without need.
-function runHoldsCard(groups: readonly string[], groupsMin: number) {
-  const digits = groups.join("");
-  let start = 0;
-  for (let first = 0; first < groups.length && start + SHORTEST <= digits.length; first++) {
-    const lengths = lengthsAt(digits, start);
-    let length = 0;
-    for (let last = first; lengths !== 0 && last < groups.length; last++) {
-      length += groups[last]!.length;
-      if (length > LONGEST) break;
-      if (last - first + 1 >= groupsMin && hasLength(lengths, length) && passesLuhn(digits, start, length)) return true;
+function isIn(text: string, groupsMin: 1 | 2): boolean {
+  let digits = 0; // of the run
+  let groups = 0;
+  let oldest = 0; // the first group that a card number which ends now may begin with
+  let separators = MANY; // since the last digit
+  let four = 0;
+  let odd = 0;
+  let even = 0;
+  for (let index = 0; index <= text.length; index++) {
+    const code = index < text.length ? text.charCodeAt(index) : END;
+    const digit = code - ZERO;
+    if (digit >= 0 && digit <= 9) {
+      if (separators > 0) {
+        if (separators > SEPARATORS_MAX) digits = groups = oldest = four = odd = even = 0;
+        separators = 0;
+        starts[groups & LAST] = digits;
+        oddDoubled[groups & LAST] = odd;
+        evenDoubled[groups++ & LAST] = even;
+      }
+      const doubled = digit > 4 ? digit * 2 - 9 : digit * 2;
+      odd += (digits & 1) === 1 ? doubled : digit;
+      if (odd >= 10) odd -= 10;
+      even += (digits & 1) === 1 ? digit : doubled;
+      if (even >= 10) even -= 10;
+      four = (four % 1000) * 10 + digit;
+      fours[digits++ & LAST] = four;
+      continue;
     }
-    start += groups[first]!.length;
+    if (separators === 0 && digits >= SHORTEST) {
+      while (oldest < groups && digits - starts[oldest & LAST]! > LONGEST) oldest++;
+      // The last digit counts as it is, every second one before it doubled.
+      const isOdd = (digits & 1) === 1;
+      const sum = isOdd ? odd : even;
+      const sums = isOdd ? oddDoubled : evenDoubled;
+      for (let group = oldest; group <= groups - groupsMin; group++) {
+        const start = starts[group & LAST]!;
+        if (digits - start < SHORTEST) break;
+        if (sums[group & LAST] !== sum) continue; // the digits between have a sum that does not end in 0
+        if (hasLength(LENGTHS[fours[(start + PREFIX - 1) & LAST]!]!, digits - start)) return true;
+      }
+    }
+    separators = separates[code] === 1 ? separators + 1 : MANY;
   }
   return false;
 }

@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { ApiError } from "../errors.ts";
+import { refuseHeap } from "./refuse-heap.ts";
 
 /** A body as text and as a value. */
 export interface JsonBody {
@@ -19,6 +20,7 @@ export function readJson(body: Buffer): JsonBody {
   if (!ascii && !isUtf8(body)) throw new ApiError(400, "the body must be UTF-8");
   if (body.subarray(0, 3).equals(BOM)) throw new ApiError(400, "the body must not begin with a byte order mark");
   const text = ascii ? body.toString("latin1") : body.toString("utf8");
+  refuseHeap(text);
   return { text, value: parse(text), plain: ascii && !body.includes(BACKSLASH) && !body.includes(DEL) };
 }
 

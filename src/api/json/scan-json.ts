@@ -38,7 +38,7 @@ export function scanJson(text: string, onNumber: (path: Path, source: string) =>
         break;
       case 0x22: {
         // "
-        const end = endOfString(text, at);
+        const end = closingQuote(text, at) + 1;
         if (isKey(text, end)) {
           const key = keyOf(text, at, end);
           const keys = open.at(-1)!;
@@ -62,13 +62,14 @@ export function scanJson(text: string, onNumber: (path: Path, source: string) =>
   return undefined;
 }
 
-/** Just behind the closing quote of the string that opens at `at`. */
-function endOfString(text: string, at: number) {
-  for (let quote = text.indexOf('"', at + 1); ; quote = text.indexOf('"', quote + 1)) {
+/** Where the string ends that opens at `at`: its closing quote, or -1 when it has none. */
+export function closingQuote(text: string, at: number) {
+  for (let quote = text.indexOf('"', at + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;
     while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return quote + 1;
+    if (backslashes % 2 === 0) return quote;
   }
+  return -1;
 }
 
 function isKey(text: string, end: number) {

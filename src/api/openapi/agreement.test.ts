@@ -5,6 +5,7 @@ import { type TestDatabase, testDatabase } from "../../../test/database.ts";
 import { testApi, testClock, testKey, testMerchant } from "../api.fixture.ts";
 import { RULES_BEYOND_SCHEMA } from "./beyond-schema.ts";
 import { bodies, parameterValues } from "./bodies.fixture.ts";
+import { brokenRule, isRealMoment } from "./broken-rule.fixture.ts";
 import type { Part } from "./field-schema.ts";
 import { INGESTS } from "./ingest-operations.ts";
 import { at, validatorAt } from "./validator.fixture.ts";
@@ -33,58 +34,6 @@ const send = (request: object) => {
 const push = (name: string, payload: string | Buffer) => send({ method: "POST", url: `/ingest/v1/${name}`, payload });
 const list = (query: string) => send({ url: `/v1/recovery_actions?${query}` });
 const listed = (id: string) => assert.ok(RULES_BEYOND_SCHEMA.some((rule) => rule.id === id));
-
-/** All strings, numbers and keys in a value. */
-function* leaves(value: unknown): Generator<string> {
-  if (typeof value === "object" && value !== null)
-    for (const [key, each] of Object.entries(value)) {
-      yield key;
-      yield* leaves(each);
-    }
-  else if (typeof value === "string" || typeof value === "number") yield String(value);
-}
-
-/** Luhn's sum of a text's last 13 to 19 digits, whatever stands between them: more than the service looks for, never less. */
-function mayHoldCard(text: string) {
-  const digits = text.replace(/\D/g, "");
-  for (let start = 0; start + 13 <= digits.length; start++)
-    for (let end = start + 13; end <= Math.min(start + 19, digits.length); end++) {
-      const sum = [...digits.slice(start, end)].reverse().reduce((total, digit, index) => {
-        const doubled = Number(digit) * (1 + (index % 2));
-        return total + (doubled > 9 ? doubled - 9 : doubled);
-      }, 0);
-      if (sum % 10 === 0) return true;
-    }
-  return false;
-}
-
-function isRealMoment(text: string) {
-  const day = text.slice(0, 10);
-  const date = new Date(`${day}T00:00:00Z`);
-  const time = new Date(text.toUpperCase()).getTime();
-  const inTime = time >= 0 && time < Date.UTC(2200, 0, 1);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day) && inTime;
-}
-
-const isZone = (name: string) => {
-  try {
-    return Boolean(new Intl.DateTimeFormat("en", { timeZone: name }));
-  } catch {
-    return false;
-  }
-};
-
-/** The listed rule that a body breaks which fits the schemas; judged by what lies in it, not by what the service says. */
-function brokenRule(records: readonly Record<string, unknown>[], body: unknown): string | undefined {
-  for (const record of records)
-    for (const [name, value] of Object.entries(record)) {
-      if (typeof value !== "string") continue;
-      if (name.endsWith("At") && !isRealMoment(value)) return "real-moment";
-      if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
-      if (!value.isWellFormed()) return "well-formed-text";
-    }
-  return [...leaves(body)].some(mayHoldCard) ? "no-card-number" : undefined;
-}
 
 // A few milliseconds each. More of them, now and then: AGREEMENT_RUNS=30000 npm test -- src/api/openapi/agreement.test.ts
 const RUNS = Number(process.env.AGREEMENT_RUNS ?? 250);
@@ -171,6 +120,7 @@ test("each listed rule is one: what breaks it fits the schemas and is answered a
     "no-card-number": withFields({ note: "4111 1111 1111 1111" }),
     "no-double-key": withFields({}).replace('"amount"', '"amount": 1, "amount"'),
     depth: withFields({ extra: deep(30) }),
+    "not-a-heap": withFields({ extra: Array(50_001).fill(0) }),
     "utf-8": Buffer.from(withFields({ businessEntity: "M\u00fcller" }), "latin1"),
     "body-size": withFields({ extra: "x".repeat(2 ** 21) }),
   };

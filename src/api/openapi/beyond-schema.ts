@@ -1,4 +1,5 @@
 import { BODY_BYTES_MAX } from "../framing.ts";
+import { MARKS_MAX } from "../json/refuse-heap.ts";
 import { DEPTH_MAX } from "../json/scan-json.ts";
 
 /** A rule of the service that no schema in the document can say. */
@@ -51,6 +52,12 @@ export const RULES_BEYOND_SCHEMA: readonly Rule[] = [
     id: "depth",
     where: "body",
     rule: `The body is nested at most ${DEPTH_MAX} levels deep, unknown fields included.`,
+    status: 400,
+  },
+  {
+    id: "not-a-heap",
+    where: "body",
+    rule: `The body holds at most ${MARKS_MAX} commas and opening brackets outside of strings, unknown fields included.`,
     status: 400,
   },
   { id: "utf-8", where: "body", rule: "The body is UTF-8, without a byte order mark.", status: 400 },

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { holdsCardNumber, isCardNumber } from "./card-number.ts";
+
+const SEPARATOR = "[\\s\\u2010-\\u2015\\u2212-]{1,3}";
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+
+/** The rule as it is said, without a thought for time: every run of groups, every first and last group. */
+function saidRule(text: string, groupsMin: number): boolean {
+  for (const [run] of text.replace(UUID, "u").matchAll(new RegExp(`\\d+(?:${SEPARATOR}\\d+)*`, "g"))) {
+    const groups = run.match(/\d+/g)!;
+    for (let first = 0; first < groups.length; first++)
+      for (let last = first + groupsMin - 1; last < groups.length; last++)
+        if (isCardNumber(groups.slice(first, last + 1).join(""))) return true;
+  }
+  return false;
+}
+
+const piece = fc.oneof(
+  { weight: 6, arbitrary: fc.stringMatching(/^[0-9]{1,6}$/) },
+  fc.constantFrom("4111", "1111", "4", "4222222222222", "378282246310005", "6304000000000000", "6011"),
+  { weight: 4, arbitrary: fc.constantFrom(" ", "-", "\u00a0", "\u2013", "  ", "   ", "    ", "x", "a1b2", ".") },
+  fc.constantFrom("41111111-1111-1111-8abc-0123456789ab", "41111111-1111-1111-8abc-0123456789a", "é", "😀"),
+);
+const texts = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(""));
+
+test("one walk over a text finds just the card numbers that trying every group would find", () => {
+  let found = 0;
+  fc.assert(
+    fc.property(texts, fc.constantFrom<1 | 2>(1, 2), (text, groupsMin) => {
+      const expected = saidRule(text, groupsMin);
+      if (expected) found++;
+      assert.equal(holdsCardNumber(text, groupsMin), expected);
+    }),
+    { numRuns: 5_000 },
+  );
+  assert.ok(found > 200 && found < 4_800, `${found} of 5,000`);
+});

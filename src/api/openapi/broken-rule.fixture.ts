@@ -1,0 +1,52 @@
+// The rules that no schema says, written a second time and without the service's code: what judges must not be what is judged.
+/** All strings, numbers and keys in a value. */
+function* leaves(value: unknown): Generator<string> {
+  if (typeof value === "object" && value !== null)
+    for (const [key, each] of Object.entries(value)) {
+      yield key;
+      yield* leaves(each);
+    }
+  else if (typeof value === "string" || typeof value === "number") yield String(value);
+}
+
+/** Luhn's sum of a text's last 13 to 19 digits, whatever stands between them: more than the service looks for, never less. */
+function mayHoldCard(text: string) {
+  const digits = text.replace(/\D/g, "");
+  for (let start = 0; start + 13 <= digits.length; start++)
+    for (let end = start + 13; end <= Math.min(start + 19, digits.length); end++) {
+      const sum = [...digits.slice(start, end)].reverse().reduce((total, digit, index) => {
+        const doubled = Number(digit) * (1 + (index % 2));
+        return total + (doubled > 9 ? doubled - 9 : doubled);
+      }, 0);
+      if (sum % 10 === 0) return true;
+    }
+  return false;
+}
+
+export function isRealMoment(text: string) {
+  const day = text.slice(0, 10);
+  const date = new Date(`${day}T00:00:00Z`);
+  const time = new Date(text.toUpperCase()).getTime();
+  const inTime = time >= 0 && time < Date.UTC(2200, 0, 1);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day) && inTime;
+}
+
+const isZone = (name: string) => {
+  try {
+    return Boolean(new Intl.DateTimeFormat("en", { timeZone: name }));
+  } catch {
+    return false;
+  }
+};
+
+/** The listed rule that a body breaks which fits the schemas; judged by what lies in it, not by what the service says. */
+export function brokenRule(records: readonly Record<string, unknown>[], body: unknown): string | undefined {
+  for (const record of records)
+    for (const [name, value] of Object.entries(record)) {
+      if (typeof value !== "string") continue;
+      if (name.endsWith("At") && !isRealMoment(value)) return "real-moment";
+      if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
+      if (!value.isWellFormed()) return "well-formed-text";
+    }
+  return [...leaves(body)].some(mayHoldCard) ? "no-card-number" : undefined;
+}
