@@ -120,7 +120,7 @@ test("each listed rule is one: what breaks it fits the schemas and is answered a
     "no-card-number": withFields({ note: "4111 1111 1111 1111" }),
     "no-double-key": withFields({}).replace('"amount"', '"amount": 1, "amount"'),
     depth: withFields({ extra: deep(30) }),
-    "not-a-heap": withFields({ extra: Array(50_001).fill(0) }),
+    "not-a-heap": withFields({ extra: Array(30_001).fill(0) }),
     "utf-8": Buffer.from(withFields({ businessEntity: "M\u00fcller" }), "latin1"),
     "body-size": withFields({ extra: "x".repeat(2 ** 21) }),
   };

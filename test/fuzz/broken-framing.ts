@@ -1,0 +1,78 @@
+import { once } from "node:events";
+import { connect as connectPlain } from "node:net";
+import { connect } from "node:tls";
+import type { Dice } from "./dice.ts";
+
+/** Where the service listens, and the key of a merchant. */
+export interface Target {
+  port: number;
+  ca: string;
+  apiKey: string;
+}
+
+const BODY = '{"invoices":[]}';
+
+/** Bytes that are no HTTP request, or one that two programs on the way could read differently. */
+function* framings(apiKey: string): Generator<string> {
+  const head = `POST /ingest/v1/invoices HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\n`;
+  const get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
+  yield* [
+    "",
+    "\r\n",
+    "\0",
+    "GET",
+    "GET / HTTP/9.9\r\n\r\n",
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "\x16\x03\x01\x02\x00",
+  ];
+  yield* [`${head}Content-Length: 5\r\nContent-Length: 15\r\n\r\n${BODY}`, `${head}Content-Length: -1\r\n\r\n${BODY}`];
+  yield* [`${head}Content-Length: 1e3\r\n\r\n${BODY}`, `${head}Content-Length: 99999999999999999999\r\n\r\n${BODY}`];
+  yield* [`${head}Content-Length: 15\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, `${head}\r\n${BODY}`];
+  yield* ["gzip, chunked", "chunked, chunked", "identity", "\x0bchunked", "xchunked"].map(
+    (coding) => `${head}Transfer-Encoding: ${coding}\r\n\r\n0\r\n\r\n`,
+  );
+  const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
+  yield* ["zz\r\n", "-1\r\n", "ffffffffffffffffff\r\n", "5\r\nabc", "5;\0\r\nabcde\r\n0\r\n\r\n", "0\r\nX: y"].map(
+    (rest) => chunked + rest,
+  );
+  yield `${get}Host: other\r\n\r\n`;
+  yield `${get}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n`;
+  yield* ["X: a\nb\r\n", "X : a\r\n", " X: a\r\n", ": a\r\n", "X\r\n", "X: \0\r\n", "X: \xff\r\n"].map(
+    (line) => `${get}${line}\r\n`,
+  );
+  yield `${get}X: ${"a".repeat(40_000)}\r\n\r\n`;
+  yield `${get}${Array.from({ length: 3_000 }, (_, index) => `X${index}: a\r\n`).join("")}\r\n`;
+  yield* ["TRACE / HTTP/1.1\r\n", "CONNECT a:1 HTTP/1.1\r\n", "get / HTTP/1.1\r\n", "GET  / HTTP/1.1\r\n"].map(
+    (line) => `${line}Host: localhost\r\n\r\n`,
+  );
+  yield* ["http://other/healthz", "*", "//", "/%", "/%00", "/a b", "/\xff", `/${"a".repeat(20_000)}`].map(
+    (path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+  );
+  yield `${get}Expect: 100-continue, x\r\n\r\n`;
+  yield `${get}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n`;
+  yield `${get}\r\n`.repeat(50);
+}
+
+const PATIENCE_MS = 300;
+
+/** Sends broken framing on a socket of its own; returns what came back. The service may hang up whenever it likes. */
+export async function sendBroken({ port, ca, apiKey }: Target, dice: Dice): Promise<string> {
+  const all = [...framings(apiKey)];
+  const bytes = dice.pick(all);
+  const cut = dice.once(4) ? bytes.slice(0, dice.upTo(bytes.length + 1)) : bytes;
+  const socket = dice.once(10)
+    ? connectPlain({ port, host: "127.0.0.1" })
+    : connect({ port, host: "127.0.0.1", servername: "localhost", ca });
+  let answer = "";
+  socket.setEncoding("latin1").on("data", (chunk) => {
+    answer += chunk;
+  });
+  socket.on("error", () => {});
+  socket.write(Buffer.from(cut, "latin1"));
+  // What was asked for is answered by then; what waits for more waits in vain.
+  const patience = setTimeout(() => socket.destroy(), PATIENCE_MS);
+  if (dice.once(3)) socket.end();
+  await once(socket, "close");
+  clearTimeout(patience);
+  return answer;
+}
