@@ -23,7 +23,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 };
 const BANNED_NAMES = /(^|[-/.])(utils?|helpers?|common|misc|shared|managers?|base|types)([-/.]|$)/;
 /** Files that nobody imports because a person or npm starts them. */
-const STARTED = ["src/main.ts", "src/openapi.ts", "sdk/src/index.ts"];
+const STARTED = ["src/main.ts", "src/openapi.ts", "sdk/src/index.ts", "sdk/generate-records.ts"];
 
 interface Source {
   path: string;
@@ -43,7 +43,7 @@ function read(path: string): Source {
     (match) => match[1] ?? match[2]!,
   );
   const imports = specifiers.flatMap((specifier) => {
-    if (specifier === "@dunlin/sdk") return ["sdk/src/index.ts"];
+    if (specifier === "#sdk") return ["sdk/src/index.ts"];
     return specifier.startsWith(".") ? [relative(ROOT, resolve(ROOT, dirname(path), specifier))] : [];
   });
   return { path, text, imports };

@@ -1,4 +1,4 @@
-import type { WebhookExchange } from "@dunlin/sdk";
+import type { WebhookExchange } from "#sdk";
 
 /** One webhook request as the merchant saw it, to be compared with Dunlin's delivery log. */
 export interface JournalEntry extends WebhookExchange {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client, RecoveryAction } from "@dunlin/sdk";
+import type { Client, RecoveryAction } from "#sdk";
 import { dayOf } from "../merchant/lines.ts";
 
 const PAUSE_MS = 1000;
@@ -30,8 +30,8 @@ export function watchPlans(client: Client, tell: (invoiceId: string, what: strin
   const running = (async () => {
     while (!stopping.signal.aborted) {
       // Failures are told by whoever pushes; here there is just nothing to see.
-      const page = await client
-        .recoveryActionsPage({ orderBy: "updated_at", orderDirection: "desc", pageSize: 50 })
+      const page = await client.recoveryActions
+        .page({ orderBy: "updated_at", orderDirection: "desc", pageSize: 50 })
         .catch(() => ({ recoveryActions: [] }));
       for (const action of page.recoveryActions.toReversed()) look(action);
       await sleep(PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => {});

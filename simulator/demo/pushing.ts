@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "@dunlin/sdk";
+import type { Client } from "#sdk";
 import { isEmpty, type Outbox } from "../merchant/outbox.ts";
 
 const PAUSE_MS = 50;
@@ -20,9 +20,9 @@ export function startPushing(client: Client, take: () => Outbox, print: (line: s
 
   async function pushed(records: Outbox) {
     try {
-      await client.ingestSubscriptions(records.subscriptions);
-      await client.ingestTransactions(records.transactions);
-      await client.ingestInvoices(records.invoices);
+      await client.ingest.subscriptions(records.subscriptions);
+      await client.ingest.transactions(records.transactions);
+      await client.ingest.invoices(records.invoices);
       if (failing) print("Dunlin takes records again");
       failing = false;
       return true;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient, httpsTransport, type Invoice } from "@dunlin/sdk";
+import { createClient, httpsTransport, type Invoice } from "#sdk";
 import { httpsServer } from "../../sdk/test/https-server.ts";
 import { selfSigned } from "../../test/certificate.ts";
 import { startDemoMerchant } from "./start-demo-merchant.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { type Client, createWebhookReceiver } from "@dunlin/sdk";
+import { type Client, createWebhookReceiver } from "#sdk";
 import { createDemoMerchant, type DemoMerchant } from "../merchant/demo-merchant.ts";
 import { dayOf, invoiceLine } from "../merchant/lines.ts";
 import { type Summary, summarize, summaryLines } from "../merchant/summary.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Invoice, Subscription, Transaction, WebhookEvent } from "@dunlin/sdk";
+import type { Invoice, Subscription, Transaction, WebhookEvent } from "#sdk";
 import { DAY_MS, HOUR_MS } from "../world/chance.ts";
 import { DECLINES } from "../world/declines.ts";
 import { createDemoMerchant, type DemoMerchant } from "./demo-merchant.ts";

@@ -1,4 +1,4 @@
-import type { WebhookEvent } from "@dunlin/sdk";
+import type { WebhookEvent } from "#sdk";
 import { chance, DAY_MS, HOUR_MS } from "../world/chance.ts";
 import { customerOf } from "../world/customer.ts";
 import { troubleOf } from "../world/troubles.ts";

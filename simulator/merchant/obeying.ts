@@ -1,4 +1,4 @@
-import type { WebhookEvent } from "@dunlin/sdk";
+import type { WebhookEvent } from "#sdk";
 import { cardChangeDelayMs, paysWhenChanging } from "../world/people.ts";
 import { writeOff } from "./billing.ts";
 import { payWithNewCard, putNewCardOnFile, retry } from "./charging.ts";

@@ -1,4 +1,4 @@
-import type { Invoice, Subscription, Transaction } from "@dunlin/sdk";
+import type { Invoice, Subscription, Transaction } from "#sdk";
 
 /**
  * Records that wait to be pushed, oldest first.

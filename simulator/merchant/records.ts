@@ -1,4 +1,4 @@
-import type { Invoice, Subscription, Transaction } from "@dunlin/sdk";
+import type { Invoice, Subscription, Transaction } from "#sdk";
 import { cardOf } from "../world/customer.ts";
 import { DECLINES } from "../world/declines.ts";
 import type { BookedAttempt, BookedInvoice, BookedSubscription } from "./ledger.ts";

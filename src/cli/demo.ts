@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient } from "@dunlin/sdk";
+import { createClient } from "#sdk";
 import { type DemoMerchantRun, startDemoMerchant } from "../../simulator/demo/start-demo-merchant.ts";
 import { localCertificate } from "../api/certificate.ts";
 import { createApiKey } from "../auth/api-keys.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
-import { createWebhookReceiver, type WebhookExchange } from "../../sdk/src/index.ts";
+import { createWebhookReceiver, type WebhookExchange } from "#sdk";
 import { httpsServer } from "../../sdk/test/https-server.ts";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Settings } from "../config.ts";

@@ -1,4 +1,4 @@
-import type { Invoice, Subscription, Transaction } from "@dunlin/sdk";
+import type { Invoice, Subscription, Transaction } from "#sdk";
 import { between, chance, pick } from "../../simulator/world/chance.ts";
 import type { WebhookBody } from "./receiver.ts";
 
@@ -65,8 +65,8 @@ export function openBooks(seed: number, now: () => Date): Books {
   const draw = () => chance(seed, "books", draws++);
 
   /** Later than the copy before it. */
-  const momentAfter = (before: string | undefined) =>
-    new Date(Math.max(now().getTime(), before === undefined ? 0 : Date.parse(before) + 1)).toISOString();
+  const momentAfter = (before: string | null | undefined) =>
+    new Date(Math.max(now().getTime(), before ? Date.parse(before) + 1 : 0)).toISOString();
 
   function newSubscription(name: string): Subscription {
     const at = now().toISOString();

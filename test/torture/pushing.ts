@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, createClient, type DunlinError, httpsTransport, type Transport } from "@dunlin/sdk";
+import { type Client, createClient, type DunlinError, httpsTransport, type Transport } from "#sdk";
 import { between, chance } from "../../simulator/world/chance.ts";
 import type { Books, Kind, Record } from "./books.ts";
 import type { WebhookBody } from "./receiver.ts";
@@ -111,7 +111,9 @@ export function createPushing(options: PushingOptions): Pushing {
     } else if (what < 0.55) await push(client, "subscriptions", books.cancellation());
     else if (what < 0.59) await pushNew(client, "subscriptions", books.prospects(BATCH_SIZE));
     else if (what < 0.65)
-      await client.recoveryActionsPage({ pageSize: 50, orderBy: "created_at", orderDirection: "desc" }).catch(() => {});
+      await client.recoveryActions
+        .page({ pageSize: 50, orderBy: "created_at", orderDirection: "desc" })
+        .catch(() => {});
   }
 
   async function work(client: Client) {
@@ -146,10 +148,10 @@ export function createPushing(options: PushingOptions): Pushing {
   };
   const send = (client: Client, kind: Kind, records: readonly Record[]): Promise<unknown> =>
     kind === "subscriptions"
-      ? client.ingestSubscriptions(records as never)
+      ? client.ingest.subscriptions(records as never)
       : kind === "invoices"
-        ? client.ingestInvoices(records as never)
-        : client.ingestTransactions(records as never);
+        ? client.ingest.invoices(records as never)
+        : client.ingest.transactions(records as never);
 
   return {
     answers,

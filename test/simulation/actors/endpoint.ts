@@ -1,4 +1,4 @@
-import type { WebhookEvent } from "@dunlin/sdk";
+import type { WebhookEvent } from "#sdk";
 import type { DemoMerchant } from "../../../simulator/merchant/demo-merchant.ts";
 import { chance, DAY_MS, HOUR_MS, pick, type Weighted } from "../../../simulator/world/chance.ts";
 import type { Send } from "../../../src/delivery/https/send.ts";

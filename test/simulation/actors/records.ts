@@ -1,4 +1,4 @@
-import type * as pushed from "@dunlin/sdk";
+import type * as pushed from "#sdk";
 import type { Invoice } from "../../../src/domain/invoice.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import type { Transaction } from "../../../src/domain/transaction.ts";

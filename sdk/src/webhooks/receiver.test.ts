@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { request } from "node:https";
 import { type TestContext, test } from "node:test";
-import { httpsServer } from "../test/https-server.ts";
+import { httpsServer } from "../../test/https-server.ts";
 import { createWebhookReceiver, type ReceiverOptions, type WebhookExchange } from "./receiver.ts";
 import type { WebhookEvent } from "./webhook-event.ts";
 

@@ -1,42 +1,21 @@
-export const ACTION_SUGGESTIONS = [
-  "ACTION_SUGGESTION_UNSPECIFIED",
-  "ACTION_SUGGESTION_RETRY",
-  "ACTION_SUGGESTION_CARD_CHANGE",
-] as const;
-export type ActionSuggestion = (typeof ACTION_SUGGESTIONS)[number];
+import type { CompleteDunningEvent, RecoveryActionEvent as Envelope, PauseCollectionEvent } from "./bodies.ts";
 
 /** An instruction of Dunlin, the same for both bodies it may come in. */
-export type WebhookEvent = RecoveryActionEvent | InvoiceEvent;
-
-export interface RecoveryActionEvent {
-  /** The same in every repetition; send it back as a transaction's `recoveryActionId`. */
-  id: string;
-  type: "recovery_action";
-  /** Absent when the event came as a flat retry request. */
-  created?: string;
-  /** Somebody tries the endpoint out; there is nothing to do. */
-  test?: true;
-  data: {
-    invoiceId: string;
-    subscriptionId?: string;
-    actionSuggestion: ActionSuggestion;
-    /** Best moment for the attempt; the event may arrive before or after it. */
-    idealRetryTime: string;
-  };
-}
-
-export interface InvoiceEvent {
-  id: string;
-  type: "pause_collection" | "complete_dunning";
-  created: string;
-  /** Somebody tries the endpoint out; there is nothing to do. */
-  test?: true;
-  data: { invoiceId: string };
-}
+export type WebhookEvent = RecoveryActionEvent | PauseCollectionEvent | CompleteDunningEvent;
+/** Its id goes back as the `recoveryActionId` of the transaction that carries it out. `created` is absent when it came as a flat retry request. */
+export type RecoveryActionEvent = Omit<Envelope, "created"> & Partial<Pick<Envelope, "created">>;
+export type ActionSuggestion = Envelope["data"]["actionSuggestion"];
 
 /** Either the event, or the sentence that says what is wrong with the body. */
 export type ParsedEvent = { event: WebhookEvent; problem?: never } | { event?: never; problem: string };
 
+/** By name, so that the compiler finds one that is missing. */
+const SUGGESTIONS: Record<ActionSuggestion, true> = {
+  ACTION_SUGGESTION_UNSPECIFIED: true,
+  ACTION_SUGGESTION_RETRY: true,
+  ACTION_SUGGESTION_CARD_CHANGE: true,
+};
+const ACTION_SUGGESTIONS = Object.keys(SUGGESTIONS) as ActionSuggestion[];
 const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] as const;
 type Fields = Record<string, unknown>;
 

@@ -6,6 +6,8 @@ export interface TransportRequest {
   headers: Readonly<Record<string, string>>;
   body?: string | undefined;
   timeoutMs: number;
+  /** Cuts the request off. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface TransportAnswer {
@@ -22,16 +24,23 @@ export interface Transport {
   close(): void;
 }
 
+export interface HttpsTransportOptions {
+  ca?: string | Buffer | undefined;
+  connectionsMax?: number;
+}
+
 /** A page of 100 actions is about 100 KB; anything near this size is not from Dunlin. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
  * HTTPS with connections that are kept alive.
  *
+ * Not by the web's `fetch`: on Node it cannot be told to trust an authority of one's own.
+ *
  * @param ca  PEM of the authority to trust in place of the system's, such as Dunlin's own `tls/ca.pem`
  */
-export function httpsTransport({ ca }: { ca?: string | Buffer | undefined } = {}): Transport {
-  const agent = new Agent({ keepAlive: true, maxSockets: 5, ...(ca === undefined ? {} : { ca }) });
+export function httpsTransport({ ca, connectionsMax = 5 }: HttpsTransportOptions = {}): Transport {
+  const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax, ...(ca === undefined ? {} : { ca }) });
   return { send: (wanted) => send(agent, wanted), close: () => agent.destroy() };
 }
 
@@ -39,7 +48,8 @@ function send(agent: Agent, wanted: TransportRequest): Promise<TransportAnswer> 
   return new Promise((resolve, reject) => {
     const body = wanted.body === undefined ? undefined : Buffer.from(wanted.body);
     const headers = { ...wanted.headers, ...(body === undefined ? {} : { "content-length": String(body.length) }) };
-    const outgoing = request(wanted.url, { method: wanted.method, headers, agent }, (incoming) => {
+    const { method, signal } = wanted;
+    const outgoing = request(wanted.url, { method, headers, agent, ...(signal ? { signal } : {}) }, (incoming) => {
       const chunks: Buffer[] = [];
       let size = 0;
       incoming.on("data", (chunk: Buffer) => {

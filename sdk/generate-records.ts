@@ -1,0 +1,138 @@
+// `npm run openapi`: writes the types of the SDK from openapi.json; with --check: says whether they are as the document has them.
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: string[];
+  const?: string | boolean;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  description?: string;
+  schema: Schema;
+}
+
+type Names = Record<string, string>;
+
+/** The files, each with its schemas by the name that they have here: `Error` is taken by JavaScript. */
+const FILES: Record<string, Names> = {
+  "src/client/records.ts": {
+    Subscription: "Subscription",
+    Invoice: "Invoice",
+    Transaction: "Transaction",
+    IngestReply: "IngestReply",
+    Error: "ErrorReply",
+  },
+  "src/client/recovery-action.ts": {
+    RecoveryAction: "RecoveryAction",
+    RecoveryActionPage: "RecoveryActionPage",
+    ListError: "ListErrorReply",
+    ListParams: "ListParams",
+  },
+  "src/webhooks/bodies.ts": {
+    RecoveryActionEvent: "RecoveryActionEvent",
+    PauseCollectionEvent: "PauseCollectionEvent",
+    CompleteDunningEvent: "CompleteDunningEvent",
+    FlatRetryRequest: "FlatRetryRequest",
+    WebhookReply: "WebhookReply",
+    WebhookErrorReply: "WebhookErrorReply",
+  },
+};
+const PRIMITIVES: Record<string, string> = {
+  string: "string",
+  integer: "number",
+  number: "number",
+  boolean: "boolean",
+  null: "null",
+};
+
+function fileText(names: Names, schemas: Record<string, Schema>): string {
+  return [
+    "// Written by generate-records.ts from openapi.json. Moments are ISO 8601 in UTC.\n",
+    ...Object.entries(names).map(([schema, name]) => interfaceText(name, schemas[schema]!, names)),
+  ].join("\n");
+}
+
+/** The query of the list as if it were a schema. */
+function listParams(parameters: (Parameter | { $ref: string })[]): Schema {
+  const query = parameters.filter((each): each is Parameter => "name" in each && each.in === "query");
+  return {
+    description: "The query of the list. Ascending by `executed_at` or `created_at` misses and doubles nothing.",
+    properties: Object.fromEntries(
+      query.map(({ name, description, schema }) => [name, { ...schema, ...(description ? { description } : {}) }]),
+    ),
+  };
+}
+
+const interfaceText = (name: string, schema: Schema, names: Names) =>
+  `${comment(schema.description)}export interface ${name} ${objectText(schema, names)}\n`;
+
+function objectText({ properties = {}, required = [] }: Schema, names: Names): string {
+  const fields = Object.entries(properties).map(
+    ([name, schema]) =>
+      `${comment(schema.description)}${/^\w+$/.test(name) ? name : `"${name}"`}${required.includes(name) ? "" : "?"}: ${typeText(schema, names)};`,
+  );
+  return `{\n${fields.join("\n")}\n}`;
+}
+
+function typeText(schema: Schema, names: Names): string {
+  if (schema.$ref !== undefined) {
+    const name = names[schema.$ref.split("/").at(-1)!];
+    if (name === undefined) throw new Error(`${schema.$ref} has no name in its file`);
+    return name;
+  }
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  const types = [schema.type ?? []].flat();
+  if (schema.enum !== undefined) {
+    const members = schema.enum.map((member) => JSON.stringify(member));
+    return (types.includes("null") && !members.includes("null") ? [...members, "null"] : members).join(" | ");
+  }
+  if (types.length === 0) throw new Error(`a schema without a type: ${JSON.stringify(schema)}`);
+  return types.map((type) => namedType(type, schema, names)).join(" | ");
+}
+
+function namedType(type: string, schema: Schema, names: Names): string {
+  if (type === "array") return `(${typeText(schema.items!, names)})[]`;
+  if (type === "object") return schema.properties ? objectText(schema, names) : "Record<string, unknown>";
+  const name = PRIMITIVES[type];
+  if (name === undefined) throw new Error(`openapi.json has a type that is new here: ${type}`);
+  return name;
+}
+
+const comment = (description: string | undefined) =>
+  description ? `/** ${description.replaceAll("*/", "* /")} */\n` : "";
+
+/** As `npm run format` would leave it. */
+function formatted(source: string): string {
+  const biome = createRequire(import.meta.url).resolve("@biomejs/biome/bin/biome");
+  const { status, stdout, stderr } = spawnSync(process.execPath, [biome, "format", "--stdin-file-path=records.ts"], {
+    input: source,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`biome could not format the types: ${stderr}`);
+  return stdout;
+}
+
+const document = JSON.parse(readFileSync(new URL("../openapi.json", import.meta.url), "utf8"));
+const schemas: Record<string, Schema> = {
+  ...document.components.schemas,
+  ListParams: listParams(document.paths["/v1/recovery_actions"].get.parameters),
+};
+for (const [path, names] of Object.entries(FILES)) {
+  const file = new URL(path, import.meta.url);
+  const text = formatted(fileText(names, schemas));
+  if (!process.argv.includes("--check")) writeFileSync(file, text);
+  else if (readFileSync(file, "utf8") !== text) {
+    console.error(`sdk/${path} is not what openapi.json says. Run "npm run openapi" and commit the difference.`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Answer, clientOf, invoice, json, taken } from "./client.fixture.ts";
+import { createClient } from "./client.ts";
+import { DunlinError, type DunlinErrorKind } from "./dunlin-error.ts";
+
+test("a 429, a 500, a 503 and a cut connection are tried again with growing delays, never sooner than Retry-After", async (t) => {
+  const { client, requests, delays } = await clientOf(t, (_, response, count) => {
+    if (count === 1) json(response, 429, { code: 429, message: "slow down", details: [] }, { "retry-after": "7" });
+    else if (count === 2) json(response, 503, { code: 503, message: "later", details: [] });
+    else if (count === 3) response.socket?.destroy();
+    else if (count === 4) json(response, 500, { code: 500, message: "oh", details: [] });
+    else json(response, 200, { requestId: "r" });
+  });
+  assert.deepEqual(await client.ingest.invoices([invoice(1)]), { records: 1, requests: 1 });
+  assert.deepEqual(delays, [7000, 250, 500, 1000]);
+  assert.equal(new Set(requests.map(({ body }) => body)).size, 1);
+});
+
+test("a Retry-After may be a date, is spread by chance upwards only, and one of hours is told instead of waited for", async (t) => {
+  const date = "Wed, 04 Mar 2026 09:00:00 GMT";
+  const { client, delays } = await clientOf(
+    t,
+    (_, response, count) => {
+      const after = count === 1 ? "Wed, 04 Mar 2026 09:00:20 GMT" : "7200";
+      json(response, 429, { code: 429, message: "slow down", details: [] }, { date, "retry-after": after });
+    },
+    { jitter: () => 1 },
+  );
+  await assert.rejects(client.recoveryActions.page(), {
+    code: 429,
+    kind: "rate_limit_exceeded",
+    retryAfterMs: 7_200_000,
+  });
+  assert.deepEqual(delays, [20_125]);
+});
+
+test("tries are bounded, and the last answer is the error", async (t) => {
+  const refuse: Answer = (_, response) =>
+    json(response, 503, { code: 503, message: "down", details: [] }, { "x-request-id": "req_9" });
+  const { client, requests } = await clientOf(t, refuse, { triesMax: 3 });
+  await assert.rejects(client.ingest.invoices([invoice(1)]), (error: unknown) => {
+    assert.ok(error instanceof DunlinError);
+    assert.deepEqual([error.code, error.kind, error.message, error.requestId], [503, "server_error", "down", "req_9"]);
+    return true;
+  });
+  assert.equal(requests.length, 3);
+});
+
+test("a refusal is told by its kind, with the request's id and details, and not tried again", async (t) => {
+  const details = [{ "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: [] }];
+  let status = 0;
+  const { client, requests } = await clientOf(t, (_, response) =>
+    json(response, status, { code: status, message: "no", details }, { "x-request-id": "req_1" }),
+  );
+  const kinds: [number, DunlinErrorKind][] = [
+    [400, "invalid_request"],
+    [401, "unauthorized"],
+    [403, "forbidden"],
+    [413, "invalid_request"],
+  ];
+  for (const [code, kind] of kinds) {
+    status = code;
+    await assert.rejects(client.recoveryActions.page(), { code, kind, message: "no", requestId: "req_1", details });
+  }
+  assert.equal(requests.length, kinds.length);
+});
+
+test("an endless silence ends at the time-out and is no answer", async (t) => {
+  const { client, requests } = await clientOf(t, () => {}, { triesMax: 2, timeoutMs: 50 });
+  await assert.rejects(client.recoveryActions.page(), { name: "DunlinError", code: 0, kind: "no_answer" });
+  assert.equal(requests.length, 2);
+});
+
+test("an abort cuts a request off, ends a wait between tries, and rejects with its reason", async (t) => {
+  const silent = await clientOf(t, () => {});
+  const signal = AbortSignal.timeout(50);
+  await assert.rejects(silent.client.recoveryActions.page({}, { signal }), { name: "TimeoutError" });
+  assert.equal(silent.requests.length, 1);
+  const stopping = new AbortController();
+  const busy = await clientOf(t, (_, response) => {
+    json(response, 503, { code: 503, message: "later", details: [] }, { "retry-after": "60" });
+    setTimeout(() => stopping.abort(new Error("enough")), 20);
+  });
+  const real = createClient({ baseUrl: busy.server.url, apiKey: "k", ca: busy.server.ca });
+  t.after(() => real.close());
+  await assert.rejects(real.recoveryActions.page({}, stopping), /enough/);
+  await assert.rejects(real.recoveryActions.page({}, stopping), /enough/);
+  assert.equal(busy.requests.length, 1);
+});
+
+test("the list walks all pages with the same filters, by action and by page", async (t) => {
+  const { client, requests } = await clientOf(t, ({ url }, response) => {
+    const token = new URL(url, "https://x").searchParams.get("pageToken");
+    const page = token === null ? ["a", "b"] : ["c"];
+    json(response, 200, {
+      recoveryActions: page.map((id) => ({ id })),
+      nextPageToken: token === null ? "n+/=" : "",
+      totalSize: 3,
+    });
+  });
+  const ids: string[] = [];
+  for await (const { id } of client.recoveryActions.list({ currency: "EUR", pageSize: 2 })) ids.push(id);
+  assert.deepEqual(ids, ["a", "b", "c"]);
+  assert.deepEqual(
+    requests.map(({ url }) => url),
+    [
+      "/v1/recovery_actions?currency=EUR&pageSize=2",
+      "/v1/recovery_actions?currency=EUR&pageSize=2&pageToken=n%2B%2F%3D",
+    ],
+  );
+  const sizes: number[] = [];
+  for await (const page of client.recoveryActions.list().pages()) sizes.push(page.recoveryActions.length);
+  assert.deepEqual(sizes, [2, 1]);
+  const rest: string[] = [];
+  for await (const { id } of client.recoveryActions.list({ pageToken: "n+/=" })) rest.push(id);
+  assert.deepEqual(rest, ["c"]);
+});
+
+test("a list that is left early reads no further page", async (t) => {
+  const { client, requests } = await clientOf(t, (_, response) =>
+    json(response, 200, { recoveryActions: [{ id: "a" }], nextPageToken: "more", totalSize: 9 }),
+  );
+  for await (const { id } of client.recoveryActions.list()) if (id === "a") break;
+  assert.equal(requests.length, 1);
+});
+
+test("a certificate of an unknown authority is not trusted", async (t) => {
+  const { server } = await clientOf(t, taken);
+  const stranger = createClient({ baseUrl: server.url, apiKey: "k", triesMax: 1 });
+  await assert.rejects(stranger.recoveryActions.page(), /self-signed certificate/);
+});
+
+test("only https addresses are taken", () => {
+  assert.throws(() => createClient({ baseUrl: "http://localhost", apiKey: "k" }), TypeError);
+});

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
+import { test } from "node:test";
+import { clientOf, invoice, invoices, json, taken } from "./client.fixture.ts";
+import type { IngestedBatch } from "./ingest.ts";
+import type { Invoice } from "./records.ts";
+
+const sent = (requests: { body: string }[]) => requests.map(({ body }) => JSON.parse(body).invoices as Invoice[]);
+
+test("records of any iterable are sent in batches of 100, each with the key, and each batch is told", async (t) => {
+  const { client, requests } = await clientOf(t, taken, { inFlightMax: 1 });
+  async function* live() {
+    yield* invoices(250);
+  }
+  for (const records of [invoices(250), new Set(invoices(250)), live()]) {
+    requests.length = 0;
+    const batches: IngestedBatch[] = [];
+    const done = await client.ingest.invoices(records, { onBatch: (batch) => batches.push(batch) });
+    assert.deepEqual(done, { records: 250, requests: 3 });
+    assert.deepEqual(sent(requests).flat(), invoices(250));
+    assert.deepEqual(
+      batches.map((batch) => ({ ...batch, requestId: "" })),
+      [100, 100, 50].map((count, n) => ({ requestId: "", firstRecord: n * 100, records: count })),
+    );
+  }
+  assert.ok(requests.every(({ authorization }) => authorization === "Bearer dln_live_key"));
+  assert.ok(requests.every(({ method, url }) => method === "POST" && url === "/ingest/v1/invoices"));
+});
+
+test("no records are no request", async (t) => {
+  const { client, requests } = await clientOf(t, taken);
+  assert.deepEqual(await client.ingest.transactions([]), { records: 0, requests: 0 });
+  assert.equal(requests.length, 0);
+});
+
+test("at most five batches are under way, over all calls, and the iterable is read no faster", async (t) => {
+  const open: ServerResponse[] = [];
+  let most = 0;
+  const { client } = await clientOf(t, (_, response) => {
+    most = Math.max(most, open.push(response));
+    if (open.length === 5) for (const each of open.splice(0)) json(each, 200, { requestId: "r" });
+  });
+  let read = 0;
+  function* counted() {
+    for (const each of invoices(5000)) {
+      read++;
+      yield each;
+    }
+  }
+  const first = client.ingest.invoices(counted());
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(read <= 600, `${read} records were read before one batch was taken`);
+  await Promise.all([first, client.ingest.invoices(invoices(5000))]);
+  assert.equal(most, 5);
+});
+
+test("a refusal says where its batch began, ends the reading, and no later batch is sent", async (t) => {
+  const message = "invoices[3].amount must be an integer";
+  const { client, requests } = await clientOf(
+    t,
+    ({ body }, response) =>
+      body.includes("inv_103")
+        ? json(response, 400, { code: 400, message, details: [] })
+        : json(response, 200, { requestId: "r" }),
+    { inFlightMax: 1 },
+  );
+  let closed = false;
+  function* endless() {
+    try {
+      for (let n = 0; ; n++) yield invoice(n);
+    } finally {
+      closed = true;
+    }
+  }
+  await assert.rejects(client.ingest.invoices(endless()), {
+    name: "DunlinError",
+    code: 400,
+    message,
+    firstRecord: 100,
+  });
+  assert.equal(requests.length, 2);
+  assert.ok(closed);
+});
+
+test("an abort ends it at once, also when the source is silent", async (t) => {
+  const { client, requests } = await clientOf(t, taken);
+  async function* silent() {
+    yield* invoices(100);
+    await new Promise(() => {});
+  }
+  const stopping = new AbortController();
+  const ingested = client.ingest.invoices(silent(), { signal: stopping.signal, onBatch: () => stopping.abort() });
+  await assert.rejects(ingested, { name: "AbortError" });
+  await assert.rejects(client.ingest.invoices(invoices(1), { signal: stopping.signal }), { name: "AbortError" });
+  assert.equal(requests.length, 1);
+});
+
+test("an error of the source is the caller's own", async (t) => {
+  const { client } = await clientOf(t, taken);
+  async function* broken() {
+    yield invoice(1);
+    throw new RangeError("cursor lost");
+  }
+  await assert.rejects(client.ingest.invoices(broken()), RangeError);
+});

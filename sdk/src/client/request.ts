@@ -1,0 +1,101 @@
+import { setTimeout as timer } from "node:timers/promises";
+import { delayBeforeNextTryMs, mayBeRepeated, retryAfterMs } from "./back-off.ts";
+import { DunlinError } from "./dunlin-error.ts";
+import { createPace } from "./pace.ts";
+import type { Transport, TransportAnswer, TransportRequest } from "./transport.ts";
+
+export interface RequestOptions {
+  /** Such as `https://localhost:8443`. */
+  baseUrl: string;
+  apiKey: string;
+  /** Tries of one request, the first one included; the default is 6. */
+  triesMax?: number;
+  /** For one try; the default is 30 s. */
+  timeoutMs?: number;
+  /** Requests in flight at once; the default is 5, which is what Dunlin recommends. */
+  inFlightMax?: number;
+  /** Requests begun in any second; the default is 100, as many as Dunlin takes unless its operator allows more. */
+  requestsPerSecond?: number;
+  /** Chance between 0 and 1 that spreads repetitions. */
+  jitter?(): number;
+  /** Waits so long, or rejects with the signal's reason. */
+  sleep?(ms: number, signal?: AbortSignal): Promise<unknown>;
+}
+
+/** Sends a request, repeated with growing delays as long as that may help, and gives the object of a 2xx answer. */
+export type Request = (
+  method: "GET" | "POST",
+  path: string,
+  body: string | undefined,
+  signal: AbortSignal | undefined,
+) => Promise<Record<string, unknown>>;
+
+/** Somebody waits for this call: what asks for longer is told to the caller instead. */
+const RETRY_AFTER_MAX_MS = 5 * 60_000;
+
+/** @throws TypeError when the address is not https */
+export function createRequest(options: RequestOptions, transport: Transport): Request {
+  const { triesMax = 6, timeoutMs = 30_000, jitter = Math.random, sleep = sleepFor } = options;
+  const address = new URL(options.baseUrl);
+  if (address.protocol !== "https:") throw new TypeError("baseUrl must start with https://");
+  const prefix = address.href.replace(/\/+$/, "");
+  const pace = createPace({
+    inFlightMax: options.inFlightMax ?? 5,
+    perSecond: options.requestsPerSecond ?? 100,
+    nowMs: () => performance.now(),
+    sleep,
+  });
+
+  return async (method, path, body, signal) => {
+    const headers: Record<string, string> = { authorization: `Bearer ${options.apiKey}`, accept: "application/json" };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    const request: TransportRequest = { method, url: prefix + path, headers, body, timeoutMs, signal };
+    for (let tries = 1; ; tries++) {
+      const answer = await pace.run(signal, () => attempt(transport, request));
+      signal?.throwIfAborted();
+      const last = tries >= triesMax;
+      if (answer instanceof Error) {
+        if (last) throw new DunlinError(0, `no answer from ${address.host}: ${answer.message}`, { cause: answer });
+      } else if (last || !mayBeRepeated(answer.status) || retryAfterMs(answer) > RETRY_AFTER_MAX_MS) {
+        return readAnswer(answer);
+      }
+      const askedMs = answer instanceof Error ? 0 : retryAfterMs(answer);
+      await sleep(delayBeforeNextTryMs(tries, askedMs, jitter()), signal);
+    }
+  };
+}
+
+async function attempt(transport: Transport, request: TransportRequest): Promise<TransportAnswer | Error> {
+  try {
+    return await transport.send(request);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+function readAnswer(answer: TransportAnswer): Record<string, unknown> {
+  const body = parsedObject(answer.body);
+  if (answer.status >= 200 && answer.status < 300 && body) return body;
+  const message = typeof body?.message === "string" ? body.message : `unexpected answer with status ${answer.status}`;
+  throw new DunlinError(answer.status, message, {
+    requestId: answer.headers["x-request-id"],
+    details: Array.isArray(body?.details) ? body.details : [],
+    retryAfterMs: retryAfterMs(answer),
+  });
+}
+
+function parsedObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+async function sleepFor(ms: number, signal?: AbortSignal) {
+  await timer(ms, undefined, { signal }).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    throw error;
+  });
+}

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DunlinError } from "./dunlin-error.ts";
+import type { ListParams, RecoveryAction } from "./recovery-action.ts";
+import { type SyncOptions, sync } from "./sync.ts";
+
+const START_MS = Date.parse("2026-03-04T09:00:00Z");
+/** Executed `ms` after the start; of one moment, ids go up. */
+const action = (ms: number, id = `a${String(ms).padStart(4, "0")}`) =>
+  ({ id, executedAt: new Date(START_MS + ms).toISOString() }) as RecoveryAction;
+
+/** A list as Dunlin answers it; its page tokens are the place in the order where the page begins. */
+function listOf(actions: RecoveryAction[]) {
+  const asked: ListParams[] = [];
+  const state = { stale: 0 };
+  async function page(params: ListParams) {
+    asked.push(params);
+    if (params.pageToken !== undefined && state.stale > 0) {
+      state.stale--;
+      throw new DunlinError(400, "pageToken is too old");
+    }
+    const { executedAfter = "", executedBefore = "9", pageSize = 100, pageToken = "0" } = params;
+    const matching = actions.filter(
+      ({ executedAt = "" }) => executedAt >= executedAfter && executedAt <= executedBefore,
+    );
+    const end = Number(pageToken) + pageSize;
+    return {
+      recoveryActions: matching.slice(Number(pageToken), end),
+      nextPageToken: end < matching.length ? String(end) : "",
+      totalSize: matching.length,
+    };
+  }
+  return { page, asked, state };
+}
+
+async function all(page: ReturnType<typeof listOf>["page"], options?: SyncOptions) {
+  const ids: string[] = [];
+  let token: string | undefined;
+  for await (const { recoveryActions, token: next } of sync(page, options)) {
+    ids.push(...recoveryActions.map(({ id }) => id));
+    token = next;
+  }
+  return { ids, token };
+}
+
+test("a sync that is left after any page goes on after it: nothing is missed and nothing comes twice", async () => {
+  // Many of one moment, so that a page ends within it.
+  const actions = [1, 2, 2, 2, 2, 2, 3, 5, 5, 5].map((ms, n) => action(ms, `id${n}`));
+  for (const pageSize of [1, 2, 3, 10]) {
+    const { page } = listOf(actions);
+    const ids: string[] = [];
+    for (let token: string | undefined, more = true; more; ) {
+      more = false;
+      for await (const next of sync(page, { since: token, pageSize })) {
+        ids.push(...next.recoveryActions.map(({ id }) => id));
+        token = next.token;
+        more = true;
+        break;
+      }
+    }
+    assert.deepEqual(
+      ids,
+      actions.map(({ id }) => id),
+      `${pageSize}`,
+    );
+  }
+});
+
+test("the walk is ascending by execution, keeps its filters, and the next one asks from the last moment on", async () => {
+  const actions = [action(1), action(2), action(3)];
+  const { page, asked } = listOf(actions);
+  const first = await all(page, { pageSize: 2, currency: "EUR", until: new Date(START_MS + 9) });
+  const walk = { currency: "EUR", orderBy: "executed_at", orderDirection: "asc" };
+  const executedBefore = "2026-03-04T09:00:00.009Z";
+  assert.deepEqual(asked, [
+    { ...walk, pageSize: 2, executedBefore },
+    { ...walk, pageSize: 2, executedBefore, pageToken: "2" },
+  ]);
+  asked.length = 0;
+  actions.push(action(4));
+  assert.deepEqual((await all(page, { since: first.token, currency: "EUR" })).ids, ["a0004"]);
+  assert.deepEqual(asked, [{ ...walk, executedAfter: "2026-03-04T09:00:00.003Z" }]);
+  assert.deepEqual(await all(page, { since: "2026-03-04T10:00:00.003+01:00" }).then(({ ids }) => ids), [
+    "a0003",
+    "a0004",
+  ]);
+});
+
+test("nothing new is no page, and the token stays good", async () => {
+  const { page } = listOf([action(1)]);
+  const { token } = await all(page);
+  assert.deepEqual(await all(page, { since: token }), { ids: [], token: undefined });
+});
+
+test("a page token that went stale while the pages were stored is replaced, once in a place", async () => {
+  const actions = [1, 2, 3, 4, 5].map((ms) => action(ms));
+  const { page, state } = listOf(actions);
+  state.stale = 1;
+  assert.deepEqual(
+    (await all(page, { pageSize: 2 })).ids,
+    actions.map(({ id }) => id),
+  );
+  state.stale = 2;
+  await assert.rejects(all(page, { pageSize: 1 }), /too old/);
+});
+
+test("what is neither a moment nor a token is refused", async () => {
+  for (const since of ["yesterday", "", "2026-03-04T09:00:00Z/a/b", "/a"])
+    await assert.rejects(all(listOf([]).page, { since }), TypeError, since);
+});
