@@ -1,4 +1,9 @@
 /** The entry of the package `@dunlin/sdk`: everything here is public, everything else is not. */
+export { expressHandler } from "./adapters/express.ts";
+export { type FastifyScope, fastifyPlugin } from "./adapters/fastify.ts";
+export { honoHandler } from "./adapters/hono.ts";
+export { nextRoute } from "./adapters/next.ts";
+export { type NodeListener, nodeListener } from "./adapters/node.ts";
 export { type Client, type ClientOptions, createClient } from "./client/client.ts";
 export { DunlinError, type DunlinErrorKind } from "./client/dunlin-error.ts";
 export type { Ingest, Ingested, IngestedBatch, IngestOptions, Records } from "./client/ingest.ts";
@@ -14,8 +19,19 @@ export {
   type TransportAnswer,
   type TransportRequest,
 } from "./client/transport.ts";
-export { createWebhookReceiver, type ReceiverOptions, type WebhookExchange } from "./webhooks/receiver.ts";
-export { createSeenEvents, type SeenEvents } from "./webhooks/seen-events.ts";
-export type { WebhookCredential } from "./webhooks/webhook-credential.ts";
-export { type ActionSuggestion, parseWebhookEvent, type WebhookEvent } from "./webhooks/webhook-event.ts";
+export type { FlatRetryRequest, WebhookErrorReply, WebhookReply } from "./webhooks/bodies.ts";
+export type { WebhookCredential } from "./webhooks/credential.ts";
+export { type ClaimedEvent, type EventStore, memoryEventStore } from "./webhooks/event-store.ts";
+export {
+  createWebhookReceiver,
+  type ReceiverOptions,
+  type WebhookExchange,
+  type WebhookReceiver,
+} from "./webhooks/receiver.ts";
+export {
+  type ActionSuggestion,
+  parseWebhookEvent,
+  type RecoveryActionEvent,
+  type WebhookEvent,
+} from "./webhooks/webhook-event.ts";
 export { type SignedRequest, verifyWebhookSignature } from "./webhooks/webhook-signature.ts";

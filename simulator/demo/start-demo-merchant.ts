@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { type Client, createWebhookReceiver } from "#sdk";
+import { type Client, createWebhookReceiver, nodeListener } from "#sdk";
 import { createDemoMerchant, type DemoMerchant } from "../merchant/demo-merchant.ts";
 import { dayOf, invoiceLine } from "../merchant/lines.ts";
 import { type Summary, summarize, summaryLines } from "../merchant/summary.ts";
@@ -61,12 +61,15 @@ export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerch
   let merchant: DemoMerchant | null = null;
   let stops: (() => unknown)[] = [];
 
-  const listener = createWebhookReceiver({
+  const receiver = createWebhookReceiver({
     auth: { bearer: options.webhookToken },
     handle: (event) => merchant?.receive(event, now()),
     onExchange: (exchange) => journal.record(exchange, now()),
   });
-  const server = createServer({ ...options.tls, headersTimeout: 10_000, requestTimeout: 20_000 }, listener);
+  const server = createServer(
+    { ...options.tls, headersTimeout: 10_000, requestTimeout: 20_000 },
+    nodeListener(receiver),
+  );
   const host = options.host ?? "127.0.0.1";
   server.listen(options.port ?? 0, host);
   await once(server, "listening");
@@ -101,6 +104,7 @@ export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerch
     await stopBilling();
     server.closeAllConnections();
     if (server.listening) await new Promise((resolve) => server.close(resolve));
+    await receiver.stop();
   }
 
   const summary = () => merchant?.summary() ?? summarize([]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
-import { createWebhookReceiver, type WebhookExchange } from "#sdk";
+import { createWebhookReceiver, nodeListener, type WebhookExchange } from "#sdk";
 import { httpsServer } from "../../sdk/test/https-server.ts";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Settings } from "../config.ts";
@@ -66,15 +66,17 @@ test("the SDK's receiver takes signed test events of each type and shape, handle
   assert.equal(first.oldSecretUntil, null);
   const handled: unknown[] = [];
   const exchanges: WebhookExchange[] = [];
-  const endpoint = await httpsServer(
-    createWebhookReceiver({
-      auth: { bearer: "webhook-token" },
-      secrets: first.secret,
-      handle: (event) => void handled.push(event),
-      onExchange: (exchange) => exchanges.push(exchange),
-    }),
-  );
-  t.after(endpoint.close);
+  const receiver = createWebhookReceiver({
+    auth: { bearer: "webhook-token" },
+    secrets: first.secret,
+    handle: (event) => void handled.push(event),
+    onExchange: (exchange) => exchanges.push(exchange),
+  });
+  const endpoint = await httpsServer(nodeListener(receiver));
+  t.after(async () => {
+    await endpoint.close();
+    await receiver.stop();
+  });
   const webhookUrl = `${endpoint.url}/hooks`;
   const { webhookSecret } = (await findMerchant(database.db, made.id))!;
   for (const [over, type] of [

@@ -1,8 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createSeenEvents, type SeenEvents } from "./seen-events.ts";
-import { credentialCheck, type WebhookCredential } from "./webhook-credential.ts";
+import type { WebhookReply } from "./bodies.ts";
+import { credentialCheck, type WebhookCredential } from "./credential.ts";
+import { type EventStore, memoryEventStore } from "./event-store.ts";
+import { type Refusal, refusalResponse } from "./refusal.ts";
 import { parseWebhookEvent, type WebhookEvent } from "./webhook-event.ts";
 import { signingKeys, verifyWebhookSignature } from "./webhook-signature.ts";
+import { startWorker } from "./worker.ts";
 
 /** One answered request, for a journal. */
 export interface WebhookExchange {
@@ -16,157 +18,147 @@ export interface WebhookExchange {
   status: number;
 }
 
-export interface ReceiverOptions {
+interface Common<Context> {
   auth: WebhookCredential;
   /** `whsec_…`, two of them while one is rotated. With it, only requests that are signed within five minutes are taken. */
   secrets?: string | readonly string[];
-  /** Called once per event, after it was acknowledged. */
-  handle(event: WebhookEvent): unknown;
-  /** Where ids are kept; in memory by default. */
-  seen?: SeenEvents;
-  /** `handle` failed; the event was acknowledged already and will not come again. */
-  onError?(error: unknown, event: WebhookEvent): void;
+  /**
+   * Called for each event after it was acknowledged, and again with growing delays when it fails.
+   *
+   * @param context  what the store gives to write by in the transaction that ends the event; with the store in memory nothing
+   */
+  handle(event: WebhookEvent, context: Context): unknown;
+  /** A try failed, and another follows; or the store failed, then there may be no event. Written to standard error by default. */
+  onError?(error: unknown, event: WebhookEvent | null): void;
+  /** The last try failed: somebody has to look. As `onError` by default. */
+  onGiveUp?(error: unknown, event: WebhookEvent): void;
   /** Called for every request that was answered. */
   onExchange?(exchange: WebhookExchange): void;
   /** Bytes of a body; the default is 64 KiB, about a hundred times an event. */
   bodyLimit?: number;
-  /** Events being handled at once; above it requests are answered with 429. The default is 1,000. */
-  handlingMax?: number;
+  /** Events handled at once; 10 by default. */
+  concurrency?: number;
+  /** Tries of one event: 10 by default, which take about five hours. */
+  triesMax?: number;
+  /** A handler that takes longer is taken for crashed, and its event is handled again; five minutes by default. */
+  leaseMs?: number;
+  now?(): Date;
 }
 
-interface Refusal {
-  status: 400 | 401 | 405 | 413 | 415 | 429 | 500;
-  message: string;
-  headers?: Record<string, string>;
+/** Events and their ids are kept in memory unless there is a store. */
+export type ReceiverOptions<Context = undefined> = Common<Context> &
+  (undefined extends Context ? { store?: EventStore<Context> } : { store: EventStore<Context> });
+
+/** The merchant's endpoint. `receive` goes wherever a web-standard handler does; the adapters bring it to the others. */
+export interface WebhookReceiver {
+  receive(request: Request): Promise<Response>;
+  /** Bytes of a body; what is longer need not be read to its end. */
+  readonly bodyLimit: number;
+  /** Whether the body must come as it was sent, because its signature is checked. */
+  readonly signed: boolean;
+  /** Handles no more events, and resolves when those in hand have ended; requests are still answered. */
+  stop(): Promise<void>;
 }
 
-const ERROR_CODES = {
-  400: "invalid_request",
-  401: "unauthorized",
-  405: "invalid_request",
-  413: "invalid_request",
-  415: "invalid_request",
-  429: "rate_limit_exceeded",
-  500: "server_error",
-} as const;
+type Taken = Omit<WebhookExchange, "status">;
 
 /**
- * The merchant's side of Dunlin's webhooks, as a listener for `https.createServer`.
+ * The merchant's side of Dunlin's webhooks.
  *
- * An event is acknowledged with 200 once its id is kept, and handled afterwards, at most once; a test event is only acknowledged. Every path is taken; a path
- * that ends in `/recovery_action`, `/pause_collection` or `/complete_dunning` takes only its own events.
+ * An event is acknowledged with 200 once the store has it, and handled afterwards; a test event is only acknowledged. Every path is
+ * taken; one that ends in `/recovery_action`, `/pause_collection` or `/complete_dunning` takes only its own events. Refusals are those
+ * of the interface and no others: 400, 401, 429 and 500.
+ *
+ * @throws TypeError when the credential or a secret is none
  */
-export function createWebhookReceiver(options: ReceiverOptions) {
-  const allowed = credentialCheck(options.auth);
-  const { secrets } = options;
+export function createWebhookReceiver<Context = undefined>(options: ReceiverOptions<Context>): WebhookReceiver {
+  const { auth, secrets, bodyLimit = 64 * 1024, now = () => new Date() } = options;
+  const onError = options.onError ?? ((error, event) => console.error("dunlin webhook", event?.id, error));
+  const allowed = credentialCheck(auth);
   // What is wrong with them is told at once, and not when the first event comes.
   if (secrets !== undefined) signingKeys(secrets);
-  const seen = options.seen ?? createSeenEvents();
-  const bodyLimit = options.bodyLimit ?? 64 * 1024;
-  const handlingMax = options.handlingMax ?? 1000;
-  let handling = 0;
+  const store = options.store ?? (memoryEventStore() as EventStore<Context>);
+  const worker = startWorker<Context>({
+    store,
+    handle: options.handle,
+    onError,
+    onGiveUp: options.onGiveUp ?? onError,
+    concurrency: options.concurrency ?? 10,
+    triesMax: options.triesMax ?? 10,
+    leaseMs: options.leaseMs ?? 5 * 60_000,
+    now,
+  });
 
-  async function take(request: IncomingMessage): Promise<Omit<WebhookExchange, "status"> | Refusal> {
-    if (!allowed(request.headersDistinct.authorization)) {
-      return {
-        status: 401,
-        message: "credentials missing or invalid",
-        headers: { "www-authenticate": "Bearer, Basic" },
-      };
+  async function take(request: Request): Promise<Taken | Refusal> {
+    if (!allowed(request.headers.get("authorization"))) {
+      const headers = { "www-authenticate": "Bearer, Basic" };
+      return { status: 401, message: "credentials missing or invalid", headers };
     }
-    if (request.method !== "POST") return { status: 405, message: "only POST is taken", headers: { allow: "POST" } };
-    if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "")) {
-      return { status: 415, message: "the content type must be application/json" };
-    }
+    if (request.method !== "POST") return { status: 400, message: "only POST is taken" };
+    if (!/^application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? ""))
+      return { status: 400, message: "the content type must be application/json" };
     const body = await readBody(request, bodyLimit);
-    if (body === null) {
-      // Without the close, the rest of the body would have to be read before the next request.
-      const headers = { connection: "close" };
-      return { status: 413, message: `the body is larger than ${bodyLimit} bytes`, headers };
-    }
-    const forged =
-      secrets === undefined ? null : verifyWebhookSignature({ secrets, headers: request.headersDistinct, body });
-    if (forged !== null) return { status: 401, message: forged };
+    if (body === null) return { status: 400, message: `the body is larger than ${bodyLimit} bytes` };
+    const forged = secrets && verifyWebhookSignature({ secrets, headers: request.headers, body, now: now() });
+    if (forged) return { status: 401, message: forged };
     const text = utf8(body);
     if (text === null) return { status: 400, message: "the body is not UTF-8" };
-    const { event, problem } = parseWebhookEvent(text, request.url?.split("?")[0]);
+    const { event, problem } = parseWebhookEvent(text, new URL(request.url).pathname);
     if (!event) return { status: 400, message: problem };
-    if (event.test) return { eventId: event.id, type: event.type, duplicate: false, test: true };
-    if (handling >= handlingMax) {
-      return { status: 429, message: "too many events are being handled", headers: { "retry-after": "1" } };
-    }
-    const isNew = await seen.add(event);
-    if (isNew) {
-      handling++;
-      // Not when the answer is written: the id is kept, so the event must be handled even if the caller is gone.
-      setImmediate(() => void handle(event));
-    }
-    return { eventId: event.id, type: event.type, duplicate: !isNew };
+    return event.test ? { eventId: event.id, type: event.type, duplicate: false, test: true } : keep(event);
   }
 
-  async function handle(event: WebhookEvent) {
+  async function keep(event: WebhookEvent): Promise<Taken | Refusal> {
     try {
-      await options.handle(event);
+      if (await store.full?.())
+        return { status: 429, message: "too many events wait to be handled", headers: { "retry-after": "1" } };
+      const isNew = await store.keep(event, now());
+      // After the answer: that the event was taken does not depend on how its handling begins.
+      if (isNew) setImmediate(worker.wake);
+      return { eventId: event.id, type: event.type, duplicate: !isNew };
     } catch (error) {
-      options.onError?.(error, event);
-    } finally {
-      handling--;
+      onError(error, event);
+      return { status: 500, message: "the event could not be kept" };
     }
   }
 
-  return (request: IncomingMessage, response: ServerResponse) => {
-    take(request)
-      .catch((error: unknown): Refusal | null =>
-        // A caller that went away in the middle of its body hears nothing; it will come again.
-        request.errored === error ? null : { status: 500, message: "the event could not be kept" },
-      )
-      .then((outcome) => {
-        if (outcome === null) return;
-        const refused = "status" in outcome;
-        if (refused) refuse(response, outcome);
-        else reply(response, 200, { success: true, ...messageOf(outcome) });
-        const exchange = refused ? { eventId: null, type: null, duplicate: false } : outcome;
-        options.onExchange?.({ ...exchange, status: refused ? outcome.status : 200 });
+  return {
+    bodyLimit,
+    signed: secrets !== undefined,
+    async receive(request) {
+      const outcome = await take(request).catch((error: unknown): Refusal => {
+        onError(error, null);
+        return { status: 500, message: "unexpected error" };
       });
+      const refused = "status" in outcome;
+      const exchange = refused ? { eventId: null, type: null, duplicate: false } : outcome;
+      options.onExchange?.({ ...exchange, status: refused ? outcome.status : 200 });
+      return refused
+        ? refusalResponse(outcome)
+        : Response.json({ success: true, ...messageOf(outcome) } satisfies WebhookReply);
+    },
+    stop: () => worker.stop(),
   };
 }
 
-function messageOf({ duplicate, test }: Omit<WebhookExchange, "status">) {
+function messageOf({ duplicate, test }: Taken) {
   if (test) return { message: "test event taken" };
   return duplicate ? { message: "taken before" } : {};
 }
 
-const refuse = (response: ServerResponse, { status, message, headers }: Refusal) =>
-  reply(response, status, { success: false, error_code: ERROR_CODES[status], message }, headers);
-
-function reply(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}) {
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    ...headers,
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(text),
-  });
-  response.end(text);
-}
-
 /** The body, or null when it is larger than `limit`: streamed bytes are counted, whatever Content-Length says. */
-async function readBody(request: IncomingMessage, limit: number): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
+async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  // Not `for await`: leaving such a loop early destroys the socket, and with it the answer.
-  return new Promise((resolve, reject) => {
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limit) return chunks.push(chunk);
-      request.pause();
-      resolve(null);
-    });
-    request.on("end", () => resolve(Buffer.concat(chunks)));
-    request.on("error", reject);
-  });
+  for await (const chunk of request.body ?? []) {
+    size += chunk.length;
+    if (size > limit) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
-function utf8(bytes: Buffer) {
+function utf8(bytes: Uint8Array) {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

@@ -4,7 +4,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 export type WebhookCredential = { bearer: string } | { basic: { username: string; password: string } };
 
 /**
- * A check of the `Authorization` headers of one request.
+ * A check of the `Authorization` field of one request.
  *
  * Both sides are hashed before they are compared, so the time taken tells neither the secret nor its length.
  */
@@ -15,9 +15,9 @@ export function credentialCheck(credential: WebhookCredential) {
   // An empty secret would let everybody in.
   if (secret === "" || secret === ":") throw new TypeError("the webhook credential is empty");
   const expected = digest(Buffer.from(secret));
-  return (authorization: readonly string[] | undefined) => {
-    // Two headers of this name are somebody's attempt to be read differently by two programs.
-    const given = authorization?.length === 1 ? /^(\S+) +(\S+) *$/.exec(authorization[0]!) : null;
+  return (authorization: string | null) => {
+    // Two fields of this name are joined by ", " and have more words: somebody's attempt to be read differently by two programs.
+    const given = /^(\S+) +(\S+) *$/.exec(authorization ?? "");
     if (given?.[1]?.toLowerCase() !== scheme) return false;
     return timingSafeEqual(digest(Buffer.from(given[2]!, scheme === "basic" ? "base64" : "utf8")), expected);
   };

@@ -1,0 +1,70 @@
+// In your program: from "@dunlin/sdk".
+import type { ClaimedEvent, EventStore } from "../src/index.ts";
+
+/** What is needed of the `redis` package's client. */
+export interface RedisClient {
+  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+}
+
+/** Far longer than Dunlin sends an event, replays included. */
+const REMEMBERED_S = 90 * 86_400;
+const EVENTS = "dunlin:event:";
+const DUE = "dunlin:due";
+
+const KEEP = `if redis.call("exists", KEYS[1]) == 1 then return 0 end
+  redis.call("hset", KEYS[1], "event", ARGV[2], "tries", 0)
+  redis.call("zadd", KEYS[2], ARGV[3], ARGV[1])
+  return 1`;
+const CLAIM = `local claimed = {}
+  for _, id in ipairs(redis.call("zrangebyscore", KEYS[1], "-inf", ARGV[2], "limit", 0, ARGV[1])) do
+    local key = ARGV[4] .. id
+    redis.call("zadd", KEYS[1], ARGV[3], id)
+    local tries = redis.call("hincrby", key, "tries", 1)
+    table.insert(claimed, redis.call("hget", key, "event"))
+    table.insert(claimed, tostring(tries))
+  end
+  return claimed`;
+/** An empty moment ends the event. */
+const SET_DUE = `if redis.call("hget", KEYS[1], "tries") ~= ARGV[2] or not redis.call("zscore", KEYS[2], ARGV[1]) then return 0 end
+  if ARGV[3] == "" then
+    redis.call("zrem", KEYS[2], ARGV[1])
+    redis.call("expire", KEYS[1], ARGV[4])
+  else
+    redis.call("zadd", KEYS[2], ARGV[3], ARGV[1])
+  end
+  return 1`;
+
+/**
+ * Events in Redis, which must keep what it acknowledges: `appendonly yes`, `appendfsync always`.
+ *
+ * The work and the note that it is done are two: a crash between them has the event handled again, so the handler must bear that, for
+ * instance by the event's id as the idempotency key of the charge.
+ */
+export function redisEventStore(redis: RedisClient): EventStore {
+  const setDue = ({ event, tries }: ClaimedEvent, due: string) =>
+    redis.eval(SET_DUE, {
+      keys: [EVENTS + event.id, DUE],
+      arguments: [event.id, String(tries), due, String(REMEMBERED_S)],
+    });
+  return {
+    async keep(event, now) {
+      const values = [event.id, JSON.stringify(event), String(now.getTime())];
+      return (await redis.eval(KEEP, { keys: [EVENTS + event.id, DUE], arguments: values })) === 1;
+    },
+    async claim(limit, now, until) {
+      const values = [String(limit), String(now.getTime()), String(until.getTime()), EVENTS];
+      const flat = (await redis.eval(CLAIM, { keys: [DUE], arguments: values })) as string[];
+      return Array.from({ length: flat.length / 2 }, (_, n) => ({
+        event: JSON.parse(flat[n * 2]!),
+        tries: Number(flat[n * 2 + 1]),
+      }));
+    },
+    async finish(claimed, work) {
+      await work(undefined);
+      await setDue(claimed, "");
+    },
+    async postpone(claimed, dueAt) {
+      await setDue(claimed, dueAt ? String(dueAt.getTime()) : "");
+    },
+  };
+}

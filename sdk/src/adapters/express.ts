@@ -1,0 +1,35 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { WebhookReceiver } from "../webhooks/receiver.ts";
+import { refusalResponse } from "../webhooks/refusal.ts";
+import { answerNode, nodeListener, writeAnswer } from "./node.ts";
+
+type ExpressRequest = IncomingMessage & { body?: unknown };
+
+/**
+ * For `app.post("/dunlin", expressHandler(receiver))`, best before any body parser.
+ *
+ * Behind `express.raw()` it takes the bytes that were read. Behind `express.json()` it writes what was parsed once more, unless signatures
+ * are checked: they are of the bytes, which are gone, so the answer is a 500 that says so.
+ */
+export function expressHandler(receiver: WebhookReceiver) {
+  const listener = nodeListener(receiver);
+  return (request: ExpressRequest, response: ServerResponse): void => {
+    if (request.readableDidRead) answerParsed(receiver, request, response).catch(() => response.destroy());
+    else listener(request, response);
+  };
+}
+
+async function answerParsed(receiver: WebhookReceiver, request: ExpressRequest, response: ServerResponse) {
+  const body = bodyOf(request.body, receiver.signed);
+  if (body !== null) return answerNode(receiver, request, response, body);
+  return writeAnswer(request, response, refusalResponse({ status: 500, message: PARSED }));
+}
+
+const PARSED =
+  "the body was parsed before its signature could be checked: put the webhook handler before express.json()";
+
+/** The body as far as it can be had, null when its bytes are needed and gone. */
+function bodyOf(body: unknown, signed: boolean): Uint8Array | string | null {
+  if (body instanceof Uint8Array || typeof body === "string") return body;
+  return signed ? null : JSON.stringify(body ?? null);
+}
