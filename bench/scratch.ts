@@ -28,6 +28,7 @@ export async function scratchSettings(over: Partial<Settings> = {}) {
     authUrl: `https://127.0.0.1:${port}`,
     tls: "on",
     certificate: null,
+    trustedProxies: { ranges: [] },
     clockRate: null,
     webhookAllow: "",
     webhookCa: null,

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { parseTrustedProxies, type TrustedProxies } from "./api/client-address.ts";
 import type { TokenKey } from "./api/list/page-token.ts";
 import { certificateProblem, keyProblem, readPem } from "./pem-files.ts";
 
@@ -14,6 +15,8 @@ export interface Settings {
   authUrl: string;
   /** `on`, or `proxy` when a proxy in front ends TLS. */
   tls: "on" | "proxy";
+  /** Whose `X-Forwarded-For` is believed. */
+  trustedProxies: TrustedProxies;
   /** PEM of the operator's own certificate and key; null: a local CA makes one. */
   certificate: { cert: string; key: string } | null;
   /** null: as the database says, 1 at first. */
@@ -57,6 +60,7 @@ const KNOWN = [
   "DUNLIN_BASE_URL",
   "DUNLIN_AUTH_URL",
   "DUNLIN_TLS",
+  "DUNLIN_TRUSTED_PROXIES",
   "DUNLIN_TLS_CERT",
   "DUNLIN_TLS_KEY",
   "DUNLIN_CLOCK_RATE",
@@ -115,6 +119,14 @@ export function readSettings(
     return null;
   };
 
+  const proxies = () => {
+    try {
+      return parseTrustedProxies(text("DUNLIN_TRUSTED_PROXIES") ?? "");
+    } catch (error) {
+      wrong("DUNLIN_TRUSTED_PROXIES", (error as Error).message);
+      return parseTrustedProxies("");
+    }
+  };
   const certificate = (certName: string, keyName: string, advice: string) => {
     const [cert, key] = [file(certName), file(keyName)];
     if ((text(certName) === null) !== (text(keyName) === null))
@@ -162,6 +174,7 @@ export function readSettings(
     baseUrl,
     authUrl: url("DUNLIN_AUTH_URL", baseUrl, ["https:"]),
     tls: tls === "proxy" ? "proxy" : "on",
+    trustedProxies: proxies(),
     certificate: certificate("DUNLIN_TLS_CERT", "DUNLIN_TLS_KEY", "Unset it to use a generated certificate."),
     clockRate,
     webhookAllow,

@@ -150,6 +150,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         },
         onIngested: onCases,
         tls,
+        trustedProxies: settings.trustedProxies,
         baseUrl: settings.baseUrl,
         tokenKeys: tokenKeys(settings.pageTokenKeys, secretKey),
         egressRanges: settings.egressRanges,

@@ -37,10 +37,9 @@ const filters = (actions: number): Record<string, Partial<Record<keyof ActionFil
 const DAY_MS = 86_400_000;
 
 /** Ranges of the time of execution, none of whole days. */
-function dates(until: Date): Record<string, Query> {
+function ranges(until: Date): Record<string, Query> {
   const at = (daysBefore: number) => new Date(until.getTime() - daysBefore * DAY_MS).toISOString();
   return {
-    "": {},
     "an hour": { executedAfter: at(100.3), executedBefore: at(100.26) },
     "a day": { executedAfter: at(200.4), executedBefore: at(199.4) },
     "30 days": { executedAfter: at(120.7), executedBefore: at(90.6) },
@@ -50,26 +49,49 @@ function dates(until: Date): Record<string, Query> {
   };
 }
 
+/** Which filters are tried with ranges of time: one of each kind. */
+const RANGED = [
+  "no filter",
+  "a common country",
+  "a country of some",
+  "a country of nobody",
+  "a common currency",
+  "a rare type",
+  "a common status",
+  "a customer",
+];
+
 export interface Cell {
-  filter: string;
-  dates: string;
+  name: string;
+  /** Cells of one count list the same actions, each in its order. */
+  counted: string;
   orderBy: string;
   orderDirection: string;
   query: Query;
+  /** In the middle of the walk. */
+  middle: Date;
 }
 
-/** Every filter, range, order and direction. */
-export const cells = (actions: number, until: Date): Cell[] =>
-  Object.entries(filters(actions)).flatMap(([filter, equal]) =>
-    Object.entries(dates(until)).flatMap(([range, bounds]) =>
-      ["created_at", "executed_at", "updated_at"].flatMap((orderBy) =>
-        ["asc", "desc"].map((orderDirection) => ({
-          filter,
-          dates: range,
-          orderBy,
-          orderDirection,
-          query: { ...equal, ...bounds, orderBy, orderDirection },
-        })),
-      ),
+/** Every filter, order and direction, and with ranges of time. */
+export function cells(actions: number, until: Date): Cell[] {
+  const yearAgo = new Date(until.getTime() - 365 * DAY_MS);
+  return Object.entries(filters(actions)).flatMap(([filter, equal]) =>
+    Object.entries({ "": {}, ...(RANGED.includes(filter) ? ranges(until) : {}) }).flatMap(
+      ([range, bounds]: [string, Query]) => {
+        const { executedAfter = yearAgo, executedBefore = until } = bounds;
+        const middle = new Date((new Date(executedAfter).getTime() + new Date(executedBefore).getTime()) / 2);
+        const name = range === "" ? filter : `${filter}, ${range}`;
+        return ["created_at", "executed_at", "updated_at"].flatMap((orderBy) =>
+          ["asc", "desc"].map((orderDirection) => ({
+            name,
+            counted: `${name}${orderBy === "executed_at" ? " executed" : ""}`,
+            orderBy,
+            orderDirection,
+            query: { ...equal, ...bounds, orderBy, orderDirection },
+            middle,
+          })),
+        );
+      },
     ),
   );
+}

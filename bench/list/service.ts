@@ -6,7 +6,7 @@ import { PAGE_SIZE_MAX, readQuery, toListing } from "../../src/api/list/query.ts
 import { createApiKey } from "../../src/auth/api-keys.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
 import { start } from "../../src/start.ts";
-import { listingText } from "../../src/store/action-listing.ts";
+import { type Cursor, listingText } from "../../src/store/action-listing.ts";
 import { conditions } from "../../src/store/action-total.ts";
 import { prepared } from "../../src/store/database.ts";
 import { answer } from "../part.ts";
@@ -18,16 +18,21 @@ export interface ListFacts {
   ca: string;
   apiKey: string;
   server: string;
+  postmaster: number;
   /** Bytes of the table and of its indexes. */
   heap: number;
   indexes: number;
 }
 
-/** How many a listing has, counted one by one, and the token of a page far behind its first. */
-export interface Walked {
+/** How many actions a listing has, counted one by one. */
+export interface Counted {
   total: number;
-  page: number;
-  token: string | null;
+}
+
+/** A page far behind the first, and which it is; about, where nobody counted. */
+export interface Deep {
+  token: string;
+  page: string;
 }
 
 /** Beside the table: sorting for indexes, and what the machine needs. */
@@ -57,33 +62,38 @@ async function make({ actions, until }: { actions: number; until: Date }): Promi
   merchantId = merchant.id;
   const { apiKey } = await createApiKey(db, { merchantId, permissions: ["read:recovery_actions"] }, ports);
   const sizes = await fill(db, { merchantId, actions, until }, (line) => process.stderr.write(`  ${line}\n`));
-  const { server } = await databaseFacts(db, address, settings.dataDir);
-  return { port: settings.port, ca: readFileSync(caPath!, "utf8"), apiKey, server, ...sizes };
+  const { server, postmaster } = await databaseFacts(db, address, settings.dataDir);
+  return { port: settings.port, ca: readFileSync(caPath!, "utf8"), apiKey, server, postmaster, ...sizes };
 }
 
-/** Without the pages before it: nobody has to walk a million actions to measure the last of them. */
-async function walked(search: string): Promise<Walked> {
+async function count(search: string): Promise<Counted> {
   const { filters, orderBy = "created_at", direction = "desc" } = readQuery(search);
-  const text = () => listingText(merchantId, toListing(filters, orderBy, direction));
-  const counting = text();
-  const count = `select count(*) as total from recovery_actions where ${conditions(counting)}`;
-  const { total } = (await db.run<{ total: number }>(prepared("", count), counting.values)).rows[0]!;
-  // The page after this one is full.
-  const page = Math.min(DEEP_PAGE, Math.floor(total / PAGE_SIZE_MAX)) - 1;
-  if (page < 2) return { total, page: 0, token: null };
-  const listing = text();
-  const last = `select to_char(${orderBy} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, id
-    from recovery_actions where ${conditions(listing)} ${listing.sorted(orderBy)} limit 1 offset ${listing.value(page * PAGE_SIZE_MAX - 1)}`;
-  const cursor = (await db.run<{ at: string; id: string }>(prepared("", last), listing.values)).rows[0]!;
-  const walk = { filters, orderBy, direction, cursor, total };
-  return {
-    total,
-    page: page + 1,
-    token: signPageToken(tokenKeys(settings.pageTokenKeys, secretKey), merchantId, walk, new Date()),
-  };
+  const listing = listingText(merchantId, toListing(filters, orderBy, direction));
+  const text = `select count(*) as total from recovery_actions where ${conditions(listing)}`;
+  return (await db.run<Counted>(prepared("", text), listing.values)).rows[0]!;
 }
 
-answer({ make, walked }, async () => {
+/** Nobody has to walk a million actions to measure the page behind them: its token is made. */
+async function deep({ search, middle, total }: { search: string; middle: Date; total: number }): Promise<Deep> {
+  const { filters, orderBy = "created_at", direction = "desc" } = readQuery(search);
+  const walk = { filters, orderBy, direction, total };
+  const listing = toListing(filters, orderBy, direction);
+  const sign = (cursor: Cursor) =>
+    signPageToken(tokenKeys(settings.pageTokenKeys, secretKey), merchantId, { ...walk, cursor }, new Date());
+  const before = (DEEP_PAGE - 1) * PAGE_SIZE_MAX;
+  if (Object.keys(filters).length > 0 || total <= before)
+    return {
+      token: sign({ at: middle.toISOString(), id: "00000000-0000-0000-0000-000000000000" }),
+      page: `about ${Math.round(total / 2 / PAGE_SIZE_MAX)}`,
+    };
+  const text = listingText(merchantId, listing);
+  const last = `select ${orderBy}::text as at, id from recovery_actions where ${conditions(text)}
+    ${text.sorted(orderBy)} limit 1 offset ${text.value(before - 1)}`;
+  const cursor = (await db.run<Cursor>(prepared("", last), text.values)).rows[0]!;
+  return { token: sign(cursor), page: String(DEEP_PAGE) };
+}
+
+answer({ make, count, deep }, async () => {
   await running.stop();
   await remove();
 });

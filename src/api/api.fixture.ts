@@ -9,6 +9,7 @@ import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import { insertMerchant } from "../store/merchants.ts";
 import type { ApiOptions } from "./api.ts";
+import { parseTrustedProxies } from "./client-address.ts";
 import { createApi } from "./server.ts";
 
 export interface TestClock {
@@ -98,6 +99,7 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
     },
     onIngested() {},
     tls: "proxy",
+    trustedProxies: parseTrustedProxies("127.0.0.1"),
     baseUrl: "https://dunlin.example.com",
     tokenKeys: [Buffer.alloc(32, 7)],
     egressRanges: ["203.0.113.0/24"],

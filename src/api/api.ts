@@ -8,6 +8,7 @@ import type { Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { Database } from "../store/database.ts";
 import type { requires } from "./caller.ts";
+import type { TrustedProxies } from "./client-address.ts";
 import type { Tls } from "./listener.ts";
 
 /** Stores a batch, all of it or none; returns how many records changed. */
@@ -21,6 +22,7 @@ export interface ApiOptions {
   /** Called after each commit that changed something: there may be something to decide. */
   onIngested(): void;
   tls: Tls;
+  trustedProxies: TrustedProxies;
   /** Where the outside reaches the API, without a slash in the end. */
   baseUrl: string;
   /** The keys of page tokens, the same in every replica: the first signs, each opens. */

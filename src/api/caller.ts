@@ -2,7 +2,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller, Keyring } from "../auth/keyring.ts";
 import type { Permission } from "../domain/permission.ts";
 import { ApiError } from "./errors.ts";
-import type { createRateLimit } from "./rate-limit.ts";
+import { type InFlight, inFlightMax, SOON } from "./in-flight.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import type { Strangers } from "./strangers.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -14,24 +16,50 @@ declare module "fastify" {
 const BEARER = /^Bearer +([^\s]+) *$/i;
 const UNAUTHORIZED = { headers: { "www-authenticate": 'Bearer realm="dunlin"' } };
 
+/** What stands between a request and its operation. */
+export interface Door {
+  keyring: Keyring;
+  rateLimit: RateLimit;
+  strangers: Strangers;
+  inFlight: InFlight;
+  /** The address that a request comes from; null: it can't be told. */
+  addressOf(request: FastifyRequest): string | null;
+}
+
 /** A hook for operations that need a key with this permission: 401, then 403, then 429, before anything of the body is read. */
-export function requires(permission: Permission, keyring: Keyring, take: ReturnType<typeof createRateLimit>) {
+export function requires(permission: Permission, door: Door) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { authorization } = request.headers;
-    if (authorization === undefined)
-      throw new ApiError(401, "the header Authorization: Bearer <API_KEY> is missing", UNAUTHORIZED);
-    const apiKey = BEARER.exec(authorization)?.[1];
-    if (apiKey === undefined)
-      throw new ApiError(401, "the Authorization header must be: Bearer <API_KEY>", UNAUTHORIZED);
-    const caller = await keyring.find(apiKey);
-    // One answer for unknown, revoked and expired: whoever guesses learns nothing.
-    if (!caller) throw new ApiError(401, "the API key is not valid", UNAUTHORIZED);
+    const caller = await callerOf(request, door);
     request.caller = caller;
     if (!caller.key.permissions.includes(permission))
       throw new ApiError(403, `the API key lacks the permission ${permission}`);
-    const { ratePerSecond, rateBurst } = caller.merchant;
-    const { allowed, headers } = take(caller.key.id, ratePerSecond, rateBurst);
+    const { id: keyId, merchantId } = caller.key;
+    const { ratePerSecond: perSecond, rateBurst: burst } = caller.merchant;
+    const { allowed, headers } = await door.rateLimit.take({ merchantId, keyId, perSecond, burst });
     reply.headers(headers);
-    if (!allowed) throw new ApiError(429, `rate limit of ${ratePerSecond} requests per second exceeded`);
+    if (!allowed) throw new ApiError(429, `rate limit of ${perSecond} requests per second exceeded`);
+    const most = inFlightMax(perSecond);
+    if (!door.inFlight.enter(keyId, most, reply.raw))
+      throw new ApiError(429, `more than ${most} requests of this key at once`, { headers: SOON });
   };
+}
+
+async function callerOf(request: FastifyRequest, { keyring, strangers, addressOf }: Door): Promise<Caller> {
+  const { authorization } = request.headers;
+  if (authorization === undefined)
+    throw new ApiError(401, "the header Authorization: Bearer <API_KEY> is missing", UNAUTHORIZED);
+  const apiKey = BEARER.exec(authorization)?.[1];
+  if (apiKey === undefined) throw new ApiError(401, "the Authorization header must be: Bearer <API_KEY>", UNAUTHORIZED);
+  const address = addressOf(request);
+  const waitSeconds = address === null ? 0 : strangers.heldUpSeconds(address);
+  // Whoever guesses is not told whether the guess is right. A key that was right before is no guess.
+  if (waitSeconds > 0 && !keyring.hasFound(apiKey))
+    throw new ApiError(429, "too many API keys from this address are not valid", {
+      headers: { "retry-after": String(waitSeconds) },
+    });
+  const caller = await keyring.find(apiKey);
+  if (caller) return caller;
+  if (address !== null) strangers.note(address);
+  // One answer for unknown, revoked and expired: whoever guesses learns nothing.
+  throw new ApiError(401, "the API key is not valid", UNAUTHORIZED);
 }

@@ -1,36 +1,123 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { createRateLimit } from "./rate-limit.ts";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import type { Database } from "../store/database.ts";
+import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 
-test("a burst passes, then exactly as many requests as flow in", () => {
-  let now = 1_000_000;
-  const take = createRateLimit(() => now);
-  const passed = (count: number) =>
-    Array.from({ length: count }, () => take("key", 100, 100)).filter(({ allowed }) => allowed).length;
-  assert.equal(passed(150), 100);
-  now += 10;
-  assert.equal(passed(5), 1);
-  let total = 0;
-  for (let step = 0; step < 1000; step++) {
-    now += 1;
-    total += passed(1);
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+const MERCHANT = "0198a000-0000-7000-8000-000000000001";
+let ms = 1_000_000_000_000;
+const ports = { realNow: () => new Date(ms), monotonicMs: () => ms };
+let keys = 0;
+const newKey = (perSecond = 100, burst = 100) => ({
+  merchantId: MERCHANT,
+  keyId: `0198a000-0000-7000-8000-${String(++keys).padStart(12, "0")}`,
+  perSecond,
+  burst,
+});
+/** How many of so many at once pass. */
+const passed = async (limits: readonly RateLimit[], key: ReturnType<typeof newKey>, count: number) => {
+  const replies = await Promise.all(Array.from({ length: count }, (_, i) => limits[i % limits.length]!.take(key)));
+  return replies.filter(({ allowed }) => allowed).length;
+};
+const replicas = (count: number) => Array.from({ length: count }, () => createRateLimit(database.db, ports));
+
+test("a burst passes, then exactly as many requests as flow in, however many processes they come to", async () => {
+  for (const count of [1, 2, 3]) {
+    const limits = replicas(count);
+    const key = newKey();
+    // What one holds for its own next requests the others miss.
+    const first = await passed(limits, key, 450);
+    assert.ok(first <= 100 && first >= 100 - 5 * (count - 1), `${first} of 100 in ${count}`);
+    let total = first;
+    for (let step = 0; step < 100; step++) {
+      ms += 100;
+      total += await passed(limits, key, 20 * count);
+    }
+    assert.ok(total <= 1_100 && total >= 1_090, `${total} of 1100 in ${count}`);
+    ms += 3_600_000;
+    for (const limit of limits) await limit.settle();
+    assert.ok((await passed(limits, key, 450)) <= 100, "a bucket holds no more than its burst");
   }
-  assert.equal(total, 100);
-  now += 3_600_000;
-  assert.equal(passed(150), 100, "a bucket holds no more than its burst");
 });
 
-test("each name has a bucket of its own, and limits may change while it is in use", () => {
-  const take = createRateLimit(() => 0);
-  assert.equal(take("a", 1, 1).allowed, true);
-  assert.equal(take("a", 1, 1).allowed, false);
-  assert.equal(take("b", 1, 1).allowed, true);
-  assert.equal(take("c", 10, 10).allowed, true);
-  assert.equal(take("c", 1, 2).headers.ratelimit, '"default";r=1;t=1', "nine tokens do not fit any more");
+test("what a process took ahead and does not need it gives back", async () => {
+  const [one, two] = replicas(2) as [RateLimit, RateLimit];
+  const key = newKey(1, 100);
+  assert.equal(await passed([one], key, 50), 50);
+  ms += 1; // nothing flows in that is worth a request
+  await one.settle();
+  await one.settle();
+  assert.equal(await passed([two], key, 70), 50);
+  await two.close();
 });
 
-test("a refusal says in whole seconds when a token will be there", () => {
-  const take = createRateLimit(() => 0);
-  take("key", 0.25, 1);
-  assert.equal(take("key", 0.25, 1).headers["retry-after"], "4");
+test("few requests wait for the database, and one statement asks for all keys", async () => {
+  let statements = 0;
+  const db: Database = {
+    ...database.db,
+    run: (statement, values) => {
+      statements++;
+      return database.db.run(statement, values);
+    },
+  };
+  const limit = createRateLimit(db, ports);
+  const busy = Array.from({ length: 20 }, () => newKey(1_000, 1_000));
+  for (let step = 0; step < 100; step++) {
+    ms += 10;
+    await Promise.all(busy.flatMap((key) => [limit.take(key), limit.take(key), limit.take(key)]));
+  }
+  assert.ok(statements <= 60, `${statements} statements for 6,000 requests`);
+});
+
+test("each key has a bucket of its own, and limits may change while it is in use", async () => {
+  const [limit] = replicas(1) as [RateLimit];
+  const a = newKey(1, 1);
+  assert.equal((await limit.take(a)).allowed, true);
+  assert.equal((await limit.take(a)).allowed, false);
+  assert.equal((await limit.take(newKey(1, 1))).allowed, true);
+  const c = newKey(10, 10);
+  assert.equal((await limit.take(c)).allowed, true);
+  const changed = await limit.take({ ...c, perSecond: 1, burst: 2 });
+  assert.equal(changed.headers.ratelimit, '"default";r=1;t=1', "nine requests do not fit any more");
+});
+
+test("a refusal says in whole seconds when a request will pass", async () => {
+  const [limit] = replicas(1) as [RateLimit];
+  const key = newKey(1, 1);
+  await limit.take(key);
+  ms += 100;
+  const { headers } = await limit.take(key);
+  assert.equal(headers["retry-after"], "1");
+  assert.equal(headers.ratelimit, '"default";r=0;t=1');
+  ms += 900;
+  assert.equal((await limit.take(key)).allowed, true);
+});
+
+test("a clock that is set back by hours holds nobody up", async () => {
+  const [limit] = replicas(1) as [RateLimit];
+  const key = newKey(10, 10);
+  assert.equal(await passed([limit], key, 20), 10);
+  const behind = createRateLimit(database.db, { ...ports, realNow: () => new Date(ms - 7_200_000) });
+  assert.equal(await passed([behind], key, 20), 0);
+  const later = createRateLimit(database.db, { ...ports, realNow: () => new Date(ms - 7_199_000) });
+  assert.equal(await passed([later], key, 20), 10);
+});
+
+test("while the database is away the error is the caller's, and nothing is let in unseen", async () => {
+  let away = true;
+  const db: Database = {
+    ...database.db,
+    run: (statement, values) => (away ? Promise.reject(new Error("away")) : database.db.run(statement, values)),
+  };
+  const limit = createRateLimit(db, ports);
+  const key = newKey();
+  await assert.rejects(limit.take(key), /away/);
+  away = false;
+  assert.equal((await limit.take(key)).allowed, true);
 });

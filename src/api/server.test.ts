@@ -136,9 +136,33 @@ test("the limit of a merchant refuses what is beyond it, and says when to come a
   assert.equal(refused.headers.ratelimit, '"default";r=0;t=2');
   assert.deepEqual(refused.json(), { code: 429, message: "rate limit of 2 requests per second exceeded", details: [] });
   clock.monotonicMs += 500;
+  clock.realMs += 500;
   assert.equal((await ingest(BATCH, json(apiKey))).statusCode, 200);
   assert.equal((await ingest(BATCH, json(apiKey))).statusCode, 429);
   assert.equal((await ingest(BATCH)).statusCode, 200, "other merchants do not notice");
+});
+
+test("who sends many wrong keys waits, from that address; keys that were good before go on", async () => {
+  const own = await testApi(database.db, clock);
+  const from = async (address: string, key: string) => {
+    const headers = { ...bearer(key), "x-forwarded-for": address };
+    const { statusCode, headers: told } = await own.http.inject({ url: "/v1/recovery_actions", headers });
+    return [statusCode, told["retry-after"]];
+  };
+  const [known, other] = [
+    await testKey(database.db, own.ports, merchant),
+    await testKey(database.db, own.ports, merchant),
+  ];
+  assert.deepEqual(await from("203.0.113.9", known.apiKey), [200, undefined]);
+  for (let count = 0; count < 30; count++)
+    assert.deepEqual(await from("203.0.113.9", `dln_live_${count}`), [401, undefined]);
+  assert.deepEqual(await from("203.0.113.9", "dln_live_30"), [429, "2"]);
+  assert.deepEqual(await from("203.0.113.9", other.apiKey), [429, "2"], "a right guess looks like a wrong one");
+  assert.deepEqual(await from("203.0.113.9", known.apiKey), [200, undefined]);
+  assert.deepEqual(await from("203.0.113.10", other.apiKey), [200, undefined]);
+  clock.monotonicMs += 2_000;
+  assert.deepEqual(await from("203.0.113.9", "dln_live_30"), [401, undefined]);
+  await own.close();
 });
 
 test("other content types and encodings are a 415, before the body is looked at", async () => {

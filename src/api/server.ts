@@ -5,21 +5,24 @@ import { createKeyring, type Keyring } from "../auth/keyring.ts";
 import { errorFields } from "../store/database.ts";
 import { answerError } from "./answer-error.ts";
 import type { Api, ApiOptions } from "./api.ts";
-import { requires } from "./caller.ts";
+import { type Door, requires } from "./caller.ts";
+import { clientAddress } from "./client-address.ts";
 import { docsRoutes } from "./docs/docs.ts";
 import { ApiError, errorBody } from "./errors.ts";
 import { BODY_BYTES_MAX, pathOf, refuseAmbiguous } from "./framing.ts";
 import { healthzRoute } from "./healthz.ts";
+import { createInFlight } from "./in-flight.ts";
 import { ingestInvoicesRoute } from "./ingest/ingest-invoices.ts";
 import { ingestSubscriptionsRoute } from "./ingest/ingest-subscriptions.ts";
 import { ingestTransactionsRoute } from "./ingest/ingest-transactions.ts";
 import { listRecoveryActionsRoute } from "./list/list-recovery-actions.ts";
 import { createListener, type Listening, listen, rawReply } from "./listener.ts";
 import { networkRoute } from "./network.ts";
-import { createRateLimit } from "./rate-limit.ts";
+import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import { readyzRoute } from "./readyz.ts";
 import { CALLER_REQUEST_ID, callerRequestId } from "./request-id.ts";
 import { createRequestLog, noteOf, noteOfUnreadable, type RequestLog } from "./request-log.ts";
+import { createStrangers } from "./strangers.ts";
 
 export interface RunningApi {
   http: FastifyInstance;
@@ -29,6 +32,8 @@ export interface RunningApi {
 }
 
 const FLUSH_MS = 10_000;
+/** For so long others may miss what a process took ahead of its rate limits. */
+const SETTLE_MS = 1_000;
 /** A request is in the log within about so long. */
 const LOG_MS = 1_000;
 
@@ -36,16 +41,25 @@ const LOG_MS = 1_000;
 export async function createApi(options: ApiOptions): Promise<RunningApi> {
   const { db, ports, log } = options;
   const keyring = createKeyring(db, ports);
-  const take = createRateLimit(ports.monotonicMs);
+  const rateLimit = createRateLimit(db, ports);
+  const door: Door = {
+    keyring,
+    rateLimit,
+    strangers: createStrangers(ports.monotonicMs),
+    inFlight: createInFlight(),
+    addressOf: ({ raw }) => clientAddress(raw, options.trustedProxies, options.tls === "proxy"),
+  };
   let closing = false;
   const requestLog = createRequestLog(db, ports, log, (count) => options.metrics.requestsUnlogged(count));
   const http = createHttp(options, requestLog, () => closing);
-  const api: Api = { ...options, http, requires: (permission) => requires(permission, keyring, take) };
+  const api: Api = { ...options, http, requires: (permission) => requires(permission, door) };
   for (const route of ROUTES) route(api);
   await http.ready();
 
   const flushing = setInterval(() => flush(keyring, log), FLUSH_MS);
   flushing.unref();
+  const settling = setInterval(() => settle(rateLimit, log), SETTLE_MS);
+  settling.unref();
   const logging = setInterval(() => requestLog.flush(), LOG_MS);
   logging.unref();
   let listening: Listening | undefined;
@@ -58,10 +72,12 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
     async close() {
       closing = true;
       clearInterval(flushing);
+      clearInterval(settling);
       clearInterval(logging);
       await listening?.close();
       await http.close();
       await flush(keyring, log);
+      await rateLimit.close().catch(() => {}); // what is not given back now flows in again within a second
       await requestLog.flush();
     },
   };
@@ -69,6 +85,10 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
 
 async function flush(keyring: Keyring, log: Log) {
   await keyring.flush().catch((error) => log.warn(errorFields(error), "api_keys.touch_failed"));
+}
+
+async function settle(rateLimit: RateLimit, log: Log) {
+  await rateLimit.settle().catch((error) => log.warn(errorFields(error), "rate_limit.settle_failed"));
 }
 
 const ROUTES = [

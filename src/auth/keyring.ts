@@ -14,6 +14,8 @@ export interface Caller {
 export interface Keyring {
   /** The caller behind a key that holds now, or null. Throws when the database can't be asked. */
   find(apiKey: string): Promise<Caller | null>;
+  /** Whether this process has found the key before, be it revoked since. */
+  hasFound(apiKey: string): boolean;
   /** Write `last_used_at` of the keys used since the last call: one statement. */
   flush(): Promise<void>;
 }
@@ -41,6 +43,7 @@ interface Entry {
 export function createKeyring(db: Database, ports: Ports): Keyring {
   const entries = new Map<string, Entry>();
   const used = new Map<string, Date>();
+  const found = new Set<string>();
   let refreshing: Promise<void> | undefined;
 
   async function find(apiKey: string): Promise<Caller | null> {
@@ -74,6 +77,7 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
     if (!merchant) return null;
     const caller = { key, merchant };
     entries.set(name, { caller, keyReadAt: readAt, merchantReadAt: readAt, usedAt: readAt });
+    found.add(name);
     return caller;
   }
 
@@ -127,7 +131,9 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
     await touchApiKeys(db, batch);
   }
 
-  return { find, flush };
+  const hasFound = (apiKey: string) => found.size > 0 && found.has(hashOfApiKey(apiKey).toString("base64"));
+
+  return { find, hasFound, flush };
 }
 
 const holds = (key: ApiKey, now: Date) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);

@@ -51,3 +51,16 @@ from recovery_actions r
 cross join lateral (values ('day', (r.executed_at at time zone 'UTC')::date), ('month', r.executed_month)) s (span, starts_on)
 where r.executed_at is not null
 group by r.merchant_id, s.span, s.starts_on, r.facets;
+
+-- What is left of the rate limit of a key. Processes take some ahead, and give back what they do not use. Not logged: after a crash every bucket is full.
+create unlogged table rate_buckets (
+  merchant_id uuid not null,
+  key_id uuid not null,
+  per_second int8 not null,
+  burst int8 not null,
+  left_over float8 not null, -- after what was granted
+  asked int8 not null, -- by the last who asked; below zero: given back
+  granted int8 not null, -- to the last who asked
+  at timestamptz not null, -- real time
+  primary key (merchant_id, key_id)
+) with (fillfactor = 50);

@@ -1,0 +1,63 @@
+import type { IncomingMessage } from "node:http";
+import ipaddr from "ipaddr.js";
+
+type Range = ReturnType<typeof ipaddr.parseCIDR>;
+
+/** Where proxies stand whose `X-Forwarded-For` is believed. */
+export interface TrustedProxies {
+  ranges: readonly Range[];
+}
+
+/**
+ * The setting DUNLIN_TRUSTED_PROXIES: CIDR ranges or single addresses, between commas.
+ *
+ * @throws Error that names the first bad entry
+ */
+export function parseTrustedProxies(text: string): TrustedProxies {
+  const entries = text.split(",").flatMap((entry) => entry.trim() || []);
+  return {
+    ranges: entries.map((entry) => {
+      if (ipaddr.isValidCIDR(entry)) return ipaddr.parseCIDR(entry);
+      if (!ipaddr.isValid(entry)) throw new Error(`"${entry}" is neither an address nor a range like 10.0.0.0/8.`);
+      const address = ipaddr.process(entry);
+      return [address, address.kind() === "ipv4" ? 32 : 128];
+    }),
+  };
+}
+
+/**
+ * The address that a request comes from: the peer, or what the trusted proxies in front say of it. Of IPv6 the network, since whoever has one has
+ * all its addresses. null: nobody can say, because what is in front is a proxy that is not named.
+ *
+ * @param proxied  whether a proxy in front ends TLS
+ */
+export function clientAddress(
+  { socket, headers }: Pick<IncomingMessage, "headers"> & { socket: { remoteAddress?: string | undefined } },
+  { ranges }: TrustedProxies,
+  proxied: boolean,
+): string | null {
+  if (ranges.length === 0) return proxied ? null : networkOf(socket.remoteAddress ?? "");
+  const forwarded = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",");
+  const path = [...forwarded.flatMap((each) => each.trim() || []), socket.remoteAddress ?? ""];
+  // Each proxy adds at the end whom it heard; what stands before the first stranger from the end, that stranger may have made up.
+  const client = path.findLast((each) => !isTrusted(each, ranges)) ?? path[0]!;
+  return networkOf(client);
+}
+
+function isTrusted(text: string, ranges: readonly Range[]): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
+  return ranges.some((range) => address.kind() === range[0].kind() && address.match(range as never));
+}
+
+const NETWORK_PARTS = 4;
+
+function networkOf(text: string): string {
+  if (!ipaddr.isValid(text)) return "unknown";
+  const address = ipaddr.process(text);
+  if (address instanceof ipaddr.IPv4) return address.toString();
+  return `${address.parts
+    .slice(0, NETWORK_PARTS)
+    .map((part) => part.toString(16))
+    .join(":")}::/64`;
+}

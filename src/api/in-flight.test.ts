@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { test } from "node:test";
+import { createInFlight, inFlightMax } from "./in-flight.ts";
+
+test("a key has so many requests in flight and no more; each that ends or is given up makes room for one", () => {
+  const inFlight = createInFlight();
+  const replies = Array.from({ length: 3 }, () => new EventEmitter());
+  const enter = (reply: EventEmitter, key = "key") => inFlight.enter(key, 2, reply);
+  assert.equal(enter(replies[0]!), true);
+  assert.equal(enter(replies[1]!), true);
+  assert.equal(enter(replies[2]!), false);
+  assert.equal(enter(replies[2]!, "another"), true);
+  replies[0]!.emit("finish");
+  replies[0]!.emit("close");
+  assert.equal(enter(replies[0]!), true);
+  assert.equal(enter(replies[2]!), false);
+  replies[1]!.emit("close");
+  assert.equal(enter(replies[1]!), true);
+});
+
+test("at the usual limit a burst of twice the rate is served at once", () => {
+  assert.equal(inFlightMax(100), 200);
+  assert.equal(inFlightMax(1), 10);
+});
