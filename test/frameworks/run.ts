@@ -1,0 +1,86 @@
+// `npm run test:frameworks`: the tarball of the SDK in an empty project for each framework, or for those given, behind a running service.
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { packedSdk } from "../../sdk/test/packed.ts";
+import { selfSigned } from "../certificate.ts";
+import { removeAtExit } from "../server.ts";
+import { FRAMEWORKS, type Framework, makeApp } from "./app.ts";
+import { answersTheTable, handlesEachOnce, receivesAllThree, sender } from "./checks.ts";
+import { startService } from "./service.ts";
+
+const SEED = 1;
+
+const given = process.argv.slice(2);
+const chosen = given.length > 0 ? FRAMEWORKS.filter((name) => given.includes(name)) : FRAMEWORKS;
+if (!existsSync(join(import.meta.dirname, "node_modules"))) {
+  console.error('The frameworks are missing: "npm ci --prefix test/frameworks" installs them.');
+  process.exit(1);
+}
+// Inside, so that the apps find the frameworks; the SDK each has for itself.
+mkdirSync(join(import.meta.dirname, "projects"), { recursive: true });
+const folder = mkdtempSync(join(import.meta.dirname, "projects", "run-"));
+removeAtExit(folder);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
+
+const packed = packedSdk();
+const tls = await selfSigned();
+const caPath = join(folder, "endpoint-ca.pem");
+writeFileSync(caPath, tls.cert);
+const port = await freePort();
+const service = await startService(folder, await freePort(), port, caPath);
+try {
+  for (const framework of chosen) await prove(framework);
+} finally {
+  await service.stop();
+  rmSync(packed.folder, { recursive: true, force: true });
+}
+
+async function prove(framework: Framework) {
+  const token = randomBytes(24).toString("base64url");
+  const { merchantId, apiKey } = service.dunlin(
+    ...[
+      "merchant",
+      "create",
+      "--name",
+      framework,
+      "--webhook-url",
+      `https://127.0.0.1:${port}/dunlin`,
+      "--bearer",
+      token,
+    ],
+    // The whole window lies within the lead, so an instruction is sent as soon as its invoice is unpaid.
+    ...["--window-days", "1", "--lead-minutes", "1440"],
+  );
+  const { secret } = service.dunlin("webhook", "secret", "rotate", merchantId);
+  const settings = { port, token, secret };
+  const app = makeApp(framework, packed.tarball, folder, tls, settings);
+  const client = service.client(apiKey);
+  const posts = sender(app, settings, tls.cert);
+  await app.start();
+  try {
+    await receivesAllThree(app, client);
+    await answersTheTable(app, posts);
+    const begunMs = performance.now();
+    const { acknowledged, cut } = await handlesEachOnce(app, posts, SEED);
+    const seconds = ((performance.now() - begunMs) / 1000).toFixed(0);
+    console.log(
+      `${framework.padEnd(8)} three events of the service handled; the table of errors answered; ${acknowledged} deliveries, ${cut} cut off by crashes, each event handled once (${seconds} s)`,
+    );
+  } finally {
+    posts.close();
+    client.close();
+    await app.stop();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port: free } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return free;
+}
