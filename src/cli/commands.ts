@@ -3,10 +3,12 @@ import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { keyCreate, keyList, keyRevoke } from "./key.ts";
+import { listen } from "./listen.ts";
 import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
 import { requestList, requestShow } from "./request.ts";
 import { serve } from "./serve.ts";
 import { simulate } from "./simulate.ts";
+import { trigger } from "./trigger.ts";
 import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
 import { webhookTest } from "./webhook-test.ts";
 
@@ -27,6 +29,8 @@ export const COMMANDS: readonly Command[] = [
   deliveryShow,
   deliveryReplay,
   webhookTest,
+  listen,
+  trigger,
   webhookSecretRotate,
   webhookSecretRemove,
   simulate,

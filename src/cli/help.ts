@@ -4,7 +4,7 @@ const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor)$/],
   ["Merchants and keys", /^(merchant|key) /],
   ["Requests", /^request /],
-  ["Webhooks", /^(delivery|webhook) /],
+  ["Webhooks", /^(delivery|webhook) |^(listen|trigger)$/],
   ["Decisions", /^simulate$/],
 ];
 

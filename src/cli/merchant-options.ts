@@ -91,7 +91,8 @@ function oneOf(name: string, value: string, meanings: Record<string, boolean>): 
   return meaning;
 }
 
-function credentialOf(values: Values): MerchantSettings["credential"] {
+/** The credential that was given by `--bearer` or `--basic`. */
+export function credentialOf(values: Values): MerchantSettings["credential"] {
   const bearer = text(values, "bearer");
   const basic = text(values, "basic");
   if (bearer !== undefined && basic !== undefined) throw new UsageError("Give --bearer or --basic, not both.");

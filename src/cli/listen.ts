@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { localCertificate } from "../api/certificate.ts";
+import { type Command, type Context, EXIT, Failure, UsageError, wholeNumber } from "./command.ts";
+import { LISTEN_PORT, postOnce, programUrl } from "./development.ts";
+
+/** What an endpoint needs of a request of ours. */
+const PASSED = ["content-type", "authorization", "webhook-id", "webhook-timestamp", "webhook-signature"];
+
+/** `dunlin listen`: an HTTPS endpoint on this machine that hands webhooks to a program which has no certificate yet. */
+export const listen: Command = {
+  name: "listen",
+  usage: `--forward-to URL [--port ${LISTEN_PORT}]
+  --forward-to URL  the endpoint under development; http is fine on this machine
+  --port N          where to listen for webhooks, with Dunlin's local certificate`,
+  summary: "Forward webhooks to an endpoint under development, and show each",
+  options: { "forward-to": { type: "string" }, port: { type: "string" } },
+  positionals: [],
+  examples: ["dunlin listen --forward-to http://localhost:3000/dunlin"],
+  async run(context, values) {
+    const target = programUrl(values, "forward-to");
+    if (!target) throw new UsageError("--forward-to is missing.");
+    const { dataDir, baseUrl } = context.settings;
+    const folder = join(dataDir, "tls");
+    const { cert, key, caFile } = await localCertificate(folder, new URL(baseUrl).hostname, context.realNow());
+    const ca = readFileSync(caFile, "utf8");
+    const server = createServer({ cert, key }, (request, response) => relay(context, target, ca, request, response));
+    server.listen(wholeNumber(values, "port", 0, 65_535) ?? LISTEN_PORT, "127.0.0.1");
+    await once(server, "listening").catch((error: Error) => {
+      throw new Failure(`--port: ${error.message}`);
+    });
+    const { port } = server.address() as AddressInfo;
+    context.print(`Listening on https://127.0.0.1:${port}, forwarding to ${target.href}   Ctrl-C stops it`);
+    context.print(`  the service:  DUNLIN_WEBHOOK_ALLOW=127.0.0.1/32:${port} DUNLIN_WEBHOOK_CA=${caFile} npm start`);
+    context.print(
+      `  a merchant:   dunlin merchant set MERCHANT --webhook-url https://127.0.0.1:${port} --bearer TOKEN`,
+    );
+    context.print("  a try:        dunlin trigger recovery_action --bearer TOKEN");
+    await context.stopped;
+    server.closeAllConnections();
+    server.close();
+    return EXIT.ok;
+  },
+};
+
+/** One request there and back. Whoever does not answer is a 502, which Dunlin takes for a failed attempt. */
+async function relay(context: Context, target: URL, ca: string, request: IncomingMessage, response: ServerResponse) {
+  try {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    const headers = Object.fromEntries(
+      PASSED.flatMap((name) => {
+        const value = request.headers[name];
+        return typeof value === "string" ? [[name, value]] : [];
+      }),
+    );
+    const at = context.realNow();
+    const answer = await postOnce(below(target, request.url ?? "/"), headers, body, ca);
+    const tookMs = context.realNow().getTime() - at.getTime();
+    const said = typeof answer === "string" ? `nothing: ${answer}` : `${answer.status}, ${tookMs} ms`;
+    context.print(`${at.toISOString().slice(11, 19)}  ${nameOf(body)} → ${said}`);
+    if (typeof answer === "string") return response.writeHead(502).end();
+    const type = answer.headers["content-type"];
+    const retryAfter = answer.headers["retry-after"];
+    response.writeHead(answer.status, {
+      ...(type ? { "content-type": type } : {}),
+      ...(retryAfter ? { "retry-after": retryAfter } : {}),
+    });
+    response.end(answer.body);
+  } catch {
+    // The caller went away, and will come again.
+    response.destroy();
+  }
+}
+
+/** A merchant that has chosen sub-paths posts below the endpoint's own. */
+function below(target: URL, path: string): URL {
+  const url = new URL(target);
+  if (path !== "/") url.pathname = url.pathname.replace(/\/$/, "") + path;
+  return url;
+}
+
+/** What a body is about, in a few words without a character that could move a terminal's cursor. */
+function nameOf(body: Buffer): string {
+  try {
+    const { id, requestId, type = "recovery_action", data, invoiceId = data?.invoiceId } = JSON.parse(body.toString());
+    return `${type} ${id ?? requestId} ${invoiceId}`.replace(/[\p{Cc}\p{Cf}]/gu, "·");
+  } catch {
+    return `${body.length} bytes that are not JSON`;
+  }
+}

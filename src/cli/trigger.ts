@@ -1,0 +1,92 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { localCertificate } from "../api/certificate.ts";
+import { uuidV7 } from "../clock.ts";
+import { authorization } from "../delivery/https/credential.ts";
+import { signer } from "../delivery/https/signature.ts";
+import { EVENT_TYPES, envelope, flatRetryRequest, type RecoveryActionData } from "../domain/event.ts";
+import { ACTION_SUGGESTIONS } from "../domain/recovery-action.ts";
+import { type Command, EXIT, moment, text, UsageError, type Values } from "./command.ts";
+import { LISTEN_PORT, postOnce, programUrl } from "./development.ts";
+import { credentialOf } from "./merchant-options.ts";
+
+/** `dunlin trigger`: one event, made up, to an endpoint under development. Needs no service. */
+export const trigger: Command = {
+  name: "trigger",
+  usage: `EVENT [options]
+  EVENT                  ${EVENT_TYPES.join(" | ")}
+  --to URL               the endpoint; http is fine on this machine (where "dunlin listen" listens)
+  --bearer T | --basic U:P, --secret whsec_…
+  --invoice ID           (inv_1)
+  --subscription ID
+  --suggestion S         ${ACTION_SUGGESTIONS.join(" | ")} (RETRY)
+  --at MOMENT            the ideal time of a retry (an hour from now)
+  --shape flat           the flat retry request
+  --id ID                the id of an event that was sent before, to see it skipped`,
+  summary: "Send a made-up event to an endpoint under development",
+  options: Object.fromEntries(
+    ["to", "bearer", "basic", "secret", "invoice", "subscription", "suggestion", "at", "shape", "id"].map((name) => [
+      name,
+      { type: "string" as const },
+    ]),
+  ),
+  positionals: ["EVENT"],
+  examples: [
+    "dunlin trigger recovery_action --bearer TOKEN",
+    "dunlin trigger pause_collection --to http://localhost:3000/dunlin --bearer TOKEN --invoice inv_42",
+  ],
+  async run(context, values, [named]) {
+    const { dataDir, baseUrl } = context.settings;
+    const at = context.realNow();
+    const id = text(values, "id") ?? uuidV7(at, 0, context.randomBytes(8));
+    const body = bodyOf(named!, id, values, at);
+    const url = programUrl(values, "to") ?? new URL(`https://127.0.0.1:${LISTEN_PORT}`);
+    const { caFile } = await localCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, at);
+    context.print(`POST ${url.href}`);
+    context.print(body);
+    const headers = headersOf(id, body, values, at);
+    const answer = await postOnce(url, headers, Buffer.from(body), readFileSync(caFile, "utf8"));
+    if (typeof answer === "string") {
+      context.print(`no answer: ${answer}`);
+      return EXIT.unreachable;
+    }
+    context.print(`${answer.status} ${answer.body.toString().replace(/[\p{Cc}\p{Cf}]/gu, "·")}`.trimEnd());
+    return answer.status >= 200 && answer.status < 300 ? EXIT.ok : EXIT.failed;
+  },
+};
+
+function bodyOf(named: string, id: string, values: Values, at: Date): string {
+  const type = EVENT_TYPES.find((each) => each === named);
+  if (!type) throw new UsageError(`EVENT is one of ${EVENT_TYPES.join(", ")}, not "${named}".`);
+  const invoiceId = text(values, "invoice") ?? "inv_1";
+  const shape = text(values, "shape") ?? "envelope";
+  if (shape !== "envelope" && (shape !== "flat" || type !== "recovery_action"))
+    throw new UsageError(`--shape takes envelope or, for a recovery_action, flat, not "${shape}".`);
+  if (type !== "recovery_action") return envelope(id, type, at, { invoiceId });
+  const suggestion = text(values, "suggestion") ?? "RETRY";
+  const actionSuggestion = ACTION_SUGGESTIONS.find((each) => each === suggestion);
+  if (!actionSuggestion)
+    throw new UsageError(`--suggestion takes one of ${ACTION_SUGGESTIONS.join(", ")}, not "${suggestion}".`);
+  const data: RecoveryActionData = {
+    invoiceId,
+    subscriptionId: text(values, "subscription") ?? null,
+    actionSuggestion,
+    idealRetryTime: moment(values, "at") ?? new Date(at.getTime() + 3_600_000),
+  };
+  return shape === "flat" ? flatRetryRequest(id, data) : envelope(id, type, at, data);
+}
+
+function headersOf(id: string, body: string, values: Values, at: Date): Record<string, string> {
+  const headers: Record<string, string> = { "content-type": "application/json" };
+  const credential = credentialOf(values);
+  if (credential) headers.authorization = authorization(credential.auth, credential.secret);
+  const secret = text(values, "secret");
+  if (secret === undefined) return headers;
+  try {
+    const signed = signer({ current: secret, old: null })(id, body, at, at);
+    for (let n = 0; n < signed.length; n += 2) headers[signed[n]!] = signed[n + 1]!;
+    return headers;
+  } catch (error) {
+    throw new UsageError(`--secret: ${(error as Error).message}.`);
+  }
+}
