@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient, httpsTransport, type Invoice } from "#sdk";
+import { createClient, httpsTransport, type Invoice, type Transaction } from "#sdk";
 import { httpsServer } from "../../sdk/test/https-server.ts";
 import { selfSigned } from "../../test/certificate.ts";
 import { startDemoMerchant } from "./start-demo-merchant.ts";
@@ -11,13 +11,25 @@ const RATE = 500_000;
 
 test("the demo merchant bills, pushes and retries over real HTTPS, and journals every webhook request", async (t) => {
   const pushed: Invoice[] = [];
+  const attempts: Transaction[] = [];
+  // Dunlin lists two executions: one of an attempt that was pushed, and one of an attempt that nobody made.
+  const executed = () =>
+    attempts.slice(0, 1).flatMap(({ id: transactionId, invoiceId }) => [
+      { id: "a", executedAt: "2026-03-02T09:00:00.000Z", invoiceId, transactionId },
+      { id: "b", executedAt: "2026-03-02T09:00:00.000Z", invoiceId, transactionId: "txn_of_nobody" },
+    ]);
   const paths = new Set<string>();
   const dunlin = await httpsServer(async (request, response) => {
     let text = "";
     for await (const chunk of request) text += chunk;
     paths.add(request.url!.split("?")[0]!);
+    if (request.url!.endsWith("/transactions")) attempts.push(...JSON.parse(text).transactions);
     if (request.url!.endsWith("/invoices")) pushed.push(...JSON.parse(text).invoices);
-    const page = { recoveryActions: [], nextPageToken: "", totalSize: 0 };
+    const page = {
+      recoveryActions: request.url!.includes("executed_at") ? executed() : [],
+      nextPageToken: "",
+      totalSize: 0,
+    };
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(request.method === "GET" ? page : { requestId: "req_1" }));
   });
@@ -75,6 +87,9 @@ test("the demo merchant bills, pushes and retries over real HTTPS, and journals 
     "/v1/recovery_actions",
   ]);
   assert.ok(demo.summary().total.failed > 0);
+  await demo.stopBilling();
+  const { actions, unknown } = demo.executed();
+  assert.deepEqual([actions.map(({ id }) => id), unknown.map(({ id }) => id)], [["a", "b"], ["b"]]);
   assert.ok(lines.every((line) => line.length <= 100));
 });
 

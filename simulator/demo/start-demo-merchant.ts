@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { type Client, createWebhookReceiver, nodeListener } from "#sdk";
+import { type Client, createWebhookReceiver, nodeListener, type RecoveryAction } from "#sdk";
 import { createDemoMerchant, type DemoMerchant } from "../merchant/demo-merchant.ts";
 import { dayOf, invoiceLine } from "../merchant/lines.ts";
 import { type Summary, summarize, summaryLines } from "../merchant/summary.ts";
 import { DAY_MS } from "../world/chance.ts";
+import { type ActionsCopy, startCopying } from "./copying.ts";
 import { createJournal, type JournalEntry } from "./journal.ts";
 import { watchPlans } from "./plan-watch.ts";
 import { startPushing } from "./pushing.ts";
@@ -44,6 +45,8 @@ export interface DemoMerchantRun {
   summaryLines(): string[];
   /** Every webhook request so far. */
   journal: readonly JournalEntry[];
+  /** What Dunlin says was executed, and which of it the merchant's books know nothing of. */
+  executed(): { actions: readonly RecoveryAction[]; unknown: readonly RecoveryAction[] };
 }
 
 /** Service time between two looks at the agenda, as long as that is a sensible pause for a real timer. */
@@ -51,7 +54,12 @@ const STEP_MS = 10 * 60_000;
 const SUMMARY_EVERY_MS = 7 * DAY_MS;
 
 /**
- * The demo merchant with real sockets and timers.
+ * The demo merchant with real sockets and timers: a whole integration of a billing system, by the SDK.
+ *
+ * - It receives: the receiver below checks, acknowledges and de-duplicates; `merchant/obeying.ts` does what an event says.
+ * - It acts: `merchant/charging.ts` charges at the ideal time, and names the event in the transaction.
+ * - It reports: `pushing.ts` pushes what was booked, transactions before their invoices.
+ * - It reads: `plan-watch.ts` lists what is planned, `copying.ts` keeps a copy of what was executed.
  *
  * Its endpoint listens when this returns; billing waits for `start`, because only then there is an API key.
  */
@@ -59,6 +67,7 @@ export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerch
   const { now, print } = options;
   const journal = createJournal();
   let merchant: DemoMerchant | null = null;
+  let copy: ActionsCopy | null = null;
   let stops: (() => unknown)[] = [];
 
   const receiver = createWebhookReceiver({
@@ -93,11 +102,21 @@ export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerch
       const invoice = started.invoice(invoiceId);
       if (invoice?.state === "UNPAID") print(invoiceLine(now(), invoice, what));
     };
+    copy = startCopying(client);
     stops = [() => clearInterval(timer), startPushing(client, started.takeOutbox, print), watchPlans(client, tellPlan)];
   }
 
   async function stopBilling() {
     await Promise.all(stops.splice(0).map((stopOne) => stopOne()));
+    await copy?.stop();
+  }
+
+  function executed() {
+    const actions = [...(copy?.executed.values() ?? [])];
+    const isBooked = ({ invoiceId, transactionId }: RecoveryAction) =>
+      transactionId === undefined ||
+      merchant?.invoice(invoiceId)?.attempts.some(({ id }) => id === transactionId) === true;
+    return { actions, unknown: actions.filter((action) => !isBooked(action)) };
   }
 
   async function stop() {
@@ -117,5 +136,6 @@ export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerch
     summary,
     summaryLines: lines,
     journal: journal.entries,
+    executed,
   };
 }

@@ -128,7 +128,14 @@ async function sumUp({ print }: Context, { store }: Running, shop: DemoMerchantR
   await sleep(PAUSED_MS);
   const comparison = await compareLogs(shop, () => attemptCounts(db, merchantId));
   await shop.stop();
-  for (const line of [...shop.summaryLines(), ...comparison]) print(line);
+  for (const line of [...shop.summaryLines(), ...comparison, executedLine(shop)]) print(line);
+}
+
+/** Both sides know of what was executed. */
+function executedLine(shop: DemoMerchantRun): string {
+  const { actions, unknown } = shop.executed();
+  if (unknown.length > 0) return `The merchant's books lack the attempts of ${unknown.map(({ id }) => id).join(", ")}.`;
+  return `Actions: ${actions.length} were executed, and the merchant's books have the attempt of each.`;
 }
 
 /** Both sides kept a log of the webhooks: they must tell the same. What is on the wire right now may take a moment. */
