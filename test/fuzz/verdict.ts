@@ -50,10 +50,11 @@ export function judge(name: string, { bytes, headers = {} }: Body): Verdict {
   if (strings.replaceAll(/[^:]/g, "").length !== keysIn(value)) return refused("no-double-key");
   if (!fits.get(name)!(value)) return refused();
   const records = (value as Record<string, Record<string, unknown>[]>)[name]!;
-  const isInteger = (field: string) => fieldsOf.get(name)!.get(field)?.integer === true;
+  const fields = fieldsOf.get(name)!;
+  const isInteger = (field: string) => fields.get(field)?.integer === true;
   if (unlike.some((each) => isInteger(each.name) && records.includes(each.holder as never)))
     return refused("digits-only");
-  const rule = brokenRule(records, value);
+  const rule = brokenRule(records, value, fields);
   if (rule === "no-card-number") return { statuses: [200, 400], rule };
   return rule === undefined ? { statuses: [200] } : refused(rule);
 }

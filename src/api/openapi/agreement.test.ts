@@ -48,7 +48,7 @@ for (const { kind, record } of INGESTS)
         const reply = await push(kind.name, text);
         // What JSON can't hold is lost on the way: the validator judges what arrives.
         const arrived = JSON.parse(text);
-        const broken = fits(arrived) ? brokenRule(arrived[kind.name], arrived) : "schema";
+        const broken = fits(arrived) ? brokenRule(arrived[kind.name], arrived, kind.fields) : "schema";
         if (reply.statusCode === 200) {
           assert.ok(broken === undefined || broken === "no-card-number", `taken, but ${broken}`);
           seen.taken!++;

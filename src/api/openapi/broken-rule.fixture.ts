@@ -39,11 +39,15 @@ const isZone = (name: string) => {
   }
 };
 
-/** The listed rule that a body breaks which fits the schemas; judged by what lies in it, not by what the service says. */
-export function brokenRule(records: readonly Record<string, unknown>[], body: unknown): string | undefined {
+/** The listed rule that a body breaks which fits the schemas. `known`: the names of the record's fields. */
+export function brokenRule(
+  records: readonly Record<string, unknown>[],
+  body: unknown,
+  known: { has(name: string): boolean },
+): string | undefined {
   for (const record of records)
     for (const [name, value] of Object.entries(record)) {
-      if (typeof value !== "string") continue;
+      if (typeof value !== "string" || !known.has(name)) continue;
       if (name.endsWith("At") && !isRealMoment(value)) return "real-moment";
       if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
       if (!value.isWellFormed()) return "well-formed-text";
