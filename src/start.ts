@@ -4,10 +4,13 @@ import type { Logger as Log } from "pino";
 import { localCertificate } from "./api/certificate.ts";
 import { tokenKeys } from "./api/list/page-token.ts";
 import { createApi } from "./api/server.ts";
+import { createPasswords } from "./auth/password.ts";
 import type { Settings } from "./config.ts";
+import { consolePages } from "./console/console-pages.ts";
 import { createDeliverer } from "./delivery/deliverer.ts";
 import { parseAllow } from "./delivery/https/address-guard.ts";
 import { createSender } from "./delivery/https/send.ts";
+import { createTestEvents } from "./delivery/test-event.ts";
 import { startHints } from "./hints.ts";
 import { type Loop, startLoop } from "./loop.ts";
 import { createMetrics, startMetricsServer } from "./metrics.ts";
@@ -17,8 +20,8 @@ import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdra
 import { prepared } from "./store/database.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
 
-export const ROLES = ["api", "decide", "deliver"] as const;
-/** What a process does: serve the inbound API, decide what is due, deliver webhooks. */
+export const ROLES = ["api", "decide", "deliver", "console"] as const;
+/** What a process does: serve the inbound API, decide what is due, deliver webhooks, serve pages for people. */
 export type Role = (typeof ROLES)[number];
 
 export interface Running {
@@ -71,12 +74,12 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     }
 
     let decide: Loop | null = null;
-    const sender = createSender({
+    const network = {
       allow: parseAllow(settings.webhookAllow),
       extraCa: settings.webhookCa,
       clientCertificate: settings.webhookClientCertificate,
-      monotonicMs: ports.monotonicMs,
-    });
+    };
+    const sender = createSender({ ...network, monotonicMs: ports.monotonicMs });
     const deliverer = !roles.has("deliver")
       ? null
       : createDeliverer({
@@ -136,7 +139,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     }
 
     let caPath: string | null = null;
-    if (roles.has("api")) {
+    if (roles.has("api") || roles.has("console")) {
       const { tls, caFile } = await identity(settings, ports.realNow());
       caPath = caFile;
       const api = await createApi({
@@ -156,6 +159,23 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         egressRanges: settings.egressRanges,
         ready: () => readiness(store),
         metrics,
+        operations: roles.has("api"),
+        pages: !roles.has("console")
+          ? null
+          : consolePages({
+              db,
+              ports,
+              secretKey,
+              passwords: createPasswords(ports.randomBytes),
+              authUrl: settings.authUrl,
+              baseUrl: settings.baseUrl,
+              caPath: caFile,
+              behindProxy: settings.tls === "proxy",
+              egressRanges: settings.egressRanges,
+              allow: network.allow,
+              sendTestEvent: createTestEvents(network, secretKey, ports),
+              onReplayed: onEvents,
+            }),
       });
       await api.listen({ host: settings.host, port: settings.port });
       stops.push(() => api.close());

@@ -16,8 +16,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   delivery: ["domain", "store"],
   recovery: ["domain", "rules", "decisions", "store"],
   api: ["domain", "store", "auth", "recovery"],
+  console: ["domain", "store", "auth", "recovery", "delivery", "api"],
   cli: ["domain", "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
-  root: ["domain", "store", "auth", "recovery", "delivery", "api", "cli"],
+  root: ["domain", "store", "auth", "recovery", "delivery", "api", "console", "cli"],
   sdk: [],
   simulator: ["sdk", ...PURE],
 };

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger as Log } from "pino";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
@@ -31,6 +31,16 @@ export interface ApiOptions {
   egressRanges: readonly string[];
   ready(): Promise<{ ok: boolean; problems: readonly string[] }>;
   metrics: ApiMetrics;
+  /** False: this process answers no merchant's programs. */
+  operations?: boolean;
+  /** What people see on the same server. */
+  pages?: Pages | null;
+}
+
+export interface Pages {
+  routes(http: FastifyInstance): Promise<void>;
+  /** Answers a browser that asks for what is not there. */
+  nothing(request: FastifyRequest, reply: FastifyReply): FastifyReply;
 }
 
 export interface ApiMetrics {

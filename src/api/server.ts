@@ -53,7 +53,8 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
   const requestLog = createRequestLog(db, ports, log, (count) => options.metrics.requestsUnlogged(count));
   const http = createHttp(options, requestLog, () => closing);
   const api: Api = { ...options, http, requires: (permission) => requires(permission, door) };
-  for (const route of ROUTES) route(api);
+  for (const route of options.operations === false ? OPEN_ROUTES : ROUTES) route(api);
+  if (options.pages) await http.register(options.pages.routes);
   await http.ready();
 
   const flushing = setInterval(() => flush(keyring, log), FLUSH_MS);
@@ -91,19 +92,17 @@ async function settle(rateLimit: RateLimit, log: Log) {
   await rateLimit.settle().catch((error) => log.warn(errorFields(error), "rate_limit.settle_failed"));
 }
 
+const OPEN_ROUTES = [healthzRoute, readyzRoute, networkRoute, docsRoutes];
 const ROUTES = [
   ingestSubscriptionsRoute,
   ingestInvoicesRoute,
   ingestTransactionsRoute,
   listRecoveryActionsRoute,
-  healthzRoute,
-  readyzRoute,
-  networkRoute,
-  docsRoutes,
+  ...OPEN_ROUTES,
 ];
 
 function createHttp(
-  { ports, log, tls, metrics }: ApiOptions,
+  { ports, log, tls, metrics, pages }: ApiOptions,
   requestLog: RequestLog,
   isClosing: () => boolean,
 ): FastifyInstance {
@@ -168,7 +167,7 @@ function createHttp(
   });
   http.addHook("onResponse", async (request, reply) => finished(request, reply));
   http.setErrorHandler(answerError);
-  http.setNotFoundHandler((request, reply) => answerUnknown(http, request, reply));
+  http.setNotFoundHandler((request, reply) => answerUnknown(http, request, reply, pages));
   return http;
 }
 
@@ -193,10 +192,18 @@ const NOT_HTTP: Unreadable = [400, "Bad Request", "the request is not valid HTTP
 const METHODS = ["GET", "HEAD", "POST"] as const;
 
 /** 404, or 405 with the methods that the path knows. */
-function answerUnknown(http: FastifyInstance, request: FastifyRequest, reply: FastifyReply) {
+function answerUnknown(
+  http: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  pages: ApiOptions["pages"],
+) {
   const path = request.url.split("?", 1)[0]!;
   const allowed = METHODS.filter((method) => http.findRoute({ method, url: path }) !== null);
-  if (allowed.length === 0) throw new ApiError(404, "there is nothing at this path");
+  if (allowed.length === 0) {
+    if (pages && request.headers.accept?.startsWith("text/html")) return pages.nothing(request, reply);
+    throw new ApiError(404, "there is nothing at this path");
+  }
   const allow = [...allowed, "OPTIONS"].join(", ");
   if (request.method === "OPTIONS") return reply.code(204).header("allow", allow).send();
   throw new ApiError(405, `this path knows ${allow} only`, { headers: { allow } });

@@ -2,6 +2,7 @@ import type { Command } from "./command.ts";
 import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
+import { invite } from "./invite.ts";
 import { keyCreate, keyList, keyRevoke } from "./key.ts";
 import { listen } from "./listen.ts";
 import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
@@ -20,6 +21,7 @@ export const COMMANDS: readonly Command[] = [
   merchantCreate,
   merchantSet,
   merchantList,
+  invite,
   keyCreate,
   keyList,
   keyRevoke,

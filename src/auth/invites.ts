@@ -1,0 +1,75 @@
+import type { Person } from "../domain/person.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { Role } from "../domain/role.ts";
+import { audit } from "../store/audit-log.ts";
+import type { Database, Tx } from "../store/database.ts";
+import { findInvite, type Invite, insertInvite, useInvite } from "../store/invites.ts";
+import { addMember } from "../store/members.ts";
+import { insertPerson } from "../store/people.ts";
+import { hashOfToken, newToken } from "./token.ts";
+
+const HOUR_MS = 3_600_000;
+/** The link that is printed when nobody can sign in yet. */
+export const SETUP_MS = HOUR_MS;
+export const INVITE_MS = 7 * 24 * HOUR_MS;
+
+/** Make a link to become a member. The token is seen here and never again. */
+export async function createInvite(
+  tx: Tx,
+  merchantId: string,
+  invite: { role: Role; email: string | null; lifeMs: number },
+  ports: Ports,
+): Promise<{ id: string; token: string }> {
+  const { role, email, lifeMs } = invite;
+  const id = ports.newId();
+  const token = newToken(ports.randomBytes);
+  const expiresAt = new Date(ports.realNow().getTime() + lifeMs);
+  await insertInvite(tx, { merchantId, id, role, email, createdAt: ports.now(), expiresAt }, hashOfToken(token)!);
+  return { id, token };
+}
+
+/** The invite behind a token while it works. */
+export async function openInvite(tx: Tx, token: string, ports: Ports): Promise<Invite | null> {
+  const hash = hashOfToken(token);
+  const invite = hash && (await findInvite(tx, hash));
+  const isOpen = invite && !invite.usedAt && !invite.revokedAt && invite.expiresAt > ports.realNow();
+  return isOpen ? invite : null;
+}
+
+/**
+ * Become a member: a person who is known, or a new one.
+ *
+ * @returns why not, or null
+ */
+export async function acceptInvite(
+  db: Database,
+  invite: Invite,
+  person: Person,
+  isNew: boolean,
+  address: string,
+  ports: Ports,
+): Promise<"taken" | "over" | "member" | null> {
+  if (invite.email !== null && invite.email !== person.email) return "over";
+  const outcome = { reason: null as "taken" | "over" | "member" | null };
+  await db
+    .transaction(async (tx) => {
+      const stop = (reason: "taken" | "over" | "member") => {
+        outcome.reason = reason;
+        throw new Refused();
+      };
+      outcome.reason = null;
+      if (!(await useInvite(tx, invite, ports.now(), ports.realNow()))) stop("over");
+      if (isNew && !(await insertPerson(tx, person))) stop("taken");
+      if (!(await addMember(tx, invite.merchantId, person.id, invite.role, ports.now()))) stop("member");
+      const actor = { personId: person.id, name: person.email, address };
+      const details = { role: invite.role };
+      await audit(tx, invite.merchantId, actor, { deed: "member.joined", object: person.email, details }, ports);
+    })
+    .catch((error) => {
+      if (!(error instanceof Refused)) throw error;
+    });
+  return outcome.reason;
+}
+
+/** Ends the transaction, so that the invite is as it was. */
+class Refused extends Error {}

@@ -1,0 +1,55 @@
+import type { Person } from "../domain/person.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { Database, Tx } from "../store/database.ts";
+import { membershipsOf } from "../store/people.ts";
+import {
+  deleteOldSessions,
+  deleteSession,
+  findSession,
+  insertSession,
+  type Session,
+  touchSession,
+} from "../store/sessions.ts";
+import { hashOfToken, newToken } from "./token.ts";
+
+const HOUR_MS = 3_600_000;
+/** Who was away for so long signs in again. */
+const IDLE_MS = 12 * HOUR_MS;
+/** And so does everybody after this. */
+export const SESSION_MS = 14 * 24 * HOUR_MS;
+/** A page more or less within a minute changes nothing, so it need not be written. */
+const TOUCH_MS = 60_000;
+
+/**
+ * Begin a session under a token that was never seen before: what a browser brought along is not used.
+ *
+ * @param former  the token of the session that ends with it
+ * @returns the new token, known to the browser alone
+ */
+export async function beginSession(tx: Tx, person: Person, former: string | undefined, ports: Ports): Promise<string> {
+  const formerHash = former === undefined ? null : hashOfToken(former);
+  if (formerHash) await deleteSession(tx, formerHash);
+  const realNow = ports.realNow();
+  await deleteOldSessions(tx, new Date(realNow.getTime() - IDLE_MS), new Date(realNow.getTime() - SESSION_MS));
+  const token = newToken(ports.randomBytes);
+  const [first] = await membershipsOf(tx, person.id);
+  await insertSession(tx, hashOfToken(token)!, person.id, first?.merchantId ?? null, realNow);
+  return token;
+}
+
+/** The session behind a token, or null when there is none or it is over. */
+export async function sessionOf(db: Database, token: string, ports: Ports): Promise<Session | null> {
+  const hash = hashOfToken(token);
+  const session = hash && (await findSession(db, hash));
+  if (!hash || !session) return null;
+  const realNow = ports.realNow();
+  const idleMs = realNow.getTime() - session.seenAt.getTime();
+  if (idleMs >= IDLE_MS || realNow.getTime() - session.createdAt.getTime() >= SESSION_MS) return null;
+  if (idleMs >= TOUCH_MS) await touchSession(db, hash, realNow);
+  return session;
+}
+
+export async function endSession(tx: Tx, token: string) {
+  const hash = hashOfToken(token);
+  if (hash) await deleteSession(tx, hash);
+}

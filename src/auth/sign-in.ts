@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+import type { Person } from "../domain/person.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { Database } from "../store/database.ts";
+import { findPersonByEmail } from "../store/people.ts";
+import { countSignIn, forgetSignIns } from "../store/sign-in-counts.ts";
+import { PASSWORD_LENGTH_MAX, type Passwords } from "./password.ts";
+
+/** Tries are counted over so long. */
+export const TRIES_MS = 15 * 60_000;
+/**
+ * Who guesses is stopped by the first; who guesses for many people from one place, by the second; who guesses for one
+ * person from many places, by the third. The owner of an address is locked out by others only at the third.
+ */
+const TRIES_MAX = { pair: 10, place: 50, person: 100 };
+
+export type SignIn = { person: Person } | { refused: "wrong" | "too_many" };
+
+/**
+ * Whose e-mail address and password these are. Each try is counted before the password is looked at, for all processes.
+ *
+ * @param address  of the network, from where it comes
+ */
+export async function signIn(
+  db: Database,
+  { email, password, address }: { email: string; password: string; address: string },
+  passwords: Passwords,
+  ports: Ports,
+): Promise<SignIn> {
+  const normal = normalEmail(email);
+  const realNow = ports.realNow();
+  const from = new Date(realNow.getTime() - TRIES_MS);
+  const subjects = {
+    pair: subject("pair", normal, address),
+    place: subject("place", address),
+    person: subject("person", normal),
+  };
+  for (const kind of ["pair", "place", "person"] as const)
+    if ((await countSignIn(db, subjects[kind], realNow, from)) > TRIES_MAX[kind]) return { refused: "too_many" };
+  const person = await findPersonByEmail(db, normal);
+  const isRight = await passwords.check(password.slice(0, PASSWORD_LENGTH_MAX), person?.password ?? null);
+  if (!person || !isRight) return { refused: "wrong" };
+  await forgetSignIns(db, subjects.pair, from);
+  return { person };
+}
+
+export const normalEmail = (email: string) => email.trim().toLowerCase();
+
+/** Somebody who mistypes an address should not find it in a table of ours. */
+const subject = (...parts: string[]) => createHash("sha256").update(parts.join("\n")).digest("base64url");

@@ -1,0 +1,50 @@
+import { createInvite, INVITE_MS } from "../auth/invites.ts";
+import { normalEmail } from "../auth/sign-in.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
+import { ROLES } from "../domain/role.ts";
+import { audit } from "../store/audit-log.ts";
+import { type Command, EXIT, text, UsageError, withDatabase } from "./command.ts";
+import { merchantOf } from "./delivery.ts";
+
+/** `dunlin invite`: a link that makes whoever follows it a member of a merchant. */
+export const invite: Command = {
+  name: "invite",
+  usage: `[--merchant M] [--role R] [--email E] [--json]
+  --merchant M             which; not needed when there is only one
+  --role R                 ${ROLES.join(" | ")} (owner)
+  --email E                only for this address`,
+  summary: "Print a link to join a merchant's console: it works once, for 7 days",
+  options: {
+    merchant: { type: "string" },
+    role: { type: "string" },
+    email: { type: "string" },
+    json: { type: "boolean" },
+  },
+  positionals: [],
+  examples: ["dunlin invite", "dunlin invite --role viewer --email ada@example.com"],
+  async run(context, values) {
+    const named = text(values, "role") ?? "owner";
+    const role = ROLES.find((each) => each === named);
+    if (!role) throw new UsageError(`--role takes one of ${ROLES.join(", ")}, not "${named}".`);
+    const given = text(values, "email");
+    const email = given === undefined ? null : normalEmail(given);
+    return withDatabase(context, async ({ db, ports }) => {
+      const merchantId = await merchantOf(db, values);
+      const token = await db.transaction(async (tx) => {
+        const made = await createInvite(tx, merchantId, { role, email, lifeMs: INVITE_MS }, ports);
+        const details = { role, invite: made.id };
+        await audit(
+          tx,
+          merchantId,
+          COMMAND_LINE,
+          { deed: "member.invited", object: email ?? "a link", details },
+          ports,
+        );
+        return made.token;
+      });
+      const link = `${context.settings.authUrl}/join?t=${token}`;
+      context.print(values.json ? JSON.stringify({ merchantId, role, link }) : link);
+      return EXIT.ok;
+    });
+  },
+};

@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { errorFields, isOutage } from "../store/database.ts";
+import { type ConsoleOptions, sendHtml } from "./console.ts";
+import { bare, framed, type Page } from "./frame.ts";
+import { html } from "./html.ts";
+import { PageError } from "./page-error.ts";
+import { visitOf } from "./visit.ts";
+
+/** Say in a page what went wrong. Nothing of the error itself is shown but what was written for people. */
+export async function answerPageError(
+  options: ConsoleOptions,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const { status, message } = refusalOf(error, request);
+  request.said = message;
+  const title = TITLES[status] ?? "That did not work";
+  const body = html`<p class="notice ${status >= 500 ? "bad" : "warn"}" role="alert">${message}</p>
+<p class="soft">Request <code>${request.id}</code></p><p><a class="button" href="/overview">To the overview</a></p>`;
+  const page: Page = { title, body };
+  // Who is signed in stays in the frame; while the database is away nobody can be known.
+  const visit = status >= 500 ? null : await visitOf(options, request, reply).catch(() => null);
+  reply.code(status);
+  if (status === 503) reply.header("retry-after", "2");
+  return sendHtml(reply, visit ? framed(page, visit) : bare(title, body));
+}
+
+const TITLES: Record<number, string> = {
+  400: "This address can't be read",
+  403: "Not allowed",
+  404: "Nothing here",
+  409: "Not any more",
+  413: "Too much at once",
+  500: "An error on our side",
+  503: "The database is out of reach",
+};
+
+function refusalOf(error: unknown, request: FastifyRequest): { status: number; message: string } {
+  if (error instanceof PageError) return error;
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  if (code?.startsWith("FST_") && statusCode && statusCode >= 400 && statusCode < 500)
+    return { status: statusCode, message: "The request can't be read." };
+  if (isOutage(error)) {
+    request.log.error(errorFields(error), "database.unavailable");
+    return {
+      status: 503,
+      message: "The database does not answer right now. Nothing was changed; try again in a moment.",
+    };
+  }
+  request.log.error(errorFields(error), "request.failed");
+  return { status: 500, message: "Something failed that should not have. It was logged under the request below." };
+}

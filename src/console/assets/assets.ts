@@ -1,0 +1,21 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { FastifyInstance } from "fastify";
+
+const FILES = [
+  ["console.css", "text/css; charset=utf-8"],
+  ["console.js", "text/javascript; charset=utf-8"],
+  ["console.svg", "image/svg+xml"],
+] as const;
+
+/** The style sheet, the script and the icon. They hold no data, so a browser may keep them. */
+export function assetRoutes({ http }: { http: FastifyInstance }) {
+  for (const [name, type] of FILES) {
+    const text = readFileSync(new URL(name, import.meta.url), "utf8");
+    const etag = `"${createHash("sha256").update(text).digest("base64url").slice(0, 16)}"`;
+    http.get(`/${name}`, async (request, reply) => {
+      reply.headers({ "content-type": type, "cache-control": "public, max-age=300", etag });
+      return request.headers["if-none-match"] === etag ? reply.code(304).send() : reply.send(text);
+    });
+  }
+}

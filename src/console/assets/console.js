@@ -1,0 +1,67 @@
+// Everything works without this: it only saves steps.
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+for (const zone of all('input[name="zone"][type="hidden"]'))
+  zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest?.("[data-copy]");
+  if (!button) return;
+  const text = button.closest(".copyable").querySelector("pre").textContent;
+  await navigator.clipboard.writeText(text);
+  button.textContent = "Copied";
+  let live = document.querySelector("#said");
+  if (!live) {
+    live = Object.assign(document.createElement("p"), { id: "said", className: "aside" });
+    live.setAttribute("role", "status");
+    document.body.append(live);
+  }
+  live.textContent = "Copied";
+  setTimeout(() => {
+    button.textContent = "Copy";
+    live.textContent = "";
+  }, 2000);
+});
+
+// One double click takes a whole key or command.
+document.addEventListener("dblclick", ({ target }) => {
+  const text = target.closest?.(".copyable pre");
+  if (text) getSelection().selectAllChildren(text);
+});
+
+const rows = () => all("table[data-rows] tbody tr").filter((row) => row.querySelector("a"));
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
+  if (event.key === "/") {
+    const search = document.querySelector("[data-search] input, [data-search] select");
+    if (!search) return;
+    event.preventDefault();
+    search.closest("details")?.setAttribute("open", "");
+    search.focus();
+  } else if (event.key === "?") {
+    document.querySelector("#keys")?.showModal();
+  } else if (event.key === "j" || event.key === "k") {
+    const list = rows();
+    const at = list.findIndex((row) => row.contains(document.activeElement));
+    const next = at < 0 ? list[0] : list[at + (event.key === "j" ? 1 : -1)];
+    next?.querySelector("a").focus();
+  }
+});
+
+// Fields that were left empty need not stand in the address.
+for (const form of all('form[method="get"]'))
+  form.addEventListener("formdata", ({ formData }) => {
+    for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+  });
+
+// Pages that show what goes on look again while somebody looks at them.
+const live = document.querySelector("[data-live]");
+if (live) {
+  setInterval(async () => {
+    if (document.hidden || live.contains(document.activeElement) || !getSelection().isCollapsed) return;
+    const reply = await fetch(location.href).catch(() => null);
+    if (!reply?.ok || reply.redirected) return;
+    const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").querySelector("[data-live]");
+    if (fresh && fresh.innerHTML !== live.innerHTML) live.replaceChildren(...fresh.childNodes);
+  }, Number(live.dataset.live) * 1000);
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Database } from "../store/database.ts";
+import { updatePerson } from "../store/people.ts";
+import { type TestConsole, testConsole } from "./console.fixture.ts";
+
+let at: TestConsole;
+before(async () => {
+  at = await testConsole();
+});
+after(() => at.close());
+
+test("every page forbids scripts of others, frames, sniffing and keeping", async () => {
+  const owner = await at.as("owner");
+  for (const reply of [
+    await owner.get("/account"),
+    await at.http.inject({ url: "/sign-in" }),
+    await owner.get("/org/members?x=1"),
+  ]) {
+    const { headers } = reply;
+    const policy = String(headers["content-security-policy"]);
+    assert.match(policy, /^default-src 'none';/);
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.match(policy, /base-uri 'none'/);
+    assert.match(policy, /form-action 'self'/);
+    assert.doesNotMatch(policy, /unsafe|http:|data:|\*/);
+    assert.equal(headers["x-frame-options"], "DENY");
+    assert.equal(headers["x-content-type-options"], "nosniff");
+    assert.equal(headers["cache-control"], "no-store");
+    assert.doesNotMatch(
+      reply.body,
+      /<[^>]+\s(style|on\w+)=/i,
+      "no inline style or handler, which the policy would stop",
+    );
+    assert.doesNotMatch(reply.body, /(src|href)="(https?:)?\/\//, "nothing is loaded from elsewhere");
+  }
+});
+
+test("what people typed is shown as text", async () => {
+  const browser = await at.as("viewer");
+  await updatePerson(at.db, { ...browser.person, name: `<script>alert(1)</script>"'&` });
+  const { body } = await browser.get("/account");
+  assert.ok(!body.includes("<script>alert"));
+  assert.ok(body.includes("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
+});
+
+test("a page that does not exist is a page for browsers, and JSON for programs", async () => {
+  const page = await at.http.inject({ url: "/nothing", headers: { accept: "text/html,*/*" } });
+  assert.equal(page.statusCode, 404);
+  assert.match(page.body, /There is no such page/);
+  const json = await at.http.inject({ url: "/nothing" });
+  assert.equal(json.json().code, 404);
+});
+
+test("while the database is away a page says so, with the request's id and without a word of the error", async () => {
+  const down = Object.assign(new Error("connect ECONNREFUSED 10.0.0.5:5432"), { code: "ECONNREFUSED" });
+  const db: Database = { ...at.db, run: () => Promise.reject(down), transaction: () => Promise.reject(down) };
+  const away = await testConsole({ db });
+  const reply = await away.http.inject({ url: "/account", headers: { cookie: `__Host-dunlin=${"a".repeat(43)}` } });
+  assert.equal(reply.statusCode, 503);
+  assert.match(reply.body, /The database is out of reach/);
+  assert.ok(reply.body.includes(String(reply.headers["x-request-id"])));
+  assert.doesNotMatch(reply.body, /ECONNREFUSED|10\.0\.0\.5|at .*\.ts/);
+  await away.close();
+});
+
+test("forms are read only as a browser sends them, and only up to a size", async () => {
+  const { cookie } = await at.as("viewer");
+  const send = (type: string, payload: string) =>
+    at.http.inject({
+      method: "POST",
+      url: "/account",
+      headers: { cookie, "sec-fetch-site": "same-origin", "content-type": type },
+      payload,
+    });
+  assert.equal((await send("text/plain", "zone=UTC")).statusCode, 415);
+  assert.equal((await send("application/x-www-form-urlencoded", `zone=${"x".repeat(70_000)}`)).statusCode, 413);
+});

@@ -1,0 +1,88 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Pages } from "../api/api.ts";
+import { DEEDS, type Deed } from "../domain/role.ts";
+import { answerPageError } from "./answer-page-error.ts";
+import { assetRoutes } from "./assets/assets.ts";
+import { type Console, type ConsoleOptions, goTo, type Show, sendHtml } from "./console.ts";
+import { isCrossSite, safePath } from "./cross-site.ts";
+import { bare, framed, type Page } from "./frame.ts";
+import { html } from "./html.ts";
+import { auditRoutes } from "./org/audit.ts";
+import { memberRoutes } from "./org/members.ts";
+import { PageError } from "./page-error.ts";
+import { accountRoutes } from "./people/account.ts";
+import { joinRoutes } from "./people/join.ts";
+import { signInRoutes } from "./people/sign-in.ts";
+import { type Visit, visitOf } from "./visit.ts";
+
+const FORM_BYTES_MAX = 64 * 1024;
+
+/** Nothing comes from elsewhere, nothing in the page runs, nobody shows it in a frame. */
+const HEADERS = {
+  "cache-control": "no-store",
+  "content-security-policy":
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+/** All pages for people, for the server that the API has too. */
+export const consolePages = (options: ConsoleOptions): Pages => ({
+  routes: consoleRoutes(options),
+  nothing: (_request, reply) =>
+    sendHtml(
+      reply.code(404).headers(HEADERS),
+      bare(
+        "Nothing here",
+        html`<p>There is no such page.</p><p><a class="button" href="/overview">To the overview</a></p>`,
+      ),
+    ),
+});
+
+function consoleRoutes(options: ConsoleOptions) {
+  return async (http: FastifyInstance) => {
+    const { origin } = new URL(options.authUrl);
+    http.addContentTypeParser(
+      "application/x-www-form-urlencoded",
+      { parseAs: "string", bodyLimit: FORM_BYTES_MAX },
+      (_request, body, done) => done(null, new URLSearchParams(body as string)),
+    );
+    http.addHook("onRequest", async (request, reply) => {
+      reply.headers(HEADERS);
+      if (request.method !== "GET" && request.method !== "HEAD" && isCrossSite(request.headers, origin))
+        throw new PageError(403, "This form was sent by another site, so nothing was changed.");
+    });
+    http.setErrorHandler((error, request, reply) => answerPageError(options, error, request, reply));
+
+    const visited = (deed: Deed | null, show: Show) => async (request: FastifyRequest, reply: FastifyReply) => {
+      const visit = await visitOf(options, request, reply);
+      if (visit === null) return toSignIn(request, reply);
+      if (deed !== null && !visit.may(deed))
+        throw new PageError(403, `Your role here, ${visit.role}, is not enough to: ${DEEDS[deed].toLowerCase()}.`);
+      return send(reply, await show(visit), visit);
+    };
+    const console: Console = {
+      ...options,
+      http,
+      origin,
+      page: (path, deed, show) => void http.get(path, visited(deed, show)),
+      post: (path, deed, change) => void http.post(path, visited(deed, change)),
+    };
+    for (const routes of ROUTES) routes(console);
+  };
+}
+
+const ROUTES = [assetRoutes, signInRoutes, joinRoutes, accountRoutes, memberRoutes, auditRoutes];
+
+function send(reply: FastifyReply, shown: Page | FastifyReply, visit: Visit) {
+  if (!("body" in shown)) return shown;
+  return sendHtml(reply.code(shown.status ?? 200), framed(shown, visit));
+}
+
+function toSignIn(request: FastifyRequest, reply: FastifyReply) {
+  const next = request.method === "GET" ? safePath(request.url, "https://console.invalid") : "/overview";
+  return goTo(reply, next === "/overview" ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`);
+}

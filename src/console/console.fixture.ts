@@ -1,0 +1,121 @@
+// What the tests of this room begin with: the console on a real database, with a merchant and people of each role.
+import { randomBytes } from "node:crypto";
+import { testDatabase } from "../../test/database.ts";
+import { testApi, testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
+import { createPasswords } from "../auth/password.ts";
+import { beginSession } from "../auth/sessions.ts";
+import { uuidV7 } from "../clock.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Person } from "../domain/person.ts";
+import type { Role } from "../domain/role.ts";
+import { listAudited } from "../store/audit-log.ts";
+import { addMember } from "../store/members.ts";
+import { insertPerson } from "../store/people.ts";
+import type { ConsoleOptions } from "./console.ts";
+import { consolePages } from "./console-pages.ts";
+import { COOKIE } from "./visit.ts";
+
+export const ORIGIN = "https://dunlin.example.com";
+export const SECRET_KEY = Buffer.alloc(32, 7);
+export const PASSWORD = "correct horse battery";
+/** As a browser says it of a form of the page itself. */
+export const SAME_ORIGIN = { "sec-fetch-site": "same-origin" };
+
+type Fields = Record<string, string | readonly string[]>;
+
+export async function testConsole(over: Partial<ConsoleOptions> = {}) {
+  const database = await testDatabase();
+  const clock = testClock();
+  let ids = 0;
+  // In the order of their making, as in service.
+  const newId = () => uuidV7(new Date(clock.serviceMs), ids++ % 4096, randomBytes(8));
+  const ports = { ...testPorts(clock), newId };
+  const { db } = database;
+  const replayed: string[] = [];
+  const passwords = createPasswords(randomBytes, 4);
+  const options: ConsoleOptions = {
+    db,
+    ports,
+    secretKey: SECRET_KEY,
+    passwords,
+    authUrl: ORIGIN,
+    baseUrl: ORIGIN,
+    caPath: null,
+    behindProxy: false,
+    egressRanges: ["203.0.113.0/24"],
+    allow: [],
+    sendTestEvent: async () => null,
+    onReplayed: (merchantId) => void replayed.push(merchantId),
+    ...over,
+  };
+  const api = await testApi(db, clock, { pages: consolePages(options) });
+  const merchant = await testMerchant(db, ports, { name: "Harbor Coffee Club" });
+
+  /** Make a person who is a member with this role, unless `role` is null. */
+  async function person(role: Role | null, of: Merchant = merchant): Promise<Person> {
+    const email = `${role ?? "nobody"}-${randomBytes(4).toString("hex")}@example.com`;
+    const password = await passwords.hash(PASSWORD);
+    const made: Person = {
+      id: ports.newId(),
+      email,
+      name: `Ada ${role ?? "Nobody"}`,
+      password,
+      zone: "UTC",
+      theme: "system",
+      createdAt: ports.now(),
+    };
+    await insertPerson(db, made);
+    if (role) await addMember(db, of.id, made.id, role, ports.now());
+    return made;
+  }
+
+  /** A browser in which this person is signed in. */
+  async function browser(who: Person) {
+    const cookie = `${COOKIE}=${await beginSession(db, who, undefined, ports)}`;
+    return {
+      person: who,
+      cookie,
+      get: (url: string) => api.http.inject({ url, headers: { cookie } }),
+      post: (url: string, fields: Fields = {}, headers: Record<string, string> = SAME_ORIGIN) =>
+        post(url, fields, { cookie, ...headers }),
+    };
+  }
+
+  const post = (url: string, fields: Fields, headers: Record<string, string> = SAME_ORIGIN) =>
+    api.http.inject({
+      method: "POST",
+      url,
+      headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+      payload: new URLSearchParams(
+        Object.entries(fields).flatMap(([name, value]) =>
+          (typeof value === "string" ? [value] : value).map((each): [string, string] => [name, each]),
+        ),
+      ).toString(),
+    });
+
+  return {
+    ...database,
+    clock,
+    ports,
+    api,
+    http: api.http,
+    options,
+    merchant,
+    replayed,
+    person,
+    browser,
+    /** A browser of a new person with this role. */
+    as: async (role: Role) => browser(await person(role)),
+    post,
+    audited: () => listAudited(db, merchant.id, {}, 100),
+    async close() {
+      await api.close();
+      await database.drop();
+    },
+  };
+}
+export type TestConsole = Awaited<ReturnType<typeof testConsole>>;
+
+/** The value of a hidden field on a page. */
+export const hiddenValue = (page: string, name: string) =>
+  new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? "";

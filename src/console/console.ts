@@ -1,0 +1,50 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Passwords } from "../auth/password.ts";
+import type { AllowedAddress } from "../delivery/https/address-guard.ts";
+import type { SendTestEvent } from "../delivery/test-event.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { Deed } from "../domain/role.ts";
+import type { Database } from "../store/database.ts";
+import type { Page } from "./frame.ts";
+import type { Visit } from "./visit.ts";
+
+export interface ConsoleOptions {
+  db: Database;
+  ports: Ports;
+  /** Opens and closes the credentials at rest. */
+  secretKey: Buffer;
+  passwords: Passwords;
+  /** How people open the console, without a slash in the end. */
+  authUrl: string;
+  /** How programs reach the API. */
+  baseUrl: string;
+  /** PEM file of the authority to trust; null when every machine trusts the certificate. */
+  caPath: string | null;
+  /** A proxy ends TLS, and says in X-Forwarded-For who calls. */
+  behindProxy: boolean;
+  egressRanges: readonly string[];
+  /** Private addresses that webhooks may be sent to. */
+  allow: readonly AllowedAddress[];
+  sendTestEvent: SendTestEvent;
+  /** Events of this merchant are due again. */
+  onReplayed(merchantId: string): void;
+}
+
+/** What pages are made of. */
+export interface Console extends ConsoleOptions {
+  http: FastifyInstance;
+  origin: string;
+  /** A page that shows something to members; `deed`: only to those who may. */
+  page(path: string, deed: Deed | null, show: Show): void;
+  /** A form that changes something. */
+  post(path: string, deed: Deed | null, change: Show): void;
+}
+
+/** What a visitor gets: a page, or an answer that was sent already. */
+export type Show = (visit: Visit) => Promise<Page | FastifyReply> | Page | FastifyReply;
+
+export const sendHtml = (reply: FastifyReply, text: string) =>
+  reply.header("content-type", "text/html; charset=utf-8").send(text);
+
+/** After a change the browser reads a page anew, so that a reload repeats nothing. */
+export const goTo = (reply: FastifyReply, path: string) => reply.redirect(path, 303);

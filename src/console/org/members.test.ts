@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { testMerchant } from "../../api/api.fixture.ts";
+import { membersOf } from "../../store/members.ts";
+import { PASSWORD, type TestConsole, testConsole } from "../console.fixture.ts";
+
+let at: TestConsole;
+beforeEach(async () => {
+  at = await testConsole();
+});
+const close = () => at.close();
+
+const roles = async () =>
+  Object.fromEntries((await membersOf(at.db, at.merchant.id)).map(({ email, role }) => [email, role]));
+const linkIn = (page: string) => /\/join\?t=([\w-]{43})/.exec(page)?.[1];
+
+test("an invite is a link that is shown once; who follows it is a member, and both are in the audit log", async (t) => {
+  t.after(close);
+  const owner = await at.as("owner");
+  const made = await owner.post("/org/members/invite", { role: "developer", email: "Dev@Example.com" });
+  const token = linkIn(made.body)!;
+  assert.ok(token);
+  const page = (await owner.get("/org/members")).body;
+  assert.match(page, /dev@example\.com/);
+  assert.equal(linkIn(page), undefined);
+  const fields = { t: token, email: "dev@example.com", name: "Dev", password: PASSWORD };
+  assert.equal((await at.post("/join", fields)).statusCode, 303);
+  assert.equal((await roles())["dev@example.com"], "developer");
+  const log = await at.audited();
+  assert.deepEqual(
+    log.map(({ deed, actor, object }) => [deed, actor, object]),
+    [
+      ["member.joined", "dev@example.com", "dev@example.com"],
+      ["member.invited", owner.person.email, "dev@example.com"],
+    ],
+  );
+  assert.ok(!JSON.stringify(log).includes(token));
+});
+
+test("an invite that was taken back is worth nothing", async (t) => {
+  t.after(close);
+  const owner = await at.as("owner");
+  const token = linkIn((await owner.post("/org/members/invite", { role: "viewer", email: "" })).body)!;
+  const id = /name="id" value="([^"]+)"/.exec((await owner.get("/org/members")).body)![1]!;
+  assert.equal((await owner.post("/org/members/invite/revoke", { id })).statusCode, 303);
+  assert.equal((await owner.post("/org/members/invite/revoke", { id })).statusCode, 409);
+  assert.equal((await at.http.inject({ url: `/join?t=${token}` })).statusCode, 404);
+});
+
+test("an admin changes everybody but owners, makes no owners, and the last owner stays", async (t) => {
+  t.after(close);
+  const [owner, admin, viewer] = [await at.as("owner"), await at.as("admin"), await at.as("viewer")];
+  const person = viewer.person.id;
+  assert.equal((await admin.post("/org/members/role", { person, role: "developer" })).statusCode, 303);
+  assert.equal((await roles())[viewer.person.email], "developer");
+  assert.equal((await admin.post("/org/members/role", { person, role: "owner" })).statusCode, 403);
+  assert.equal((await admin.post("/org/members/invite", { role: "owner" })).statusCode, 403);
+  const owns = owner.person.id;
+  assert.equal((await admin.post("/org/members/role", { person: owns, role: "viewer" })).statusCode, 403);
+  assert.equal((await admin.post("/org/members/remove", { person: owns })).statusCode, 403);
+  assert.equal((await owner.post("/org/members/role", { person: owns, role: "viewer" })).statusCode, 409);
+  assert.equal((await owner.post("/org/members/role", { person, role: "owner" })).statusCode, 303);
+  assert.equal((await owner.post("/org/members/remove", { person: owns })).statusCode, 303);
+  assert.deepEqual(Object.values(await roles()), ["owner", "admin"]);
+  assert.equal((await owner.get("/account")).statusCode, 403, "who was removed sees nothing any more");
+  const [last] = await at.audited();
+  assert.deepEqual([last?.deed, last?.object, last?.details.role], ["member.removed", owner.person.email, "owner"]);
+});
+
+test("two owners who remove each other at once leave one", async (t) => {
+  t.after(close);
+  const [one, two] = [await at.as("owner"), await at.as("owner")];
+  const replies = await Promise.all([
+    one.post("/org/members/remove", { person: two.person.id }),
+    two.post("/org/members/remove", { person: one.person.id }),
+  ]);
+  assert.equal(Object.values(await roles()).length, 1, JSON.stringify(replies.map(({ statusCode }) => statusCode)));
+});
+
+test("viewers and developers neither see members nor change them, also by a form of their own making", async (t) => {
+  t.after(close);
+  const owner = await at.person("owner");
+  for (const role of ["viewer", "developer"] as const) {
+    const browser = await at.as(role);
+    for (const path of ["/org/members", "/org/audit", "/org/audit.csv"])
+      assert.equal((await browser.get(path)).statusCode, 403, path);
+    for (const [path, fields] of [
+      ["/org/members/invite", { role: "owner" }],
+      ["/org/members/role", { person: browser.person.id, role: "admin" }],
+      ["/org/members/remove", { person: owner.id }],
+    ] as const)
+      assert.equal((await browser.post(path, fields)).statusCode, 403, path);
+    assert.doesNotMatch((await browser.get("/account")).body, /href="\/org\/members"/);
+  }
+  assert.deepEqual(await at.audited(), []);
+});
+
+test("members of another merchant are out of reach", async (t) => {
+  t.after(close);
+  const other = await testMerchant(at.db, at.ports, { name: "Other" });
+  const stranger = await at.person("owner", other);
+  const owner = await at.as("owner");
+  assert.doesNotMatch((await owner.get("/org/members")).body, new RegExp(stranger.email));
+  assert.equal((await owner.post("/org/members/remove", { person: stranger.id })).statusCode, 409);
+  assert.equal((await membersOf(at.db, other.id)).length, 1);
+});
+
+test("the audit log can be filtered and exported, and nobody can change or delete a line of it", async (t) => {
+  t.after(close);
+  const owner = await at.as("owner");
+  await owner.post("/org/members/invite", { role: "viewer", email: "=cmd@example.com" });
+  assert.match((await owner.get("/org/audit?noun=member")).body, /=cmd@example\.com/);
+  assert.match((await owner.get("/org/audit?noun=key")).body, /No change fits/);
+  assert.equal((await owner.get("/org/audit?noun=cat")).statusCode, 400);
+  assert.equal((await owner.get("/org/audit?colour=red")).statusCode, 400);
+  const csv = await owner.get("/org/audit.csv");
+  assert.match(String(csv.headers["content-type"]), /^text\/csv/);
+  const [head, first] = csv.body.split("\r\n");
+  assert.equal(head, "\ufeffat_utc,at,who,what,object,details,address");
+  assert.match(
+    first!,
+    /^2026-01-15T00:00:00.000Z,2026-01-15T00:00:00.000\+00:00,owner-\w+@example.com,member.invited,'=cmd@example.com,/,
+  );
+  const before = await at.audited();
+  for (const text of ["update audit_log set actor = 'nobody'", "delete from audit_log"])
+    await at.db.run({ name: `test_${text.slice(0, 6)}`, text });
+  assert.deepEqual(await at.audited(), before);
+});

@@ -1,0 +1,56 @@
+import { PageError } from "./page-error.ts";
+
+/** Reads the value of a parameter, or says what it must be. */
+export type Reader<T> = (text: string) => T | Wrong;
+interface Wrong {
+  wrong: string;
+}
+
+/**
+ * Read the query of a page. What is empty counts as left out, because forms send every field; what is unknown, repeated or
+ * wrong is refused in words: an empty page would say that there is nothing.
+ */
+export function readQuery<Readers extends Record<string, Reader<unknown>>>(query: URLSearchParams, readers: Readers) {
+  const values: Record<string, unknown> = {};
+  for (const [name, text] of query) {
+    const reader = Object.hasOwn(readers, name) ? readers[name] : undefined;
+    if (!reader) throw new PageError(400, `The address has "${name}" in it, which this page does not know.`);
+    if (query.getAll(name).length > 1) throw new PageError(400, `The address says "${name}" more than once.`);
+    if (text === "") continue;
+    const value = reader(text);
+    if (isWrong(value)) throw new PageError(400, `"${name}" ${value.wrong}.`);
+    values[name] = value;
+  }
+  return values as { [Name in keyof Readers]?: Exclude<ReturnType<Readers[Name]>, Wrong> };
+}
+
+const isWrong = (value: unknown): value is Wrong => typeof value === "object" && value !== null && "wrong" in value;
+
+export const oneOf =
+  <T extends string>(known: readonly T[]): Reader<T> =>
+  (text) =>
+    known.find((each) => each === text) ?? { wrong: `must be one of ${known.join(", ")}` };
+
+export const identifier: Reader<string> = (text) =>
+  text.length <= 255 && !/\p{Cc}/u.test(text) ? text : { wrong: "must be an identifier of 1 to 255 characters" };
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+export const isUuid = (text: string) => UUID.test(text);
+export const uuid: Reader<string> = (text) => (isUuid(text) ? text : { wrong: "must be an id such as 0198c0de-…" });
+
+export const utcMoment: Reader<Date> = (text) => {
+  const at = new Date(text);
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/.test(text) && !Number.isNaN(at.getTime())
+    ? at
+    : { wrong: "must be a moment such as 2027-01-31T12:00:00Z" };
+};
+
+/** The address with some parameters changed; null takes one out. */
+export function withQuery(path: string, query: URLSearchParams, changes: Record<string, string | null>): string {
+  const next = new URLSearchParams([...query].filter(([, value]) => value !== ""));
+  for (const [name, value] of Object.entries(changes))
+    if (value === null) next.delete(name);
+    else next.set(name, value);
+  const text = next.toString();
+  return text === "" ? path : `${path}?${text}`;
+}

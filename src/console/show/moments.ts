@@ -1,0 +1,103 @@
+import { type Html, html } from "../html.ts";
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat("en", {
+    timeZone: zone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZoneName: "longOffset",
+  });
+  formats.set(zone, made);
+  return made;
+}
+
+/** The parts of a moment on a zone's clocks; `offset` as +02:00. */
+function partsIn(zone: string, at: Date) {
+  const parts = Object.fromEntries(
+    format(zone)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, value]),
+  ) as Record<"year" | "month" | "day" | "hour" | "minute" | "second" | "timeZoneName", string>;
+  return { ...parts, offset: parts.timeZoneName === "GMT" ? "+00:00" : parts.timeZoneName.slice(3, 9) };
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** "9 Mar 2026 14:05" on the zone's clocks, or with seconds. */
+export function momentText(at: Date, zone: string, withSeconds = false): string {
+  const { year, month, day, hour, minute, second } = partsIn(zone, at);
+  return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year} ${hour}:${minute}${withSeconds ? `:${second}` : ""}`;
+}
+
+/** "9 Mar 2026" of a calendar date such as 2026-03-09. */
+export function dayText(date: string): string {
+  const [year, month, day] = date.split("-");
+  return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}`;
+}
+
+/** The same for programs: 2026-03-09T14:05:00.000+01:00. */
+export function zonedIso(at: Date, zone: string): string {
+  const { year, month, day, hour, minute, second, offset } = partsIn(zone, at);
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}.${at.toISOString().slice(20, 23)}${offset}`;
+}
+
+/** A moment on a page: on the viewer's clocks, and in UTC for who points at it. */
+export const moment = (at: Date | null, zone: string, withSeconds = false): Html =>
+  at === null
+    ? html`<span class="soft">–</span>`
+    : html`<time datetime="${at.toISOString()}" title="${at.toISOString()}">${momentText(at, zone, withSeconds)}</time>`;
+
+const UNITS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+] as const;
+
+/** "3 days", "25 minutes": the largest unit that fits, rounded down. */
+export function lengthText(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  const [name, unitMs] = UNITS.find(([, unitMs]) => ms >= unitMs)!;
+  const whole = Math.floor(ms / unitMs);
+  return `${whole} ${name}${whole === 1 ? "" : "s"}`;
+}
+
+/** What a field of type datetime-local shows and sends: 2026-03-09T14:05. */
+export function localField(at: Date, zone: string): string {
+  const { year, month, day, hour, minute } = partsIn(zone, at);
+  return `${year}-${month}-${day}T${hour}:${minute}`;
+}
+
+/** The moment at which a zone's clocks show this; of two the first, of none the one after the gap. Null when it is no moment. */
+export function fromLocalField(text: string, zone: string): Date | null {
+  const match = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?$/.exec(text);
+  const wall = new Date(`${text}${match?.[6] === undefined ? ":00" : ""}Z`).getTime();
+  if (!match || Number.isNaN(wall)) return null;
+  const offsetAt = (ms: number) => {
+    const { offset } = partsIn(zone, new Date(ms));
+    const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6));
+    return (offset[0] === "-" ? -minutes : minutes) * 60_000;
+  };
+  // A day before and a day after, the clocks have been changed or not.
+  const candidates = [wall - offsetAt(wall - 86_400_000), wall - offsetAt(wall + 86_400_000)];
+  const found = candidates.filter((ms) => ms + offsetAt(ms) === wall);
+  return new Date(found.length > 0 ? Math.min(...found) : Math.max(...candidates));
+}
+
+export const isZone = (zone: string) => {
+  try {
+    format(zone);
+    return true;
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,37 @@
+import { type Html, html, type Part } from "../html.ts";
+
+export interface Column<Row> {
+  head: string;
+  cell(row: Row): Part;
+  /** Amounts and counts stand at the right. */
+  numeric?: boolean;
+}
+
+/** Rows under their headings, in a frame that scrolls by itself and that the keyboard reaches. */
+export const table = <Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html => html`
+<div class="wide" tabindex="0" role="region" aria-label="${label}"><table data-rows>
+<thead><tr>${columns.map(({ head, numeric }) => html`<th scope="col"${numeric ? html` class="number"` : ""}>${head}</th>`)}</tr></thead>
+<tbody>
+${rows.map((row) => html`<tr>${columns.map(({ cell, numeric }) => html`<td${numeric ? html` class="number"` : ""}>${cell(row)}</td>`)}</tr>\n`)}
+</tbody></table></div>`;
+
+/** Facts about one thing, each with its name. */
+export const facts = (pairs: readonly (readonly [name: string, value: Part] | null)[]): Html =>
+  html`<dl class="facts">${pairs.map((pair) => pair && html`<div><dt>${pair[0]}</dt><dd>${pair[1]}</dd></div>`)}</dl>`;
+
+/** Links to the first and the next page of a list. */
+export const paging = (isFirst: boolean, firstHref: string, nextHref: string | null): Html | null =>
+  isFirst && nextHref === null
+    ? null
+    : html`<nav class="paging" aria-label="Pages">
+${isFirst ? null : html`<a class="button" href="${firstHref}">First page</a>`}
+${nextHref === null ? html`<span class="soft">End of the list</span>` : html`<a class="button" rel="next" href="${nextHref}">Next page</a>`}
+</nav>`;
+
+/** What a page says where there is nothing yet, and what to do next. */
+export const empty = (says: Part, command?: string): Html =>
+  html`<div class="empty"><p>${says}</p>${command === undefined ? null : copyable("Command", command)}</div>`;
+
+/** Text to take away: whole by a double click, or by the button. */
+export const copyable = (label: string, text: string): Html => html`
+<div class="copyable"><pre tabindex="0" aria-label="${label}">${text}</pre><button type="button" class="small" data-copy>Copy</button></div>`;

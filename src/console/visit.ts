@@ -1,0 +1,76 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { sessionOf } from "../auth/sessions.ts";
+import type { Actor, Person } from "../domain/person.ts";
+import { type Deed, may, type Role } from "../domain/role.ts";
+import { type Membership, membershipsOf } from "../store/people.ts";
+import type { ConsoleOptions } from "./console.ts";
+import { PageError } from "./page-error.ts";
+
+export const COOKIE = "__Host-dunlin";
+
+/** A request by somebody who is signed in and works for the merchant whose pages are shown. */
+export interface Visit {
+  person: Person;
+  merchantId: string;
+  merchantName: string;
+  role: Role;
+  memberships: readonly Membership[];
+  /** Of the session. */
+  token: string;
+  actor: Actor;
+  path: string;
+  query: URLSearchParams;
+  params: Record<string, string>;
+  form: URLSearchParams;
+  may(deed: Deed): boolean;
+  reply: FastifyReply;
+}
+
+/** The visit behind a request, or null when nobody is signed in. */
+export async function visitOf(
+  { db, ports, behindProxy }: ConsoleOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Visit | null> {
+  const token = cookieOf(request);
+  const session = token === undefined ? null : await sessionOf(db, token, ports);
+  if (token === undefined || session === null) return null;
+  const { person } = session;
+  const memberships = await membershipsOf(db, person.id);
+  const membership = memberships.find(({ merchantId }) => merchantId === session.merchantId) ?? memberships[0];
+  if (!membership)
+    throw new PageError(403, `${person.email} works for no merchant any more. Ask an owner for an invite.`);
+  const { pathname, searchParams } = urlOf(request);
+  const address = addressOf(request, behindProxy);
+  return {
+    person,
+    merchantId: membership.merchantId,
+    merchantName: membership.name,
+    role: membership.role,
+    memberships,
+    token,
+    actor: { personId: person.id, name: person.email, address },
+    path: pathname,
+    query: searchParams,
+    params: request.params as Record<string, string>,
+    form: formOf(request),
+    may: (deed) => may(membership.role, deed),
+    reply,
+  };
+}
+
+export const cookieOf = (request: FastifyRequest) =>
+  (request.headers.cookie ?? "")
+    .split(/; */)
+    .find((pair) => pair.startsWith(`${COOKIE}=`))
+    ?.slice(COOKIE.length + 1);
+
+/** From where it comes. The proxy that ends TLS adds the address that it saw at the end; what stands before was said by the caller. */
+export function addressOf(request: FastifyRequest, behindProxy: boolean): string {
+  const forwarded = behindProxy ? request.headers["x-forwarded-for"] : undefined;
+  return (typeof forwarded === "string" && forwarded.split(",").at(-1)?.trim()) || request.ip;
+}
+
+export const urlOf = (request: FastifyRequest) => new URL(request.url, "https://console.invalid");
+export const formOf = (request: FastifyRequest) =>
+  request.body instanceof URLSearchParams ? request.body : new URLSearchParams();

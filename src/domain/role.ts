@@ -1,0 +1,23 @@
+export const ROLES = ["owner", "admin", "developer", "viewer"] as const;
+/** What a person is to a merchant. */
+export type Role = (typeof ROLES)[number];
+
+/** Everything that not everybody may do. Reading what was recovered is open to all members. */
+export const DEEDS = {
+  replay: "Send events again",
+  keys: "See and manage API keys",
+  webhook: "See and change the webhook",
+  members: "Invite and manage members",
+  audit: "Read the audit log",
+  owners: "Make and unmake owners",
+} as const;
+export type Deed = keyof typeof DEEDS;
+
+const ALLOWED: Readonly<Record<Role, readonly Deed[]>> = {
+  owner: ["replay", "keys", "webhook", "members", "audit", "owners"],
+  admin: ["replay", "keys", "webhook", "members", "audit"],
+  developer: ["replay", "keys", "webhook"],
+  viewer: [],
+};
+
+export const may = (role: Role, deed: Deed) => ALLOWED[role].includes(deed);

@@ -1,0 +1,59 @@
+import type { Actor } from "../domain/person.ts";
+import { prepared, type Tx } from "./database.ts";
+
+/** Somebody changed something. Nothing in it is secret. */
+export interface Audited {
+  id: string;
+  /** Service time. */
+  at: Date;
+  personId: string | null;
+  actor: string;
+  /** `noun.verb`: key.created, webhook.changed. */
+  deed: string;
+  /** What was changed, by the name that people know it by. */
+  object: string;
+  /** What was before and what is now, and what else a reader wants to know. */
+  details: Record<string, unknown>;
+  address: string | null;
+}
+
+const INSERT = prepared(
+  "insert_audited",
+  `insert into audit_log (merchant_id, id, at, person_id, actor, deed, object, details, address)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+
+/** Write down a change, in its transaction. */
+export async function audit(
+  tx: Tx,
+  merchantId: string,
+  actor: Actor,
+  change: Pick<Audited, "deed" | "object"> & { details?: Record<string, unknown> },
+  ports: { now(): Date; newId(): string },
+) {
+  const { deed, object, details = {} } = change;
+  const values = [actor.personId, actor.name, deed, object, JSON.stringify(details), actor.address];
+  await tx.run(INSERT, [merchantId, ports.newId(), ports.now(), ...values]);
+}
+
+export interface AuditFilter {
+  actor?: string | undefined;
+  /** A noun, such as `key`: every deed on it. */
+  noun?: string | undefined;
+  /** Only what came before this one. */
+  before?: string | undefined;
+}
+
+const LIST = prepared(
+  "list_audited",
+  `select id, at, person_id as "personId", actor, deed, object, details, address from audit_log
+   where merchant_id = $1 and ($2::text is null or actor = $2) and ($3::text is null or deed like $3 || '.%')
+     and ($4::uuid is null or id < $4)
+   order by id desc limit $5`,
+);
+
+/** What was changed, newest first. */
+export async function listAudited(tx: Tx, merchantId: string, filter: AuditFilter, limit: number) {
+  const values = [merchantId, filter.actor ?? null, filter.noun ?? null, filter.before ?? null, limit];
+  return (await tx.run<Audited>(LIST, values)).rows;
+}

@@ -1,0 +1,60 @@
+import type { Person } from "../domain/person.ts";
+import type { Role } from "../domain/role.ts";
+import { prepared, type Tx } from "./database.ts";
+
+const COLUMNS = `id, email, name, password, zone, theme, created_at as "createdAt"`;
+
+const INSERT = prepared(
+  "insert_person",
+  `insert into people (id, email, name, password, zone, theme, created_at) values ($1, $2, $3, $4, $5, $6, $7)
+   on conflict (email) do nothing`,
+);
+
+/** Store a new person; false when somebody has the address. */
+export async function insertPerson(tx: Tx, person: Person) {
+  const { id, email, name, password, zone, theme, createdAt } = person;
+  return (await tx.run(INSERT, [id, email, name, password, zone, theme, createdAt])).rowCount === 1;
+}
+
+const BY_EMAIL = prepared("find_person_by_email", `select ${COLUMNS} from people where email = $1`);
+
+/** @param email  in lower case */
+export async function findPersonByEmail(tx: Tx, email: string) {
+  return (await tx.run<Person>(BY_EMAIL, [email])).rows[0] ?? null;
+}
+
+const UPDATE = prepared(
+  "update_person",
+  "update people set name = $2, password = $3, zone = $4, theme = $5 where id = $1",
+);
+
+/** Write what a person may change. */
+export async function updatePerson(tx: Tx, { id, name, password, zone, theme }: Person) {
+  await tx.run(UPDATE, [id, name, password, zone, theme]);
+}
+
+const ANYBODY = prepared("anybody", "select exists (select 1 from people) as found");
+
+/** Whether there is any person at all. */
+export async function hasPeople(tx: Tx) {
+  return (await tx.run<{ found: boolean }>(ANYBODY)).rows[0]!.found;
+}
+
+const MEMBERSHIPS = prepared(
+  "memberships",
+  `select b.merchant_id as "merchantId", m.name, b.role from members b join merchants m on m.id = b.merchant_id
+   where b.person_id = $1 order by m.name, m.id`,
+);
+
+/** For whom a person works, and as what. */
+export interface Membership {
+  merchantId: string;
+  /** Of the merchant. */
+  name: string;
+  role: Role;
+}
+
+/** All merchants of a person, by name. */
+export async function membershipsOf(tx: Tx, personId: string) {
+  return (await tx.run<Membership>(MEMBERSHIPS, [personId])).rows;
+}
