@@ -71,3 +71,7 @@ create rule audit_log_is_not_deleted as on delete to audit_log do instead nothin
 
 -- Pages of what ended lately.
 create index cases_ended on cases (merchant_id, ended_at) where ended_at is not null;
+
+-- Who made a key, and in place of which one.
+alter table api_keys add column made_by text;
+alter table api_keys add column replaces uuid;

@@ -4,6 +4,7 @@ import { type ApiKey, apiKeysByIds, findApiKey, touchApiKeys } from "../store/ap
 import type { Database } from "../store/database.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { hashOfApiKey, isApiKeyText } from "./api-key-text.ts";
+import { isInForce } from "./api-keys.ts";
 
 /** Who calls, and what the key may do. */
 export interface Caller {
@@ -52,7 +53,7 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
     const name = hash.toString("base64");
     const caller = (await known(name)) ?? (await load(name, hash));
     const now = ports.now();
-    if (!caller || !holds(caller.key, now)) return null;
+    if (!caller || !isInForce(caller.key, now)) return null;
     used.set(caller.key.id, now);
     return caller;
   }
@@ -135,5 +136,3 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
 
   return { find, hasFound, flush };
 }
-
-const holds = (key: ApiKey, now: Date) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);

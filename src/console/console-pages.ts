@@ -5,14 +5,19 @@ import { answerPageError } from "./answer-page-error.ts";
 import { assetRoutes } from "./assets/assets.ts";
 import { type Console, type ConsoleOptions, goTo, type Show, sendHtml } from "./console.ts";
 import { isCrossSite, safePath } from "./cross-site.ts";
+import { deliveryDetailRoutes } from "./deliveries/detail.ts";
+import { deliveryListRoutes } from "./deliveries/list.ts";
+import { replayRoutes } from "./deliveries/replay.ts";
 import { bare, framed, type Page } from "./frame.ts";
 import { html } from "./html.ts";
+import { apiKeyRoutes } from "./org/api-keys.ts";
 import { auditRoutes } from "./org/audit.ts";
 import { memberRoutes } from "./org/members.ts";
 import { PageError } from "./page-error.ts";
 import { accountRoutes } from "./people/account.ts";
 import { joinRoutes } from "./people/join.ts";
 import { signInRoutes } from "./people/sign-in.ts";
+import { webhookRoutes } from "./settings/webhook.ts";
 import { type Visit, visitOf } from "./visit.ts";
 
 const FORM_BYTES_MAX = 64 * 1024;
@@ -75,7 +80,19 @@ function consoleRoutes(options: ConsoleOptions) {
   };
 }
 
-const ROUTES = [assetRoutes, signInRoutes, joinRoutes, accountRoutes, memberRoutes, auditRoutes];
+const ROUTES = [
+  assetRoutes,
+  signInRoutes,
+  joinRoutes,
+  accountRoutes,
+  deliveryListRoutes,
+  replayRoutes,
+  deliveryDetailRoutes,
+  webhookRoutes,
+  apiKeyRoutes,
+  memberRoutes,
+  auditRoutes,
+];
 
 function send(reply: FastifyReply, shown: Page | FastifyReply, visit: Visit) {
   if (!("body" in shown)) return shown;

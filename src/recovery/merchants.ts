@@ -41,6 +41,9 @@ export async function createMerchant(
   return merchant;
 }
 
+/** What is written in the transaction of a change: who made it. When it throws, nothing was changed. */
+export type Also = (tx: Tx, before: Merchant, after: Merchant) => Promise<void>;
+
 /** Change settings of a merchant; its open cases look at them at once. Null when there is no such merchant. */
 export async function setMerchant(
   db: Database,
@@ -48,6 +51,7 @@ export async function setMerchant(
   settings: MerchantSettings,
   secretKey: Buffer,
   ports: Ports,
+  also?: Also,
 ): Promise<Merchant | null> {
   return db.transaction(async (tx) => {
     const found = await holdMerchant(tx, id);
@@ -57,6 +61,7 @@ export async function setMerchant(
     const merchant = { ...found, ...given, ...pauseState(found, given, now) };
     await updateMerchant(tx, merchant, now);
     await pokeOpenCases(tx, id, ports.newId());
+    await also?.(tx, found, merchant);
     return merchant;
   });
 }
@@ -75,24 +80,23 @@ export async function rotateWebhookSecret(
   overlapMs: number,
   secretKey: Buffer,
   ports: Ports,
+  also?: Also,
 ): Promise<boolean> {
-  return changeSecrets(db, id, ports, (found) => {
+  const rotated = (found: Merchant) => {
     const keeps = overlapMs > 0 && found.webhookSecret !== null;
     return {
       webhookSecret: seal(secretKey, ports.randomBytes(12), secret),
       webhookOldSecret: keeps ? found.webhookSecret : null,
       webhookOldSecretUntil: keeps ? new Date(ports.now().getTime() + overlapMs) : null,
     };
-  });
+  };
+  return changeSecrets(db, id, ports, rotated, also);
 }
 
 /** Sign nothing any more. False when there is no such merchant. */
-export async function removeWebhookSecret(db: Database, id: string, ports: Ports): Promise<boolean> {
-  return changeSecrets(db, id, ports, () => ({
-    webhookSecret: null,
-    webhookOldSecret: null,
-    webhookOldSecretUntil: null,
-  }));
+export async function removeWebhookSecret(db: Database, id: string, ports: Ports, also?: Also): Promise<boolean> {
+  const none = { webhookSecret: null, webhookOldSecret: null, webhookOldSecretUntil: null };
+  return changeSecrets(db, id, ports, () => none, also);
 }
 
 async function changeSecrets(
@@ -100,12 +104,15 @@ async function changeSecrets(
   id: string,
   ports: Ports,
   change: (found: Merchant) => Pick<Merchant, SecretField>,
+  also?: Also,
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     const found = await holdMerchant(tx, id);
     if (!found) return false;
     const changed = change(found);
-    await updateMerchant(tx, { ...found, ...changed, ...pauseState(found, changed, ports.now()) }, ports.now());
+    const merchant = { ...found, ...changed, ...pauseState(found, changed, ports.now()) };
+    await updateMerchant(tx, merchant, ports.now());
+    await also?.(tx, found, merchant);
     return true;
   });
 }

@@ -1,6 +1,6 @@
 import type { Ports } from "../domain/ports.ts";
 import { pokeCasesOfEvents } from "../store/cases.ts";
-import type { Database } from "../store/database.ts";
+import type { Database, Tx } from "../store/database.ts";
 import { lockCasesOfEvents, type Replayable, replayable, replayEvents, type Which } from "../store/delivery-states.ts";
 
 /** What a replay did: the events that are sent again, and those that are not, with the reason in words. */
@@ -9,8 +9,18 @@ export interface Replay {
   skipped: Replayable[];
 }
 
-/** Send exhausted events again, with the same id and the same bytes, where that still makes sense. */
-export async function replay(db: Database, merchantId: string, which: Which, ports: Ports): Promise<Replay> {
+/**
+ * Send exhausted events again, with the same id and the same bytes, where that still makes sense.
+ *
+ * @param also  what is written in the same transaction: who did it
+ */
+export async function replay(
+  db: Database,
+  merchantId: string,
+  which: Which,
+  ports: Ports,
+  also?: (tx: Tx, done: Replay) => Promise<void>,
+): Promise<Replay> {
   return db.transaction(async (tx) => {
     const found = await replayable(tx, merchantId, which, ports.now());
     // Judged again under lock: a payment may have come since.
@@ -20,6 +30,8 @@ export async function replay(db: Database, merchantId: string, which: Which, por
     const chosen = judged.filter(({ skip }) => skip === null).map(({ eventId }) => eventId);
     const replayed = chosen.length > 0 ? await replayEvents(tx, merchantId, chosen, ports.now()) : [];
     if (replayed.length > 0) await pokeCasesOfEvents(tx, merchantId, replayed, ports.newId());
-    return { replayed, skipped: judged.filter(({ skip }) => skip !== null) };
+    const done = { replayed, skipped: judged.filter(({ skip }) => skip !== null) };
+    await also?.(tx, done);
+    return done;
   });
 }

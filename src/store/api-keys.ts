@@ -13,15 +13,20 @@ export interface ApiKey {
   expiresAt: Date | null;
   revokedAt: Date | null;
   lastUsedAt: Date | null;
+  /** As the audit log names people; null: nobody who is known. */
+  madeBy: string | null;
+  /** The key that it was made in place of. */
+  replaces: string | null;
 }
 
 const COLUMNS = `id, merchant_id as "merchantId", prefix, last_four as "lastFour", permissions, note, created_at as "createdAt",
-  expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt"`;
+  expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt",
+  made_by as "madeBy", replaces`;
 
 const INSERT = prepared(
   "insert_api_key",
-  `insert into api_keys (id, merchant_id, hash, prefix, last_four, permissions, note, created_at, expires_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  `insert into api_keys (id, merchant_id, hash, prefix, last_four, permissions, note, created_at, expires_at, made_by, replaces)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 );
 
 /** Store a new key. `hash`: SHA-256 of its text. */
@@ -29,8 +34,9 @@ export async function insertApiKey(
   tx: Tx,
   key: Omit<ApiKey, "revokedAt" | "lastUsedAt" | "permissions"> & { hash: Buffer; permissions: readonly Permission[] },
 ) {
-  const { id, merchantId, hash, prefix, lastFour, permissions, note, createdAt, expiresAt } = key;
-  await tx.run(INSERT, [id, merchantId, hash, prefix, lastFour, permissions, note, createdAt, expiresAt]);
+  const { id, merchantId, hash, prefix, lastFour, permissions, note, createdAt, expiresAt, madeBy, replaces } = key;
+  const shown = [prefix, lastFour, permissions, note, createdAt, expiresAt, madeBy, replaces];
+  await tx.run(INSERT, [id, merchantId, hash, ...shown]);
 }
 
 const FIND = prepared("find_api_key", `select ${COLUMNS} from api_keys where hash = $1`);
@@ -65,6 +71,23 @@ const REVOKE = prepared(
 /** Revoke a key for good; false when there is none, or it was revoked before. */
 export async function revokeApiKey(tx: Tx, merchantId: string, id: string, now: Date) {
   return (await tx.run(REVOKE, [merchantId, id, now])).rowCount === 1;
+}
+
+const HOLD = prepared("hold_api_key", `select ${COLUMNS} from api_keys where merchant_id = $1 and id = $2 for update`);
+
+/** A key of a merchant, and nobody else changes it until the transaction ends. */
+export async function holdApiKey(tx: Tx, merchantId: string, id: string) {
+  return (await tx.run<ApiKey>(HOLD, [merchantId, id])).rows[0] ?? null;
+}
+
+const EXPIRE = prepared(
+  "expire_api_key",
+  `update api_keys set expires_at = least(expires_at, $3) where merchant_id = $1 and id = $2 and revoked_at is null`,
+);
+
+/** Let a key work until this moment of service time at the latest. */
+export async function expireApiKey(tx: Tx, merchantId: string, id: string, at: Date) {
+  await tx.run(EXPIRE, [merchantId, id, at]);
 }
 
 const TOUCH = prepared(

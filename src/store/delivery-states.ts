@@ -35,14 +35,17 @@ const SOURCES = `events e
 const STATE = `case when d.event_id is not null then 'waiting' when a.ends = 'delivered' then 'delivered'
   when e.withdrawn_at is not null then 'withdrawn' when e.exhausted_at is not null then 'exhausted' else 'delivered' end`;
 
+const LISTED = `e.id as "eventId", e.case_id as "caseId", e.invoice_id as "invoiceId", e.type, ${STATE} as state,
+  e.created_at as "createdAt", e.withdrawn_at as "withdrawnAt", coalesce(d.round, a.round, 1) as round,
+  coalesce(d.attempts, a.number, 0) as attempts, d.due_at as "dueAt", a.ended_at as "endedAt", a.status, a.error`;
+
 const list = (name: string, condition: string): Statement =>
   prepared(
     `list_deliveries_${name}`,
-    `select e.id as "eventId", e.case_id as "caseId", e.invoice_id as "invoiceId", e.type, ${STATE} as state,
-       e.created_at as "createdAt", e.withdrawn_at as "withdrawnAt", coalesce(d.round, a.round, 1) as round,
-       coalesce(d.attempts, a.number, 0) as attempts, d.due_at as "dueAt", a.ended_at as "endedAt", a.status, a.error
-     from ${SOURCES}
-     where e.merchant_id = $1 and ($2::text is null or e.type = $2) and ($3::text is null or e.invoice_id = $3) and ${condition}
+    `select ${LISTED} from ${SOURCES}
+     where e.merchant_id = $1 and ($2::text is null or e.type = $2) and ($3::text is null or e.invoice_id = $3)
+       and e.id < $5 and ($6::timestamptz is null or e.created_at >= $6) and ($7::timestamptz is null or e.created_at <= $7)
+       and ($8::int4 is null or a.status = $8) and ${condition}
      order by e.id desc limit $4`,
   );
 
@@ -58,12 +61,30 @@ export interface DeliveryFilter {
   state?: DeliveryState | undefined;
   type?: EventType | undefined;
   invoiceId?: string | undefined;
+  /** Only events whose id comes before this one. */
+  before?: string | undefined;
+  /** Both inclusive. */
+  createdFrom?: Date | undefined;
+  createdTo?: Date | undefined;
+  /** Status of the latest attempt. */
+  code?: number | undefined;
 }
+
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** A merchant's events with how their delivery stands, newest first: ids are in the order of their making. */
 export async function listDeliveries(tx: Tx, merchantId: string, filter: DeliveryFilter & { limit: number }) {
-  const values = [merchantId, filter.type ?? null, filter.invoiceId ?? null, filter.limit];
-  return (await tx.run<ListedDelivery>(LIST[filter.state ?? "all"], values)).rows;
+  const { state = "all", type = null, invoiceId = null, limit, before = LAST_ID } = filter;
+  const { createdFrom = null, createdTo = null, code = null } = filter;
+  const values = [merchantId, type, invoiceId, limit, before, createdFrom, createdTo, code];
+  return (await tx.run<ListedDelivery>(LIST[state], values)).rows;
+}
+
+const ONE = prepared("find_delivery", `select ${LISTED} from ${SOURCES} where e.merchant_id = $1 and e.id = $2`);
+
+/** How the delivery of one event stands; null when the merchant has no such event. */
+export async function findDelivery(tx: Tx, merchantId: string, eventId: string) {
+  return (await tx.run<ListedDelivery>(ONE, [merchantId, eventId])).rows[0] ?? null;
 }
 
 interface Candidate {

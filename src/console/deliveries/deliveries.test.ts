@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { makeDeliverer, makeEvents, makeMerchant } from "../../delivery/deliverer.fixture.ts";
+import type { Send } from "../../delivery/https/send.ts";
+import type { EventType } from "../../domain/event.ts";
+import type { Merchant } from "../../domain/merchant.ts";
+import { listAudited } from "../../store/audit-log.ts";
+import { attemptsOf } from "../../store/delivery-attempts.ts";
+import { type TestConsole, testConsole } from "../console.fixture.ts";
+
+let at: TestConsole;
+before(async () => {
+  at = await testConsole();
+});
+after(() => at.close());
+
+const refusing: Send = async () => ({ outcome: "response", status: 500, retryAfter: null, text: "<b>not today</b>" });
+const taking: Send = async () => ({ outcome: "response", status: 200, retryAfter: null, text: "" });
+
+/** Attempts that are due now, until `hours` have passed. */
+async function deliver(send: Send, hours: number) {
+  const deliverer = makeDeliverer({ db: at.db, ports: at.ports, send });
+  const end = at.clock.serviceMs + hours * 3_600_000;
+  for (;;) {
+    await deliverer.deliverDue();
+    if (at.clock.serviceMs >= end) break;
+    const { rows } = await at.db.run<{ due: Date | null }>(
+      { name: "test_next", text: "select min(due_at) as due from deliveries where due_at > $1" },
+      [at.ports.now()],
+    );
+    const due = Math.min(end, rows[0]?.due?.getTime() ?? end);
+    at.clock.monotonicMs += due - at.clock.serviceMs;
+    at.clock.realMs += due - at.clock.serviceMs;
+    at.clock.serviceMs = due;
+  }
+  await deliverer.stop();
+}
+
+async function shop() {
+  const merchant = await makeMerchant(at.db);
+  const events = (count: number, type?: EventType) => makeEvents(at.db, merchant, count, at.ports.now(), type);
+  const browser = async (role: "developer" | "viewer") => at.browser(await at.person(role, merchant));
+  return { merchant, events, browser };
+}
+
+test("the list says how many events need a hand, and shows how each stands", async () => {
+  const { events, browser } = await shop();
+  const developer = await browser("developer");
+  assert.match((await developer.get("/deliveries")).body, /No event yet/);
+  const [lost] = await events(1);
+  await deliver(refusing, 2);
+  const [taken] = await events(1);
+  await deliver(taking, 0);
+  const page = (await developer.get("/deliveries")).body;
+  assert.match(page, />1 exhausted<\/a>: every attempt failed/);
+  assert.match(page, /50\.0% of 2 events were taken at the first attempt/);
+  const rows = page.split("<tr>").slice(2);
+  assert.ok(rows[0]!.includes(taken!.id) === taken!.id > lost!.id);
+  const only = (await developer.get("/deliveries?state=exhausted&type=recovery_action&code=500")).body;
+  assert.ok(only.includes(lost!.id) && !only.includes(taken!.id));
+  assert.match((await developer.get("/deliveries?invoiceId=nobody")).body, /No event fits/);
+});
+
+test("7: an unknown filter or value is a message, not an empty page", async () => {
+  const viewer = await (await shop()).browser("viewer");
+  for (const [query, says] of [
+    ["state=lost", /must be one of waiting, delivered/],
+    ["colour=red", /&quot;colour&quot; in it, which this page does not know/],
+    ["code=9", /must be a status/],
+    ["state=waiting&state=delivered", /more than once/],
+    ["createdFrom=yesterday", /must be a moment/],
+  ] as const) {
+    const reply = await viewer.get(`/deliveries?${query}`);
+    assert.equal(reply.statusCode, 400, query);
+    assert.match(reply.body, says);
+  }
+});
+
+test("6: a time on the viewer's clocks becomes one in UTC in the address, which shows the same rows to everybody", async () => {
+  const viewer = await (await shop()).browser("viewer");
+  await viewer.post("/account", { zone: "Europe/Berlin", theme: "system" });
+  const moved = await viewer.get("/deliveries?state=&createdFrom=2026-07-01T12:00&createdTo=");
+  assert.equal(moved.headers.location, "/deliveries?createdFrom=2026-07-01T10%3A00%3A00Z");
+  const page = (await viewer.get(String(moved.headers.location))).body;
+  assert.match(page, /name="createdFrom" type="datetime-local" value="2026-07-01T12:00"/);
+});
+
+test("attempts stand beside the plan: 0, 100 ms, 5 s, 15 s, 15 min, 30 min after the one before", async () => {
+  const { events, browser, merchant } = await shop();
+  const [event] = await events(1);
+  await deliver(refusing, 1);
+  const attempts = await attemptsOf(at.db, merchant.id, event!.id);
+  assert.equal(attempts.length, 6);
+  const page = (await (await browser("viewer")).get(`/deliveries/${event!.id}`)).body;
+  const times = [
+    ...page.matchAll(
+      /<tr><td class="number">(\d) of 6<\/td>\s*<td><time datetime="([^"]+)"[\s\S]*?<td><time datetime="([^"]+)"/g,
+    ),
+  ];
+  const began = attempts.map(({ startedAt }) => startedAt.toISOString());
+  assert.deepEqual(
+    times.map(([, number, planned, start]) => [number, planned, start]),
+    began.map((moment, index) => [String(index + 1), moment, moment]),
+  );
+  assert.ok(page.includes("&lt;b&gt;not today&lt;/b&gt;") && !page.includes("<b>not today"));
+  assert.doesNotMatch(page, /webhook-token/);
+  assert.match(page, /authorization: Bearer \[redacted\]/);
+});
+
+test("23: an exhausted event is sent again under its own id and bytes, by those who may", async () => {
+  const { events, browser, merchant } = await shop();
+  const [event] = await events(1);
+  await deliver(refusing, 1);
+  const [developer, viewer] = [await browser("developer"), await browser("viewer")];
+  const path = `/deliveries/${event!.id}`;
+  assert.doesNotMatch((await viewer.get(path)).body, /Send again/);
+  assert.equal((await viewer.post(`${path}/replay`)).statusCode, 403);
+  assert.match((await developer.get(path)).body, /Send again/);
+  assert.equal((await developer.post(`${path}/replay`)).headers.location, path);
+  assert.deepEqual(at.replayed, [merchant.id]);
+  const bodies: string[] = [];
+  await deliver(async ({ body }) => {
+    bodies.push(body);
+    return { outcome: "response", status: 200, retryAfter: null, text: "" };
+  }, 0);
+  assert.deepEqual(bodies, [event!.body]);
+  const attempts = await attemptsOf(at.db, merchant.id, event!.id);
+  assert.deepEqual(attempts.map(({ round, number }) => [round, number]).at(-1), [2, 1]);
+  assert.match((await developer.get(path)).body, /round 2[\s\S]*when it was sent again/);
+  const again = await developer.post(`${path}/replay`);
+  assert.equal(again.statusCode, 409);
+  assert.match(again.body, /it was delivered/);
+});
+
+const PAID = {
+  name: "test_paid",
+  text: "update cases set ended_at = $2, end_reason = 'paid' where merchant_id = $1 and invoice_id = $3",
+};
+
+test("24: a replay of many keeps to its filter, and says what it leaves out and why", async () => {
+  const { events, browser, merchant } = await shop();
+  const first = await events(2, "pause_collection");
+  await events(3, "complete_dunning");
+  await deliver(refusing, 3);
+  await at.db.run(PAID, [merchant.id, at.ports.now(), first[0]!.invoiceId]);
+  const developer = await browser("developer");
+  const preview = (await developer.get("/deliveries/replay?type=pause_collection")).body;
+  assert.match(preview, /1 of 2 exhausted events would be sent again/);
+  assert.match(preview, /1 left out: the invoice was paid meanwhile/);
+  const done = (
+    await developer.post("/deliveries/replay", { type: "pause_collection", createdFrom: "", createdTo: "" })
+  ).body;
+  assert.match(done, /1 sent again, 1 left out/);
+  const [entry] = await auditOf(merchant);
+  assert.deepEqual(
+    [entry?.deed, entry?.details],
+    ["delivery.replayed", { type: "pause_collection", replayed: 1, skipped: 1 }],
+  );
+  assert.match((await developer.get("/deliveries?state=exhausted")).body, />4 exhausted</);
+});
+
+const auditOf = (merchant: Merchant) => listAudited(at.db, merchant.id, {}, 10);
+
+test("pages of the list are reached one after the other, and a CSV holds them all", async () => {
+  const { events, browser } = await shop();
+  await events(120);
+  const viewer = await browser("viewer");
+  const seen: string[] = [];
+  let path: string | undefined = "/deliveries?state=waiting";
+  while (path) {
+    const page: string = (await viewer.get(path)).body;
+    seen.push(...[...page.matchAll(/href="\/deliveries\/([0-9a-f-]{36})"/g)].map(([, id]) => id!));
+    path = /rel="next" href="([^"]+)"/.exec(page)?.[1]?.replaceAll("&amp;", "&");
+  }
+  assert.equal(new Set(seen).size, 120);
+  assert.equal(seen.length, 120);
+  const lines = (await viewer.get("/deliveries.csv?state=waiting")).body.trim().split("\r\n");
+  assert.equal(lines.length, 121);
+  assert.deepEqual(new Set(lines.slice(1).map((line) => line.split(",")[2])), new Set(seen));
+});
+
+test("events of another merchant are out of reach", async () => {
+  const [mine, theirs] = [await shop(), await shop()];
+  const [event] = await theirs.events(1);
+  const developer = await mine.browser("developer");
+  for (const path of [`/deliveries/${event!.id}`, "/deliveries/nothing"]) {
+    assert.equal((await developer.get(path)).statusCode, 404);
+    assert.ok((await developer.post(`${path}/replay`)).statusCode >= 404);
+  }
+});

@@ -1,0 +1,115 @@
+import { nextDueAt } from "../../delivery/schedule.ts";
+import { plainText } from "../../delivery/test-event.ts";
+import { attemptsMax } from "../../domain/event.ts";
+import { attemptsOf, type LoggedAttempt } from "../../store/delivery-attempts.ts";
+import { findDelivery, type ListedDelivery, replayable } from "../../store/delivery-states.ts";
+import { findEvent } from "../../store/events.ts";
+import type { Console } from "../console.ts";
+import type { Page } from "../frame.ts";
+import { type Html, html, type Part } from "../html.ts";
+import { notFound } from "../page-error.ts";
+import { isUuid } from "../query.ts";
+import { button } from "../show/fields.ts";
+import { lengthText, moment } from "../show/moments.ts";
+import { copyable, facts } from "../show/table.ts";
+import { deliveryState, spaced, state } from "../show/words.ts";
+import type { Visit } from "../visit.ts";
+import { invoiceLink } from "./list.ts";
+
+/** One event: what was sent, when each attempt was planned and made, and what came back. */
+export function deliveryDetailRoutes({ page, db, ports }: Console) {
+  page("/deliveries/:eventId", null, async (visit): Promise<Page> => {
+    const { merchantId, params } = visit;
+    const eventId = params.eventId!;
+    const delivery = isUuid(eventId) ? await findDelivery(db, merchantId, eventId) : null;
+    const event = delivery && (await findEvent(db, merchantId, eventId));
+    if (!delivery || !event) throw notFound("event");
+    const attempts = await attemptsOf(db, merchantId, eventId);
+    const [judged] = await replayable(db, merchantId, { eventIds: [eventId] }, ports.now());
+    return {
+      title: `${spaced(event.type).replace(/^./, (first) => first.toUpperCase())} for ${event.invoiceId}`,
+      tools:
+        visit.may("replay") &&
+        judged?.skip === null &&
+        button(`/deliveries/${eventId}/replay`, "Send again", {}, "main"),
+      body: html`<div data-live="5">
+${facts([
+  [
+    "State",
+    html`${deliveryState(delivery.state)}${delivery.state === "exhausted" && judged?.skip && html` <small>not sent again: ${judged.skip}</small>`}`,
+  ],
+  ["Event", html`<code>${eventId}</code>`],
+  ["Invoice", invoiceLink(event.invoiceId)],
+  ["Created", moment(event.createdAt, visit.person.zone, true)],
+  delivery.withdrawnAt ? ["Withdrawn", moment(delivery.withdrawnAt, visit.person.zone, true)] : null,
+])}
+<h2>Attempts</h2>
+${attemptTable(delivery, attempts, visit, ports.now())}
+<h2>What is sent</h2>
+<p class="soft">The same bytes under the same id at every attempt.</p>
+${copyable("Body", pretty(event.body))}
+${attempts.length > 0 && html`<h2>What came back</h2>${attempts.map((attempt) => exchange(attempt))}`}
+</div>`,
+    };
+  });
+}
+
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+function attemptTable(
+  delivery: ListedDelivery,
+  attempts: readonly LoggedAttempt[],
+  { person: { zone } }: Visit,
+  now: Date,
+): Html {
+  const most = attemptsMax(delivery.type);
+  const rows = attempts.map((attempt, index) => {
+    const planned = plannedAt(delivery, attempts, index);
+    return html`<tr><td class="number">${attempt.round > 1 && html`<small>round ${attempt.round}</small> `}${attempt.number} of ${most}</td>
+<td>${planned ? moment(planned, zone, true) : html`<span class="soft">when it was sent again</span>`}</td>
+<td>${moment(attempt.startedAt, zone, true)}${planned && late(attempt.startedAt.getTime() - planned.getTime())}</td>
+<td class="number">${attempt.durationMs} ms</td><td>${answerOf(attempt)}</td></tr>`;
+  });
+  const next =
+    delivery.dueAt &&
+    html`<tr><td class="number">${delivery.attempts + 1} of ${most}</td><td>${moment(delivery.dueAt, zone, true)}</td>
+<td colspan="3">${state(delivery.dueAt > now ? `in ${lengthText(delivery.dueAt.getTime() - now.getTime())}` : "due now", "warn")}</td></tr>`;
+  const none = rows.length === 0 && !next && html`<tr><td colspan="5">No attempt is in the log.</td></tr>`;
+  return html`<div class="wide" tabindex="0" role="region" aria-label="Attempts"><table>
+<thead><tr><th scope="col" class="number">Attempt</th><th scope="col">Planned</th><th scope="col">Began</th><th scope="col" class="number">Took</th><th scope="col">Answer</th></tr></thead>
+<tbody>${rows}${next}${none}</tbody></table></div>`;
+}
+
+/** The schedule runs from the end of the attempt before. When a replay was asked for is not in the log. */
+function plannedAt(delivery: ListedDelivery, attempts: readonly LoggedAttempt[], index: number): Date | null {
+  const { round, number } = attempts[index]!;
+  if (round === 1 && number === 1) return delivery.createdAt;
+  const before = attempts[index - 1];
+  return before?.round === round ? nextDueAt(before.number, before.endedAt) : null;
+}
+
+const late = (ms: number): Part => ms >= 1_000 && html` <small>${lengthText(ms)} after plan</small>`;
+
+function answerOf({ success, status, error }: LoggedAttempt): Html {
+  if (success) return state(String(status ?? "taken"), "good");
+  return html`${state(status === null ? "no answer" : String(status), "bad")}${error && html` <small>${error}</small>`}`;
+}
+
+function exchange({ round, number, head, response, lookUpMs, connectMs, tlsMs, firstByteMs }: LoggedAttempt): Html {
+  const steps = [
+    ["name looked up", lookUpMs],
+    ["connected", connectMs],
+    ["TLS up", tlsMs],
+    ["first byte", firstByteMs],
+  ].filter(([, ms]) => ms !== null);
+  return html`<details class="more"><summary>Attempt ${number}${round > 1 && ` of round ${round}`}</summary>
+${steps.length > 0 && html`<p class="soft">${steps.map(([name, ms]) => `${name} after ${ms} ms`).join(", ")}</p>`}
+${head && html`<p>Sent beside the body, secrets masked:</p><pre class="exchange" tabindex="0">${plainText(head)}</pre>`}
+<p>Answered:</p><pre class="exchange" tabindex="0">${response === null || response === "" ? "nothing" : plainText(response)}</pre></details>`;
+}

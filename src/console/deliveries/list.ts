@@ -1,0 +1,142 @@
+import { EVENT_TYPES } from "../../domain/event.ts";
+import { type DeliveryFigures, deliveryFigures } from "../../store/delivery-figures.ts";
+import { DELIVERY_STATES, type ListedDelivery, listDeliveries } from "../../store/delivery-states.ts";
+import type { Console } from "../console.ts";
+import type { Page } from "../frame.ts";
+import { type Html, html, type Part } from "../html.ts";
+import { identifier, oneOf, readQuery, utcMoment, uuid, withQuery } from "../query.ts";
+import { inPages, sendCsv } from "../show/csv.ts";
+import { choice, field } from "../show/fields.ts";
+import { lengthText, localField, moment } from "../show/moments.ts";
+import { count, share } from "../show/money.ts";
+import { empty, paging, table } from "../show/table.ts";
+import { deliveryState, spaced } from "../show/words.ts";
+import type { Visit } from "../visit.ts";
+import { inUtc } from "../zoned-query.ts";
+
+const PAGE = 50;
+const CSV_PAGE = 1_000;
+const DAY_MS = 86_400_000;
+
+const READERS = {
+  state: oneOf(DELIVERY_STATES),
+  type: oneOf(EVENT_TYPES),
+  invoiceId: identifier,
+  createdFrom: utcMoment,
+  createdTo: utcMoment,
+  code: (text: string) => (/^[1-9]\d\d$/.test(text) ? Number(text) : { wrong: "must be a status such as 500" }),
+  before: uuid,
+};
+
+/** The events that went to the merchant's endpoint, or did not. */
+export function deliveryListRoutes(console: Console) {
+  console.page(
+    "/deliveries",
+    null,
+    async (visit) => inUtc(visit, ["createdFrom", "createdTo"]) ?? listPage(console, visit),
+  );
+  console.page("/deliveries.csv", null, ({ query, merchantId, reply }) => {
+    const filter = readQuery(query, READERS);
+    const pages = inPages(
+      CSV_PAGE,
+      (last: ListedDelivery | null) =>
+        listDeliveries(console.db, merchantId, { ...filter, ...(last && { before: last.eventId }), limit: CSV_PAGE }),
+      (delivery) => [
+        delivery.createdAt.toISOString(),
+        delivery.type,
+        delivery.eventId,
+        delivery.invoiceId,
+        delivery.state,
+        delivery.round,
+        delivery.attempts,
+        delivery.status,
+        delivery.error,
+        delivery.endedAt?.toISOString() ?? null,
+        delivery.dueAt?.toISOString() ?? null,
+      ],
+    );
+    return sendCsv(reply, "deliveries.csv", HEADINGS, pages);
+  });
+}
+
+const HEADINGS = [
+  "created_at_utc",
+  "type",
+  "event_id",
+  "invoice_id",
+  "state",
+  "round",
+  "attempts",
+  "last_status",
+  "last_error",
+  "last_attempt_at_utc",
+  "next_attempt_at_utc",
+];
+
+async function listPage({ db, ports }: Console, visit: Visit): Promise<Page> {
+  const { query, path, merchantId, person } = visit;
+  const filter = readQuery(query, READERS);
+  const now = ports.now();
+  const [figures, found] = await Promise.all([
+    deliveryFigures(db, merchantId, new Date(now.getTime() - DAY_MS)),
+    listDeliveries(db, merchantId, { ...filter, limit: PAGE + 1 }),
+  ]);
+  const rows = found.slice(0, PAGE);
+  const next = found.length > PAGE ? withQuery(path, query, { before: rows.at(-1)!.eventId }) : null;
+  const isFiltered = [...query.keys()].length > 0;
+  return {
+    title: "Deliveries",
+    tools: html`<a class="button" href="${withQuery("/deliveries.csv", query, { before: null })}">Export CSV</a>`,
+    body: html`${lead(figures, visit)}
+<form method="get" class="filters" data-search>
+${choice("State", "state", [["", "any"], ...DELIVERY_STATES.map((each) => [each, each] as const)], filter.state ?? "")}
+${choice("Type", "type", [["", "any"], ...EVENT_TYPES.map((each) => [each, spaced(each)] as const)], filter.type ?? "")}
+${field({ label: "Invoice", name: "invoiceId", value: filter.invoiceId ?? "" })}
+${field({ label: "Last status", name: "code", value: filter.code === undefined ? "" : String(filter.code), maxlength: 3, placeholder: "500" })}
+${field({ label: "Created from", name: "createdFrom", type: "datetime-local", value: filter.createdFrom ? localField(filter.createdFrom, person.zone) : "" })}
+${field({ label: "Created to", name: "createdTo", type: "datetime-local", value: filter.createdTo ? localField(filter.createdTo, person.zone) : "" })}
+<button>Filter</button>${isFiltered && html`<a class="button" href="/deliveries">Clear</a>`}</form>
+<div data-live="5">
+${rows.length > 0 ? deliveryTable(rows, person.zone, now) : isFiltered ? empty("No event fits these filters.") : empty("No event yet. The first ones go out when an unpaid invoice was pushed and the webhook is set.")}
+${paging(filter.before === undefined, withQuery(path, query, { before: null }), next)}</div>`,
+  };
+}
+
+function lead({ exhausted, waiting, firstAttempts, firstSuccesses, p95Ms }: DeliveryFigures, visit: Visit): Html {
+  return html`
+<p class="lead">${exhausted === 0 ? "Nothing needs a hand" : html`<a href="/deliveries?state=exhausted">${count(exhausted)} exhausted</a>: every attempt failed`}</p>
+<p>${exhausted > 0 && visit.may("replay") && html`<a href="/deliveries/replay">Send them again</a>. `}${count(waiting)} ${waiting === 1 ? "event waits" : "events wait"} for an attempt. ${
+    firstAttempts > 0 &&
+    html`In the last 24 hours ${share(firstSuccesses, firstAttempts)} of ${count(firstAttempts)} events were taken at the first attempt${p95Ms !== null && `, 95% of successes within ${Math.round(p95Ms)} ms`}.`
+  }</p>`;
+}
+
+export const deliveryTable = (rows: readonly ListedDelivery[], zone: string, now: Date) =>
+  table(
+    "Events",
+    [
+      {
+        head: "Created",
+        cell: ({ eventId, createdAt }) => html`<a href="/deliveries/${eventId}">${moment(createdAt, zone, true)}</a>`,
+      },
+      { head: "Type", cell: ({ type }) => spaced(type) },
+      { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId) },
+      { head: "State", cell: (delivery) => html`${deliveryState(delivery.state)}${nextText(delivery, now)}` },
+      {
+        head: "Attempts",
+        cell: ({ attempts, round }) => html`${attempts}${round > 1 && html` <small>in round ${round}</small>`}`,
+        numeric: true,
+      },
+      { head: "Last answer", cell: ({ status, error }) => status ?? html`<small>${error}</small>` },
+    ],
+    rows,
+  );
+
+export const invoiceLink = (id: string): Html =>
+  html`<a class="id" href="/invoices/${encodeURIComponent(id)}" title="${id}">${id}</a>`;
+
+function nextText({ dueAt }: ListedDelivery, now: Date): Part {
+  if (dueAt === null) return null;
+  const ms = dueAt.getTime() - now.getTime();
+  return html` <small>${ms <= 0 ? "next attempt now" : `next in ${lengthText(ms)}`}</small>`;
+}

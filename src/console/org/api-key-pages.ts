@@ -1,0 +1,171 @@
+import { isInForce } from "../../auth/api-keys.ts";
+import { PERMISSIONS, type Permission } from "../../domain/permission.ts";
+import type { ApiKey } from "../../store/api-keys.ts";
+import type { ConsoleOptions } from "../console.ts";
+import type { Page } from "../frame.ts";
+import { type Html, html, type Part } from "../html.ts";
+import { choice, field, hiddenFields, notice } from "../show/fields.ts";
+import { fromLocalField, lengthText, moment } from "../show/moments.ts";
+import { OVERLAPS } from "../show/overlaps.ts";
+import { copyable, empty, facts, table } from "../show/table.ts";
+import type { Visit } from "../visit.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const UNUSED_DAYS = 90;
+const WARN_DAYS = 7;
+
+const EXPIRIES = [
+  ["never", "Never"],
+  ["30", "In 30 days"],
+  ["90", "In 90 days"],
+  ["365", "In 365 days"],
+  ["date", "On the date below"],
+] as const;
+
+const PERMISSION_WORDS: Record<Permission, string> = {
+  "ingest:subscriptions": "push subscriptions",
+  "ingest:invoices": "push invoices",
+  "ingest:transactions": "push transactions",
+  "read:recovery_actions": "list recovery actions",
+};
+
+/** When a new key ends, as a form says it; null: never. */
+export function expiryOf(form: URLSearchParams, zone: string, now: Date): Date | null | "wrong" {
+  const chosen = form.get("expires") ?? "never";
+  if (chosen === "never") return null;
+  const at = /^(30|90|365)$/.test(chosen)
+    ? new Date(now.getTime() + Number(chosen) * DAY_MS)
+    : fromLocalField(`${form.get("date")}T00:00`, zone);
+  return at === null || at <= now ? "wrong" : at;
+}
+
+export function keysPage(all: readonly ApiKey[], { person: { zone } }: Visit, now: Date): Page {
+  const keys = [...all].reverse();
+  const active = keys.filter((key) => isInForce(key, now));
+  const since = ({ lastUsedAt, createdAt }: ApiKey) => now.getTime() - (lastUsedAt ?? createdAt).getTime();
+  const unused = active.filter((key) => since(key) > UNUSED_DAYS * DAY_MS).length;
+  const ending = active.filter((key) => endsSoon(key, now));
+  return {
+    title: "API keys",
+    tools: html`<a class="button main" href="/org/api_keys/new">New key</a>`,
+    body: html`
+<p class="lead">${active.length} active ${active.length === 1 ? "key" : "keys"}${unused > 0 && html`, ${unused} unused for ${UNUSED_DAYS} days`}</p>
+<p>Programs of yours show a key to push records and to list recovery actions. A key can never manage keys.</p>
+${ending.map((key) => notice("warn", html`The key <a href="/org/api_keys/${key.id}">…${key.lastFour}</a> ends ${moment(key.expiresAt, zone)}. Rotate it before.`))}
+${keys.length === 0 ? empty("No key yet. Make one, and the page shows a command to try it.") : keyTable(keys, zone, now)}`,
+  };
+}
+
+const endsSoon = ({ expiresAt }: ApiKey, now: Date) =>
+  expiresAt !== null && expiresAt.getTime() - now.getTime() <= WARN_DAYS * DAY_MS;
+
+const keyTable = (keys: readonly ApiKey[], zone: string, now: Date) =>
+  table(
+    "API keys",
+    [
+      {
+        head: "Key",
+        cell: (key) =>
+          html`<a href="/org/api_keys/${key.id}"><code>${key.prefix}…${key.lastFour}</code></a>${key.note && html`<br><small>${key.note}</small>`}`,
+      },
+      { head: "May", cell: ({ permissions }) => permissionWords(permissions) },
+      {
+        head: "Made",
+        cell: (key) => html`${moment(key.createdAt, zone)}<br><small>${key.madeBy ?? "command line"}</small>`,
+      },
+      {
+        head: "Last used",
+        cell: ({ lastUsedAt }) =>
+          lastUsedAt === null ? html`<span class="soft">never</span>` : moment(lastUsedAt, zone),
+      },
+      { head: "State", cell: (key) => stateOf(key, zone, now) },
+    ],
+    keys,
+  );
+
+const permissionWords = (permissions: readonly Permission[]): Part =>
+  permissions.length === PERMISSIONS.length
+    ? "everything"
+    : permissions.map((each) => PERMISSION_WORDS[each]).join(", ");
+
+function stateOf(key: ApiKey, zone: string, now: Date): Html {
+  const { revokedAt, expiresAt } = key;
+  if (revokedAt) return html`<span class="state">revoked</span><br><small>${moment(revokedAt, zone)}</small>`;
+  if (expiresAt === null) return html`<span class="state good">active</span>`;
+  const kind = expiresAt <= now ? "" : endsSoon(key, now) ? "warn" : "good";
+  return html`<span class="state ${kind}">${expiresAt <= now ? "ended" : "active until"}</span><br><small>${moment(expiresAt, zone)}</small>`;
+}
+
+/** @param id  of the key that will be made: sent twice, the form makes one key */
+export const newKeyPage = ({ form }: Visit, id: string, problem: string | null): Page => ({
+  title: "New API key",
+  body: html`${problem && notice("bad", problem)}
+<form method="post" action="/org/api_keys" class="card">
+<fieldset><legend>It may</legend>${PERMISSIONS.map((permission) => html`<label class="check"><input type="checkbox" name="permission" value="${permission}"${form.getAll("permission").includes(permission) ? html` checked` : ""}> <span>${PERMISSION_WORDS[permission]} <small><code>${permission}</code></small></span></label>`)}</fieldset>
+${choice("It ends", "expires", EXPIRIES, form.get("expires") ?? "never")}
+${field({ label: "Date", name: "date", type: "date", value: form.get("date") ?? "", hint: "Only for “on the date below”: from the first moment of this day on the key is refused." })}
+${field({ label: "Note", name: "note", value: form.get("note") ?? "", maxlength: 200, hint: "What it is for and where it lives, for whoever reads the list later." })}
+${hiddenFields({ id })}<button class="main">Make the key</button>
+</form>`,
+});
+
+/** The one page that ever shows a key. */
+export function shownKeyPage(
+  { baseUrl, caPath }: ConsoleOptions,
+  apiKey: string,
+  rotated: { former: ApiKey; words: string } | null,
+): Page {
+  const ca = caPath === null ? "" : ` --cacert ${caPath}`;
+  const curl = `curl${ca} -H "Authorization: Bearer ${apiKey}" "${baseUrl}/v1/recovery_actions?pageSize=2"`;
+  return {
+    title: "The new key",
+    body: html`
+${notice("warn", "This is the only time that the key is shown. Store it now: a reload shows it no more, and makes no second one.")}
+${copyable("API key", apiKey)}
+${rotated && html`<p>The former key …${rotated.former.lastFour} ${rotated.words === "ends now" ? "is refused from now on" : `still works ${rotated.words}`}.</p>`}
+<h2>Try it</h2>
+${copyable("Command", curl)}
+<p class="soft">A 200 with a list means that it works; 403 that the key may not list recovery actions.</p>
+<p><a class="button main" href="/org/api_keys">I stored it</a></p>`,
+  };
+}
+
+export function keyPage(key: ApiKey, all: readonly ApiKey[], { person: { zone } }: Visit, now: Date, id: string): Page {
+  const usedMs = key.lastUsedAt === null ? null : now.getTime() - key.lastUsedAt.getTime();
+  const former = all.find((each) => each.id === key.replaces);
+  const successor = all.find((each) => each.replaces === key.id);
+  const link = (other: ApiKey) => html`<a href="/org/api_keys/${other.id}"><code>…${other.lastFour}</code></a>`;
+  return {
+    title: key.note ?? "API key",
+    body: html`
+${facts([
+  ["Key", html`<code>${key.prefix}…${key.lastFour}</code>`],
+  ["State", stateOf(key, zone, now)],
+  ["May", key.permissions.map((each) => html`${PERMISSION_WORDS[each]} <small><code>${each}</code></small><br>`)],
+  ["Made", html`${moment(key.createdAt, zone)} by ${key.madeBy ?? "the command line"}`],
+  [
+    "Last used",
+    usedMs === null
+      ? "never"
+      : html`${moment(key.lastUsedAt, zone, true)} <span class="soft">${lengthText(usedMs)} ago</span>`,
+  ],
+  former ? ["In place of", link(former)] : null,
+  successor ? ["Replaced by", link(successor)] : null,
+])}
+${
+  isInForce(key, now) &&
+  html`
+<div class="columns"><section><h2>Rotate</h2>
+${usedMs !== null && usedMs < HOUR_MS && notice("warn", "The key was used within the last hour: give its user time to change over.")}
+<form method="post" action="/org/api_keys/${key.id}/rotate" class="card">
+<fieldset><legend>The present key</legend>${OVERLAPS.map(([value, words]) => html`<label class="check"><input type="radio" name="overlap" value="${value}"${value === "24h" ? html` checked` : ""}> <span>${value === "now" ? "ends now" : `still works ${words}`}</span></label>`)}</fieldset>
+${hiddenFields({ id })}<button class="main">Make the next key</button></form></section>
+<section><h2>Revoke</h2>
+<form method="post" action="/org/api_keys/${key.id}/revoke" class="card">
+<p>From then on it is refused for good, everywhere within a second.</p>
+${field({ label: "The last four characters of the key", name: "confirm", maxlength: 4, required: true })}
+<button class="danger">Revoke</button></form></section></div>`
+}`,
+  };
+}

@@ -1,0 +1,105 @@
+import { createApiKey, isInForce, rotateApiKey } from "../../auth/api-keys.ts";
+import { PERMISSIONS } from "../../domain/permission.ts";
+import { type ApiKey, apiKeysOfMerchant, holdApiKey, revokeApiKey } from "../../store/api-keys.ts";
+import { audit } from "../../store/audit-log.ts";
+import { sqlState, type Tx } from "../../store/database.ts";
+import { type Console, goTo } from "../console.ts";
+import type { Page } from "../frame.ts";
+import { notFound, PageError } from "../page-error.ts";
+import { isUuid } from "../query.ts";
+import { isZone } from "../show/moments.ts";
+import { OVERLAPS } from "../show/overlaps.ts";
+import type { Visit } from "../visit.ts";
+import { expiryOf, keyPage, keysPage, newKeyPage, shownKeyPage } from "./api-key-pages.ts";
+
+const UNIQUE_VIOLATION = "23505";
+
+/** API keys: making, rotating and revoking them. */
+export function apiKeyRoutes(console: Console) {
+  const { db, ports } = console;
+  console.page("/org/api_keys", "keys", async (visit) =>
+    keysPage(await apiKeysOfMerchant(db, visit.merchantId), visit, ports.now()),
+  );
+  console.page("/org/api_keys/new", "keys", (visit) => newKeyPage(visit, ports.newId(), null));
+  console.post("/org/api_keys", "keys", (visit) => create(console, visit));
+  console.page("/org/api_keys/:id", "keys", async (visit) => {
+    const all = await apiKeysOfMerchant(db, visit.merchantId);
+    const key = all.find(({ id }) => id === visit.params.id);
+    if (!key) throw notFound("key");
+    return keyPage(key, all, visit, ports.now(), ports.newId());
+  });
+  console.post("/org/api_keys/:id/rotate", "keys", (visit) => rotate(console, visit));
+  console.post("/org/api_keys/:id/revoke", "keys", async (visit) => {
+    await db.transaction(async (tx) => {
+      const key = await held(tx, visit);
+      if (visit.form.get("confirm") !== key.lastFour)
+        throw new PageError(400, "The last four characters are others, so nothing was revoked.");
+      if (!(await revokeApiKey(tx, visit.merchantId, key.id, ports.now()))) throw new PageError(409, OVER);
+      await audit(tx, visit.merchantId, visit.actor, { deed: "key.revoked", object: nameOf(key) }, ports);
+    });
+    return goTo(visit.reply, "/org/api_keys");
+  });
+}
+
+const OVER = "This key does not work any more.";
+
+async function create(console: Console, visit: Visit): Promise<Page> {
+  const { db, ports } = console;
+  const { form, merchantId, actor, person } = visit;
+  const id = form.get("id") ?? "";
+  const again = (says: string): Page => ({ ...newKeyPage(visit, ports.newId(), says), status: 400 });
+  if (!isUuid(id)) return again("Send the form once more.");
+  const permissions = PERMISSIONS.filter((permission) => form.getAll("permission").includes(permission));
+  if (permissions.length === 0) return again("Choose at least one permission.");
+  const note = (form.get("note") ?? "").trim();
+  if (note.length > 200) return again("The note has more than 200 characters.");
+  const expiresAt = expiryOf(form, isZone(person.zone) ? person.zone : "UTC", ports.now());
+  if (expiresAt === "wrong") return again("The end must be a date that lies ahead.");
+  const made = await once(() =>
+    db.transaction(async (tx) => {
+      const key = { id, merchantId, permissions, note: note || undefined, expiresAt: expiresAt ?? undefined };
+      const { apiKey } = await createApiKey(tx, { ...key, madeBy: actor.name }, ports);
+      const details = { permissions, expires: expiresAt?.toISOString() ?? "never", note };
+      await audit(tx, merchantId, actor, { deed: "key.created", object: `…${apiKey.slice(-4)}`, details }, ports);
+      return apiKey;
+    }),
+  );
+  return shownKeyPage(console, made, null);
+}
+
+async function rotate(console: Console, visit: Visit): Promise<Page> {
+  const { db, ports } = console;
+  const { form, merchantId, actor } = visit;
+  const id = form.get("id") ?? "";
+  const overlap = OVERLAPS.find(([value]) => value === form.get("overlap"));
+  if (!overlap || !isUuid(id)) throw new PageError(400, "Say how long the former key still works.");
+  const { apiKey, former } = await once(() =>
+    db.transaction(async (tx) => {
+      const key = await held(tx, visit);
+      if (!isInForce(key, ports.now())) throw new PageError(409, OVER);
+      const { apiKey } = await rotateApiKey(tx, key, overlap[2], { id, madeBy: actor.name }, ports);
+      const details = { former: nameOf(key), "former works": overlap[1] };
+      await audit(tx, merchantId, actor, { deed: "key.rotated", object: `…${apiKey.slice(-4)}`, details }, ports);
+      return { apiKey, former: key };
+    }),
+  );
+  return shownKeyPage(console, apiKey, { former, words: overlap[1] });
+}
+
+/** A form that is sent twice makes one key, and shows it once. */
+async function once<T>(make: () => Promise<T>): Promise<T> {
+  try {
+    return await make();
+  } catch (error) {
+    if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
+    throw new PageError(409, "This key was made already, and is shown only once. Make another one if it was lost.");
+  }
+}
+
+async function held(tx: Tx, { merchantId, params }: Visit): Promise<ApiKey> {
+  const key = isUuid(params.id!) ? await holdApiKey(tx, merchantId, params.id!) : null;
+  if (!key) throw notFound("key");
+  return key;
+}
+
+const nameOf = ({ lastFour, note }: ApiKey) => (note === null ? `…${lastFour}` : `…${lastFour} (${note})`);

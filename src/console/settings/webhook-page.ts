@@ -1,0 +1,140 @@
+import { EVENT_TYPES } from "../../domain/event.ts";
+import type { Merchant } from "../../domain/merchant.ts";
+import type { Page } from "../frame.ts";
+import { type Html, html, type Part } from "../html.ts";
+import { button, choice, field, hiddenFields, notice } from "../show/fields.ts";
+import { moment } from "../show/moments.ts";
+import { OVERLAPS } from "../show/overlaps.ts";
+import { copyable } from "../show/table.ts";
+import { spaced } from "../show/words.ts";
+import type { Visit } from "../visit.ts";
+
+interface Shown {
+  merchant: Merchant;
+  visit: Visit;
+  problem: string | null;
+  /** Which form was sent before. */
+  done: string | null;
+  egressRanges: readonly string[];
+  /** Of the present secret. */
+  mark: string;
+  now: Date;
+}
+
+const DONE: Record<string, string> = {
+  saved: "Saved. Send a test event to see that it works.",
+  pause: "Paused. Events wait, and nothing is lost.",
+  resume: "Resumed.",
+  secret: "Webhooks go out without a signature from now on.",
+};
+
+export function webhookPage({ merchant, visit, problem, done, egressRanges, mark, now }: Shown): Page {
+  const says = problem ? notice("bad", problem) : done && DONE[done] && notice("good", DONE[done]);
+  return {
+    title: "Webhook",
+    body: html`${says}
+<p class="lead">${endpointWords(merchant, visit.person.zone)}</p>
+<p>Dunlin posts its instructions to this endpoint of yours: when to retry a payment, when to pause your own retries, when to give up.</p>
+<div class="columns">
+<section><h2>Endpoint</h2>${endpointForm(merchant, problem === null ? null : visit.form)}</section>
+<section><h2>Test event</h2>
+<form method="post" action="/settings/webhook/test" class="card">
+<p>Sent to what is saved, marked <code>"test": true</code>, and kept in no log.</p>
+${choice(
+  "Type",
+  "type",
+  EVENT_TYPES.map((type) => [type, spaced(type)] as const),
+  "pause_collection",
+)}
+<button>Send a test event</button></form>
+<h2>Deliveries</h2>${pauseForm(merchant)}
+<h2>Signature</h2>${secretForm(merchant, visit.person.zone, mark, now)}
+<h2>Where requests come from</h2>${rangesOf(egressRanges)}
+</section></div>`,
+  };
+}
+
+function endpointWords(merchant: Merchant, zone: string): Part {
+  const { webhookUrl, webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince } = merchant;
+  if (webhookUrl === null) return "No endpoint yet: cases are planned, and no instruction goes out";
+  if (webhookPaused && webhookPausedBy === "dunlin")
+    return html`Paused by Dunlin since ${moment(webhookPausedAt, zone)}: every attempt has failed since ${moment(webhookFailingSince, zone)}`;
+  if (webhookPaused) return html`Paused by a person since ${moment(webhookPausedAt, zone)}`;
+  if (webhookFailingSince) return html`Failing: every attempt since ${moment(webhookFailingSince, zone)}`;
+  return "Active";
+}
+
+/** @param typed  what was sent and refused, to be mended; secrets are typed anew */
+function endpointForm(merchant: Merchant, typed: URLSearchParams | null): Html {
+  const has =
+    merchant.webhookAuth === null
+      ? null
+      : { bearer: "a bearer token", basic: "a user and password" }[merchant.webhookAuth];
+  const auths: (readonly [string, string])[] = [
+    ["bearer", "Bearer token"],
+    ["basic", "User and password"],
+  ];
+  if (has) auths.unshift(["keep", `As it is: ${has}`]);
+  return html`<form method="post" action="/settings/webhook" class="card">
+${field({ label: "URL", name: "url", type: "url", value: typed?.get("url") ?? merchant.webhookUrl ?? "", required: true, maxlength: 2048, placeholder: "https://billing.example.com/dunlin", hint: "HTTPS, on a public address." })}
+${choice(
+  "Paths",
+  "paths",
+  [
+    ["one", "One URL for every type"],
+    ["sub", "A path for each type: /recovery_action and so on"],
+  ],
+  typed?.get("paths") ?? (merchant.webhookSubPaths ? "sub" : "one"),
+)}
+${choice(
+  "Body of a recovery action",
+  "shape",
+  [
+    ["envelope", "Envelope: id, type, created, data"],
+    ["flat", "Flat retry request"],
+  ],
+  typed?.get("shape") ?? (merchant.webhookFlat ? "flat" : "envelope"),
+)}
+${choice("The endpoint recognises us by", "auth", auths, typed?.get("auth") ?? (has ? "keep" : "bearer"))}
+<p class="soft">Credentials are stored encrypted and never shown again. Fill in what belongs to the choice above.</p>
+${field({ label: "Token", name: "token", type: "password", maxlength: 4096, autocomplete: "new-password" })}
+${field({ label: "User", name: "user", autocomplete: "off" })}
+${field({ label: "Password", name: "password", type: "password", autocomplete: "new-password" })}
+<button class="main">Save</button></form>`;
+}
+
+const pauseForm = ({ webhookPaused }: Merchant): Html =>
+  webhookPaused
+    ? html`<div class="card"><p>Events wait. When deliveries resume, they go out in the order of their making.</p>${button("/settings/webhook/resume", "Resume deliveries", {}, "main")}</div>`
+    : html`<form method="post" action="/settings/webhook/pause" class="card">
+${field({ label: "Reason", name: "reason", maxlength: 200, hint: "For the audit log. Nothing is lost while deliveries are paused." })}
+<button class="danger">Pause deliveries</button></form>`;
+
+function secretForm(
+  { webhookSecret, webhookOldSecret, webhookOldSecretUntil }: Merchant,
+  zone: string,
+  mark: string,
+  now: Date,
+): Html {
+  const isOverlapping = webhookOldSecret !== null && webhookOldSecretUntil !== null && webhookOldSecretUntil > now;
+  return html`<div class="card">
+<p>${webhookSecret === null ? "Requests are not signed." : "Every request carries the Standard Webhooks headers, signed by a secret."}${isOverlapping && html` The former secret signs too until ${moment(webhookOldSecretUntil, zone)}.`}</p>
+<form method="post" action="/settings/webhook/secret">
+${
+  webhookSecret === null
+    ? hiddenFields({ overlap: "now" })
+    : choice(
+        "The former secret",
+        "overlap",
+        OVERLAPS.map(([value, words]) => [value, value === "now" ? words : `still signs ${words}`] as const),
+        "24h",
+      )
+}
+${hiddenFields({ mark })}<button>${webhookSecret === null ? "Sign with a new secret" : "Rotate the secret"}</button></form>
+${webhookSecret !== null && html`<p>${button("/settings/webhook/secret/remove", "Stop signing", {}, "danger small")}</p>`}</div>`;
+}
+
+const rangesOf = (ranges: readonly string[]): Html =>
+  ranges.length === 0
+    ? html`<p class="soft">Nobody has set them: the operator does with <code>DUNLIN_EGRESS_RANGES</code>.</p>`
+    : html`<p>Let these through, if your endpoint asks who calls. Programs read <a href="/network.json">/network.json</a>.</p>${copyable("Address ranges", ranges.join("\n"))}`;

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+import { httpsServer } from "../../../sdk/test/https-server.ts";
+import { realPorts } from "../../delivery/deliverer.fixture.ts";
+import { parseAllow } from "../../delivery/https/address-guard.ts";
+import { createTestEvents } from "../../delivery/test-event.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import { unseal } from "../../store/secret-box.ts";
+import { hiddenValue, SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+
+const TOKEN = "hook-token-of-the-shop";
+let endpoint: Awaited<ReturnType<typeof httpsServer>>;
+let answer: { status: number; body: string };
+let at: TestConsole;
+let developer: Awaited<ReturnType<TestConsole["as"]>>;
+before(async () => {
+  endpoint = await httpsServer((request, response) => {
+    if (request.headers.authorization !== `Bearer ${TOKEN}`) {
+      response.writeHead(401);
+      return void response.end(`no: ${request.headers.authorization}`);
+    }
+    response.writeHead(answer.status, { "content-type": "application/json" });
+    response.end(answer.body);
+  });
+  const { port } = new URL(endpoint.url);
+  const allow = parseAllow(`127.0.0.1/32:${port},::1/128:${port}`);
+  const sendTestEvent = createTestEvents({ allow, extraCa: endpoint.ca }, SECRET_KEY, realPorts);
+  at = await testConsole({ allow, sendTestEvent });
+  developer = await at.as("developer");
+});
+beforeEach(() => {
+  answer = { status: 200, body: '{"success":true}' };
+});
+after(async () => {
+  await at.close();
+  await endpoint.close();
+});
+
+const merchant = async () => (await findMerchant(at.db, at.merchant.id))!;
+const settings = (over: Record<string, string> = {}) => ({
+  url: `${endpoint.url}/hooks`,
+  paths: "one",
+  shape: "envelope",
+  auth: "bearer",
+  token: TOKEN,
+  user: "",
+  password: "",
+  ...over,
+});
+const save = (over: Record<string, string> = {}) => developer.post("/settings/webhook", settings(over));
+const sendTest = (type = "pause_collection") => developer.post("/settings/webhook/test", { type });
+
+test("the endpoint is saved with a credential that is stored encrypted and shown on no page", async () => {
+  assert.match((await developer.get("/settings/webhook")).body, /No endpoint yet/);
+  assert.equal((await save({ shape: "flat", paths: "sub" })).statusCode, 303);
+  const saved = await merchant();
+  assert.deepEqual([saved.webhookUrl, saved.webhookFlat, saved.webhookSubPaths], [`${endpoint.url}/hooks`, true, true]);
+  assert.equal(unseal(SECRET_KEY, saved.webhookCredential!), TOKEN);
+  const page = (await developer.get("/settings/webhook?done=saved")).body;
+  assert.match(page, /As it is: a bearer token/);
+  assert.ok(!page.includes(TOKEN));
+  const log = JSON.stringify(await at.audited());
+  assert.match(log, /webhook\.changed/);
+  assert.match(log, /changed \(bearer\)/);
+  assert.ok(!log.includes(TOKEN));
+});
+
+test("what cannot be an endpoint is refused in words, and what was typed is still there but for the secrets", async () => {
+  for (const [over, says] of [
+    [{ url: "http://shop.example/hooks" }, /The URL must begin with https|The URL .*https/],
+    [{ url: "https://10.0.0.1/hooks" }, /The URL/],
+    [{ url: "javascript:alert(1)" }, /The URL/],
+    [{ token: "with space" }, /visible ASCII/],
+    [{ auth: "basic", user: "a:b", password: "c" }, /no colon/],
+    [{ auth: "basic", user: "a", password: "" }, /password must not be empty/],
+  ] as const) {
+    const reply = await save(over);
+    assert.equal(reply.statusCode, 400, JSON.stringify(over));
+    assert.match(reply.body, says);
+    assert.ok(!reply.body.includes(TOKEN));
+    assert.doesNotMatch(reply.body, /href="javascript:/);
+  }
+});
+
+test("a credential goes to no other server than it was given for", async () => {
+  await save();
+  const elsewhere = `https://[::1]:${new URL(endpoint.url).port}/hooks`;
+  const moved = await developer.post("/settings/webhook", settings({ url: elsewhere, auth: "keep", token: "" }));
+  assert.equal(moved.statusCode, 400);
+  assert.match(moved.body, /This is another server/);
+  const kept = await developer.post(
+    "/settings/webhook",
+    settings({ url: `${endpoint.url}/new`, auth: "keep", token: "" }),
+  );
+  assert.equal(kept.statusCode, 303, "a new path of the same server keeps it");
+});
+
+test("21: a test event shows the exact request and answer, and a wrong credential is named, masked", async () => {
+  await save();
+  const fine = (await sendTest()).body;
+  assert.match(fine, /Fine: an event sent like this is delivered/);
+  assert.match(fine, /POST \/hooks HTTP\/1\.1/);
+  assert.match(fine, /authorization: Bearer \[redacted\]/);
+  assert.match(fine, /&quot;type&quot;:&quot;pause_collection&quot;[^<]*&quot;test&quot;:true/);
+  assert.match(fine, /HTTP\/1\.1 200 OK[\s\S]*\{&quot;success&quot;:true\}/);
+  assert.ok(!fine.includes(TOKEN));
+  const wrongToken = randomBytes(12).toString("hex");
+  await save({ token: wrongToken });
+  const wrong = (await sendTest("recovery_action")).body;
+  assert.match(wrong, /status 401: the endpoint refuses the credential/);
+  assert.match(wrong, /no: Bearer \[redacted\]/);
+  assert.ok(!wrong.includes(wrongToken));
+});
+
+test("what an endpoint answers is text on the page, whatever it is", async () => {
+  await save();
+  answer = { status: 500, body: "<script>alert(1)</script>\u001b[2J\u202etxet" };
+  const page = (await sendTest()).body;
+  assert.ok(page.includes("&lt;script&gt;alert(1)&lt;/script&gt;·[2J·txet"));
+  assert.ok(!page.includes("<script>alert"));
+});
+
+test("deliveries are paused with a reason and resumed, and both are in the audit log", async () => {
+  await save();
+  await developer.post("/settings/webhook/pause", { reason: "billing moves house" });
+  assert.equal((await merchant()).webhookPausedBy, "person");
+  assert.match((await developer.get("/settings/webhook?done=pause")).body, /Paused by a person since/);
+  await developer.post("/settings/webhook/resume");
+  assert.equal((await merchant()).webhookPaused, false);
+  const [resumed, paused] = await at.audited();
+  assert.deepEqual(
+    [resumed?.deed, paused?.deed, paused?.details.reason],
+    ["webhook.resumed", "webhook.paused", "billing moves house"],
+  );
+});
+
+test("a signing secret is shown once, a form that is sent twice rotates once, and the former one signs as long as was said", async () => {
+  await save();
+  const mark = async () => hiddenValue((await developer.get("/settings/webhook")).body, "mark");
+  const form = { overlap: "24h", mark: await mark() };
+  const made = await developer.post("/settings/webhook/secret", form);
+  const secret = /whsec_[A-Za-z0-9+/=]+/.exec(made.body)![0];
+  const again = await developer.post("/settings/webhook/secret", form);
+  assert.equal(again.statusCode, 409);
+  assert.equal(unseal(SECRET_KEY, (await merchant()).webhookSecret!), secret);
+  const rotated = await developer.post("/settings/webhook/secret", { overlap: "24h", mark: await mark() });
+  assert.equal(rotated.statusCode, 200);
+  const after = await merchant();
+  assert.equal(unseal(SECRET_KEY, after.webhookOldSecret!), secret);
+  assert.equal(after.webhookOldSecretUntil?.getTime(), at.clock.serviceMs + 24 * 3_600_000);
+  assert.ok(!(await developer.get("/settings/webhook")).body.includes("whsec_"));
+  await developer.post("/settings/webhook/secret/remove");
+  assert.equal((await merchant()).webhookSecret, null);
+  assert.ok(!JSON.stringify(await at.audited()).includes("whsec_"));
+});
+
+test("31: a viewer sees and changes nothing of it, also by a form of their own making", async () => {
+  await save();
+  const viewer = await at.as("viewer");
+  const before = await merchant();
+  assert.equal((await viewer.get("/settings/webhook")).statusCode, 403);
+  for (const path of ["", "/pause", "/resume", "/secret", "/secret/remove", "/test"])
+    assert.equal((await viewer.post(`/settings/webhook${path}`, settings())).statusCode, 403, path);
+  assert.deepEqual(await merchant(), before);
+});
+
+test("32: no form of another site changes it", async () => {
+  const before = await merchant();
+  const foreign = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
+  assert.equal((await developer.post("/settings/webhook", settings({ shape: "flat" }), foreign)).statusCode, 403);
+  assert.deepEqual(await merchant(), before);
+});

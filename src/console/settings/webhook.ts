@@ -1,0 +1,161 @@
+import { createHash } from "node:crypto";
+import { checkWebhookUrl } from "../../delivery/https/address-guard.ts";
+import { checkSavedName } from "../../delivery/https/saved-name.ts";
+import { secretText } from "../../delivery/https/signature.ts";
+import { EVENT_TYPES } from "../../domain/event.ts";
+import type { Merchant } from "../../domain/merchant.ts";
+import {
+  type Also,
+  type MerchantSettings,
+  removeWebhookSecret,
+  rotateWebhookSecret,
+  setMerchant,
+} from "../../recovery/merchants.ts";
+import { audit } from "../../store/audit-log.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import { type Console, goTo } from "../console.ts";
+import type { Page } from "../frame.ts";
+import { PageError } from "../page-error.ts";
+import { OVERLAPS } from "../show/overlaps.ts";
+import type { Visit } from "../visit.ts";
+import { secretPage, testPage } from "./webhook-exchange.ts";
+import { webhookPage } from "./webhook-page.ts";
+
+const SECRET_BYTES = 32;
+
+/** Where instructions go, how the endpoint recognises them, and whether they go at all. */
+export function webhookRoutes(console: Console) {
+  const { db, ports, secretKey, egressRanges } = console;
+  const show = async (visit: Visit, problem: string | null, done: string | null = null): Promise<Page> => {
+    const merchant = await merchantOf(console, visit);
+    const page = webhookPage({
+      merchant,
+      visit,
+      problem,
+      done,
+      egressRanges,
+      mark: markOf(merchant),
+      now: ports.now(),
+    });
+    return { ...page, status: problem === null ? 200 : 400 };
+  };
+  console.page("/settings/webhook", "webhook", (visit) => show(visit, null, visit.query.get("done")));
+  console.post("/settings/webhook", "webhook", async (visit) => {
+    const settings = await readSettings(console, await merchantOf(console, visit), visit.form);
+    if (typeof settings === "string") return show(visit, settings);
+    await setMerchant(db, visit.merchantId, settings, secretKey, ports, written(console, visit, "webhook.changed"));
+    return goTo(visit.reply, "/settings/webhook?done=saved");
+  });
+  for (const [path, webhookPaused, deed] of [
+    ["pause", true, "webhook.paused"],
+    ["resume", false, "webhook.resumed"],
+  ] as const)
+    console.post(`/settings/webhook/${path}`, "webhook", async (visit) => {
+      const reason = (visit.form.get("reason") ?? "").trim().slice(0, 200);
+      const also = written(console, visit, deed, reason === "" ? {} : { reason });
+      await setMerchant(db, visit.merchantId, { webhookPaused }, secretKey, ports, also);
+      return goTo(visit.reply, `/settings/webhook?done=${path}`);
+    });
+  console.post("/settings/webhook/secret", "webhook", (visit) => rotate(console, visit));
+  console.post("/settings/webhook/secret/remove", "webhook", async (visit) => {
+    await removeWebhookSecret(db, visit.merchantId, ports, written(console, visit, "webhook.secret_removed"));
+    return goTo(visit.reply, "/settings/webhook?done=secret");
+  });
+  console.post("/settings/webhook/test", "webhook", async (visit) => {
+    const type = EVENT_TYPES.find((each) => each === visit.form.get("type"));
+    if (!type) throw new PageError(400, `A test event is one of ${EVENT_TYPES.join(", ")}.`);
+    const tested = await console.sendTestEvent(await merchantOf(console, visit), type);
+    return tested === null ? show(visit, "Set the URL first: there is nothing to send to.") : testPage(tested, type);
+  });
+}
+
+async function merchantOf({ db }: Console, { merchantId }: Visit): Promise<Merchant> {
+  const merchant = await findMerchant(db, merchantId);
+  if (!merchant) throw new PageError(404, "This merchant is gone.");
+  return merchant;
+}
+
+/** What a form says, or what is wrong with it. */
+async function readSettings(
+  { allow }: Console,
+  before: Merchant,
+  form: URLSearchParams,
+): Promise<MerchantSettings | string> {
+  const url = (form.get("url") ?? "").trim();
+  const problem = checkWebhookUrl(url, allow);
+  if (problem) return `The URL ${problem}`;
+  const finding = await checkSavedName(url, allow);
+  if (finding.verdict === "refused") return `The URL: ${finding.words}`;
+  const credential = readCredential(form);
+  if (typeof credential === "string") return credential;
+  if (!credential && before.webhookAuth === null)
+    return "Choose a token or a user and password, by which the endpoint recognises us.";
+  // A credential goes only to where it was given for.
+  if (!credential && before.webhookUrl !== null && new URL(url).origin !== new URL(before.webhookUrl).origin)
+    return "This is another server: type the credential that it expects, so that it does not get the one of the server before.";
+  return {
+    webhookUrl: url,
+    webhookFlat: form.get("shape") === "flat",
+    webhookSubPaths: form.get("paths") === "sub",
+    ...(credential && { credential }),
+  };
+}
+
+function readCredential(form: URLSearchParams): MerchantSettings["credential"] | string {
+  const auth = form.get("auth");
+  if (auth === "bearer") {
+    const secret = (form.get("token") ?? "").trim();
+    return /^[\x21-\x7e]{1,4096}$/.test(secret)
+      ? { auth, secret }
+      : "The token must be visible ASCII characters without spaces.";
+  }
+  if (auth === "basic") {
+    const [user, password] = [form.get("user") ?? "", form.get("password") ?? ""];
+    if (user === "" || /[:\p{Cc}]/u.test(user)) return "The user must not be empty, and holds no colon.";
+    return password === "" ? "The password must not be empty." : { auth, secret: `${user}:${password}` };
+  }
+  return undefined;
+}
+
+const SHOWN = {
+  webhookUrl: "url",
+  webhookFlat: "flat",
+  webhookSubPaths: "sub-paths",
+  webhookPaused: "paused",
+} as const;
+
+/** The audit log's line of a change: what is another now, and of secrets only that they are. */
+const written =
+  ({ ports }: Console, { merchantId, actor }: Visit, deed: string, extra: Record<string, unknown> = {}): Also =>
+  async (tx, before, after) => {
+    const details: Record<string, unknown> = { ...extra };
+    for (const [field, name] of Object.entries(SHOWN) as [keyof typeof SHOWN, string][])
+      if (before[field] !== after[field]) details[name] = `${before[field]} → ${after[field]}`;
+    if (!sameBytes(before.webhookCredential, after.webhookCredential))
+      details.credential = `changed (${after.webhookAuth})`;
+    await audit(tx, merchantId, actor, { deed, object: after.webhookUrl ?? "no endpoint", details }, ports);
+  };
+
+const sameBytes = (a: Buffer | null, b: Buffer | null) => (a === null || b === null ? a === b : a.equals(b));
+
+/** Marks the present secret without telling it: a form that is sent twice rotates once. */
+const markOf = ({ webhookSecret }: Merchant) =>
+  webhookSecret === null ? "none" : createHash("sha256").update(webhookSecret).digest("base64url").slice(0, 16);
+
+async function rotate(console: Console, visit: Visit): Promise<Page> {
+  const { db, ports, secretKey } = console;
+  const overlap = OVERLAPS.find(([value]) => value === visit.form.get("overlap"));
+  if (!overlap) throw new PageError(400, "Say how long the former secret still signs.");
+  const secret = secretText(ports.randomBytes(SECRET_BYTES));
+  const details = { "former signs": overlap[1] };
+  const writes = written(console, visit, "webhook.secret_rotated", details);
+  await rotateWebhookSecret(db, visit.merchantId, secret, overlap[2], secretKey, ports, async (tx, before, after) => {
+    if (markOf(before) !== visit.form.get("mark"))
+      throw new PageError(
+        409,
+        "The secret was changed already, and is shown only once. Rotate it again if it was lost.",
+      );
+    await writes(tx, before, after);
+  });
+  return secretPage(secret, overlap[1]);
+}
