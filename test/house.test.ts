@@ -4,21 +4,24 @@ import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const PURE = ["domain", "rules", "model", "decisions"];
+const PURE = ["domain", "rules", "model", "experiments", "decisions"];
 /** Which rooms a room may import; itself always. `root` is what lies right in src/. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   domain: [],
   rules: ["domain"],
   store: ["domain"],
   model: ["domain"],
+  experiments: ["domain"],
   decisions: ["domain", "rules", "model"],
   auth: ["domain", "store"],
   delivery: ["domain", "store"],
-  recovery: ["domain", "rules", "decisions", "store"],
+  recovery: ["domain", "rules", "experiments", "decisions", "store"],
   api: ["domain", "store", "auth", "recovery"],
   console: ["domain", "store", "auth", "recovery", "delivery", "api"],
   cli: ["domain", "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
   root: ["domain", "store", "auth", "recovery", "delivery", "api", "console", "cli"],
+  cli: ["domain", "experiments", "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
+  root: ["domain", "store", "auth", "recovery", "delivery", "api", "cli"],
   sdk: [],
   simulator: ["sdk", ...PURE],
 };

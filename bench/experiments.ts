@@ -1,0 +1,49 @@
+// `npm run bench:experiments`: false alarms, sample sizes and power of experiments that are looked at every day.
+import { parseArgs } from "node:util";
+import { type FalseAlarms, falseAlarms, splitsCaught, stopsAt } from "../simulator/experiments/figures.ts";
+
+const { values } = parseArgs({
+  options: { tests: { type: "string", default: "10000" }, runs: { type: "string", default: "1000" } },
+});
+const tests = Number(values.tests);
+const runs = Number(values.runs);
+let missed = 0;
+
+const percent = (share: number) => `${(share * 100).toFixed(2)} %`;
+function report(what: string, found: string, holds: boolean) {
+  if (!holds) missed++;
+  console.log(`${what}: ${found}${holds ? "" : "  MISSED"}`);
+}
+const alarms = ({ runs, any, difference, split, calibration, plain }: FalseAlarms) =>
+  `${percent(any / runs)} (difference ${percent(difference / runs)}, split ${percent(split / runs)}, calibration ${percent(calibration / runs)}); a plain 95 % interval, peeked at: ${percent(plain / runs)}`;
+
+console.log(`A/A tests of 90 days, looked at every day; aim: false alarms in at most 5 % of ${tests} tests`);
+const businesses = {
+  "60 customers a day, 4 of 10 fail again": {},
+  "with a calibration of 30 days": { calibrationDays: 30 },
+  "judged by money, log-normal amounts": { primary: "USD" },
+  "10 customers a day": { customersPerDay: 10 },
+};
+for (const [name, business] of Object.entries(businesses)) {
+  const found = falseAlarms(tests, business);
+  report(`  ${name}`, alarms(found), found.any / found.runs <= 0.05);
+}
+
+console.log(
+  `True differences, looked at every day; aim: the median of ${runs} stops at most 1.2 times the z-test's sample`,
+);
+for (const effect of [0.02, 0.03, 0.05]) {
+  const { median, fixed, wrong } = stopsAt(effect, runs);
+  const ratio = median / fixed;
+  const holds = effect !== 0.03 || ratio <= 1.2;
+  report(
+    `  +${Math.round(effect * 100)} points`,
+    `median ${median} invoices, z-test ${Math.round(fixed)}: ${ratio.toFixed(2)} times; other verdicts ${percent(wrong / runs)}`,
+    holds,
+  );
+}
+
+const caught = splitsCaught(runs) / runs;
+report("51/49 in place of 50/50, by 55,000 invoices; aim: caught in at least 90 %", percent(caught), caught >= 0.9);
+console.log(missed === 0 ? "All aims are met." : `${missed} aims are missed.`);
+process.exitCode = missed === 0 ? 0 : 1;

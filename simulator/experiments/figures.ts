@@ -1,0 +1,94 @@
+import type { Look } from "../../src/experiments/look.ts";
+import { BUSINESS, type Business, runExperiment } from "./many-experiments.ts";
+
+const DAYS = 90;
+
+/** How often a true difference of nothing raised an alarm. */
+export interface FalseAlarms {
+  runs: number;
+  /** Runs with any alarm on any day: a difference, a split, a calibration. */
+  any: number;
+  difference: number;
+  split: number;
+  calibration: number;
+  /** Runs in which a plain 95 % interval, looked at as often, would have shown a difference. */
+  plain: number;
+}
+
+/** A/A tests: nobody is treated otherwise than anybody else, and somebody looks every day for 90 days. */
+export function falseAlarms(runs: number, business: Partial<Business> = {}): FalseAlarms {
+  const found = { runs, any: 0, difference: 0, split: 0, calibration: 0, plain: 0 };
+  for (let run = 0; run < runs; run++) {
+    let [difference, plain] = [false, false];
+    let last: Look | undefined;
+    runExperiment({ ...BUSINESS, days: DAYS, ...business }, run, (_, look) => {
+      last = look;
+      const [primary] = look.comparisons;
+      difference ||= primary!.lower > 0 || primary!.upper < 0;
+      plain ||= primary!.difference !== null && Math.abs(primary!.difference) > 1.96 * Math.sqrt(primary!.variance!);
+      return true;
+    });
+    const split = last!.troubles.includes("split");
+    const calibration = last!.troubles.some((trouble) => trouble !== "split");
+    if (difference) found.difference++;
+    if (split) found.split++;
+    if (calibration) found.calibration++;
+    if (plain) found.plain++;
+    if (difference || split || calibration) found.any++;
+  }
+  return found;
+}
+
+/** How soon a true difference is seen. */
+export interface Stops {
+  runs: number;
+  /** Failed invoices, both arms together, when half of the runs had their verdict. */
+  median: number;
+  /** What a z-test of a size fixed in advance needs to find it in four of five runs. */
+  fixed: number;
+  /** Runs whose verdict was the wrong way round, or that there is no difference. */
+  wrong: number;
+}
+
+/** A difference of `effect`, looked at every day until there is a verdict; one invoice for each customer, as the z-test has it. */
+export function stopsAt(effect: number, runs: number, business: Partial<Business> = {}): Stops {
+  const customersPerDay = 100;
+  const settings = { ...BUSINESS, customersPerDay, again: 0, effect, days: 400, ...business };
+  const stops: number[] = [];
+  let wrong = 0;
+  for (let run = 0; run < runs; run++) {
+    let stop = Number.POSITIVE_INFINITY;
+    runExperiment(settings, run, (day, { verdict }) => {
+      if (verdict.outcome === "open") return true;
+      stop = day * settings.customersPerDay;
+      if (verdict.outcome !== "better") wrong++;
+      return false;
+    });
+    stops.push(stop);
+  }
+  stops.sort((a, b) => a - b);
+  return { runs, median: stops[Math.floor(runs / 2)]!, fixed: fixedSample(settings.recovered, effect), wrong };
+}
+
+/** Both arms of a two-sided z-test at 5 % with a power of 80 %: (1.96 + 0.84)² times the variances, over the difference squared. */
+function fixedSample(recovered: number, effect: number): number {
+  const treated = recovered + effect;
+  return (2 * 7.849 * (recovered * (1 - recovered) + treated * (1 - treated))) / effect ** 2;
+}
+
+/** How many of `runs` find, by 55,000 invoices in 90 days, that 51 % of the customers came into an arm that was to get 50 %. */
+export function splitsCaught(runs: number, business: Partial<Business> = {}): number {
+  let caught = 0;
+  for (let run = 0; run < runs; run++) {
+    runExperiment(
+      { ...BUSINESS, customersPerDay: Math.round(55_000 / DAYS), again: 0, split: 0.51, ...business },
+      run,
+      (_, { troubles }) => {
+        if (!troubles.includes("split")) return true;
+        caught++;
+        return false;
+      },
+    );
+  }
+  return caught;
+}

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assign } from "./assignment.ts";
+
+const customers = Array.from({ length: 20_000 }, (_, n) => `cus_${n}`);
+const shareOf = (found: readonly boolean[]) => found.filter(Boolean).length / found.length;
+/** Four standard deviations of a share of one half of 20,000. */
+const CHANCE = 0.015;
+
+test("a customer is in the same arm whenever one asks", () => {
+  const experiment = { salt: "s1", share: 0.5 };
+  for (const id of customers.slice(0, 100)) assert.deepEqual(assign(experiment, id), assign(experiment, id));
+});
+
+test("the arm gets the share that was asked for, and the halves are halves within each arm", () => {
+  for (const share of [0.5, 0.9, 0.1]) {
+    const assigned = customers.map((id) => assign({ salt: "s1", share }, id));
+    assert.ok(Math.abs(shareOf(assigned.map(({ arm }) => arm === "dunlin")) - share) < CHANCE);
+    for (const arm of ["dunlin", "merchant"] as const) {
+      const halves = assigned.filter((each) => each.arm === arm).map(({ half }) => half === 1);
+      assert.ok(Math.abs(shareOf(halves) - 0.5) < 4 * Math.sqrt(0.25 / halves.length));
+    }
+  }
+});
+
+test("another experiment draws anew: its arms have nothing to do with those of the one before", () => {
+  const same = customers.map(
+    (id) => assign({ salt: "s1", share: 0.5 }, id).arm === assign({ salt: "s2", share: 0.5 }, id).arm,
+  );
+  assert.ok(Math.abs(shareOf(same) - 0.5) < CHANCE);
+});
+
+test("nobody who is in an arm leaves it when its share grows", () => {
+  for (const id of customers.slice(0, 2000))
+    if (assign({ salt: "s1", share: 0.1 }, id).arm === "dunlin")
+      assert.equal(assign({ salt: "s1", share: 0.6 }, id).arm, "dunlin");
+});

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { falseAlarms, splitsCaught, stopsAt } from "../../simulator/experiments/figures.ts";
+
+// The short form of `npm run bench:experiments`.
+
+test("of 200 A/A tests that are looked at daily for 90 days, hardly one raises an alarm", () => {
+  const { any, plain } = falseAlarms(200, { customersPerDay: 30, calibrationDays: 20 });
+  // At a true rate of 5 % more than 19 have a chance of 0.2 %.
+  assert.ok(any <= 19, `${any} alarms`);
+  assert.ok(plain >= 30, `a plain interval is fooled by peeking, here in ${plain} runs`);
+});
+
+test("a difference of five points is told within 1.5 times the invoices of a z-test that may look but once", () => {
+  const { median, fixed, wrong } = stopsAt(0.05, 60);
+  assert.ok(median <= 1.5 * fixed, `${median} invoices, ${fixed} at once`);
+  assert.ok(wrong <= 4, `${wrong} wrong verdicts`);
+});
+
+test("a split of 51 to 49 is caught by 55,000 invoices", () => {
+  // At the promised 90 % of power fewer than 14 of 20 have a chance of 0.2 %.
+  assert.ok(splitsCaught(20) >= 14);
+});

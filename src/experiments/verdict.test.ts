@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Experiment, Tally } from "../domain/experiment.ts";
+import type { Tallies } from "./checks.ts";
+import { type Look, lookAt } from "./look.ts";
+import { countCustomer, emptyTally } from "./tally.ts";
+
+const DAY_MS = 86_400_000;
+const START = new Date("2026-01-01T00:00:00Z");
+const experiment: Experiment = {
+  id: "x",
+  name: "x",
+  salt: "x",
+  share: 0.5,
+  startedAt: START,
+  comparedFrom: START,
+  stoppedAt: null,
+  maturityDays: 35,
+  primary: "count",
+  margin: 0.03,
+};
+const after = (days: number) => new Date(START.getTime() + days * DAY_MS);
+
+/** Customers with one invoice each, of which `paid` were recovered. */
+function cell(customers: number, paid: number): Tally {
+  const tally = emptyTally();
+  for (let n = 0; n < customers; n++) countCustomer(tally, 0, 0, 1, n < paid ? 1 : 0);
+  return tally;
+}
+
+type Cells = Readonly<Record<string, Tally>>;
+const tallies =
+  (cells: Cells): Tallies =>
+  (phase, arm, half, measure) =>
+    measure === "count" ? cells[`${phase === "calibration" ? "calibration " : ""}${arm} ${half}`] : undefined;
+
+/** Both arms of the comparison, `paid` of `customers` in each half. */
+const arms = (customers: number, dunlin: number, merchant: number): Cells => ({
+  "dunlin 1": cell(customers, dunlin),
+  "dunlin 2": cell(customers, dunlin),
+  "merchant 1": cell(customers, merchant),
+  "merchant 2": cell(customers, merchant),
+});
+
+const look = (cells: Cells, day: number, more: Partial<Experiment> = {}, former: Look | null = null) => {
+  const counted = Object.entries(cells).reduce((sum, [name, { due }]) => sum + (/cal/.test(name) ? 0 : due), 0);
+  const entered = Math.round((counted * day) / Math.max(1, day - 35));
+  return lookAt({ ...experiment, ...more }, tallies(cells), [], entered, former, after(day));
+};
+
+test("before invoices are old enough, the verdict says when the first results come", () => {
+  const { verdict } = look({}, 10);
+  assert.equal(verdict.outcome, "open");
+  assert.match(verdict.words, /^Too early: .* 35 days .* 2026-02-05\.$/);
+});
+
+test("with too few customers it is too early as well", () => {
+  assert.match(look(arms(40, 30, 10), 50).verdict.words, /fewer than 100 customers/);
+});
+
+test("a large difference is told, with its range in invoices of a hundred", () => {
+  const better = look(arms(4000, 2400, 2200), 90).verdict;
+  assert.equal(better.outcome, "better");
+  assert.match(better.words, /^Dunlin recovers more .*: of 100 failed invoices \d\.\d to \d\.\d more\.$/);
+  const worse = look(arms(4000, 2200, 2400), 90).verdict;
+  assert.equal(worse.outcome, "worse");
+  assert.match(worse.words, /fewer\.$/);
+});
+
+test("what is too close to tell is said to be so, with the weeks that it takes if it goes on so", () => {
+  const { outcome, words, weeksMore } = look(arms(1000, 570, 550), 90).verdict;
+  assert.equal(outcome, "open");
+  assert.match(
+    words,
+    /^Cannot tell yet: of 100 failed invoices between \d\.\d fewer and \d\.\d more\. About \d+ weeks more\.$/,
+  );
+  // By then so many times the invoices of the first 55 days are old enough, and two weeks before there are not.
+  const [before, then] = [weeksMore! - 2, weeksMore!].map((weeks) => {
+    const times = (55 + weeks * 7) / 55;
+    return look(arms(Math.round(1000 * times), Math.round(570 * times), Math.round(550 * times)), 90 + weeks * 7);
+  });
+  assert.deepEqual([before!.verdict.outcome, then!.verdict.outcome], ["open", "better"]);
+});
+
+test("no difference is a verdict too, once a larger one than matters is out of the question", () => {
+  assert.equal(look(arms(20_000, 11_000, 11_000), 90).verdict.outcome, "alike");
+});
+
+test("a stopped experiment that has not enough says that it never will", () => {
+  const { words, weeksMore } = look(arms(1000, 570, 550), 90, { stoppedAt: after(60) }).verdict;
+  assert.equal(weeksMore, null);
+  assert.match(words, /will not be enough\.$/);
+});
+
+test("customers missing from one arm make the result void, and it stays so", () => {
+  const lost = { ...arms(2000, 1200, 1100), "merchant 2": cell(1600, 880) };
+  const first = look(lost, 90);
+  assert.deepEqual(first.troubles, ["split"]);
+  assert.match(first.verdict.words, /^Do not use this result: .*missing from one arm\.$/);
+  const later = look(arms(9000, 5400, 4950), 120, {}, first);
+  assert.equal(later.verdict.outcome, "void");
+});
+
+test("arms that differ in the calibration can't be compared, nor can an arm whose halves differ", () => {
+  const calibrated = { "calibration dunlin 1": cell(2000, 1200), "calibration merchant 1": cell(2000, 900) };
+  assert.deepEqual(look({ ...arms(2000, 1200, 1100), ...calibrated }, 90).troubles, ["calibration"]);
+  const uneven = { ...arms(2000, 1200, 1100), "merchant 2": cell(2000, 800) };
+  assert.deepEqual(look(uneven, 90).troubles, ["halves_merchant"]);
+});
+
+test("what a look has ruled out stays ruled out; a truth that moves shows as such", () => {
+  const first = look(arms(4000, 2400, 2200), 90);
+  const kept = look(arms(4400, 2600, 2500), 100, {}, first);
+  assert.equal(kept.verdict.outcome, "better");
+  assert.ok(kept.comparisons[0]!.lower >= first.comparisons[0]!.lower);
+  const turned = look(arms(40_000, 22_000, 22_800), 200, {}, kept);
+  assert.equal(turned.verdict.outcome, "moving");
+});
