@@ -71,6 +71,7 @@ async function prepare({ count, from, to }: { count: number; from: number; to: n
         unpaidAt: now,
         windowEndsAt: new Date(now.getTime() + 28 * 24 * HOUR_MS),
         budget: 8,
+        arm: "dunlin" as const,
         openedAt: now,
       }));
       await openCases(db, merchantId, cases, ports.newId());

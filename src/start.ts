@@ -15,6 +15,7 @@ import { startHints } from "./hints.ts";
 import { type Loop, startLoop } from "./loop.ts";
 import { createMetrics, startMetricsServer } from "./metrics.ts";
 import { openStore, type Store } from "./open.ts";
+import { countDue } from "./recovery/count-due.ts";
 import { decideDue } from "./recovery/decide-due.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdrawn } from "./recovery/ingest.ts";
 import { prepared } from "./store/database.ts";
@@ -44,6 +45,8 @@ const CONNECTIONS = 10;
 /** Cases that another process changed are found within this long. */
 const LOOK_MS = 1_000;
 const BUSY_MS = 50;
+/** An experiment that another process started gets its first look within this long. */
+const COUNT_LOOK_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** The log has a partition for the month after the present one, so there is time; with a fast clock less. */
 const LOG_LOOK_MS = 3_600_000;
@@ -136,6 +139,13 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         return dueMs <= 0 ? BUSY_MS : Math.min(LOOK_MS, dueMs);
       });
       stops.push(decide.stop);
+      stops.push(
+        startLoop("count", log, async () => {
+          const { nextLookAt } = await countDue({ db, ports, log });
+          const dueMs = nextLookAt ? (nextLookAt.getTime() - ports.now().getTime()) / ports.clockRate : COUNT_LOOK_MS;
+          return Math.max(LOOK_MS, Math.min(COUNT_LOOK_MS, dueMs));
+        }).stop,
+      );
     }
 
     let caPath: string | null = null;

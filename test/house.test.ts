@@ -18,10 +18,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   recovery: ["domain", "rules", "experiments", "decisions", "store"],
   api: ["domain", "store", "auth", "recovery"],
   console: ["domain", "store", "auth", "recovery", "delivery", "api"],
-  cli: ["domain", "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
   root: ["domain", "store", "auth", "recovery", "delivery", "api", "console", "cli"],
   cli: ["domain", "experiments", "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
-  root: ["domain", "store", "auth", "recovery", "delivery", "api", "cli"],
   sdk: [],
   simulator: ["sdk", ...PURE],
 };

@@ -127,5 +127,6 @@ const casesOf = (events: readonly Event[], { ports }: Store) =>
     unpaidAt: ports.now(),
     windowEndsAt: new Date(ports.now().getTime() + 28 * 24 * HOUR_MS),
     budget: 8,
+    arm: "dunlin" as const,
     openedAt: ports.now(),
   }));

@@ -70,7 +70,6 @@ export function runExperiment(business: Business, seed: number, onDay: OnDay) {
   const cells = newCells();
   const at = (day: number) => new Date(START.getTime() + (day + MATURITY_DAYS) * DAY_MS);
   const experiment = experimentOf(business);
-  let entered = 0;
   let former: Look | null = null;
   for (let day = 0; day < days; day++) {
     for (let customer = day * customersPerDay; customer < (day + 1) * customersPerDay; customer++) {
@@ -94,14 +93,13 @@ export function runExperiment(business: Business, seed: number, onDay: OnDay) {
       countCustomer(money, failedBefore * value, paidBefore * value, value, paid * value);
       due[phase]![customer] = failedBefore + 1;
       got[phase]![customer] = paidBefore + paid;
-      if (phase === 1) entered++;
       if (random() < again) {
         next[customer] = head[day + MONTH_DAYS]!;
         head[day + MONTH_DAYS] = customer;
       }
       customer = following;
     }
-    former = lookAt(experiment, cells.tallies, ["USD"], entered, former, at(day + 1));
+    former = lookAt(experiment, cells.tallies, ["USD"], 0, former, at(day + 1));
     if (!onDay(day + 1, former)) return;
   }
 }

@@ -2,6 +2,7 @@ import type { Command } from "./command.ts";
 import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
+import { experimentCreate, experimentList, experimentShow, experimentStart, experimentStop } from "./experiment.ts";
 import { invite } from "./invite.ts";
 import { keyCreate, keyList, keyRevoke } from "./key.ts";
 import { listen } from "./listen.ts";
@@ -35,5 +36,10 @@ export const COMMANDS: readonly Command[] = [
   trigger,
   webhookSecretRotate,
   webhookSecretRemove,
+  experimentStart,
+  experimentCreate,
+  experimentStop,
+  experimentList,
+  experimentShow,
   simulate,
 ];

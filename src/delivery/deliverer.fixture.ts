@@ -83,6 +83,7 @@ export async function makeEvents(
         unpaidAt: createdAt,
         windowEndsAt,
         budget: 8,
+        arm: "dunlin" as const,
         openedAt: createdAt,
       })),
       randomUUID(),

@@ -1,3 +1,5 @@
+import type { Arm } from "./experiment.ts";
+
 export const END_REASONS = [
   "paid",
   "voided",
@@ -23,6 +25,8 @@ export interface Case {
   windowEndsAt: Date;
   /** Retries that may be asked for in all. */
   budget: number;
+  /** Stays as it was when the case was opened, whatever becomes of the experiment. */
+  arm: Arm;
   openedAt: Date;
   endedAt: Date | null;
   endReason: EndReason | null;

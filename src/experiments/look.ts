@@ -36,14 +36,14 @@ export interface Look {
  * Looks at the results. Pure; looking more often changes no guarantee.
  *
  * @param measures  those with any results, in any order
- * @param entered  failed invoices of the comparison by now, counted or not
+ * @param waiting  failed invoices of the comparison that are too young to count
  * @param former  the look before
  */
 export function lookAt(
   experiment: Experiment,
   tallies: Tallies,
   measures: readonly Measure[],
-  entered: number,
+  waiting: number,
   former: Pick<Look, "comparisons" | "troubles"> | null,
   at: Date,
 ): Look {
@@ -58,7 +58,7 @@ export function lookAt(
   );
   const troubles = [...new Set([...(former?.troubles ?? []), ...troublesOf(experiment, tallies)])];
   const counted = (["dunlin", "merchant"] as const).map((arm) => wholeArm(tallies, "comparison", arm, COUNT).due);
-  const invoices = { entered, counted: counted[0]! + counted[1]! };
+  const invoices = { waiting, counted: counted[0]! + counted[1]! };
   const verdict = verdictOf(experiment, comparisons[0]!, troubles, invoices, at);
   return { at, invoices, comparisons, troubles, verdict };
 }

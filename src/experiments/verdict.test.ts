@@ -44,8 +44,9 @@ const arms = (customers: number, dunlin: number, merchant: number): Cells => ({
 
 const look = (cells: Cells, day: number, more: Partial<Experiment> = {}, former: Look | null = null) => {
   const counted = Object.entries(cells).reduce((sum, [name, { due }]) => sum + (/cal/.test(name) ? 0 : due), 0);
-  const entered = Math.round((counted * day) / Math.max(1, day - 35));
-  return lookAt({ ...experiment, ...more }, tallies(cells), [], entered, former, after(day));
+  // They came evenly, and those of the last 35 days are too young.
+  const waiting = Math.round((counted * 35) / Math.max(1, day - 35));
+  return lookAt({ ...experiment, ...more }, tallies(cells), [], waiting, former, after(day));
 };
 
 test("before invoices are old enough, the verdict says when the first results come", () => {

@@ -14,9 +14,10 @@ export type Outcome = "better" | "worse" | "alike" | "open" | "moving" | "void";
 
 /** Failed invoices of the comparison. */
 export interface Invoices {
-  entered: number;
-  /** Of these, those that are old enough to count. */
+  /** Old enough to count. */
   counted: number;
+  /** Too young. */
+  waiting: number;
 }
 
 export interface Verdict {
@@ -97,12 +98,13 @@ const points = (share: number) => (share * 100).toFixed(1);
 function weeksUntilTold(
   { margin, comparedFrom, stoppedAt, maturityDays }: Experiment,
   comparison: Comparison,
-  { entered, counted }: Invoices,
+  { counted, waiting }: Invoices,
   at: Date,
 ): number | null {
   const size = Math.abs(comparison.difference!);
   const width = Math.max(size, margin - size);
   const needed = counted * (comparison.variance! / varianceFor(width, margin, ALPHA.difference));
+  const entered = counted + waiting;
   if (stoppedAt !== null && needed > entered) return null;
   const perMs = entered / ((stoppedAt ?? at).getTime() - comparedFrom.getTime());
   const toldAt = comparedFrom.getTime() + needed / perMs + maturityDays * DAY_MS;

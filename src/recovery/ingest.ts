@@ -17,6 +17,7 @@ import { withdrawEvents } from "../store/events.ts";
 import { findInvoices, insertNewInvoices, upsertInvoices } from "../store/invoices.ts";
 import { upsertSubscriptions } from "../store/subscriptions.ts";
 import { upsertTransactions } from "../store/transactions.ts";
+import { assignCases } from "./assign-cases.ts";
 import { endByPayment, endOf, paysInFull } from "./ends.ts";
 
 const DAY_MS = 86_400_000;
@@ -78,13 +79,12 @@ export async function ingestInvoices(
       const known = unpaid.map(({ id }) => id).filter((id) => newer.has(id)); // a new invoice has no case
       if (known.length > 0) await pokeCasesOfInvoices(tx, merchant.id, known, ports.newId());
       const openable = unpaid.filter((invoice) => mayOpen(invoice, merchant, now));
-      if (openable.length > 0)
-        await openCases(
-          tx,
-          merchant.id,
-          openable.map((invoice) => newCase(invoice, merchant, now, ports)),
-          ports.newId(),
-        );
+      if (openable.length > 0) {
+        const cases = openable.map((invoice) => newCase(invoice, merchant, now, ports));
+        const { assigned, enter } = await assignCases(tx, merchant.id, cases, openable);
+        await openCases(tx, merchant.id, assigned, ports.newId());
+        await enter();
+      }
     }
     if (over.length > 0) withdrawn = await endAndWithdraw(tx, merchant.id, over.map(endOf), ports);
     return { changed, withdrawn };

@@ -1,13 +1,19 @@
 import pino from "pino";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import type { Arm } from "../domain/experiment.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { SubscriptionState } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import type { Look } from "../experiments/look.ts";
 import { prepared } from "../store/database.ts";
 import type { Replayable } from "../store/delivery-states.ts";
+import { looksOf, talliesOf } from "../store/experiment-results.ts";
+import { stopExperiment } from "../store/experiments.ts";
+import { countDue } from "./count-due.ts";
 import { decideDue } from "./decide-due.ts";
+import { type ExperimentPlan, startExperiment } from "./experiments.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { createMerchant } from "./merchants.ts";
 import { replay } from "./replay.ts";
@@ -58,6 +64,8 @@ const CASES = prepared(
    from cases c left join due_cases d on d.merchant_id = c.merchant_id and d.case_id = c.id
    where c.merchant_id = $1 order by c.opened_at, c.id`,
 );
+
+const ARMS = prepared("test_arms", "select arm from cases where merchant_id = $1 order by opened_at, id");
 
 const DELIVERED = prepared(
   "test_delivered",
@@ -161,6 +169,7 @@ export async function openStage() {
     actions: async () => (await db.run<ActionRow>(ACTIONS, [merchant.id])).rows,
     events: async () => (await db.run<EventRow>(EVENTS, [merchant.id])).rows,
     cases: async () => (await db.run<{ end: string | null; due: Date | null }>(CASES, [merchant.id])).rows,
+    arms: async () => (await db.run<{ arm: Arm }>(ARMS, [merchant.id])).rows.map(({ arm }) => arm),
     /** Every waiting event is delivered now. */
     deliver: () => db.run(DELIVERED, [merchant.id, now, 1, ports.newId()]),
     /** Every waiting event has used up its attempts. */
@@ -170,6 +179,15 @@ export async function openStage() {
       const { replayed, skipped } = await replay(db, merchant.id, { eventIds: [eventId] }, ports);
       return skipped[0] ?? { eventId: replayed[0]!, skip: null };
     },
+    /** Start an experiment on the merchant's customers. */
+    start: (plan: Partial<ExperimentPlan> = {}) => startExperiment(db, merchant, { name: "test", ...plan }, ports),
+    stop: () => stopExperiment(db, merchant.id, now),
+    /** Count what is old enough; returns the latest look at an experiment. */
+    async count(experimentId: string): Promise<Look | null> {
+      await countDue({ db, ports, log });
+      return (await looksOf<Look>(db, merchant.id, experimentId, 1))[0] ?? null;
+    },
+    tallies: (experimentId: string) => talliesOf(db, merchant.id, experimentId),
     /** Wait until the planned action's decision is due, decide and deliver it. */
     async untilSent(): Promise<ActionRow> {
       const planned = (await stage.actions()).at(-1)!;

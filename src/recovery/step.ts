@@ -65,7 +65,8 @@ export function step(view: CaseView, now: Date, newId: () => string): Step {
     cancelUndelivered(draft);
   }
   const endsNow = end.endedAt !== null && view.case.endedAt === null;
-  if (endsNow && completesDunning(end.endReason!) && view.merchant.webhookUrl !== null && !view.told.completeDunning)
+  const isTellable = isTreated(view) && view.merchant.webhookUrl !== null;
+  if (endsNow && isTellable && completesDunning(end.endReason!) && !view.told.completeDunning)
     draft.events.push(caseEvent(draft, "complete_dunning"));
   const updated = draft.settled.filter((action, index) => action !== view.actions[index]);
   return {
@@ -79,6 +80,9 @@ export function step(view: CaseView, now: Date, newId: () => string): Step {
       .map(({ id }) => id),
   };
 }
+
+/** Otherwise the merchant's own system looks after the invoice: Dunlin says nothing, and watches until the end. */
+const isTreated = ({ case: kase }: CaseView) => kase.arm === "dunlin";
 
 interface Draft {
   view: CaseView;
@@ -140,6 +144,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   const { view, now, settled } = draft;
   const { windowEndsAt } = view.case;
   const wakeAt = (at: Date) => ({ end: OPEN, dueAt: earlier(at, windowEndsAt) });
+  if (!isTreated(view)) return wakeAt(windowEndsAt);
   if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
     draft.events.push(caseEvent(draft, "pause_collection"));
   const awaited = settled.find(

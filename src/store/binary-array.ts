@@ -74,6 +74,7 @@ const TYPES: Record<string, ElementType> = {
   int2: fixed(21, 2, (value: number) => bytes.writeInt16BE(value, at)),
   int4: fixed(23, 4, (value: number) => bytes.writeInt32BE(value, at)),
   int8: fixed(20, 8, writeInt8),
+  float8: fixed(701, 8, (value: number) => view.setFloat64(at, value)),
   timestamptz: fixed(1184, 8, (value: Date) => writeInt8((value.getTime() - YEAR_2000_MS) * 1000)),
   uuid: fixed(2950, 16, writeUuid),
   text: { oid: 25, write: writeText, sizeMax: utf8Max },
@@ -86,7 +87,7 @@ const LENGTH_BYTES = 4;
 /**
  * One field of all rows as an array parameter. What is null or undefined becomes null.
  *
- * @param type  of the elements: bool, int2, int4, int8, timestamptz (a Date), uuid, text, jsonb (as text)
+ * @param type  of the elements: bool, int2, int4, int8, float8, timestamptz (a Date), uuid, text, jsonb (as text)
  */
 export function binaryArray<Row>(rows: readonly Row[], field: keyof Row, type: string): Buffer {
   const element = TYPES[type];

@@ -11,6 +11,7 @@ const COLUMNS: readonly Column<Case>[] = [
   ["unpaid_at", "timestamptz", "unpaidAt"],
   ["window_ends_at", "timestamptz", "windowEndsAt"],
   ["budget", "int4", "budget"],
+  ["arm", "text", "arm"],
   ["opened_at", "timestamptz", "openedAt"],
 ];
 const SELECTED = `${selectList(COLUMNS)},

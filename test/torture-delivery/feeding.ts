@@ -83,6 +83,7 @@ export function startFeeding({ seed, db, merchants, sluggish, events, now, newId
       unpaidAt: createdAt,
       windowEndsAt: new Date(createdAt.getTime() + 28 * DAY_MS),
       budget: 8,
+      arm: "dunlin" as const,
       openedAt: createdAt,
     }));
     await insisting(async () => {

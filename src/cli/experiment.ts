@@ -1,0 +1,235 @@
+import { COUNT, type Experiment } from "../domain/experiment.ts";
+import type { Comparison, Look } from "../experiments/look.ts";
+import { type ExperimentPlan, startExperiment } from "../recovery/experiments.ts";
+import type { Tx } from "../store/database.ts";
+import { looksOf } from "../store/experiment-results.ts";
+import { listExperiments, stopExperiment } from "../store/experiments.ts";
+import { findMerchant } from "../store/merchants.ts";
+import {
+  type Command,
+  EXIT,
+  Failure,
+  table,
+  text,
+  UsageError,
+  type Values,
+  wholeNumber,
+  withDatabase,
+} from "./command.ts";
+import { merchantOf } from "./delivery.ts";
+
+const WHOSE = "  --merchant M             whose; not needed when there is only one";
+
+/** `dunlin experiment start`: split a merchant's customers. */
+export const experimentStart: Command = {
+  name: "experiment start",
+  usage: `--name N [options]
+${WHOSE}
+  --share P                percent of the customers that Dunlin looks after (50)
+  --calibration-days N     both arms are left to the merchant's own system at first, to see that they are alike (0)
+  --primary M              what the verdict rests on: count, or a currency for its money (count)
+  --margin P               smallest difference that matters, in points (3)
+  --maturity-days N        an invoice counts this long after it failed (the window and 7 days)
+  --json`,
+  summary: "Split the customers between Dunlin and the merchant's own system",
+  options: {
+    merchant: { type: "string" },
+    name: { type: "string" },
+    share: { type: "string" },
+    "calibration-days": { type: "string" },
+    primary: { type: "string" },
+    margin: { type: "string" },
+    "maturity-days": { type: "string" },
+    json: { type: "boolean" },
+  },
+  positionals: [],
+  examples: [
+    'dunlin experiment start --name "Dunlin or the old schedule" --calibration-days 14',
+    "dunlin experiment start --name holdout --share 90 --primary EUR",
+  ],
+  async run(context, values) {
+    const plan = planOf(values);
+    return withDatabase(context, async ({ db, ports }) => {
+      const merchant = await findMerchant(db, await merchantOf(db, values));
+      const experiment = await startExperiment(db, merchant!, plan, ports);
+      if (!experiment) throw new Failure('An experiment is running already. "dunlin experiment stop" ends it.');
+      if (values.json) context.print(JSON.stringify(shown(experiment)));
+      else for (const line of lines(experiment, ports.now())) context.print(line);
+      return EXIT.ok;
+    });
+  },
+};
+
+/** `dunlin experiment create`: another word for the same. */
+export const experimentCreate: Command = { ...experimentStart, name: "experiment create", summary: "Same as start" };
+
+/** `dunlin experiment stop`: no new invoices. */
+export const experimentStop: Command = {
+  name: "experiment stop",
+  usage: `[--merchant M] [--json]`,
+  summary: "End the experiment that runs; cases keep their arms to their end, new ones are Dunlin's",
+  options: { merchant: { type: "string" }, json: { type: "boolean" } },
+  positionals: [],
+  examples: ["dunlin experiment stop"],
+  async run(context, values) {
+    return withDatabase(context, async ({ db, ports }) => {
+      const stopped = await stopExperiment(db, await merchantOf(db, values), ports.now());
+      if (!stopped) throw new Failure("No experiment is running.");
+      if (values.json) context.print(JSON.stringify(shown(stopped)));
+      else for (const line of lines(stopped, ports.now())) context.print(line);
+      return EXIT.ok;
+    });
+  },
+};
+
+/** `dunlin experiment list`: a merchant's experiments, newest first. */
+export const experimentList: Command = {
+  name: "experiment list",
+  usage: "[--merchant M] [--json]",
+  summary: "Show a merchant's experiments",
+  options: { merchant: { type: "string" }, json: { type: "boolean" } },
+  positionals: [],
+  examples: ["dunlin experiment list"],
+  async run(context, values) {
+    return withDatabase(context, async ({ db, ports }) => {
+      const experiments = await listExperiments(db, await merchantOf(db, values));
+      if (values.json) context.print(JSON.stringify(experiments.map(shown)));
+      else if (experiments.length === 0) context.print("No experiment was ever started.");
+      else
+        for (const line of table(
+          ["EXPERIMENT", "NAME", "STARTED", "STATE"],
+          experiments.map((each) => [each.id, each.name, day(each.startedAt), stateWords(each, ports.now())]),
+        ))
+          context.print(line);
+      return EXIT.ok;
+    });
+  },
+};
+
+/** `dunlin experiment show`: what the results say by now. */
+export const experimentShow: Command = {
+  name: "experiment show",
+  usage: `[options]
+${WHOSE}
+  --experiment E           which; the newest one
+  --days N                 also the last N days
+  --json`,
+  summary: "Show the verdict of an experiment and what it rests on, as often as you like",
+  options: {
+    merchant: { type: "string" },
+    experiment: { type: "string" },
+    days: { type: "string" },
+    json: { type: "boolean" },
+  },
+  positionals: [],
+  examples: ["dunlin experiment show", "dunlin experiment show --days 30"],
+  async run(context, values) {
+    const days = wholeNumber(values, "days", 1, 10_000);
+    return withDatabase(context, async ({ db, ports }) => {
+      const merchantId = await merchantOf(db, values);
+      const experiment = await experimentOf(db, merchantId, text(values, "experiment"));
+      const looks = await looksOf<Look>(db, merchantId, experiment.id, days ?? 1);
+      const now = ports.now();
+      const print = (lines: readonly string[]) => lines.forEach(context.print);
+      if (values.json) {
+        const [look = null] = looks;
+        context.print(JSON.stringify({ ...shown(experiment), look, ...(days && { days: looks }) }));
+      } else {
+        print(lines(experiment, now));
+        print(looks[0] ? lookLines(looks[0]) : ["", "Not looked at yet: the service does so within a minute."]);
+        if (days && looks.length > 0) print(["", ...dayLines(looks)]);
+      }
+      return EXIT.ok;
+    });
+  },
+};
+
+function planOf(values: Values): ExperimentPlan {
+  const name = text(values, "name")?.trim();
+  if (!name) throw new UsageError("--name is missing.");
+  const primary = text(values, "primary");
+  if (primary !== undefined && primary !== COUNT && !/^[A-Z]{3}$/.test(primary))
+    throw new UsageError(`--primary takes count or a currency such as EUR, not "${primary}".`);
+  const share = wholeNumber(values, "share", 1, 99);
+  return {
+    name,
+    share: share === undefined ? undefined : share / 100,
+    calibrationDays: wholeNumber(values, "calibration-days", 0, 365),
+    primary,
+    margin: marginOf(text(values, "margin")),
+    maturityDays: wholeNumber(values, "maturity-days", 1, 365),
+  };
+}
+
+function marginOf(points: string | undefined): number | undefined {
+  if (points === undefined) return undefined;
+  const margin = Number(points) / 100;
+  if (!/^\d+(\.\d+)?$/.test(points) || margin < 0.001 || margin > 0.5)
+    throw new UsageError(`--margin takes points from 0.1 to 50, not "${points}".`);
+  return margin;
+}
+
+async function experimentOf(tx: Tx, merchantId: string, id: string | undefined): Promise<Experiment> {
+  const experiments = await listExperiments(tx, merchantId);
+  const found = id === undefined ? experiments[0] : experiments.find((each) => each.id === id);
+  if (!found) throw new Failure(id === undefined ? "No experiment was ever started." : `There is no experiment ${id}.`);
+  return found;
+}
+
+/** The salt would let somebody choose customers by their arm. */
+const shown = ({ salt: _, ...experiment }: Experiment) => experiment;
+
+const day = (at: Date) => at.toISOString().slice(0, 10);
+const points = (share: number) => `${share >= 0 ? "+" : ""}${(share * 100).toFixed(1)}`;
+const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+
+function stateWords({ comparedFrom, stoppedAt }: Experiment, now: Date): string {
+  if (stoppedAt) return `stopped ${day(stoppedAt)}`;
+  return now < comparedFrom ? `calibrating until ${day(comparedFrom)}` : "running";
+}
+
+const lines = (experiment: Experiment, now: Date): string[] => [
+  `experiment   ${experiment.id}`,
+  `name         ${experiment.name}`,
+  `state        ${stateWords(experiment, now)}, started ${day(experiment.startedAt)}`,
+  `split        ${percent(experiment.share)} of the customers are Dunlin's`,
+  `verdict on   ${experiment.primary === COUNT ? "recovered invoices" : `recovered ${experiment.primary}`}, ${experiment.maturityDays} days after they failed; ${(experiment.margin * 100).toFixed(1)} points matter`,
+];
+
+function lookLines({ at, invoices, comparisons, verdict }: Look): string[] {
+  const rows = comparisons
+    .filter(({ dunlin, merchant }) => dunlin && merchant)
+    .map(({ measure, dunlin, merchant, difference, lower, upper }) => [
+      measure === COUNT ? "invoices" : measure,
+      percent(dunlin!.share),
+      String(dunlin!.customers),
+      percent(merchant!.share),
+      String(merchant!.customers),
+      points(difference!),
+      rangeOf({ lower, upper }),
+    ]);
+  return [
+    "",
+    verdict.words,
+    "",
+    `By ${at.toISOString().slice(0, 16)}Z ${invoices.counted} failed invoices are counted and ${invoices.waiting} are too young to count.`,
+    ...(rows.length === 0
+      ? []
+      : ["", ...table(["RECOVERED", "DUNLIN", "CUSTOMERS", "MERCHANT", "CUSTOMERS", "POINTS", "BETWEEN"], rows)]),
+  ];
+}
+
+const rangeOf = ({ lower, upper }: Pick<Comparison, "lower" | "upper">) =>
+  lower > upper ? "moving" : `${points(lower)} and ${points(upper)}`;
+
+const dayLines = (looks: readonly Look[]) =>
+  table(
+    ["DAY", "COUNTED", "POINTS", "BETWEEN", "VERDICT"],
+    looks.map(({ at, invoices, comparisons: [primary], verdict }) => [
+      day(at),
+      String(invoices.counted),
+      primary!.difference === null ? "" : points(primary!.difference),
+      primary!.difference === null ? "" : rangeOf(primary!),
+      verdict.outcome,
+    ]),
+  );

@@ -1,0 +1,132 @@
+import type { Logger as Log } from "pino";
+import { COUNT, type Experiment, type Measure } from "../domain/experiment.ts";
+import type { Ports } from "../domain/ports.ts";
+import { type Look, lookAt } from "../experiments/look.ts";
+import { countCustomer, emptyTally } from "../experiments/tally.ts";
+import { type Database, errorFields, type Tx } from "../store/database.ts";
+import {
+  type CustomerSums,
+  customerSums,
+  markCounted,
+  type RipeInvoice,
+  ripeInvoices,
+  waitingInvoices,
+} from "../store/experiment-invoices.ts";
+import { addTallies, type CellTally, insertLook, looksOf, talliesOf } from "../store/experiment-results.ts";
+import { experimentsToCount, holdDueExperiment, moveExperiment } from "../store/experiments.ts";
+
+const INVOICES_PER_STEP = 1000;
+const DAY_MS = 86_400_000;
+
+interface CountDue {
+  db: Database;
+  ports: Ports;
+  log: Log;
+}
+
+/**
+ * Count the invoices that are old enough, and look at the results of each experiment once a day.
+ *
+ * @returns how many invoices were counted, and when the next experiment is due (null: none)
+ */
+export async function countDue({ db, ports, log }: CountDue): Promise<{ counted: number; nextLookAt: Date | null }> {
+  let counted = 0;
+  for (const { merchantId, id, lookAt: dueAt } of await experimentsToCount(db)) {
+    if (dueAt > ports.now()) return { counted, nextLookAt: dueAt };
+    try {
+      for (let taken = INVOICES_PER_STEP; taken === INVOICES_PER_STEP; counted += taken) {
+        const done = await db.transaction((tx) => countStep(tx, merchantId, id, ports.now()));
+        taken = done.taken;
+        if (done.look)
+          log.info({ merchantId, experimentId: id, outcome: done.look.verdict.outcome }, "experiment.looked_at");
+      }
+    } catch (error) {
+      // The others are none the worse for it.
+      log.error({ ...errorFields(error), merchantId, experimentId: id }, "count.failed");
+    }
+  }
+  const [first] = await experimentsToCount(db);
+  return { counted, nextLookAt: first?.lookAt ?? null };
+}
+
+/** A batch of invoices; the look follows when there are no more. */
+async function countStep(
+  tx: Tx,
+  merchantId: string,
+  id: string,
+  now: Date,
+): Promise<{ taken: number; look: Look | null }> {
+  const experiment = await holdDueExperiment(tx, merchantId, id, now);
+  if (!experiment) return { taken: 0, look: null };
+  const ripe = await ripeInvoices(tx, merchantId, id, now, INVOICES_PER_STEP);
+  if (ripe.length > 0) {
+    const customers = [...new Set(ripe.map(({ customerId }) => customerId))];
+    const more = tallied(ripe, await customerSums(tx, merchantId, id, customers));
+    await markCounted(tx, merchantId, id, ripe);
+    await addTallies(tx, merchantId, id, more);
+  }
+  if (ripe.length === INVOICES_PER_STEP) return { taken: ripe.length, look: null };
+  const { waiting, compared } = await waitingInvoices(tx, merchantId, id);
+  const look = await lookNow(tx, merchantId, experiment, compared, now);
+  const { at, ...kept } = look;
+  await insertLook(tx, merchantId, id, at, kept);
+  // A batch that was on its way in when the experiment was stopped has long arrived a day later.
+  const isOver = experiment.stoppedAt !== null && +now - +experiment.stoppedAt > DAY_MS && waiting === 0;
+  await moveExperiment(tx, merchantId, id, isOver ? null : new Date(now.getTime() + DAY_MS));
+  return { taken: ripe.length, look };
+}
+
+/** What the results say at this moment. `waiting`: invoices of the comparison that are too young to count. */
+async function lookNow(tx: Tx, merchantId: string, experiment: Experiment, waiting: number, now: Date): Promise<Look> {
+  const tallies = await talliesOf(tx, merchantId, experiment.id);
+  const [former = null] = await looksOf<Look>(tx, merchantId, experiment.id, 1);
+  const byCell = new Map(tallies.map((tally) => [cellKey(tally), tally]));
+  return lookAt(
+    experiment,
+    (phase, arm, half, measure) => byCell.get(cellKey({ phase, arm, half, measure })),
+    tallies.map(({ measure }) => measure),
+    waiting,
+    former,
+    now,
+  );
+}
+
+type CellOf = Pick<CellTally, "phase" | "arm" | "half" | "measure">;
+const cellKey = ({ phase, arm, half, measure }: CellOf) => `${phase} ${arm} ${half} ${measure}`;
+
+/** What these invoices add to the cells, by what is counted of their customers already. */
+export function tallied(ripe: readonly RipeInvoice[], counted: readonly CustomerSums[]): CellTally[] {
+  // Of each customer, phase and measure: failed and recovered by now.
+  const sums = new Map<string, { due: number; got: number }>();
+  const sumsOf = (customerId: string, phase: string, measure: Measure) => {
+    const key = `${phase} ${measure} ${customerId}`;
+    let found = sums.get(key);
+    if (!found) {
+      found = { due: 0, got: 0 };
+      sums.set(key, found);
+    }
+    return found;
+  };
+  for (const { customerId, phase, currency, invoices, recovered, amount, recoveredAmount } of counted) {
+    const count = sumsOf(customerId, phase, COUNT);
+    count.due += invoices;
+    count.got += recovered;
+    Object.assign(sumsOf(customerId, phase, currency), { due: amount, got: recoveredAmount });
+  }
+  const cells = new Map<string, CellTally>();
+  for (const { customerId, phase, arm, half, amount, currency, recovered } of ripe)
+    for (const [measure, value] of [
+      [COUNT, 1],
+      [currency, amount],
+    ] as const) {
+      const cell = { phase, arm, half, measure };
+      const tally = cells.get(cellKey(cell)) ?? { ...cell, ...emptyTally() };
+      cells.set(cellKey(cell), tally);
+      const sum = sumsOf(customerId, phase, measure);
+      const got = recovered ? value : 0;
+      countCustomer(tally, sum.due, sum.got, value, got);
+      sum.due += value;
+      sum.got += got;
+    }
+  return [...cells.values()];
+}
