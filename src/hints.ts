@@ -14,6 +14,8 @@ export interface Hints {
   withdrawn(merchantId: string, eventIds: readonly string[]): void;
   /** There are facts about cases that nobody has looked at. */
   cases(): void;
+  /** Something was learned from outcomes. */
+  learned(): void;
   /** How many notifications were sent, for tests: none when nobody else listens. */
   sent(): number;
   stop(): Promise<void>;
@@ -24,6 +26,7 @@ export interface Heard {
   events?(merchantId: string | undefined): void;
   withdrawn?(merchantId: string, eventIds: readonly string[]): void;
   cases?(): void;
+  learned?(): void;
 }
 
 interface Options {
@@ -44,7 +47,9 @@ const IDS_MAX = 180;
 const PENDING_MAX = 5_000;
 
 export function startHints({ db, log, heard }: Options): Hints {
-  const heeded = (["events", "withdrawn", "cases"] as const).filter((channel) => heard[channel] !== undefined);
+  const heeded = (["events", "withdrawn", "cases", "learned"] as const).filter(
+    (channel) => heard[channel] !== undefined,
+  );
   const listened: readonly Channel[] = ["hello", ...heeded];
   let connection: Connection | null = null;
   let others: ReadonlySet<Channel> = new Set();
@@ -57,7 +62,7 @@ export function startHints({ db, log, heard }: Options): Hints {
   const events = new Set<string>();
   const withdrawn = new Map<string, Set<string>>();
   let withdrawnCount = 0;
-  let cases = false;
+  const plain = new Set<"cases" | "learned">();
   let flushing = false;
 
   async function tick() {
@@ -107,7 +112,7 @@ export function startHints({ db, log, heard }: Options): Hints {
   function hear(on: Connection, channel: Channel | null, payload: string) {
     const ids = payload === "" ? [] : payload.split(" ");
     if (channel === "hello") look(on).catch(complain);
-    else if (channel === "cases") heard.cases?.();
+    else if (channel === "cases" || channel === "learned") heard[channel]?.();
     else if (channel === "events" && ids.length === 0) heard.events?.(undefined);
     else if (channel === "events") for (const id of ids) heard.events?.(id);
     else if (channel === "withdrawn" && ids.length > 1) heard.withdrawn?.(ids[0]!, ids.slice(1));
@@ -150,11 +155,11 @@ export function startHints({ db, log, heard }: Options): Hints {
     for (const [merchantId, eventIds] of withdrawn)
       for (const ids of pieces([...eventIds]))
         notes.push({ channel: "withdrawn", payload: [merchantId, ...ids].join(" ") });
-    if (cases) notes.push({ channel: "cases", payload: "" });
+    for (const channel of plain) notes.push({ channel, payload: "" });
     events.clear();
     withdrawn.clear();
     withdrawnCount = 0;
-    cases = false;
+    plain.clear();
     return notes;
   }
 
@@ -171,10 +176,8 @@ export function startHints({ db, log, heard }: Options): Hints {
         withdrawn.set(merchantId, known);
         for (const id of eventIds) known.add(id);
       }),
-    cases: () =>
-      add("cases", () => {
-        cases = true;
-      }),
+    cases: () => add("cases", () => plain.add("cases")),
+    learned: () => add("learned", () => plain.add("learned")),
     sent: () => sent,
     async stop() {
       stopped = true;

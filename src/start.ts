@@ -15,14 +15,17 @@ import { startHints } from "./hints.ts";
 import { type Loop, startLoop } from "./loop.ts";
 import { createMetrics, startMetricsServer } from "./metrics.ts";
 import { openStore, type Store } from "./open.ts";
+import { readPrior } from "./prior-file.ts";
 import { countDue } from "./recovery/count-due.ts";
 import { decideDue } from "./recovery/decide-due.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdrawn } from "./recovery/ingest.ts";
+import { createLearner } from "./recovery/learn-due.ts";
+import { createModels } from "./recovery/models.ts";
 import { prepared } from "./store/database.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
 
-export const ROLES = ["api", "decide", "deliver", "console"] as const;
-/** What a process does: serve the inbound API, decide what is due, deliver webhooks, serve pages for people. */
+export const ROLES = ["api", "decide", "deliver", "learn", "console"] as const;
+/** What a process does: serve the inbound API, decide what is due, deliver webhooks, learn from outcomes, serve pages for people. */
 export type Role = (typeof ROLES)[number];
 
 export interface Running {
@@ -47,6 +50,8 @@ const LOOK_MS = 1_000;
 const BUSY_MS = 50;
 /** An experiment that another process started gets its first look within this long. */
 const COUNT_LOOK_MS = 60_000;
+/** Nobody waits for what is learned. */
+const LEARN_MS = 2_000;
 const DAY_MS = 86_400_000;
 /** The log has a partition for the month after the present one, so there is time; with a fast clock less. */
 const LOG_LOOK_MS = 3_600_000;
@@ -76,6 +81,8 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
       if (made.length + dropped.length > 0) log.info({ made, dropped }, "delivery_log.kept");
     }
 
+    const prior = readPrior(log);
+    const models = createModels({ db, ports, log, prior });
     let decide: Loop | null = null;
     const network = {
       allow: parseAllow(settings.webhookAllow),
@@ -110,7 +117,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
       log,
       heard: {
         ...(deliverer && { events: deliverer.wake, withdrawn: deliverer.withdrawn }),
-        ...(roles.has("decide") && { cases: () => decide?.wake() }),
+        ...(roles.has("decide") && { cases: () => decide?.wake(), learned: models.hint }),
       },
     });
     stops.push(hints.stop);
@@ -131,6 +138,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
           log,
           onEvents,
           onWithdrawn,
+          models,
         });
         metrics.onSteps(stepped);
         if (stepped > 0) return 0;
@@ -146,6 +154,17 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
           return Math.max(LOOK_MS, Math.min(COUNT_LOOK_MS, dueMs));
         }).stop,
       );
+    }
+
+    if (roles.has("learn") && prior) {
+      const learner = createLearner({ db, ports, log, prior, owner: randomUUID() });
+      const learn = startLoop("learn", log, async () => {
+        if ((await learner.learnDue()) === 0) return LEARN_MS;
+        models.hint();
+        hints.learned();
+        return 0;
+      });
+      stops.push(() => learn.stop().then(learner.release));
     }
 
     let caPath: string | null = null;

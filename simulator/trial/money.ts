@@ -1,9 +1,9 @@
-import { perDollar } from "../../src/decisions/dollars.ts";
+import { dollarsOf } from "../../src/decisions/dollars.ts";
 import type { Bill } from "../worlds/world.ts";
 
 const DAY_MS = 86_400_000;
 
-export const dollars = (bill: Pick<Bill, "amount" | "currency">) => bill.amount / perDollar(bill.currency);
+export const dollars = (bill: Pick<Bill, "amount" | "currency">) => dollarsOf(bill.amount, bill.currency);
 
 /** What money is worth when it comes late: 0.4 % less for each day. */
 export const lateFactor = (bill: Bill, at: number) => 1 - (0.004 * (at - bill.createdAt.getTime())) / DAY_MS;

@@ -15,6 +15,8 @@ export const MERCHANT_OPTIONS: Options = {
   "lead-minutes": { type: "string" },
   "window-days": { type: "string" },
   budget: { type: "string" },
+  engine: { type: "string" },
+  "share-learning": { type: "string" },
   "rate-per-second": { type: "string" },
   "rate-burst": { type: "string" },
   paused: { type: "string" },
@@ -33,6 +35,8 @@ export const MERCHANT_USAGE = `
   --lead-minutes N         how long before the ideal time the instruction is sent (49)
   --window-days N          length of a case (28)
   --budget N               retries per case (8)
+  --engine learned|static  decide by what was learned from outcomes, or by fixed rules (learned)
+  --share-learning yes|no  learn with and from all merchants that share, or alone (yes)
   --rate-per-second N      API requests per second and key (100)
   --rate-burst N           API requests at once (100)
   --paused yes|no          deliveries wait while yes (no)
@@ -75,6 +79,10 @@ export function merchantSettings(values: Values, allow: string): MerchantSetting
   if (windowDays !== undefined) settings.windowDays = windowDays;
   const budget = wholeNumber(values, "budget", 0, 100);
   if (budget !== undefined) settings.budget = budget;
+  const engine = text(values, "engine");
+  if (engine !== undefined) settings.engine = oneOf("engine", engine, { learned: "learned", static: "static" });
+  const shares = text(values, "share-learning");
+  if (shares !== undefined) settings.sharesLearning = oneOf("share-learning", shares, YES_NO);
   const rate = wholeNumber(values, "rate-per-second", 1, 1_000_000);
   if (rate !== undefined) settings.ratePerSecond = rate;
   const burst = wholeNumber(values, "rate-burst", 1, 1_000_000);
@@ -84,7 +92,7 @@ export function merchantSettings(values: Values, allow: string): MerchantSetting
 
 const YES_NO = { yes: true, no: false };
 
-function oneOf(name: string, value: string, meanings: Record<string, boolean>): boolean {
+function oneOf<Meaning>(name: string, value: string, meanings: Record<string, Meaning>): Meaning {
   const meaning = meanings[value];
   if (meaning === undefined)
     throw new UsageError(`--${name} takes ${Object.keys(meanings).join(" or ")}, not "${value}".`);

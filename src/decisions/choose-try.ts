@@ -1,5 +1,5 @@
 import type { Belief } from "../model/belief.ts";
-import { forecast } from "../model/forecast.ts";
+import { type Forecast, forecast } from "../model/forecast.ts";
 import { classOf, hourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { trimmed } from "../model/trim.ts";
@@ -8,12 +8,12 @@ import { planTries, type Stakes } from "./plan-tries.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Tries are weighed at every fourth local hour. */
-const SLOT_MS = 4 * HOUR_MS;
+export const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_A_DAY = 6;
 /** Slots begin at one in the night: just after the turn of the day, when limits start afresh. */
-const SLOT_START_MS = HOUR_MS;
+export const SLOT_START_MS = HOUR_MS;
 /** A try now, right after one that failed, would meet the same answer. */
-const SOONEST_MS = 2 * HOUR_MS;
+export const SOONEST_MS = 2 * HOUR_MS;
 /** The last slot is this long before the window ends. */
 const LAST_MS = HOUR_MS / 2;
 /** Share of first tries whose moment is drawn by lot, so that history can be weighed again for another policy. */
@@ -39,6 +39,15 @@ export interface TryQuestion {
   stakes: Stakes;
 }
 
+/** What was weighed before a try was chosen, for whoever asks. */
+export interface Weighed {
+  forecast: Forecast;
+  /** For each slot of the forecast: the chance if it were the very next try, not calibrated. */
+  chances: Float64Array;
+  /** The planned moments, earliest first. */
+  plan: readonly number[];
+}
+
 /** The next try, and what a person or a later evaluation may ask about it. */
 export interface ChosenTry {
   at: number;
@@ -51,6 +60,7 @@ export interface ChosenTry {
   /** The moments planned if this one fails, as of now. */
   then: readonly number[];
   drawn: boolean;
+  weighed: Weighed;
 }
 
 /**
@@ -62,7 +72,8 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const slots = slotsOf(learned, belief, question);
   if (slots.length === 0) return null;
   const stakes = { ...question.stakes, cost: question.stakes.cost * TRY_WEIGHT };
-  const plan = planTries(forecast(learned, belief, slots), question.triesLeft, stakes);
+  const seen = forecast(learned, belief, slots);
+  const plan = planTries(seen, question.triesLeft, stakes);
   const best = plan.at[0];
   if (best === undefined) return null;
   const chosen = { at: best, chance: plan.chance, propensity: 1, drawn: false };
@@ -81,7 +92,8 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   }
   const of = classOf(belief.reason);
   const then = plan.at.filter((at) => at > chosen.at);
-  return { ...chosen, chance: trimmed(learned, of, chosen.chance), value: plan.value, then };
+  const weighed = { forecast: seen, chances: plan.chances, plan: plan.at };
+  return { ...chosen, chance: trimmed(learned, of, chosen.chance), value: plan.value, then, weighed };
 }
 
 /**

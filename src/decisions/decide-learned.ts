@@ -7,14 +7,15 @@ import { BANK_DEBITS } from "../rules/bank-debits.ts";
 import { forbiddenAt } from "../rules/guard.ts";
 import { type ChosenTry, chooseTry, type TryQuestion } from "./choose-try.ts";
 import { decide } from "./decide.ts";
-import { perDollar } from "./dollars.ts";
+import { dollarsOf } from "./dollars.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { momentWords } from "./local-time.ts";
+import { type Outlook, outlookOf } from "./outlook.ts";
 import { budgetWords, declineWords, triesLeft } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
 import { type Situation, situationOf } from "./situation.ts";
-import { jitterMs } from "./spread.ts";
+import { anchorOf, jitterMs } from "./spread.ts";
 
 const DAY_MS = 86_400_000;
 /** A moment missed by no more than this is made up for at once; after longer the rest is planned anew. */
@@ -27,7 +28,11 @@ export interface LearnedDecision {
   decision: Decision;
   /** null where no moment was chosen by what was learned. */
   chosen: ChosenTry | null;
+  /** What else could have been done; null as `chosen`. */
+  outlook(): Outlook | null;
 }
+
+const NO_OUTLOOK = () => null;
 
 /**
  * What to do next in a case, by what was learned: the signature of `decide`, and two arguments more.
@@ -41,31 +46,41 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
   const situation = situationOf(known, now);
   const isOver = now >= known.windowEndsAt;
   const ruled = isOver || situation.isNewCard || giveUp(situation) !== null;
-  if (ruled) return { decision: decide(known, now), chosen: null };
+  if (ruled) return { decision: decide(known, now), chosen: null, outlook: NO_OUTLOOK };
   const { belief } = recall(learned, history);
   const question = questionOf(situation, belief);
-  let chosen = chooseTry(learned, belief, question);
-  if (chosen && chosen.at + LATE_MAX_MS < now.getTime())
-    chosen = chooseTry(learned, belief, { ...question, now: now.getTime() });
-  if (chosen) return { decision: retry(situation, belief, chosen), chosen };
+  const inTime = chooseTry(learned, belief, question);
+  const asked = inTime && isMissed(inTime.at, question, now) ? { ...question, now: now.getTime() } : question;
+  const chosen = asked === question ? inTime : chooseTry(learned, belief, asked);
+  if (chosen) {
+    const outlook = () => outlookOf(learned, belief, asked, chosen, known.unpaidAt.getTime());
+    return { decision: retry(situation, belief, chosen), chosen, outlook };
+  }
   const fallback = decide(known, now);
-  if (fallback.kind !== "retry") return { decision: fallback, chosen: null };
+  if (fallback.kind !== "retry") return { decision: fallback, chosen: null, outlook: NO_OUTLOOK };
   const reasons = [
     declineWords(situation.decline, false),
     `${explained(belief)} No further try is worth its cost.`,
     budgetWords(known),
   ];
-  return { decision: { kind: "stop", end: "hopeless", reasons }, chosen: null };
+  return { decision: { kind: "stop", end: "hopeless", reasons }, chosen: null, outlook: NO_OUTLOOK };
+}
+
+/** Too long ago to be made up for at once, or not allowed any more. */
+function isMissed(at: number, { allow }: TryQuestion, now: Date): boolean {
+  const late = now.getTime() - at;
+  return late > 0 && (late > LATE_MAX_MS || !allow(now.getTime()));
 }
 
 function questionOf({ known, guard }: Situation, belief: Belief): TryQuestion {
   const debit = known.paymentMethodType === null ? undefined : BANK_DEBITS.get(known.paymentMethodType);
   const presented = known.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard).length;
-  const dollars = known.amount / perDollar(known.currency);
+  const dollars = dollarsOf(known.amount, known.currency);
   const start = known.unpaidAt.getTime();
   return {
     key: known.caseId,
-    now: belief.lastTriedAt,
+    // What was asked for and not answered was tried, as far as anybody knows.
+    now: Math.max(belief.lastTriedAt, anchorOf(known)),
     windowEndsAt: known.windowEndsAt.getTime(),
     triesLeft: Math.min(known.budgetLeft, debit ? debit.presentationsMax - Math.max(1, presented) : known.budgetLeft),
     allow: (at) => forbiddenAt(guard, new Date(at)) === null,

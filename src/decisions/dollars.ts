@@ -39,5 +39,5 @@ const PER_DOLLAR: Readonly<Record<string, number>> = {
   ZAR: 1820,
 };
 
-/** Minor units of that currency for one US dollar. */
-export const perDollar = (currency: string): number => PER_DOLLAR[currency] ?? 100;
+/** An amount of minor units in US dollars, roughly. */
+export const dollarsOf = (amount: number, currency: string): number => amount / (PER_DOLLAR[currency] ?? 100);

@@ -23,7 +23,7 @@ export interface TryPlan {
 
 const DAY_MS = 86_400_000;
 /** Two planned tries are at least this far apart. */
-const APART_MS = 20 * 3_600_000;
+export const APART_MS = 20 * 3_600_000;
 /** Moving every try once is enough, as a rule; a second round is made where the first one gained much. */
 const ROUNDS = 2;
 const SETTLED = 0.002;
@@ -69,8 +69,29 @@ export function planTries(forecast: Forecast, tries: number, stakes: Stakes): Tr
   return { at, value, chance: plan.length > 0 ? chances[picked[plan[0]!]!]! : 0, chances };
 }
 
+/** What a set of tries would reach. */
+export interface Judged {
+  /** That one of them succeeds. */
+  recovers: number;
+  /** Expected worth, as a share of the amount due. */
+  worth: number;
+}
+
+/**
+ * What tries at those slots would reach together, each made unless one before it succeeded.
+ *
+ * @param slots  indices of the forecast's slots, earliest first
+ */
+export function judge(forecast: Forecast, slots: readonly number[], stakes: Stakes): Judged {
+  const board = boardOf(forecast, slots, stakes);
+  const worth = prefixes(board, [...slots.keys()]);
+  let open = 0;
+  for (let k = 0; k < board.width; k++) open += board.left[slots.length * board.width + k]!;
+  return { recovers: slots.length === 0 ? 0 : 1 - open, worth };
+}
+
 /** The best slot of each stretch of a day, and all of the first day: after a fault at the bank hours count. */
-function bestOfDays({ slots }: Forecast, chances: Float64Array): number[] {
+export function bestOfDays({ slots }: Forecast, chances: Float64Array): number[] {
   const found: number[] = [];
   const start = slots[0] ?? 0;
   const dayOf = (slot: number) => Math.floor((slots[slot]! - start) / DAY_MS);

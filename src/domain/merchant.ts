@@ -4,6 +4,10 @@ export type WebhookAuth = "bearer" | "basic";
 /** What a person paused stays paused until a person resumes it; what Dunlin paused, also until the endpoint is changed. */
 export type PausedBy = "person" | "dunlin";
 
+export const ENGINES = ["learned", "static"] as const;
+/** What decides: what was learned from outcomes, or fixed rules. */
+export type Engine = (typeof ENGINES)[number];
+
 /** One customer of this service: a business whose failed payments are recovered. */
 export interface Merchant {
   id: string;
@@ -39,6 +43,9 @@ export interface Merchant {
   windowDays: number;
   /** Retries per case. */
   budget: number;
+  engine: Engine;
+  /** Its outcomes teach the model of all who share, and that model decides for it; otherwise it has one of its own. */
+  sharesLearning: boolean;
   ratePerSecond: number;
   rateBurst: number;
   createdAt: Date;
@@ -65,6 +72,8 @@ export const MERCHANT_DEFAULTS = {
   leadMs: 49 * 60_000,
   windowDays: 28,
   budget: 8,
+  engine: "learned",
+  sharesLearning: true,
   ratePerSecond: 100,
   rateBurst: 100,
 } as const;

@@ -8,8 +8,19 @@ export interface Card {
 
 const named = (t: Transaction) => t.cardFingerprint !== undefined || t.paymentMethodId !== undefined;
 
+/** What cards are looked for in. */
+interface Attempts {
+  case: { customerId: string };
+  invoice: { id: string };
+  transactions: readonly Transaction[];
+}
+
+/** The card of the customer's latest attempt that names one. */
+export const presentCard = ({ case: kase, invoice, transactions }: Attempts): Card | null =>
+  latestCard(transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId));
+
 /** The card of the latest of these attempts that names one; what it leaves out is taken from earlier attempts on the same one. */
-export function latestCard(transactions: readonly Transaction[]): Card | null {
+function latestCard(transactions: readonly Transaction[]): Card | null {
   const latest = transactions.findLast(named);
   if (!latest) return null;
   const card = { fingerprint: latest.cardFingerprint ?? null, paymentMethodId: latest.paymentMethodId ?? null };

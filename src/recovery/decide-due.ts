@@ -2,12 +2,15 @@ import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
 import { saveCaseStates } from "../store/cases.ts";
 import { type Database, errorFields, type Tx } from "../store/database.ts";
+import { insertDecisions } from "../store/decisions.ts";
 import { firstDueCases, moveDueCases, setCaseAside } from "../store/due-cases.ts";
 import { insertEvents, withdrawEvents } from "../store/events.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
+import type { Knowledge } from "./decide-case.ts";
 import type { OnWithdrawn } from "./ingest.ts";
+import type { MerchantModel, Models } from "./models.ts";
 import { type Step, step } from "./step.ts";
 import { takeCases } from "./take-cases.ts";
 import { loadFacts } from "./views.ts";
@@ -24,6 +27,7 @@ export interface DecideDue {
   /** Events were committed for this merchant. */
   onEvents(merchantId: string): void;
   onWithdrawn: OnWithdrawn;
+  models: Models;
 }
 
 /**
@@ -75,11 +79,13 @@ async function stepOneByOne(deciding: DecideDue, merchantId: string): Promise<nu
 }
 
 async function stepBatch(
-  { db, ports, log, onEvents, onWithdrawn }: DecideDue,
+  { db, ports, log, onEvents, onWithdrawn, models }: DecideDue,
   merchantId: string,
   limit: number,
   onTaken: (first: { id: string; failures: number }) => void = () => {},
 ): Promise<number> {
+  // Read outside of the transaction: what is wrong with it must not undo a step.
+  const model = await models.of(merchantId);
   const { steps, withdrawn } = await db.transaction(async (tx) => {
     const now = await advanceMerchantClock(tx, merchantId, ports.now());
     const cases = await takeCases(tx, merchantId, now, limit);
@@ -89,8 +95,9 @@ async function stepBatch(
     const merchant = await findMerchant(tx, merchantId);
     if (!merchant) return { steps: [], withdrawn: [] };
     const facts = await loadFacts(tx, merchant, cases, now);
+    const knowledge = knowledgeOf(model);
     const steps = cases.map((kase) => {
-      const made = step(facts.view(kase), now, ports.newId);
+      const made = step(facts.view(kase), now, ports.newId, knowledge);
       facts.note(made);
       return made;
     });
@@ -98,10 +105,17 @@ async function stepBatch(
   });
   if (withdrawn.length > 0) onWithdrawn(merchantId, withdrawn);
   if (steps.some(({ events }) => events.length > 0)) onEvents(merchantId);
-  for (const { state, events, inserted, updated } of steps)
+  for (const { state, events, inserted, updated, error } of steps) {
+    if (error !== null) log.error({ ...errorFields(error), merchantId, caseId: state.id }, "engine.failed");
     logStep(log, merchantId, state, events, [...inserted, ...updated]);
+  }
   return steps.length;
 }
+
+const knowledgeOf = (model: MerchantModel): Knowledge =>
+  "trouble" in model
+    ? { model: null, trouble: model.trouble }
+    : { model: { learned: model.learned(), version: model.version }, trouble: null };
 
 async function write(tx: Tx, merchantId: string, steps: readonly Step[], now: Date): Promise<string[]> {
   const ended = steps.filter(({ withdrawAll }) => withdrawAll).map(({ state }) => state.id);
@@ -113,6 +127,8 @@ async function write(tx: Tx, merchantId: string, steps: readonly Step[], now: Da
   if (inserted.length > 0) await insertRecoveryActions(tx, merchantId, inserted);
   if (updated.length > 0) await updateRecoveryActions(tx, merchantId, updated);
   if (events.length > 0) await insertEvents(tx, merchantId, events);
+  const decisions = steps.flatMap(({ decision }) => decision ?? []);
+  if (decisions.length > 0) await insertDecisions(tx, merchantId, decisions);
   const states = steps.map(({ state }) => state);
   const over = states.filter(({ endedAt }) => endedAt !== null);
   if (over.length > 0) await saveCaseStates(tx, merchantId, over);

@@ -2,7 +2,7 @@ import type { Decline, Known } from "../decisions/known.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
-import { type Card, isOn, isSurelyOn, latestCard } from "./card.ts";
+import { type Card, isOn, isSurelyOn, presentCard } from "./card.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import type { CaseView } from "./step.ts";
 
@@ -48,10 +48,6 @@ export function newCardSince(view: CaseView, cardChange: RecoveryAction): boolea
   return changedAt !== null && cardChange.decidedAt !== null && changedAt > cardChange.decidedAt;
 }
 
-/** The card of the customer's latest attempt that names one. */
-const presentCard = ({ case: kase, invoice, transactions }: CaseView): Card | null =>
-  latestCard(transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId));
-
 function ledgerOf(
   { case: kase, invoice, transactions, asks }: CaseView,
   actions: readonly DeliveredAction[],
@@ -88,7 +84,7 @@ function ledgerOf(
   return [...attempts, ...asked, ...first].sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-const codesOf = (t: Transaction) => ({
+export const codesOf = (t: Transaction) => ({
   networkDeclineCode: t.networkDeclineCode ?? null,
   networkAdviceCode: t.networkAdviceCode ?? null,
   gatewayCode: t.paymentGatewayErrorCode ?? null,

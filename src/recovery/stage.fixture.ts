@@ -1,4 +1,5 @@
 import pino from "pino";
+import { shippedPrior } from "../../simulator/trial/worlds.ts";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Arm } from "../domain/experiment.ts";
 import type { Invoice } from "../domain/invoice.ts";
@@ -15,7 +16,9 @@ import { countDue } from "./count-due.ts";
 import { decideDue } from "./decide-due.ts";
 import { type ExperimentPlan, startExperiment } from "./experiments.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
-import { createMerchant } from "./merchants.ts";
+import { createLearner } from "./learn-due.ts";
+import { createMerchant, type MerchantSettings } from "./merchants.ts";
+import { createModels } from "./models.ts";
 import { replay } from "./replay.ts";
 
 export const START = new Date("2026-03-02T10:00:00Z");
@@ -92,19 +95,25 @@ export async function openStage() {
     newId: () => `01900000-0000-7000-8000-${(++ids).toString(16).padStart(12, "0")}`,
   };
   let merchant: Merchant;
+  const models = createModels({ db, ports, log, prior: shippedPrior() });
 
   const stage = {
     ...database,
+    ports,
     now: () => now,
     /** Begin anew at START, with another merchant. */
-    async enter(withEndpoint = true) {
+    async enter(withEndpoint = true, settings: MerchantSettings = {}) {
       now = START;
       const endpoint = {
         webhookUrl: "https://shop.example/hooks",
         credential: { auth: "bearer", secret: "t" },
       } as const;
-      merchant = await createMerchant(db, "Shop", withEndpoint ? endpoint : {}, Buffer.alloc(32, 1), ports);
+      const given = { ...(withEndpoint ? endpoint : {}), ...settings };
+      merchant = await createMerchant(db, "Shop", given, Buffer.alloc(32, 1), ports);
+      return merchant;
     },
+    /** A process that learns. */
+    learner: (owner: string, on = db) => createLearner({ db: on, ports, log, prior: shippedPrior(), owner }),
     at(moment: Date | number) {
       now = new Date(moment);
     },
@@ -113,7 +122,7 @@ export async function openStage() {
     },
     /** Step until nothing is due. */
     async decide() {
-      while ((await decideDue({ db, ports, log, onEvents() {}, onWithdrawn() {} })).stepped > 0) stage.wait(1);
+      while ((await decideDue({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0) stage.wait(1);
     },
     /** Push a copy of the invoice that is dated now; returns how many records changed. */
     invoice: (over: Partial<Invoice> = {}) =>

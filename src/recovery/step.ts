@@ -1,17 +1,19 @@
-import { decide } from "../decisions/decide.ts";
 import type { Decision } from "../decisions/known.ts";
 import { type Case, completesDunning, type EndReason } from "../domain/case.ts";
+import type { DecisionRecord } from "../domain/decision.ts";
 import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
 import { type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
-import type { SubscriptionState } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { CaseState } from "../store/cases.ts";
+import type { CustomerBill } from "../store/customer-bills.ts";
 import type { NextLook } from "../store/due-cases.ts";
 import type { Ask } from "../store/recovery-actions.ts";
+import type { SubscriptionFacts } from "../store/subscriptions.ts";
+import { decideCase, type Knowledge } from "./decide-case.ts";
 import { endOf, paysInFull } from "./ends.ts";
-import { knownOf, newCardSince } from "./known.ts";
+import { newCardSince } from "./known.ts";
 import { type DeliveredAction, outcomeDueAt, outcomeOf, type PaymentFacts } from "./outcome.ts";
 
 /** All that is known about a case. */
@@ -19,13 +21,17 @@ export interface CaseView {
   case: Case;
   merchant: Merchant;
   invoice: Invoice;
-  subscriptionState: SubscriptionState | null;
+  subscription: SubscriptionFacts | null;
+  /** The customer's latest bills, in any order; none when nobody asks for them. */
+  bills: readonly CustomerBill[];
   /** Oldest first. */
   actions: readonly DeliveredAction[];
   /** Attempts on the invoice, by the customer, and on the customer's cards; oldest first. */
   transactions: readonly Transaction[];
   /** Retries asked for in any case of the customer that no transaction answers. */
   asks: readonly Ask[];
+  /** What was decided last, and what that rested on. */
+  lastDecision: DecisionRecord | null;
   /** Which of the events that go out once per case have gone out. */
   told: { pauseCollection: boolean; completeDunning: boolean };
 }
@@ -36,6 +42,10 @@ export interface Step {
   inserted: RecoveryAction[];
   updated: RecoveryAction[];
   events: Event[];
+  /** What was decided, if something had changed. */
+  decision: DecisionRecord | null;
+  /** The learned engine failed on this case, so the static policy decided. */
+  error: unknown;
   /** Take back every event of the case that was not delivered, before `events` are queued. */
   withdrawAll: boolean;
   /** Take back these events. */
@@ -53,12 +63,13 @@ const CARD_CHANGE_AGAIN_MS = 24 * HOUR_MS;
  * it when its time has come. Pure; the same view and moment give the same step, but for the ids of what is new.
  *
  * @param now  later than every moment this merchant's listed rows have
+ * @param knowledge  what there is to decide by
  */
-export function step(view: CaseView, now: Date, newId: () => string): Step {
+export function step(view: CaseView, now: Date, newId: () => string, knowledge: Knowledge): Step {
   const over = endOfCase(view, now);
   const facts = paymentFacts(view, over);
   const settled = view.actions.map((_, index) => settle(view, index, facts, now));
-  const draft: Draft = { view, now, newId, events: [], inserted: [], settled };
+  const draft: Draft = { view, now, newId, knowledge, events: [], inserted: [], settled, decision: null, error: null };
   const { end, dueAt } = over.endedAt ? { end: over, dueAt: null } : proceed(draft, facts);
   if (end.endReason) {
     cancelPlans(draft);
@@ -74,6 +85,8 @@ export function step(view: CaseView, now: Date, newId: () => string): Step {
     inserted: draft.inserted,
     updated,
     events: draft.events,
+    decision: draft.decision,
+    error: draft.error,
     withdrawAll: endsNow,
     withdrawn: updated
       .filter(({ status, delivery }) => status === "CANCELED" && delivery === "waiting")
@@ -88,13 +101,16 @@ interface Draft {
   view: CaseView;
   now: Date;
   newId: () => string;
+  knowledge: Knowledge;
   events: Event[];
+  decision: DecisionRecord | null;
+  error: unknown;
   inserted: RecoveryAction[];
   settled: DeliveredAction[];
 }
 
 /** Whether, why and since when the case is over, by the facts alone. */
-function endOfCase({ case: kase, invoice, subscriptionState, transactions }: CaseView, now: Date): End {
+function endOfCase({ case: kase, invoice, subscription, transactions }: CaseView, now: Date): End {
   if (kase.endedAt) return { endedAt: kase.endedAt, endReason: kase.endReason, paidAt: kase.paidAt };
   const ended = (endReason: EndReason, paidAt: Date | null = null): End => ({ endedAt: now, endReason, paidAt });
   if (!inRecovery(invoice.state)) {
@@ -103,8 +119,8 @@ function endOfCase({ case: kase, invoice, subscriptionState, transactions }: Cas
   }
   const payment = transactions.find((t) => paysInFull(t, invoice) && t.updatedAt >= kase.unpaidAt);
   if (payment) return ended("paid", payment.createdAt);
-  if (subscriptionState === "CANCELED") return ended("subscription_canceled");
-  if (subscriptionState === "EXPIRED") return ended("subscription_expired");
+  if (subscription?.state === "CANCELED") return ended("subscription_canceled");
+  if (subscription?.state === "EXPIRED") return ended("subscription_expired");
   return now >= kase.windowEndsAt ? ended("window_over") : OPEN;
 }
 
@@ -152,13 +168,19 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   );
   if (awaited) return wakeAt(outcomeDueAt(awaited, facts, now));
 
-  const decision = decide(knownOf(view, settled), now);
+  const { decision, record, error } = decideCase(view, settled, settled.find(isPlan) ?? null, draft.knowledge, now);
+  draft.error = error;
+  const note = (action: RecoveryAction | null) => {
+    draft.decision = record && { ...record, actionId: action?.id ?? null, idealTime: action?.idealRetryTime ?? null };
+  };
+  note(null);
   if (decision.kind === "stop") return { end: { endedAt: now, endReason: decision.end, paidAt: null }, dueAt: null };
   if (decision.kind === "wait") {
     cancelPlans(draft);
     return wakeAt(windowEndsAt);
   }
   const planned = plan(draft, decision);
+  note(planned);
   const decideAt = new Date(planned.idealRetryTime.getTime() - view.merchant.leadMs);
   if (decideAt > now) return wakeAt(decideAt);
   // Without an endpoint there is nobody to tell: look again once the moment has passed, or when one is set.

@@ -1,16 +1,20 @@
 import type { Case } from "../domain/case.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import { billsOfCustomers, type CustomerBill } from "../store/customer-bills.ts";
 import type { Tx } from "../store/database.ts";
+import { latestDecisions } from "../store/decisions.ts";
 import { casesTold } from "../store/events.ts";
 import { findInvoices } from "../store/invoices.ts";
 import { asksConcerning, recoveryActionsOfCases } from "../store/recovery-actions.ts";
-import { subscriptionStates } from "../store/subscriptions.ts";
+import { subscriptionFacts } from "../store/subscriptions.ts";
 import { transactionsForCases, transactionsOnCards } from "../store/transactions.ts";
 import type { CaseView, Step } from "./step.ts";
 
 /** The longest window a rule counts over: ACH re-presentments, 180 days. */
 const LEDGER_MS = 180 * 86_400_000;
+/** A year of bills, and then some: what came before says little about how somebody is paid today. */
+const BILLS_MS = 400 * 86_400_000;
 
 /** Everything a batch of steps needs to know, read in a few statements for all of them. */
 export interface Facts {
@@ -28,9 +32,11 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
   const since = new Date(now.getTime() - LEDGER_MS);
   const invoices = await findInvoices(tx, merchant.id, invoiceIds);
   const subscriptionIds = distinct([...invoices.values()].map(({ subscriptionId }) => subscriptionId));
-  const states = await subscriptionStates(tx, merchant.id, subscriptionIds);
+  const subscriptions = await subscriptionFacts(tx, merchant.id, subscriptionIds);
+  const bills = await billsByCustomer(tx, merchant, customerIds, now);
   const actions = Map.groupBy(await recoveryActionsOfCases(tx, merchant.id, ids), ({ caseId }) => caseId);
   const told = await casesTold(tx, merchant.id, ids);
+  const decisions = await latestDecisions(tx, merchant.id, ids);
   const own = await transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since);
   const transactions = indexed(await withOthersOnCards(tx, merchant.id, own, since));
   const asks = await asksConcerning(
@@ -45,15 +51,17 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
       const invoice = invoices.get(kase.invoiceId)!;
       const concerning = concern(kase, transactions);
       const customers = new Set([kase.customerId, ...concerning.map(({ customerId }) => customerId)]);
-      const bills = new Set(concerning.map(({ invoiceId }) => invoiceId));
+      const invoiceIds = new Set(concerning.map(({ invoiceId }) => invoiceId));
       return {
         case: kase,
         merchant,
         invoice,
-        subscriptionState: (invoice.subscriptionId && states.get(invoice.subscriptionId)) || null,
+        subscription: (invoice.subscriptionId && subscriptions.get(invoice.subscriptionId)) || null,
+        bills: bills.get(kase.customerId) ?? [],
         actions: actions.get(kase.id) ?? [],
         transactions: concerning,
-        asks: asks.filter(({ customerId, invoiceId }) => customers.has(customerId) || bills.has(invoiceId)),
+        asks: asks.filter(({ customerId, invoiceId }) => customers.has(customerId) || invoiceIds.has(invoiceId)),
+        lastDecision: decisions.get(kase.id) ?? null,
         told: {
           pauseCollection: told.has(`${kase.id}:pause_collection`),
           completeDunning: told.has(`${kase.id}:complete_dunning`),
@@ -67,6 +75,13 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
           asks.push({ actionId: id, caseId, invoiceId, customerId, at: idealRetryTime });
     },
   };
+}
+
+/** Only the learned engine looks at them. */
+async function billsByCustomer(tx: Tx, merchant: Merchant, customerIds: readonly string[], now: Date) {
+  if (merchant.engine === "static") return new Map<string, CustomerBill[]>();
+  const since = new Date(now.getTime() - BILLS_MS);
+  return Map.groupBy(await billsOfCustomers(tx, merchant.id, customerIds, since), ({ customerId }) => customerId);
 }
 
 interface Indexed {

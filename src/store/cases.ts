@@ -161,6 +161,13 @@ export async function lockCases(tx: Tx, merchantId: string, ids: readonly string
   return (await tx.run<Case>(LOCK, [merchantId, ids])).rows;
 }
 
+const FIND = prepared("find_cases", `select ${SELECTED} from cases where merchant_id = $1 and id = any($2::uuid[])`);
+
+/** These cases as they are now. */
+export async function findCases(tx: Tx, merchantId: string, ids: readonly string[]) {
+  return (await tx.run<Case>(FIND, [merchantId, ids])).rows;
+}
+
 /** What a step leaves of a case. */
 export type CaseState = Pick<Case, "id" | "endedAt" | "endReason" | "paidAt">;
 

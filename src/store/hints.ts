@@ -1,7 +1,7 @@
 import { prepared, type Tx } from "./database.ts";
 
-/** What processes tell each other: of which merchants there are new events, that there are cases to look at, what was withdrawn, that one has come. */
-export type Channel = "events" | "cases" | "withdrawn" | "hello";
+/** What processes tell each other: of which merchants there are new events, that there are cases to look at, what was withdrawn, that something was learned, that one has come. */
+export type Channel = "events" | "cases" | "withdrawn" | "learned" | "hello";
 
 export interface Note {
   channel: Channel;
@@ -24,7 +24,7 @@ export async function announceListener(connection: Tx, channels: readonly Channe
 }
 
 const LISTEN = Object.fromEntries(
-  (["events", "cases", "withdrawn", "hello"] as const).map((channel) => [
+  (["events", "cases", "withdrawn", "learned", "hello"] as const).map((channel) => [
     channel,
     prepared(`listen_${channel}`, `listen ${PREFIX}${channel}`),
   ]),

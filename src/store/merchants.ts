@@ -22,6 +22,8 @@ const COLUMNS = {
   leadMs: "lead_ms",
   windowDays: "window_days",
   budget: "budget",
+  engine: "engine",
+  sharesLearning: "shares_learning",
   ratePerSecond: "rate_per_second",
   rateBurst: "rate_burst",
   createdAt: "created_at",

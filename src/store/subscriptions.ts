@@ -1,5 +1,5 @@
 import type { Subscription } from "../domain/subscription.ts";
-import { type Changed, type Column, columnValues, upsertNewer } from "./batch.ts";
+import { type Changed, type Column, columnValues, upsertNewer, withoutNulls } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
 
 const COLUMNS: readonly Column<Subscription>[] = [
@@ -26,13 +26,20 @@ export async function upsertSubscriptions(tx: Tx, merchantId: string, subscripti
   return (await tx.run<Changed>(UPSERT, [merchantId, ...columnValues(subscriptions, COLUMNS)])).rows;
 }
 
-const STATES = prepared(
-  "subscription_states",
-  "select id, state from subscriptions where merchant_id = $1 and id = any($2::text[])",
+/** What recovery looks at of a subscription. */
+export type SubscriptionFacts = Pick<
+  Subscription,
+  "id" | "state" | "createdAt" | "billingPeriod" | "billingPeriodUnit"
+>;
+
+const FACTS = prepared(
+  "subscription_facts",
+  `select id, state, created_at as "createdAt", billing_period as "billingPeriod", billing_period_unit as "billingPeriodUnit"
+   from subscriptions where merchant_id = $1 and id = any($2::text[])`,
 );
 
-/** The states of those subscriptions that are known. */
-export async function subscriptionStates(tx: Tx, merchantId: string, ids: readonly string[]) {
-  const { rows } = await tx.run<Pick<Subscription, "id" | "state">>(STATES, [merchantId, ids]);
-  return new Map(rows.map((row) => [row.id, row.state]));
+/** Those of these subscriptions that are known, by id. */
+export async function subscriptionFacts(tx: Tx, merchantId: string, ids: readonly string[]) {
+  const { rows } = await tx.run<SubscriptionFacts>(FACTS, [merchantId, ids]);
+  return new Map(rows.map((row) => [row.id, withoutNulls(row)]));
 }

@@ -1,14 +1,17 @@
 import pino from "pino";
+import { shippedPrior } from "../../../simulator/trial/worlds.ts";
 import { createDeliverer } from "../../../src/delivery/deliverer.ts";
 import type { Send } from "../../../src/delivery/https/send.ts";
 import type { Ports } from "../../../src/domain/ports.ts";
 import { decideDue } from "../../../src/recovery/decide-due.ts";
+import { createLearner } from "../../../src/recovery/learn-due.ts";
+import { createModels } from "../../../src/recovery/models.ts";
 import type { Database } from "../../../src/store/database.ts";
 import type { Life } from "../stage/fault-plan.ts";
 import type { Observe } from "../stage/observer.ts";
 import type { VirtualTime } from "../stage/virtual-time.ts";
 
-/** One life of the process: its two loops, until it crashes or is stopped. */
+/** One life of the process: its loops, until it crashes or is stopped. */
 export interface Service {
   /** Where requests of merchants come in. */
   entrance: Database;
@@ -49,6 +52,10 @@ export function startService(options: Options): Service {
     onEnded: () => decide.wake(),
   });
   const decideDb = databaseFor("decide");
+  const learnDb = databaseFor("learn");
+  const prior = shippedPrior();
+  const models = createModels({ db: decideDb, ports, log, prior });
+  const learner = createLearner({ db: learnDb, ports, log, prior, owner: ports.newId() });
 
   const decide = loop(async () => {
     const faultsBefore = options.faults();
@@ -58,7 +65,9 @@ export function startService(options: Options): Service {
       log,
       onEvents: () => deliver.wake(),
       onWithdrawn: (merchantId, eventIds) => deliverer.withdrawn(merchantId, eventIds),
+      models,
     });
+    await learner.learnDue();
     if (stepped > 0 || options.faults() > faultsBefore) await options.onDecided();
     return stepped > 0;
   }, "select case when exists (select from case_pokes) then '1970-01-01' else min(due_at) end as at from due_cases");

@@ -1,0 +1,122 @@
+import type { Account, RuledOut } from "../domain/decision.ts";
+import type { LedgerEntry } from "../rules/guard.ts";
+import { forbiddenAt } from "../rules/guard.ts";
+import type { Source } from "../rules/sources.ts";
+import type { Decision, Known } from "./known.ts";
+import { dayWords, localDay, momentWords } from "./local-time.ts";
+import type { Outlook } from "./outlook.ts";
+import { declineWords } from "./reasons.ts";
+import type { History } from "./recall.ts";
+import { type Situation, situationOf } from "./situation.ts";
+
+const HOUR_MS = 3_600_000;
+const YEAR_MS = 366 * 24 * HOUR_MS;
+/** The rules are asked about every fourth hour. */
+const STEP_MS = 4 * HOUR_MS;
+const LIST_MAX = 4;
+
+/** What the account is made of, beside what is known. */
+interface Made {
+  decision: Decision;
+  outlook: Outlook | null;
+  drawn: boolean;
+  fallback: string | null;
+}
+
+/**
+ * What a decision rested on, for people.
+ *
+ * @param before  the account of the decision before in the same case; null: this is the first
+ */
+export function accountOf(
+  known: Known,
+  history: History | null,
+  { decision, outlook, drawn, fallback }: Made,
+  before: Account | null,
+  now: Date,
+): Account {
+  const situation = situationOf(known, now);
+  const facts = knownWords(situation, history);
+  return {
+    reasons: decision.reasons,
+    known: facts,
+    changed: before ? facts.filter((sentence) => !before.known.includes(sentence)) : [],
+    ruledOut: ruledOut(situation),
+    days: outlook?.days ?? [],
+    hours: outlook?.hours ?? [],
+    even: outlook?.even ?? null,
+    drawn,
+    fallback,
+  };
+}
+
+/** What was known, in sentences that stay the same as long as it does. */
+function knownWords(situation: Situation, history: History | null): string[] {
+  const { known, place, decline, isNewCard } = situation;
+  const when = (at: Date) => momentWords(place.zone, at.getTime());
+  const words = [declineWords(decline, isNewCard)];
+  for (const { at } of known.ledger.filter((entry) => entry.onThisInvoice && entry.approved === false).slice(-LIST_MAX))
+    words.push(`A try failed on ${when(at)}.`);
+  for (const { at } of known.ledger.filter((entry) => entry.onThisInvoice && entry.approved === null).slice(-LIST_MAX))
+    words.push(`A try was asked for on ${when(at)}, and how it ended is not known.`);
+  words.push(payerWords(situation));
+  const others = known.ledger.filter((entry) => entry.onPresentCard && !entry.onThisInvoice && entry.approved !== true);
+  if (others.length > 0)
+    words.push(
+      `${count(others.length, "more try", "more tries")} of other invoices on this card, declined or not answered, count too.`,
+    );
+  for (const { sentence, times } of situation.guard.limits) words.push(`${sentence} Counted so far: ${times.length}.`);
+  if (known.cardChangedAt) words.push(`The card or payment method was changed on ${when(known.cardChangedAt)}.`);
+  if (known.cardChangeExpired) words.push("The customer was asked for another card, and none came within seven days.");
+  if (history) words.push(pastWords(history, place.zone));
+  words.push(
+    `The window is open until ${when(known.windowEndsAt)}; ${count(known.budgetLeft, "retry", "retries")} of the budget are left.`,
+  );
+  return words;
+}
+
+function payerWords({ known, place }: Situation): string {
+  const type = known.paymentMethodType ?? "a payment method that was not named";
+  const card = [known.network, known.cardCountry && `of ${known.cardCountry}`].filter(Boolean).join(" ");
+  const amount = `${known.amount} in the minor unit of ${known.currency}`;
+  return `It is paid by ${type}${card === "" ? "" : ` (${card})`}: ${amount}. Local time is that of ${place.zone.name}.`;
+}
+
+/** How the customer's earlier bills went. */
+function pastWords({ bills }: History, zone: Situation["place"]["zone"]): string {
+  const earlier = bills.slice(0, -1);
+  if (earlier.length === 0) return "No earlier bill of this customer is known.";
+  const failed = earlier.filter(({ charges }) => charges[0]?.approved === false);
+  const said = `Of ${count(earlier.length, "earlier bill", "earlier bills")} ${failed.length === 0 ? "none was" : `${count(failed.length, "was", "were")}`} declined at first.`;
+  const paid = failed.flatMap(({ charges }) => charges.findLast(({ approved }) => approved)?.at ?? []);
+  const days = paid.slice(-LIST_MAX).map((at) => dayWords(localDay(zone, at.getTime())));
+  return days.length === 0 ? said : `${said} Declined ones were paid on ${days.join(", ")}.`;
+}
+
+const count = (number: number, one: string, more: string) => `${number} ${number === 1 ? one : more}`;
+
+/** Which rules left no try when, from the last try to the end of the window. */
+function ruledOut({ known, guard }: Situation): RuledOut[] {
+  const found: RuledOut[] = [];
+  const from = lastTry(known);
+  const end = known.windowEndsAt.getTime();
+  let isSame = false;
+  for (let at = from + STEP_MS; at < end && at < from + YEAR_MS; at += STEP_MS) {
+    const ruling = forbiddenAt(guard, new Date(at));
+    const latest = found.at(-1);
+    if (ruling && isSame && latest?.rule === ruling.sentence) latest.to = new Date(at);
+    else if (ruling)
+      found.push({ rule: ruling.sentence, source: cited(ruling.source), from: new Date(at), to: new Date(at) });
+    isSame = ruling !== null;
+  }
+  return found;
+}
+
+const lastTry = (known: Known) =>
+  known.ledger.reduce(
+    (latest, entry: LedgerEntry) => (entry.onThisInvoice ? Math.max(latest, entry.at.getTime()) : latest),
+    known.unpaidAt.getTime(),
+  );
+
+const cited = ({ document, date, anchor, verified }: Source) =>
+  `${document}, ${date}; docs/sources.md#${anchor}${verified ? "" : ", not verified"}`;

@@ -1,0 +1,107 @@
+import type { Account, Prospect } from "../domain/decision.ts";
+import type { Belief } from "../model/belief.ts";
+import { chanceAt, forecast } from "../model/forecast.ts";
+import { classOf } from "../model/layout.ts";
+import type { Learned } from "../model/learned.ts";
+import { trimmed } from "../model/trim.ts";
+import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
+import { APART_MS, bestOfDays, judge } from "./plan-tries.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const SLOTS_A_DAY = DAY_MS / SLOT_MS;
+const EVEN_TRIES = 6;
+
+/** What else could have been done, and what it would have been worth by the same model. */
+export type Outlook = Pick<Account, "days" | "hours" | "even">;
+
+/**
+ * The alternatives to a try that was chosen. Chances are calibrated; worth counts what a try costs, as it is.
+ *
+ * @param unpaidAt  start of the window, from which six even tries would be spread
+ */
+export function outlookOf(
+  learned: Learned,
+  belief: Belief,
+  question: TryQuestion,
+  chosen: ChosenTry,
+  unpaidAt: number,
+): Outlook {
+  const { weighed } = chosen;
+  const of = classOf(belief.reason);
+  const calibrated = (chance: number) => trimmed(learned, of, chance);
+  const days = bestOfDays(weighed.forecast, weighed.chances).map((slot): Prospect => {
+    const { worth } = judge(weighed.forecast, [slot, ...plannedAfter(weighed, slot)], question.stakes);
+    return { at: dateOf(weighed, slot), chance: calibrated(weighed.chances[slot]!), worth };
+  });
+  return {
+    days: bestOfEach(days, belief.offsetMs),
+    hours: hoursOf(learned, belief, question, chosen.at, calibrated),
+    even: evenTries(weighed, question, unpaidAt),
+  };
+}
+
+const dateOf = ({ forecast: { slots } }: Weighed, slot: number) => new Date(slots[slot]!);
+
+/** The slots of the planned tries that still come when the next one is made at that slot. */
+function plannedAfter({ forecast: { slots }, plan }: Weighed, slot: number): number[] {
+  return plan.filter((at) => at - slots[slot]! >= APART_MS).map((at) => slots.indexOf(at));
+}
+
+/** One of each local day: the first day has several. */
+function bestOfEach(days: readonly Prospect[], offsetMs: number): Prospect[] {
+  const byDay = Map.groupBy(days, ({ at }) => Math.floor((at.getTime() + offsetMs) / DAY_MS));
+  return [...byDay.values()].map((some) => some.reduce((best, each) => (each.worth > best.worth ? each : best)));
+}
+
+/** Every fourth hour of the day of a moment, as far as a try is allowed then. */
+function hoursOf(
+  learned: Learned,
+  belief: Belief,
+  question: TryQuestion,
+  chosenAt: number,
+  calibrated: (chance: number) => number,
+): Prospect[] {
+  const start = Math.floor((chosenAt + belief.offsetMs) / DAY_MS) * DAY_MS + SLOT_START_MS - belief.offsetMs;
+  const slots = Array.from({ length: SLOTS_A_DAY }, (_, n) => start + n * SLOT_MS).filter(
+    (at) => at >= question.now + SOONEST_MS && at < question.windowEndsAt && question.allow(at),
+  );
+  const seen = forecast(learned, belief, slots);
+  return slots.map((at, slot) => ({
+    at: new Date(at),
+    chance: calibrated(chanceAt(seen, slot)),
+    worth: judge(seen, [slot], question.stakes).worth,
+  }));
+}
+
+/** Six tries spread evenly over the window, the last one an hour before its end: those that are still to come, and allowed. */
+function evenTries(weighed: Weighed, question: TryQuestion, unpaidAt: number): Account["even"] {
+  const { windowEndsAt, triesLeft, stakes } = question;
+  const { slots } = weighed.forecast;
+  const wanted = Array.from(
+    { length: EVEN_TRIES },
+    (_, n) => unpaidAt + ((windowEndsAt - unpaidAt) * (n + 1)) / EVEN_TRIES - (n + 1 === EVEN_TRIES ? HOUR_MS : 0),
+  ).filter((at) => at >= question.now + SOONEST_MS && question.allow(at));
+  const tries = [...new Set(wanted.slice(0, triesLeft).map((at) => nearest(slots, at)))];
+  const even = judge(weighed.forecast, tries, stakes);
+  const plan = judge(
+    weighed.forecast,
+    weighed.plan.map((at) => slots.indexOf(at)),
+    stakes,
+  );
+  return {
+    tries: tries.map((slot) => dateOf(weighed, slot)),
+    recovers: even.recovers,
+    worth: even.worth,
+    plan: weighed.plan.map((at) => new Date(at)),
+    planRecovers: plan.recovers,
+    planWorth: plan.worth,
+  };
+}
+
+function nearest(slots: readonly number[], at: number): number {
+  let best = 0;
+  for (let slot = 1; slot < slots.length; slot++)
+    if (Math.abs(slots[slot]! - at) < Math.abs(slots[best]! - at)) best = slot;
+  return best;
+}

@@ -1,0 +1,71 @@
+import type { Engine } from "./merchant.ts";
+
+export const DECISION_KINDS = ["retry", "card_change", "stop", "wait"] as const;
+export type DecisionKind = (typeof DECISION_KINDS)[number];
+
+/** A moment that was thought of, with what was expected of a try then. */
+export interface Prospect {
+  at: Date;
+  /** That the try succeeds. */
+  chance: number;
+  /** Expected share of the amount, less costs, of this try and of those planned after it. */
+  worth: number;
+}
+
+/** A rule that left no try at some moments. */
+export interface RuledOut {
+  /** A sentence that names the rule. */
+  rule: string;
+  /** Document, edition and date, and where it can be read. */
+  source: string;
+  /** The moments looked at that it forbids. */
+  from: Date;
+  to: Date;
+}
+
+/** What a decision rested on, for people. Sentences are most important first. */
+export interface Account {
+  reasons: string[];
+  known: string[];
+  /** Since the decision before. */
+  changed: string[];
+  ruledOut: RuledOut[];
+  /** The best moment of each day that was left. Empty when nothing learned took part. */
+  days: Prospect[];
+  /** Other hours of the day that was chosen. */
+  hours: Prospect[];
+  /** Six tries spread evenly over the window, by the same model; null when nothing learned took part. */
+  even: {
+    tries: Date[];
+    recovers: number;
+    worth: number;
+    plan: Date[];
+    planRecovers: number;
+    planWorth: number;
+  } | null;
+  /** The moment was drawn by lot, to learn from it. */
+  drawn: boolean;
+  /** Why the static policy decided for a merchant that wants the learned engine; null: it did not. */
+  fallback: string | null;
+}
+
+/** What was decided in a case, and what it rested on. */
+export interface DecisionRecord {
+  caseId: string;
+  /** Counts up within the case. */
+  number: number;
+  madeAt: Date;
+  engine: Engine;
+  modelVersion: number | null;
+  kind: DecisionKind;
+  /** The action that is planned by it; null for `stop` and `wait`. */
+  actionId: string | null;
+  idealTime: Date | null;
+  /** The chance that was given to the try; null where none was worked out. */
+  chance: number | null;
+  /** The chance with which this moment was chosen: history can be weighed again by it. */
+  propensity: number | null;
+  /** A fingerprint of the facts. */
+  facts: string;
+  account: Account;
+}

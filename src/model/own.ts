@@ -1,0 +1,38 @@
+import { AT, nameWeight } from "./layout.ts";
+import type { Learned } from "./learned.ts";
+
+/**
+ * In what a merchant differs from the others that share a model: how its first charges and its retries go beside theirs, and what
+ * its cases suffer from. These few numbers have places of their own in the model, and whoever works for a merchant puts
+ * that merchant's there first.
+ */
+export const OWN_MERCHANT = "own";
+
+/** "f…" and "r…" as `caseNames` makes them. */
+const PLACES = ["f", "r"].map((stage) => nameWeight(`${stage}merchant:${OWN_MERCHANT}`));
+/** Mean, variance, four shifts, and how often it was seen. */
+const WIDTH = 7;
+export const OWN_SIZE = WIDTH * PLACES.length;
+
+/** The numbers that are in a merchant's places now, copied. */
+export function ownOf(learned: Learned): Float64Array {
+  return Float64Array.from(
+    PLACES.flatMap((index) => {
+      const name = index - AT.name;
+      const shifts = learned.shifts.subarray(4 * name, 4 * name + 4);
+      return [learned.mean[index]!, learned.variance[index]!, ...shifts, learned.seen[name]!];
+    }),
+  );
+}
+
+/** Put a merchant's numbers in their places. */
+export function putOwn(learned: Learned, own: Float64Array) {
+  PLACES.forEach((index, n) => {
+    const [mean, variance, ...rest] = own.subarray(n * WIDTH, (n + 1) * WIDTH);
+    const name = index - AT.name;
+    learned.mean[index] = mean!;
+    learned.variance[index] = variance!;
+    learned.shifts.set(rest.slice(0, 4), 4 * name);
+    learned.seen[name] = rest[4]!;
+  });
+}

@@ -1,0 +1,122 @@
+import { hash } from "node:crypto";
+import { accountOf } from "../decisions/account.ts";
+import { decide } from "../decisions/decide.ts";
+import { decideLearned, type LearnedDecision } from "../decisions/decide-learned.ts";
+import type { Decision, Known } from "../decisions/known.ts";
+import type { History } from "../decisions/recall.ts";
+import type { DecisionRecord } from "../domain/decision.ts";
+import type { Engine } from "../domain/merchant.ts";
+import type { RecoveryAction } from "../domain/recovery-action.ts";
+import type { Learned } from "../model/learned.ts";
+import { historyOf } from "./history.ts";
+import { knownOf } from "./known.ts";
+import type { DeliveredAction } from "./outcome.ts";
+import type { CaseView } from "./step.ts";
+
+/** What is there to decide by. */
+export interface Knowledge {
+  /** null: the static policy decides. */
+  model: { learned: Learned; version: number } | null;
+  /** Why there is no model, where one is wanted. */
+  trouble: string | null;
+}
+
+/** A decision, and the record to keep of it. */
+export interface CaseDecision {
+  decision: Decision;
+  /** All but the action it leads to; null when all is as it was at the last decision. */
+  record: Omit<DecisionRecord, "actionId" | "idealTime"> | null;
+  /** The learned engine failed on this case, so the static policy decided. */
+  error: unknown;
+}
+
+/**
+ * What to do next in a case, by the engine that the merchant wants.
+ *
+ * A plan stays as long as the facts do, also when something was learned meanwhile: else the moments of all open cases would creep with
+ * every outcome of anybody.
+ *
+ * @param plan  the action that is planned by now
+ */
+export function decideCase(
+  view: CaseView,
+  actions: readonly DeliveredAction[],
+  plan: RecoveryAction | null,
+  { model, trouble }: Knowledge,
+  now: Date,
+): CaseDecision {
+  const known = knownOf(view, actions);
+  const wantsLearned = view.merchant.engine === "learned";
+  const history = wantsLearned && model ? historyOf(view, known, actions) : null;
+  const facts = hash("sha1", JSON.stringify([known, history?.bills, history?.traits]), "hex").slice(0, 20);
+  const { lastDecision } = view;
+  const kept = plan && keep(plan, lastDecision, facts, history !== null, now);
+  if (kept) return { decision: kept, record: null, error: null };
+
+  const { decision, error, ...made } = make(known, history, model, now);
+  const fallback = error === null ? trouble : "the learned engine failed on this case";
+  const at = "at" in decision ? decision.at.getTime() : null;
+  const isSame =
+    lastDecision?.facts === facts &&
+    lastDecision.kind === decision.kind &&
+    lastDecision.engine === made.engine &&
+    (decision.kind !== "retry" || lastDecision.idealTime?.getTime() === at);
+  return {
+    decision,
+    record: isSame
+      ? null
+      : {
+          caseId: view.case.id,
+          number: (lastDecision?.number ?? 0) + 1,
+          madeAt: now,
+          engine: made.engine,
+          modelVersion: made.engine === "learned" ? model!.version : null,
+          kind: decision.kind,
+          chance: made.chosen?.chance ?? null,
+          propensity: made.chosen?.propensity ?? null,
+          facts,
+          account: accountOf(
+            known,
+            history,
+            {
+              decision,
+              outlook: made.outlook(),
+              drawn: made.chosen?.drawn ?? false,
+              fallback: wantsLearned && made.engine === "static" ? fallback : null,
+            },
+            lastDecision?.account ?? null,
+            now,
+          ),
+        },
+    error,
+  };
+}
+
+type Made = LearnedDecision & { engine: Engine; error: unknown };
+
+function make(known: Known, history: History | null, model: Knowledge["model"], now: Date): Made {
+  let error: unknown = null;
+  if (history && model) {
+    try {
+      return { ...decideLearned(known, history, model.learned, now), engine: "learned", error };
+    } catch (thrown) {
+      // What is learned must never keep anybody from deciding.
+      error = thrown;
+    }
+  }
+  return { decision: decide(known, now), chosen: null, outlook: () => null, engine: "static", error };
+}
+
+/** The plan as it is, when it still lies ahead and rests on the same facts and the same engine. */
+function keep(
+  plan: RecoveryAction,
+  last: DecisionRecord | null,
+  facts: string,
+  isLearned: boolean,
+  now: Date,
+): Decision | null {
+  if (!isLearned || last?.engine !== "learned" || last.actionId !== plan.id || last.facts !== facts) return null;
+  if (plan.type !== "RETRY" || plan.idealRetryTime < now) return null;
+  const suggestion = plan.actionSuggestion === "UNSPECIFIED" ? "UNSPECIFIED" : "RETRY";
+  return { kind: "retry", at: plan.idealRetryTime, suggestion, reasons: plan.reasons };
+}

@@ -1,0 +1,108 @@
+import { dollarsOf } from "../decisions/dollars.ts";
+import type { Known } from "../decisions/known.ts";
+import { offsetMs } from "../decisions/local-time.ts";
+import type { History, PastBill, PastCharge } from "../decisions/recall.ts";
+import { whereabouts } from "../decisions/whereabouts.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import { OWN_MERCHANT } from "../model/own.ts";
+import type { CustomerBill } from "../store/customer-bills.ts";
+import { isOn, presentCard } from "./card.ts";
+import { codesOf } from "./known.ts";
+import type { DeliveredAction } from "./outcome.ts";
+import type { CaseView } from "./step.ts";
+
+const DAY_MS = 86_400_000;
+
+/** What the learned engine wants to know beside `known`: the customer's bills and how each went, the open case last. */
+export function historyOf(view: CaseView, known: Known, actions: readonly DeliveredAction[]): History {
+  const { case: kase, invoice, subscription, transactions } = view;
+  const place = whereabouts(known);
+  const latest = transactions.findLast((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId);
+  const tried = Map.groupBy(transactions, ({ invoiceId }) => invoiceId);
+  const earlier = view.bills
+    .filter(({ id }) => id !== invoice.id)
+    .map((bill) => pastBill(bill, tried.get(bill.id) ?? []))
+    .filter(({ charges }) => charges.length > 0)
+    .sort((a, b) => a.charges[0]!.at.getTime() - b.charges[0]!.at.getTime());
+  return {
+    traits: {
+      tenureDays: subscription ? (kase.unpaidAt.getTime() - subscription.createdAt.getTime()) / DAY_MS : null,
+      billingPeriod: subscription?.billingPeriod ?? null,
+      billingPeriodUnit: subscription?.billingPeriodUnit ?? null,
+      merchant: OWN_MERCHANT,
+      country: place.country ?? known.currency,
+      paymentMethodType: known.paymentMethodType,
+      network: known.network,
+      funding: latest?.cardFunding?.toLowerCase() ?? null,
+      issuer: latest?.cardIssuer ?? null,
+    },
+    instrument: known,
+    offsetAt: (at) => offsetMs(place.zone, at),
+    bills: [...earlier, openBill(view, known, actions)],
+  };
+}
+
+/** The view as it was when an action was carried out, as far as records are dated: what is learned from its outcome rests on that. */
+export function viewBefore(view: CaseView, action: DeliveredAction, at: Date): CaseView {
+  return {
+    ...view,
+    transactions: view.transactions.filter(({ createdAt }) => createdAt < at),
+    actions: view.actions.filter(({ id, idealRetryTime }) => id !== action.id && idealRetryTime < at),
+    asks: [],
+    bills: view.bills
+      .filter(({ createdAt }) => createdAt < at)
+      .map((bill) => ({
+        ...bill,
+        state: bill.paidAt !== null && bill.paidAt >= at ? "UNPAID" : bill.state,
+        unpaidAt: bill.unpaidAt !== null && bill.unpaidAt < at ? bill.unpaidAt : null,
+        paidAt: bill.paidAt !== null && bill.paidAt < at ? bill.paidAt : null,
+      })),
+  };
+}
+
+const isApproved = ({ state }: Transaction) => state === "PAID" || state === "REFUNDED" || state === "DISPUTED";
+
+const charge = (t: Transaction): PastCharge => {
+  const approved = isApproved(t);
+  return { at: t.createdAt, approved, codes: approved ? null : codesOf(t) };
+};
+
+/** An attempt that says something about the card: not one that a person made, perhaps with another. */
+const says = (t: Transaction) => (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER";
+
+/** An earlier bill: by its attempts, else by what its invoice and its case say. */
+function pastBill(
+  { amount, currency, state, createdAt, unpaidAt, paidAt }: CustomerBill,
+  tried: readonly Transaction[],
+) {
+  const dollars = dollarsOf(amount, currency);
+  const charges = tried.filter(says).map(charge);
+  if (charges.length > 0) return { dollars, charges };
+  if (unpaidAt !== null) {
+    charges.push({ at: unpaidAt, approved: false, codes: null });
+    if (paidAt !== null && paidAt > unpaidAt) charges.push({ at: paidAt, approved: true, codes: null });
+  } else if (state === "PAID") charges.push({ at: createdAt, approved: true, codes: null });
+  return { dollars, charges };
+}
+
+/**
+ * The bill that is to be decided: what failed on the present card. Retries that no attempt tells of count when their outcome is known. There
+ * was a first charge in any case.
+ */
+function openBill(view: CaseView, known: Known, actions: readonly DeliveredAction[]): PastBill {
+  const { case: kase, invoice, transactions } = view;
+  const card = presentCard(view);
+  const since = known.cardChangedAt?.getTime() ?? Number.NEGATIVE_INFINITY;
+  const failed = transactions
+    .filter((t) => t.invoiceId === invoice.id && t.state === "FAILED" && says(t) && isOn(t, card))
+    .map(charge);
+  for (const { type, status, transactionId, attemptedAt, idealRetryTime } of actions)
+    if (type === "RETRY" && status === "FAILED" && transactionId === null)
+      failed.push({ at: attemptedAt ?? idealRetryTime, approved: false, codes: null });
+  const charges = failed.filter(({ at }) => at.getTime() >= since).sort((a, b) => a.at.getTime() - b.at.getTime());
+  const first = charges[0];
+  // Where the first attempt of all was not pushed, it was made when the invoice became unpaid.
+  if (!first || (known.cardChangedAt === null && first.at.getTime() > kase.unpaidAt.getTime() + DAY_MS))
+    charges.unshift({ at: known.cardChangedAt ?? kase.unpaidAt, approved: false, codes: null });
+  return { dollars: dollarsOf(invoice.amount, invoice.currency), charges };
+}

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import type { Transaction } from "../domain/transaction.ts";
+import { prepared } from "../store/database.ts";
+import { findLearnedMerchant, findModel, partsSince, SHARED_MODEL } from "../store/learned.ts";
+import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+const CLEAR = ["learned_models", "learned_parts", "learned_merchants"].map((table) =>
+  prepared(`clear_${table}`, `truncate ${table}`),
+);
+const HAND_OVER = prepared("hand_over", "update learner_lease set owner = null");
+const ANNE = "01900000-0000-7000-8000-00000000000a";
+const BEN = "01900000-0000-7000-8000-00000000000b";
+
+const LEAVE = prepared("leave_stage", "truncate merchants, recovery_actions, due_cases, case_pokes cascade");
+
+beforeEach(async () => {
+  for (const statement of [LEAVE, ...CLEAR, HAND_OVER]) await stage.db.run(statement);
+});
+
+/** One retry that is asked for, made and answered. */
+async function retried(answer: Partial<Transaction>) {
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime());
+  await stage.transaction(answer);
+  await stage.decide();
+}
+
+/** A case with two retries, the second of which is paid. */
+async function recovered(invoiceId = "inv_1") {
+  await stage.invoice({ id: invoiceId });
+  await stage.transaction({ invoiceId });
+  await stage.decide();
+  await retried({ invoiceId });
+  await retried({ invoiceId, state: "PAID" });
+}
+
+async function stored(modelId = SHARED_MODEL) {
+  const parts = await partsSince(stage.db, modelId, 0);
+  return new Map(parts.map(({ name, numbers }) => [name, numbers.toString("hex")]));
+}
+
+test("each settled retry is learned once, some minutes after it was recorded, and the cursor says how far", async () => {
+  const merchant = await stage.enter();
+  await recovered();
+  const learner = stage.learner(ANNE);
+  assert.equal(await learner.learnDue(), 1); // the later one was recorded just now
+  stage.wait(11 * MINUTE);
+  assert.equal(await learner.learnDue(), 1);
+  assert.equal(await learner.learnDue(), 0);
+  const cursor = await findLearnedMerchant(stage.db, merchant.id);
+  assert.equal(cursor!.lessons, 2);
+  assert.equal(cursor!.actionId, (await stage.actions()).at(-1)!.id);
+  assert.equal((await findModel(stage.db, SHARED_MODEL))!.version, 2);
+});
+
+test("learned again from the start, the outcomes give the same numbers to the last bit", async () => {
+  await stage.enter();
+  await recovered();
+  stage.wait(HOUR);
+  await stage.learner(ANNE).learnDue();
+  const once = await stored();
+  for (const statement of CLEAR) await stage.db.run(statement);
+  await stage.learner(ANNE).learnDue();
+  assert.deepEqual(await stored(), once);
+  assert.ok(once.size > 50);
+});
+
+test("two who learn at once, lease or no lease, write it once", async () => {
+  const merchant = await stage.enter();
+  await recovered();
+  stage.wait(HOUR);
+  const [anne, ben] = [stage.learner(ANNE), stage.learner(BEN)];
+  assert.equal(await anne.learnDue(), 2);
+  assert.equal(await ben.learnDue(), 0);
+  await recovered("inv_2");
+  stage.wait(HOUR);
+  // Anne is cut off between reading and writing: Ben takes over, and what Anne still writes is void.
+  await stage.db.run(HAND_OVER);
+  const counts = await Promise.all([anne.learnDue(), stage.db.run(HAND_OVER).then(() => ben.learnDue())]);
+  assert.equal(counts[0] + counts[1], 2);
+  assert.equal((await findLearnedMerchant(stage.db, merchant.id))!.lessons, 4);
+});
+
+test("a crash at any statement of a round loses no lesson and doubles none", async () => {
+  const merchant = await stage.enter();
+  await recovered();
+  stage.wait(HOUR);
+  const plain = await counted(Number.POSITIVE_INFINITY);
+  const whole = await stored();
+  assert.ok(plain > 10);
+  for (let dieAt = 1; dieAt <= plain; dieAt++) {
+    for (const statement of [...CLEAR, HAND_OVER]) await stage.db.run(statement);
+    await counted(dieAt);
+    await stage.db.run(HAND_OVER);
+    await stage.learner(BEN).learnDue();
+    assert.equal((await findLearnedMerchant(stage.db, merchant.id))!.lessons, 2, `died at statement ${dieAt}`);
+    assert.deepEqual(await stored(), whole, `died at statement ${dieAt}`);
+  }
+});
+
+/** One round of a learner that dies after so many statements. @returns how many it made */
+async function counted(dieAfter: number): Promise<number> {
+  let made = 0;
+  const count = () => {
+    if (made >= dieAfter) throw new Error("dead");
+    made++;
+  };
+  const { db } = stage;
+  const mortal: typeof db = {
+    ...db,
+    run: (statement, values) => {
+      count();
+      return db.run(statement, values);
+    },
+    transaction: (work) =>
+      db.transaction((tx) =>
+        work({
+          run: (statement, values) => {
+            count();
+            return tx.run(statement, values);
+          },
+        }),
+      ),
+  };
+  await stage
+    .learner(ANNE, mortal)
+    .learnDue()
+    .catch(() => {});
+  return made;
+}
+
+test("who does not share has a model of its own, and the shared one hears nothing of it", async () => {
+  const merchant = await stage.enter(true, { sharesLearning: false });
+  await recovered();
+  stage.wait(HOUR);
+  assert.equal(await stage.learner(ANNE).learnDue(), 2);
+  assert.equal(await findModel(stage.db, SHARED_MODEL), null);
+  assert.equal((await findModel(stage.db, merchant.id))!.version, 1);
+});
+
+test("from invoices alone there are lessons too", async () => {
+  const merchant = await stage.enter();
+  await stage.invoice();
+  await stage.decide();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime() + MINUTE);
+  await stage.invoice();
+  await stage.decide();
+  stage.wait(DAY);
+  assert.equal(await stage.learner(ANNE).learnDue(), 1);
+  assert.equal((await findLearnedMerchant(stage.db, merchant.id))!.lessons, 1);
+});
+
+test("numbers of another layout are thrown away, and everything is learned again", async () => {
+  const merchant = await stage.enter();
+  await recovered();
+  stage.wait(HOUR);
+  await stage.learner(ANNE).learnDue();
+  const before = await stored();
+  await stage.db.run(prepared("age_layout", "update learned_models set layout = '1:7'"));
+  const learner = stage.learner(ANNE);
+  await learner.learnDue();
+  assert.equal((await learner.learnDue()) + (await findLearnedMerchant(stage.db, merchant.id))!.lessons, 2);
+  assert.deepEqual(await stored(), before);
+  await stage.db.run(prepared("newer_layout", "update learned_models set layout = '999:7'"));
+  await stage.transaction();
+  assert.equal(await stage.learner(BEN).learnDue(), 0);
+});

@@ -1,0 +1,189 @@
+import { setImmediate as othersFirst } from "node:timers/promises";
+import type { Logger as Log } from "pino";
+import { learnOutcome } from "../decisions/learn-outcome.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { Learned } from "../model/learned.ts";
+import { ownOf, putOwn } from "../model/own.ts";
+import { EDITION, editionOf, partsOf } from "../model/parts.ts";
+import { LAYOUT, type Prior } from "../model/prior.ts";
+import { declineGroup } from "../rules/decline-group.ts";
+import { findCases } from "../store/cases.ts";
+import { type Database, errorFields } from "../store/database.ts";
+import {
+  findLearnedMerchant,
+  findModel,
+  forgetModel,
+  type LessonRow,
+  lessonsAfter,
+  merchantsWithLessons,
+  releaseLearnerLease,
+  SHARED_MODEL,
+  type StoredPart,
+  saveLearning,
+  takeLearnerLease,
+} from "../store/learned.ts";
+import { findMerchant } from "../store/merchants.ts";
+import { historyOf, viewBefore } from "./history.ts";
+import { codesOf, knownOf } from "./known.ts";
+import type { CaseView } from "./step.ts";
+import { bytesOf, catchUp, type HeldModel, newModel, ownNumbers, UnreadableModel } from "./stored-model.ts";
+import { loadFacts } from "./views.ts";
+
+/** A learner that died is replaced after this long, real time. */
+const LEASE_MS = 15_000;
+/**
+ * An outcome is left alone for so long (service time): what was pushed together with it, and came a little later, may still say
+ * that the customer paid, or that a failed attempt was no failure.
+ */
+const SETTLE_MS = 10 * 60_000;
+const MERCHANTS_A_ROUND = 20;
+/** Outcomes of one transaction. */
+const LESSONS_AT_ONCE = 100;
+const MODELS_MAX = 8;
+
+interface Options {
+  db: Database;
+  ports: Ports;
+  log: Log;
+  prior: Prior;
+  /** Tells this process from others. */
+  owner: string;
+}
+
+export interface Learner {
+  /** Learn from what nobody has learned yet. @returns from how many outcomes */
+  learnDue(): Promise<number>;
+  /** Let another process learn at once. */
+  release(): Promise<void>;
+}
+
+interface Taught extends HeldModel {
+  /** The parts as they are stored. */
+  saved: Map<string, Buffer>;
+}
+
+/**
+ * Learns from settled outcomes in the order in which they were recorded: each once, since the numbers and the cursor behind the
+ * outcome are written together, under the versions that were read. Nobody waits for it: it takes no lock that ingest, deciding
+ * or delivery take, and lets everything else in the process go first.
+ */
+export function createLearner({ db, ports, log, prior, owner }: Options): Learner {
+  const models = new Map<string, Taught>();
+
+  async function learnDue() {
+    const realNow = ports.realNow();
+    if (!(await takeLearnerLease(db, owner, realNow, new Date(realNow.getTime() + LEASE_MS)))) return 0;
+    const until = new Date(ports.now().getTime() - SETTLE_MS);
+    let learned = 0;
+    for (const merchantId of await merchantsWithLessons(db, until, MERCHANTS_A_ROUND)) {
+      const merchant = await findMerchant(db, merchantId);
+      if (merchant) learned += await learnFrom(merchant, until);
+    }
+    return learned;
+  }
+
+  async function learnFrom(merchant: Merchant, until: Date): Promise<number> {
+    const modelId = merchant.sharesLearning ? SHARED_MODEL : merchant.id;
+    const model = await modelOf(modelId);
+    if (!model) return 0;
+    const before = await findLearnedMerchant(db, merchant.id);
+    const rows = await lessonsAfter(db, merchant.id, until, before, LESSONS_AT_ONCE);
+    const last = rows.at(-1);
+    if (!last) return 0;
+    // Until it is written nobody else may take it for what is stored.
+    models.delete(modelId);
+    if (merchant.sharesLearning) putOwn(model.learned, ownNumbers(before?.numbers ?? null));
+    await teach(model.learned, merchant, rows);
+    const own = bytesOf(ownOf(model.learned));
+    if (merchant.sharesLearning) putOwn(model.learned, ownNumbers(null));
+    const parts = changedParts(model);
+    const isSaved = await saveLearning(
+      db,
+      {
+        modelId,
+        layout: LAYOUT,
+        modelVersion: model.version,
+        merchantVersion: before?.version ?? 0,
+        parts,
+        merchantId: merchant.id,
+        cursor: { executedAt: last.executedAt, actionId: last.id },
+        lessons: rows.length,
+        own,
+      },
+      ports.now(),
+    );
+    if (!isSaved) {
+      log.warn({ merchantId: merchant.id }, "learning.superseded");
+      return 0;
+    }
+    model.version++;
+    for (const { name, numbers } of parts) model.saved.set(name, numbers);
+    models.set(modelId, model);
+    for (const id of models.keys()) if (models.size > MODELS_MAX) models.delete(id);
+    log.info({ merchantId: merchant.id, lessons: rows.length, version: model.version }, "outcome.learned");
+    return rows.length;
+  }
+
+  async function teach(learned: Learned, merchant: Merchant, rows: readonly LessonRow[]) {
+    const cases = await findCases(db, merchant.id, [...new Set(rows.map(({ caseId }) => caseId))]);
+    const facts = await loadFacts(db, { ...merchant, engine: "learned" }, cases, ports.now());
+    const views = new Map(cases.map((kase) => [kase.id, facts.view(kase)]));
+    for (const { id, caseId } of rows) {
+      try {
+        learnAction(learned, views.get(caseId)!, id);
+      } catch (error) {
+        // One outcome that cannot be read must not keep all later ones from being learned.
+        log.error({ ...errorFields(error), merchantId: merchant.id, actionId: id }, "lesson.failed");
+      }
+      await othersFirst();
+    }
+  }
+
+  async function modelOf(modelId: string): Promise<Taught | null> {
+    const known = models.get(modelId);
+    if (known) return known;
+    const stored = await findModel(db, modelId);
+    const model: Taught = { ...newModel(prior), saved: new Map() };
+    if (!stored) return model;
+    if (editionOf(stored.layout) > EDITION) {
+      log.warn({ layout: stored.layout }, "learning.left_to_newer");
+      return null;
+    }
+    try {
+      await catchUp(db, modelId, model, stored);
+      for (const [name, numbers] of partsOf(model.learned)) model.saved.set(name, bytesOf(numbers));
+      return model;
+    } catch (error) {
+      if (!(error instanceof UnreadableModel)) throw error;
+      log.warn({ modelId, trouble: error.message }, "model.learned_anew");
+      await forgetModel(db, modelId, LAYOUT, stored.version, ports.now());
+      return { ...newModel(prior), version: stored.version + 1, saved: new Map() };
+    }
+  }
+
+  return { learnDue, release: () => releaseLearnerLease(db, owner) };
+}
+
+/** What one executed action shows: the try was made knowing what was known before it. */
+function learnAction(learned: Learned, view: CaseView, actionId: string) {
+  const action = view.actions.find(({ id }) => id === actionId);
+  if (action?.type !== "RETRY") return;
+  const at = action.attemptedAt ?? action.idealRetryTime;
+  const before = viewBefore(view, action, at);
+  const known = knownOf(before, before.actions);
+  const transaction = view.transactions.find(({ id }) => id === action.transactionId);
+  const reason =
+    action.status === "SUCCEEDED" ? null : transaction ? declineGroup(codesOf(transaction), known) : "UNKNOWN";
+  const isFirst = !before.actions.some(({ type, executedAt }) => type === "RETRY" && executedAt !== null);
+  learnOutcome(learned, historyOf(before, known, before.actions), { at, reason, isFirst });
+}
+
+function changedParts({ learned, saved }: Taught): StoredPart[] {
+  const parts: StoredPart[] = [];
+  for (const [name, values] of partsOf(learned)) {
+    const numbers = bytesOf(values);
+    if (!saved.get(name)?.equals(numbers)) parts.push({ name, numbers });
+  }
+  return parts;
+}

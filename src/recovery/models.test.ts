@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import pino from "pino";
+import { shippedPrior } from "../../simulator/trial/worlds.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import { newLearned } from "../model/learned.ts";
+import { OWN_SIZE, ownOf } from "../model/own.ts";
+import { partsOf } from "../model/parts.ts";
+import { fromPrior, LAYOUT } from "../model/prior.ts";
+import { type Database, prepared } from "../store/database.ts";
+import { SHARED_MODEL, saveLearning } from "../store/learned.ts";
+import { createModels, type MerchantModel } from "./models.ts";
+import { openStage, START } from "./stage.fixture.ts";
+import { bytesOf } from "./stored-model.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchant: Merchant;
+let nowMs = 0;
+before(async () => {
+  merchant = await stage.enter();
+});
+const CLEAR = prepared("clear_learning", "truncate learned_models, learned_parts, learned_merchants");
+beforeEach(() => stage.db.run(CLEAR));
+
+function reader(db: Database = stage.db, prior = shippedPrior() as ReturnType<typeof shippedPrior> | null) {
+  const lines: string[] = [];
+  const log = pino({ level: "info" }, { write: (line) => void lines.push(JSON.parse(line).msg) });
+  const ports = { ...stage.ports, monotonicMs: () => nowMs };
+  return { lines, models: createModels({ db, ports, log, prior }) };
+}
+
+/** Store a model whose first weight is `first`, and `own` for the merchant. */
+async function store(version: number, first: number, own = 0) {
+  const learned = fromPrior(shippedPrior());
+  learned.mean[0] = first;
+  const parts = [...partsOf(learned)].map(([name, numbers]) => ({ name, numbers: bytesOf(numbers) }));
+  const saved = await saveLearning(
+    stage.db,
+    {
+      modelId: SHARED_MODEL,
+      layout: LAYOUT,
+      modelVersion: version,
+      merchantVersion: version,
+      parts: version === 0 ? parts : parts.filter(({ name }) => name === "mean/0"),
+      merchantId: merchant.id,
+      cursor: { executedAt: START, actionId: merchant.id },
+      lessons: 1,
+      own: bytesOf(new Float64Array(OWN_SIZE).fill(own)),
+    },
+    START,
+  );
+  assert.ok(saved);
+}
+
+const learnedOf = (model: MerchantModel) => {
+  assert.ok("learned" in model, JSON.stringify(model));
+  return model.learned();
+};
+
+test("before anything was learned the shipped prior is there", async () => {
+  const { models, lines } = reader();
+  const model = await models.of(merchant.id);
+  assert.deepEqual(learnedOf(model), fromPrior(shippedPrior()));
+  assert.deepEqual(lines, []);
+});
+
+test("a new version is there after two seconds, or at once after a hint", async () => {
+  const { models } = reader();
+  await store(0, 7);
+  assert.equal(learnedOf(await models.of(merchant.id)).mean[0], 7);
+  await store(1, 8);
+  assert.equal(learnedOf(await models.of(merchant.id)).mean[0], 7);
+  nowMs += 2_000;
+  assert.equal(learnedOf(await models.of(merchant.id)).mean[0], 8);
+  await store(2, 9);
+  models.hint();
+  assert.equal(learnedOf(await models.of(merchant.id)).mean[0], 9);
+});
+
+test("a merchant's own numbers are in place for it, and for nobody else", async () => {
+  const { models } = reader();
+  await store(0, 7, 0.5);
+  const other = await stage.enter();
+  const [mine, others] = [await models.of(merchant.id), await models.of(other.id)];
+  assert.ok(ownOf(learnedOf(mine)).every((number) => number === 0.5));
+  assert.deepEqual(ownOf(learnedOf(others)), ownOf(newLearned()));
+  assert.ok(ownOf(learnedOf(mine)).every((number) => number === 0.5));
+});
+
+test("what cannot be read is no model, and the log says so once", async () => {
+  await store(0, Number.NaN);
+  const { models, lines } = reader();
+  for (let look = 0; look < 3; look++) {
+    assert.match(JSON.stringify(await models.of(merchant.id)), /mean\/0/);
+    models.hint();
+  }
+  assert.deepEqual(lines, ["model.unreadable"]);
+  await stage.db.run(prepared("some_parts", "delete from learned_parts where name = 'mean/256'"));
+  assert.match(JSON.stringify(await reader().models.of(merchant.id)), /not complete/);
+  await stage.db.run(prepared("other_layout", "update learned_models set layout = '1:2'"));
+  assert.match(JSON.stringify(await reader().models.of(merchant.id)), /layout 1:2/);
+  assert.deepEqual(await reader(stage.db, null).models.of(merchant.id), { trouble: "there is no prior" });
+});
+
+test("when the database does not answer, what was read before goes on being used", async () => {
+  await store(0, 7);
+  let isAway = false;
+  const db: Database = {
+    ...stage.db,
+    run: (statement, values) => {
+      if (isAway) throw Object.assign(new Error("away"), { code: "ECONNREFUSED" });
+      return stage.db.run(statement, values);
+    },
+  };
+  const { models, lines } = reader(db);
+  await models.of(merchant.id);
+  isAway = true;
+  nowMs += 10_000;
+  assert.equal(learnedOf(await models.of(merchant.id)).mean[0], 7);
+  assert.ok("trouble" in (await models.of("01900000-0000-7000-8000-0000000000ff")));
+  assert.deepEqual(lines, ["model.unreadable"]);
+});

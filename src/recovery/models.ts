@@ -1,0 +1,104 @@
+import type { Logger as Log } from "pino";
+import type { Ports } from "../domain/ports.ts";
+import type { Learned } from "../model/learned.ts";
+import { putOwn } from "../model/own.ts";
+import type { Prior } from "../model/prior.ts";
+import { type Database, errorFields } from "../store/database.ts";
+import { type ModelOfMerchant, modelOfMerchant, SHARED_MODEL } from "../store/learned.ts";
+import { catchUp, type HeldModel, newModel, ownNumbers, UnreadableModel } from "./stored-model.ts";
+
+/** What was learned for a merchant, or why there is nothing to decide by. */
+export type MerchantModel = { version: number; learned(): Learned } | { trouble: string };
+
+/** What was learned, for whoever decides. */
+export interface Models {
+  /**
+   * The merchant's model, at most some seconds old. Never throws: without a model the static policy decides. `learned()` has
+   * the merchant's own numbers in place until somebody asks for another merchant's.
+   */
+  of(merchantId: string): Promise<MerchantModel>;
+  /** Somebody learned something: look at the next occasion. */
+  hint(): void;
+}
+
+interface Options {
+  db: Database;
+  ports: Ports;
+  log: Log;
+  /** null: there is none, and `of` says so. */
+  prior: Prior | null;
+}
+
+/** Without a hint a new version is found this much later. */
+const LOOK_MS = 2_000;
+/** Models of merchants that don't share: 250 kB each. */
+const MODELS_MAX = 40;
+/** Merchants of which it is remembered where their model is. */
+const LOOKED_MAX = 10_000;
+
+interface Looked {
+  atMs: number;
+  model: MerchantModel;
+}
+
+export function createModels({ db, ports, log, prior }: Options): Models {
+  const held = new Map<string, HeldModel>();
+  const looked = new Map<string, Looked>();
+  let complained: string | null = null;
+
+  async function look(merchantId: string): Promise<MerchantModel> {
+    if (prior === null) return { trouble: "there is no prior" };
+    const where = await modelOfMerchant(db, merchantId);
+    if (!where) return { trouble: "there is no such merchant" };
+    const model = held.get(where.modelId) ?? newModel(prior);
+    held.delete(where.modelId);
+    await read(where, model);
+    // The one asked for last is the last one to go.
+    held.set(where.modelId, model);
+    for (const id of held.keys()) if (held.size > MODELS_MAX) held.delete(id);
+    const own = ownNumbers(where.own);
+    return {
+      version: model.version,
+      learned() {
+        if (where.own !== null || isShared(where)) putOwn(model.learned, own);
+        return model.learned;
+      },
+    };
+  }
+
+  async function read({ modelId, layout, version }: ModelOfMerchant, model: HeldModel) {
+    if (layout !== null && version !== null) await catchUp(db, modelId, model, { layout, version });
+  }
+
+  /** Once for each trouble. */
+  function complain(trouble: string | null, error?: unknown) {
+    if (trouble !== null && trouble !== complained)
+      log.warn({ trouble, ...(error === undefined ? {} : errorFields(error)) }, "model.unreadable");
+    complained = trouble;
+  }
+
+  return {
+    async of(merchantId) {
+      const known = looked.get(merchantId);
+      if (known && ports.monotonicMs() - known.atMs < LOOK_MS) return known.model;
+      let model: MerchantModel;
+      try {
+        model = await look(merchantId);
+        complain("trouble" in model ? model.trouble : null);
+      } catch (error) {
+        const trouble = error instanceof UnreadableModel ? error.message : "what was learned could not be read";
+        complain(trouble, error);
+        // What was read before is better than nothing, unless it is what cannot be read.
+        model = known && !(error instanceof UnreadableModel) ? known.model : { trouble };
+      }
+      if (looked.size >= LOOKED_MAX) looked.clear();
+      looked.set(merchantId, { atMs: ports.monotonicMs(), model });
+      return model;
+    },
+    hint() {
+      for (const each of looked.values()) each.atMs = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
+
+const isShared = ({ modelId }: ModelOfMerchant) => modelId === SHARED_MODEL;

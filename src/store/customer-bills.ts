@@ -1,0 +1,31 @@
+import type { Invoice } from "../domain/invoice.ts";
+import { prepared, type Tx } from "./database.ts";
+
+/** A bill of a customer, and how its first case went, if it had one. */
+export interface CustomerBill
+  extends Pick<Invoice, "id" | "customerId" | "state" | "amount" | "currency" | "createdAt"> {
+  /** When it was first seen unpaid. */
+  unpaidAt: Date | null;
+  /** When the payment that ended a case is dated. */
+  paidAt: Date | null;
+}
+
+/** A customer of many thousand bills has the same habits as one of a few. */
+const BILLS_MAX = 16;
+
+const OF_CUSTOMERS = prepared(
+  "bills_of_customers",
+  `select i.*, k.unpaid_at as "unpaidAt", k.paid_at as "paidAt"
+   from unnest($2::text[]) as c (id)
+   cross join lateral (
+     select id, customer_id as "customerId", state, amount, currency, created_at as "createdAt" from invoices
+     where merchant_id = $1 and customer_id = c.id and created_at > $3
+     order by created_at desc limit ${BILLS_MAX}) i
+   cross join lateral (
+     select min(unpaid_at) as unpaid_at, max(paid_at) as paid_at from cases where merchant_id = $1 and invoice_id = i.id) k`,
+);
+
+/** The latest bills of these customers that were made after `since`, a few of each, in any order. */
+export async function billsOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], since: Date) {
+  return (await tx.run<CustomerBill>(OF_CUSTOMERS, [merchantId, customerIds, since])).rows;
+}

@@ -1,0 +1,79 @@
+import type { Account, DecisionRecord } from "../domain/decision.ts";
+import { arrays, type Column, columnValues, selectList } from "./batch.ts";
+import { type Database, prepared, type Tx } from "./database.ts";
+import { keepPartitions, type TimedTable } from "./partitions.ts";
+
+// The account travels as JSON.
+interface Row extends Omit<DecisionRecord, "account"> {
+  account: string;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  ["case_id", "uuid", "caseId"],
+  ["number", "int4", "number"],
+  ["made_at", "timestamptz", "madeAt"],
+  ["engine", "text", "engine"],
+  ["model_version", "int8", "modelVersion"],
+  ["kind", "text", "kind"],
+  ["action_id", "uuid", "actionId"],
+  ["ideal_time", "timestamptz", "idealTime"],
+  ["chance", "float8", "chance"],
+  ["propensity", "float8", "propensity"],
+  ["facts", "text", "facts"],
+  ["account", "jsonb", "account"],
+];
+const NAMES = COLUMNS.map(([name]) => name).join(", ");
+
+const INSERT = prepared(
+  "insert_decisions",
+  `insert into decisions (merchant_id, ${NAMES}) select $1::uuid, d.* from unnest(${arrays(COLUMNS, 2)}) as d (${NAMES})`,
+);
+
+/** Keep what was decided. The cases are locked, so no number is given twice. */
+export async function insertDecisions(tx: Tx, merchantId: string, decisions: readonly DecisionRecord[]) {
+  const rows = decisions.map((each) => ({ ...each, account: JSON.stringify(each.account) }));
+  await tx.run(INSERT, [merchantId, ...columnValues(rows, COLUMNS)]);
+}
+
+const LATEST = prepared(
+  "latest_decisions",
+  `select d.* from unnest($2::uuid[]) as c (id)
+   cross join lateral (
+     select ${selectList(COLUMNS)} from decisions where merchant_id = $1 and case_id = c.id order by number desc limit 1) d`,
+);
+
+/** The latest decision in each of these cases, by case. */
+export async function latestDecisions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  const { rows } = await tx.run<DecisionRecord>(LATEST, [merchantId, caseIds]);
+  return new Map(rows.map((row) => [row.caseId, revived(row)]));
+}
+
+const OF_CASE = prepared(
+  "decisions_of_case",
+  `select ${selectList(COLUMNS)} from decisions where merchant_id = $1 and case_id = $2 order by number`,
+);
+
+/** All decisions in a case, oldest first. */
+export async function decisionsOfCase(tx: Tx, merchantId: string, caseId: string) {
+  return (await tx.run<DecisionRecord>(OF_CASE, [merchantId, caseId])).rows.map(revived);
+}
+
+/** JSON has no moments. */
+function revived(record: DecisionRecord): DecisionRecord {
+  const { days, hours, ruledOut, even } = record.account;
+  const moments = (dates: readonly Date[]) => dates.map((date) => new Date(date));
+  const account: Account = {
+    ...record.account,
+    days: days.map((each) => ({ ...each, at: new Date(each.at) })),
+    hours: hours.map((each) => ({ ...each, at: new Date(each.at) })),
+    ruledOut: ruledOut.map((each) => ({ ...each, from: new Date(each.from), to: new Date(each.to) })),
+    even: even && { ...even, tries: moments(even.tries), plan: moments(even.plan) },
+  };
+  return { ...record, account };
+}
+
+/** A partition holds the decisions on the cases that were opened in its month. */
+const LOG: TimedTable = { name: "decisions", momentColumn: "made_at", span: "month" };
+
+/** Make the months of the decisions, and drop those whose cases all were opened before `keepFrom`: see `keepPartitions`. */
+export const keepDecisions = (db: Database, now: Date, keepFrom: Date) => keepPartitions(db, LOG, now, keepFrom);

@@ -1,0 +1,227 @@
+import { type Database, prepared, type Tx } from "./database.ts";
+
+/** The model of all merchants that share. */
+export const SHARED_MODEL = "00000000-0000-0000-0000-000000000000";
+
+export interface StoredModel {
+  layout: string;
+  version: number;
+}
+
+/** Numbers of a part of a model. */
+export interface StoredPart {
+  name: string;
+  numbers: Buffer;
+}
+
+/** How far a merchant's outcomes were learned, and in what it differs from the others that share. */
+export interface LearnedMerchant {
+  executedAt: Date;
+  actionId: string;
+  lessons: number;
+  version: number;
+  numbers: Buffer;
+}
+
+const MODEL = prepared("learned_model", "select layout, version from learned_models where merchant_id = $1");
+
+/** Which version of a model there is; null: nothing was learned yet. */
+export async function findModel(tx: Tx, modelId: string) {
+  return (await tx.run<StoredModel>(MODEL, [modelId])).rows[0] ?? null;
+}
+
+/** Where the model of a merchant is, and what is its own in it. */
+export interface ModelOfMerchant {
+  modelId: string;
+  /** null: nothing was learned yet. */
+  layout: string | null;
+  version: number | null;
+  own: Buffer | null;
+}
+
+const OF_MERCHANT = prepared(
+  "model_of_merchant",
+  `select w.id as "modelId", g.layout, g.version, l.numbers as own
+   from merchants m
+   cross join lateral (select case when m.shares_learning then '${SHARED_MODEL}' else m.id end as id) w
+   left join learned_models g on g.merchant_id = w.id
+   left join learned_merchants l on l.merchant_id = m.id and m.shares_learning
+   where m.id = $1`,
+);
+
+/** Null when there is no such merchant. */
+export async function modelOfMerchant(tx: Tx, merchantId: string) {
+  return (await tx.run<ModelOfMerchant>(OF_MERCHANT, [merchantId])).rows[0] ?? null;
+}
+
+const PARTS = prepared(
+  "learned_parts",
+  "select name, numbers, version from learned_parts where merchant_id = $1 and version > $2",
+);
+
+/** The parts of a model that were written after this version. */
+export async function partsSince(tx: Tx, modelId: string, version: number) {
+  return (await tx.run<StoredPart & { version: number }>(PARTS, [modelId, version])).rows;
+}
+
+const MERCHANT = prepared(
+  "learned_merchant",
+  `select executed_at as "executedAt", action_id as "actionId", lessons, version, numbers
+   from learned_merchants where merchant_id = $1`,
+);
+
+/** Null while nothing was learned from the merchant. */
+export async function findLearnedMerchant(tx: Tx, merchantId: string) {
+  return (await tx.run<LearnedMerchant>(MERCHANT, [merchantId])).rows[0] ?? null;
+}
+
+const WAITING = prepared(
+  "merchants_with_lessons",
+  `select m.id from merchants m left join learned_merchants l on l.merchant_id = m.id
+   where exists (
+     select from recovery_actions r
+     where r.merchant_id = m.id and r.executed_at <= $1 and r.executed_at >= coalesce(l.executed_at, '-infinity')
+       and (r.executed_at, r.id) > (coalesce(l.executed_at, '-infinity'), coalesce(l.action_id, m.id)))
+   order by l.executed_at nulls first, m.id limit $2`,
+);
+
+/** Merchants with outcomes up to `until` that nobody has learned; whose learning is furthest behind comes first. */
+export async function merchantsWithLessons(tx: Tx, until: Date, limit: number) {
+  return (await tx.run<{ id: string }>(WAITING, [until, limit])).rows.map(({ id }) => id);
+}
+
+const LESSONS = prepared(
+  "lessons",
+  `select id, case_id as "caseId", executed_at as "executedAt" from recovery_actions
+   where merchant_id = $1 and executed_at <= $2 and (executed_at, id) > ($3, $4)
+   order by executed_at, id limit $5`,
+);
+
+/** An action with an outcome that is to be learned. */
+export interface LessonRow {
+  id: string;
+  caseId: string;
+  executedAt: Date;
+}
+
+/** The first outcomes after the cursor, up to `until`, in the order in which they were recorded. */
+export async function lessonsAfter(
+  tx: Tx,
+  merchantId: string,
+  until: Date,
+  cursor: Pick<LearnedMerchant, "executedAt" | "actionId"> | null,
+  limit: number,
+) {
+  const after = cursor ? [cursor.executedAt, cursor.actionId] : [new Date(0), SHARED_MODEL];
+  return (await tx.run<LessonRow>(LESSONS, [merchantId, until, ...after, limit])).rows;
+}
+
+const FIRST_MODEL = prepared(
+  "insert_learned_model",
+  `insert into learned_models (merchant_id, layout, version, changed_at) values ($1, $2, 1, $3)
+   on conflict (merchant_id) do nothing`,
+);
+const NEXT_MODEL = prepared(
+  "advance_learned_model",
+  "update learned_models set version = version + 1, changed_at = $3 where merchant_id = $1 and layout = $2 and version = $4",
+);
+const SAVE_PARTS = prepared(
+  "save_learned_parts",
+  `insert into learned_parts (merchant_id, name, version, numbers)
+   select $1::uuid, p.name, $2::int8, p.numbers from unnest($3::text[], $4::bytea[]) as p (name, numbers)
+   on conflict (merchant_id, name) do update set version = excluded.version, numbers = excluded.numbers`,
+);
+const FIRST_MERCHANT = prepared(
+  "insert_learned_merchant",
+  `insert into learned_merchants (merchant_id, executed_at, action_id, lessons, version, numbers)
+   values ($1, $2, $3, $4, 1, $5) on conflict (merchant_id) do nothing`,
+);
+const NEXT_MERCHANT = prepared(
+  "advance_learned_merchant",
+  `update learned_merchants set executed_at = $2, action_id = $3, lessons = lessons + $4, version = version + 1, numbers = $5
+   where merchant_id = $1 and version = $6`,
+);
+
+/** What was learned from a merchant's next outcomes. */
+export interface Learning {
+  modelId: string;
+  layout: string;
+  /** The versions that were read; 0: there was none. */
+  modelVersion: number;
+  merchantVersion: number;
+  /** Parts of the model that changed. */
+  parts: readonly StoredPart[];
+  merchantId: string;
+  cursor: Pick<LearnedMerchant, "executedAt" | "actionId">;
+  lessons: number;
+  own: Buffer;
+}
+
+/**
+ * Write what was learned, and that it was, in one transaction.
+ *
+ * @returns false when somebody else wrote meanwhile: then nothing is written, and what was learned here is void
+ */
+export async function saveLearning(db: Database, learning: Learning, now: Date): Promise<boolean> {
+  const { modelId, layout, modelVersion, merchantId, merchantVersion, parts, cursor, lessons, own } = learning;
+  try {
+    await db.transaction(async (tx) => {
+      const model =
+        modelVersion === 0
+          ? await tx.run(FIRST_MODEL, [modelId, layout, now])
+          : await tx.run(NEXT_MODEL, [modelId, layout, now, modelVersion]);
+      const values = [merchantId, cursor.executedAt, cursor.actionId, lessons, own];
+      const merchant =
+        merchantVersion === 0
+          ? await tx.run(FIRST_MERCHANT, values)
+          : await tx.run(NEXT_MERCHANT, [...values, merchantVersion]);
+      if (model.rowCount + merchant.rowCount !== 2) throw new Superseded();
+      const names = parts.map(({ name }) => name);
+      const numbers = parts.map((part) => part.numbers);
+      await tx.run(SAVE_PARTS, [modelId, modelVersion + 1, names, numbers]);
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof Superseded) return false;
+    throw error;
+  }
+}
+
+class Superseded extends Error {}
+
+const FORGET = prepared(
+  "forget_learned_model",
+  `with parts as (delete from learned_parts where merchant_id = $1),
+   cursors as (
+     delete from learned_merchants l using merchants m
+     where m.id = l.merchant_id and (($1 = '${SHARED_MODEL}' and m.shares_learning) or m.id = $1))
+   update learned_models set layout = $2, version = version + 1, changed_at = $3 where merchant_id = $1 and version = $4`,
+);
+
+/**
+ * Begin anew: the numbers go, and with them the cursors of those who taught them, so that their outcomes are learned again. Nothing
+ * happens when somebody wrote after `version`.
+ */
+export async function forgetModel(tx: Tx, modelId: string, layout: string, version: number, now: Date) {
+  await tx.run(FORGET, [modelId, layout, now, version]);
+}
+
+const TAKE_LEASE = prepared(
+  "take_learner_lease",
+  `update learner_lease set owner = $1, expires_at = $3
+   where id = 1 and (owner is not distinct from $1 or owner is null or expires_at <= $2)`,
+);
+const RELEASE_LEASE = prepared(
+  "release_learner_lease",
+  "update learner_lease set owner = null, expires_at = null where id = 1 and owner = $1",
+);
+
+/** Take or keep the right to learn until `expiresAt`; false while somebody else has it. Both moments in real time. */
+export async function takeLearnerLease(tx: Tx, owner: string, realNow: Date, expiresAt: Date): Promise<boolean> {
+  return (await tx.run(TAKE_LEASE, [owner, realNow, expiresAt])).rowCount === 1;
+}
+
+/** Let another one learn at once. */
+export async function releaseLearnerLease(tx: Tx, owner: string) {
+  await tx.run(RELEASE_LEASE, [owner]);
+}
