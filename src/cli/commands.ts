@@ -3,6 +3,7 @@ import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { experimentCreate, experimentList, experimentShow, experimentStart, experimentStop } from "./experiment.ts";
+import { explain } from "./explain.ts";
 import { invite } from "./invite.ts";
 import { keyCreate, keyList, keyRevoke } from "./key.ts";
 import { listen } from "./listen.ts";
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   keyRevoke,
   requestList,
   requestShow,
+  explain,
   deliveryList,
   deliveryShow,
   deliveryReplay,

@@ -1,3 +1,4 @@
+import { moneyWords } from "../domain/currency.ts";
 import type { Account, RuledOut } from "../domain/decision.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
 import { forbiddenAt } from "../rules/guard.ts";
@@ -78,8 +79,8 @@ function knownWords(situation: Situation, history: History | null): string[] {
 function payerWords({ known, place }: Situation): string {
   const type = known.paymentMethodType ?? "a payment method that was not named";
   const card = [known.network, known.cardCountry && `of ${known.cardCountry}`].filter(Boolean).join(" ");
-  const amount = `${known.amount} in the minor unit of ${known.currency}`;
-  return `It is paid by ${type}${card === "" ? "" : ` (${card})`}: ${amount}. Local time is that of ${place.zone.name}.`;
+  const amount = moneyWords(known.amount, known.currency);
+  return `${amount} are due, to be paid by ${type}${card === "" ? "" : ` (${card})`}. Local time is that of ${place.zone.name}.`;
 }
 
 /** How the customer's earlier bills went. */

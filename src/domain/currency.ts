@@ -13,3 +13,9 @@ const DIGITS: ReadonlyMap<string, number> = new Map([
 
 /** How many decimals the minor unit of a currency stands for (ISO 4217); 2 for codes that nobody knows. */
 export const minorDigits = (code: string) => DIGITS.get(code) ?? 2;
+
+/** "49.00 EUR" of an amount in minor units. */
+export function moneyWords(amount: number, currency: string): string {
+  const digits = minorDigits(currency);
+  return `${(amount / 10 ** digits).toFixed(digits)} ${currency}`;
+}

@@ -49,6 +49,8 @@ interface Options {
   prior: Prior;
   /** Tells this process from others. */
   owner: string;
+  /** Between two lessons: lets everything else in the process go first. */
+  pause?(): Promise<unknown>;
 }
 
 export interface Learner {
@@ -68,7 +70,7 @@ interface Taught extends HeldModel {
  * outcome are written together, under the versions that were read. Nobody waits for it: it takes no lock that ingest, deciding
  * or delivery take, and lets everything else in the process go first.
  */
-export function createLearner({ db, ports, log, prior, owner }: Options): Learner {
+export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: Options): Learner {
   const models = new Map<string, Taught>();
 
   async function learnDue() {
@@ -136,7 +138,7 @@ export function createLearner({ db, ports, log, prior, owner }: Options): Learne
         // One outcome that cannot be read must not keep all later ones from being learned.
         log.error({ ...errorFields(error), merchantId: merchant.id, actionId: id }, "lesson.failed");
       }
-      await othersFirst();
+      await pause();
     }
   }
 

@@ -168,6 +168,16 @@ export async function findCases(tx: Tx, merchantId: string, ids: readonly string
   return (await tx.run<Case>(FIND, [merchantId, ids])).rows;
 }
 
+const OF_INVOICE = prepared(
+  "cases_of_invoice",
+  `select ${SELECTED} from cases where merchant_id = $1 and invoice_id = $2 order by opened_at, id`,
+);
+
+/** Every case that an invoice had, oldest first. */
+export async function casesOfInvoice(tx: Tx, merchantId: string, invoiceId: string) {
+  return (await tx.run<Case>(OF_INVOICE, [merchantId, invoiceId])).rows;
+}
+
 /** What a step leaves of a case. */
 export type CaseState = Pick<Case, "id" | "endedAt" | "endReason" | "paidAt">;
 

@@ -1,5 +1,6 @@
 // `node test/simulation/run.ts --seeds 20 --customers 500`: years of other seeds and sizes than `npm test` has.
 import { parseArgs } from "node:util";
+import { ENGINES } from "../../src/domain/merchant.ts";
 import { at, atServer, exitWhenInterrupted, startTestServer, TEMPLATE } from "../server.ts";
 import { simulate } from "./simulate.ts";
 import { complaints, figuresOf } from "./verdict.ts";
@@ -12,9 +13,13 @@ const { values } = parseArgs({
     days: { type: "string", default: "365" },
     /** with, without or both */
     transactions: { type: "string", default: "both" },
+    /** learned or static */
+    engine: { type: "string", default: "learned" },
   },
 });
 const from = Number(values.from);
+const engine = ENGINES.find((each) => each === values.engine);
+if (!engine) throw new Error(`--engine takes ${ENGINES.join(" or ")}`);
 const modes = values.transactions === "both" ? [true, false] : [values.transactions === "with"];
 
 exitWhenInterrupted();
@@ -25,7 +30,13 @@ try {
     for (const pushTransactions of modes) {
       const name = `year_${seed}_${pushTransactions ? "with" : "without"}`;
       await atServer(server.address, `create database ${name} template ${TEMPLATE}`);
-      const scenario = { seed, customers: Number(values.customers), days: Number(values.days), pushTransactions };
+      const scenario = {
+        seed,
+        customers: Number(values.customers),
+        days: Number(values.days),
+        pushTransactions,
+        engine,
+      };
       const year = await simulate(at(server.address, name), scenario);
       await atServer(server.address, `drop database ${name} with (force)`);
       const said = complaints(year);

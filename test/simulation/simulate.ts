@@ -1,6 +1,6 @@
 import { createDemoMerchant } from "../../simulator/merchant/demo-merchant.ts";
 import type { Summary } from "../../simulator/merchant/summary.ts";
-import { MERCHANT_DEFAULTS, type Merchant } from "../../src/domain/merchant.ts";
+import { type Engine, MERCHANT_DEFAULTS, type Merchant } from "../../src/domain/merchant.ts";
 import type { Ports } from "../../src/domain/ports.ts";
 import { type Address, openDatabase, prepared } from "../../src/store/database.ts";
 import { insertMerchant } from "../../src/store/merchants.ts";
@@ -24,6 +24,7 @@ export interface Scenario {
   customers: number;
   days: number;
   pushTransactions: boolean;
+  engine: Engine;
 }
 
 /** All there is to check when the year is over. */
@@ -215,7 +216,7 @@ function idOf(ms: number, number: number) {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${digits.slice(0, 3)}-8${digits.slice(3, 6)}-${digits.slice(6).padStart(12, "0")}`;
 }
 
-function merchantOf(seed: number, { pushTransactions }: Scenario): Merchant {
+function merchantOf(seed: number, { pushTransactions, engine }: Scenario): Merchant {
   return {
     ...MERCHANT_DEFAULTS,
     id: idOf(START.getTime(), seed),
@@ -226,6 +227,7 @@ function merchantOf(seed: number, { pushTransactions }: Scenario): Merchant {
     webhookAuth: "bearer",
     webhookCredential: seal(SECRET_KEY, Buffer.alloc(12, 1), "simulated"),
     webhookSubPaths: !pushTransactions,
+    engine,
     createdAt: START,
   };
 }

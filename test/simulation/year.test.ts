@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testDatabase } from "../database.ts";
-import { simulate } from "./simulate.ts";
+import { type Scenario, simulate } from "./simulate.ts";
 import { complaints, figuresOf } from "./verdict.ts";
 
-async function liveThrough(seed: number, customers: number, pushTransactions: boolean, say: (line: string) => void) {
+async function liveThrough(scenario: Scenario, say: (line: string) => void) {
   const database = await testDatabase();
   try {
-    const year = await simulate(database.address, { seed, customers, days: 365, pushTransactions });
+    const year = await simulate(database.address, scenario);
     const said = complaints(year);
     say(figuresOf(year));
     assert.equal(said.join("\n"), "");
@@ -17,9 +17,16 @@ async function liveThrough(seed: number, customers: number, pushTransactions: bo
 }
 
 test("every promise holds through a year of crashes, outages and disorder", async (t) => {
-  await liveThrough(1, 20, true, (line) => t.diagnostic(line));
+  const scenario = { seed: 1, customers: 20, days: 365, pushTransactions: true, engine: "learned" } as const;
+  await liveThrough(scenario, (line) => t.diagnostic(line));
 });
 
 test("every promise holds through a year in which only subscriptions and invoices are pushed", async (t) => {
-  await liveThrough(2, 10, false, (line) => t.diagnostic(line));
+  const scenario = { seed: 2, customers: 10, days: 365, pushTransactions: false, engine: "learned" } as const;
+  await liveThrough(scenario, (line) => t.diagnostic(line));
+});
+
+test("every promise holds through months in which the static engine decides", async (t) => {
+  const scenario = { seed: 3, customers: 15, days: 120, pushTransactions: true, engine: "static" } as const;
+  await liveThrough(scenario, (line) => t.diagnostic(line));
 });

@@ -55,7 +55,7 @@ export function startService(options: Options): Service {
   const learnDb = databaseFor("learn");
   const prior = shippedPrior();
   const models = createModels({ db: decideDb, ports, log, prior });
-  const learner = createLearner({ db: learnDb, ports, log, prior, owner: ports.newId() });
+  const learner = createLearner({ db: learnDb, ports, log, prior, owner: ports.newId(), pause: async () => {} });
 
   const decide = loop(async () => {
     const faultsBefore = options.faults();

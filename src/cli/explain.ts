@@ -1,0 +1,31 @@
+import { explain as explainInvoice } from "../recovery/explain.ts";
+import { explanationOf } from "../recovery/explanation.ts";
+import { type Command, EXIT, Failure, withDatabase } from "./command.ts";
+import { merchantOf } from "./delivery.ts";
+
+/** `dunlin explain`: why an invoice is treated as it is. */
+export const explain: Command = {
+  name: "explain",
+  usage: `INVOICE [--merchant M] [--json]
+  --merchant M   whose; not needed when there is only one
+  --json         the answers, the decisions and all that each rested on`,
+  summary: "Say what was decided about an invoice, and why: rules, alternatives, what changed",
+  options: { merchant: { type: "string" }, json: { type: "boolean" } },
+  positionals: ["INVOICE"],
+  examples: ["dunlin explain inv_1", "dunlin explain inv_1 --json"],
+  async run(context, values, [invoiceId]) {
+    return withDatabase(context, async ({ db, ports }) => {
+      const merchantId = await merchantOf(db, values);
+      const explained = await explainInvoice(db, merchantId, invoiceId!, ports.now());
+      if (!explained) throw new Failure(`There is no invoice ${invoiceId}.`);
+      const answers = explanationOf(explained);
+      if (values.json) context.print(JSON.stringify({ answers, decisions: explained.decisions }));
+      else
+        for (const { question, answer } of answers) {
+          context.print(question);
+          for (const line of answer) context.print(`  ${line}`);
+        }
+      return EXIT.ok;
+    });
+  },
+};
