@@ -35,6 +35,7 @@ export async function scratchSettings(over: Partial<Settings> = {}) {
     webhookClientCertificate: null,
     egressRanges: [],
     deliveryLogDays: 180,
+    decisionDays: 400,
     secretKey: null,
     pageTokenKeys: ["default"],
     ...over,

@@ -29,6 +29,8 @@ export interface Settings {
   egressRanges: string[];
   /** How many days (service time) the delivery log goes back, at least. */
   deliveryLogDays: number;
+  /** How many days (service time) decisions are kept with what they rested on, at least, from when their case was opened. */
+  decisionDays: number;
   /** 32 bytes, or null: a file in the data folder. */
   secretKey: Buffer | null;
   /** The first signs page tokens, each opens them; `default` follows from the secret key. */
@@ -71,6 +73,7 @@ const KNOWN = [
   "DUNLIN_WEBHOOK_CLIENT_KEY",
   "DUNLIN_EGRESS_RANGES",
   "DUNLIN_DELIVERY_LOG_DAYS",
+  "DUNLIN_DECISION_DAYS",
   "DUNLIN_SECRET_KEY",
   "DUNLIN_PAGE_TOKEN_KEYS",
 ];
@@ -185,6 +188,7 @@ export function readSettings(
       "Write the file of a valid one, or unset both.",
     ),
     egressRanges: (text("DUNLIN_EGRESS_RANGES") ?? "").split(",").flatMap((range) => range.trim() || []),
+    decisionDays: number("DUNLIN_DECISION_DAYS", 400, isLogAge, "a number of days. Write one from 60 to 36500")!,
     deliveryLogDays: number("DUNLIN_DELIVERY_LOG_DAYS", 180, isLogAge, "a number of days. Write one from 60 to 36500")!,
     secretKey: secret === null ? null : Buffer.from(secret, "base64"),
     pageTokenKeys,

@@ -22,6 +22,7 @@ import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdra
 import { createLearner } from "./recovery/learn-due.ts";
 import { createModels } from "./recovery/models.ts";
 import { prepared } from "./store/database.ts";
+import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
 
 export const ROLES = ["api", "decide", "deliver", "learn", "console"] as const;
@@ -102,11 +103,10 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
           onEnded: () => onCases(),
           metrics,
         });
+    const logPauseMs = Math.max(LOOK_MS, Math.min(LOG_LOOK_MS, (LOG_LOOK_DAYS * DAY_MS) / ports.clockRate));
     if (deliverer) {
       await keepLog();
-      const daysMs = (LOG_LOOK_DAYS * DAY_MS) / ports.clockRate;
-      const pauseMs = Math.max(LOOK_MS, Math.min(LOG_LOOK_MS, daysMs));
-      stops.push(startLoop("delivery_log", log, async () => keepLog().then(() => pauseMs)).stop);
+      stops.push(startLoop("delivery_log", log, async () => keepLog().then(() => logPauseMs)).stop);
       deliverer.start();
       metrics.watchDeliverer(() => ({ ...deliverer.figures(), connections: sender.connections() }));
       stops.push(() => deliverer.stop(GRACE_MS).finally(sender.close));
@@ -131,6 +131,9 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     };
     const onCases = () => (decide === null ? hints.cases() : decide.wake());
     if (roles.has("decide")) {
+      const keptFrom = () => new Date(ports.now().getTime() - settings.decisionDays * DAY_MS);
+      const keep = () => keepDecisions(db, ports.now(), keptFrom()).then(() => logPauseMs);
+      stops.push(startLoop("decisions", log, keep).stop);
       decide = startLoop("decide", log, async () => {
         const { stepped, nextDueAt } = await decideDue({
           db,

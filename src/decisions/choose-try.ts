@@ -46,6 +46,8 @@ export interface Weighed {
   chances: Float64Array;
   /** The planned moments, earliest first. */
   plan: readonly number[];
+  /** With what a try weighs, which is more than it costs. */
+  stakes: Stakes;
 }
 
 /** The next try, and what a person or a later evaluation may ask about it. */
@@ -92,7 +94,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   }
   const of = classOf(belief.reason);
   const then = plan.at.filter((at) => at > chosen.at);
-  const weighed = { forecast: seen, chances: plan.chances, plan: plan.at };
+  const weighed = { forecast: seen, chances: plan.chances, plan: plan.at, stakes };
   return { ...chosen, chance: trimmed(learned, of, chosen.chance), value: plan.value, then, weighed };
 }
 

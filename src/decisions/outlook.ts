@@ -16,7 +16,8 @@ const EVEN_TRIES = 6;
 export type Outlook = Pick<Account, "days" | "hours" | "even">;
 
 /**
- * The alternatives to a try that was chosen. Chances are calibrated; worth counts what a try costs, as it is.
+ * The alternatives to a try that was chosen. Chances are calibrated. Days are weighed as they were when it was chosen; the
+ * comparison with even tries counts what a try costs, no more.
  *
  * @param unpaidAt  start of the window, from which six even tries would be spread
  */
@@ -31,21 +32,24 @@ export function outlookOf(
   const of = classOf(belief.reason);
   const calibrated = (chance: number) => trimmed(learned, of, chance);
   const days = bestOfDays(weighed.forecast, weighed.chances).map((slot): Prospect => {
-    const { worth } = judge(weighed.forecast, [slot, ...plannedAfter(weighed, slot)], question.stakes);
+    const { worth } = judge(weighed.forecast, [slot, ...plannedAfter(weighed, slot)], weighed.stakes);
     return { at: dateOf(weighed, slot), chance: calibrated(weighed.chances[slot]!), worth };
   });
   return {
     days: bestOfEach(days, belief.offsetMs),
-    hours: hoursOf(learned, belief, question, chosen.at, calibrated),
+    hours: hoursOf(learned, belief, question, chosen, calibrated),
     even: evenTries(weighed, question, unpaidAt),
   };
 }
 
 const dateOf = ({ forecast: { slots } }: Weighed, slot: number) => new Date(slots[slot]!);
 
-/** The slots of the planned tries that still come when the next one is made at that slot. */
+/** The slots of the planned tries that still come when the next one is made at that slot, in place of where it is planned. */
 function plannedAfter({ forecast: { slots }, plan }: Weighed, slot: number): number[] {
-  return plan.filter((at) => at - slots[slot]! >= APART_MS).map((at) => slots.indexOf(at));
+  return plan
+    .slice(1)
+    .filter((at) => at - slots[slot]! >= APART_MS)
+    .map((at) => slots.indexOf(at));
 }
 
 /** One of each local day: the first day has several. */
@@ -59,7 +63,7 @@ function hoursOf(
   learned: Learned,
   belief: Belief,
   question: TryQuestion,
-  chosenAt: number,
+  { at: chosenAt, weighed: { stakes } }: ChosenTry,
   calibrated: (chance: number) => number,
 ): Prospect[] {
   const start = Math.floor((chosenAt + belief.offsetMs) / DAY_MS) * DAY_MS + SLOT_START_MS - belief.offsetMs;
@@ -70,7 +74,7 @@ function hoursOf(
   return slots.map((at, slot) => ({
     at: new Date(at),
     chance: calibrated(chanceAt(seen, slot)),
-    worth: judge(seen, [slot], question.stakes).worth,
+    worth: judge(seen, [slot], stakes).worth,
   }));
 }
 

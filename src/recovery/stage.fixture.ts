@@ -121,8 +121,9 @@ export async function openStage() {
       now = new Date(now.getTime() + ms);
     },
     /** Step until nothing is due. */
-    async decide() {
-      while ((await decideDue({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0) stage.wait(1);
+    async decide(on = db) {
+      const deciding = { db: on, ports, log, onEvents() {}, onWithdrawn() {}, models };
+      while ((await decideDue(deciding)).stepped > 0) stage.wait(1);
     },
     /** Push a copy of the invoice that is dated now; returns how many records changed. */
     invoice: (over: Partial<Invoice> = {}) =>

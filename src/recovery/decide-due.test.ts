@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { type Database, prepared } from "../store/database.ts";
+import { decisionsOfCase, latestDecisions } from "../store/decisions.ts";
+import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+beforeEach(async () => {
+  merchantId = (await stage.enter()).id;
+});
+const CASE_IDS = prepared("case_ids", "select id from cases where merchant_id = $1 order by opened_at, id");
+const caseIds = async () => (await stage.db.run<{ id: string }>(CASE_IDS, [merchantId])).rows.map(({ id }) => id);
+const decisions = async () => decisionsOfCase(stage.db, merchantId, (await caseIds())[0]!);
+
+/** The names of the statements that a round of deciding makes. */
+async function statementsOfRound(): Promise<string[]> {
+  const names: string[] = [];
+  const { db } = stage;
+  const counted: Database = {
+    ...db,
+    run: (statement, values) => {
+      names.push(statement.name);
+      return db.run(statement, values);
+    },
+    transaction: (work) =>
+      db.transaction((tx) =>
+        work({
+          run: (statement, values) => {
+            names.push(statement.name);
+            return tx.run(statement, values);
+          },
+        }),
+      ),
+  };
+  await stage.decide(counted);
+  return names;
+}
+
+async function unpaid(count: number, from: number) {
+  for (let n = from; n < from + count; n++) {
+    await stage.invoice({ id: `inv_${n}`, customerId: `cus_${n}` });
+    await stage.transaction({ invoiceId: `inv_${n}`, customerId: `cus_${n}`, cardFingerprint: `fp_${n}` });
+  }
+}
+
+test("a hundred cases are decided in the same statements as one", async () => {
+  await unpaid(1, 0);
+  const one = await statementsOfRound();
+  await unpaid(100, 1);
+  const hundred = await statementsOfRound();
+  assert.deepEqual(hundred, one);
+  assert.equal((await latestDecisions(stage.db, merchantId, await caseIds())).size, 101);
+});
+
+test("a decision is kept with the chance of the try, and with the one of its choice", async () => {
+  await unpaid(40, 0);
+  await stage.decide();
+  const made = [...(await latestDecisions(stage.db, merchantId, await caseIds())).values()];
+  assert.equal(made.length, 40);
+  for (const { engine, kind, chance, propensity, idealTime, account } of made) {
+    assert.deepEqual([engine, kind], ["learned", "retry"]);
+    assert.ok(chance! > 0 && chance! < 1 && propensity! > 0 && propensity! <= 1);
+    assert.ok(idealTime! > START);
+    assert.equal(propensity! < 0.5 && !account.drawn, false, "only a lot makes a choice improbable");
+  }
+});
+
+test("the same facts keep the plan, also when something was learned meanwhile: no decision is added", async () => {
+  await unpaid(1, 0);
+  await stage.decide();
+  const [before] = await stage.actions();
+  stage.wait(HOUR);
+  await stage.invoice({ id: "inv_0", customerId: "cus_0" });
+  await stage.decide();
+  assert.deepEqual((await stage.actions())[0], before);
+  assert.equal((await decisions()).length, 1);
+  stage.wait(HOUR);
+  await stage.transaction({
+    invoiceId: "inv_0",
+    customerId: "cus_0",
+    cardFingerprint: "fp_0",
+    networkDeclineCode: "91",
+  });
+  await stage.decide();
+  const [first, second] = await decisions();
+  assert.deepEqual([first!.number, second!.number], [1, 2]);
+  assert.match(second!.account.changed.join(), /\(code 91\)/);
+});
+
+test("a merchant may want the static engine, and one that cannot read what was learned gets it", async () => {
+  merchantId = (await stage.enter(true, { engine: "static" })).id;
+  await unpaid(1, 0);
+  await stage.decide();
+  const [chosen] = await decisions();
+  assert.deepEqual([chosen!.engine, chosen!.chance, chosen!.account.fallback], ["static", null, null]);
+});
+
+test("with what was learned damaged the static policy decides, says so, and sends all the same", async () => {
+  merchantId = (await stage.enter()).id;
+  await stage.db.run(
+    prepared("damage", "insert into learned_models values ('00000000-0000-0000-0000-000000000000', '0:0', 9, $1)"),
+    [START],
+  );
+  await unpaid(1, 0);
+  await stage.decide();
+  const [made] = await decisions();
+  assert.equal(made!.engine, "static");
+  assert.match(made!.account.fallback!, /layout 0:0/);
+  assert.equal((await stage.untilSent()).status, "SENT");
+  await stage.db.run(prepared("mend", "delete from learned_models"));
+});
+
+test("a plan whose moment passed by hours is made anew from now on, within what the rules allow", async () => {
+  await unpaid(1, 0);
+  await stage.decide();
+  const [planned] = await stage.actions();
+  stage.at(planned!.ideal.getTime() + DAY);
+  await stage.decide();
+  const [later] = await stage.actions();
+  assert.ok(later!.ideal.getTime() >= stage.now().getTime() - MINUTE, "it lies ahead");
+  assert.equal((await decisions()).length, 2);
+});

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { explain } from "./explain.ts";
+import { explanationOf } from "./explanation.ts";
+import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
+
+// What a person asks about an invoice is answered by what `dunlin explain` prints, and by nothing else.
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+beforeEach(async () => {
+  merchantId = (await stage.enter()).id;
+});
+
+/** The answer to a question, as one text. */
+async function asked(question: string, invoiceId = "inv_1"): Promise<string> {
+  const explained = await explain(stage.db, merchantId, invoiceId, stage.now());
+  const found = explanationOf(explained!).find((each) => each.question === question);
+  assert.ok(found, question);
+  assert.ok(found.answer.length > 0);
+  for (const line of found.answer) assert.doesNotMatch(line, /undefined|null|NaN|\[object/);
+  return found.answer.join("\n");
+}
+
+/** A Swedish customer whose earlier bills were all paid at the end of the month. */
+async function failing(over: Parameters<typeof stage.transaction>[0] = {}) {
+  for (const month of [10, 11, 12]) {
+    const id = `inv_2025_${month}`;
+    const createdAt = new Date(Date.UTC(2025, month - 1, 2, 10));
+    const paidAt = new Date(Date.UTC(2025, month - 1, 27, 10));
+    await stage.invoice({ id, state: "PAID", createdAt, updatedAt: paidAt });
+    const attempt = { invoiceId: id, cardCountry: "SE" };
+    await stage.transaction({ ...attempt, createdAt, updatedAt: createdAt });
+    await stage.transaction({ ...attempt, state: "PAID", createdAt: paidAt, updatedAt: paidAt });
+  }
+  await stage.invoice();
+  await stage.transaction({ cardCountry: "SE", ...over });
+  await stage.decide();
+}
+
+test("What happened so far? The amount, each attempt with the bank's word, each retry with its end", async () => {
+  await failing();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal);
+  await stage.transaction({ cardCountry: "SE", networkDeclineCode: "91" });
+  await stage.decide();
+  const answer = await asked("What happened so far?");
+  assert.match(answer, /^inv_1: 49\.00 EUR, UNPAID\./);
+  assert.match(answer, /not enough money \(code 51\)/);
+  assert.match(answer, /A retry on .* was asked for and was carried out on .*: FAILED\./);
+  assert.match(answer, /\(code 91\)/);
+});
+
+test("What is planned now? The moment, its chance, and whether it may still change", async () => {
+  await failing();
+  assert.match(
+    await asked("What is planned now?"),
+    /^A retry for .*\(Europe\/Stockholm\), with a chance of \d+ %; it is planned/,
+  );
+  await stage.untilSent();
+  assert.match(await asked("What is planned now?"), /it was sent to the merchant/);
+});
+
+test("Why not today? What today's best moment is worth, beside the one that was chosen and others", async () => {
+  await failing();
+  const answer = await asked("Why not today?");
+  assert.match(answer, /Today's best moment is Mon 2 March.*a chance of \d+ %.*worth \d+ %/);
+  assert.match(answer, /The one that was chosen, .*a chance of \d+ %.*worth \d+ %/);
+  assert.match(answer, /The next best, /);
+  const worths = [...answer.matchAll(/worth (\d+) %/g)].map(([, worth]) => Number(worth));
+  assert.ok(worths[1]! >= worths[0]!, answer);
+});
+
+test("Why not today? A rule, when one forbids it, with its source", async () => {
+  await failing({ cardBrand: "mastercard", networkAdviceCode: "28" });
+  assert.match(
+    await asked("Why not today?"),
+    /^A rule leaves no try until .*6 days.*\nSource: Mastercard merchant advice codes.*docs\/sources\.md#/,
+  );
+});
+
+test("Why this hour? The chances at the other hours of that day", async () => {
+  await failing();
+  const hours = [...(await asked("Why this hour?")).matchAll(/At .*: a chance of (\d+) %/g)];
+  assert.ok(hours.length >= 3);
+});
+
+test("Which rules? What each one left out, by document and date, and how much of each limit is used", async () => {
+  await failing({ cardBrand: "mastercard", networkAdviceCode: "28" });
+  const answer = await asked("Which rules?");
+  assert.match(answer, /No try from .* to .*advises to try again after 6 days/);
+  assert.match(answer, /Mastercard allows at most 10 declined tries on a card in 24 hours.*Counted so far: \d+/);
+});
+
+test("Why a card change? The decline that ended the card, and the rule that bars it", async () => {
+  await failing({ networkDeclineCode: "41" });
+  const answer = await asked("Why a card change?");
+  assert.match(answer, /reported lost \(code 41\)/);
+  assert.match(answer, /Visa does not allow another try/);
+  assert.match(await asked("Why not today?"), /card change/);
+});
+
+test("Why a card change? None was asked for, when the card may still work", async () => {
+  await failing();
+  assert.match(await asked("Why a card change?"), /No other card was asked for/);
+});
+
+test("Why did you stop? The end, and what led to it", async () => {
+  await failing({ networkDeclineCode: "R0" });
+  const answer = await asked("Why did you stop?");
+  assert.match(answer, /nothing that is allowed is worth its cost/);
+  assert.match(answer, /the customer stopped this payment \(code R0\)/);
+});
+
+test("Why did you stop? It has not, or it was paid", async () => {
+  await failing();
+  assert.equal(await asked("Why did you stop?"), "It has not stopped.");
+  stage.wait(HOUR);
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  assert.match(await asked("Why did you stop?"), /the invoice is paid/);
+});
+
+test("What would six even tries have done? Their days, chance and worth beside the plan's", async () => {
+  await failing();
+  const answer = await asked("What would six even tries have done?");
+  const [even, plan] = [...answer.matchAll(/worth (\d+) %|is worth (\d+) %/g)].map((match) =>
+    Number(match[1] ?? match[2]),
+  );
+  assert.ok(plan! >= even!, answer);
+  const days = answer.match(/Even tries on (.*) recover/)![1]!.split(", ");
+  assert.equal(days.length, 6);
+});
+
+test("What changed since the last plan? The new facts, one by one", async () => {
+  await failing();
+  assert.match(await asked("What changed since the last plan?"), /first decision/);
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime() + MINUTE);
+  await stage.transaction({ cardCountry: "SE", networkDeclineCode: "61" });
+  await stage.decide();
+  const answer = await asked("What changed since the last plan?");
+  assert.match(answer, /limit.*\(code 61\)/);
+  assert.match(answer, /A try failed on/);
+  assert.match(answer, /7 retries of the budget are left/);
+});
+
+test("What was known? The customer's earlier bills, card, place and window", async () => {
+  await failing();
+  const answer = await asked("What was known?");
+  assert.match(answer, /3 earlier bills 3 were declined at first\. Declined ones were paid on .*27 October/);
+  assert.match(answer, /paid by card \(visa of SE\).*Europe\/Stockholm/);
+  assert.match(answer, /The window is open until/);
+});
+
+test("How was it chosen? Engine, version and probability; by fixed rules where the merchant wants that", async () => {
+  await failing();
+  assert.match(
+    await asked("How was it chosen?"),
+    /learned engine decided, with version 0.*\n.*probability of \d+\.\d %/,
+  );
+  merchantId = (await stage.enter(true, { engine: "static" })).id;
+  await failing();
+  assert.match(await asked("How was it chosen?"), /static policy decided/);
+  assert.match(await asked("What would six even tries have done?"), /No alternatives/);
+  assert.match(await asked("Why this hour?"), /\w/);
+});
+
+test("An invoice that was never in recovery is explained too, and one that nobody knows is not", async () => {
+  await stage.invoice({ id: "inv_paid", state: "PAID", updatedAt: new Date(START.getTime() + DAY) });
+  assert.match(await asked("What is planned now?", "inv_paid"), /never in recovery/);
+  assert.equal(await explain(stage.db, merchantId, "inv_unknown", stage.now()), null);
+});
