@@ -36,6 +36,7 @@ export async function scratchSettings(over: Partial<Settings> = {}) {
     egressRanges: [],
     deliveryLogDays: 180,
     decisionDays: 400,
+    rules: null,
     secretKey: null,
     pageTokenKeys: ["default"],
     ...over,

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { readSettings } from "./config.ts";
 
@@ -77,4 +80,22 @@ test("a certificate without its key, or a file that is none, is refused", () => 
 test("what the address list says is wrong is said with the name of its setting", () => {
   const { problems } = readSettings({ DUNLIN_WEBHOOK_ALLOW: "10.0.0.0" }, () => '"10.0.0.0" is not CIDR:port.', NOW);
   assert.deepEqual(problems, [{ name: "DUNLIN_WEBHOOK_ALLOW", problem: '"10.0.0.0" is not CIDR:port.' }]);
+});
+
+test("rules of one's own are read, and what is wrong in the file is named with its place", () => {
+  const folder = mkdtempSync(join(tmpdir(), "dunlin-rules-"));
+  const path = join(folder, "rules.json");
+  writeFileSync(
+    path,
+    '{"document": "a letter", "date": "May", "networks": {"visa": {"limits": [{"attemptsMax": 0}]}}}',
+  );
+  const [wrong] = read({ DUNLIN_RULES: path }).problems;
+  assert.equal(wrong!.name, "DUNLIN_RULES");
+  assert.match(wrong!.problem, /rules\.json: networks\.visa\.limits\[0\]\.attemptsMax must be a whole number/);
+  writeFileSync(path, '{"document": "a letter", "date": "May", "networks": {"visa": {"barsCategory1": false}}}');
+  const { settings, problems } = read({ DUNLIN_RULES: path });
+  assert.deepEqual(problems, []);
+  assert.equal(settings.rules!.networks[0]![1].barsCategory1, false);
+  const [missing] = read({ DUNLIN_RULES: join(folder, "none") }).problems;
+  assert.match(missing!.problem, /does not exist\. Write the path of a file of rules/);
 });

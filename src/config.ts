@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { parseTrustedProxies, type TrustedProxies } from "./api/client-address.ts";
 import type { TokenKey } from "./api/list/page-token.ts";
-import { certificateProblem, keyProblem, readPem } from "./pem-files.ts";
+import { certificateProblem, keyProblem, readNamed, readPem } from "./pem-files.ts";
+import { type RuleOverrides, readRules } from "./rules/override.ts";
 
 /** Everything that the surroundings may set, checked. */
 export interface Settings {
@@ -27,6 +28,8 @@ export interface Settings {
   /** PEM of the certificate and key that webhooks show to endpoints that ask for one. */
   webhookClientCertificate: { cert: string; key: string } | null;
   egressRanges: string[];
+  /** The operator's own rules, in place of ours; null: ours. */
+  rules: RuleOverrides | null;
   /** How many days (service time) the delivery log goes back, at least. */
   deliveryLogDays: number;
   /** How many days (service time) decisions are kept with what they rested on, at least, from when their case was opened. */
@@ -74,6 +77,7 @@ const KNOWN = [
   "DUNLIN_EGRESS_RANGES",
   "DUNLIN_DELIVERY_LOG_DAYS",
   "DUNLIN_DECISION_DAYS",
+  "DUNLIN_RULES",
   "DUNLIN_SECRET_KEY",
   "DUNLIN_PAGE_TOKEN_KEYS",
 ];
@@ -130,6 +134,20 @@ export function readSettings(
       return parseTrustedProxies("");
     }
   };
+
+  const ownRules = (name: string) => {
+    const path = text(name);
+    if (path === null) return null;
+    const found = readNamed(path, "a file of rules");
+    if ("problem" in found) {
+      wrong(name, found.problem);
+      return null;
+    }
+    const { rules, problems } = readRules(found.text);
+    for (const problem of problems) wrong(name, `${path}: ${problem}.`);
+    return rules;
+  };
+
   const certificate = (certName: string, keyName: string, advice: string) => {
     const [cert, key] = [file(certName), file(keyName)];
     if ((text(certName) === null) !== (text(keyName) === null))
@@ -182,6 +200,7 @@ export function readSettings(
     clockRate,
     webhookAllow,
     webhookCa: file("DUNLIN_WEBHOOK_CA"),
+    rules: ownRules("DUNLIN_RULES"),
     webhookClientCertificate: certificate(
       "DUNLIN_WEBHOOK_CLIENT_CERT",
       "DUNLIN_WEBHOOK_CLIENT_KEY",

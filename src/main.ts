@@ -9,6 +9,7 @@ import { commandHelp, help, nearest } from "./cli/help.ts";
 import { ConfigError, type Problem, readSettings, type Settings } from "./config.ts";
 import { parseAllow } from "./delivery/https/address-guard.ts";
 import { openStore } from "./open.ts";
+import { applyRules } from "./rules/override.ts";
 import { isOutage } from "./store/database.ts";
 
 // The only place of clock, chance, environment and standard streams: everything else gets them as arguments.
@@ -27,6 +28,7 @@ async function run(words: readonly string[]): Promise<number> {
   }
   const { settings, problems } = readSettings(process.env, allowProblem, new Date());
   if (problems.length > 0) return refuse(problems);
+  if (settings.rules) applyRules(settings.rules);
   try {
     const { values, positionals } = parse(command, rest);
     return await command.run(contextOf(command, settings), values, positionals);

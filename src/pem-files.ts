@@ -1,17 +1,22 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-/** What a file holds, or what is wrong with it in words. */
-export function readPem(path: string): { pem: string } | { problem: string } {
-  let pem: string;
+/** The text of a file that a setting names, or what is wrong with it in words. `kind`: "a PEM file". */
+export function readNamed(path: string, kind: string): { text: string } | { problem: string } {
   try {
-    pem = readFileSync(path, "utf8");
+    return { text: readFileSync(path, "utf8") };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return { problem: `"${path}" does not exist. Write the path of a PEM file.` };
+    if (code === "ENOENT") return { problem: `"${path}" does not exist. Write the path of ${kind}.` };
     return { problem: `"${path}" cannot be read (${code}). Let the user that runs dunlin read it.` };
   }
-  return pem.includes("-----BEGIN ") ? { pem } : { problem: `"${path}" is not a PEM file.` };
+}
+
+/** What a PEM file holds, or what is wrong with it in words. */
+export function readPem(path: string): { pem: string } | { problem: string } {
+  const found = readNamed(path, "a PEM file");
+  if ("problem" in found) return found;
+  return found.text.includes("-----BEGIN ") ? { pem: found.text } : { problem: `"${path}" is not a PEM file.` };
 }
 
 /** What is wrong with a certificate, in words; null: nothing. */

@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   recovery: ["domain", "rules", "experiments", "model", "decisions", "store"],
   api: ["domain", "store", "auth", "recovery"],
   console: ["domain", "store", "auth", "recovery", "delivery", "api"],
-  root: ["domain", "model", "store", "auth", "recovery", "delivery", "api", "console", "cli"],
+  root: ["domain", "rules", "model", "store", "auth", "recovery", "delivery", "api", "console", "cli"],
   cli: ["domain", "experiments", "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
   sdk: [],
   simulator: ["sdk", ...PURE],

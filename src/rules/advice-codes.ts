@@ -55,6 +55,9 @@ export const ADVICE_CODES: readonly AdviceCode[] = [
 
 const BY_CODE = new Map(ADVICE_CODES.map((each) => [each.code, each]));
 
+/** From now on an advice code means this, in the whole process. @see override.ts */
+export const setAdviceCode = (advice: AdviceCode) => BY_CODE.set(advice.code, advice);
+
 /** Honoured on every network: a wrong reading costs one retry, a missed one is charged. */
 const ALWAYS_READ = new Set(["03", "21"]);
 

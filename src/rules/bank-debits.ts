@@ -20,7 +20,7 @@ export interface BankDebit {
 }
 
 /** @see docs/sources.md#sepa-returns, #ach-returns, #bacs-returns */
-export const BANK_DEBITS: ReadonlyMap<string, BankDebit> = new Map<string, BankDebit>([
+const DEBITS = new Map<string, BankDebit>([
   [
     "sepa_debit",
     {
@@ -62,6 +62,10 @@ export const BANK_DEBITS: ReadonlyMap<string, BankDebit> = new Map<string, BankD
     },
   ],
 ]);
+export const BANK_DEBITS: ReadonlyMap<string, BankDebit> = DEBITS;
+
+/** From now on a kind of debit has these rules, in the whole process. @see override.ts */
+export const setBankDebit = (type: string, debit: BankDebit) => DEBITS.set(type, debit);
 
 /** The group of a bank's return code. */
 export const bankCodeGroup = (debit: BankDebit, code: string): DeclineGroup =>

@@ -83,6 +83,13 @@ export const UNKNOWN_NETWORK: CardNetwork = {
   source: SOURCES.unknownCards,
 };
 
+/** A network with a programme of its own that was not seen, by its name. */
+const unseen = (name: string): CardNetwork => ({ ...UNKNOWN_NETWORK, name });
+const ELO = unseen("Elo");
+const JCB = unseen("JCB");
+const UNION_PAY = unseen("UnionPay");
+const CARTES_BANCAIRES = unseen("Cartes Bancaires");
+
 const NETWORKS = new Map<string, CardNetwork>([
   ["visa", VISA],
   ["mastercard", MASTERCARD],
@@ -90,10 +97,23 @@ const NETWORKS = new Map<string, CardNetwork>([
   ["amex", AMEX],
   ["americanexpress", AMEX],
   ["discover", DISCOVER],
+  // Accepted and cleared by Discover and by Mastercard.
+  ["diners", DISCOVER],
+  ["dinersclub", DISCOVER],
+  ["maestro", MASTERCARD],
+  ["elo", ELO],
+  ["jcb", JCB],
+  ["unionpay", UNION_PAY],
+  ["cartesbancaires", CARTES_BANCAIRES],
 ]);
+
+const keyOf = (brand: string) => brand.toLowerCase().replace(/[^a-z]/g, "");
 
 /** The rules of a card brand as gateways write it ("visa", "American Express"); null or a stranger: the strictest. */
 export const cardNetwork = (brand: string | null): CardNetwork =>
-  (brand === null ? undefined : NETWORKS.get(brand.toLowerCase().replace(/[^a-z]/g, ""))) ?? UNKNOWN_NETWORK;
+  (brand === null ? undefined : NETWORKS.get(keyOf(brand))) ?? UNKNOWN_NETWORK;
+
+/** From now on a brand has these rules, in the whole process. @see override.ts */
+export const setCardNetwork = (brand: string, network: CardNetwork) => NETWORKS.set(keyOf(brand), network);
 
 export const CARD_NETWORKS: readonly CardNetwork[] = [...new Set(NETWORKS.values()), UNKNOWN_NETWORK];

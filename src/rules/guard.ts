@@ -1,8 +1,9 @@
 import { BANK_DEBITS } from "./bank-debits.ts";
-import { type CardNetwork, cardNetwork, type Limit } from "./card-networks.ts";
+import { type CardNetwork, cardNetwork, type Limit, UNKNOWN_NETWORK } from "./card-networks.ts";
 import { type DeclineCodes, type Instrument, type ReadDecline, readDecline } from "./decline-group.ts";
 import { byRestriction } from "./decline-groups.ts";
 import { SOURCES, type Source } from "./sources.ts";
+import { WALLETS } from "./wallets.ts";
 
 /** One attempt, whoever made it, or a retry asked for that no transaction answers yet. */
 export interface LedgerEntry {
@@ -59,8 +60,8 @@ export function guardOf(question: Question): Guard {
   const debit = type === null ? undefined : BANK_DEBITS.get(type);
   const guard: Guard = { bar: null, notBefore: null, notAfter: null, usedUp: null, limits: [], earlyMs };
   if (debit) return { ...guard, ...presentations(question, debit) };
-  if (type !== null && type !== "card") return guard;
-  const network = cardNetwork(instrument.network);
+  const network = type === null || type === "card" ? cardNetwork(instrument.network) : WALLETS.get(type);
+  if (!network) return guard;
   const counted = ledger.filter((entry) => entry.onPresentCard && entry.approved !== true);
   const unseen = unseenFirstTry(question);
   const limits = network.limits.map((limit) => ({
@@ -148,11 +149,13 @@ function unseenFirstTry({ firstTriedAt, ledger }: Question): number[] {
 
 function limitSentence(network: CardNetwork, limit: Limit) {
   if (limit.source === SOURCES.unknownCards)
-    return `The card network is not known, so the strictest limit is kept: ${limit.words} (Visa and Mastercard).`;
+    return `${isUnknown(network) ? "The card network is not known" : `What ${network.name} allows was not seen`}, so the strictest limit is kept: ${limit.words} (Visa and Mastercard).`;
   if (limit.source === SOURCES.otherCards)
     return `${network.name} publishes no limit, so Visa's is kept: ${limit.words}.`;
   return `${network.name} allows at most ${limit.words} ${cited(limit.source)}.`;
 }
+
+const isUnknown = ({ name }: CardNetwork) => name === UNKNOWN_NETWORK.name;
 
 /**
  * Whether the rules allow an attempt at that moment, or up to `earlyMs` before it.

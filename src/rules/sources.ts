@@ -27,6 +27,7 @@ export const SOURCES = {
   mastercardAdvice: source("mastercard-advice-codes", "Mastercard merchant advice codes", "undated"),
   otherCards: source("amex-discover", "no public limit of this network, Visa's is used", "own choice", false),
   unknownCards: source("unknown-network", "the strictest of the card networks' limits", "own choice", false),
+  paypal: source("paypal", "PayPal: payment failures and recovering balances", "undated"),
   sepa: source("sepa-returns", "Adyen Auto Rescue for SEPA", "undated"),
   ach: source("ach-returns", "Nacha rules 2.12.4", "undated"),
   bacs: source("bacs-returns", "Bacs re-presentation", "undated"),

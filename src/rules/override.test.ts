@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS, HOUR_MS } from "./card-networks.ts";
+import { forbiddenAt, guardOf } from "./guard.ts";
+import { applyRules, readRules } from "./override.ts";
+
+const FROM = { document: "Contract with the acquirer, appendix 3", date: "May 2026" };
+const read = (rules: object) => readRules(JSON.stringify({ ...FROM, ...rules }));
+const start = Date.UTC(2026, 4, 4);
+
+/** Whether another try of the amount is allowed a day after so many declined ones, an hour apart. */
+function allowedAfter(
+  tries: number,
+  network: string,
+  paymentMethodType = "card",
+  code = "51",
+  adviceCode: string | null = null,
+) {
+  const ledger = Array.from({ length: tries }, (_, n) => ({
+    at: new Date(start + n * HOUR_MS),
+    amount: 4900,
+    approved: false,
+    onThisInvoice: true,
+    onPresentCard: true,
+    codes: { networkDeclineCode: code, networkAdviceCode: adviceCode, gatewayCode: null, declineCategory: null },
+  }));
+  const instrument = { paymentMethodType, network, cardCountry: null };
+  const guard = guardOf({ instrument, amount: 4900, ledger, firstTriedAt: null, earlyMs: 0 });
+  return forbiddenAt(guard, new Date(start + 2 * DAY_MS));
+}
+
+test("everything that is wrong is said at once, each with its place and what to write", () => {
+  const { rules, problems } = readRules(
+    JSON.stringify({
+      date: 3,
+      networks: { visa: { limits: [{ attemptsMax: 0, days: 30, hours: 2, counts: "cards" }, 7], speed: 1 } },
+      bankDebits: { pigeon: {}, sepa_debit: { withinDays: "42", representable: "AM04" } },
+      adviceCodes: { "99": {}, "24": { waitHours: 1.5, bars: "no" } },
+      wallets: { card: {} },
+      colour: "red",
+    }),
+  );
+  assert.equal(rules, null);
+  for (const place of [
+    /^the file\.colour is not known\. Write one of document, date, networks/,
+    /^document is missing/,
+    /^date must be a text/,
+    /^networks\.visa\.speed is not known/,
+    /^networks\.visa\.limits\[0\]\.attemptsMax must be a whole number from 1 to 1000, not 0/,
+    /^networks\.visa\.limits\[0\] must have either days or hours/,
+    /^networks\.visa\.limits\[0\]\.counts must be "card" or "card_and_amount"/,
+    /^networks\.visa\.limits\[1\] must be an object/,
+    /^bankDebits\.pigeon is not known\. Write one of sepa_debit/,
+    /^bankDebits\.sepa_debit\.withinDays must be a whole number/,
+    /^bankDebits\.sepa_debit\.representable must be an array/,
+    /^adviceCodes\.99 is no advice code/,
+    /^adviceCodes\.24\.waitHours must be a whole number/,
+    /^adviceCodes\.24\.bars must be true or false/,
+    /^wallets\.card is no wallet/,
+  ])
+    assert.ok(
+      problems.some((problem) => place.test(problem)),
+      `${place}\n${problems.join("\n")}`,
+    );
+  assert.match(readRules("{").problems[0]!, /is no JSON/);
+  assert.match(readRules("[]").problems[0]!, /the file must be an object/);
+});
+
+test("PayPal's rhythm is kept: five days apart, two tries after the first", () => {
+  assert.match(allowedAfter(1, "", "paypal")!.sentence, /PayPal allows at most one try in 5 days/);
+});
+
+// Last: rules are set once for a process, and this file is one.
+test("what the file says holds for brands known and unknown, debits and advice, and is named as its source", () => {
+  assert.equal(allowedAfter(15, "visa"), null);
+  assert.equal(allowedAfter(9, "hipercard"), null);
+  assert.equal(allowedAfter(1, "mastercard", "card", "51", "24"), null);
+  const { rules, problems } = read({
+    networks: {
+      visa: { limits: [{ attemptsMax: 15, days: 30, counts: "card_and_amount" }] },
+      hipercard: { name: "Hipercard", limits: [{ attemptsMax: 8, days: 30, counts: "card" }] },
+    },
+    bankDebits: { sepa_debit: { presentationsMax: 2 } },
+    adviceCodes: { "24": { waitHours: 72 } },
+    wallets: { venmo: { limits: [{ attemptsMax: 2, hours: 100, counts: "card" }] } },
+  });
+  assert.deepEqual(problems, []);
+  applyRules(rules!);
+  assert.match(
+    allowedAfter(15, "visa")!.sentence,
+    /^Visa allows at most 15 declined tries of one amount .*\(Contract with the acquirer, appendix 3, May 2026\)/,
+  );
+  assert.match(allowedAfter(8, "Hipercard")!.sentence, /^Hipercard allows at most 8/);
+  assert.match(allowedAfter(1, "mastercard", "card", "51", "24")!.sentence, /after 72 hours/);
+  assert.match(allowedAfter(2, "", "sepa_debit", "AM04")!.sentence, /SEPA debits allow 1 more try within 42 days/);
+  assert.match(allowedAfter(2, "", "venmo")!.sentence, /venmo allows at most 2/);
+});

@@ -1,0 +1,172 @@
+import { type AdviceCode, adviceCode, setAdviceCode } from "./advice-codes.ts";
+import { BANK_DEBITS, type BankDebit, setBankDebit } from "./bank-debits.ts";
+import { type CardNetwork, cardNetwork, DAY_MS, HOUR_MS, type Limit, setCardNetwork } from "./card-networks.ts";
+import type { Source } from "./sources.ts";
+import { setWallet, WALLETS } from "./wallets.ts";
+
+/** Rules that an operator brings along, in place of ours. */
+export interface RuleOverrides {
+  networks: [brand: string, network: CardNetwork][];
+  wallets: [type: string, wallet: CardNetwork][];
+  debits: [type: string, debit: BankDebit][];
+  advice: AdviceCode[];
+}
+
+type Fields = Record<string, unknown>;
+
+/**
+ * Read rules of one's own from JSON: docs/reference/rules.md shows all that may be in it. What is left out stays as it is.
+ *
+ * @returns the rules, or null and everything that is wrong, each with its place: `networks.visa.limits[0].attemptsMax …`
+ */
+export function readRules(text: string): { rules: RuleOverrides | null; problems: string[] } {
+  const problems: string[] = [];
+  const wrong = (place: string, problem: string) => void problems.push(`${place} ${problem}`);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    return { rules: null, problems: [`is no JSON: ${(error as Error).message}`] };
+  }
+
+  function fields(value: unknown, place: string, known: readonly string[] | null): Fields {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      wrong(place, "must be an object");
+      return {};
+    }
+    for (const name of Object.keys(value))
+      if (known && !known.includes(name)) wrong(`${place}.${name}`, `is not known. Write one of ${known.join(", ")}`);
+    return value as Fields;
+  }
+  const entries = (value: unknown, place: string, known: readonly string[]): [string, Fields, string][] =>
+    value === undefined
+      ? []
+      : Object.entries(fields(value, place, null)).map(([name, each]) => {
+          const here = `${place}.${name}`;
+          return [name, fields(each, here, known), here];
+        });
+  function whole(value: unknown, place: string, most: number): number | undefined {
+    if (value === undefined) return undefined;
+    if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most) return value;
+    wrong(place, `must be a whole number from 1 to ${most}, not ${JSON.stringify(value)}`);
+    return undefined;
+  }
+  function truth(value: unknown, place: string): boolean | undefined {
+    if (value !== undefined && typeof value !== "boolean") wrong(place, "must be true or false");
+    return value === true ? true : value === false ? false : undefined;
+  }
+  function words(value: unknown, place: string): string | undefined {
+    if (value === undefined) return undefined;
+    if (typeof value === "string" && value.trim() !== "" && value.length <= 200) return value;
+    wrong(place, "must be a text of 1 to 200 characters");
+    return undefined;
+  }
+
+  const all = fields(json, "the file", ["document", "date", "networks", "wallets", "bankDebits", "adviceCodes"]);
+  for (const name of ["document", "date"])
+    if (all[name] === undefined) wrong(name, "is missing: say where these rules come from");
+  const source: Source = {
+    anchor: "rules-of-your-own",
+    document: words(all.document, "document") ?? "",
+    date: words(all.date, "date") ?? "",
+    verified: true,
+  };
+
+  function limit(value: unknown, place: string): Limit {
+    const { attemptsMax, days, hours, counts } = fields(value, place, ["attemptsMax", "days", "hours", "counts"]);
+    const most = whole(attemptsMax, `${place}.attemptsMax`, 1000);
+    if (attemptsMax === undefined) wrong(`${place}.attemptsMax`, "is missing");
+    const inDays = whole(days, `${place}.days`, 365);
+    const inHours = whole(hours, `${place}.hours`, 8760);
+    if ((days === undefined) === (hours === undefined)) wrong(place, "must have either days or hours");
+    if (counts !== "card" && counts !== "card_and_amount")
+      wrong(`${place}.counts`, 'must be "card" or "card_and_amount"');
+    const what = counts === "card" ? "tries" : "tries of one amount";
+    const span = inDays === undefined ? `${inHours} hours` : `${inDays} days`;
+    return {
+      attemptsMax: most ?? 1,
+      windowMs: inDays === undefined ? (inHours ?? 1) * HOUR_MS : inDays * DAY_MS,
+      counts: counts === "card" ? "card" : "card_and_amount",
+      words: `${most} declined ${what} on a card in ${span}`,
+      source,
+    };
+  }
+  function network(given: Fields, place: string, before: CardNetwork, name: string): CardNetwork {
+    if (given.limits !== undefined && !Array.isArray(given.limits)) wrong(`${place}.limits`, "must be an array");
+    const limits = Array.isArray(given.limits)
+      ? given.limits.map((each, n) => limit(each, `${place}.limits[${n}]`))
+      : null;
+    return {
+      name: words(given.name, `${place}.name`) ?? name,
+      limits: limits ?? before.limits,
+      barsCategory1: truth(given.barsCategory1, `${place}.barsCategory1`) ?? before.barsCategory1,
+      readsAdvice: truth(given.readsAdvice, `${place}.readsAdvice`) ?? before.readsAdvice,
+      source,
+    };
+  }
+  function debit(given: Fields, place: string, before: BankDebit): BankDebit {
+    const { representable: codes } = given;
+    const areCodes = Array.isArray(codes) && codes.every((code) => typeof code === "string" && code !== "");
+    if (codes !== undefined && !areCodes) wrong(`${place}.representable`, "must be an array of return codes");
+    const representable = areCodes ? new Set(codes as string[]) : before.representable;
+    const most = whole(given.presentationsMax, `${place}.presentationsMax`, 100) ?? before.presentationsMax;
+    const days = whole(given.withinDays, `${place}.withinDays`, 365) ?? before.withinMs / DAY_MS;
+    const more = Number.isFinite(most) ? (most === 2 ? "1 more try" : `${most - 1} more tries`) : "tries";
+    const after = [...representable].join(" or ");
+    return {
+      ...before,
+      representable,
+      presentationsMax: most,
+      withinMs: days * DAY_MS,
+      words: `${more} within ${days} days, and only after ${after}`,
+      source,
+    };
+  }
+
+  const NETWORK = ["name", "limits", "barsCategory1", "readsAdvice"];
+  const rules: RuleOverrides = { networks: [], wallets: [], debits: [], advice: [] };
+  for (const [brand, given, place] of entries(all.networks, "networks", NETWORK)) {
+    const before = cardNetwork(brand);
+    rules.networks.push([brand, network(given, place, before, before === cardNetwork(null) ? brand : before.name)]);
+  }
+  for (const [type, given, place] of entries(all.wallets, "wallets", ["name", "limits"])) {
+    const before = WALLETS.get(type) ?? { name: type, limits: [], barsCategory1: false, readsAdvice: false, source };
+    if (type === "card" || BANK_DEBITS.has(type))
+      wrong(place, "is no wallet: its rules stand in networks or bankDebits");
+    rules.wallets.push([type, network(given, place, before, before.name)]);
+  }
+  for (const [type, given, place] of entries(all.bankDebits, "bankDebits", [
+    "presentationsMax",
+    "withinDays",
+    "representable",
+  ])) {
+    const before = BANK_DEBITS.get(type);
+    if (before) rules.debits.push([type, debit(given, place, before)]);
+    else wrong(place, `is not known. Write one of ${[...BANK_DEBITS.keys()].join(", ")}`);
+  }
+  for (const [code, given, place] of entries(all.adviceCodes, "adviceCodes", ["waitHours", "bars"])) {
+    const before = adviceCode(code, true);
+    if (!before) {
+      wrong(place, "is no advice code that Dunlin knows");
+      continue;
+    }
+    const hours = whole(given.waitHours, `${place}.waitHours`, 8760);
+    rules.advice.push({
+      ...before,
+      ...(hours === undefined
+        ? {}
+        : { waitMs: hours * HOUR_MS, words: `the bank advises to try again after ${hours} hours` }),
+      bars: truth(given.bars, `${place}.bars`) ?? before.bars,
+      source,
+    });
+  }
+  return { rules: problems.length === 0 ? rules : null, problems };
+}
+
+/** From now on these rules hold, in the whole process: called once, before anything is decided. */
+export function applyRules({ networks, wallets, debits, advice }: RuleOverrides) {
+  for (const [brand, network] of networks) setCardNetwork(brand, network);
+  for (const [type, wallet] of wallets) setWallet(type, wallet);
+  for (const [type, debit] of debits) setBankDebit(type, debit);
+  for (const each of advice) setAdviceCode(each);
+}

@@ -1,0 +1,40 @@
+import { type CardNetwork, DAY_MS } from "./card-networks.ts";
+import { SOURCES } from "./sources.ts";
+
+/**
+ * What is neither a card nor a bank debit, and still has a limit. How to try again is the merchant's to say: of some the wallet itself
+ * makes the tries.
+ *
+ * @see docs/sources.md#paypal
+ */
+const ALL = new Map<string, CardNetwork>([
+  [
+    "paypal",
+    {
+      name: "PayPal",
+      limits: [
+        {
+          attemptsMax: 1,
+          windowMs: 5 * DAY_MS,
+          counts: "card_and_amount",
+          words: "one try in 5 days",
+          source: SOURCES.paypal,
+        },
+        {
+          attemptsMax: 3,
+          windowMs: 28 * DAY_MS,
+          counts: "card_and_amount",
+          words: "two tries after the first in a billing cycle",
+          source: SOURCES.paypal,
+        },
+      ],
+      barsCategory1: false,
+      readsAdvice: false,
+      source: SOURCES.paypal,
+    },
+  ],
+]);
+export const WALLETS: ReadonlyMap<string, CardNetwork> = ALL;
+
+/** From now on a wallet has these rules, in the whole process. @see override.ts */
+export const setWallet = (type: string, wallet: CardNetwork) => ALL.set(type, wallet);
