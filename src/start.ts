@@ -19,6 +19,7 @@ import { readPrior } from "./prior-file.ts";
 import { countDue } from "./recovery/count-due.ts";
 import { decideDue } from "./recovery/decide-due.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdrawn } from "./recovery/ingest.ts";
+import { joinFlushes } from "./recovery/join-flushes.ts";
 import { createLearner } from "./recovery/learn-due.ts";
 import { createModels } from "./recovery/models.ts";
 import { prepared } from "./store/database.ts";
@@ -179,9 +180,9 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         ports,
         log,
         ingest: {
-          subscriptions: ingestSubscriptions,
-          invoices: (db, merchant, batch) => ingestInvoices(db, merchant, batch, ports, onWithdrawn),
-          transactions: (db, merchant, batch) => ingestTransactions(db, merchant, batch, ports, onWithdrawn),
+          subscriptions: joinFlushes((merchant, batch) => ingestSubscriptions(db, merchant, batch, ports)),
+          invoices: joinFlushes((merchant, batch) => ingestInvoices(db, merchant, batch, ports, onWithdrawn)),
+          transactions: joinFlushes((merchant, batch) => ingestTransactions(db, merchant, batch, ports, onWithdrawn)),
         },
         onIngested: onCases,
         tls,

@@ -78,8 +78,8 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
   const ports = testPorts(clock);
   const ingested: Ingested[] = [];
   const lines: string[] = [];
-  const ingest = (kind: string) => async (_db: Database, merchant: Merchant, records: unknown[]) => {
-    ingested.push({ kind, merchantId: merchant.id, records });
+  const ingest = (kind: string) => async (merchant: Merchant, records: readonly unknown[]) => {
+    ingested.push({ kind, merchantId: merchant.id, records: [...records] });
     return records.length;
   };
   const destination = new Writable({

@@ -1,18 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger as Log } from "pino";
 import type { Invoice } from "../domain/invoice.ts";
-import type { Merchant } from "../domain/merchant.ts";
 import type { Permission } from "../domain/permission.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import type { Ingest } from "../recovery/join-flushes.ts";
 import type { Database } from "../store/database.ts";
 import type { requires } from "./caller.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import type { Tls } from "./listener.ts";
-
-/** Stores a batch, all of it or none; returns how many records changed. */
-export type Ingest<Row> = (db: Database, merchant: Merchant, records: Row[], ports: Ports) => Promise<number>;
 
 export interface ApiOptions {
   db: Database;

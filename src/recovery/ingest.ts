@@ -28,14 +28,14 @@ export type OnWithdrawn = (merchantId: string, eventIds: readonly string[]) => v
 /**
  * Store a batch of subscriptions, all of it or none; of each the newer copy stays.
  *
- * @returns how many records changed
+ * @returns the ids of those that were known in this copy or a newer one
  */
 export async function ingestSubscriptions(
   db: Database,
   merchant: Merchant,
   batch: readonly Subscription[],
   ports: Ports,
-) {
+): Promise<ReadonlySet<string>> {
   const subscriptions = newestById(batch);
   const changed = await db.transaction(async (tx) => {
     const rows = await upsertSubscriptions(tx, merchant.id, subscriptions);
@@ -47,14 +47,14 @@ export async function ingestSubscriptions(
   // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
   const ended = subscriptions.filter(({ id, state }) => changed.has(id) && endsRecovery(state)).map(({ id }) => id);
   if (ended.length > 0) await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
-  return changed.size;
+  return knownOf(subscriptions, changed);
 }
 
 /**
  * Store a batch of invoices, all of it or none; of each the newer copy stays. In the same transaction cases are opened
  * for what is unpaid, and ended for what is not any more: nothing of those that was not delivered goes out after the commit.
  *
- * @returns how many records changed
+ * @returns the ids of those that were known in this copy or a newer one
  */
 export async function ingestInvoices(
   db: Database,
@@ -62,13 +62,13 @@ export async function ingestInvoices(
   batch: readonly Invoice[],
   ports: Ports,
   onWithdrawn: OnWithdrawn = () => {},
-) {
+): Promise<ReadonlySet<string>> {
   const invoices = newestById(batch);
   // What is new and over concerns no case. A merchant's first import is years of this.
   if (!invoices.some(({ state }) => inRecovery(state)) && (await insertNewInvoices(db, merchant.id, invoices)))
-    return invoices.length;
-  const { changed, withdrawn } = await db.transaction(async (tx) => {
-    const { changed, ...ids } = await upsertInvoices(tx, merchant.id, invoices);
+    return NONE;
+  const { known, withdrawn } = await db.transaction(async (tx) => {
+    const ids = await upsertInvoices(tx, merchant.id, invoices);
     const now = ports.now();
     let withdrawn: string[] = [];
     const newer = new Set(ids.newer);
@@ -76,8 +76,8 @@ export async function ingestInvoices(
     const unpaid = invoices.filter(({ id, state }) => inRecovery(state) && (fresh.has(id) || newer.has(id)));
     const over = invoices.filter(({ id, state }) => !inRecovery(state) && newer.has(id));
     if (unpaid.length > 0) {
-      const known = unpaid.map(({ id }) => id).filter((id) => newer.has(id)); // a new invoice has no case
-      if (known.length > 0) await pokeCasesOfInvoices(tx, merchant.id, known, ports.newId());
+      const again = unpaid.map(({ id }) => id).filter((id) => newer.has(id)); // a new invoice has no case
+      if (again.length > 0) await pokeCasesOfInvoices(tx, merchant.id, again, ports.newId());
       const openable = unpaid.filter((invoice) => mayOpen(invoice, merchant, now));
       if (openable.length > 0) {
         const cases = openable.map((invoice) => newCase(invoice, merchant, now, ports));
@@ -87,17 +87,17 @@ export async function ingestInvoices(
       }
     }
     if (over.length > 0) withdrawn = await endAndWithdraw(tx, merchant.id, over.map(endOf), ports);
-    return { changed, withdrawn };
+    return { known: ids.known, withdrawn };
   });
   if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
-  return changed;
+  return known === null ? NONE : new Set(known);
 }
 
 /**
  * Store a batch of payment attempts, all of it or none; of each the newer copy stays. An attempt that paid its invoice in
  * full ends the case in the same transaction.
  *
- * @returns how many records changed
+ * @returns the ids of those that were known in this copy or a newer one
  */
 export async function ingestTransactions(
   db: Database,
@@ -105,7 +105,7 @@ export async function ingestTransactions(
   batch: readonly Transaction[],
   ports: Ports,
   onWithdrawn: OnWithdrawn = () => {},
-) {
+): Promise<ReadonlySet<string>> {
   const transactions = newestById(batch);
   const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
   const { changed, ...concerned } = await db.transaction(async (tx) => {
@@ -118,8 +118,13 @@ export async function ingestTransactions(
       await db.transaction((tx) => tellCases(tx, merchant.id, changed, ports));
   const events = distinct([...concerned.withdrawn, ...withdrawn]);
   if (events.length > 0) onWithdrawn(merchant.id, events);
-  return changed.length;
+  return knownOf(transactions, new Set(changed.map(({ id }) => id)));
 }
+
+const NONE: ReadonlySet<string> = new Set();
+
+const knownOf = (records: readonly { id: string }[], changed: ReadonlySet<string>): ReadonlySet<string> =>
+  changed.size === records.length ? NONE : new Set(records.map(({ id }) => id)).difference(changed);
 
 /**
  * Let the cases look at these attempts, and end those that one of them paid.

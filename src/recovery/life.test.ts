@@ -143,7 +143,8 @@ test("without an endpoint the case is planned and no event is made", async () =>
 });
 
 test("an older or equal copy changes nothing", async () => {
-  assert.equal(await stage.invoice(), 1);
-  assert.equal(await stage.invoice({ state: "PAID" }), 0);
-  assert.equal(await stage.invoice({ state: "PAID", updatedAt: new Date(stage.now().getTime() - 1) }), 0);
+  const known = new Set(["inv_1"]);
+  assert.deepEqual(await stage.invoice(), new Set());
+  assert.deepEqual(await stage.invoice({ state: "PAID" }), known);
+  assert.deepEqual(await stage.invoice({ state: "PAID", updatedAt: new Date(stage.now().getTime() - 1) }), known);
 });

@@ -125,7 +125,7 @@ export async function openStage() {
       const deciding = { db: on, ports, log, onEvents() {}, onWithdrawn() {}, models };
       while ((await decideDue(deciding)).stepped > 0) stage.wait(1);
     },
-    /** Push a copy of the invoice that is dated now; returns how many records changed. */
+    /** Push a copy of the invoice that is dated now; returns its id when it was known already. */
     invoice: (over: Partial<Invoice> = {}) =>
       ingestInvoices(
         db,

@@ -56,11 +56,11 @@ async function waiting() {
 test("an upsert says which were known in an older copy, and which of the new ones are in recovery", async () => {
   const merchant = randomUUID();
   const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, invoices);
-  assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { changed: 2, newer: [], unpaid: ["b"] });
+  assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { newer: [], unpaid: ["b"], known: null });
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "PAID", 2), invoice("c", "PARTIALLY_PAID")), {
-    changed: 2,
     newer: ["b"],
     unpaid: ["c"],
+    known: ["a"],
   });
-  assert.deepEqual(await upsert(invoice("c", "PARTIALLY_PAID")), { changed: 0, newer: [], unpaid: [] });
+  assert.deepEqual(await upsert(invoice("c", "PARTIALLY_PAID")), { newer: [], unpaid: [], known: ["c"] });
 });

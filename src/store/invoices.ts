@@ -41,18 +41,20 @@ const ids = (condition: string) => `coalesce(json_agg(id) filter (where ${condit
 const UPSERT = prepared(
   "upsert_invoices",
   `with changed as (${upsertText("invoices", COLUMNS, "id, state, (xmax = 0) as inserted")})
-   select count(*)::int4 as changed, ${ids("not inserted")} as newer,
-     ${ids(`inserted and state in (${RECOVERY_STATES})`)} as unpaid
+   select ${ids("not inserted")} as newer, ${ids(`inserted and state in (${RECOVERY_STATES})`)} as unpaid,
+     case when count(*) < cardinality($2::text[])
+       then (select json_agg(k.id) from unnest($2::text[]) as k (id) where k.id not in (select id from changed)) end as known
    from changed`,
 );
 
 /** What an upsert of invoices changed. */
 export interface ChangedInvoices {
-  changed: number;
   /** The ids of those that were known in an older copy, sorted. */
   newer: string[];
   /** The ids of those that are new and in recovery, sorted. */
   unpaid: string[];
+  /** The ids of those that were known in this copy or a newer one; null: none was. */
+  known: string[] | null;
 }
 
 /** Keep the newer copy of each. `invoices`: sorted by id, no id twice. */

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isUnknownCurrency } from "../../domain/currency.ts";
 import type { Permission } from "../../domain/permission.ts";
-import type { Api, Ingest } from "../api.ts";
+import type { Ingest } from "../../recovery/join-flushes.ts";
+import type { Api } from "../api.ts";
 import { refuseOtherBodies } from "../framing.ts";
 import { type RecordKind, readBatch } from "./batch.ts";
 
@@ -21,7 +22,7 @@ export function ingestBatchRoute<Row extends { currency: string }>(
       const { merchant } = request.caller!;
       const records = readBatch(kind, (request.body as Buffer | undefined) ?? Buffer.alloc(0));
       request.records = records.length;
-      const changed = await ingest(api.db, merchant, records, api.ports);
+      const changed = await ingest(merchant, records);
       const unknown = records.filter(({ currency }) => isUnknownCurrency(currency));
       if (unknown.length > 0) {
         const currencies = [...new Set(unknown.map(({ currency }) => currency))];

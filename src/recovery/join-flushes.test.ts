@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
+import type { Invoice } from "../domain/invoice.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import { prepared } from "../store/database.ts";
+import { ingestInvoices } from "./ingest.ts";
+import { joinFlushes } from "./join-flushes.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+const ports = testPorts(testClock());
+const at = new Date("2026-01-10T00:00:00Z");
+const invoice = (id: string, over: Partial<Invoice> = {}): Invoice => ({
+  id,
+  state: "UNPAID",
+  customerId: "cus_1",
+  amount: 4900,
+  currency: "EUR",
+  createdAt: at,
+  updatedAt: at,
+  ...over,
+});
+const many = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    invoice(`${prefix}_${String(index).padStart(4, "0")}`, { state: "PAID" }),
+  );
+/** PostgreSQL refuses it; the API would have refused it before. */
+const misfit = (id: string) => invoice(id, { amount: -1 });
+
+const LOCK = prepared("test_lock", "select 1 from invoices where merchant_id = $1 and id = $2 for update");
+const FIND = prepared(
+  "test_find",
+  `select i.id, i.state, xmin::text as transaction,
+     (select count(*)::int4 from cases c where c.merchant_id = i.merchant_id and c.invoice_id = i.id) as cases
+   from invoices i where merchant_id = $1 order by id`,
+);
+
+/** A way to ingest for a merchant, the sizes of its flushes, and what is stored, by transaction. */
+async function shop() {
+  const merchant = await testMerchant(database.db, ports);
+  const flushes: number[] = [];
+  const ingest = joinFlushes<Invoice>((of, records) => {
+    flushes.push(records.length);
+    return ingestInvoices(database.db, of, records, ports);
+  });
+  const push = (...records: Invoice[]) => ingest(merchant, records);
+  const stored = async () => {
+    const { rows } = await database.db.run<{ id: string; state: string; transaction: string; cases: number }>(FIND, [
+      merchant.id,
+    ]);
+    return rows;
+  };
+  return { merchant, flushes, ingest, push, stored };
+}
+
+/** While `work` runs, nobody can write the invoice. */
+async function holding({ id: merchantId }: Merchant, id: string, work: () => void | Promise<void>) {
+  await database.db.transaction(async (tx) => {
+    await tx.run(LOCK, [merchantId, id]);
+    await work();
+  });
+}
+const newer = (id: string) => invoice(id, { updatedAt: new Date(at.getTime() + 1) });
+
+test("requests that come while one is flushed are joined into one transaction, and none is answered before it", async () => {
+  const { merchant, flushes, push, stored } = await shop();
+  assert.equal(await push(invoice("a")), 1);
+  let answered = 0;
+  const pushed: Promise<number>[] = [];
+  await holding(merchant, "a", async () => {
+    pushed.push(
+      push(newer("a")),
+      push(invoice("b"), invoice("c")),
+      push(invoice("d")),
+      push(invoice("a"), invoice("e")),
+    );
+    for (const each of pushed) each.then(() => answered++);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(answered, 0);
+  });
+  assert.deepEqual(await Promise.all(pushed), [1, 2, 1, 1]);
+  assert.deepEqual(flushes, [1, 1, 5]);
+  const rows = await stored();
+  assert.deepEqual(
+    rows.map(({ id, cases }) => [id, cases]),
+    [..."abcde"].map((id) => [id, 1]),
+  );
+  assert.equal(new Set(rows.filter(({ id }) => id !== "a").map(({ transaction }) => transaction)).size, 1);
+});
+
+test("a request whose records make the statement fail fails alone, with its own error", async () => {
+  const { merchant, push, stored } = await shop();
+  await push(invoice("a"));
+  let pushed: Promise<number>[] = [];
+  await holding(merchant, "a", () => {
+    pushed = [
+      push(newer("a")),
+      push(invoice("b")),
+      push(invoice("c"), misfit("d")),
+      push(invoice("e")),
+      push(misfit("f")),
+    ];
+  });
+  const outcomes = await Promise.allSettled(pushed);
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : outcome.reason.code)),
+    [1, 1, "23514", 1, "23514"],
+  );
+  assert.deepEqual(
+    (await stored()).map(({ id }) => id),
+    ["a", "b", "e"],
+  );
+});
+
+test("a flush takes at most 2,000 records, in the order of the requests", async () => {
+  const { merchant, flushes, push } = await shop();
+  await push(invoice("a"));
+  let pushed: Promise<number>[] = [];
+  await holding(merchant, "a", () => {
+    pushed = [push(newer("a")), ...Array.from({ length: 23 }, (_, index) => push(...many(`in${index}`, 200)))];
+  });
+  assert.deepEqual(await Promise.all(pushed), [1, ...Array(23).fill(200)]);
+  assert.deepEqual(flushes, [1, 1, 2_000, 2_000, 600]);
+});
+
+test("of an id in several requests the newest copy stays, and each is told what it changed", async () => {
+  const { merchant, push, stored } = await shop();
+  await push(invoice("a"), invoice("z"));
+  let pushed: Promise<number>[] = [];
+  await holding(merchant, "a", () => {
+    pushed = [
+      push(newer("a")),
+      push(invoice("b", { updatedAt: new Date("2026-01-12T00:00:00Z"), state: "PAID" })),
+      push(invoice("b", { updatedAt: new Date("2026-01-11T00:00:00Z") }), invoice("z")),
+      push(invoice("z"), invoice("z")),
+    ];
+  });
+  assert.deepEqual(await Promise.all(pushed), [1, 1, 1, 0]);
+  assert.deepEqual(
+    (await stored()).map(({ id, state }) => `${id} ${state}`),
+    ["a UNPAID", "b PAID", "z UNPAID"],
+  );
+});
+
+test("merchants do not wait for each other", async () => {
+  const [one, two] = [await shop(), await shop()];
+  await one.push(invoice("a"));
+  await holding(one.merchant, "a", async () => {
+    const waiting = one.push(newer("a"));
+    assert.equal(await one.ingest(two.merchant, [invoice("a")]), 1);
+    waiting.catch(() => {});
+  });
+});
+
+test("while the database is away all that were joined fail at once", async () => {
+  const away = Object.assign(new Error("away"), { code: "ECONNREFUSED" });
+  let flushes = 0;
+  const first = Promise.withResolvers<ReadonlySet<string>>();
+  const ingest = joinFlushes<Invoice>(() => (flushes++ === 0 ? first.promise : Promise.reject(away)));
+  const merchant = await testMerchant(database.db, ports);
+  const pushed = [1, 2, 3].map(() => ingest(merchant, [invoice(randomUUID())]));
+  first.resolve(new Set());
+  const outcomes = await Promise.allSettled(pushed);
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ["fulfilled", "rejected", "rejected"],
+  );
+  assert.equal(flushes, 2);
+});

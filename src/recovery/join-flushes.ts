@@ -1,0 +1,82 @@
+import type { Merchant } from "../domain/merchant.ts";
+import { isOutage } from "../store/database.ts";
+
+/** Stores records of a merchant, all of them or none; returns the ids of those that were known already. */
+export type Flush<Row> = (merchant: Merchant, records: readonly Row[]) => Promise<ReadonlySet<string>>;
+
+/** Stores a batch, all of it or none; returns how many records changed. */
+export type Ingest<Row> = (merchant: Merchant, records: readonly Row[]) => Promise<number>;
+
+interface Request<Row> {
+  merchant: Merchant;
+  records: readonly Row[];
+  settled: PromiseWithResolvers<number>;
+}
+
+/** What a merchant has under way. */
+interface Queue<Row> {
+  flushes: number;
+  waiting: Request<Row>[];
+}
+
+/** Ten full batches: a statement with more costs no less for each record, and all of its requests wait for it. */
+const RECORDS_MAX = 2_000;
+
+/**
+ * Requests of a merchant that come while one of its is being flushed wait, and are then flushed together: one statement and one commit for all. Each is
+ * answered after the commit that holds its records. When such a flush fails, each is flushed alone, so that only the one at fault fails.
+ *
+ * @param flushesMax  how many flushes of a merchant may be under way at once
+ */
+export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>, flushesMax = 1): Ingest<Row> {
+  const queues = new Map<string, Queue<Row>>();
+
+  function ingest(merchant: Merchant, records: readonly Row[]): Promise<number> {
+    const queue = queues.get(merchant.id) ?? { flushes: 0, waiting: [] };
+    queues.set(merchant.id, queue);
+    const settled = Promise.withResolvers<number>();
+    queue.waiting.push({ merchant, records, settled });
+    if (queue.flushes < flushesMax) drain(merchant.id, queue);
+    return settled.promise;
+  }
+
+  async function drain(merchantId: string, queue: Queue<Row>) {
+    queue.flushes++;
+    while (queue.waiting.length > 0) await flushTogether(takeTogether(queue.waiting));
+    queue.flushes--;
+    if (queue.flushes === 0) queues.delete(merchantId);
+  }
+
+  async function flushTogether(requests: readonly Request<Row>[]) {
+    try {
+      const known = await flush(requests.at(-1)!.merchant, allRecords(requests));
+      for (const { records, settled } of requests) settled.resolve(changedOf(records, known));
+    } catch (error) {
+      // What was stored before stays as it was, so nothing is lost by asking again; while the database is away nothing is gained.
+      if (requests.length === 1 || isOutage(error)) for (const { settled } of requests) settled.reject(error);
+      else for (const request of requests) await flushTogether([request]);
+    }
+  }
+
+  return ingest;
+}
+
+/** The first requests that fit into one flush, at least one. */
+function takeTogether<Row>(waiting: Request<Row>[]): Request<Row>[] {
+  let records = 0;
+  const over = waiting.findIndex((request, index) => {
+    records += request.records.length;
+    return index > 0 && records > RECORDS_MAX;
+  });
+  return waiting.splice(0, over < 0 ? waiting.length : over);
+}
+
+const allRecords = <Row>(requests: readonly Request<Row>[]): readonly Row[] =>
+  requests.length === 1 ? requests[0]!.records : requests.flatMap(({ records }) => records);
+
+/** An id that stands in a batch twice is one record. */
+function changedOf(records: readonly { id: string }[], known: ReadonlySet<string>): number {
+  if (known.size === 0 && records.every(({ id }, index) => index === 0 || records[index - 1]!.id < id))
+    return records.length;
+  return new Set(records.map(({ id }) => id)).difference(known).size;
+}
