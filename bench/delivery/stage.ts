@@ -20,6 +20,8 @@ export interface Stage {
   store: Store;
   log: Log;
   facts: DatabaseFacts;
+  dataDir: string;
+  port: number;
   /** Its processes by name, as `measured` takes them. */
   pids(): { deliverer: number; PostgreSQL: number };
   /** Ends everything and removes the folder. */
@@ -31,8 +33,15 @@ const HOUR_MS = 3_600_000;
 /** As many events in a statement as seed a database fast. */
 const CHUNK = 1_000;
 
-/** @param settings  more of the environment, as `DUNLIN_CLOCK_RATE` */
-export async function openStage(endpoint: Endpoint, settings: Record<string, string> = {}): Promise<Stage> {
+/**
+ * @param settings  more of the environment, as `DUNLIN_CLOCK_RATE`
+ * @param roles  what the service does
+ */
+export async function openStage(
+  endpoint: Endpoint,
+  settings: Record<string, string> = {},
+  roles = "deliver",
+): Promise<Stage> {
   const scratch = await scratchSettings();
   const { dataDir, port } = scratch.settings;
   const caFile = join(dataDir, "receiver.pem");
@@ -48,7 +57,7 @@ export async function openStage(endpoint: Endpoint, settings: Record<string, str
   const onEnd = (how: string) => {
     if (!closing) throw new Error(`the service ended: ${how}`);
   };
-  const service = createService(env, onEnd, ["serve", "--roles", "deliver"]);
+  const service = createService(env, onEnd, ["serve", "--roles", roles]);
   await service.start();
   // Whatever ends this process ends the service; its PostgreSQL is stopped by close() alone.
   process.once("exit", service.abandon);
@@ -60,6 +69,8 @@ export async function openStage(endpoint: Endpoint, settings: Record<string, str
     store,
     log: scratch.log,
     facts,
+    dataDir,
+    port,
     pids: () => ({ deliverer: service.pid(), PostgreSQL: facts.postmaster }),
     async close() {
       closing = true;
