@@ -50,9 +50,16 @@ export const RESPONSES: Readonly<Record<string, Part>> = {
     contentType: "Content-Type must be application/json, in UTF-8",
     contentEncoding: "Content-Encoding must be absent: compressed bodies are not accepted",
   }),
-  TooManyRequests: response("The rate limit of the key is exceeded.", 429, [...LET_IN, "Retry-After"], {
-    tooMany: "rate limit of 100 requests per second exceeded",
-  }),
+  TooManyRequests: response(
+    "The rate limit of the key is exceeded, too many of its requests are in flight, or too many wrong keys came from the address.",
+    429,
+    [...LET_IN, "Retry-After"],
+    {
+      tooMany: "rate limit of 100 requests per second exceeded",
+      atOnce: "more than 10 requests of this key at once",
+      wrongKeys: "too many API keys from this address are not valid",
+    },
+  ),
   InternalError: response("A fault of the service. The same request may be sent again.", 500, [...LET_IN], {
     internal: "internal error: it was logged under the requestId in X-Request-Id",
   }),
