@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { prepared } from "../store/database.ts";
+import { openStage } from "./stage.fixture.ts";
+
+const stage = await openStage();
+before(async () => {
+  for (const sql of [
+    "create table test_writes (merchant_id uuid, id uuid)",
+    `create function test_write() returns trigger language plpgsql as
+     $$ begin insert into test_writes values (new.merchant_id, new.id); return null; end $$`,
+    "create trigger test_write after insert or update on recovery_actions for each row execute function test_write()",
+  ])
+    await stage.db.run(prepared("", sql));
+});
+after(() => stage.drop());
+beforeEach(() => stage.enter());
+
+const COUNT = prepared("test_count", "select count(*) as writes from test_writes group by id order by min(ctid)");
+const writes = async () => {
+  const { rows } = await stage.db.run<{ writes: number }>(COUNT);
+  await stage.db.run(prepared("", "truncate test_writes"));
+  return rows.map((row) => row.writes);
+};
+
+// Each write of the listed table costs all its indexes.
+test("a listed action is written four times in its life: planned, decided, sent, settled", async () => {
+  await stage.transaction();
+  await stage.invoice();
+  await stage.decide();
+  const sent = await stage.untilSent();
+  stage.wait(1_000);
+  await stage.transaction({ recoveryActionId: sent.id, state: "PAID", createdAt: sent.ideal });
+  await stage.decide();
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  const [action] = await stage.actions();
+  assert.equal(action!.status, "SUCCEEDED");
+  assert.deepEqual(await writes(), [4]);
+});
+
+test("a fact that changes the plan of an action costs one more write; one that changes nothing costs none", async () => {
+  await stage.invoice();
+  await stage.decide();
+  await stage.transaction();
+  await stage.decide();
+  for (let count = 0; count < 5; count++) {
+    await stage.invoice({ businessEntity: `entity ${count}`, updatedAt: stage.now() });
+    stage.wait(1);
+    await stage.decide();
+  }
+  await stage.untilSent();
+  assert.deepEqual(await writes(), [4]);
+});
