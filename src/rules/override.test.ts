@@ -66,8 +66,9 @@ test("everything that is wrong is said at once, each with its place and what to 
   assert.match(readRules("[]").problems[0]!, /the file must be an object/);
 });
 
-test("PayPal's rhythm is kept: five days apart, two tries after the first", () => {
-  assert.match(allowedAfter(1, "", "paypal")!.sentence, /PayPal allows at most one try in 5 days/);
+test("a PayPal payment is tried twice after the first failure, as PayPal does, and no more in four weeks", () => {
+  assert.equal(allowedAfter(2, "", "paypal"), null);
+  assert.match(allowedAfter(3, "", "paypal")!.sentence, /PayPal allows at most two tries after the first/);
 });
 
 // Last: rules are set once for a process, and this file is one.

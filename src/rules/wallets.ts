@@ -14,13 +14,6 @@ const ALL = new Map<string, CardNetwork>([
       name: "PayPal",
       limits: [
         {
-          attemptsMax: 1,
-          windowMs: 5 * DAY_MS,
-          counts: "card_and_amount",
-          words: "one try in 5 days",
-          source: SOURCES.paypal,
-        },
-        {
           attemptsMax: 3,
           windowMs: 28 * DAY_MS,
           counts: "card_and_amount",
