@@ -120,9 +120,16 @@ interface Board {
   valueBefore: Float64Array;
   /** And what the tries after that place are worth to what is left then. */
   toGo: Float64Array;
+  /** Around one place, for each explanation: see `around`. */
+  paidBefore: Int32Array;
+  paidAfter: Int32Array;
+  restFresh: Float64Array;
+  restSame: Float64Array;
 }
 
 const PLAN_MAX = 32;
+/** No day of any calendar. */
+const NEVER_PAID = -1_000_000;
 
 function boardOf(forecast: Forecast, picked: readonly number[], stakes: Stakes): Board {
   const width = forecast.explanations.length;
@@ -140,6 +147,10 @@ function boardOf(forecast: Forecast, picked: readonly number[], stakes: Stakes):
     left: new Float64Array((PLAN_MAX + 1) * width),
     valueBefore: new Float64Array(PLAN_MAX + 1),
     toGo: new Float64Array((PLAN_MAX + 1) * width),
+    paidBefore: new Int32Array(width),
+    paidAfter: new Int32Array(width),
+    restFresh: new Float64Array(width),
+    restSame: new Float64Array(width),
   };
   board.left.set(forecast.chances);
   for (let column = 0; column < picked.length; column++) {
@@ -179,14 +190,20 @@ function bestInsertion(board: Board, plan: readonly number[], value: number) {
   let most = value + GAIN_MIN;
   let found = -1;
   let foundPlace = 0;
-  let place = 0;
+  let place = -1;
+  let before = -1;
+  let after = -1;
   for (let column = 0; column < at.length; column++) {
-    while (place < plan.length && plan[place]! < column) place++;
-    const before = place > 0 ? plan[place - 1]! : -1;
-    const after = place < plan.length ? plan[place]! : -1;
+    if (place < 0 || (place < plan.length && plan[place]! < column)) {
+      place = Math.max(0, place);
+      while (place < plan.length && plan[place]! < column) place++;
+      before = place > 0 ? plan[place - 1]! : -1;
+      after = place < plan.length ? plan[place]! : -1;
+      around(board, place, before, after);
+    }
     if (before >= 0 && at[column]! - at[before]! < APART_MS) continue;
     if (after >= 0 && at[after]! - at[column]! < APART_MS) continue;
-    const worth = worthWith(board, column, place, before, after);
+    const worth = board.valueBefore[place]! + worthBetween(board, column, place, before);
     if (worth > most) {
       most = worth;
       found = column;
@@ -214,24 +231,39 @@ function afterwards(board: Board, plan: readonly number[]) {
   }
 }
 
-/** Worth of the plan with one more try before its `place`-th; `before` and `after` are its neighbours, -1 for none. */
-function worthWith(board: Board, column: number, place: number, before: number, after: number): number {
-  const { width, next, fresh, same, paidOn, left, toGo, worth, cost } = board;
-  const row = column * width;
+/** Fill in what a try between two of the plan meets, whichever slot it takes; -1: there is none before, or after. */
+function around(board: Board, place: number, before: number, after: number) {
+  const { width, fresh, same, paidOn, left, toGo, worth, cost, paidBefore, paidAfter, restFresh, restSame } = board;
+  const from = place * width;
   const rowBefore = before * width;
   const rowAfter = after * width;
+  const gain = after < 0 ? 0 : worth[after]!;
+  for (let k = 0; k < width; k++) {
+    paidBefore[k] = before < 0 ? NEVER_PAID : paidOn[rowBefore + k]!;
+    paidAfter[k] = after < 0 ? NEVER_PAID : paidOn[rowAfter + k]!;
+    const mass = after < 0 ? 0 : left[from + k]!;
+    const later = toGo[from + k]!;
+    const f = after < 0 ? 0 : fresh[rowAfter + k]!;
+    const s = after < 0 ? 0 : same[rowAfter + k]!;
+    restFresh[k] = mass * (f * gain - cost + (1 - f) * later);
+    restSame[k] = mass * (s * gain - cost + (1 - s) * later);
+  }
+}
+
+/** Worth of one more try at the place that `around` looked at, and of all that come after it. */
+function worthBetween(board: Board, column: number, place: number, before: number): number {
+  const { width, next, paidOn, left, worth, cost, paidBefore, paidAfter, restFresh, restSame } = board;
+  const fresh = before < 0 ? next : board.fresh;
+  const same = before < 0 ? next : board.same;
+  const row = column * width;
   const from = place * width;
   const gain = worth[column]!;
-  const gainAfter = after < 0 ? 0 : worth[after]!;
-  let value = board.valueBefore[place]!;
+  let value = 0;
   for (let k = 0; k < width; k++) {
-    const mass = left[from + k]!;
     const paid = paidOn[row + k]!;
-    const p = before < 0 ? next[row + k]! : paid === paidOn[rowBefore + k] ? same[row + k]! : fresh[row + k]!;
-    value += mass * (p * gain - cost);
-    if (after < 0) continue;
-    const q = paidOn[rowAfter + k] === paid ? same[rowAfter + k]! : fresh[rowAfter + k]!;
-    value += mass * (1 - p) * (q * gainAfter - cost + (1 - q) * toGo[from + k]!);
+    const p = paid === paidBefore[k] ? same[row + k]! : fresh[row + k]!;
+    const rest = paid === paidAfter[k] ? restSame[k]! : restFresh[k]!;
+    value += left[from + k]! * (p * gain - cost) + (1 - p) * rest;
   }
   return value;
 }

@@ -105,5 +105,5 @@ export const weekTriesWeight = (tries: number) => AT.weekTries + Math.min(5, tri
 export const hourWeight = (of: number, hour: number) => AT.hour + of * 12 + (hour >> 1);
 export const weekdayWeight = (of: number, weekday: number) => AT.weekday + of * 7 + weekday;
 export const dateWeight = (date: number) => AT.date + date - 1;
-export const anyDayWeight = (of: number, gapMs: number) =>
-  AT.anyDay + of * 4 + binOf(gapMs, [DAY_MS, 3 * DAY_MS, 7 * DAY_MS]);
+const ANY_DAY_EDGES = [1, 3, 7].map((days) => days * DAY_MS);
+export const anyDayWeight = (of: number, gapMs: number) => AT.anyDay + of * 4 + binOf(gapMs, ANY_DAY_EDGES);
