@@ -17,7 +17,7 @@ const cwd = patterns.length > 0 ? process.cwd() : ROOT;
 const files = globSync(patterns.length > 0 ? patterns : ALL, { cwd });
 // Those of whole services first: they take longest, and the end should not wait for one of them.
 const isLong = (file: string) =>
-  /\btest\/(simulation|torture|torture-delivery|contract|statement-crashes)\//.test(file);
+  /\btest\/(simulation|torture|torture-delivery|torture-sync|contract|statement-crashes)\//.test(file);
 const inside = files
   .filter((file) => !file.includes("node_modules"))
   .sort((a, b) => Number(isLong(b)) - Number(isLong(a)) || (a < b ? -1 : 1));

@@ -13,6 +13,8 @@ const insert = db.prepare("insert into handled values (?, ?)");
 /** Told by the driver: "full" or "broken". */
 let trouble = "none";
 process.on("message", (told) => {
+  // The build of Next.js loads this, too, and has messages of its own.
+  if (!["none", "full", "broken"].includes(told)) return;
   trouble = told;
   process.send("told");
 });

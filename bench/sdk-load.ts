@@ -1,0 +1,108 @@
+// A process of `bench:sdk`: pushes invoices to the service by the SDK's client, or by the loop that one would write without it.
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import https from "node:https";
+import { type Client, createClient, type Invoice } from "#sdk";
+import type { IngestFacts } from "./ingest-service.ts";
+import { createMaker } from "./invoice-batches.ts";
+import { answer } from "./part.ts";
+
+export interface Memory {
+  records: number;
+  heapMb: number;
+  rssMb: number;
+}
+
+const BATCH = 100;
+const IN_FLIGHT = 5;
+const MB = 1024 * 1024;
+
+const maker = createMaker(Date.now());
+let agent: https.Agent;
+let client: Client;
+let facts: IngestFacts;
+let prepared: Invoice[] = [];
+
+const asPushed = (invoice: { state: string; createdAt: Date; updatedAt: Date }) =>
+  ({
+    ...invoice,
+    state: `INVOICE_STATE_${invoice.state}`,
+    createdAt: invoice.createdAt.toISOString(),
+    updatedAt: invoice.updatedAt.toISOString(),
+  }) as Invoice;
+
+/** Without pace, repetition, time-out or error: the least that works. */
+async function loop(records: readonly Invoice[]) {
+  let next = 0;
+  const lane = async () => {
+    while (next < records.length) {
+      const batch = records.slice(next, next + BATCH);
+      next += BATCH;
+      const body = Buffer.from(JSON.stringify({ invoices: batch }));
+      const headers = {
+        authorization: `Bearer ${facts.apiKey}`,
+        "content-type": "application/json",
+        "content-length": body.length,
+      };
+      const request = https.request(`https://127.0.0.1:${facts.port}/ingest/v1/invoices`, {
+        method: "POST",
+        agent,
+        headers,
+      });
+      request.end(body);
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      let text = "";
+      for await (const chunk of response) text += chunk;
+      if (response.statusCode !== 200 || !JSON.parse(text).requestId) throw new Error(text);
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+}
+
+/** As many as one likes, none of which is there before it is asked for. */
+function* endless(count: number): Generator<Invoice> {
+  const at = new Date().toISOString();
+  const money = { amount: 4900, currency: "EUR", createdAt: at, updatedAt: at };
+  const run = Date.now();
+  for (let n = 0; n < count; n++)
+    yield { id: `in_${run}_${n}`, state: "INVOICE_STATE_PAID", customerId: `cus_${n % 5000}`, ...money };
+}
+
+answer({
+  connect(given: IngestFacts) {
+    facts = given;
+    agent = new https.Agent({ keepAlive: true, maxSockets: IN_FLIGHT, ca: facts.ca });
+    const baseUrl = `https://127.0.0.1:${facts.port}`;
+    client = createClient({ baseUrl, apiKey: facts.apiKey, ca: facts.ca, requestsPerSecond: 100_000 });
+  },
+  prepare(count: number) {
+    prepared = maker
+      .batches("history", Math.ceil(count / 200), true)
+      .flat()
+      .slice(0, count)
+      .map(asPushed);
+  },
+  async run(way: "sdk" | "loop") {
+    const startedMs = performance.now();
+    if (way === "loop") await loop(prepared);
+    else await client.ingest.invoices(prepared);
+    return performance.now() - startedMs;
+  },
+  /** The most memory in each tenth of so many records. */
+  async memory(count: number): Promise<Memory[]> {
+    const tenths: Memory[] = [];
+    let done = 0;
+    let most = { heapMb: 0, rssMb: 0 };
+    await client.ingest.invoices(endless(count), {
+      onBatch({ records }) {
+        done += records;
+        const { heapUsed, rss } = process.memoryUsage();
+        most = { heapMb: Math.max(most.heapMb, heapUsed / MB), rssMb: Math.max(most.rssMb, rss / MB) };
+        if (done < ((tenths.length + 1) * count) / 10) return;
+        tenths.push({ records: done, ...most });
+        most = { heapMb: 0, rssMb: 0 };
+      },
+    });
+    return tenths;
+  },
+});

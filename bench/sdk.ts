@@ -1,0 +1,52 @@
+// `npm run bench:sdk`: the SDK's client beside a hand-written loop of requests, and its memory under a million records.
+import { availableParallelism, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import type { IngestFacts } from "./ingest-service.ts";
+import { startPart } from "./part.ts";
+import { countFor, type Round, report, round } from "./rounds.ts";
+import type { Memory } from "./sdk-load.ts";
+
+const TARGET = 0.8;
+/** Between the first tenth of the records and the last: the garbage collector's whims, and nothing that grows. */
+const GROWTH_MAX_MB = 32;
+const HOUR_MS = 3_600_000;
+
+const { values } = parseArgs({ options: { quick: { type: "boolean" }, records: { type: "string" } } });
+const records = Number(values.records ?? (values.quick ? 100_000 : 1_000_000));
+console.log(`${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}, Node ${process.version}`);
+
+const service = await startPart("ingest-service.ts");
+const load = await startPart("sdk-load.ts");
+try {
+  const facts = await service.ask<IngestFacts>("facts");
+  await load.ask("connect", facts);
+  const pids = { service: service.pid, PostgreSQL: facts.postmaster, client: load.pid };
+  let count = 10_000;
+  async function one(way: "sdk" | "loop"): Promise<Round> {
+    await load.ask("prepare", count);
+    return round(count, pids, () => load.ask<number>("run", way, HOUR_MS));
+  }
+  await one("loop");
+  const { perSecond } = await one("sdk");
+  // Enough that a hiccup of the machine is not the figure.
+  count = Math.max(20_000, countFor(perSecond, values.quick ? 2 : 6, 1000));
+  const ours: Round[] = [];
+  const ceiling: Round[] = [];
+  for (let n = 0; n < (values.quick ? 3 : 5); n++) {
+    ours.push(await one("sdk"));
+    ceiling.push(await one("loop"));
+  }
+  const name =
+    "client: new invoices, 100 a request, 5 in flight; ceiling: a loop of https.request without pace or repetition";
+  report({ name, ours, ceiling, target: TARGET }, "records");
+
+  const tenths = await load.ask<Memory[]>("memory", records, HOUR_MS);
+  const line = ({ heapMb, rssMb }: Memory) => `${heapMb.toFixed(0)} MB heap, ${rssMb.toFixed(0)} MB in all`;
+  const grown = tenths.at(-1)!.heapMb - tenths[0]!.heapMb;
+  console.log(`memory: ${records.toLocaleString("en")} records from a generator, the most within a tenth of them`);
+  console.log(`  first tenth  ${line(tenths[0]!)}`);
+  console.log(`  last tenth   ${line(tenths.at(-1)!)}   ${grown <= GROWTH_MAX_MB ? "flat" : "GROWS"}`);
+} finally {
+  await load.stop();
+  await service.stop();
+}

@@ -1,0 +1,10 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { tortureSync } from "./torture.ts";
+
+test("a copy that is kept by sync, and killed five times under way, equals the original", async (t) => {
+  const { executed, problems } = await tortureSync({ seed: 3, kills: 5, perSecond: 300 });
+  t.diagnostic(`${executed} actions`);
+  assert.deepEqual(problems, []);
+  assert.ok(executed > 500, `${executed}`);
+});
