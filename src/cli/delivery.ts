@@ -1,5 +1,6 @@
 import { EVENT_TYPES, type Event, type EventType } from "../domain/event.ts";
-import { replay } from "../recovery/replay.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
+import { auditReplay, replay } from "../recovery/replay.ts";
 import type { Tx } from "../store/database.ts";
 import { attemptsOf, type LoggedAttempt } from "../store/delivery-attempts.ts";
 import { DELIVERY_STATES, type DeliveryState, type ListedDelivery, listDeliveries } from "../store/delivery-states.ts";
@@ -164,7 +165,13 @@ export const deliveryReplay: Command = {
           };
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await merchantOf(db, values);
-      const { replayed, skipped } = await replay(db, merchantId, which, ports);
+      const { replayed, skipped } = await replay(
+        db,
+        merchantId,
+        which,
+        ports,
+        auditReplay(COMMAND_LINE, ports, merchantId),
+      );
       if (values.json) context.print(JSON.stringify({ replayed, skipped }));
       else {
         context.print(`${replayed.length} sent again, ${skipped.length} skipped.`);

@@ -12,6 +12,7 @@ import { createMerchant, setMerchant } from "../recovery/merchants.ts";
 import { ROLES, type Running, start } from "../start.ts";
 import { attemptCounts } from "../store/delivery-counts.ts";
 import { type Command, type Context, EXIT, Failure, wholeNumber } from "./command.ts";
+import { setupWords } from "./setup-link.ts";
 
 const DAY_S = 86_400;
 /** After so long every loop has seen that the merchant is paused. */
@@ -96,13 +97,8 @@ function demoSettings(settings: Settings, rate: number): Settings {
 }
 
 /** Make the merchant in Dunlin, and let it begin to bill. */
-async function open(
-  context: Context,
-  { store, caPath }: Running,
-  settings: Settings,
-  shop: DemoMerchantRun,
-  token: string,
-) {
+async function open(context: Context, running: Running, settings: Settings, shop: DemoMerchantRun, token: string) {
+  const { store, caPath } = running;
   const { db, ports, secretKey } = store;
   const merchant = await createMerchant(
     db,
@@ -114,6 +110,8 @@ async function open(
   const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
   writeSecret(join(settings.dataDir, "api-key"), apiKey);
   context.print(`Dunlin       ${settings.baseUrl}   data ${settings.dataDir}`);
+  const setup = await setupWords(context, running, settings);
+  if (setup) context.print(`Console      ${setup}`);
   context.print(`Merchant     ${merchant.name}, webhooks to ${shop.webhookUrl}`);
   const ca = caPath ? readFileSync(caPath, "utf8") : undefined;
   shop.start(createClient({ baseUrl: settings.baseUrl, apiKey, ...(ca ? { ca } : {}) }));

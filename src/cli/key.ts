@@ -1,6 +1,8 @@
 import { createApiKey } from "../auth/api-keys.ts";
 import { PERMISSIONS, type Permission } from "../domain/permission.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
 import { type ApiKey, apiKeysOfMerchant, revokeApiKey } from "../store/api-keys.ts";
+import { audit } from "../store/audit-log.ts";
 import type { Tx } from "../store/database.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { type Command, EXIT, Failure, moment, table, text, UsageError, type Values, withDatabase } from "./command.ts";
@@ -28,7 +30,13 @@ export const keyCreate: Command = {
     return withDatabase(context, async ({ db, ports }) => {
       await mustExist(db, merchantId);
       if (expiresAt && expiresAt <= ports.now()) throw new UsageError("--expires lies in the past.");
-      const key = await createApiKey(db, { merchantId, permissions, expiresAt, note }, ports);
+      const key = await db.transaction(async (tx) => {
+        const made = await createApiKey(tx, { merchantId, permissions, expiresAt, note }, ports);
+        const details = { permissions, expires: expiresAt?.toISOString() ?? "never", note };
+        const object = `…${made.apiKey.slice(-4)}`;
+        await audit(tx, merchantId, COMMAND_LINE, { deed: "key.created", object, details }, ports);
+        return made;
+      });
       if (values.json) context.print(JSON.stringify({ keyId: key.keyId, apiKey: key.apiKey }));
       else {
         context.print(`key      ${key.keyId}`);
@@ -69,8 +77,11 @@ export const keyRevoke: Command = {
     const merchantId = merchantOption(values);
     return withDatabase(context, async ({ db, ports }) => {
       await mustExist(db, merchantId);
-      if (!isUuid(keyId!) || !(await revokeApiKey(db, merchantId, keyId!, ports.now())))
-        throw new Failure(`The merchant has no key ${keyId} that is in force. "dunlin key list" shows its keys.`);
+      await db.transaction(async (tx) => {
+        if (!isUuid(keyId!) || !(await revokeApiKey(tx, merchantId, keyId!, ports.now())))
+          throw new Failure(`The merchant has no key ${keyId} that is in force. "dunlin key list" shows its keys.`);
+        await audit(tx, merchantId, COMMAND_LINE, { deed: "key.revoked", object: keyId! }, ports);
+      });
       context.print(`key ${keyId} is revoked`);
       return EXIT.ok;
     });

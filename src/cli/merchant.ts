@@ -3,7 +3,9 @@ import { parseAllow } from "../delivery/https/address-guard.ts";
 import { checkSavedName } from "../delivery/https/saved-name.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
 import { createMerchant, setMerchant } from "../recovery/merchants.ts";
+import { auditSettings } from "../recovery/settings-audit.ts";
 import { listMerchants } from "../store/merchants.ts";
 import { type Command, type Context, EXIT, Failure, table, text, UsageError, withDatabase } from "./command.ts";
 import { endpointState } from "./endpoint-words.ts";
@@ -56,7 +58,8 @@ export const merchantSet: Command = {
     if (!isUuid(id!)) throw new Failure(`There is no merchant ${id}.`);
     await checkName(context, settings.webhookUrl, values.json === true);
     return withDatabase(context, async ({ db, ports, secretKey }) => {
-      const merchant = await setMerchant(db, id!, settings, secretKey, ports);
+      const also = auditSettings(COMMAND_LINE, "merchant.changed", ports);
+      const merchant = await setMerchant(db, id!, settings, secretKey, ports, also);
       if (!merchant) throw new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
       if (merchant.webhookUrl && !merchant.webhookAuth)
         context.print("Note: no credential is set; requests go out without Authorization. Use --bearer or --basic.");

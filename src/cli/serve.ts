@@ -1,14 +1,13 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createApiKey } from "../auth/api-keys.ts";
-import { createInvite, SETUP_MS } from "../auth/invites.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
 import { writeSecret } from "../open.ts";
 import { createMerchant } from "../recovery/merchants.ts";
 import { ROLES, type Role, type Running, start } from "../start.ts";
 import { listMerchants, lockMerchants } from "../store/merchants.ts";
-import { hasPeople } from "../store/people.ts";
 import { type Command, type Context, EXIT, text, UsageError } from "./command.ts";
+import { setupWords } from "./setup-link.ts";
 
 /** `dunlin serve`: the API, the console and the loops in one process. */
 export const serve: Command = {
@@ -61,14 +60,8 @@ async function greet(context: Context, running: Running, roles: ReadonlySet<Role
   if (running.caPath) line("CA file", running.caPath);
   if (roles.has("console")) {
     line("Console", settings.authUrl);
-    const link = await setupLink(running, settings.authUrl);
-    const linkPath = join(settings.dataDir, "setup-link");
-    rmSync(linkPath, { force: true });
-    if (link && context.isTerminal) line("Set up", `${link}   (once, within an hour)`);
-    else if (link) {
-      writeSecret(linkPath, link);
-      line("Set up", `follow the link in ${linkPath} within an hour`);
-    }
+    const setup = await setupWords(context, running, settings);
+    if (setup) line("Set up", setup);
   }
   if (existsSync(keyPath)) line("Key file", keyPath);
   if (apiKey && context.isTerminal) line("API key", `${apiKey}   (shown once; all permissions)`);
@@ -79,16 +72,6 @@ async function greet(context: Context, running: Running, roles: ReadonlySet<Role
       `  curl --cacert ${running.caPath} -H "Authorization: Bearer $(cat ${keyPath})" ${settings.baseUrl}/v1/recovery_actions`,
     );
   }
-}
-
-/** As long as nobody can sign in to the console: a link that makes its first user an owner. */
-async function setupLink({ store: { db, ports } }: Running, authUrl: string): Promise<string | null> {
-  return db.transaction(async (tx) => {
-    const [first] = await listMerchants(tx);
-    if (!first || (await hasPeople(tx))) return null;
-    const { token } = await createInvite(tx, first.id, { role: "owner", email: null, lifeMs: SETUP_MS }, ports);
-    return `${authUrl}/setup?t=${token}`;
-  });
 }
 
 /** On an empty database: a merchant and a key with every permission, kept in a file that only its owner reads. */

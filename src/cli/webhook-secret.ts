@@ -1,5 +1,7 @@
 import { secretText } from "../delivery/https/signature.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
 import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.ts";
+import { auditSettings } from "../recovery/settings-audit.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { type Command, EXIT, Failure, text, UsageError, type Values, withDatabase } from "./command.ts";
 import { isUuid } from "./merchant.ts";
@@ -23,7 +25,8 @@ export const webhookSecretRotate: Command = {
     return withDatabase(context, async ({ db, ports, secretKey }) => {
       const before = isUuid(id!) ? await findMerchant(db, id!) : null;
       const secret = secretText(ports.randomBytes(SECRET_BYTES));
-      if (!before || !(await rotateWebhookSecret(db, before.id, secret, overlapMs, secretKey, ports)))
+      const also = auditSettings(COMMAND_LINE, "webhook.secret_rotated", ports, { "former signs (ms)": overlapMs });
+      if (!before || !(await rotateWebhookSecret(db, before.id, secret, overlapMs, secretKey, ports, also)))
         throw unknown(id!);
       const after = await findMerchant(db, before.id);
       const until = after?.webhookOldSecretUntil ?? null;
@@ -49,7 +52,8 @@ export const webhookSecretRemove: Command = {
   examples: ["dunlin webhook secret remove 0198…"],
   async run(context, _values, [id]) {
     return withDatabase(context, async ({ db, ports }) => {
-      if (!isUuid(id!) || !(await removeWebhookSecret(db, id!, ports))) throw unknown(id!);
+      const also = auditSettings(COMMAND_LINE, "webhook.secret_removed", ports);
+      if (!isUuid(id!) || !(await removeWebhookSecret(db, id!, ports, also))) throw unknown(id!);
       context.print("Webhooks go out without a signature from now on.");
       return EXIT.ok;
     });

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { ApiError } from "../api/errors.ts";
 import { errorFields, isOutage } from "../store/database.ts";
 import { type ConsoleOptions, sendHtml } from "./console.ts";
 import { bare, framed, type Page } from "./frame.ts";
@@ -38,6 +39,9 @@ const TITLES: Record<number, string> = {
 
 function refusalOf(error: unknown, request: FastifyRequest): { status: number; message: string } {
   if (error instanceof PageError) return error;
+  // Filters are those of the API, and what is wrong with one is said in its words.
+  if (error instanceof ApiError)
+    return { status: error.status, message: `The address can't be read: ${error.message}.` };
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   if (code?.startsWith("FST_") && statusCode && statusCode >= 400 && statusCode < 500)
     return { status: statusCode, message: "The request can't be read." };

@@ -17,6 +17,10 @@ import { PageError } from "./page-error.ts";
 import { accountRoutes } from "./people/account.ts";
 import { joinRoutes } from "./people/join.ts";
 import { signInRoutes } from "./people/sign-in.ts";
+import { actionRoutes } from "./recovery/actions.ts";
+import { invoiceRoutes } from "./recovery/invoice.ts";
+import { invoiceListRoutes } from "./recovery/invoices.ts";
+import { overviewRoutes } from "./recovery/overview.ts";
 import { webhookRoutes } from "./settings/webhook.ts";
 import { type Visit, visitOf } from "./visit.ts";
 
@@ -85,6 +89,10 @@ const ROUTES = [
   signInRoutes,
   joinRoutes,
   accountRoutes,
+  overviewRoutes,
+  actionRoutes,
+  invoiceListRoutes,
+  invoiceRoutes,
   deliveryListRoutes,
   replayRoutes,
   deliveryDetailRoutes,

@@ -35,6 +35,3 @@ function rendered(part: Part): string {
 
 /** The text that goes out. */
 export const textOf = (page: Html) => page[MARKUP];
-
-/** Where a link may lead that came from outside: to a web page. Escaping alone lets `javascript:` through. */
-export const safeHref = (url: string) => (/^https?:\/\//i.test(url) && URL.canParse(url) ? url : "#");

@@ -1,4 +1,6 @@
+import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
+import { audit } from "../store/audit-log.ts";
 import { pokeCasesOfEvents } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { lockCasesOfEvents, type Replayable, replayable, replayEvents, type Which } from "../store/delivery-states.ts";
@@ -35,3 +37,24 @@ export async function replay(
     return done;
   });
 }
+
+/** Writes the audit log's line of a replay, unless nothing came of it. */
+export const auditReplay =
+  (
+    actor: Actor,
+    ports: Ports,
+    merchantId: string,
+    object = "exhausted events",
+    details: Record<string, unknown> = {},
+  ) =>
+  async (tx: Tx, { replayed, skipped }: Replay) => {
+    if (replayed.length === 0) return;
+    const counts = { replayed: replayed.length, skipped: skipped.length };
+    await audit(
+      tx,
+      merchantId,
+      actor,
+      { deed: "delivery.replayed", object, details: { ...details, ...counts } },
+      ports,
+    );
+  };

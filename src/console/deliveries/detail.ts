@@ -40,8 +40,8 @@ ${facts([
   ],
   ["Event", html`<code>${eventId}</code>`],
   ["Invoice", invoiceLink(event.invoiceId)],
-  ["Created", moment(event.createdAt, visit.person.zone, true)],
-  delivery.withdrawnAt ? ["Withdrawn", moment(delivery.withdrawnAt, visit.person.zone, true)] : null,
+  ["Created", moment(event.createdAt, visit.person.zone, "second")],
+  delivery.withdrawnAt ? ["Withdrawn", moment(delivery.withdrawnAt, visit.person.zone, "second")] : null,
 ])}
 <h2>Attempts</h2>
 ${attemptTable(delivery, attempts, visit, ports.now())}
@@ -71,18 +71,18 @@ function attemptTable(
   const most = attemptsMax(delivery.type);
   const rows = attempts.map((attempt, index) => {
     const planned = plannedAt(delivery, attempts, index);
-    return html`<tr><td class="number">${attempt.round > 1 && html`<small>round ${attempt.round}</small> `}${attempt.number} of ${most}</td>
-<td>${planned ? moment(planned, zone, true) : html`<span class="soft">when it was sent again</span>`}</td>
-<td>${moment(attempt.startedAt, zone, true)}${planned && late(attempt.startedAt.getTime() - planned.getTime())}</td>
+    return html`<tr><td>${attempt.round > 1 && html`<small>round ${attempt.round}</small> `}${attempt.number} of ${most}</td>
+<td>${planned ? moment(planned, zone, "millisecond") : html`<span class="soft">when it was sent again</span>`}</td>
+<td>${moment(attempt.startedAt, zone, "millisecond")}${planned && late(attempt.startedAt.getTime() - planned.getTime())}</td>
 <td class="number">${attempt.durationMs} ms</td><td>${answerOf(attempt)}</td></tr>`;
   });
   const next =
     delivery.dueAt &&
-    html`<tr><td class="number">${delivery.attempts + 1} of ${most}</td><td>${moment(delivery.dueAt, zone, true)}</td>
+    html`<tr><td>${delivery.attempts + 1} of ${most}</td><td>${moment(delivery.dueAt, zone, "millisecond")}</td>
 <td colspan="3">${state(delivery.dueAt > now ? `in ${lengthText(delivery.dueAt.getTime() - now.getTime())}` : "due now", "warn")}</td></tr>`;
   const none = rows.length === 0 && !next && html`<tr><td colspan="5">No attempt is in the log.</td></tr>`;
   return html`<div class="wide" tabindex="0" role="region" aria-label="Attempts"><table>
-<thead><tr><th scope="col" class="number">Attempt</th><th scope="col">Planned</th><th scope="col">Began</th><th scope="col" class="number">Took</th><th scope="col">Answer</th></tr></thead>
+<thead><tr><th scope="col">Attempt</th><th scope="col">Planned</th><th scope="col">Began</th><th scope="col" class="number">Took</th><th scope="col">Answer</th></tr></thead>
 <tbody>${rows}${next}${none}</tbody></table></div>`;
 }
 

@@ -108,7 +108,8 @@ function lead({ exhausted, waiting, firstAttempts, firstSuccesses, p95Ms }: Deli
 <p>${exhausted > 0 && visit.may("replay") && html`<a href="/deliveries/replay">Send them again</a>. `}${count(waiting)} ${waiting === 1 ? "event waits" : "events wait"} for an attempt. ${
     firstAttempts > 0 &&
     html`In the last 24 hours ${share(firstSuccesses, firstAttempts)} of ${count(firstAttempts)} events were taken at the first attempt${p95Ms !== null && `, 95% of successes within ${Math.round(p95Ms)} ms`}.`
-  }</p>`;
+  }</p>
+<p class="soft">Latest plan first: an instruction keeps its place from when it was planned, and is made when its time comes.</p>`;
 }
 
 export const deliveryTable = (rows: readonly ListedDelivery[], zone: string, now: Date) =>
@@ -117,7 +118,8 @@ export const deliveryTable = (rows: readonly ListedDelivery[], zone: string, now
     [
       {
         head: "Created",
-        cell: ({ eventId, createdAt }) => html`<a href="/deliveries/${eventId}">${moment(createdAt, zone, true)}</a>`,
+        cell: ({ eventId, createdAt }) =>
+          html`<a href="/deliveries/${eventId}">${moment(createdAt, zone, "second")}</a>`,
       },
       { head: "Type", cell: ({ type }) => spaced(type) },
       { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId) },

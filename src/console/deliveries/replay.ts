@@ -1,6 +1,5 @@
 import { EVENT_TYPES } from "../../domain/event.ts";
-import { type Replay, replay } from "../../recovery/replay.ts";
-import { audit } from "../../store/audit-log.ts";
+import { auditReplay, type Replay, replay } from "../../recovery/replay.ts";
 import { type Replayable, replayable, type Which } from "../../store/delivery-states.ts";
 import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
@@ -45,17 +44,7 @@ async function replayed(
   object: string,
   details: Record<string, unknown>,
 ): Promise<Replay> {
-  const done = await replay(db, merchantId, which, ports, async (tx, { replayed, skipped }) => {
-    if (replayed.length === 0) return;
-    const counts = { replayed: replayed.length, skipped: skipped.length };
-    await audit(
-      tx,
-      merchantId,
-      actor,
-      { deed: "delivery.replayed", object, details: { ...details, ...counts } },
-      ports,
-    );
-  });
+  const done = await replay(db, merchantId, which, ports, auditReplay(actor, ports, merchantId, object, details));
   if (done.replayed.length > 0) onReplayed(merchantId);
   return done;
 }

@@ -4,6 +4,7 @@ import type { ApiKey } from "../../store/api-keys.ts";
 import type { ConsoleOptions } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { type Html, html, type Part } from "../html.ts";
+import { curlOf } from "../show/commands.ts";
 import { choice, field, hiddenFields, notice } from "../show/fields.ts";
 import { fromLocalField, lengthText, moment } from "../show/moments.ts";
 import { OVERLAPS } from "../show/overlaps.ts";
@@ -116,8 +117,7 @@ export function shownKeyPage(
   apiKey: string,
   rotated: { former: ApiKey; words: string } | null,
 ): Page {
-  const ca = caPath === null ? "" : ` --cacert ${caPath}`;
-  const curl = `curl${ca} -H "Authorization: Bearer ${apiKey}" "${baseUrl}/v1/recovery_actions?pageSize=2"`;
+  const curl = `${curlOf(caPath, apiKey)} "${baseUrl}/v1/recovery_actions?pageSize=2"`;
   return {
     title: "The new key",
     body: html`
@@ -148,7 +148,7 @@ ${facts([
     "Last used",
     usedMs === null
       ? "never"
-      : html`${moment(key.lastUsedAt, zone, true)} <span class="soft">${lengthText(usedMs)} ago</span>`,
+      : html`${moment(key.lastUsedAt, zone, "second")} <span class="soft">${lengthText(usedMs)} ago</span>`,
   ],
   former ? ["In place of", link(former)] : null,
   successor ? ["Replaced by", link(successor)] : null,

@@ -11,7 +11,7 @@ import type { Visit } from "../visit.ts";
 
 const PAGE = 50;
 const CSV_PAGE = 1_000;
-const NOUNS = ["member", "invite", "key", "webhook", "delivery"] as const;
+const NOUNS = ["member", "invite", "key", "webhook", "merchant", "delivery"] as const;
 const READERS = {
   actor: (text: string) => text.toLowerCase(),
   noun: oneOf(NOUNS),
@@ -65,7 +65,7 @@ const auditTable = (rows: readonly Audited[], zone: string) =>
   table(
     "Changes",
     [
-      { head: "When", cell: ({ at }) => moment(at, zone, true) },
+      { head: "When", cell: ({ at }) => moment(at, zone, "second") },
       { head: "Who", cell: ({ actor, address }) => html`${actor}${address && html`<br><small>${address}</small>`}` },
       { head: "What", cell: ({ deed }) => deed.replace(".", " ").replaceAll("_", " ") },
       { head: "Object", cell: ({ object }) => object },

@@ -5,13 +5,12 @@ import { secretText } from "../../delivery/https/signature.ts";
 import { EVENT_TYPES } from "../../domain/event.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import {
-  type Also,
   type MerchantSettings,
   removeWebhookSecret,
   rotateWebhookSecret,
   setMerchant,
 } from "../../recovery/merchants.ts";
-import { audit } from "../../store/audit-log.ts";
+import { auditSettings } from "../../recovery/settings-audit.ts";
 import { findMerchant } from "../../store/merchants.ts";
 import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
@@ -117,26 +116,8 @@ function readCredential(form: URLSearchParams): MerchantSettings["credential"] |
   return undefined;
 }
 
-const SHOWN = {
-  webhookUrl: "url",
-  webhookFlat: "flat",
-  webhookSubPaths: "sub-paths",
-  webhookPaused: "paused",
-} as const;
-
-/** The audit log's line of a change: what is another now, and of secrets only that they are. */
-const written =
-  ({ ports }: Console, { merchantId, actor }: Visit, deed: string, extra: Record<string, unknown> = {}): Also =>
-  async (tx, before, after) => {
-    const details: Record<string, unknown> = { ...extra };
-    for (const [field, name] of Object.entries(SHOWN) as [keyof typeof SHOWN, string][])
-      if (before[field] !== after[field]) details[name] = `${before[field]} → ${after[field]}`;
-    if (!sameBytes(before.webhookCredential, after.webhookCredential))
-      details.credential = `changed (${after.webhookAuth})`;
-    await audit(tx, merchantId, actor, { deed, object: after.webhookUrl ?? "no endpoint", details }, ports);
-  };
-
-const sameBytes = (a: Buffer | null, b: Buffer | null) => (a === null || b === null ? a === b : a.equals(b));
+const written = ({ ports }: Console, { actor }: Visit, deed: string, extra: Record<string, unknown> = {}) =>
+  auditSettings(actor, deed, ports, extra);
 
 /** Marks the present secret without telling it: a form that is sent twice rotates once. */
 const markOf = ({ webhookSecret }: Merchant) =>

@@ -32,10 +32,13 @@ function partsIn(zone: string, at: Date) {
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** "9 Mar 2026 14:05" on the zone's clocks, or with seconds. */
-export function momentText(at: Date, zone: string, withSeconds = false): string {
+export type Precision = "minute" | "second" | "millisecond";
+
+/** "9 Mar 2026 14:05" on the zone's clocks, or more precisely. */
+export function momentText(at: Date, zone: string, precision: Precision = "minute"): string {
   const { year, month, day, hour, minute, second } = partsIn(zone, at);
-  return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year} ${hour}:${minute}${withSeconds ? `:${second}` : ""}`;
+  const rest = { minute: "", second: `:${second}`, millisecond: `:${second}${at.toISOString().slice(19, 23)}` };
+  return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year} ${hour}:${minute}${rest[precision]}`;
 }
 
 /** "9 Mar 2026" of a calendar date such as 2026-03-09. */
@@ -51,10 +54,10 @@ export function zonedIso(at: Date, zone: string): string {
 }
 
 /** A moment on a page: on the viewer's clocks, and in UTC for who points at it. */
-export const moment = (at: Date | null, zone: string, withSeconds = false): Html =>
+export const moment = (at: Date | null, zone: string, precision?: Precision): Html =>
   at === null
     ? html`<span class="soft">–</span>`
-    : html`<time datetime="${at.toISOString()}" title="${at.toISOString()}">${momentText(at, zone, withSeconds)}</time>`;
+    : html`<time datetime="${at.toISOString()}" title="${at.toISOString()}">${momentText(at, zone, precision)}</time>`;
 
 const UNITS = [
   ["day", 86_400_000],

@@ -23,7 +23,7 @@ export const facts = (pairs: readonly (readonly [name: string, value: Part] | nu
 export const paging = (isFirst: boolean, firstHref: string, nextHref: string | null): Html | null =>
   isFirst && nextHref === null
     ? null
-    : html`<nav class="paging" aria-label="Pages">
+    : html`<nav class="paging" aria-label="Pages of the list">
 ${isFirst ? null : html`<a class="button" href="${firstHref}">First page</a>`}
 ${nextHref === null ? html`<span class="soft">End of the list</span>` : html`<a class="button" rel="next" href="${nextHref}">Next page</a>`}
 </nav>`;

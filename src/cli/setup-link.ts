@@ -1,0 +1,33 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInvite, SETUP_MS } from "../auth/invites.ts";
+import type { Settings } from "../config.ts";
+import { writeSecret } from "../open.ts";
+import type { Running } from "../start.ts";
+import { listMerchants } from "../store/merchants.ts";
+import { hasPeople } from "../store/people.ts";
+import type { Context } from "./command.ts";
+
+/**
+ * As long as nobody can sign in to the console: how its first user becomes an owner, in words. The link itself is said on a
+ * terminal only; elsewhere it lies in a file that only its owner reads.
+ */
+export async function setupWords(
+  { isTerminal }: Context,
+  { store }: Running,
+  settings: Settings,
+): Promise<string | null> {
+  const { db, ports } = store;
+  const path = join(settings.dataDir, "setup-link");
+  rmSync(path, { force: true });
+  const token = await db.transaction(async (tx) => {
+    const [first] = await listMerchants(tx);
+    if (!first || (await hasPeople(tx))) return null;
+    return (await createInvite(tx, first.id, { role: "owner", email: null, lifeMs: SETUP_MS }, ports)).token;
+  });
+  if (token === null) return null;
+  const link = `${settings.authUrl}/setup?t=${token}`;
+  if (isTerminal) return `${link}   (once, within an hour)`;
+  writeSecret(path, link);
+  return `follow the link in ${path} within an hour`;
+}

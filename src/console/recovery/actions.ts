@@ -1,0 +1,203 @@
+import { PAGE_SIZE_MAX, readQuery, STATUS_PREFIX, TYPE_PREFIX, toListing } from "../../api/list/query.ts";
+import { ACTION_STATUSES, ACTION_TYPES, type ActionStatus } from "../../domain/recovery-action.ts";
+import {
+  type ActionListing,
+  actionsAfter,
+  type Cursor,
+  firstActions,
+  type ListedAction,
+  ORDERS,
+} from "../../store/action-list.ts";
+import type { Tx } from "../../store/database.ts";
+import { findInvoices } from "../../store/invoices.ts";
+import type { Console } from "../console.ts";
+import { invoiceLink } from "../deliveries/list.ts";
+import type { Page } from "../frame.ts";
+import { html, type Part } from "../html.ts";
+import { PageError } from "../page-error.ts";
+import { isUuid, withQuery } from "../query.ts";
+import { curlOf, ingestCommand } from "../show/commands.ts";
+import { sendCsv } from "../show/csv.ts";
+import { choice, field } from "../show/fields.ts";
+import { localField, moment, zonedIso } from "../show/moments.ts";
+import { count, majorText, money } from "../show/money.ts";
+import { copyable, empty, paging, table } from "../show/table.ts";
+import { countryName, spaced, state } from "../show/words.ts";
+import type { Visit } from "../visit.ts";
+import { inUtc } from "../zoned-query.ts";
+
+const PAGE = 50;
+
+/** Recovery actions with the filters that the API has, under the same names. */
+export function actionRoutes(console: Console) {
+  console.page(
+    "/actions",
+    null,
+    (visit) => inUtc(visit, ["executedAfter", "executedBefore"]) ?? actionsPage(console, visit),
+  );
+  console.page("/actions.csv", null, ({ query, merchantId, person, reply }) => {
+    const { listing } = listingOf(query);
+    return sendCsv(reply, "recovery-actions.csv", HEADINGS, csvPages(console.db, merchantId, listing, person.zone));
+  });
+}
+
+/** The listing that an address asks for. What is wrong with it is said as the API says it. */
+function listingOf(query: URLSearchParams) {
+  const asked = new URLSearchParams([...query].filter(([name, value]) => name !== "after" && value !== ""));
+  for (const name of ["pageToken", "pageSize"])
+    if (asked.has(name)) throw new PageError(400, `"${name}" is for programs.`);
+  const { filters, orderBy = "created_at", direction = "desc" } = readQuery(asked.toString());
+  return {
+    asked,
+    filters,
+    orderBy,
+    direction,
+    listing: toListing(filters, orderBy, direction),
+    after: cursorOf(query.get("after")),
+  };
+}
+
+function cursorOf(text: string | null): Cursor | null {
+  if (text === null || text === "") return null;
+  const [at, id] = text.split("~");
+  if (!/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/.test(at!) || !isUuid(id ?? ""))
+    throw new PageError(400, '"after" does not say where a page begins.');
+  return { at: at!, id: id! };
+}
+
+async function actionsPage({ db, baseUrl, caPath }: Console, visit: Visit): Promise<Page> {
+  const { query, path, merchantId, person } = visit;
+  const { asked, filters, orderBy, direction, listing, after } = listingOf(query);
+  const first = after === null ? await firstActions(db, merchantId, listing, PAGE + 1) : null;
+  const found = first?.actions ?? (await actionsAfter(db, merchantId, listing, after!, PAGE + 1));
+  const rows = found.slice(0, PAGE);
+  const last = rows.at(-1);
+  const next = found.length > PAGE && last ? withQuery(path, query, { after: `${last.cursorAt}~${last.id}` }) : null;
+  const isFiltered = asked.size > 0;
+  const curl = `${curlOf(caPath)} "${baseUrl}/v1/recovery_actions${isFiltered ? `?${asked}` : ""}"`;
+  const value = (name: string) => filters[name] ?? "";
+  const local = (name: string) => (filters[name] ? localField(new Date(filters[name]), person.zone) : "");
+  return {
+    title: "Recovery actions",
+    tools: html`<a class="button" href="${withQuery("/actions.csv", asked, {})}">Export CSV</a>`,
+    body: html`
+${first && html`<p class="lead">${count(first.total)} ${first.total === 1 ? "action" : "actions"}${isFiltered && " in the filter"}</p>`}
+<form method="get" class="filters" data-search>
+${field({ label: "Invoice", name: "invoiceId", value: value("invoiceId") })}
+${field({ label: "Customer", name: "customerId", value: value("customerId") })}
+${field({ label: "Subscription", name: "subscriptionId", value: value("subscriptionId") })}
+${choice("Status", "status", [["", "any"], ...ACTION_STATUSES.map((each) => [STATUS_PREFIX + each, spaced(each)] as const)], value("status"))}
+${choice("Type", "type", [["", "any"], ...ACTION_TYPES.map((each) => [TYPE_PREFIX + each, spaced(each)] as const)], value("type"))}
+${field({ label: "Card country", name: "cardCountry", value: value("cardCountry"), maxlength: 2, placeholder: "DE" })}
+${field({ label: "Currency", name: "currency", value: value("currency"), maxlength: 3, placeholder: "EUR" })}
+${field({ label: "Executed after", name: "executedAfter", type: "datetime-local", value: local("executedAfter") })}
+${field({ label: "Executed before", name: "executedBefore", type: "datetime-local", value: local("executedBefore") })}
+${choice(
+  "Order",
+  "orderBy",
+  ORDERS.map((each) => [each, spaced(each)] as const),
+  orderBy,
+)}
+${choice(
+  "Direction",
+  "orderDirection",
+  [
+    ["desc", "latest first"],
+    ["asc", "earliest first"],
+  ],
+  direction,
+)}
+<button>Filter</button>${isFiltered && html`<a class="button" href="/actions">Clear</a>`}</form>
+${rows.length > 0 ? await actionTable(db, merchantId, rows, person.zone) : isFiltered ? empty("No action fits these filters.") : empty("No action yet. The first is planned when an unpaid invoice is pushed:", ingestCommand(baseUrl, caPath))}
+${paging(after === null, withQuery(path, query, { after: null }), next)}
+<details class="more"><summary>The same by the API</summary>${copyable("Command", curl)}</details>`,
+  };
+}
+
+const KINDS: Partial<Record<ActionStatus, "good" | "bad" | "warn">> = {
+  SUCCEEDED: "good",
+  FAILED: "bad",
+  DELIVERY_FAILED: "bad",
+  SENT: "warn",
+  SCHEDULED: "warn",
+};
+export const actionState = (status: ActionStatus) => state(spaced(status), KINDS[status] ?? "");
+
+async function actionTable(tx: Tx, merchantId: string, rows: readonly ListedAction[], zone: string): Promise<Part> {
+  const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
+  const amount = ({ invoiceId }: ListedAction) => {
+    const invoice = invoices.get(invoiceId);
+    return invoice && money(invoice.amount, invoice.currency);
+  };
+  return table(
+    "Recovery actions",
+    [
+      { head: "Created", cell: ({ createdAt }) => moment(createdAt, zone) },
+      { head: "Type", cell: ({ type }) => html`<span class="whole">${spaced(type)}</span>` },
+      { head: "Status", cell: ({ status }) => actionState(status) },
+      { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId) },
+      { head: "Customer", cell: ({ customerId }) => html`<span class="id" title="${customerId}">${customerId}</span>` },
+      { head: "Amount", cell: amount, numeric: true },
+      { head: "Country", cell: ({ cardCountry }) => countryName(cardCountry) },
+      { head: "Planned for", cell: ({ idealRetryTime }) => moment(idealRetryTime, zone) },
+      { head: "Executed", cell: ({ executedAt }) => moment(executedAt, zone) },
+    ],
+    rows,
+  );
+}
+
+const HEADINGS = [
+  "id",
+  "created_at_utc",
+  "created_at",
+  "type",
+  "status",
+  "invoice_id",
+  "customer_id",
+  "subscription_id",
+  "transaction_id",
+  "amount_minor",
+  "amount",
+  "currency",
+  "card_country",
+  "planned_for_utc",
+  "executed_at_utc",
+  "executed_at",
+  "reasons",
+];
+
+async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zone: string) {
+  let after: Cursor | null = null;
+  for (;;) {
+    const rows: ListedAction[] =
+      after === null
+        ? (await firstActions(tx, merchantId, listing, PAGE_SIZE_MAX * 10)).actions
+        : await actionsAfter(tx, merchantId, listing, after, PAGE_SIZE_MAX * 10);
+    const last = rows.at(-1);
+    if (!last) return;
+    const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
+    yield rows.map((row) => {
+      const invoice = invoices.get(row.invoiceId);
+      return [
+        row.id,
+        row.createdAt.toISOString(),
+        zonedIso(row.createdAt, zone),
+        row.type,
+        row.status,
+        row.invoiceId,
+        row.customerId,
+        row.subscriptionId,
+        row.transactionId,
+        invoice?.amount ?? null,
+        invoice ? majorText(invoice.amount, invoice.currency) : null,
+        row.currency,
+        row.cardCountry,
+        row.idealRetryTime.toISOString(),
+        row.executedAt?.toISOString() ?? null,
+        row.executedAt && zonedIso(row.executedAt, zone),
+        row.reasons.join(" "),
+      ];
+    });
+    after = { at: last.cursorAt, id: last.id };
+  }
+}

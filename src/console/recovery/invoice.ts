@@ -1,0 +1,79 @@
+import { type Invoice, inRecovery } from "../../domain/invoice.ts";
+import { listDeliveries } from "../../store/delivery-states.ts";
+import { actionsOfInvoice, casesOfInvoice, transactionsOfInvoice } from "../../store/invoice-history.ts";
+import { listInvoices } from "../../store/invoice-list.ts";
+import { findInvoices } from "../../store/invoices.ts";
+import type { Console } from "../console.ts";
+import type { Page } from "../frame.ts";
+import { html, type Part } from "../html.ts";
+import { notFound } from "../page-error.ts";
+import { lengthText, moment } from "../show/moments.ts";
+import { money } from "../show/money.ts";
+import { facts } from "../show/table.ts";
+import { spaced } from "../show/words.ts";
+import { outcomeState } from "./invoices.ts";
+import { timeline } from "./timeline.ts";
+
+/** Of each kind, so many are shown. */
+const LATEST = 200;
+
+/** One invoice: how it stands, and everything that happened with the reasons of each decision. */
+export function invoiceRoutes({ page, db, ports }: Console) {
+  page("/invoices/*", null, async ({ params, merchantId, person: { zone } }): Promise<Page> => {
+    const id = params["*"]!;
+    const invoice = (await findInvoices(db, merchantId, [id])).get(id);
+    if (!invoice) throw notFound("invoice with this id");
+    const [cases, listed, actions, deliveries, transactions] = await Promise.all([
+      casesOfInvoice(db, merchantId, id),
+      listInvoices(db, merchantId, { invoiceId: id }, undefined, 1),
+      actionsOfInvoice(db, merchantId, id, LATEST),
+      listDeliveries(db, merchantId, { invoiceId: id, limit: LATEST }),
+      transactionsOfInvoice(db, merchantId, id, LATEST),
+    ]);
+    const latest = listed[0];
+    const open = cases.find(({ endedAt }) => endedAt === null);
+    return {
+      title: `Invoice ${id}`,
+      body: html`
+<p class="lead">${money(invoice.amount, invoice.currency)}, ${sentence(invoice, open?.unpaidAt ?? null, latest?.nextAt ?? null, ports.now(), zone)}</p>
+<div class="columns"><section><h2>Invoice</h2>${facts([
+        ["State", spaced(invoice.state)],
+        [
+          "Customer",
+          html`<a href="/invoices?customerId=${encodeURIComponent(invoice.customerId)}">${invoice.customerId}</a>`,
+        ],
+        invoice.subscriptionId
+          ? [
+              "Subscription",
+              html`<a href="/invoices?subscriptionId=${encodeURIComponent(invoice.subscriptionId)}">${invoice.subscriptionId}</a>`,
+            ]
+          : null,
+        invoice.businessEntity ? ["Entity", invoice.businessEntity] : null,
+        ["Created", moment(invoice.createdAt, zone)],
+        ["Last copy of", moment(invoice.updatedAt, zone)],
+      ])}</section>
+${
+  latest &&
+  html`<section><h2>Recovery</h2>${facts([
+    ["Outcome", outcomeState(latest.outcome)],
+    latest.endReason ? ["Ended because", `${spaced(latest.endReason)}`] : null,
+    ["Since", moment(latest.openedAt, zone)],
+    latest.endedAt
+      ? ["Until", moment(latest.endedAt, zone)]
+      : ["At the latest until", moment(open?.windowEndsAt ?? null, zone)],
+    ["Retries asked for", `${latest.asked} of ${cases.at(-1)!.budget}`],
+    latest.nextAt ? ["Next action", moment(latest.nextAt, zone)] : null,
+  ])}</section>`
+}</div>
+<h2>What happened</h2>
+${timeline({ invoice, cases, actions, deliveries, transactions }, zone, ports.now())}`,
+    };
+  });
+}
+
+function sentence(invoice: Invoice, unpaidAt: Date | null, nextAt: Date | null, now: Date, zone: string): Part {
+  if (!inRecovery(invoice.state)) return spaced(invoice.state);
+  if (unpaidAt === null) return `${spaced(invoice.state)}, not in recovery`;
+  const age = `unpaid for ${lengthText(now.getTime() - unpaidAt.getTime())}`;
+  return nextAt === null ? age : html`${age}, next action planned for ${moment(nextAt, zone)}`;
+}

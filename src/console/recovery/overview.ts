@@ -1,0 +1,169 @@
+import type { Merchant } from "../../domain/merchant.ts";
+import { type DeliveryFigures, deliveryFigures } from "../../store/delivery-figures.ts";
+import { type Outcome, outcomesByWeek, type Sum, sumInvoices } from "../../store/invoice-list.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import type { Console } from "../console.ts";
+import type { Page } from "../frame.ts";
+import { type Html, html, type Part } from "../html.ts";
+import { oneOf, readQuery } from "../query.ts";
+import { type Bar, barChart } from "../show/bar-chart.ts";
+import { ingestCommand } from "../show/commands.ts";
+import { notice } from "../show/fields.ts";
+import { dayText, fromLocalField, localField, moment } from "../show/moments.ts";
+import { count, money, share } from "../show/money.ts";
+import { copyable, table } from "../show/table.ts";
+import type { Visit } from "../visit.ts";
+import { OUTCOME_WORDS } from "./invoices.ts";
+
+const DAY_MS = 86_400_000;
+const RANGES = ["7", "28", "90"] as const;
+const READERS = { days: oneOf(RANGES) };
+
+/** What is known of what was recovered. Nothing is claimed that only a comparison could show. */
+export function overviewRoutes({ page, db, ports, baseUrl, caPath }: Console) {
+  page("/overview", null, async (visit): Promise<Page> => {
+    const { days = "28" } = readQuery(visit.query, READERS);
+    const { merchantId, person } = visit;
+    const now = ports.now();
+    const from = dayStart(new Date(now.getTime() - Number(days) * DAY_MS), person.zone);
+    const [ended, open, weeks, figures, merchant] = await Promise.all([
+      sumInvoices(db, merchantId, { endedFrom: from }),
+      sumInvoices(db, merchantId, { outcome: "open" }),
+      outcomesByWeek(db, merchantId, weekStart(from, person.zone), now, person.zone),
+      deliveryFigures(db, merchantId, new Date(now.getTime() - DAY_MS)),
+      findMerchant(db, merchantId),
+    ]);
+    const tools = html`${RANGES.map((each) => html`<a class="button" href="/overview?days=${each}"${each === days ? html` aria-current="page"` : ""}>${each} days</a>`)}`;
+    const isEmpty = ended.length === 0 && open.length === 0 && weeks.length === 0;
+    return {
+      title: "Overview",
+      tools,
+      body: html`${merchant && endpointNotice(merchant, visit)}
+${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, open, weeks, figures, from, days, now }, visit)}`,
+    };
+  });
+}
+
+/** The first moment of the day on the zone's clocks. */
+const dayStart = (at: Date, zone: string) => fromLocalField(`${localField(at, zone).slice(0, 10)}T00:00`, zone)!;
+
+/** The Monday on or before it. */
+function weekStart(at: Date, zone: string): Date {
+  const date = new Date(`${localField(at, zone).slice(0, 10)}T00:00:00Z`);
+  const monday = new Date(date.getTime() - ((date.getUTCDay() + 6) % 7) * DAY_MS);
+  return fromLocalField(`${monday.toISOString().slice(0, 10)}T00:00`, zone)!;
+}
+
+interface Known {
+  ended: readonly Sum[];
+  open: readonly Sum[];
+  weeks: readonly { week: string; outcome: Outcome; n: number }[];
+  figures: DeliveryFigures;
+  from: Date;
+  days: string;
+  now: Date;
+}
+
+const casesOf = (sums: readonly Sum[], outcomes: readonly Outcome[]) =>
+  sums.filter(({ outcome }) => outcomes.includes(outcome)).reduce((total, { n }) => total + n, 0);
+const amountsOf = (sums: readonly Sum[], outcome: Outcome) =>
+  sums.filter((sum) => sum.outcome === outcome).map(({ amount, currency }) => money(amount, currency));
+
+function figuresOf({ ended, open, weeks, figures, from, days, now }: Known, visit: Visit): Html {
+  const since = from.toISOString();
+  const recovered = casesOf(ended, ["recovered"]);
+  const decided = casesOf(ended, ["recovered", "paid", "lost"]);
+  const link = (outcome: Outcome, words: Part) =>
+    html`<a href="/invoices?outcome=${outcome}&amp;endedFrom=${encodeURIComponent(since)}">${words}</a>`;
+  const amounts = amountsOf(ended, "recovered");
+  return html`
+<p class="lead">Recovered in the last ${days} days${amounts.length === 0 && ": nothing yet"}</p>
+${amounts.length > 0 && html`<ul class="amounts">${amounts.map((amount) => html`<li>${amount}</li>`)}</ul>`}
+<p class="text">From ${count(recovered)} ${recovered === 1 ? "invoice" : "invoices"} paid after an instruction of Dunlin succeeded. How much of it would have been paid without Dunlin can only be measured against invoices that it leaves alone, and there are none.</p>
+<div class="tiles">
+${tile("Recovery rate", share(recovered, decided), html`${link("recovered", count(recovered))} of ${count(decided)} cases that ended`)}
+${tile("In recovery now", html`<a href="/invoices?outcome=open">${count(casesOf(open, ["open"]))}</a>`, amountsOf(open, "open").join(", ") || "no open case")}
+${tile("Paid without an instruction", link("paid", count(casesOf(ended, ["paid"]))), "by the customer or by your own retries")}
+${tile("Not recovered", link("lost", count(casesOf(ended, ["lost"]))), amountsOf(ended, "lost").join(", ") || "no case")}
+${tile("Deliveries that need a hand", figures.exhausted === 0 ? "none" : html`<a href="/deliveries?state=exhausted">${count(figures.exhausted)}</a>`, `${count(figures.waiting)} waiting for an attempt`)}
+</div>
+<h2>Cases by the week in which they ended</h2>
+${weekChart(weeks, now, visit.person.zone)}
+<h2>By currency</h2>
+${currencyTable(ended, open, since)}`;
+}
+
+const tile = (name: string, figure: Part, words: Part): Html =>
+  html`<section class="tile"><h2>${name}</h2><p class="figure">${figure}</p><p><small>${words}</small></p></section>`;
+
+function weekChart(weeks: Known["weeks"], now: Date, zone: string): Html {
+  const thisWeek = localField(weekStart(now, zone), zone).slice(0, 10);
+  const bars = [...Map.groupBy(weeks, ({ week }) => week)].map(([week, rows]): Bar => {
+    const of = (...outcomes: Outcome[]) =>
+      rows.filter(({ outcome }) => outcomes.includes(outcome)).reduce((total, { n }) => total + n, 0);
+    return {
+      label: dayText(week).slice(0, -5),
+      part: of("recovered"),
+      rest: of("paid", "lost"),
+      isOpen: week === thisWeek,
+    };
+  });
+  const parts = bars.map(({ label, part, rest }) => `week of ${label} ${share(part, part + rest)}`);
+  return barChart(
+    `Share of cases that ended recovered: ${parts.join(", ")}`,
+    { part: "recovered", rest: "others" },
+    bars,
+  );
+}
+
+const OUTCOMES_SHOWN = ["recovered", "paid", "lost"] as const;
+
+function currencyTable(ended: readonly Sum[], open: readonly Sum[], since: string): Html {
+  const currencies = [...new Set([...ended, ...open].map(({ currency }) => currency))].sort();
+  const cell = (sums: readonly Sum[], outcome: Outcome, currency: string): Part => {
+    const sum = sums.find((each) => each.outcome === outcome && each.currency === currency);
+    return sum === undefined
+      ? html`<span class="soft">–</span>`
+      : html`${money(sum.amount, currency)} <small><a href="/invoices?outcome=${outcome}&amp;currency=${currency}${outcome === "open" ? "" : `&endedFrom=${encodeURIComponent(since)}`}">${count(sum.n)}</a></small>`;
+  };
+  return table(
+    "By currency",
+    [
+      { head: "Currency", cell: (currency: string) => currency },
+      ...OUTCOMES_SHOWN.map((outcome) => ({
+        head: OUTCOME_WORDS[outcome].replace(/^./, (first) => first.toUpperCase()),
+        cell: (currency: string) => cell(ended, outcome, currency),
+        numeric: true,
+      })),
+      { head: "In recovery now", cell: (currency: string) => cell(open, "open", currency), numeric: true },
+    ],
+    currencies,
+  );
+}
+
+function endpointNotice(merchant: Merchant, { person: { zone }, may }: Visit): Part {
+  const settings = may("webhook") ? html` <a href="/settings/webhook">Look at the webhook.</a>` : null;
+  const { webhookPaused, webhookPausedAt, webhookFailingSince, webhookUrl } = merchant;
+  if (webhookUrl === null) return null;
+  if (webhookPaused)
+    return notice("warn", html`Deliveries are paused since ${moment(webhookPausedAt, zone)}.${settings}`);
+  return (
+    webhookFailingSince &&
+    notice(
+      "bad",
+      html`Your endpoint has failed at every attempt since ${moment(webhookFailingSince, zone)}.${settings}`,
+    )
+  );
+}
+
+/** What to do on an empty install, in order. */
+function firstSteps({ may }: Visit, merchant: Merchant | null, baseUrl: string, caPath: string | null): Html {
+  const done = (isDone: boolean) => isDone && html` <span class="state good">done</span>`;
+  return html`<div class="empty"><p class="lead">Nothing has been in recovery yet</p>
+<ol>
+<li>Set the endpoint that takes instructions${may("webhook") ? html`: <a href="/settings/webhook">Webhook</a>` : ""}.${done(merchant?.webhookUrl !== null)}</li>
+<li>Make a key for your billing system${may("keys") ? html`: <a href="/org/api_keys">API keys</a>` : ""}.</li>
+<li>Push what is unpaid:
+${copyable("Command", ingestCommand(baseUrl, caPath))}</li>
+</ol></div>`;
+}

@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pino from "pino";
+import type { Invoice } from "../../domain/invoice.ts";
+import type { Merchant } from "../../domain/merchant.ts";
+import type { Transaction } from "../../domain/transaction.ts";
+import { decideDue } from "../../recovery/decide-due.ts";
+import { ingestInvoices, ingestTransactions } from "../../recovery/ingest.ts";
+import { createMerchant } from "../../recovery/merchants.ts";
+import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+
+const DAY_MS = 86_400_000;
+const SCRIPT = `<script>alert("1")</script>`;
+let at: TestConsole;
+before(async () => {
+  at = await testConsole();
+});
+after(() => at.close());
+
+const log = pino({ level: "silent" });
+async function shop() {
+  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEY, at.ports);
+  const browser = await at.browser(await at.person("viewer", merchant));
+  return { merchant, browser };
+}
+const unpaid = (id: string, over: Partial<Invoice> = {}): Invoice => ({
+  id,
+  state: "UNPAID",
+  customerId: "cus_1",
+  amount: 123456,
+  currency: "USD",
+  createdAt: at.ports.now(),
+  updatedAt: at.ports.now(),
+  ...over,
+});
+async function push(merchant: Merchant, ...invoices: Invoice[]) {
+  for (const invoice of invoices) {
+    await ingestInvoices(at.db, merchant, [invoice], at.ports);
+    const { amount, currency, customerId } = invoice;
+    const now = at.ports.now();
+    const failed: Transaction = {
+      id: `tx_${at.ports.newId()}`,
+      state: "FAILED",
+      invoiceId: invoice.id,
+      amount,
+      currency,
+      customerId,
+      createdAt: now,
+      updatedAt: now,
+      paymentMethodType: "card",
+      cardCountry: "DE",
+      cardFingerprint: `fp_${invoice.id}`,
+      networkDeclineCode: "51",
+      paymentGatewayErrorMessage: SCRIPT,
+    };
+    if (invoice.state === "UNPAID") await ingestTransactions(at.db, merchant, [failed], at.ports);
+  }
+  while ((await decideDue({ db: at.db, ports: at.ports, log, onEvents() {}, onWithdrawn() {} })).stepped > 0)
+    at.clock.serviceMs++;
+}
+const SUCCEED = {
+  name: "test_succeed",
+  text: "update recovery_actions set status = 'SUCCEEDED', decided_at = $3, executed_at = $3 where merchant_id = $1 and invoice_id = $2",
+};
+async function recover(merchant: Merchant, invoice: Invoice) {
+  at.clock.serviceMs += 1_000;
+  await at.db.run(SUCCEED, [merchant.id, invoice.id, at.ports.now()]);
+  await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
+}
+
+test("37: before there is anything every page says what to do next", async () => {
+  const { browser } = await shop();
+  for (const [path, says] of [
+    ["/overview", /Nothing has been in recovery yet[\s\S]*ingest\/v1\/invoices/],
+    ["/actions", /No action yet[\s\S]*ingest\/v1\/invoices/],
+    ["/invoices", /A case opens when an unpaid one is pushed/],
+    ["/deliveries", /No event yet/],
+  ] as const) {
+    const reply = await browser.get(path);
+    assert.equal(reply.statusCode, 200, path);
+    assert.match(reply.body, says);
+  }
+});
+
+test("26, 10: numbers on the overview are the sums of the rows behind them, currency by currency, and exact", async () => {
+  const { merchant, browser } = await shop();
+  const huge = [unpaid("in_a", { amount: 2 ** 53 - 1 }), unpaid("in_b", { amount: 2 ** 53 - 1 })];
+  const others = [unpaid("in_c", { currency: "JPY", amount: 1234 }), unpaid("in_d", { currency: "KWD", amount: 1234 })];
+  await push(merchant, ...huge, ...others, unpaid("in_e", { currency: "HUF", amount: 500 }));
+  for (const invoice of [...huge, ...others]) await recover(merchant, invoice);
+  const page = (await browser.get("/overview?days=7")).body;
+  // 2 × 9007199254740991 cents: beyond what a number holds.
+  for (const amount of ["USD\u00a0180,143,985,094,819.82", "JPY\u00a01,234", "KWD\u00a01.234", "HUF\u00a05.00"])
+    assert.ok(page.includes(amount), amount);
+  assert.doesNotMatch(page, /uplift|extra revenue/i, "28: without a holdout nothing is claimed");
+  const link = /href="(\/invoices\?outcome=recovered&amp;endedFrom=[^"]+)"/.exec(page)![1]!.replaceAll("&amp;", "&");
+  const rows = (await browser.get(link)).body;
+  assert.match(rows, /4 cases in the filter/);
+  assert.ok(rows.includes("JPY\u00a01,234, KWD\u00a01.234, USD\u00a0180,143,985,094,819.82"));
+  assert.match(page, /100\.0%/);
+});
+
+test("what was paid without an instruction of ours is not counted as recovered", async () => {
+  const { merchant, browser } = await shop();
+  const invoice = unpaid("in_a");
+  await push(merchant, invoice);
+  at.clock.serviceMs += 60_000;
+  await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
+  const page = (await browser.get("/overview")).body;
+  assert.match(page, /Recovered in the last 28 days: nothing yet/);
+  assert.match((await browser.get("/invoices?outcome=paid")).body, /1 case in the filter/);
+  assert.match((await browser.get("/invoices?outcome=recovered")).body, /No invoice in recovery fits/);
+});
+
+test("the overview begins its days and weeks on the viewer's clocks", async () => {
+  const { merchant, browser } = await shop();
+  at.clock.serviceMs = Date.UTC(2026, 9, 25, 22, 30); // a Monday in Auckland, a Sunday in Berlin
+  const invoice = unpaid("in_a");
+  await push(merchant, invoice);
+  await recover(merchant, invoice);
+  const weekIn = async (zone: string) => {
+    await browser.post("/account", { zone, theme: "system" });
+    return /week of (\d+ \w+) 100/.exec((await browser.get("/overview?days=7")).body)?.[1];
+  };
+  assert.equal(await weekIn("Europe/Berlin"), "19 Oct");
+  assert.equal(await weekIn("Pacific/Auckland"), "26 Oct");
+});
+
+test("the actions are those of the API, with its filters, and as a command that asks it the same", async () => {
+  const { merchant, browser } = await shop();
+  await push(merchant, unpaid("in_a"), unpaid("in_b", { currency: "EUR", customerId: "cus_2" }));
+  const all = (await browser.get("/actions")).body;
+  assert.match(all, /2 actions/);
+  assert.match(all, /Germany/);
+  const page = (await browser.get("/actions?customerId=cus_2&orderBy=updated_at")).body;
+  assert.match(page, /1 action in the filter/);
+  assert.match(page, /v1\/recovery_actions\?customerId=cus_2&amp;orderBy=updated_at&quot;/);
+  for (const [query, says] of [
+    ["currency=euro", /currency must be/],
+    ["invoice=in_a", /is not a parameter/],
+    ["pageToken=x", /for programs/],
+    ["after=x", /where a page begins/],
+  ] as const) {
+    const reply = await browser.get(`/actions?${query}`);
+    assert.equal(reply.statusCode, 400, query);
+    assert.match(reply.body, says);
+  }
+});
+
+test("12: the CSV of actions is one that a spreadsheet reads, with amounts both ways, and runs nothing", async () => {
+  const { merchant, browser } = await shop();
+  await push(
+    merchant,
+    unpaid("=1+1", { currency: "KWD", amount: 1234 }),
+    unpaid('in "b", c', { customerId: "@SUM(A1)" }),
+  );
+  const reply = await browser.get("/actions.csv?orderBy=created_at&orderDirection=asc");
+  assert.equal(reply.headers["content-disposition"], 'attachment; filename="recovery-actions.csv"');
+  const [head, first, second] = reply.body.split("\r\n");
+  assert.ok(head!.startsWith("\ufeffid,created_at_utc,created_at,"));
+  assert.match(first!, /,'=1\+1,cus_1,,,1234,1\.234,KWD,DE,/);
+  assert.match(second!, /,"in ""b"", c",'@SUM\(A1\),,,123456,1234\.56,USD,DE,/);
+});
+
+test("pages of actions and invoices follow each other without a gap or a double, and the CSV has them all", async () => {
+  const { merchant, browser } = await shop();
+  await push(merchant, ...Array.from({ length: 120 }, (_, n) => unpaid(`in_${n}`, { customerId: `cus_${n}` })));
+  for (const list of ["/actions", "/invoices"]) {
+    const seen: string[] = [];
+    let path: string | undefined = list;
+    while (path) {
+      const page: string = (await browser.get(path)).body;
+      seen.push(...[...page.matchAll(/<a class="id" href="\/invoices\/(in_\d+)"/g)].map(([, id]) => id!));
+      path = /rel="next" href="([^"]+)"/.exec(page)?.[1]?.replaceAll("&amp;", "&");
+    }
+    assert.equal(seen.length, 120, list);
+    assert.equal(new Set(seen).size, 120, list);
+    assert.equal((await browser.get(`${list}.csv`)).body.trim().split("\r\n").length, 121);
+  }
+});
+
+test("25: an invoice tells its story, latest first, with the reasons of each decision in words", async () => {
+  const { merchant, browser } = await shop();
+  const invoice = unpaid("in/a ?&", { customerId: SCRIPT });
+  await push(merchant, invoice);
+  const page = (await browser.get(`/invoices/${encodeURIComponent(invoice.id)}`)).body;
+  assert.match(page, /<h1>Invoice in\/a \?&amp;<\/h1>/);
+  assert.match(page, /USD.1,234\.56, unpaid for \d+ ms, next action planned for/);
+  assert.match(page, /Planned: retry at [\s\S]*<li>The last try failed: [^<]+\(code 51\)\.<\/li>/);
+  assert.match(page, /Payment attempt: failed[\s\S]*code 51/);
+  assert.ok(!page.includes("<script>alert"), "33: nothing from outside is markup");
+  at.clock.serviceMs += DAY_MS;
+  await recover(merchant, invoice);
+  const after = (await browser.get(`/invoices/${encodeURIComponent(invoice.id)}`)).body;
+  const titles = [...after.matchAll(/<h3>([A-Z][^<:]+)/g)].map(([, title]) => title!.trim());
+  assert.ok(titles.indexOf("Recovery ended") < titles.indexOf("Recovery began"), titles.join(", "));
+  assert.ok(titles.includes("The retry succeeded"));
+});
+
+test("invoices of another merchant, and unknown ones, are not there", async () => {
+  const [mine, theirs] = [await shop(), await shop()];
+  await push(theirs.merchant, unpaid("in_theirs"));
+  for (const id of ["in_theirs", "nothing"]) assert.equal((await mine.browser.get(`/invoices/${id}`)).statusCode, 404);
+  assert.doesNotMatch((await mine.browser.get("/invoices")).body, /in_theirs/);
+  assert.doesNotMatch((await mine.browser.get("/actions.csv")).body, /in_theirs/);
+});

@@ -1,0 +1,131 @@
+import type { EndReason } from "../domain/case.ts";
+import type { InvoiceState } from "../domain/invoice.ts";
+import { prepared, type Tx } from "./database.ts";
+
+/**
+ * What became of a case: `recovered` was paid after an instruction that succeeded, `paid` without one, `lost` ended unpaid,
+ * `stopped` ended because nothing was to be paid any more.
+ */
+export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+const OUTCOME = `case when c.ended_at is null then 'open'
+  when c.end_reason = 'paid' then case when exists (
+    select 1 from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id and r.status = 'SUCCEEDED')
+    then 'recovered' else 'paid' end
+  when c.end_reason in ('voided', 'refunded', 'draft') then 'stopped' else 'lost' end`;
+
+export interface InvoiceFilter {
+  outcome?: Outcome | undefined;
+  customerId?: string | undefined;
+  subscriptionId?: string | undefined;
+  invoiceId?: string | undefined;
+  currency?: string | undefined;
+  /** When the case ended: the first inclusive, the second not. */
+  endedFrom?: Date | undefined;
+  endedTo?: Date | undefined;
+}
+
+// Said outright for open and ended ones, so that their indexes are used.
+const WHERE = `c.merchant_id = $1 and ($2::text is null or ${OUTCOME} = $2) and ($3::text is null or c.customer_id = $3)
+  and ($4::text is null or c.subscription_id = $4) and ($5::text is null or c.invoice_id = $5)
+  and ($6::text is null or i.currency = $6)`;
+const PARTS = {
+  any: WHERE,
+  open: `${WHERE} and c.ended_at is null and $7::timestamptz is null and $8::timestamptz is null`,
+  ended: `${WHERE} and c.ended_at >= $7 and c.ended_at < $8`,
+};
+const LONG_AGO = new Date(0);
+const FAR_AHEAD = new Date("9999-01-01");
+
+function conditions(merchantId: string, filter: InvoiceFilter) {
+  const { outcome = null, customerId = null, subscriptionId = null, invoiceId = null, currency = null } = filter;
+  const values: unknown[] = [merchantId, outcome, customerId, subscriptionId, invoiceId, currency];
+  const { endedFrom = null, endedTo = null } = filter;
+  const isEnded = endedFrom !== null || endedTo !== null || (outcome !== null && outcome !== "open");
+  if (isEnded) return { part: "ended" as const, values: [...values, endedFrom ?? LONG_AGO, endedTo ?? FAR_AHEAD] };
+  return outcome === "open"
+    ? { part: "open" as const, values: [...values, null, null] }
+    : { part: "any" as const, values };
+}
+
+/** An invoice that is or was in recovery, as a list shows it: one row for each case. */
+export interface ListedInvoice {
+  caseId: string;
+  invoiceId: string;
+  customerId: string;
+  subscriptionId: string | null;
+  state: InvoiceState;
+  amount: number;
+  currency: string;
+  outcome: Outcome;
+  endReason: EndReason | null;
+  openedAt: Date;
+  endedAt: Date | null;
+  /** Retries that were asked for. */
+  asked: number;
+  /** Of the planned action; null when none is. */
+  nextAt: Date | null;
+}
+
+const FROM = "from cases c join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id";
+
+const listOf = (part: keyof typeof PARTS, first: number) =>
+  prepared(
+    `list_invoices_${part}`,
+    `select c.id as "caseId", c.invoice_id as "invoiceId", c.customer_id as "customerId", c.subscription_id as "subscriptionId",
+       i.state, i.amount, i.currency, ${OUTCOME} as outcome, c.end_reason as "endReason", c.opened_at as "openedAt", c.ended_at as "endedAt",
+       (select count(*) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id and r.type = 'RETRY'
+         and r.decided_at is not null) as asked,
+       (select min(r.ideal_retry_time) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id
+         and r.status = 'SCHEDULED') as "nextAt"
+     ${FROM} where ${PARTS[part]} and c.id < $${first} order by c.id desc limit $${first + 1}`,
+  );
+const LIST = { any: listOf("any", 7), open: listOf("open", 9), ended: listOf("ended", 9) };
+
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** Cases with their invoices, latest first. `before`: only those whose id comes before it. */
+export async function listInvoices(
+  tx: Tx,
+  merchantId: string,
+  filter: InvoiceFilter,
+  before: string | undefined,
+  limit: number,
+) {
+  const { part, values } = conditions(merchantId, filter);
+  return (await tx.run<ListedInvoice>(LIST[part], [...values, before ?? LAST_ID, limit])).rows;
+}
+
+/** Cases of one outcome and one currency. `amount` in minor units: a sum may be larger than a number holds. */
+export interface Sum {
+  outcome: Outcome;
+  currency: string;
+  n: number;
+  amount: string;
+}
+
+const sumsOf = (part: keyof typeof PARTS) =>
+  prepared(
+    `sum_invoices_${part}`,
+    `select ${OUTCOME} as outcome, i.currency, count(*) as n, sum(i.amount)::text as amount
+     ${FROM} where ${PARTS[part]} group by 1, 2 order by 2, 1`,
+  );
+const SUMS = { any: sumsOf("any"), open: sumsOf("open"), ended: sumsOf("ended") };
+
+/** How many cases a filter picks and for how much, by outcome and currency: what belongs to different currencies is never added. */
+export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFilter) {
+  const { part, values } = conditions(merchantId, filter);
+  return (await tx.run<Sum>(SUMS[part], values)).rows;
+}
+
+const WEEKS = prepared(
+  "outcomes_by_week",
+  `select to_char(date_trunc('week', c.ended_at at time zone $4), 'YYYY-MM-DD') as week, ${OUTCOME} as outcome, count(*) as n
+   from cases c where c.merchant_id = $1 and c.ended_at >= $2 and c.ended_at < $3 group by 1, 2 order by 1`,
+);
+
+/** Ended cases by the week in which they ended, which begins on Monday in `zone`; `week` is that Monday. */
+export async function outcomesByWeek(tx: Tx, merchantId: string, from: Date, to: Date, zone: string) {
+  return (await tx.run<{ week: string; outcome: Outcome; n: number }>(WEEKS, [merchantId, from, to, zone])).rows;
+}

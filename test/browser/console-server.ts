@@ -1,0 +1,131 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { testApi, testClock } from "../../src/api/api.fixture.ts";
+import { localCertificate } from "../../src/api/certificate.ts";
+import { createPasswords } from "../../src/auth/password.ts";
+import { beginSession } from "../../src/auth/sessions.ts";
+import type { ConsoleOptions } from "../../src/console/console.ts";
+import { consolePages } from "../../src/console/console-pages.ts";
+import { COOKIE } from "../../src/console/visit.ts";
+import type { Merchant } from "../../src/domain/merchant.ts";
+import type { Role } from "../../src/domain/role.ts";
+import { createMerchant } from "../../src/recovery/merchants.ts";
+import { findPersonByEmail } from "../../src/store/people.ts";
+import { type TestDatabase, testDatabase } from "../database.ts";
+import { freePort } from "../torture/service.ts";
+import { fill, SECRET_KEY, storyClock } from "./fill.ts";
+
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+export interface Stage {
+  database: TestDatabase;
+  merchant: Merchant;
+  origin: string;
+  browser: Browser;
+  /** A browser window of its own in which the person with this role is signed in. */
+  as(role: Role, options?: Parameters<Browser["newContext"]>[0]): Promise<BrowserContext>;
+  /** Stop the server and start it again on the same port. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The console over HTTPS on a database with eight weeks in it, and a browser. */
+export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
+  const database = await testDatabase();
+  const folder = await mkdtemp(join(tmpdir(), "dunlin-browser-"));
+  const clock = storyClock();
+  const { db } = database;
+  const merchant = isEmpty
+    ? await createMerchant(db, "Empty Shop", {}, SECRET_KEY, clock.ports)
+    : await fill(db, clock);
+  const port = await freePort();
+  const origin = `https://localhost:${port}`;
+  const { cert, key } = await localCertificate(folder, "localhost", new Date());
+  const options: ConsoleOptions = {
+    db,
+    ports: clock.ports,
+    secretKey: SECRET_KEY,
+    passwords: createPasswords(clock.ports.randomBytes, 4),
+    authUrl: origin,
+    baseUrl: origin,
+    caPath: "/var/lib/dunlin/tls/ca.pem",
+    behindProxy: false,
+    egressRanges: ["203.0.113.0/24", "198.51.100.16/28"],
+    allow: [],
+    sendTestEvent: async () => null,
+    onReplayed() {},
+  };
+  const serve = async () => {
+    const api = await testApi(db, testClock(), { tls: { cert, key }, baseUrl: origin, pages: consolePages(options) });
+    await api.listen({ host: "127.0.0.1", port });
+    return api;
+  };
+  let api = await serve();
+  const browser = await launch();
+  return {
+    database,
+    merchant,
+    origin,
+    browser,
+    async as(role, contextOptions = {}) {
+      const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: origin, ...contextOptions });
+      const person = await findPersonByEmail(db, `${role}@harbor.example`);
+      const token = await beginSession(db, person!, undefined, clock.ports);
+      await context.addCookies([
+        { name: COOKIE, value: token, url: origin, httpOnly: true, secure: true, sameSite: "Lax" },
+      ]);
+      return context;
+    },
+    async restart() {
+      await api.close();
+      api = await serve();
+    },
+    async close() {
+      await browser.close();
+      await api.close();
+      await database.drop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+async function launch(): Promise<Browser> {
+  for (const executablePath of CHROMIUM)
+    try {
+      return await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+    } catch (error) {
+      if (!/ENOENT|doesn't exist|not found/i.test(String(error))) throw error;
+    }
+  throw new Error("no Chromium found. Install it: apt-get install chromium");
+}
+
+/** Every page of the console, with an example of those that show one thing. */
+export async function pagesOf(page: Page): Promise<[name: string, path: string][]> {
+  const first = async (path: string, selector: string) => {
+    await page.goto(path);
+    return (await page.locator(selector).first().getAttribute("href"))!;
+  };
+  const invoice = await first("/invoices?outcome=recovered", "td a.id");
+  const exhausted = await first("/deliveries?state=exhausted", "tbody td a");
+  const key = await first("/org/api_keys", "tbody td a");
+  return [
+    ["overview", "/overview?days=90"],
+    ["actions", "/actions"],
+    ["invoices", "/invoices"],
+    ["invoice", invoice],
+    ["deliveries", "/deliveries"],
+    ["delivery", exhausted],
+    ["replay", "/deliveries/replay"],
+    ["webhook", "/settings/webhook"],
+    ["keys", "/org/api_keys"],
+    ["key", key],
+    ["new-key", "/org/api_keys/new"],
+    ["members", "/org/members"],
+    ["audit", "/org/audit"],
+    ["account", "/account"],
+    ["refused", "/actions?currency=euro"],
+    ["nothing", "/invoices/none"],
+  ];
+}
