@@ -1,9 +1,14 @@
 // `npm run bench:experiments`: false alarms, sample sizes and power of experiments that are looked at every day.
 import { parseArgs } from "node:util";
 import { type FalseAlarms, falseAlarms, splitsCaught, stopsAt } from "../simulator/experiments/figures.ts";
+import { benchCountedCases } from "./counted-cases.ts";
 
 const { values } = parseArgs({
-  options: { tests: { type: "string", default: "10000" }, runs: { type: "string", default: "1000" } },
+  options: {
+    tests: { type: "string", default: "10000" },
+    runs: { type: "string", default: "1000" },
+    cases: { type: "string", default: "1000000" },
+  },
 });
 const tests = Number(values.tests);
 const runs = Number(values.runs);
@@ -45,5 +50,15 @@ for (const effect of [0.02, 0.03, 0.05]) {
 
 const caught = splitsCaught(runs) / runs;
 report("51/49 in place of 50/50, by 55,000 invoices; aim: caught in at least 90 %", percent(caught), caught >= 0.9);
+const cases = Number(values.cases);
+if (cases > 0) {
+  const { counted, seconds, showMs } = await benchCountedCases(cases);
+  const each = ((seconds / counted) * 1e6).toFixed(0);
+  report(
+    `${cases} failed invoices in PostgreSQL`,
+    `counted in ${seconds.toFixed(1)} s (${each} µs each, waiting included), results shown in ${showMs.toFixed(2)} ms`,
+    counted === cases,
+  );
+}
 console.log(missed === 0 ? "All aims are met." : `${missed} aims are missed.`);
 process.exitCode = missed === 0 ? 0 : 1;

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const PURE = ["domain", "rules", "model", "experiments", "decisions"];
+const PURE = ["domain", "rules", "model", "experiments", "decisions", "backtest"];
 /** Which rooms a room may import; itself always. `root` is what lies right in src/. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   domain: [],
@@ -13,13 +13,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   model: ["domain"],
   experiments: ["domain"],
   decisions: ["domain", "rules", "model"],
+  backtest: ["domain", "rules", "model", "decisions"],
   auth: ["domain", "store"],
   delivery: ["domain", "store"],
   recovery: ["domain", "rules", "experiments", "model", "decisions", "store"],
   api: ["domain", "store", "auth", "recovery"],
   console: ["domain", "store", "auth", "recovery", "delivery", "api"],
   root: ["domain", "rules", "model", "store", "auth", "recovery", "delivery", "api", "console", "cli"],
-  cli: ["domain", "experiments", "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
+  cli: [...PURE, "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
   sdk: [],
   simulator: ["sdk", ...PURE],
 };

@@ -1,3 +1,4 @@
+import { backtestCommand } from "./backtest.ts";
 import type { Command } from "./command.ts";
 import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
 import { demo } from "./demo.ts";
@@ -43,5 +44,6 @@ export const COMMANDS: readonly Command[] = [
   experimentStop,
   experimentList,
   experimentShow,
+  backtestCommand,
   simulate,
 ];

@@ -1,0 +1,130 @@
+import type { Decided, Episode } from "../../src/backtest/estimate.ts";
+import { GAPS, STOP } from "../../src/backtest/gaps.ts";
+import { randomFrom } from "../experiments/random.ts";
+
+/** A way of trying again: the choice after failure `k` of a kind of decline, `dayOf` days after the first failure. */
+export type Way = (k: number, kind: number, dayOf: number) => number;
+
+const WINDOW_DAYS = 28;
+const TRIES_MAX = 6;
+const KINDS = 3;
+
+/** The gap that the merchant's system likes best, by the kind of the decline. */
+export const USUAL_GAPS = [2, 4, 3] as const;
+const LAST_DAY = 40;
+
+/**
+ * A merchant whose system chooses its gaps by chance, with known odds: by how often it has tried, by the decline, and by the days that
+ * are left. Its customers differ in ways that no log shows: when their money comes, and whether their card will work at all.
+ */
+const ODDS = Array.from({ length: TRIES_MAX * KINDS * LAST_DAY }, (_, index) => {
+  const [k, kind] = [Math.floor(index / (KINDS * LAST_DAY)), Math.floor(index / LAST_DAY) % KINDS];
+  const dayOf = index % LAST_DAY;
+  const gaps = GAPS.map(({ from }, gap) => {
+    if (k === TRIES_MAX - 1 || dayOf + from > WINDOW_DAYS) return 0;
+    return 0.15 + 3 * Math.exp(-0.8 * Math.abs(gap - USUAL_GAPS[kind]! - 0.5 * k));
+  });
+  const stop = 0.3 + 0.3 * k;
+  const total = gaps.reduce((sum, chance) => sum + chance, stop);
+  return [...gaps, stop].map((chance) => chance / total);
+});
+const oddsOf = (k: number, kind: number, dayOf: number) =>
+  ODDS[(k * KINDS + kind) * LAST_DAY + Math.min(dayOf, LAST_DAY - 1)]!;
+
+/** Days of a gap, as the merchant's system draws them. */
+function daysOf(gap: number, draw: number): number {
+  const { from } = GAPS[gap]!;
+  const next = GAPS[gap + 1]?.from ?? from + 4;
+  return from + Math.floor(draw * (next - from));
+}
+
+/** Failed invoices and what was done about them. */
+export interface LogOptions {
+  /** Customers; one in three has two failed invoices. */
+  customers: number;
+  /** So many first decisions are made as the first judged way does: 0 in a history, those it owns in the truth. */
+  depth: number;
+}
+
+interface Bill {
+  amount: number;
+  /** Chance that the card works at all for one more week, days until the money comes. */
+  broken: boolean;
+  moneyOn: number;
+  works: number;
+  kind: number;
+}
+
+/** A log that says with which chances choices were made, and for each decision in it what other ways would have chosen. */
+export interface MerchantLog {
+  episodes: Episode[];
+  /** By way, episode and decision. */
+  chosen: number[][][];
+}
+
+/** A log of the merchant, beside the `judged` ways; another seed, another stretch of its history. */
+export function merchantLog(options: LogOptions, judged: readonly Way[], seed: number): MerchantLog {
+  const random = randomFrom(seed);
+  const log: MerchantLog = { episodes: [], chosen: judged.map(() => []) };
+  for (let customer = 0; customer < options.customers; customer++) {
+    const broken = random() < 0.2;
+    const works = 0.5 + 0.4 * random();
+    for (let bills = random() < 1 / 3 ? 2 : 1; bills > 0; bills--) {
+      const kind = Math.floor(random() * KINDS);
+      const moneyOn = [2, 6, 12][kind]! + Math.floor(14 * random() ** 2);
+      const amount = Math.round(2000 * Math.exp(0.7 * (random() + random() + random() - 1.5) * 2));
+      addEpisode(log, `cus_${customer}`, { amount, broken, moneyOn, works, kind }, options, judged, random);
+    }
+  }
+  return log;
+}
+
+/** Numbers of the groups of decisions: by tries, by the decline too, by the weeks left too. */
+function situationOf(k: number, kind: number, dayOf: number) {
+  const both = k * KINDS + kind;
+  const weeks = Math.min(4, Math.max(0, Math.ceil((WINDOW_DAYS - dayOf) / 7)));
+  return [k, TRIES_MAX + both, TRIES_MAX * (1 + KINDS) + both * 5 + weeks];
+}
+
+function addEpisode(
+  log: MerchantLog,
+  customerId: string,
+  { amount, broken, moneyOn, works, kind }: Bill,
+  { depth }: LogOptions,
+  judged: readonly Way[],
+  random: () => number,
+) {
+  const decisions: Decided[] = [];
+  const chosen = judged.map((): number[] => []);
+  let dayOf = 0;
+  let said = kind;
+  for (let k = 0; ; k++) {
+    const chances = oddsOf(k, said, dayOf);
+    const drawn = pick(chances, random());
+    judged.forEach((way, index) => {
+      chosen[index]!.push(way(k, said, dayOf));
+    });
+    const choice = k < depth ? chosen[0]![k]! : drawn;
+    const situation = situationOf(k, said, dayOf);
+    const stops = choice === STOP;
+    if (!stops) dayOf += daysOf(choice, random());
+    const succeeded = !stops && !broken && random() < works * (dayOf >= moneyOn ? 0.75 : 0.08);
+    decisions.push({ situation, choice, chance: chances[choice]!, succeeded });
+    if (stops || succeeded) break;
+    // The next decline may read otherwise.
+    if (random() < 0.2) said = Math.floor(random() * KINDS);
+  }
+  log.episodes.push({ customerId, amount, decisions });
+  chosen.forEach((choices, index) => {
+    log.chosen[index]!.push(choices);
+  });
+}
+
+function pick(chances: readonly number[], draw: number): number {
+  let left = draw;
+  for (let choice = 0; choice < chances.length; choice++) {
+    left -= chances[choice]!;
+    if (left < 0) return choice;
+  }
+  return STOP;
+}

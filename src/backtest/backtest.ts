@@ -1,0 +1,134 @@
+import type { Learned } from "../model/learned.ts";
+import type { Attempt } from "./attempts.ts";
+import { type Episode, type Estimate, estimate, isSaid, type NotSaid } from "./estimate.ts";
+import { type FailedInvoice, failuresOf, groupOf } from "./failed-invoices.ts";
+import { CHOICES, gapWords } from "./gaps.ts";
+import { choiceOf, type Way, waysOf } from "./ways.ts";
+
+/** Later decisions of a way can hardly be told from any history. */
+const DEPTH_MAX = 4;
+
+/** What a history says of one way of trying again. */
+export interface Judged {
+  name: string;
+  words: string;
+  /** For as many of its first decisions as the history can tell, else why not even for one. */
+  count: Estimate | NotSaid;
+  money: Estimate | NotSaid;
+}
+
+/** Failed invoices in one currency. */
+export interface Book {
+  currency: string;
+  invoices: number;
+  recovered: number;
+  /** Minor units. */
+  amount: number;
+  recoveredAmount: number;
+  ways: Judged[];
+}
+
+/** What a merchant's history says. */
+export interface Backtest {
+  from: Date;
+  to: Date;
+  attempts: number;
+  leftOut: number;
+  problems: string[];
+  tooYoung: number;
+  /** Whether the history said with which chance choices were made. */
+  chancesKnown: boolean;
+  /** The largest first. */
+  books: Book[];
+  /** Share of the first tries by gap, and of them that succeeded. */
+  firstGaps: { words: string; share: number; succeeded: number | null }[];
+  /** Failed invoices by why they failed first, and the recovered share. */
+  groups: { group: string; share: number; recovered: number }[];
+}
+
+/**
+ * Judges ways of trying again by a merchant's own history. Each currency is judged for itself.
+ *
+ * @param learned  what Dunlin ships knowing; is not changed
+ */
+export function backtest(
+  { attempts, problems, leftOut }: { attempts: Attempt[]; problems: string[]; leftOut: number },
+  learned: Learned,
+): Backtest {
+  const failures = failuresOf(attempts);
+  const ways = waysOf(failures, learned);
+  const books = [...Map.groupBy(failures.invoices, ({ currency }) => currency)]
+    .map(([currency, invoices]) => bookOf(currency, invoices, ways))
+    .sort((a, b) => b.invoices - a.invoices);
+  const tries = failures.invoices.flatMap(({ decisions }) => decisions.filter(({ choice }) => choice < CHOICES - 1));
+  return {
+    from: failures.from,
+    to: failures.to,
+    attempts: attempts.length,
+    leftOut,
+    problems,
+    tooYoung: failures.tooYoung,
+    chancesKnown: tries.length > 0 && tries.every(({ chance }) => chance !== null),
+    books,
+    firstGaps: firstGapsOf(failures.invoices),
+    groups: groupsOf(failures.invoices),
+  };
+}
+
+function bookOf(currency: string, invoices: readonly FailedInvoice[], ways: readonly Way[]): Book {
+  const recovered = invoices.filter(isRecovered);
+  const sumOf = (some: readonly FailedInvoice[]) => some.reduce((sum, { amount }) => sum + amount, 0);
+  return {
+    currency,
+    invoices: invoices.length,
+    recovered: recovered.length,
+    amount: sumOf(invoices),
+    recoveredAmount: sumOf(recovered),
+    ways: ways.map((way) => judged(way, invoices)),
+  };
+}
+
+/**
+ * A way, for as many own decisions as the history can tell. How many that are is told by what was done, never by what came of it. What
+ * the way would have chosen is asked for no further than that: it is the dear part.
+ */
+function judged(way: Way, invoices: readonly FailedInvoice[]): Judged {
+  const chosen = invoices.map((): number[] => []);
+  const told: { count?: Estimate | NotSaid; money?: Estimate | NotSaid } = {};
+  const measures = { count: () => 1, money: ({ amount }: Episode) => amount };
+  const open = new Set(["count", "money"] as const);
+  for (let depth = 1; depth <= DEPTH_MAX && open.size > 0; depth++) {
+    for (const [i, invoice] of invoices.entries())
+      if (depth <= invoice.decisions.length) chosen[i]!.push(choiceOf(way, invoice, depth - 1));
+    for (const measure of open) {
+      const answer = estimate(invoices, chosen, depth, measures[measure]);
+      if (isSaid(answer) || depth === 1) told[measure] = answer;
+      if (!isSaid(answer)) open.delete(measure);
+    }
+  }
+  return { name: way.name, words: way.words, count: told.count!, money: told.money! };
+}
+
+const isRecovered = ({ decisions }: FailedInvoice) => decisions.some(({ succeeded }) => succeeded);
+
+function firstGapsOf(invoices: readonly FailedInvoice[]): Backtest["firstGaps"] {
+  return Array.from({ length: CHOICES }, (_, choice) => {
+    const made = invoices.filter(({ decisions }) => decisions[0]!.choice === choice);
+    const succeeded = made.filter(({ decisions }) => decisions[0]!.succeeded).length;
+    return {
+      words: gapWords(choice),
+      share: made.length / Math.max(1, invoices.length),
+      succeeded: made.length === 0 || choice === CHOICES - 1 ? null : succeeded / made.length,
+    };
+  });
+}
+
+function groupsOf(invoices: readonly FailedInvoice[]): Backtest["groups"] {
+  return [...Map.groupBy(invoices, ({ attempts }) => groupOf(attempts[0]!))]
+    .map(([group, some]) => ({
+      group,
+      share: some.length / invoices.length,
+      recovered: some.filter(isRecovered).length / some.length,
+    }))
+    .sort((a, b) => b.share - a.share);
+}

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { coverage, WAYS } from "../../simulator/backtest/coverage.ts";
+import { merchantLog } from "../../simulator/backtest/merchant-log.ts";
+import { estimate, isSaid } from "./estimate.ts";
+import { STOP } from "./gaps.ts";
+
+const one = () => 1;
+const log = merchantLog({ customers: 3000, depth: 0 }, [WAYS.later!], 7);
+const later = log.chosen[0]!;
+
+test("of 60 histories whose truth is known, nearly all intervals hold it", () => {
+  // The short form of `npm run bench:backtest`. At 95 % fewer than 52 of 60 have a chance of 0.3 %.
+  const task = { money: false, chancesKnown: false };
+  const [found] = coverage(60, ["later"], [task], 1, 1500);
+  const { said, covered, bias } = found!;
+  assert.equal(said, 60);
+  assert.ok(covered >= 52, `${covered} of 60`);
+  assert.ok(Math.abs(bias) < 0.02, `${bias}`);
+});
+
+test("the way that the merchant took itself is estimated as what was recovered", () => {
+  const chosen = log.episodes.map(({ decisions }) => decisions.map(({ choice }) => choice));
+  const own = estimate(log.episodes, chosen, 1, one);
+  assert.ok(isSaid(own));
+  // It is in every invoice, but weighed anew: the estimate may differ by a little of its error.
+  assert.ok(Math.abs(own.difference) < (own.high - own.low) / 4, `${own.difference}`);
+});
+
+test("where the merchant's system hardly ever did so, nothing is said", () => {
+  const always = log.episodes.map(({ decisions }) => decisions.map(() => 8));
+  const rare = estimate(log.episodes, always, 1, one);
+  assert.ok(!isSaid(rare));
+  assert.equal(rare.why, "few");
+  const fixed = log.episodes.map((episode) => ({
+    ...episode,
+    decisions: episode.decisions.map((decided) => ({ ...decided, choice: decided.choice === STOP ? STOP : 3 })),
+  }));
+  const unseen = estimate(fixed, always, 1, one);
+  assert.ok(!isSaid(unseen) && unseen.effective === 0);
+});
+
+test("a choice that is unseen in a few invoices widens the range by their share, and in many of them silences it", () => {
+  // Some invoices failed for a reason after which the merchant always tries on the same day.
+  const withOdd = (share: number) =>
+    log.episodes.map((episode, i) => {
+      if (i % 100 >= share) return episode;
+      const [first] = episode.decisions;
+      return { ...episode, decisions: [{ ...first!, situation: [0, 900, 901], choice: 0 }] };
+    });
+  const [none, some, many] = [0, 3, 10].map((share) => estimate(withOdd(share), later, 1, one));
+  assert.ok(none && some && isSaid(none) && isSaid(some));
+  assert.ok(Math.abs(some.unseen - 0.03) < 0.002);
+  assert.ok(some.high - some.low > none.high - none.low + 0.05);
+  assert.ok(many && !isSaid(many) && many.why === "unseen");
+});
+
+test("stopping at once recovers nothing", () => {
+  const chosen = log.episodes.map(({ decisions }) => decisions.map(() => STOP));
+  const none = estimate(log.episodes, chosen, 1, one);
+  if (isSaid(none)) {
+    assert.equal(none.share, 0);
+    assert.ok(none.differenceHigh < 0);
+  } else assert.equal(none.why, "few");
+});

@@ -1,0 +1,95 @@
+import { declineGroup } from "../rules/decline-group.ts";
+import { DECLINE_GROUPS, type DeclineGroup } from "../rules/decline-groups.ts";
+import type { Attempt } from "./attempts.ts";
+import type { Decided, Episode } from "./estimate.ts";
+import { gapOf, STOP } from "./gaps.ts";
+
+const DAY_MS = 86_400_000;
+/** A case's window, as the service has it for a new merchant. */
+export const WINDOW_DAYS = 28;
+/** Decisions after more failures than this are taken together. */
+const TRIES_MAX = 8;
+const WEEKS = WINDOW_DAYS / 7;
+
+/** An invoice whose first attempt failed, with the attempts of its window, oldest first. */
+export interface FailedInvoice extends Episode {
+  invoiceId: string;
+  currency: string;
+  attempts: readonly Attempt[];
+}
+
+/** The failed invoices of a history. */
+export interface Failures {
+  invoices: FailedInvoice[];
+  /** All attempts of a customer, oldest first. */
+  byCustomer: Map<string, Attempt[]>;
+  /** Failed invoices whose window was not over when the history ended. */
+  tooYoung: number;
+  from: Date;
+  to: Date;
+}
+
+/** The invoices whose first attempt failed, each with what was decided about it. Those too young to judge are left out. */
+export function failuresOf(attempts: readonly Attempt[]): Failures {
+  const sorted = [...attempts].sort((a, b) => a.at.getTime() - b.at.getTime());
+  const to = sorted.at(-1)!.at;
+  const failures: Failures = {
+    invoices: [],
+    byCustomer: Map.groupBy(sorted, ({ customerId }) => customerId),
+    tooYoung: 0,
+    from: sorted[0]!.at,
+    to,
+  };
+  for (const [invoiceId, all] of Map.groupBy(sorted, (attempt) => attempt.invoiceId)) {
+    const first = all[0]!;
+    if (first.approved) continue;
+    const endsAt = first.at.getTime() + WINDOW_DAYS * DAY_MS;
+    if (endsAt > to.getTime()) {
+      failures.tooYoung++;
+      continue;
+    }
+    const paid = all.findIndex(({ approved }) => approved);
+    const inWindow = all.slice(0, paid < 0 ? all.length : paid + 1).filter(({ at }) => at.getTime() < endsAt);
+    const { customerId, amount, currency } = first;
+    failures.invoices.push({
+      invoiceId,
+      customerId,
+      amount,
+      currency,
+      attempts: inWindow,
+      decisions: decisionsOf(inWindow),
+    });
+  }
+  return failures;
+}
+
+/** After each failure: what was known, and what came next. */
+function decisionsOf(attempts: readonly Attempt[]): Decided[] {
+  return attempts
+    .filter(({ approved }) => !approved)
+    .map((failed, k) => {
+      const next = attempts[k + 1];
+      return {
+        situation: situationOf(attempts[0]!, failed, k),
+        choice: next ? gapOf(failed.at, next.at) : STOP,
+        chance: next?.chance ?? null,
+        succeeded: next?.approved ?? false,
+      };
+    });
+}
+
+/** Numbers of the groups that a decision belongs to: by its number, by the kind of the decline too, by the weeks left too. */
+function situationOf(first: Attempt, failed: Attempt, k: number): number[] {
+  const tries = Math.min(k, TRIES_MAX - 1);
+  const kind = tries * DECLINE_GROUPS.length + DECLINE_GROUPS.indexOf(groupOf(failed));
+  const week = Math.min(WEEKS - 1, Math.floor((failed.at.getTime() - first.at.getTime()) / (7 * DAY_MS)));
+  return [tries, TRIES_MAX + kind, TRIES_MAX * (1 + DECLINE_GROUPS.length) + kind * WEEKS + week];
+}
+
+/** Why an attempt failed. */
+export const groupOf = (attempt: Attempt): DeclineGroup =>
+  declineGroup(attempt, {
+    paymentMethodType: attempt.paymentMethodType,
+    network: attempt.cardBrand,
+    cardCountry: attempt.cardCountry,
+  });

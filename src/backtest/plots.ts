@@ -1,0 +1,88 @@
+import type { Backtest, Book } from "./backtest.ts";
+import { isSaid } from "./estimate.ts";
+import { percent, points, sideOf } from "./words.ts";
+
+const WIDTH = 720;
+const ROW = 34;
+const LABEL = 260;
+
+/** Text inside markup. */
+export const escaped = (text: string) =>
+  text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]!);
+
+/** Recovered money beside the merchant's own system: a point and its range for each way. */
+export function differencePlot({ ways }: Book): string {
+  const said = ways.flatMap(({ words, money }) => (isSaid(money) ? [{ words, money }] : []));
+  if (said.length === 0) return "";
+  const reach = Math.max(0.01, ...said.flatMap(({ money }) => [-money.differenceLow, money.differenceHigh]));
+  const step = niceStep(reach);
+  const most = Math.ceil(reach / step) * step;
+  const x = (share: number) => LABEL + 20 + ((share + most) / (2 * most)) * (WIDTH - LABEL - 60);
+  const bottom = said.length * ROW + 10;
+  const ticks = Array.from({ length: Math.round((2 * most) / step) + 1 }, (_, n) => n * step - most);
+  const lines = ticks.map(
+    (at) =>
+      `<line class="${Math.abs(at) < 1e-9 ? "zero" : "tick"}" x1="${x(at)}" x2="${x(at)}" y1="0" y2="${bottom}"/><text class="axis" x="${x(at)}" y="${bottom + 18}" text-anchor="middle">${Math.abs(at) < 1e-9 ? "0" : points(at)}</text>`,
+  );
+  const rows = said.map(({ words, money }, row) => {
+    const y = row * ROW + ROW / 2 + 4;
+    const side = sideOf(money);
+    return `<text x="${LABEL}" y="${y + 5}" text-anchor="end">${escaped(words)}</text><line class="range ${side}" x1="${x(money.differenceLow)}" x2="${x(money.differenceHigh)}" y1="${y}" y2="${y}"/><circle class="${side}" cx="${x(money.difference)}" cy="${y}" r="5"/>`;
+  });
+  return figure("Points of recovered money, more or less than your system: the estimate and its range", bottom + 28, [
+    ...lines,
+    ...rows,
+  ]);
+}
+
+/** How long the merchant's system let pass before its first try, and how often that try succeeded. */
+export function firstGapsPlot({ firstGaps }: Backtest): string {
+  const rows = firstGaps.map(({ words, share, succeeded }) => ({
+    words,
+    share,
+    note: succeeded === null ? percent(share) : `${percent(share)}, of which ${percent(succeeded)} succeeded`,
+    inner: (succeeded ?? 0) * share,
+  }));
+  return bars("First try after the failure: how often, and (dark) how often it succeeded", rows);
+}
+
+/** Why invoices failed, and what was recovered of each kind. */
+export function groupsPlot({ groups }: Backtest): string {
+  const rows = groups.map(({ group, share, recovered }) => ({
+    words: group.toLowerCase().replaceAll("_", " "),
+    share,
+    note: `${percent(share)}, of which ${percent(recovered)} recovered`,
+    inner: recovered * share,
+  }));
+  return bars("Why the first attempt failed, and (dark) how much of it was recovered", rows);
+}
+
+interface Bar {
+  words: string;
+  share: number;
+  note: string;
+  /** The dark part. */
+  inner: number;
+}
+
+function bars(title: string, rows: readonly Bar[]): string {
+  const most = Math.max(...rows.map(({ share }) => share), 0.01);
+  const width = (share: number) => (share / most) * (WIDTH - LABEL - 250);
+  return figure(
+    title,
+    rows.length * 26 + 6,
+    rows.map(({ words, share, note, inner }, row) => {
+      const y = row * 26;
+      return `<text x="${LABEL - 60}" y="${y + 17}" text-anchor="end">${escaped(words)}</text><rect class="all" x="${LABEL - 50}" y="${y + 4}" width="${width(share)}" height="18"/><rect class="part" x="${LABEL - 50}" y="${y + 4}" width="${width(inner)}" height="18"/><text class="axis" x="${LABEL - 42 + width(share)}" y="${y + 17}">${note}</text>`;
+    }),
+  );
+}
+
+const figure = (title: string, height: number, parts: readonly string[]) =>
+  `<figure><figcaption>${escaped(title)}</figcaption><svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(title)}">${parts.join("")}</svg></figure>`;
+
+/** 1, 2 or 5 of some power of ten: three to eight of them fit. */
+function niceStep(reach: number): number {
+  const power = 10 ** Math.floor(Math.log10(reach));
+  return [0.2, 0.5, 1].map((part) => part * power).find((step) => reach / step <= 4) ?? power;
+}

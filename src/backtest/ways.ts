@@ -1,0 +1,142 @@
+import { decide } from "../decisions/decide.ts";
+import { decideLearned } from "../decisions/decide-learned.ts";
+import { perDollar } from "../decisions/dollars.ts";
+import type { Decision, Known } from "../decisions/known.ts";
+import { offsetMs } from "../decisions/local-time.ts";
+import type { History as CustomerHistory } from "../decisions/recall.ts";
+import { whereabouts } from "../decisions/whereabouts.ts";
+import type { Learned } from "../model/learned.ts";
+import { endsRetries } from "../rules/decline-groups.ts";
+import type { Attempt } from "./attempts.ts";
+import { type FailedInvoice, type Failures, groupOf, WINDOW_DAYS } from "./failed-invoices.ts";
+import { gapOf, STOP } from "./gaps.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const TRIES = 6;
+
+/** A way of trying again, judged by its choice after each failure. */
+export interface Way {
+  name: string;
+  words: string;
+  /** When the next try comes after failure `k` of the invoice (0: the first charge); null: never. */
+  next(invoice: FailedInvoice, k: number): Date | null;
+}
+
+/** Tries on these days after the first failure; none when the card may not be tried again. */
+function onDays(name: string, words: string, days: readonly number[]): Way {
+  return {
+    name,
+    words,
+    next({ attempts }, k) {
+      const failed = attempts[k]!;
+      const day = days[k];
+      if (day === undefined || endsRetries(groupOf(failed))) return null;
+      const at = Math.max(attempts[0]!.at.getTime() + day * DAY_MS, failed.at.getTime() + HOUR_MS);
+      return new Date(at);
+    },
+  };
+}
+
+/** What a merchant's own system is compared with. */
+export function waysOf({ byCustomer }: Failures, learned: Learned): Way[] {
+  const even = Array.from(
+    { length: TRIES },
+    (_, n) => (WINDOW_DAYS * (n + 1)) / TRIES - (n + 1 === TRIES ? 1 / 24 : 0),
+  );
+  const first = (invoice: FailedInvoice, k: number) => {
+    const known = knownOf(invoice, k, byCustomer.get(invoice.customerId)!);
+    return momentOf(decide(known, invoice.attempts[k]!.at));
+  };
+  const own = (invoice: FailedInvoice, k: number) => {
+    const all = byCustomer.get(invoice.customerId)!;
+    const known = knownOf(invoice, k, all);
+    return momentOf(decideLearned(known, historyOf(invoice, k, all, known), learned, invoice.attempts[k]!.at).decision);
+  };
+  return [
+    { name: "dunlin", words: "Dunlin, with what it ships knowing", next: own },
+    { name: "rules", words: "Dunlin's fixed rules, nothing learned", next: first },
+    onDays("fixed", "days 1, 3, 5 and 7", [1, 3, 5, 7]),
+    onDays("ladder", "days 1, 3, 8, 10 and 12", [1, 3, 8, 10, 12]),
+    onDays("even", `${TRIES} tries, even over ${WINDOW_DAYS} days`, even),
+  ];
+}
+
+/** The choice of a way after failure `k` of an invoice. */
+export function choiceOf(way: Way, invoice: FailedInvoice, k: number): number {
+  const at = way.next(invoice, k);
+  const endsAt = invoice.attempts[0]!.at.getTime() + WINDOW_DAYS * DAY_MS;
+  return at === null || at.getTime() >= endsAt ? STOP : gapOf(invoice.attempts[k]!.at, at);
+}
+
+/** A change of card is no try: what it brings no history of attempts can tell. */
+const momentOf = (decision: Decision): Date | null => (decision.kind === "retry" ? decision.at : null);
+
+/** What was known right after failure `k`. */
+function knownOf({ invoiceId, attempts, amount, currency }: FailedInvoice, k: number, all: readonly Attempt[]): Known {
+  const failed = attempts[k]!;
+  const unpaidAt = attempts[0]!.at;
+  return {
+    caseId: invoiceId,
+    unpaidAt,
+    windowEndsAt: new Date(unpaidAt.getTime() + WINDOW_DAYS * DAY_MS),
+    budgetLeft: Math.max(0, 8 - k),
+    leadMs: 0,
+    amount,
+    currency,
+    paymentMethodType: failed.paymentMethodType,
+    network: failed.cardBrand,
+    cardCountry: failed.cardCountry,
+    customerTimezone: failed.customerTimezone,
+    businessEntity: null,
+    ledger: all
+      .filter(({ at }) => at <= failed.at)
+      .map((attempt) => ({
+        at: attempt.at,
+        amount: attempt.amount,
+        approved: attempt.approved,
+        onThisInvoice: attempt.invoiceId === invoiceId,
+        onPresentCard: attempt.cardFingerprint === failed.cardFingerprint,
+        codes: attempt.approved ? null : attempt,
+      })),
+    lastDecline: { ...failed, at: failed.at },
+    cardChangedAt: null,
+    cardChangeExpired: false,
+    retries: attempts.slice(1, k + 1).map(({ at }) => ({ idealRetryTime: at, status: "FAILED" })),
+  };
+}
+
+/** The customer's bills until failure `k` of this one. */
+function historyOf(invoice: FailedInvoice, k: number, all: readonly Attempt[], known: Known): CustomerHistory {
+  const failed = invoice.attempts[k]!;
+  const place = whereabouts(known);
+  const bills = Map.groupBy(
+    all.filter(({ at }) => at <= failed.at),
+    ({ invoiceId }) => invoiceId,
+  );
+  const own = bills.get(invoice.invoiceId)!;
+  bills.delete(invoice.invoiceId);
+  return {
+    traits: {
+      tenureDays: null,
+      billingPeriod: null,
+      billingPeriodUnit: null,
+      merchant: "?",
+      country: place.country ?? known.currency,
+      paymentMethodType: known.paymentMethodType,
+      network: known.network,
+      funding: failed.cardFunding,
+      issuer: failed.cardIssuer,
+    },
+    instrument: known,
+    offsetAt: (at) => offsetMs(place.zone, at),
+    bills: [...bills.values(), own].map((charges) => ({
+      dollars: charges[0]!.amount / perDollar(charges[0]!.currency),
+      charges: charges.map((attempt) => ({
+        at: attempt.at,
+        approved: attempt.approved,
+        codes: attempt.approved ? null : attempt,
+      })),
+    })),
+  };
+}

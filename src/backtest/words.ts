@@ -1,0 +1,77 @@
+import type { Backtest, Book, Judged } from "./backtest.ts";
+import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
+
+/** 12.3 % */
+export const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+/** Points of a hundred, with a sign. */
+export const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(1)}`;
+
+/** An amount of minor units as people write it. */
+export function money(amount: number, currency: string): string {
+  const format = new Intl.NumberFormat("en", { style: "currency", currency, currencyDisplay: "code" });
+  return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2)).replace(/\u00a0/g, " ");
+}
+
+/** The whole of a book in a sentence. */
+export const bookWords = ({ currency, invoices, recovered, amount, recoveredAmount }: Book) =>
+  `${invoices} invoices over ${money(amount, currency)} failed, and your system recovered ${recovered} of them (${percent(recovered / invoices)}): ${money(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
+
+/** Rounding leaves this much between two ways that chose alike. */
+const NOTHING = 1e-9;
+
+/** Whether a way would have recovered more or less than the merchant's own; `same`: it chose as that did; `open`: it can't be told. */
+export function sideOf(judged: Estimate | NotSaid): "more" | "less" | "same" | "open" {
+  if (!isSaid(judged)) return "open";
+  if (Math.max(-judged.differenceLow, judged.differenceHigh) < NOTHING) return "same";
+  return judged.differenceLow > NOTHING ? "more" : judged.differenceHigh < -NOTHING ? "less" : "open";
+}
+
+/** What the history says of a way, for somebody who decides about money. */
+export function judgedWords({ words, money: judged }: Judged, { currency, amount }: Book): string {
+  if (!isSaid(judged)) return `${capital(words)}: cannot say. ${notSaidWords(judged)}`;
+  const { differenceLow, differenceHigh, depth } = judged;
+  const tries = depth === 1 ? "the first try" : `the first ${depth} tries`;
+  const of = (share: number) => money(Math.abs(Math.round(share * amount)), currency);
+  const range = [differenceLow, differenceHigh]
+    .sort((a, b) => Math.abs(a) - Math.abs(b))
+    .map(of)
+    .join(" to ");
+  switch (sideOf(judged)) {
+    case "same":
+      return `${capital(words)}, for ${tries}: just what your system did.`;
+    case "more":
+      return `${capital(words)}, for ${tries}, would have recovered more: ${range}.`;
+    case "less":
+      return `${capital(words)}, for ${tries}, would have recovered less: ${range}.`;
+    case "open":
+      return `${capital(words)}, for ${tries}: no difference can be told. It lies between ${of(differenceLow)} less and ${of(differenceHigh)} more.`;
+  }
+}
+
+/** Why nothing is said. */
+export function notSaidWords({ why, effective, unseen }: NotSaid): string {
+  if (why === "unseen")
+    return `In ${percent(unseen)} of the invoices it does what your system hardly ever did, so there is nothing to learn it from.`;
+  return `Your system did the same too seldom: what can be compared weighs as much as ${Math.floor(effective)} invoices, and 200 are needed.`;
+}
+
+/** The choices behind an estimate. */
+export const basisWords = (judged: Estimate) =>
+  `${judged.depth === 1 ? "first try" : `first ${judged.depth} tries`}; as much as ${Math.floor(judged.effective)} invoices`;
+
+/** What the numbers rest on, and what could make them wrong. */
+export function assumptions({ chancesKnown, tooYoung, leftOut }: Backtest): string[] {
+  return [
+    "Only invoices whose first attempt failed count, and each counts: paid or not, 28 days after that. Money that came without an attempt in the file does not count.",
+    "A way is judged by how many days it lets pass between a failure and the next try, not by the hour. After the tries that are named, your own system goes on as it did.",
+    chancesKnown
+      ? "The chances with which your system chose are those in the file (propensity)."
+      : "The chances with which your system chose are worked out from how often it chose so, by the number of tries, the reason of the decline, and the weeks since the first failure. If it looked at anything else that has to do with success, the results are off by that.",
+    "A change of card is not counted as recovered, since no history of attempts tells what asking for one would have brought.",
+    "Each range holds the truth in 95 of 100 such reports, so of many ranges one may well be wrong. An experiment answers the same question without these assumptions.",
+    ...(tooYoung > 0 ? [`${tooYoung} failed invoices are left out because their 28 days were not over.`] : []),
+    ...(leftOut > 0 ? [`${leftOut} records of the file could not be read and are left out.`] : []),
+  ];
+}
+
+const capital = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,0 +1,62 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type History, readHistory } from "../backtest/attempts.ts";
+import { type Backtest, backtest } from "../backtest/backtest.ts";
+import { reportHtml } from "../backtest/report.ts";
+import { assumptions, bookWords, judgedWords } from "../backtest/words.ts";
+import { fromPrior, type Prior } from "../model/prior.ts";
+import { type Command, EXIT, Failure, text } from "./command.ts";
+
+/** `dunlin backtest`: what other ways would have recovered, from a merchant's own history. */
+export const backtestCommand: Command = {
+  name: "backtest",
+  usage: `FILE [options]
+  --report R               where the report goes (backtest.html)
+  --json                   print everything as JSON, and write no report unless --report is given
+
+  FILE has an attempt on each line, CSV with a heading or JSON: invoiceId, createdAt, state (PAID or FAILED), amount (minor
+  units) and currency; and what else is known: customerId networkDeclineCode networkAdviceCode paymentGatewayErrorCode
+  declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint customerTimezone; and
+  propensity, the chance with which your system chose to try when it did, where you know it.`,
+  summary: "Judge ways of trying again by a merchant's own history of attempts",
+  options: { report: { type: "string" }, json: { type: "boolean" } },
+  positionals: ["FILE"],
+  examples: ["dunlin backtest attempts.csv", "dunlin backtest attempts.jsonl --report 2026.html"],
+  async run(context, values, [path]) {
+    const result = backtest(await historyFrom(path!), fromPrior(await shippedPrior()));
+    const report = text(values, "report") ?? (values.json ? undefined : "backtest.html");
+    if (report !== undefined) await writeFile(report, reportHtml(result));
+    if (values.json) context.print(JSON.stringify(result));
+    else {
+      for (const line of lines(result)) context.print(line);
+      context.print("");
+      context.print(`Report: ${report}`);
+    }
+    return EXIT.ok;
+  },
+};
+
+async function historyFrom(path: string): Promise<History> {
+  const content = await readFile(path, "utf8").catch((error: Error) => {
+    throw new Failure(`${path} can't be read: ${error.message}`);
+  });
+  try {
+    const history = readHistory(content);
+    if (history.attempts.length > 0) return history;
+    throw new TypeError(history.problems[0] ?? "There is no attempt in it.");
+  } catch (error) {
+    throw new Failure(`${path} is no history of attempts. ${(error as Error).message}`);
+  }
+}
+
+const shippedPrior = async () =>
+  JSON.parse(await readFile(join(import.meta.dirname, "../model/prior.json"), "utf8")) as Prior;
+
+function lines(result: Backtest): string[] {
+  if (result.books.length === 0) return ["No invoice in it failed at first and had 28 days since: nothing to judge."];
+  return [
+    ...result.books.flatMap((book) => [bookWords(book), ...book.ways.map((way) => `  ${judgedWords(way, book)}`), ""]),
+    ...assumptions(result).map((words) => `- ${words}`),
+    ...(result.problems.length > 0 ? ["", "Records that could not be read:", ...result.problems] : []),
+  ];
+}

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pino from "pino";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import type { Settings } from "../config.ts";
+import { makeMerchant, realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
+import { countDue } from "../recovery/count-due.ts";
+import { ingestInvoices } from "../recovery/ingest.ts";
+import type { Command, Context } from "./command.ts";
+import { experimentList, experimentShow, experimentStart, experimentStop } from "./experiment.ts";
+
+const DAY_MS = 86_400_000;
+const log = pino({ level: "silent" });
+let database: TestDatabase;
+let now = new Date("2026-03-02T10:00:00Z");
+const ports = { ...realPorts, now: () => now };
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+async function run(command: Command, values: Record<string, string | boolean> = {}) {
+  const lines: string[] = [];
+  const context: Context = {
+    settings: {} as Settings,
+    log,
+    print: (line) => void lines.push(line),
+    isTerminal: false,
+    open: async () => ({ db: database.db, ports, secretKey: SECRET_KEY, close: async () => {} }),
+    realNow: realPorts.realNow,
+    randomBytes: realPorts.randomBytes,
+    stopped: new Promise(() => {}),
+  };
+  const code = await command.run(context, values, []);
+  return { code, out: lines.join("\n") };
+}
+
+test("an experiment is started, shown, shown again when its invoices are old enough, and stopped", async () => {
+  const { db } = database;
+  const merchant = await makeMerchant(db);
+  await assert.rejects(run(experimentShow), /No experiment was ever started/);
+  const started = JSON.parse(
+    (await run(experimentStart, { name: "holdout", share: "80", margin: "2.5", primary: "EUR", json: true })).out,
+  );
+  assert.deepEqual([started.share, started.margin, started.primary, started.salt], [0.8, 0.025, "EUR", undefined]);
+  await assert.rejects(run(experimentStart, { name: "second" }), /running already/);
+  assert.match((await run(experimentShow)).out, /Not looked at yet/);
+
+  const invoices = Array.from({ length: 2000 }, (_, n) => ({
+    id: `inv_${String(n).padStart(5, "0")}`,
+    state: "UNPAID" as const,
+    customerId: `cus_${n}`,
+    amount: 1000,
+    currency: "EUR",
+    createdAt: now,
+    updatedAt: now,
+  }));
+  await ingestInvoices(db, merchant, invoices, ports);
+  await countDue({ db, ports, log });
+  assert.match((await run(experimentShow)).out, /Too early: an invoice counts 35 days after it failed.*2026-04-06/);
+  now = new Date(now.getTime() + DAY_MS);
+  const paid = invoices
+    .filter((_, n) => n % 2 === 0)
+    .map((invoice) => ({ ...invoice, state: "PAID" as const, updatedAt: now }));
+  await ingestInvoices(db, merchant, paid, ports);
+  now = new Date(now.getTime() + 40 * DAY_MS);
+  await countDue({ db, ports, log });
+  const { out } = await run(experimentShow, { days: "5" });
+  assert.match(out, /Cannot tell yet: of 100 EUR that failed between .* About \d+ weeks? more\./);
+  assert.match(out, /2000 failed invoices are counted and 0 are too young/);
+  assert.match(out, /^2026-04-12 +2000 +[+-]\d/m);
+  const shown = JSON.parse((await run(experimentShow, { json: true })).out);
+  assert.equal(shown.look.comparisons[0].measure, "EUR");
+
+  assert.match((await run(experimentStop)).out, /stopped 2026-04-12/);
+  await assert.rejects(run(experimentStop), /No experiment is running/);
+  assert.match((await run(experimentList)).out, /holdout +2026-03-02 +stopped 2026-04-12/);
+});
+
+test("what makes no sense is refused with what to write instead", async () => {
+  await assert.rejects(run(experimentStart), /--name is missing/);
+  await assert.rejects(run(experimentStart, { name: "x", share: "100" }), /--share takes a whole number from 1 to 99/);
+  await assert.rejects(run(experimentStart, { name: "x", primary: "euros" }), /--primary takes count or a currency/);
+  await assert.rejects(run(experimentStart, { name: "x", margin: "0" }), /--margin takes points from 0.1 to 50/);
+});
