@@ -31,12 +31,12 @@ const running = await start({
   },
 });
 const { store, caPath } = running;
-await store.db.run(TWIN);
+await store.owner.run(TWIN);
 
 answer(
   {
     async facts(): Promise<IngestFacts> {
-      const { db, ports, secretKey, address } = store;
+      const { owner: db, ports, secretKey, address } = store;
       const limits = { ratePerSecond: 1_000_000, rateBurst: 1_000_000 };
       const merchant = await createMerchant(db, "Bench", limits, secretKey, ports);
       const key = { merchantId: merchant.id, permissions: ["ingest:invoices"] as const };
@@ -44,7 +44,7 @@ answer(
       const facts = await databaseFacts(db, address, settings.dataDir);
       return { ...facts, port: settings.port, ca: readFileSync(caPath!, "utf8"), apiKey };
     },
-    counts: async () => (await store.db.run(COUNT)).rows[0],
+    counts: async () => (await store.owner.run(COUNT)).rows[0],
   },
   async () => {
     await running.stop();

@@ -9,11 +9,18 @@ import { type Address, type Database, errorFields, openDatabase } from "./store/
 import { startEmbedded } from "./store/embedded/start.ts";
 import { claimInstallation } from "./store/installation.ts";
 import { migrate } from "./store/migrate.ts";
+import { rolesAreUsable, signedIn } from "./store/roles.ts";
+import { openWalled, type Walled } from "./store/walled.ts";
 
 /** The database of this installation, migrated, with its clock and its key. */
 export interface Store {
   address: Address;
+  /** What works for all merchants. */
   db: Database;
+  /** What works for one merchant at a time. */
+  walled: Walled;
+  /** What makes and drops partitions. */
+  owner: Database;
   ports: Ports;
   secretKey: Buffer;
   close(): Promise<void>;
@@ -38,17 +45,23 @@ export async function openStore(
   try {
     const address: Address = embedded?.address ?? { url: settings.databaseUrl! };
     await migrate(address, log);
-    const db = openDatabase(address, connections, (error) => log.warn(errorFields(error), "database.connection_lost"));
+    const onError = (error: Error) => log.warn(errorFields(error), "database.connection_lost");
+    const owner = openDatabase(signedIn(address, false).owner, 1, onError);
+    const { worker, api } = signedIn(address, await rolesAreUsable(owner));
+    const db = openDatabase(worker, connections, onError);
+    const walled = openWalled(api, connections, onError);
     const anchor = await anchorClock(db, mode === "own" ? (settings.clockRate ?? 1) : null, new Date());
     const secretKey = settings.secretKey ?? secretKeyIn(settings.dataDir);
     await checkKey(db, secretKey, settings);
     return {
       address,
       db,
+      walled,
+      owner,
       ports: realPorts(anchor),
       secretKey,
       async close() {
-        await db.close();
+        await Promise.all([db, walled, owner].map((each) => each.close()));
         await embedded?.stop();
       },
     };

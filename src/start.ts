@@ -71,7 +71,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     await store.close();
   };
   try {
-    const { db, ports, secretKey } = store;
+    const { db, walled, owner, ports, secretKey } = store;
     const metrics = createMetrics(db, ports);
     if (settings.metricsPort !== null)
       stops.push(await startMetricsServer(metrics, settings.host, settings.metricsPort));
@@ -79,7 +79,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     async function keepLog() {
       const now = ports.now();
       const keepFrom = new Date(now.getTime() - settings.deliveryLogDays * DAY_MS);
-      const { made, dropped } = await keepDeliveryLog(db, now, keepFrom);
+      const { made, dropped } = await keepDeliveryLog(owner, now, keepFrom);
       if (made.length + dropped.length > 0) log.info({ made, dropped }, "delivery_log.kept");
     }
 
@@ -133,7 +133,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     const onCases = () => (decide === null ? hints.cases() : decide.wake());
     if (roles.has("decide")) {
       const keptFrom = () => new Date(ports.now().getTime() - settings.decisionDays * DAY_MS);
-      const keep = () => keepDecisions(db, ports.now(), keptFrom()).then(() => logPauseMs);
+      const keep = () => keepDecisions(owner, ports.now(), keptFrom()).then(() => logPauseMs);
       stops.push(startLoop("decisions", log, keep).stop);
       decide = startLoop("decide", log, async () => {
         const { stepped, nextDueAt } = await decideDue({
@@ -175,14 +175,19 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     if (roles.has("api") || roles.has("console")) {
       const { tls, caFile } = await identity(settings, ports.realNow());
       caPath = caFile;
+      const dbOf = ({ id }: { id: string }) => walled.of(id);
       const api = await createApi({
-        db,
+        everyone: db,
+        walled,
+        owner,
         ports,
         log,
         ingest: {
-          subscriptions: joinFlushes((merchant, batch) => ingestSubscriptions(db, merchant, batch, ports)),
-          invoices: joinFlushes((merchant, batch) => ingestInvoices(db, merchant, batch, ports, onWithdrawn)),
-          transactions: joinFlushes((merchant, batch) => ingestTransactions(db, merchant, batch, ports, onWithdrawn)),
+          subscriptions: joinFlushes((merchant, batch) => ingestSubscriptions(dbOf(merchant), merchant, batch, ports)),
+          invoices: joinFlushes((merchant, batch) => ingestInvoices(dbOf(merchant), merchant, batch, ports, onWithdrawn)),
+          transactions: joinFlushes((merchant, batch) =>
+            ingestTransactions(dbOf(merchant), merchant, batch, ports, onWithdrawn),
+          ),
         },
         onIngested: onCases,
         tls,

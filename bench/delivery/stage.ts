@@ -7,6 +7,7 @@ import type { Merchant } from "../../src/domain/merchant.ts";
 import { openStore, type Store } from "../../src/open.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
 import { openCases } from "../../src/store/cases.ts";
+import { openDatabase } from "../../src/store/database.ts";
 import { insertEvents } from "../../src/store/events.ts";
 import { createService, environmentOf, type Service } from "../../test/torture/service.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
@@ -61,7 +62,10 @@ export async function openStage(
   await service.start();
   // Whatever ends this process ends the service; its PostgreSQL is stopped by close() alone.
   process.once("exit", service.abandon);
-  const store = await openStore(scratch.settings, "borrow", CONNECTIONS, scratch.log, () => {});
+  const opened = await openStore(scratch.settings, "borrow", CONNECTIONS, scratch.log, () => {});
+  // As the owner: it vacuums, makes checkpoints, and writes past the service.
+  const db = openDatabase(opened.address, CONNECTIONS, () => {});
+  const store = { ...opened, db };
   await roomForWal(store.db);
   const facts = await databaseFacts(store.db, store.address, dataDir);
   return {
@@ -76,6 +80,7 @@ export async function openStage(
       closing = true;
       process.removeListener("exit", service.abandon);
       await service.terminate();
+      await db.close();
       await store.close();
       await scratch.remove();
     },

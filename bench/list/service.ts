@@ -49,7 +49,8 @@ const running = await start({
   },
 });
 const { store, caPath } = running;
-const { db, ports, secretKey, address } = store;
+// It makes indexes, and writes past the service.
+const { owner: db, ports, secretKey, address } = store;
 let merchantId = "";
 
 async function make({ actions, until }: { actions: number; until: Date }): Promise<ListFacts> {

@@ -89,7 +89,9 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
     },
   });
   const api = await createApi({
-    db,
+    everyone: db,
+    walled: { of: () => db, close: async () => {} },
+    owner: db,
     ports,
     log: pino({ level: "debug" }, destination),
     ingest: {

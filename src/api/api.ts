@@ -7,12 +7,17 @@ import type { Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { Ingest } from "../recovery/join-flushes.ts";
 import type { Database } from "../store/database.ts";
+import type { Walled } from "../store/walled.ts";
 import type { requires } from "./caller.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import type { Tls } from "./listener.ts";
 
 export interface ApiOptions {
-  db: Database;
+  /** For all merchants: keys, and the log of requests. What a request asks of its merchant goes through `walled`. */
+  everyone: Database;
+  walled: Walled;
+  /** Makes and drops the partitions of the request log. */
+  owner: Database;
   ports: Ports;
   log: Log;
   ingest: { subscriptions: Ingest<Subscription>; invoices: Ingest<Invoice>; transactions: Ingest<Transaction> };

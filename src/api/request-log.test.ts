@@ -118,7 +118,7 @@ test("no body, path, key or card number gets into the log", async () => {
 
 test("what never became a request is in the log as well", async () => {
   const { db } = database;
-  const log = createRequestLog(db, testPorts(clock), silent(), () => {});
+  const log = createRequestLog(db, db, testPorts(clock), silent(), () => {});
   const id = uuidv7(clock.serviceMs);
   log.add(noteOfUnreadable(`req_${id}`, 431, "the headers are too large", new Date(clock.serviceMs)));
   await log.flush();
@@ -137,7 +137,7 @@ test("while the database is away notes wait, up to a bound; what is beyond it is
       away ? Promise.reject(Object.assign(new Error(), { code: "ECONNREFUSED" })) : database.db.run(...call),
   } as Database;
   let dropped = 0;
-  const log = createRequestLog(db, testPorts(clock), silent(), (count) => {
+  const log = createRequestLog(db, db, testPorts(clock), silent(), (count) => {
     dropped += count;
   });
   const [first, ...others] = Array.from({ length: 50_010 }, note);
@@ -155,7 +155,7 @@ test("while the database is away notes wait, up to a bound; what is beyond it is
 
 test("a batch that the database will never take is dropped and counted, and keeps nothing back", async () => {
   let dropped = 0;
-  const log = createRequestLog(database.db, testPorts(clock), silent(), (count) => {
+  const log = createRequestLog(database.db, database.db, testPorts(clock), silent(), (count) => {
     dropped += count;
   });
   log.add({ ...note(), status: 70_000 });
@@ -171,7 +171,7 @@ test("a list holds one merchant's requests, newest first, of the statuses that a
   const other = await testMerchant(database.db, testPorts(clock));
   const { all } = await logged([{ url: "/healthz" }], other.id);
   assert.deepEqual(all, []);
-  const log = createRequestLog(database.db, testPorts(clock), silent(), () => {});
+  const log = createRequestLog(database.db, database.db, testPorts(clock), silent(), () => {});
   const rows = [200, 400, 429, 500].map((status) => {
     clock.serviceMs++;
     return { ...note(), merchantId: other.id, status };

@@ -33,9 +33,16 @@ const WAITING_MAX = 50_000;
  * The log of requests: notes in memory, written in batches beside the requests. While the database is away they wait; what finds no
  * room any more is dropped and counted.
  *
+ * @param owner  may make and drop partitions
  * @param onDropped  told how many were dropped
  */
-export function createRequestLog(db: Database, ports: Ports, log: Log, onDropped: (count: number) => void): RequestLog {
+export function createRequestLog(
+  db: Database,
+  owner: Database,
+  ports: Ports,
+  log: Log,
+  onDropped: (count: number) => void,
+): RequestLog {
   let waiting: LoggedRequest[] = [];
   let dropped = 0;
   let keptDay = Number.NaN;
@@ -71,7 +78,7 @@ export function createRequestLog(db: Database, ports: Ports, log: Log, onDropped
     const now = ports.now();
     const day = Math.floor(now.getTime() / DAY_MS);
     if (day === keptDay) return;
-    const changes = await keepRequestLog(db, now, new Date(now.getTime() - KEPT_DAYS * DAY_MS));
+    const changes = await keepRequestLog(owner, now, new Date(now.getTime() - KEPT_DAYS * DAY_MS));
     if (changes.made.length + changes.dropped.length > 0) log.info(changes, "request_log.kept");
     keptDay = day;
   }

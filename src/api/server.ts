@@ -39,9 +39,9 @@ const LOG_MS = 1_000;
 
 /** The inbound API, ready for `inject` and `listen`. */
 export async function createApi(options: ApiOptions): Promise<RunningApi> {
-  const { db, ports, log } = options;
-  const keyring = createKeyring(db, ports);
-  const rateLimit = createRateLimit(db, ports);
+  const { everyone, owner, ports, log } = options;
+  const keyring = createKeyring(everyone, ports);
+  const rateLimit = createRateLimit(everyone, ports);
   const door: Door = {
     keyring,
     rateLimit,
@@ -50,7 +50,7 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
     addressOf: ({ raw }) => clientAddress(raw, options.trustedProxies, options.tls === "proxy"),
   };
   let closing = false;
-  const requestLog = createRequestLog(db, ports, log, (count) => options.metrics.requestsUnlogged(count));
+  const requestLog = createRequestLog(everyone, owner, ports, log, (count) => options.metrics.requestsUnlogged(count));
   const http = createHttp(options, requestLog, () => closing);
   const api: Api = { ...options, http, requires: (permission) => requires(permission, door) };
   for (const route of options.operations === false ? OPEN_ROUTES : ROUTES) route(api);

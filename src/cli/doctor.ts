@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseAllow } from "../delivery/https/address-guard.ts";
 import { createSender } from "../delivery/https/send.ts";
 import { listMerchants } from "../store/merchants.ts";
+import { ROLES, rolesAreUsable, wallFacts } from "../store/roles.ts";
 import { unseal } from "../store/secret-box.ts";
 import { serverFacts } from "../store/server-facts.ts";
 import { type Command, type Context, EXIT, type Opened } from "./command.ts";
@@ -105,11 +106,25 @@ async function database(context: Context): Promise<Finding[]> {
       ...(ports.clockRate === 1
         ? []
         : [finding("warn", "clock rate", `service time runs ${ports.clockRate} times as fast`)]),
+      await wall(opened),
       ...(await endpoints(context, opened)),
     ];
   } finally {
     await opened.close();
   }
+}
+
+/** What keeps merchants apart when a statement of ours forgets to. */
+async function wall({ db }: Opened): Promise<Finding> {
+  const { login, isAbove, open } = await wallFacts(db);
+  if (open.length > 0) return finding("fail", "wall", `row-level security is off on ${open.join(", ")}`);
+  if (await rolesAreUsable(db))
+    return finding("ok", "wall", `between merchants: row-level security, as ${ROLES.join(" and ")}`);
+  const roles = ROLES.join(", ");
+  const mend = `Let a superuser run: ${ROLES.map((role) => `create role ${role} nologin;`).join(" ")} grant ${roles} to "${login}";`;
+  return isAbove
+    ? finding("fail", "wall", `none between merchants: row-level security does not hold for ${login}. ${mend}`)
+    : finding("warn", "wall", `${login} owns the tables and works as their owner, behind row-level security. ${mend}`);
 }
 
 /** Each endpoint is dialled with its credential, but with a body that is no event: any status says that it is there. */

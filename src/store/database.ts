@@ -27,7 +27,8 @@ export interface Database extends Tx {
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * A connection of its own, for what outlives a statement: leases, listening. It is not replaced when it breaks.
+   * A connection of its own, for what outlives a statement: leases, listening. It is not replaced when it breaks. It is the login's,
+   * because only that sees in pg_stat_activity what its other connections are; for tables of merchants it is not meant.
    *
    * @param answerMs  how long a statement may take before it fails; without it as long as it takes
    */
@@ -42,8 +43,11 @@ export interface Connection extends Tx {
   close(): Promise<void>;
 }
 
-/** How to reach the server: a URL, or the socket folder of the embedded one. */
-export type Address = { url: string } | { socketDir: string; user: string; database: string };
+/**
+ * How to reach the server: a URL, or the socket folder of the embedded one. `session` is what the connections of a pool
+ * begin with, as PostgreSQL's options: `-c role=dunlin_worker`.
+ */
+export type Address = ({ url: string } | { socketDir: string; user: string; database: string }) & { session?: string };
 
 const INT8 = 20;
 pg.types.setTypeParser(INT8, (text) => {
@@ -53,7 +57,7 @@ pg.types.setTypeParser(INT8, (text) => {
 });
 
 /** Far longer than any statement of the service takes: a network that swallowed the answer is noticed after this. */
-const ANSWER_MS = 60_000;
+export const ANSWER_MS = 60_000;
 
 /**
  * A pool of connections.
@@ -68,11 +72,7 @@ export function openDatabase(
   onError: (error: Error) => void,
   answerMs = ANSWER_MS,
 ): Database {
-  const config = { ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
-  const pool = new pg.Pool(config);
-  pool.on("error", onError);
-  // Between the pool's own listener and a transaction's there is a moment without one, and a dying server may use it.
-  pool.on("connect", (client) => client.on("error", () => {}));
+  const pool = poolOf(address, connections, onError, answerMs);
   return {
     run: (statement, values) =>
       retrying((commits) =>
@@ -81,23 +81,56 @@ export function openDatabase(
           return runOn(client, statement, values);
         }),
       ),
-    transaction: (work) => retrying((commits) => borrowing(pool, (client) => inTransaction(client, work, commits))),
+    transaction: (work) =>
+      retrying((commits) => borrowing(pool, (client) => inTransaction(client, BEGIN, work, commits))),
     connect: (answerMs) => connect(address, answerMs),
     close: () => pool.end(),
   };
 }
 
+const BEGIN = "begin";
+
+export function poolOf(
+  address: Address,
+  connections: number,
+  onError: (error: Error) => void,
+  answerMs: number,
+  pipeline = false,
+) {
+  const config = { ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
+  const pool = new pg.Pool({ ...config, pipeline } as pg.PoolConfig);
+  pool.on("error", onError);
+  // Between the pool's own listener and a transaction's there is a moment without one, and a dying server may use it.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}
+
 const clientConfig = (address: Address): pg.ClientConfig => ({
   ...("url" in address
-    ? { connectionString: address.url }
+    ? { connectionString: withSession(address.url, address.session) }
     : // Said in full, because pg would fill gaps from PGPORT and PGSSLMODE, which mean another server.
-      { host: address.socketDir, port: 5432, ssl: false, user: address.user, database: address.database }),
+      {
+        host: address.socketDir,
+        port: 5432,
+        ssl: false,
+        user: address.user,
+        database: address.database,
+        options: address.session,
+      }),
   application_name: "dunlin",
   connectionTimeoutMillis: 10_000,
   keepAlive: true,
 });
 
-async function runOn<Row>(
+/** Of two options in a URL the later one counts, so it says what the first one says, too. */
+function withSession(url: string, session: string | undefined) {
+  if (session === undefined) return url;
+  const given = new URLSearchParams(url.split("?")[1]).get("options");
+  const options = given === null ? session : `${given} ${session}`;
+  return `${url}${url.includes("?") ? "&" : "?"}options=${encodeURIComponent(options)}`;
+}
+
+export async function runOn<Row>(
   on: pg.ClientBase,
   statement: Statement,
   values: readonly unknown[] = [],
@@ -110,7 +143,7 @@ async function runOn<Row>(
   return { rows: rows as Row[], rowCount: rowCount ?? 0 };
 }
 
-async function borrowing<T>(pool: pg.Pool, use: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+export async function borrowing<T>(pool: pg.Pool, use: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   const onError = (error: Error) => {
@@ -130,8 +163,13 @@ async function borrowing<T>(pool: pg.Pool, use: (client: pg.ClientBase) => Promi
   }
 }
 
-async function inTransaction<T>(client: pg.ClientBase, work: (tx: Tx) => Promise<T>, commits: () => void): Promise<T> {
-  await client.query("begin");
+export async function inTransaction<T>(
+  client: pg.ClientBase,
+  begin: string,
+  work: (tx: Tx) => Promise<T>,
+  commits: () => void,
+): Promise<T> {
+  await client.query(begin);
   const result = await work({ run: (statement, values) => runOn(client, statement, values) });
   commits();
   const { command } = await client.query("commit");
@@ -143,7 +181,7 @@ async function inTransaction<T>(client: pg.ClientBase, work: (tx: Tx) => Promise
 const PAUSES_MS = [2, 10, 50, 250];
 
 /** @param run  calls `commits` right before it sends what may commit */
-async function retrying<T>(run: (commits: () => void) => Promise<T>): Promise<T> {
+export async function retrying<T>(run: (commits: () => void) => Promise<T>): Promise<T> {
   for (let failures = 0; ; failures++) {
     let mayBeDone = false;
     try {
@@ -159,8 +197,9 @@ async function retrying<T>(run: (commits: () => void) => Promise<T>): Promise<T>
   }
 }
 
-async function connect(address: Address, answerMs?: number): Promise<Connection> {
-  const client = new pg.Client({ ...clientConfig(address), ...(answerMs && { query_timeout: answerMs }) });
+export async function connect(address: Address, answerMs?: number): Promise<Connection> {
+  const { session: _, ...login } = address;
+  const client = new pg.Client({ ...clientConfig(login), ...(answerMs && { query_timeout: answerMs }) });
   const listeners: (() => void)[] = [];
   client.on("error", () => {});
   client.on("end", () => {

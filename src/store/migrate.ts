@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import { type Address, type Connection, openDatabase, prepared } from "./database.ts";
+import { prepareRoles } from "./roles.ts";
 
 interface Migration {
   number: number;
@@ -41,6 +42,7 @@ export async function migrate(address: Address, log: Log, options: MigrateOption
       await apply(connection, migration);
       log.info({ migration: migration.name }, "migration.applied");
     }
+    await prepareRoles(connection, log);
     return { applied: pending.length };
   } finally {
     // Ends the lock too.

@@ -23,7 +23,7 @@ export function listRecoveryActionsRoute(api: Api) {
 async function firstPage(api: Api, merchantId: string, query: ListQuery) {
   const { filters, orderBy = "created_at", direction = "desc" } = query;
   const listing = toListing(filters, orderBy, direction);
-  const { total, actions } = await firstActions(api.db, merchantId, listing, query.pageSize + 1);
+  const { total, actions } = await firstActions(api.walled.of(merchantId), merchantId, listing, query.pageSize + 1);
   return pageOf(api, merchantId, { filters, orderBy, direction, total }, actions, query.pageSize);
 }
 
@@ -32,7 +32,14 @@ async function nextPage(api: Api, merchantId: string, query: ListQuery, token: s
   if (!walk) throw badField("pageToken", "is not valid or has expired: start again without it");
   refuseDifferences(query, walk);
   const listing = toListing(walk.filters, walk.orderBy, walk.direction);
-  const actions = await actionsAfter(api.db, merchantId, listing, walk.cursor, walk.total, query.pageSize + 1);
+  const actions = await actionsAfter(
+    api.walled.of(merchantId),
+    merchantId,
+    listing,
+    walk.cursor,
+    walk.total,
+    query.pageSize + 1,
+  );
   return pageOf(api, merchantId, walk, actions, query.pageSize);
 }
 

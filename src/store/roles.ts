@@ -1,0 +1,116 @@
+import type { Logger as Log } from "pino";
+import { type Address, type Connection, prepared, sqlState, type Tx } from "./database.ts";
+
+/**
+ * Who a connection is besides its login, which owns the tables: `dunlin_api` works for one merchant at a time, `dunlin_worker` for
+ * all of them. Neither may change a table, and the first sees nothing but the merchant of its transaction.
+ */
+export const ROLES = ["dunlin_api", "dunlin_worker"] as const;
+export type Role = (typeof ROLES)[number];
+
+const EVERY_MERCHANT = "-c dunlin.every_merchant=on";
+
+/** What the pools of a process sign in as. */
+export interface SignedIn {
+  /** For one merchant at a time. */
+  api: Address;
+  /** For all merchants. */
+  worker: Address;
+  /** For changes of tables: their owner, the login. */
+  owner: Address;
+}
+
+/** @param usable  whether the login may act as both roles; else it works as the owner it is */
+export const signedIn = (address: Address, usable: boolean): SignedIn => ({
+  api: usable ? { ...address, session: "-c role=dunlin_api" } : address,
+  worker: { ...address, session: usable ? `-c role=dunlin_worker ${EVERY_MERCHANT}` : EVERY_MERCHANT },
+  owner: { ...address, session: EVERY_MERCHANT },
+});
+
+const USABLE = prepared(
+  "usable_roles",
+  `select rolname as name from pg_roles where rolname = any($1::name[]) and pg_has_role(session_user, oid, 'member')`,
+);
+
+/** Whether this login may act as both roles. */
+export async function rolesAreUsable(tx: Tx): Promise<boolean> {
+  return (await tx.run(USABLE, [ROLES])).rowCount === ROLES.length;
+}
+
+const MISSING = prepared(
+  "missing_roles",
+  `select wanted.name, not exists (select from pg_roles r where r.rolname = wanted.name) as "isNew"
+   from unnest($1::name[]) as wanted (name)
+   where not exists (select from pg_roles r where r.rolname = wanted.name and pg_has_role(session_user, r.oid, 'member'))`,
+);
+const MAY_CREATE = prepared(
+  "may_create_roles",
+  "select rolsuper or rolcreaterole as may, quote_ident(rolname) as login from pg_roles where rolname = current_user",
+);
+/** Somebody else made it, or granted it, in this moment: the roles are those of the whole server, not of a database. */
+const OVERTAKEN = /^(42710|23505|XX000)$/;
+
+/** Make the roles as far as they are missing and this login may. */
+async function createRoles(connection: Connection): Promise<void> {
+  const { may, login } = (await connection.run<{ may: boolean; login: string }>(MAY_CREATE)).rows[0]!;
+  if (!may) return;
+  for (const { name, isNew } of (await connection.run<{ name: Role; isNew: boolean }>(MISSING, [ROLES])).rows) {
+    const texts = [...(isNew ? [`create role ${name} nologin`] : []), `grant ${name} to ${login}`];
+    for (const text of texts)
+      await connection.run(prepared("", text)).catch((error) => {
+        // 42501: on PostgreSQL 16 and later a role of another login's is not ours to grant.
+        if (!OVERTAKEN.test(sqlState(error) ?? "") && sqlState(error) !== "42501") throw error;
+      });
+  }
+}
+
+// Partitions are reached by their table only. Of what belongs to no merchant the API needs nothing.
+const UNGRANTED = prepared(
+  "ungranted_tables",
+  `select c.oid::regclass::text as name, r.rolname as role
+   from pg_class c cross join pg_roles r
+   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+     and r.rolname = any($1::name[]) and c.relname <> 'schema_migrations' and (r.rolname <> 'dunlin_api' or c.relforcerowsecurity)
+     and not (has_table_privilege(r.oid, c.oid, 'select') and has_table_privilege(r.oid, c.oid, 'insert')
+       and has_table_privilege(r.oid, c.oid, 'update') and has_table_privilege(r.oid, c.oid, 'delete'))`,
+);
+const SCHEMA = prepared(
+  "ungranted_schema",
+  `select quote_ident(current_schema()) as name from pg_roles r
+   where r.rolname = any($1::name[]) and not has_schema_privilege(r.oid, current_schema(), 'usage') limit 1`,
+);
+
+/**
+ * Make the roles and let them read and write the tables, as far as this login may; to be called under the lock of the migrations,
+ * whenever there may be new tables.
+ */
+export async function prepareRoles(connection: Connection, log: Log): Promise<void> {
+  await createRoles(connection);
+  if (!(await rolesAreUsable(connection))) return log.warn("roles.missing");
+  for (const { name } of (await connection.run<{ name: string }>(SCHEMA, [ROLES])).rows)
+    await connection.run(prepared("", `grant usage on schema ${name} to ${ROLES.join(", ")}`));
+  for (const { name, role } of (await connection.run<{ name: string; role: Role }>(UNGRANTED, [ROLES])).rows)
+    await connection.run(prepared("", `grant select, insert, update, delete on ${name} to ${role}`));
+}
+
+const WALL = prepared(
+  "wall_facts",
+  `select session_user as login, (select rolbypassrls and not rolsuper from pg_roles where rolname = session_user) as "isAbove",
+     coalesce((select array_agg(c.relname::text order by c.relname) from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attname = 'merchant_id'
+         and not (c.relrowsecurity and c.relforcerowsecurity)), '{}') as open`,
+);
+
+/** What stands between merchants in this database. */
+export interface Wall {
+  /** Who signs in. */
+  login: string;
+  /** Whether row-level security does not hold for the login itself. */
+  isAbove: boolean;
+  /** Tables with a merchant_id that it does not guard. */
+  open: string[];
+}
+
+export async function wallFacts(tx: Tx): Promise<Wall> {
+  return (await tx.run<Wall>(WALL)).rows[0]!;
+}

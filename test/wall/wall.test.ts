@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, test } from "node:test";
+import pino from "pino";
+import {
+  type Address,
+  type Database,
+  openDatabase,
+  prepared,
+  type Statement,
+  sqlState,
+} from "../../src/store/database.ts";
+import { keepDeliveryLog } from "../../src/store/delivery-log.ts";
+import { findInvoices } from "../../src/store/invoices.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { insertRequestHeads, requestHead } from "../../src/store/request-heads.ts";
+import { keepRequestLog } from "../../src/store/request-log.ts";
+import { rolesAreUsable, signedIn, wallFacts } from "../../src/store/roles.ts";
+import { openWalled } from "../../src/store/walled.ts";
+import { testDatabase } from "../database.ts";
+import { live, portsOf, rowsOf, shop } from "./life.ts";
+import { forgetful, names, through } from "./statements.ts";
+
+const { db, address, drop } = await testDatabase();
+const pools: { close(): Promise<void> }[] = [];
+const { api, worker } = signedIn(address, true);
+const opened = <Pool extends { close(): Promise<void> }>(pool: Pool): Pool => {
+  pools.push(pool);
+  return pool;
+};
+const open = (as: Address) => opened(openDatabase(as, 2, () => {}));
+const walls = (as: Address) => opened(openWalled(as, 4, () => {}));
+after(async () => {
+  for (const pool of pools) await pool.close();
+  await drop();
+});
+const text = (sql: string) => prepared("", sql);
+
+test("every table with a merchant_id is behind the wall, partitions of today and tomorrow included", async () => {
+  await keepDeliveryLog(db, new Date("2026-03-02"), new Date(0));
+  await keepRequestLog(db, new Date("2026-03-02"), new Date(0));
+  // A new table needs the three lines of the migration that raised the wall.
+  assert.deepEqual((await wallFacts(db)).open, []);
+  const unguarded =
+    text(`select relname from pg_class c where relkind in ('r', 'p') and not relispartition and relforcerowsecurity
+    and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'wall' and p.polcmd = '*')`);
+  assert.deepEqual((await db.run(unguarded)).rows, []);
+  const open = await testDatabase();
+  await open.db.run(text("create table forgotten (merchant_id uuid not null)"));
+  assert.deepEqual((await wallFacts(open.db)).open, ["forgotten"]);
+  await open.drop();
+});
+
+test("with the merchant left out of every statement nobody sees or touches anything of another's", async () => {
+  const alone = await testDatabase();
+  const both = await testDatabase();
+  const [one, other] = [walls(signedIn(alone.address, true).api), walls(signedIn(both.address, true).api)];
+  const apart = portsOf("aa");
+  const merchant = await shop(alone.db, apart);
+  const expected = await live(one.of(merchant.id), merchant, apart, "cus");
+
+  const ofB = portsOf("bb");
+  const stranger = await shop(both.db, ofB);
+  await live(other.of(stranger.id), stranger, ofB, "cus");
+  const before = await rowsOf(both.db, stranger.id);
+  const ofA = portsOf("aa");
+  assert.deepEqual(await shop(both.db, ofA), merchant);
+  let forgotten = 0;
+  const seen = new Set<string>();
+  const careless = through(other.of(merchant.id), (statement) => {
+    if (names(statement)) forgotten++;
+    seen.add(statement.name);
+    return forgetful(statement);
+  });
+  assert.deepEqual(await live(careless, merchant, ofA, "cus"), expected);
+  assert.ok(forgotten > 100 && seen.size > 15, `${forgotten} of ${seen.size} statements`);
+  assert.deepEqual(await rowsOf(both.db, merchant.id), await rowsOf(alone.db, merchant.id));
+  assert.deepEqual(await rowsOf(both.db, stranger.id), before);
+  assert.ok(before.events!.length > 0 && before.recovery_actions!.length > 0);
+
+  // Without the wall the same carelessness does show: this test can fail.
+  const bare = through(both.db, forgetful);
+  assert.notDeepEqual((await findInvoices(bare, merchant.id, ["inv_1"])).size, 0);
+  const listed = await bare.run(prepared("test_all", "select * from invoices where merchant_id = $1"), [merchant.id]);
+  assert.equal(listed.rows.length, 10);
+  await alone.drop();
+  await both.drop();
+});
+
+test("without a merchant nothing is there, and what belongs to another can't be written", async () => {
+  const bare = open(api);
+  assert.equal((await bare.run(text("select from merchants"))).rowCount, 0);
+  const [a, b] = [portsOf("ca"), portsOf("cb")];
+  const [mine, theirs] = [await shop(db, a), await shop(db, b)];
+  const walled = walls(api).of(mine.id);
+  assert.equal((await walled.run(text("select from merchants"))).rowCount, 1);
+  const write = insertRequestHeads(walled, [requestHead(theirs.id, "x")]);
+  await assert.rejects(write, (error) => sqlState(error) === "42501");
+  assert.equal((await open(worker).run(text("select from merchants"))).rowCount, 2);
+});
+
+test("neither role may change a table, see a partition by its name, or, for the API, claim to be for everybody", async () => {
+  await keepRequestLog(db, new Date("2026-03-02"), new Date(0));
+  for (const as of [api, worker]) {
+    const pool = open(as);
+    for (const sql of [
+      "alter table invoices disable row level security",
+      "create table mine (id int4)",
+      "select from request_log_2026_03_02",
+      "update schema_migrations set number = 0",
+      "drop policy wall on invoices",
+    ])
+      await assert.rejects(pool.run(text(sql)), (error) => sqlState(error) === "42501", sql);
+  }
+  const liar = open({ ...api, session: `${api.session} -c dunlin.every_merchant=on` });
+  assert.equal((await liar.run(text("select from merchants"))).rowCount, 0);
+});
+
+test("a login that may make no roles works as the owner behind the same wall, and is told apart", async () => {
+  const login = `plain_${randomBytes(4).toString("hex")}`;
+  const name = `test_${login}`;
+  await db.run(text(`create role ${login} login`));
+  await db.run(text(`create database ${name} owner ${login}`));
+  const plain = { ...(address as Exclude<Address, { url: string }>), user: login, database: name };
+  await migrate(plain, pino({ level: "silent" }), { volatile: true });
+  const as = signedIn(plain, false);
+  const owner = openDatabase(as.owner, 1, () => {});
+  const walled = openWalled(as.api, 2, () => {});
+  assert.equal(await rolesAreUsable(owner), false);
+  assert.equal(await rolesAreUsable(open(worker)), true);
+  assert.deepEqual(await wallFacts(owner), { login, isAbove: false, open: [] });
+  const [a, b] = [portsOf("da"), portsOf("db")];
+  const [mine] = [await shop(owner, a), await shop(owner, b)];
+  assert.equal((await owner.run(text("select from merchants"))).rowCount, 2);
+  assert.equal((await walled.of(mine.id).run(text("select from merchants"))).rowCount, 1);
+  assert.ok((await live(walled.of(mine.id), mine, a, "cus")).length > 0);
+  await keepRequestLog(owner, new Date("2026-03-02"), new Date(0));
+  await owner.close();
+  await walled.close();
+  await db.run(text(`drop database ${name} with (force)`));
+  await db.run(text(`drop role ${login}`));
+});
+
+test("behind the wall statements are planned with the same indexes as without it", async () => {
+  const ports = portsOf("ea");
+  const merchant = await shop(db, ports);
+  const statements = new Map<string, Statement>();
+  const collecting = through(walls(api).of(merchant.id), (statement) => {
+    if (/^\s*(select|with|insert|update|delete)/.test(statement.text)) statements.set(statement.text, statement);
+    return statement;
+  });
+  await live(collecting, merchant, ports, "cus");
+  await fill(db);
+  const [bare, one, all] = [address, api, worker].map(open);
+  let indexed = 0;
+  for (const { name, text: sql } of statements.values()) {
+    const plain = await indexesOf(bare!, sql);
+    assert.deepEqual(await indexesOf(one!, sql), plain, name);
+    assert.deepEqual(await indexesOf(all!, sql), plain, name);
+    if (plain.length > 0) indexed++;
+  }
+  assert.ok(indexed > 10, `${indexed} of ${statements.size}`);
+});
+
+/** Which indexes a plan uses, and for what. */
+async function indexesOf(pool: Database, sql: string): Promise<string[]> {
+  const { rows } = await pool.run<{ "QUERY PLAN": string }>(text(`explain (generic_plan, costs off) ${sql}`));
+  return rows.flatMap((row) => {
+    const line = row["QUERY PLAN"].trim();
+    return /Index Cond: .*/.exec(line) ?? /(?<=Index (Only )?Scan (using|on) )\w+/.exec(line)?.[0] ?? [];
+  });
+}
+
+/** So many rows of so many merchants that the planner has something to choose from. */
+async function fill(on: Database) {
+  const id = (of: string) =>
+    `('0190' || lpad(to_hex(${of}), 4, '0') || '-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`;
+  const from = "from generate_series(1, 40) m, generate_series(1, 500) n";
+  const at = "'2026-03-01'::timestamptz + n * interval '1 minute'";
+  const merchant = id("0 * n + m").replace("lpad(to_hex(n), 12, '0')", "'000000000000'");
+  for (const sql of [
+    `insert into merchants (id, name, bucket, created_at, updated_at)
+     select distinct on (m) ${merchant}, 'm', m, ${at}, ${at} ${from}`,
+    `insert into invoices (merchant_id, id, state, customer_id, subscription_id, amount, currency, created_at, updated_at)
+     select ${merchant}, 'i' || n, 'UNPAID', 'c' || n, 's' || n, 1, 'EUR', ${at}, ${at} ${from}`,
+    `insert into transactions (merchant_id, id, state, invoice_id, customer_id, card_fingerprint, amount, currency, created_at, updated_at)
+     select ${merchant}, 't' || n, 'FAILED', 'i' || n, 'c' || n, 'f' || n, 1, 'EUR', ${at}, ${at} ${from}`,
+    `insert into cases (merchant_id, id, invoice_id, customer_id, subscription_id, unpaid_at, window_ends_at, budget, opened_at)
+     select ${merchant}, ${id("1")}, 'i' || n, 'c' || n, 's' || n, ${at}, ${at} + interval '28 days', 8, ${at} ${from}`,
+    `insert into due_cases (merchant_id, case_id, due_at) select ${merchant}, ${id("1")}, ${at} ${from}`,
+    `insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at)
+     select ${merchant}, ${id("2")}, ${id("1")}, 'i' || n, 'pause_collection', '{}', ${at} ${from}`,
+    `insert into deliveries (merchant_id, event_id, attempts_max, due_at) select ${merchant}, ${id("2")}, 7, ${at} ${from}`,
+    "analyze",
+  ])
+    await on.run(text(sql));
+}
