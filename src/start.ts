@@ -184,7 +184,9 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         log,
         ingest: {
           subscriptions: joinFlushes((merchant, batch) => ingestSubscriptions(dbOf(merchant), merchant, batch, ports)),
-          invoices: joinFlushes((merchant, batch) => ingestInvoices(dbOf(merchant), merchant, batch, ports, onWithdrawn)),
+          invoices: joinFlushes((merchant, batch) =>
+            ingestInvoices(dbOf(merchant), merchant, batch, ports, onWithdrawn),
+          ),
           transactions: joinFlushes((merchant, batch) =>
             ingestTransactions(dbOf(merchant), merchant, batch, ports, onWithdrawn),
           ),

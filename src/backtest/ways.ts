@@ -1,6 +1,6 @@
 import { decide } from "../decisions/decide.ts";
 import { decideLearned } from "../decisions/decide-learned.ts";
-import { perDollar } from "../decisions/dollars.ts";
+import { dollarsOf } from "../decisions/dollars.ts";
 import type { Decision, Known } from "../decisions/known.ts";
 import { offsetMs } from "../decisions/local-time.ts";
 import type { History as CustomerHistory } from "../decisions/recall.ts";
@@ -131,7 +131,7 @@ function historyOf(invoice: FailedInvoice, k: number, all: readonly Attempt[], k
     instrument: known,
     offsetAt: (at) => offsetMs(place.zone, at),
     bills: [...bills.values(), own].map((charges) => ({
-      dollars: charges[0]!.amount / perDollar(charges[0]!.currency),
+      dollars: dollarsOf(charges[0]!.amount, charges[0]!.currency),
       charges: charges.map((attempt) => ({
         at: attempt.at,
         approved: attempt.approved,

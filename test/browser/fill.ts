@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import pino from "pino";
+import { shippedPrior } from "../../simulator/trial/worlds.ts";
 import { createApiKey } from "../../src/auth/api-keys.ts";
 import { createPasswords } from "../../src/auth/password.ts";
 import { uuidV7 } from "../../src/clock.ts";
@@ -14,6 +15,7 @@ import type { Transaction } from "../../src/domain/transaction.ts";
 import { decideDue } from "../../src/recovery/decide-due.ts";
 import { ingestInvoices, ingestTransactions } from "../../src/recovery/ingest.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
+import { createModels } from "../../src/recovery/models.ts";
 import { audit } from "../../src/store/audit-log.ts";
 import { type Database, prepared } from "../../src/store/database.ts";
 import { addMember } from "../../src/store/members.ts";
@@ -149,8 +151,9 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
       else await charge(invoice, false, { recoveryActionId: id });
     }
   }
+  const models = createModels({ db, ports, log, prior: shippedPrior() });
   async function settle() {
-    while ((await decideDue({ db, ports, log, onEvents() {}, onWithdrawn() {} })).stepped > 0)
+    while ((await decideDue({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0)
       clock.to(clock.nowMs() + 1);
     await deliverer.deliverDue();
   }

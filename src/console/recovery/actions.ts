@@ -1,13 +1,7 @@
 import { PAGE_SIZE_MAX, readQuery, STATUS_PREFIX, TYPE_PREFIX, toListing } from "../../api/list/query.ts";
 import { ACTION_STATUSES, ACTION_TYPES, type ActionStatus } from "../../domain/recovery-action.ts";
-import {
-  type ActionListing,
-  actionsAfter,
-  type Cursor,
-  firstActions,
-  type ListedAction,
-  ORDERS,
-} from "../../store/action-list.ts";
+import { actionsAfter, firstActions, type ListedAction } from "../../store/action-list.ts";
+import { type ActionListing, type Cursor, ORDERS } from "../../store/action-listing.ts";
 import type { Tx } from "../../store/database.ts";
 import { findInvoices } from "../../store/invoices.ts";
 import type { Console } from "../console.ts";
@@ -27,6 +21,8 @@ import type { Visit } from "../visit.ts";
 import { inUtc } from "../zoned-query.ts";
 
 const PAGE = 50;
+/** Rows of the export that are read at once. */
+const CSV_ROWS = PAGE_SIZE_MAX * 10;
 
 /** Recovery actions with the filters that the API has, under the same names. */
 export function actionRoutes(console: Console) {
@@ -53,26 +49,29 @@ function listingOf(query: URLSearchParams) {
     orderBy,
     direction,
     listing: toListing(filters, orderBy, direction),
-    after: cursorOf(query.get("after")),
+    after: afterOf(query.get("after")),
   };
 }
 
-function cursorOf(text: string | null): Cursor | null {
+/** Where the page before ended, and how many actions the first page counted. */
+function afterOf(text: string | null): { cursor: Cursor; total: number } | null {
   if (text === null || text === "") return null;
-  const [at, id] = text.split("~");
-  if (!/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/.test(at!) || !isUuid(id ?? ""))
+  const [at, id, total] = text.split("~");
+  if (!/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/.test(at!) || !isUuid(id ?? "") || !/^\d{1,15}$/.test(total ?? ""))
     throw new PageError(400, '"after" does not say where a page begins.');
-  return { at: at!, id: id! };
+  return { cursor: { at: at!, id: id! }, total: Number(total) };
 }
 
 async function actionsPage({ db, baseUrl, caPath }: Console, visit: Visit): Promise<Page> {
   const { query, path, merchantId, person } = visit;
   const { asked, filters, orderBy, direction, listing, after } = listingOf(query);
   const first = after === null ? await firstActions(db, merchantId, listing, PAGE + 1) : null;
-  const found = first?.actions ?? (await actionsAfter(db, merchantId, listing, after!, PAGE + 1));
+  const total = first?.total ?? after!.total;
+  const found = first?.actions ?? (await actionsAfter(db, merchantId, listing, after!.cursor, total, PAGE + 1));
   const rows = found.slice(0, PAGE);
   const last = rows.at(-1);
-  const next = found.length > PAGE && last ? withQuery(path, query, { after: `${last.cursorAt}~${last.id}` }) : null;
+  const next =
+    found.length > PAGE && last ? withQuery(path, query, { after: `${last.cursorAt}~${last.id}~${total}` }) : null;
   const isFiltered = asked.size > 0;
   const curl = `${curlOf(caPath)} "${baseUrl}/v1/recovery_actions${isFiltered ? `?${asked}` : ""}"`;
   const value = (name: string) => filters[name] ?? "";
@@ -167,12 +166,8 @@ const HEADINGS = [
 ];
 
 async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zone: string) {
-  let after: Cursor | null = null;
-  for (;;) {
-    const rows: ListedAction[] =
-      after === null
-        ? (await firstActions(tx, merchantId, listing, PAGE_SIZE_MAX * 10)).actions
-        : await actionsAfter(tx, merchantId, listing, after, PAGE_SIZE_MAX * 10);
+  const { total, actions } = await firstActions(tx, merchantId, listing, CSV_ROWS);
+  for (let rows = actions; ; ) {
     const last = rows.at(-1);
     if (!last) return;
     const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
@@ -198,6 +193,6 @@ async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zon
         row.reasons.join(" "),
       ];
     });
-    after = { at: last.cursorAt, id: last.id };
+    rows = await actionsAfter(tx, merchantId, listing, { at: last.cursorAt, id: last.id }, total, CSV_ROWS);
   }
 }

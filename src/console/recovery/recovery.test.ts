@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
+import { shippedPrior } from "../../../simulator/trial/worlds.ts";
 import type { Invoice } from "../../domain/invoice.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Transaction } from "../../domain/transaction.ts";
 import { decideDue } from "../../recovery/decide-due.ts";
 import { ingestInvoices, ingestTransactions } from "../../recovery/ingest.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
+import { createModels } from "../../recovery/models.ts";
 import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const DAY_MS = 86_400_000;
@@ -55,7 +57,9 @@ async function push(merchant: Merchant, ...invoices: Invoice[]) {
     };
     if (invoice.state === "UNPAID") await ingestTransactions(at.db, merchant, [failed], at.ports);
   }
-  while ((await decideDue({ db: at.db, ports: at.ports, log, onEvents() {}, onWithdrawn() {} })).stepped > 0)
+  const { db, ports } = at;
+  const models = createModels({ db, ports, log, prior: shippedPrior() });
+  while ((await decideDue({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0)
     at.clock.serviceMs++;
 }
 const SUCCEED = {
