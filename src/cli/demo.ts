@@ -7,10 +7,13 @@ import { localCertificate } from "../api/certificate.ts";
 import { createApiKey } from "../auth/api-keys.ts";
 import type { Settings } from "../config.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
-import { writeSecret } from "../open.ts";
+import { type Store, writeSecret } from "../open.ts";
+import { explain } from "../recovery/explain.ts";
+import { explanationOf } from "../recovery/explanation.ts";
 import { createMerchant, setMerchant } from "../recovery/merchants.ts";
 import { ROLES, type Running, start } from "../start.ts";
 import { attemptCounts } from "../store/delivery-counts.ts";
+import { findLearnedMerchant } from "../store/learned.ts";
 import { type Command, type Context, EXIT, Failure, wholeNumber } from "./command.ts";
 import { setupWords } from "./setup-link.ts";
 
@@ -126,7 +129,23 @@ async function sumUp({ print }: Context, { store }: Running, shop: DemoMerchantR
   await sleep(PAUSED_MS);
   const comparison = await compareLogs(shop, () => attemptCounts(db, merchantId));
   await shop.stop();
-  for (const line of [...shop.summaryLines(), ...comparison, executedLine(shop)]) print(line);
+  const learning = await learningLines(shop, store, merchantId);
+  for (const line of [...shop.summaryLines(), ...comparison, executedLine(shop), ...learning]) print(line);
+}
+
+const TOLD = ["What happened so far?", "What would six even tries have done?", "How was it chosen?"];
+
+/** How many outcomes were learned, and what is kept of one of the decisions. */
+async function learningLines(shop: DemoMerchantRun, { db, ports }: Store, merchantId: string): Promise<string[]> {
+  const learned = await findLearnedMerchant(db, merchantId);
+  const lines = [`Learning: ${learned?.lessons ?? 0} outcomes have been learned so far.`];
+  const invoiceId = shop.executed().actions.findLast(({ type }) => type === "RECOVERY_ACTION_TYPE_RETRY")?.invoiceId;
+  const explained = invoiceId === undefined ? null : await explain(db, merchantId, invoiceId, ports.now());
+  if (!explained) return lines;
+  lines.push(`From "dunlin explain ${invoiceId}":`);
+  for (const { question, answer } of explanationOf(explained))
+    if (TOLD.includes(question)) lines.push(`  ${question}`, ...answer.map((line) => `    ${line}`));
+  return lines;
 }
 
 /** Both sides know of what was executed. */

@@ -5,7 +5,7 @@ import { classOf } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { trimmed } from "../model/trim.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
-import { APART_MS, bestOfDays, judge } from "./plan-tries.ts";
+import { APART_MS, bestOfDays, judgeOf } from "./plan-tries.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -31,9 +31,11 @@ export function outlookOf(
   const { weighed } = chosen;
   const of = classOf(belief.reason);
   const calibrated = (chance: number) => trimmed(learned, of, chance);
-  const days = bestOfDays(weighed.forecast, weighed.chances).map((slot): Prospect => {
-    const { worth } = judge(weighed.forecast, [slot, ...plannedAfter(weighed, slot)], weighed.stakes);
-    return { at: dateOf(weighed, slot), chance: calibrated(weighed.chances[slot]!), worth };
+  const slots = bestOfDays(weighed.forecast, weighed.chances);
+  const judge = judgeOf(weighed.forecast, slots, weighed.stakes);
+  const days = slots.map((slot): Prospect => {
+    const { worth } = judge([slot, ...plannedAfter(weighed, slot)]);
+    return { at: dateOf(weighed, slot), chance: rounded(calibrated(weighed.chances[slot]!)), worth: rounded(worth) };
   });
   return {
     days: bestOfEach(days, belief.offsetMs),
@@ -42,6 +44,8 @@ export function outlookOf(
   };
 }
 
+/** Nobody reads more digits, and each is stored with every decision. */
+const rounded = (share: number) => Math.round(share * 10_000) / 10_000;
 const dateOf = ({ forecast: { slots } }: Weighed, slot: number) => new Date(slots[slot]!);
 
 /** The slots of the planned tries that still come when the next one is made at that slot, in place of where it is planned. */
@@ -71,10 +75,11 @@ function hoursOf(
     (at) => at >= question.now + SOONEST_MS && at < question.windowEndsAt && question.allow(at),
   );
   const seen = forecast(learned, belief, slots);
+  const judge = judgeOf(seen, [...slots.keys()], stakes);
   return slots.map((at, slot) => ({
     at: new Date(at),
-    chance: calibrated(chanceAt(seen, slot)),
-    worth: judge(seen, [slot], stakes).worth,
+    chance: rounded(calibrated(chanceAt(seen, slot))),
+    worth: rounded(judge([slot]).worth),
   }));
 }
 
@@ -87,19 +92,21 @@ function evenTries(weighed: Weighed, question: TryQuestion, unpaidAt: number): A
     (_, n) => unpaidAt + ((windowEndsAt - unpaidAt) * (n + 1)) / EVEN_TRIES - (n + 1 === EVEN_TRIES ? HOUR_MS : 0),
   ).filter((at) => at >= question.now + SOONEST_MS && question.allow(at));
   const tries = [...new Set(wanted.slice(0, triesLeft).map((at) => nearest(slots, at)))];
-  const even = judge(weighed.forecast, tries, stakes);
-  const plan = judge(
+  const planned = weighed.plan.map((at) => slots.indexOf(at));
+  const judge = judgeOf(
     weighed.forecast,
-    weighed.plan.map((at) => slots.indexOf(at)),
+    [...new Set([...tries, ...planned])].sort((a, b) => a - b),
     stakes,
   );
+  const even = judge(tries);
+  const plan = judge(planned);
   return {
     tries: tries.map((slot) => dateOf(weighed, slot)),
-    recovers: even.recovers,
-    worth: even.worth,
+    recovers: rounded(even.recovers),
+    worth: rounded(even.worth),
     plan: weighed.plan.map((at) => new Date(at)),
-    planRecovers: plan.recovers,
-    planWorth: plan.worth,
+    planRecovers: rounded(plan.recovers),
+    planWorth: rounded(plan.worth),
   };
 }
 

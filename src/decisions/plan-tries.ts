@@ -78,16 +78,20 @@ export interface Judged {
 }
 
 /**
- * What tries at those slots would reach together, each made unless one before it succeeded.
+ * Judges sets of tries, each made unless one before it succeeded.
  *
- * @param slots  indices of the forecast's slots, earliest first
+ * @param slots  indices of the forecast's slots that the sets are made of, earliest first
+ * @returns judges a set of those slots, earliest first
  */
-export function judge(forecast: Forecast, slots: readonly number[], stakes: Stakes): Judged {
+export function judgeOf(forecast: Forecast, slots: readonly number[], stakes: Stakes) {
   const board = boardOf(forecast, slots, stakes);
-  const worth = prefixes(board, [...slots.keys()]);
-  let open = 0;
-  for (let k = 0; k < board.width; k++) open += board.left[slots.length * board.width + k]!;
-  return { recovers: slots.length === 0 ? 0 : 1 - open, worth };
+  return (tries: readonly number[]): Judged => {
+    const plan = tries.map((slot) => slots.indexOf(slot));
+    const worth = prefixes(board, plan);
+    let open = 0;
+    for (let k = 0; k < board.width; k++) open += board.left[plan.length * board.width + k]!;
+    return { recovers: plan.length === 0 ? 0 : 1 - open, worth };
+  };
 }
 
 /** The best slot of each stretch of a day, and all of the first day: after a fault at the bank hours count. */
