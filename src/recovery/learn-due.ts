@@ -72,10 +72,15 @@ interface Taught extends HeldModel {
  */
 export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: Options): Learner {
   const models = new Map<string, Taught>();
+  let isChecked = false;
+  let isLeftAlone = false;
 
   async function learnDue() {
     const realNow = ports.realNow();
     if (!(await takeLearnerLease(db, owner, realNow, new Date(realNow.getTime() + LEASE_MS)))) return 0;
+    // What cannot be read is begun anew at the start, and not only when there is something more to learn.
+    if (!isChecked) await modelOf(SHARED_MODEL);
+    isChecked = true;
     const until = new Date(ports.now().getTime() - SETTLE_MS);
     let learned = 0;
     for (const merchantId of await merchantsWithLessons(db, until, MERCHANTS_A_ROUND)) {
@@ -149,7 +154,8 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     const model: Taught = { ...newModel(prior), saved: new Map() };
     if (!stored) return model;
     if (editionOf(stored.layout) > EDITION) {
-      log.warn({ layout: stored.layout }, "learning.left_to_newer");
+      if (!isLeftAlone) log.warn({ layout: stored.layout }, "learning.left_to_newer");
+      isLeftAlone = true;
       return null;
     }
     try {
