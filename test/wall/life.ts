@@ -5,7 +5,7 @@ import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Ports } from "../../src/domain/ports.ts";
 import { decideDue } from "../../src/recovery/decide-due.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "../../src/recovery/ingest.ts";
-import { createMerchant } from "../../src/recovery/merchants.ts";
+import { createMerchant, type MerchantSettings } from "../../src/recovery/merchants.ts";
 import { createModels } from "../../src/recovery/models.ts";
 import { actionsAfter, firstActions } from "../../src/store/action-list.ts";
 import { type Database, prepared } from "../../src/store/database.ts";
@@ -30,11 +30,11 @@ export function portsOf(prefix: string): Ports & { wait(ms: number): void } {
   };
 }
 
-export const shop = (db: Database, ports: Ports) =>
+export const shop = (db: Database, ports: Ports, settings: MerchantSettings = {}) =>
   createMerchant(
     db,
     "Shop",
-    { webhookUrl: "https://shop.example/hooks", credential: { auth: "bearer", secret: "t" } },
+    { webhookUrl: "https://shop.example/hooks", credential: { auth: "bearer", secret: "t" }, ...settings },
     Buffer.alloc(32, 1),
     { ...ports, randomBytes: (size) => Buffer.alloc(size, 7) },
   );
