@@ -3,12 +3,16 @@ import type { Logger as Log } from "pino";
 import type { Settings } from "../config.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
+import type { Walled } from "../store/walled.ts";
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 69, config: 78 } as const;
 
 /** The database that a running service uses, or one started for this command alone. */
 export interface Opened {
+  /** For all merchants. */
   db: Database;
+  /** For one merchant at a time. */
+  walled: Walled;
   ports: Ports;
   /** 32 bytes: opens the credentials at rest. */
   secretKey: Buffer;

@@ -5,6 +5,7 @@ import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { experimentCreate, experimentList, experimentShow, experimentStart, experimentStop } from "./experiment.ts";
 import { explain } from "./explain.ts";
+import { importHistory } from "./import.ts";
 import { invite } from "./invite.ts";
 import { keyCreate, keyList, keyRevoke } from "./key.ts";
 import { listen } from "./listen.ts";
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   keyCreate,
   keyList,
   keyRevoke,
+  importHistory,
   requestList,
   requestShow,
   explain,

@@ -62,6 +62,7 @@ export async function ingestInvoices(
   batch: readonly Invoice[],
   ports: Ports,
   onWithdrawn: OnWithdrawn = () => {},
+  opensCases = true,
 ): Promise<ReadonlySet<string>> {
   const invoices = newestById(batch);
   // What is new and over concerns no case. A merchant's first import is years of this.
@@ -78,7 +79,7 @@ export async function ingestInvoices(
     if (unpaid.length > 0) {
       const again = unpaid.map(({ id }) => id).filter((id) => newer.has(id)); // a new invoice has no case
       if (again.length > 0) await pokeCasesOfInvoices(tx, merchant.id, again, ports.newId());
-      const openable = unpaid.filter((invoice) => mayOpen(invoice, merchant, now));
+      const openable = unpaid.filter((invoice) => opensCases && mayOpen(invoice, merchant, now));
       if (openable.length > 0) {
         const cases = openable.map((invoice) => newCase(invoice, merchant, now, ports));
         const { assigned, enter } = await assignCases(tx, merchant.id, cases, openable);
@@ -92,6 +93,10 @@ export async function ingestInvoices(
   if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
   return known === null ? NONE : new Set(known);
 }
+
+/** As `ingestInvoices`, for history: what is unpaid opens no case until a newer copy is pushed. */
+export const importInvoices = (db: Database, merchant: Merchant, batch: readonly Invoice[], ports: Ports) =>
+  ingestInvoices(db, merchant, batch, ports, () => {}, false);
 
 /**
  * Store a batch of payment attempts, all of it or none; of each the newer copy stays. An attempt that paid its invoice in

@@ -7,6 +7,7 @@ import { createApiKey } from "../../src/auth/api-keys.ts";
 import { PERMISSIONS } from "../../src/domain/permission.ts";
 import { decideDue } from "../../src/recovery/decide-due.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "../../src/recovery/ingest.ts";
+import { joinFlushes } from "../../src/recovery/join-flushes.ts";
 import { createModels } from "../../src/recovery/models.ts";
 import { type Database, openDatabase, prepared } from "../../src/store/database.ts";
 import { signedIn } from "../../src/store/roles.ts";
@@ -87,7 +88,15 @@ async function life(seed: number, operations: number, stranger: Seen["stranger"]
     owner: database.db,
     ports,
     log,
-    ingest: { subscriptions: ingestSubscriptions, invoices: ingestInvoices, transactions: ingestTransactions },
+    ingest: {
+      subscriptions: joinFlushes((merchant, batch) =>
+        ingestSubscriptions(walled.of(merchant.id), merchant, batch, ports),
+      ),
+      invoices: joinFlushes((merchant, batch) => ingestInvoices(walled.of(merchant.id), merchant, batch, ports)),
+      transactions: joinFlushes((merchant, batch) =>
+        ingestTransactions(walled.of(merchant.id), merchant, batch, ports),
+      ),
+    },
     onIngested() {},
     tls: "proxy",
     trustedProxies: parseTrustedProxies(""),

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import pino from "pino";
+import { testDatabase } from "../../test/database.ts";
+import { portsOf, shop } from "../../test/wall/life.ts";
+import type { Settings } from "../config.ts";
+import { prepared, type Statement } from "../store/database.ts";
+import { signedIn } from "../store/roles.ts";
+import { openWalled, type Walled } from "../store/walled.ts";
+import type { Context, Values } from "./command.ts";
+import { importHistory } from "./import.ts";
+
+const { db, address, drop } = await testDatabase();
+const walled = openWalled(signedIn(address, true).api, 2, () => {});
+const folder = mkdtempSync(join(tmpdir(), "dunlin-import-"));
+after(async () => {
+  rmSync(folder, { recursive: true });
+  await walled.close();
+  await drop();
+});
+const ports = portsOf("aa");
+const text = (sql: string): Statement => prepared("", sql);
+const count = async (table: string, merchantId: string) =>
+  (await db.run<{ n: number }>(text(`select count(*) as n from ${table} where merchant_id = $1`), [merchantId]))
+    .rows[0]!.n;
+
+function file(name: string, content: string) {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+async function run(path: string, values: Values, through: Walled = walled) {
+  const lines: string[] = [];
+  const context: Context = {
+    settings: { dataDir: folder } as Settings,
+    log: pino({ level: "silent" }),
+    print: (line) => void lines.push(line),
+    isTerminal: false,
+    open: async () => ({ db, walled: through, ports, secretKey: Buffer.alloc(32), close: async () => {} }),
+    realNow: ports.realNow,
+    randomBytes: ports.randomBytes,
+    stopped: new Promise(() => {}),
+  };
+  const code = await importHistory.run(context, values, [path]);
+  return { code, lines };
+}
+
+const HEADER = "number,state,customerId,total,currency,createdAt,updatedAt,note\n";
+const MAP = "id=number,amount=total";
+const row = (id: number, state = "UNPAID", updatedAt = "2026-02-01T00:00:00Z") =>
+  `inv_${id},INVOICE_STATE_${state},cus_${id},4900,EUR,2026-01-01T00:00:00Z,${updatedAt},"two\nlines, and ""quotes"""\n`;
+const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index)).join("");
+
+test("a CSV with columns of other names is stored, and nothing unpaid in it opens a case", async () => {
+  const { id } = await shop(db, ports);
+  const path = file("invoices.csv", `\ufeff${HEADER}${rows(0, 450)}`);
+  const { code, lines } = await run(path, { merchant: id, as: "invoices", map: MAP });
+  assert.equal(code, 0, lines.join("\n"));
+  assert.deepEqual(lines, ["450 rows are right", "450 rows stored; of 0 the same or a newer copy was there and stays"]);
+  assert.equal(await count("invoices", id), 450);
+  assert.equal(await count("cases", id), 0);
+  assert.deepEqual(readdirSync(join(folder, "imports")), []);
+});
+
+test("an older copy steals nothing from what is known", async () => {
+  const { id } = await shop(db, ports);
+  const values = { merchant: id, as: "invoices", map: MAP };
+  await run(file("new.csv", HEADER + row(1, "PAID", "2026-03-01T00:00:00Z")), values);
+  const { lines } = await run(file("old.csv", HEADER + row(1) + row(2)), values);
+  assert.match(lines.at(-1)!, /2 rows stored; of 1 the same or a newer copy/);
+  const { rows } = await db.run(text("select id, state from invoices where merchant_id = $1 order by id"), [id]);
+  assert.deepEqual(rows, [
+    { id: "inv_1", state: "PAID" },
+    { id: "inv_2", state: "UNPAID" },
+  ]);
+});
+
+test("wrong rows are named by line and column, and nothing of the file is stored", async () => {
+  const { id } = await shop(db, ports);
+  const wrong = `${row(1)}${row(2).replace("4900", "49.00")}${row(3).replace("EUR", "euro")}${row(4).replace("cus_4", "")}`;
+  const path = file("wrong.csv", HEADER + wrong + row(5, "LOST"));
+  const errors = join(folder, "errors.csv");
+  const { code, lines } = await run(path, { merchant: id, as: "invoices", map: MAP, errors });
+  assert.equal(code, 1);
+  assert.match(lines.join(), /4 of the rows are wrong, see .*; nothing was stored/);
+  const said = readFileSync(errors, "utf8").trim().split("\n");
+  assert.equal(said[0], "line,column,error");
+  // Each row has two lines, and the header one.
+  assert.match(said[1]!, /^4,total,"must be an integer from 0 to 9007199254740991, written with digits only"$/);
+  assert.deepEqual(said.slice(2, 4), ["6,currency,must be three capital letters", "8,customerId,is required"]);
+  assert.match(said[4]!, /^10,state,"must be one of INVOICE_STATE_PAID, /);
+  assert.equal(await count("invoices", id), 0);
+  const dry = await run(file("dry.csv", HEADER + row(1)), { merchant: id, as: "invoices", map: MAP, "dry-run": true });
+  assert.deepEqual([dry.code, dry.lines, await count("invoices", id)], [0, ["1 rows are right"], 0]);
+});
+
+test("JSONL holds records as the API takes them, with the same rules", async () => {
+  const { id } = await shop(db, ports);
+  const attempt = {
+    id: "tx_1",
+    state: "TRANSACTION_STATE_FAILED",
+    invoiceId: "i",
+    amount: 1,
+    currency: "EUR",
+    createdAt: "2026-01-01T00:00:00Z",
+  };
+  const line = JSON.stringify(attempt);
+  const path = file("attempts.jsonl", `${line}\n\n${line.replace("tx_1", "tx_2")}`);
+  assert.equal((await run(path, { merchant: id, as: "transactions" })).code, 0);
+  assert.equal(await count("transactions", id), 2);
+  const card = line.replace('"id"', '"note":"4111 1111 1111 1111","id"');
+  const twice = line.replace('"amount"', '"amount":1,"amount"');
+  const { lines } = await run(file("bad.jsonl", `${card}\n${twice}\nnothing\n${line},${line}\n`), {
+    merchant: id,
+    as: "transactions",
+  });
+  assert.deepEqual(lines.slice(1, 3), [
+    "1,note,must not hold a card number",
+    "2,amount,stands twice in the same object",
+  ]);
+  assert.deepEqual(lines.slice(3, 5), ["3,,is not valid JSON", "4,,must hold one record"]);
+});
+
+test("an import that is killed goes on where it stopped", async () => {
+  const { id } = await shop(db, ports);
+  const path = file("long.csv", HEADER + rows(0, 1_000));
+  const values = { merchant: id, as: "invoices", map: MAP };
+  let batches = 0;
+  const dying: Walled = {
+    ...walled,
+    of(merchantId) {
+      if (++batches > 3) throw new Error("killed");
+      return walled.of(merchantId);
+    },
+  };
+  await assert.rejects(run(path, values, dying), /killed/);
+  assert.equal(await count("invoices", id), 600);
+  const { lines } = await run(path, values);
+  assert.deepEqual(lines, [
+    "goes on after 600 rows that are stored already",
+    "400 rows stored; of 0 the same or a newer copy was there and stays",
+  ]);
+  assert.equal(await count("invoices", id), 1_000);
+});
