@@ -71,28 +71,29 @@ const newer = (id: string) => invoice(id, { updatedAt: new Date(at.getTime() + 1
 
 test("requests that come while one is flushed are joined into one transaction, and none is answered before it", async () => {
   const { merchant, flushes, push, stored } = await shop();
-  assert.equal(await push(invoice("a")), 1);
+  assert.equal(await push(invoice("a"), invoice("b")), 2);
   let answered = 0;
   const pushed: Promise<number>[] = [];
   await holding(merchant, "a", async () => {
-    pushed.push(
-      push(newer("a")),
-      push(invoice("b"), invoice("c")),
-      push(invoice("d")),
-      push(invoice("a"), invoice("e")),
-    );
-    for (const each of pushed) each.then(() => answered++);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    assert.equal(answered, 0);
+    await holding(merchant, "b", async () => {
+      pushed.push(push(newer("a")));
+      pushed.push(push(newer("b"), invoice("c")), push(invoice("d")));
+      pushed.push(push(invoice("e")), push(invoice("a"), invoice("f")), push(invoice("g"), invoice("h")));
+      for (const each of pushed) each.then(() => answered++);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      assert.equal(answered, 0);
+    });
   });
-  assert.deepEqual(await Promise.all(pushed), [1, 2, 1, 1]);
-  assert.deepEqual(flushes, [1, 1, 5]);
+  assert.deepEqual(await Promise.all(pushed), [1, 2, 1, 1, 1, 2]);
+  assert.deepEqual(flushes, [2, 1, 3, 5]);
   const rows = await stored();
   assert.deepEqual(
     rows.map(({ id, cases }) => [id, cases]),
-    [..."abcde"].map((id) => [id, 1]),
+    [..."abcdefgh"].map((id) => [id, 1]),
   );
-  assert.equal(new Set(rows.filter(({ id }) => id !== "a").map(({ transaction }) => transaction)).size, 1);
+  const transactions = (ids: string) =>
+    new Set(rows.filter(({ id }) => ids.includes(id)).map(({ transaction }) => transaction)).size;
+  assert.deepEqual([transactions("bcd"), transactions("efgh")], [1, 1]);
 });
 
 test("a request whose records make the statement fail fails alone, with its own error", async () => {
@@ -127,7 +128,7 @@ test("a flush takes at most 2,000 records, in the order of the requests", async 
     pushed = [push(newer("a")), ...Array.from({ length: 23 }, (_, index) => push(...many(`in${index}`, 200)))];
   });
   assert.deepEqual(await Promise.all(pushed), [1, ...Array(23).fill(200)]);
-  assert.deepEqual(flushes, [1, 1, 2_000, 2_000, 600]);
+  assert.deepEqual(flushes, [1, 1, 400, 2_000, 2_000, 200]);
 });
 
 test("of an id in several requests the newest copy stays, and each is told what it changed", async () => {

@@ -22,13 +22,16 @@ interface Queue<Row> {
 /** Ten full batches: a statement with more costs no less for each record, and all of its requests wait for it. */
 const RECORDS_MAX = 2_000;
 
+/** One flush at a time leaves all cores of the database but one idle; with more of them each holds fewer requests. */
+const FLUSHES_MAX = 2;
+/** A second flush begins once so many requests wait for the first. */
+const TOGETHER_MIN = 2;
+
 /**
- * Requests of a merchant that come while one of its is being flushed wait, and are then flushed together: one statement and one commit for all. Each is
+ * Requests of a merchant that come while one of its is being flushed wait, and are flushed together: one statement and one commit for all. Each is
  * answered after the commit that holds its records. When such a flush fails, each is flushed alone, so that only the one at fault fails.
- *
- * @param flushesMax  how many flushes of a merchant may be under way at once
  */
-export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>, flushesMax = 1): Ingest<Row> {
+export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Ingest<Row> {
   const queues = new Map<string, Queue<Row>>();
 
   function ingest(merchant: Merchant, records: readonly Row[]): Promise<number> {
@@ -36,7 +39,8 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>, flush
     queues.set(merchant.id, queue);
     const settled = Promise.withResolvers<number>();
     queue.waiting.push({ merchant, records, settled });
-    if (queue.flushes < flushesMax) drain(merchant.id, queue);
+    const mayBegin = queue.flushes < FLUSHES_MAX && queue.waiting.length >= TOGETHER_MIN;
+    if (queue.flushes === 0 || mayBegin) drain(merchant.id, queue);
     return settled.promise;
   }
 
