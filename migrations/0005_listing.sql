@@ -2,15 +2,14 @@
 
 -- What a list may be filtered by and many actions share, in seven letters: country, currency, type, status. A filter is a pattern over the few
 -- hundred that a merchant has, and each of them lies in the order of the list: so a page costs the same, however rare what it asks for is.
--- The months do the same for lists by execution time in another order.
+-- The days do the same for lists by execution time in another order.
 alter table recovery_actions
   add column facets text collate "C" not null generated always as (
     coalesce(card_country, '--') || currency
     || case type when 'RETRY' then 'R' when 'CARD_CHANGE' then 'C' end
     || case status when 'SCHEDULED' then 'P' when 'SENT' then 'T' when 'SUCCEEDED' then 'S' when 'FAILED' then 'F'
          when 'EXPIRED' then 'E' when 'CANCELED' then 'C' when 'DELIVERY_FAILED' then 'D' end
-  ) stored check (length(facets) = 7),
-  add column executed_month date generated always as (date_trunc('month', executed_at at time zone 'UTC')::date) stored;
+  ) stored check (length(facets) = 7);
 
 drop index recovery_actions_executed;
 create index recovery_actions_executed on recovery_actions (merchant_id, executed_at, id) include (facets, created_at, updated_at)
@@ -19,10 +18,10 @@ create index recovery_actions_facets_created on recovery_actions (merchant_id, f
 create index recovery_actions_facets_updated on recovery_actions (merchant_id, facets, updated_at, id);
 create index recovery_actions_facets_executed on recovery_actions (merchant_id, facets, executed_at, id) include (created_at, updated_at)
   where executed_at is not null;
-create index recovery_actions_month_created on recovery_actions (merchant_id, executed_month, created_at, id) include (facets, executed_at)
-  where executed_at is not null;
-create index recovery_actions_month_updated on recovery_actions (merchant_id, executed_month, updated_at, id) include (facets, executed_at)
-  where executed_at is not null;
+create index recovery_actions_day_created on recovery_actions (merchant_id, ((executed_at at time zone 'UTC')::date), created_at, id)
+  include (facets, executed_at) where executed_at is not null;
+create index recovery_actions_day_updated on recovery_actions (merchant_id, ((executed_at at time zone 'UTC')::date), updated_at, id)
+  include (facets, executed_at) where executed_at is not null;
 
 -- How many listed actions have these facets. Written by the statement that writes the actions. Their writers hold the merchant's clock,
 -- so nobody else waits for these rows.
@@ -48,7 +47,9 @@ select merchant_id, facets, count(*) from recovery_actions group by merchant_id,
 insert into executed_counts
 select r.merchant_id, s.span, s.starts_on, r.facets, count(*)
 from recovery_actions r
-cross join lateral (values ('day', (r.executed_at at time zone 'UTC')::date), ('month', r.executed_month)) s (span, starts_on)
+cross join lateral (
+  values ('day', (r.executed_at at time zone 'UTC')::date), ('month', date_trunc('month', r.executed_at at time zone 'UTC')::date)
+) s (span, starts_on)
 where r.executed_at is not null
 group by r.merchant_id, s.span, s.starts_on, r.facets;
 

@@ -61,7 +61,7 @@ const COUNTS = [
   "insert into action_counts select merchant_id, facets, count(*) from recovery_actions group by 1, 2",
   `insert into executed_counts select merchant_id, 'day', (executed_at at time zone 'UTC')::date, facets, count(*)
    from recovery_actions where executed_at is not null group by 1, 3, 4`,
-  `insert into executed_counts select merchant_id, 'month', executed_month, facets, count(*)
+  `insert into executed_counts select merchant_id, 'month', date_trunc('month', executed_at at time zone 'UTC')::date, facets, count(*)
    from recovery_actions where executed_at is not null group by 1, 3, 4`,
 ];
 

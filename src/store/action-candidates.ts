@@ -2,7 +2,7 @@ import { hasExecuted } from "./action-facets.ts";
 import type { Cursor, ListingText } from "./action-listing.ts";
 import { conditions } from "./action-total.ts";
 
-/** As many are sorted in 5 ms; with more, enough of those that a walk in order comes by are wanted. */
+/** As many are sorted in 5 ms. */
 const FEW = 5_000;
 
 /**
@@ -16,9 +16,7 @@ export function candidates(listing: ListingText, cursor: Cursor | null, total: s
   const { owners, facets, executed, orderBy } = listing;
   const page = { listing, beyond: cursor === null ? "" : beyondText(listing, cursor), limit };
   if (owners.length > 0) return inOrder(page);
-  if (executed !== null && orderBy !== "executed_at")
-    return `select * from (${sorting(page)}) few where ${total} <= ${FEW}
-      union all select * from (${byMonth(page, cursor)}) many where ${total} > ${FEW}`;
+  if (executed !== null && orderBy !== "executed_at") return byDays(page, cursor, total);
   return facets === null ? inOrder(page) : byFacets(page);
 }
 
@@ -35,7 +33,7 @@ const beyondText = ({ orderBy, descending, value }: ListingText, { at, id }: Cur
 /** Walk along the index of the order, or sort what one owner has. */
 const inOrder = ({ listing, beyond, limit }: Page) =>
   `select id, ${listing.orderBy} as at from recovery_actions
-   where ${conditions(listing)} ${beyond} ${listing.sorted(listing.orderBy)} limit ${limit}`;
+   where ${conditions(listing, beyond)} ${listing.sorted(listing.orderBy)} limit ${limit}`;
 
 /** The groups of actions that a merchant has and that fit; each lies in the order of the list. */
 const facetsOf = ({ facets, onlyExecuted }: ListingText) =>
@@ -44,7 +42,7 @@ const facetsOf = ({ facets, onlyExecuted }: ListingText) =>
 
 /** Merge the groups that fit, each walked no further than the page goes. */
 const byFacets = (page: Page) =>
-  merge(page, facetsOf(page.listing), "facets", "select facets from parts order by actions desc limit 1");
+  merge(page, facetsOf(page.listing), "facets", "facets", "select facets from parts order by actions desc limit 1");
 
 /** Sort all of a range of time: by its index, or by those of the groups that fit. */
 function sorting({ listing, beyond, limit }: Page): string {
@@ -52,7 +50,7 @@ function sorting({ listing, beyond, limit }: Page): string {
   // "offset 0" keeps the planner from walking along the index of the order instead, which may come by nothing for long.
   const range = (and: string) =>
     `select id, ${orderBy} from recovery_actions
-     where merchant_id = $1 ${and} and ${executed!.condition} and executed_at is not null ${beyond} offset 0`;
+     where merchant_id = $1 ${and} and ${executed!.since} and ${executed!.until} and executed_at is not null ${beyond} offset 0`;
   const found =
     facets === null
       ? range("")
@@ -60,40 +58,48 @@ function sorting({ listing, beyond, limit }: Page): string {
   return `select id, ${orderBy} as at from (${found}) r ${listing.sorted(orderBy)} limit ${limit}`;
 }
 
-/** Merge the months of execution: within one, the order of the list has little to do with the range of time. */
-function byMonth(page: Page, cursor: Cursor | null): string {
+const DAY = "(executed_at at time zone 'UTC')::date";
+
+/**
+ * Merge the days of execution: within one, all of the day has to be walked at most to come by what is wanted. Where a day has no page full of it, every
+ * day would be walked to its end: then all is sorted, which is not much.
+ */
+function byDays(page: Page, cursor: Cursor | null, total: string): string {
   const { executed, descending, value } = page.listing;
-  const month = (at: string) => `date_trunc('month', ${at}::timestamptz at time zone 'UTC')::date`;
-  const [from, to] = [
-    value(executed!.from?.toISOString() ?? "-infinity"),
-    value(executed!.to?.toISOString() ?? "infinity"),
-  ];
-  const months = `select distinct starts_on as executed_month from executed_counts
-    where merchant_id = $1 and span = 'month' and actions > 0 and starts_on between ${month(from)} and ${month(to)}`;
-  // Most of a page was executed in the month in which it is: what was created then, too.
-  const nearest = (comparison: string) =>
-    cursor === null ? "" : `where executed_month ${comparison} ${month(value(cursor.at))}`;
+  const day = (at: string) => `(${at}::timestamptz at time zone 'UTC')::date`;
+  const [from, to] = [executed!.from, executed!.to].map((at) => value(at?.toISOString() ?? null));
+  const known = (which: "min" | "max") =>
+    `(select ${which}(starts_on) from executed_counts where merchant_id = $1 and span = 'day')`;
+  const days = `select d::date as day from generate_series(
+    greatest(${day(from!)}, ${known("min")})::timestamp, least(${day(to!)}, ${known("max")})::timestamp, '1 day') d`;
+  // Most of a page was executed on the day on which it is: what was created then, too.
+  const nearest = (comparison: string) => (cursor === null ? "" : `where day ${comparison} ${day(value(cursor.at))}`);
   const guide = descending
-    ? `select max(executed_month) from parts ${nearest("<=")}`
-    : `select min(executed_month) from parts ${nearest(">=")}`;
-  return merge(page, months, "executed_month", guide);
+    ? `select max(day) from days ${nearest("<=")}`
+    : `select min(day) from days ${nearest(">=")}`;
+  const few = `greatest(${FEW}, ${page.limit} * (select count(*) from days))`;
+  return `with days as materialized (${days})
+    select * from (${sorting(page)}) few where ${total} <= ${few}
+    union all
+    select * from (${merge(page, "select day from days", "day", DAY, guide)}) many where ${total} > ${few}`;
 }
 
 /**
  * Merge the parts of an index, each of which has the order of the list.
  *
- * @param parts  SQL that selects the values of `column`, the index column before the order
+ * @param parts  SQL that selects the values, as `name`, of what the index has before the order
+ * @param column  what that is
  * @param guide  SQL that selects the part which is likely to fill a page soonest: no other is walked beyond where that one would end
  */
-function merge({ listing, beyond, limit }: Page, parts: string, column: string, guide: string): string {
+function merge({ listing, beyond, limit }: Page, parts: string, name: string, column: string, guide: string): string {
   const { orderBy, descending, sorted } = listing;
   const part = (of: string, and = "") =>
     `select id, ${orderBy} as at from recovery_actions
-     where ${conditions(listing)} and ${column} = ${of} ${beyond} ${and} ${sorted(orderBy)} limit ${limit}`;
+     where ${conditions(listing, beyond)} and ${column} = ${of} ${and} ${sorted(orderBy)} limit ${limit}`;
   const [end, comparison, never] = descending ? ["min", ">=", "-infinity"] : ["max", "<=", "infinity"];
   return `with parts as materialized (${parts}),
      guide as materialized (select coalesce((select ${end}(at) from (${part(`(${guide})`)}) g having count(*) >= ${limit}), '${never}') as at)
    select p.id, p.at from parts
-   cross join lateral (${part(`parts.${column}`, `and ${orderBy} ${comparison} (select at from guide)`)}) p
+   cross join lateral (${part(`parts.${name}`, `and ${orderBy} ${comparison} (select at from guide)`)}) p
    ${sorted("at")} limit ${limit}`;
 }

@@ -55,7 +55,7 @@ export interface ListingText {
   /** The parameter with the pattern of the facets; null: any will do. */
   facets: string | null;
   /** The bounds of the execution time, the last exclusive; null: there are none. */
-  executed: { from: Date | null; to: Date | null; condition: string } | null;
+  executed: { from: Date | null; to: Date | null; since: string; until: string } | null;
   /** Whether only what was executed is listed. */
   onlyExecuted: boolean;
 }
@@ -91,5 +91,5 @@ function executedBounds({ executedAfter, executedBefore }: ActionFilters, value:
   // Moments are shown in milliseconds, so what is shown as the bound itself belongs to it.
   const to = executedBefore ? new Date(executedBefore.getTime() + 1) : null;
   const [first, last] = [value(from?.toISOString() ?? "-infinity"), value(to?.toISOString() ?? "infinity")];
-  return { from, to, condition: `executed_at >= ${first}::timestamptz and executed_at < ${last}::timestamptz` };
+  return { from, to, since: `executed_at >= ${first}::timestamptz`, until: `executed_at < ${last}::timestamptz` };
 }

@@ -23,12 +23,23 @@ export function totalText(listing: ListingText): string {
   return [kept("month", months), ...days.map((span) => kept("day", span)), ...edges.map(counted)].join(" + ");
 }
 
-/** All that the listing asks of an action. */
-export function conditions({ owners, facets, executed, onlyExecuted }: ListingText): string {
+/**
+ * All that the listing asks of an action.
+ *
+ * @param beyond  SQL: what comes after the page before
+ */
+export function conditions({ owners, facets, executed, onlyExecuted, orderBy, descending }: ListingText, beyond = "") {
   const where = ["merchant_id = $1", ...owners];
   if (facets !== null) where.push(`facets like ${facets}`);
-  if (executed !== null) where.push(executed.condition);
+  // An index begins where the first of two bounds on one side tells it to. What comes after a page says more: the other one must not look like a bound.
+  const isPassed = beyond !== "" && orderBy === "executed_at";
+  const weak = (bound: string) => `(${bound}) is true`;
+  if (executed !== null)
+    where.push(
+      isPassed && !descending ? weak(executed.since) : executed.since,
+      isPassed && descending ? weak(executed.until) : executed.until,
+    );
   // Said outright, so that the partial indexes on executed_at are used.
   if (onlyExecuted) where.push("executed_at is not null");
-  return where.join(" and ");
+  return `${where.join(" and ")} ${beyond}`;
 }
