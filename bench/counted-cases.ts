@@ -11,8 +11,8 @@ import { scratchSettings } from "./scratch.ts";
 const FILL = prepared(
   "bench_fill_experiment",
   `with n as materialized (
-     select g, 'cus_' || case when g % 5 = 0 then g - 1 else g end as customer, g * 7919 % 100 < 55 as paid,
-       500 + g * 104729 % 9000 as amount, $3::timestamptz - interval '100 d' + g * interval '1 ms' as at
+     select g, 'cus_' || case when g % 5 = 0 then g - 1 else g end as customer, g::int8 * 7919 % 100 < 55 as paid,
+       500 + g::int8 * 104729 % 9000 as amount, $3::timestamptz - interval '100 d' + g * interval '1 ms' as at
      from generate_series(1, $4) g),
    i as (
      insert into invoices (merchant_id, id, state, customer_id, amount, currency, created_at, updated_at)

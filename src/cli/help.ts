@@ -5,7 +5,7 @@ const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Merchants and keys", /^(merchant|key) /],
   ["Requests", /^request /],
   ["Webhooks", /^(delivery|webhook) |^(listen|trigger)$/],
-  ["Decisions", /^(experiment |(backtest|simulate)$)/],
+  ["Decisions", /^(experiment |(explain|backtest|simulate)$)/],
 ];
 
 /** `dunlin --help`. */
