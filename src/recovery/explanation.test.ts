@@ -181,3 +181,11 @@ test("An invoice that was never in recovery is explained too, and one that nobod
   assert.match(await asked("What is planned now?", "inv_paid"), /never in recovery/);
   assert.equal(await explain(stage.db, merchantId, "inv_unknown", stage.now()), null);
 });
+
+test("What is planned now? Nothing, where an experiment leaves the customer to the merchant's own system", async () => {
+  await stage.start({ share: 0.01 });
+  await stage.invoice();
+  await stage.decide();
+  for (const question of ["What is planned now?", "Why not today?"])
+    assert.match(await asked(question), /^An experiment left this customer to the merchant's own system/);
+});

@@ -113,12 +113,12 @@ const END_WORDS: Readonly<Record<EndReason, string>> = {
 };
 
 const WATCHED =
-  "In the running experiment this customer is in the group that the merchant's own system retries: Dunlin only watches.";
+  "An experiment left this customer to the merchant's own system: Dunlin asks for nothing, and watches what becomes of the invoice.";
 
 function planned({ case: kase, actions }: Explained, latest: DecisionRecord | null, zone: Zone): string[] {
   if (!kase) return ["This invoice was never in recovery."];
   if (kase.endedAt) return ["Nothing: the case is over."];
-  if (kase.arm !== "dunlin") return [WATCHED];
+  if (kase.arm === "merchant") return [WATCHED];
   const action = actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT");
   if (!action) return latest?.account.reasons ?? ["The case was not looked at yet."];
   const what = action.type === "RETRY" ? "A retry" : "A change of the card or payment method";
@@ -130,7 +130,7 @@ function planned({ case: kase, actions }: Explained, latest: DecisionRecord | nu
 
 function whyNotToday({ case: kase, now }: Explained, latest: DecisionRecord | null, zone: Zone): string[] {
   if (!kase || kase.endedAt) return ["Nothing is tried any more: see why it stopped."];
-  if (kase.arm !== "dunlin") return [WATCHED];
+  if (kase.arm === "merchant") return [WATCHED];
   if (!latest) return ["The case was not looked at yet."];
   const today = localDay(zone, now.getTime());
   const { account, idealTime } = latest;
