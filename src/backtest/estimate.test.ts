@@ -55,11 +55,19 @@ test("a choice that is unseen in a few invoices widens the range by their share,
   assert.ok(many && !isSaid(many) && many.why === "unseen");
 });
 
-test("stopping at once recovers nothing", () => {
+test("stopping at once recovers nothing, and it takes no history to say so", () => {
   const chosen = log.episodes.map(({ decisions }) => decisions.map(() => STOP));
-  const none = estimate(log.episodes, chosen, 1, one);
-  if (isSaid(none)) {
-    assert.equal(none.share, 0);
-    assert.ok(none.differenceHigh < 0);
-  } else assert.equal(none.why, "few");
+  const none = estimate(log.episodes, chosen, 2, one);
+  assert.ok(isSaid(none));
+  assert.deepEqual([none.share, none.low, none.high], [0, 0, 0]);
+  assert.ok(none.differenceHigh < 0);
+});
+
+test("giving up some invoices takes away just what was recovered of them", () => {
+  // As the merchant did, but for every tenth invoice, which is given up after its first failure.
+  const chosen = log.episodes.map(({ decisions }, i) => decisions.map(({ choice }) => (i % 10 === 0 ? STOP : choice)));
+  const fewer = estimate(log.episodes, chosen, 1, one);
+  const paid = log.episodes.filter(({ decisions }) => decisions.some(({ succeeded }) => succeeded)).length;
+  assert.ok(isSaid(fewer));
+  assert.ok(Math.abs(fewer.difference + (0.1 * paid) / log.episodes.length) < 0.02, `${fewer.difference}`);
 });

@@ -74,7 +74,7 @@ export function estimate(
 ): Estimate | NotSaid {
   const groups = 1 + episodes.reduce((most, { decisions }) => Math.max(most, highestGroup(decisions)), 0);
   const habits = habitsOf(decisionsOf(episodes), groups);
-  const { weights, effective, unseen } = weigh(episodes, chosen, depth, weightOf, habits);
+  const { weights, stopped, effective, unseen } = weigh(episodes, chosen, depth, weightOf, habits);
   if (effective < EFFECTIVE_MIN) return { depth, why: "few", effective, unseen };
   if (unseen > UNSEEN_MAX) return { depth, why: "unseen", effective, unseen };
 
@@ -90,7 +90,7 @@ export function estimate(
   for (let k = 0; k < depth; k++) {
     const residuals = episodes.map(({ decisions }, i) => {
       const decided = decisions[k];
-      if (!decided || weights[k]![i] === 0) return 0;
+      if (!decided || stopped[i]! <= k || weights[k]![i] === 0) return 0;
       const then = k + 1 < depth ? models[i]!.worth(decisions, chosen[i]!, k + 1) : later(decisions, k + 1);
       return Number(decided.succeeded) + then - models[i]!.expected(k, decided);
     });
@@ -148,15 +148,22 @@ function weigh(
 ) {
   const weights: Float64Array[] = [];
   let former = Float64Array.from(episodes, weightOf);
-  let effective = Number.POSITIVE_INFINITY;
+  /** At which decision the judged way gives up. */
+  const stopped = new Float64Array(episodes.length).fill(Number.POSITIVE_INFINITY);
+  let effective = episodes.length;
   let unseen = 0;
   for (let k = 0; k < depth; k++) {
     const now = Float64Array.from(former);
-    let [live, squares, blind] = [0, 0, 0];
+    let [asked, live, squares, blind] = [0, 0, 0, 0];
     episodes.forEach(({ decisions }, i) => {
       const decided = decisions[k];
-      if (!decided) return;
+      if (!decided || stopped[i]! < k) return;
       const wanted = chosen[i]![k]!;
+      if (wanted === STOP) {
+        stopped[i] = k;
+        return;
+      }
+      asked++;
       const { situation, choice, chance } = decided;
       if (habits.seen(situation, wanted) < SEEN_MIN) blind += former[i]!;
       now[i] = choice === wanted ? former[i]! / Math.max(chance ?? habits.chance(situation, choice), CHANCE_MIN) : 0;
@@ -164,11 +171,11 @@ function weigh(
       squares += now[i]! ** 2;
     });
     unseen += blind / sum(former);
-    effective = Math.min(effective, squares > 0 ? live ** 2 / squares : 0);
+    if (asked > 0) effective = Math.min(effective, squares > 0 ? live ** 2 / squares : 0);
     weights.push(now);
     former = now;
   }
-  return { weights, effective, unseen };
+  return { weights, stopped, effective, unseen };
 }
 
 /** What decisions are worth, for one part of the episodes learned from the other parts. */
