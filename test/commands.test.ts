@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { get } from "node:https";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { freePort } from "./free-port.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "dunlin-commands-"));
@@ -32,15 +32,6 @@ async function dunlin(words: readonly string[], over: Record<string, string> = {
   });
   const [code] = (await once(child, "close")) as [number];
   return { code, out, err };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function startService() {

@@ -41,7 +41,7 @@ test("the types check in a strict project of somebody else's, and none of them i
   symlinkSync(join(ROOT, "node_modules/@types"), join(project, "node_modules/@types"));
   writeFileSync(
     join(project, "main.ts"),
-    `import { createClient, createWebhookReceiver, type Invoice, nextRoute } from "@dunlin/sdk";
+    `import { createClient, createWebhookReceiver, type EventStore, type Invoice, nextRoute } from "@dunlin/sdk";
      const client = createClient({ baseUrl: "https://localhost", apiKey: "k" });
      declare const cursor: AsyncIterable<Invoice>;
      const { records }: { records: number } = await client.ingest.invoices(cursor);
@@ -51,6 +51,8 @@ test("the types check in a strict project of somebody else's, and none of them i
        handle: (event) => (event.type === "recovery_action" ? event.data.idealRetryTime : event.data.invoiceId),
      });
      export const { POST } = nextRoute(receiver);
+     declare const store: EventStore<{ query(text: string): Promise<void> }>;
+     createWebhookReceiver({ auth: { bearer: "t" }, store, handle: ({ id }, client) => client.query(id) });
      // @ts-expect-error a state that there is not
      await client.ingest.invoices([{ id: "i", state: "PAID", customerId: "c", amount: 1, currency: "EUR", createdAt: "" }]);
      // @ts-expect-error a filter that there is not

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { readSettings, type Settings } from "../../src/config.ts";
 import { ROLES, start } from "../../src/start.ts";
+import { freePort } from "../free-port.ts";
 import { exitWhenInterrupted, removeAtExit } from "../server.ts";
 import { createCaller } from "./calling.ts";
 import { startEndpoint } from "./endpoint.ts";
@@ -75,15 +74,6 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Waits until `look` finds something; fails after `limitMs` of real time. */

@@ -1,11 +1,10 @@
 // `npm run test:frameworks`: the tarball of the SDK in an empty project for each framework, or for those given, behind a running service.
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { packedSdk } from "../../sdk/test/packed.ts";
 import { selfSigned } from "../certificate.ts";
+import { freePort } from "../free-port.ts";
 import { removeAtExit } from "../server.ts";
 import { FRAMEWORKS, type Framework, makeApp } from "./app.ts";
 import { answersTheTable, handlesEachOnce, receivesAllThree, sender } from "./checks.ts";
@@ -74,13 +73,4 @@ async function prove(framework: Framework) {
     client.close();
     await app.stop();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port: free } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return free;
 }

@@ -131,6 +131,17 @@ test("a certificate of an unknown authority is not trusted", async (t) => {
   await assert.rejects(stranger.recoveryActions.page(), /self-signed certificate/);
 });
 
-test("only https addresses are taken", () => {
-  assert.throws(() => createClient({ baseUrl: "http://localhost", apiKey: "k" }), TypeError);
+test("only https addresses, keys and counts are taken", () => {
+  const good = { baseUrl: "https://localhost", apiKey: "k" };
+  const unset = process.env.DUNLIN_NO_SUCH_SETTING as string;
+  for (const wrong of [
+    { baseUrl: "http://localhost" },
+    { apiKey: "" },
+    { apiKey: unset },
+    { apiKey: "two words" },
+    { triesMax: 0 },
+    { requestsPerSecond: 0.5 },
+    { inFlightMax: Number.NaN },
+  ])
+    assert.throws(() => createClient({ ...good, ...wrong }), TypeError, JSON.stringify(wrong));
 });

@@ -21,7 +21,7 @@ export interface Client {
   close(): void;
 }
 
-/** @throws TypeError when `baseUrl` is not https */
+/** @throws TypeError when `baseUrl` is not https, or another option is nothing that can be meant */
 export function createClient(options: ClientOptions): Client {
   const transport = options.transport ?? httpsTransport({ ca: options.ca, connectionsMax: options.inFlightMax ?? 5 });
   const request = createRequest(options, transport);

@@ -33,11 +33,18 @@ export type Request = (
 /** Somebody waits for this call: what asks for longer is told to the caller instead. */
 const RETRY_AFTER_MAX_MS = 5 * 60_000;
 
-/** @throws TypeError when the address is not https */
+const COUNTS = ["triesMax", "timeoutMs", "inFlightMax", "requestsPerSecond"] as const;
+
+/** @throws TypeError when the address is not https, the key is none, or a count is none */
 export function createRequest(options: RequestOptions, transport: Transport): Request {
   const { triesMax = 6, timeoutMs = 30_000, jitter = Math.random, sleep = sleepFor } = options;
   const address = new URL(options.baseUrl);
   if (address.protocol !== "https:") throw new TypeError("baseUrl must start with https://");
+  // An unset setting is noticed here, and not as a refusal of every request.
+  if (!/^[\x21-\x7e]+$/.test(options.apiKey ?? "")) throw new TypeError("apiKey must be a key of Dunlin's");
+  for (const name of COUNTS)
+    if (options[name] !== undefined && !(Number.isInteger(options[name]) && options[name] >= 1))
+      throw new TypeError(`${name} must be a whole number from 1 on`);
   const prefix = address.href.replace(/\/+$/, "");
   const pace = createPace({
     inFlightMax: options.inFlightMax ?? 5,
