@@ -20,8 +20,9 @@ export interface SyncTortureOptions {
 }
 
 /** How long a copier lives from its first word on: often not long enough for a page. */
-const LIFE_MS = [0, 400] as const;
-const CATCH_UP_MS = 60_000;
+const LIFE_MS = [0, 600] as const;
+/** Without a further action for so long, the copier is stuck. */
+const STUCK_MS = 60_000;
 
 /** A copy is kept of a service that executes actions, by a program that is killed again and again; then both are compared. */
 export async function tortureSync({ seed, kills, perSecond }: SyncTortureOptions) {
@@ -50,8 +51,7 @@ export async function tortureSync({ seed, kills, perSecond }: SyncTortureOptions
     }
     const { executed, perSecond: reached } = await executions.stop();
     const last = await copier();
-    for (const endMs = performance.now() + CATCH_UP_MS; copyOf(file).length < executed && performance.now() < endMs; )
-      await sleep(100);
+    await caughtUp(file, executed);
     // An action too many would come now.
     await sleep(300);
     if (!(await last.kill())) problems.push(`the last copier ended by itself: ${last.errors()}`);
@@ -82,6 +82,20 @@ async function startCopier(words: readonly string[]) {
       return child.signalCode === "SIGKILL";
     },
   };
+}
+
+/** Resolves when the copy has so many actions, or no more come. */
+async function caughtUp(file: string, count: number) {
+  const db = new DatabaseSync(file, { readOnly: true });
+  const counting = db.prepare("select count(*) as copied from actions");
+  let best = -1;
+  for (let sinceMs = performance.now(); performance.now() - sinceMs < STUCK_MS; await sleep(200)) {
+    const copied = Number(counting.get()!.copied);
+    if (copied > best) sinceMs = performance.now();
+    best = Math.max(best, copied);
+    if (best >= count) break;
+  }
+  db.close();
 }
 
 /** What the copier has stored, in the order in which it came. */
