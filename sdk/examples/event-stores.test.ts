@@ -76,6 +76,7 @@ async function fences<Context>(store: EventStore<Context>) {
 
 test("the store in memory keeps, lends, takes back and remembers", async () => {
   await holds(memoryEventStore());
+  await fences(memoryEventStore());
 });
 
 test("the store in memory is full at its limit, and forgets only what is handled, oldest first", async () => {

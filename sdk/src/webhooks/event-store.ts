@@ -32,61 +32,56 @@ export interface EventStore<Context = undefined> {
   full?(): boolean | Promise<boolean>;
 }
 
-interface Kept {
-  event: WebhookEvent;
-  tries: number;
-  /** Null when it is handled or given up. */
-  dueAt: Date | null;
+interface Open extends ClaimedEvent {
+  dueAt: Date;
 }
 
 /**
  * Events in memory, for development and for programs that may lose what they have acknowledged when they end.
  *
- * @param options.capacity  ids remembered; of those that are handled the oldest are forgotten first
+ * @param options.capacity  ids remembered of events that are handled or given up; the oldest are forgotten first
  * @param options.openMax  events that wait to be handled; with more of them the store is full
  */
 export function memoryEventStore({ capacity = 100_000, openMax = 10_000 } = {}): EventStore {
-  const kept = new Map<string, Kept>();
-  const open = new Set<Kept>();
+  const open = new Map<string, Open>();
+  const ended = new Set<string>();
 
+  /** Null when another claim has followed. */
+  const ownOf = ({ event, tries }: ClaimedEvent) => {
+    const own = open.get(event.id);
+    return own?.tries === tries ? own : null;
+  };
   const end = (id: string) => {
-    const ended = kept.get(id);
-    if (!ended) return;
-    ended.dueAt = null;
-    open.delete(ended);
-    for (const [oldest, { dueAt }] of kept) {
-      if (kept.size <= capacity || dueAt !== null) break;
-      kept.delete(oldest);
-    }
+    open.delete(id);
+    ended.add(id);
+    if (ended.size > capacity) ended.delete(ended.values().next().value!);
   };
 
   return {
     full: () => open.size >= openMax,
     keep(event, now) {
-      if (kept.has(event.id)) return false;
-      const added = { event, tries: 0, dueAt: now };
-      kept.set(event.id, added);
-      open.add(added);
+      if (open.has(event.id) || ended.has(event.id)) return false;
+      open.set(event.id, { event, tries: 0, dueAt: now });
       return true;
     },
     claim(limit, now, until) {
       const claimed: ClaimedEvent[] = [];
-      for (const each of open) {
+      for (const each of open.values()) {
         if (claimed.length >= limit) break;
-        if (each.dueAt === null || each.dueAt > now) continue;
+        if (each.dueAt > now) continue;
         each.dueAt = until;
         claimed.push({ event: each.event, tries: ++each.tries });
       }
       return claimed;
     },
-    async finish({ event }, work) {
+    async finish(claimed, work) {
       await work(undefined);
-      end(event.id);
+      if (ownOf(claimed)) end(claimed.event.id);
     },
-    postpone({ event }, dueAt) {
-      const failed = kept.get(event.id);
-      if (dueAt === null) end(event.id);
-      else if (failed) failed.dueAt = dueAt;
+    postpone(claimed, dueAt) {
+      const own = ownOf(claimed);
+      if (own && dueAt === null) end(claimed.event.id);
+      else if (own && dueAt) own.dueAt = dueAt;
     },
   };
 }
