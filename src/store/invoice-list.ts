@@ -4,12 +4,12 @@ import { prepared, type Tx } from "./database.ts";
 
 /**
  * What became of a case: `recovered` was paid after an instruction that succeeded, `paid` without one, `lost` ended unpaid,
- * `stopped` ended because nothing was to be paid any more.
+ * `stopped` ended because nothing was to be paid any more, and `watched` belongs to an experiment that leaves it alone.
  */
-export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped"] as const;
+export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped", "watched"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-const OUTCOME = `case when c.ended_at is null then 'open'
+const OUTCOME = `case when c.arm = 'merchant' then 'watched' when c.ended_at is null then 'open'
   when c.end_reason = 'paid' then case when exists (
     select 1 from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id and r.status = 'SUCCEEDED')
     then 'recovered' else 'paid' end
@@ -42,7 +42,8 @@ function conditions(merchantId: string, filter: InvoiceFilter) {
   const { outcome = null, customerId = null, subscriptionId = null, invoiceId = null, currency = null } = filter;
   const values: unknown[] = [merchantId, outcome, customerId, subscriptionId, invoiceId, currency];
   const { endedFrom = null, endedTo = null } = filter;
-  const isEnded = endedFrom !== null || endedTo !== null || (outcome !== null && outcome !== "open");
+  const isEnded =
+    endedFrom !== null || endedTo !== null || (outcome !== null && outcome !== "open" && outcome !== "watched");
   if (isEnded) return { part: "ended" as const, values: [...values, endedFrom ?? LONG_AGO, endedTo ?? FAR_AHEAD] };
   return outcome === "open"
     ? { part: "open" as const, values: [...values, null, null] }

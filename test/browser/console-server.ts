@@ -31,7 +31,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** The console over HTTPS on a database with eight weeks in it, and a browser. */
+/** The console over HTTPS on a database with five weeks in it, and a browser. */
 export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
   const database = await testDatabase();
   const folder = await mkdtemp(join(tmpdir(), "dunlin-browser-"));

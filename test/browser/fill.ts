@@ -23,10 +23,10 @@ import { insertPerson } from "../../src/store/people.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7);
 export const PASSWORD = "correct horse battery";
-const START_MS = Date.UTC(2026, 8, 14, 6);
+const START_MS = Date.UTC(2026, 9, 5, 6);
 const HOUR_MS = 3_600_000;
 const STEP_MS = 6 * HOUR_MS;
-const DAYS = 56;
+const DAYS = 35;
 const CURRENCIES = ["EUR", "EUR", "USD", "USD", "JPY", "KWD", "HUF", "CLF"];
 const AMOUNTS: Record<string, number> = { JPY: 1234, KWD: 1234, HUF: 123456, CLF: 12345 };
 const COUNTRIES = ["DE", "FR", "US", "JP", "KW", "HU", "CL"];
@@ -73,7 +73,7 @@ function chance(seed: number) {
   };
 }
 
-/** Eight weeks of a coffee club: invoices that fail, retries, an outage of its endpoint, people and keys. */
+/** Five weeks of a coffee club: invoices that fail, retries, an outage of its endpoint, people and keys. */
 export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
   const { ports } = clock;
   const random = chance(7);
@@ -162,7 +162,7 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
   for (let step = 0; step < (DAYS * 24 * HOUR_MS) / STEP_MS; step++) {
     const end = START_MS + (step + 1) * STEP_MS;
     const day = Math.floor((step * STEP_MS) / (24 * HOUR_MS));
-    isDown = day === 40 || step === (DAYS * 24 * HOUR_MS) / STEP_MS - 1;
+    isDown = day === 25 || step === (DAYS * 24 * HOUR_MS) / STEP_MS - 1;
     if (step % 2 === 0 && day < DAYS - 1) await bill(number++);
     if (day === DAYS - 1 && step % 4 === 3) for (let more = 0; more < 3; more++) await bill(number++);
     await settle();

@@ -42,6 +42,7 @@ export const OUTCOME_WORDS: Record<Outcome, string> = {
   paid: "paid without an instruction",
   lost: "not recovered",
   stopped: "nothing to recover",
+  watched: "left alone",
 };
 const KINDS: Record<Outcome, "good" | "bad" | "warn" | ""> = {
   open: "warn",
@@ -49,6 +50,7 @@ const KINDS: Record<Outcome, "good" | "bad" | "warn" | ""> = {
   paid: "good",
   lost: "bad",
   stopped: "",
+  watched: "",
 };
 export const outcomeState = (outcome: Outcome) => state(OUTCOME_WORDS[outcome], KINDS[outcome]);
 

@@ -1,5 +1,7 @@
+import type { Experiment } from "../../domain/experiment.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import { type DeliveryFigures, deliveryFigures } from "../../store/delivery-figures.ts";
+import { runningExperiment } from "../../store/experiments.ts";
 import { type Outcome, outcomesByWeek, type Sum, sumInvoices } from "../../store/invoice-list.ts";
 import { findMerchant } from "../../store/merchants.ts";
 import type { Console } from "../console.ts";
@@ -26,12 +28,13 @@ export function overviewRoutes({ page, db, ports, baseUrl, caPath }: Console) {
     const { merchantId, person } = visit;
     const now = ports.now();
     const from = dayStart(new Date(now.getTime() - Number(days) * DAY_MS), person.zone);
-    const [ended, open, weeks, figures, merchant] = await Promise.all([
+    const [ended, open, weeks, figures, merchant, experiment] = await Promise.all([
       sumInvoices(db, merchantId, { endedFrom: from }),
       sumInvoices(db, merchantId, { outcome: "open" }),
       outcomesByWeek(db, merchantId, weekStart(from, person.zone), now, person.zone),
       deliveryFigures(db, merchantId, new Date(now.getTime() - DAY_MS)),
       findMerchant(db, merchantId),
+      runningExperiment(db, merchantId),
     ]);
     const tools = html`${RANGES.map((each) => html`<a class="button" href="/overview?days=${each}"${each === days ? html` aria-current="page"` : ""}>${each} days</a>`)}`;
     const isEmpty = ended.length === 0 && open.length === 0 && weeks.length === 0;
@@ -39,7 +42,7 @@ export function overviewRoutes({ page, db, ports, baseUrl, caPath }: Console) {
       title: "Overview",
       tools,
       body: html`${merchant && endpointNotice(merchant, visit)}
-${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, open, weeks, figures, from, days, now }, visit)}`,
+${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, open, weeks, figures, from, days, now, experiment }, visit)}`,
     };
   });
 }
@@ -62,6 +65,7 @@ interface Known {
   from: Date;
   days: string;
   now: Date;
+  experiment: Experiment | null;
 }
 
 const casesOf = (sums: readonly Sum[], outcomes: readonly Outcome[]) =>
@@ -69,7 +73,7 @@ const casesOf = (sums: readonly Sum[], outcomes: readonly Outcome[]) =>
 const amountsOf = (sums: readonly Sum[], outcome: Outcome) =>
   sums.filter((sum) => sum.outcome === outcome).map(({ amount, currency }) => money(amount, currency));
 
-function figuresOf({ ended, open, weeks, figures, from, days, now }: Known, visit: Visit): Html {
+function figuresOf({ ended, open, weeks, figures, from, days, now, experiment }: Known, visit: Visit): Html {
   const since = from.toISOString();
   const recovered = casesOf(ended, ["recovered"]);
   const decided = casesOf(ended, ["recovered", "paid", "lost"]);
@@ -79,7 +83,7 @@ function figuresOf({ ended, open, weeks, figures, from, days, now }: Known, visi
   return html`
 <p class="lead">Recovered in the last ${days} days${amounts.length === 0 && ": nothing yet"}</p>
 ${amounts.length > 0 && html`<ul class="amounts">${amounts.map((amount) => html`<li>${amount}</li>`)}</ul>`}
-<p class="text">From ${count(recovered)} ${recovered === 1 ? "invoice" : "invoices"} paid after an instruction of Dunlin succeeded. How much of it would have been paid without Dunlin can only be measured against invoices that it leaves alone, and there are none.</p>
+<p class="text">From ${count(recovered)} ${recovered === 1 ? "invoice" : "invoices"} paid after an instruction of Dunlin succeeded. ${withoutUs(experiment)}</p>
 <div class="tiles">
 ${tile("Recovery rate", share(recovered, decided), html`${link("recovered", count(recovered))} of ${count(decided)} cases that ended`)}
 ${tile("In recovery now", html`<a href="/invoices?outcome=open">${count(casesOf(open, ["open"]))}</a>`, amountsOf(open, "open").join(", ") || "no open case")}
@@ -92,6 +96,12 @@ ${weekChart(weeks, now, visit.person.zone)}
 <h2>By currency</h2>
 ${currencyTable(ended, open, since)}`;
 }
+
+/** What can be said of what would have been without the service: nothing, but where to look. */
+const withoutUs = (experiment: Experiment | null): Part =>
+  experiment === null
+    ? html`How much of it would have been paid without Dunlin can only be measured against invoices that it leaves alone, and there are none: <code>dunlin experiment start</code> sets some apart.`
+    : html`What would have been paid without Dunlin is measured by the experiment “${experiment.name}”: <code>dunlin experiment show</code> tells how far it is. Invoices that it leaves alone are not counted here.`;
 
 const tile = (name: string, figure: Part, words: Part): Html =>
   html`<section class="tile"><h2>${name}</h2><p class="figure">${figure}</p><p><small>${words}</small></p></section>`;
