@@ -64,15 +64,18 @@ async function createRoles(connection: Connection): Promise<void> {
   }
 }
 
-// Partitions are reached by their table only. Of what belongs to no merchant the API needs nothing.
+// Partitions are reached by their table only. Of what belongs to no merchant the API needs nothing. The audit log is only added to.
 const UNGRANTED = prepared(
   "ungranted_tables",
-  `select c.oid::regclass::text as name, r.rolname as role
-   from pg_class c cross join pg_roles r
-   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-     and r.rolname = any($1::name[]) and c.relname <> 'schema_migrations' and (r.rolname <> 'dunlin_api' or c.relforcerowsecurity)
-     and not (has_table_privilege(r.oid, c.oid, 'select') and has_table_privilege(r.oid, c.oid, 'insert')
-       and has_table_privilege(r.oid, c.oid, 'update') and has_table_privilege(r.oid, c.oid, 'delete'))`,
+  `select wanted.name, wanted.role, array_to_string(wanted.privileges, ', ') as privileges
+   from (
+     select c.oid, c.oid::regclass::text as name, r.oid as role_oid, r.rolname as role,
+       case when c.relname = 'audit_log' then array['select', 'insert'] else array['select', 'insert', 'update', 'delete'] end as privileges
+     from pg_class c cross join pg_roles r
+     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       and r.rolname = any($1::name[]) and c.relname <> 'schema_migrations' and (r.rolname <> 'dunlin_api' or c.relforcerowsecurity)
+   ) wanted
+   where exists (select from unnest(wanted.privileges) p where not has_table_privilege(wanted.role_oid, wanted.oid, p))`,
 );
 const SCHEMA = prepared(
   "ungranted_schema",
@@ -89,8 +92,9 @@ export async function prepareRoles(connection: Connection, log: Log): Promise<vo
   if (!(await rolesAreUsable(connection))) return log.warn("roles.missing");
   for (const { name } of (await connection.run<{ name: string }>(SCHEMA, [ROLES])).rows)
     await connection.run(prepared("", `grant usage on schema ${name} to ${ROLES.join(", ")}`));
-  for (const { name, role } of (await connection.run<{ name: string; role: Role }>(UNGRANTED, [ROLES])).rows)
-    await connection.run(prepared("", `grant select, insert, update, delete on ${name} to ${role}`));
+  const ungranted = await connection.run<{ name: string; role: Role; privileges: string }>(UNGRANTED, [ROLES]);
+  for (const { name, role, privileges } of ungranted.rows)
+    await connection.run(prepared("", `grant ${privileges} on ${name} to ${role}`));
 }
 
 const WALL = prepared(

@@ -125,4 +125,14 @@ test("the audit log can be filtered and exported, and nobody can change or delet
   for (const text of ["update audit_log set actor = 'nobody'", "delete from audit_log"])
     await at.db.run({ name: `test_${text.slice(0, 6)}`, text });
   assert.deepEqual(await at.audited(), before);
+  // As the service works, it may not even ask.
+  const asked = await at.db.run<{ may: boolean }>({
+    name: "test_audit_privileges",
+    text: `select has_table_privilege(role, 'audit_log', deed) as may
+      from unnest(array['dunlin_worker', 'dunlin_api']) as role, unnest(array['update', 'delete', 'truncate']) as deed`,
+  });
+  assert.deepEqual(
+    asked.rows,
+    Array.from({ length: 6 }, () => ({ may: false })),
+  );
 });
