@@ -10,10 +10,14 @@ export interface Column<Row> {
 /** Rows under their headings, in a frame that scrolls by itself and that the keyboard reaches. */
 export const table = <Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html => html`
 <div class="wide" tabindex="0" role="region" aria-label="${label}"><table data-rows>
-<thead><tr>${columns.map(({ head, numeric }) => html`<th scope="col"${numeric ? html` class="number"` : ""}>${head}</th>`)}</tr></thead>
+<thead><tr>${columns.map(headOf)}</tr></thead>
 <tbody>
 ${rows.map((row) => html`<tr>${columns.map(({ cell, numeric }) => html`<td${numeric ? html` class="number"` : ""}>${cell(row)}</td>`)}</tr>\n`)}
 </tbody></table></div>`;
+
+/** What stands above a column; a column of buttons has no name. */
+const headOf = ({ head, numeric }: { head: string; numeric?: boolean }): Html =>
+  head === "" ? html`<td></td>` : html`<th scope="col"${numeric ? html` class="number"` : ""}>${head}</th>`;
 
 /** Facts about one thing, each with its name. */
 export const facts = (pairs: readonly (readonly [name: string, value: Part] | null)[]): Html =>
