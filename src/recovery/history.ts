@@ -23,6 +23,7 @@ export function historyOf(view: CaseView, known: Known, actions: readonly Delive
     .filter(({ id }) => id !== invoice.id)
     .map((bill) => pastBill(bill, tried.get(bill.id) ?? []))
     .filter(({ charges }) => charges.length > 0)
+    // Of the same moment: in the order of their ids, so that a decision never depends on how rows lie.
     .sort((a, b) => a.charges[0]!.at.getTime() - b.charges[0]!.at.getTime());
   return {
     traits: {

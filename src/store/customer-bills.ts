@@ -20,12 +20,13 @@ const OF_CUSTOMERS = prepared(
    cross join lateral (
      select id, customer_id as "customerId", state, amount, currency, created_at as "createdAt" from invoices
      where merchant_id = $1 and customer_id = c.id and created_at > $3
-     order by created_at desc limit ${BILLS_MAX}) i
+     order by created_at desc, id limit ${BILLS_MAX}) i
    cross join lateral (
-     select min(unpaid_at) as unpaid_at, max(paid_at) as paid_at from cases where merchant_id = $1 and invoice_id = i.id) k`,
+     select min(unpaid_at) as unpaid_at, max(paid_at) as paid_at from cases where merchant_id = $1 and invoice_id = i.id) k
+   order by i.id`,
 );
 
-/** The latest bills of these customers that were made after `since`, a few of each, in any order. */
+/** The latest bills of these customers that were made after `since`, a few of each, in the order of their ids. */
 export async function billsOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], since: Date) {
   return (await tx.run<CustomerBill>(OF_CUSTOMERS, [merchantId, customerIds, since])).rows;
 }
