@@ -4,6 +4,7 @@ import { createInvite, SETUP_MS } from "../auth/invites.ts";
 import type { Settings } from "../config.ts";
 import { writeSecret } from "../open.ts";
 import type { Running } from "../start.ts";
+import { forgetSetupInvites } from "../store/invites.ts";
 import { listMerchants } from "../store/merchants.ts";
 import { hasPeople } from "../store/people.ts";
 import type { Context } from "./command.ts";
@@ -23,6 +24,8 @@ export async function setupWords(
   const token = await db.transaction(async (tx) => {
     const [first] = await listMerchants(tx);
     if (!first || (await hasPeople(tx))) return null;
+    // One link at a time: what an earlier start printed may lie in some log.
+    await forgetSetupInvites(tx, first.id);
     return (await createInvite(tx, first.id, { role: "owner", email: null, lifeMs: SETUP_MS }, ports)).token;
   });
   if (token === null) return null;

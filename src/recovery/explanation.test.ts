@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { prepared } from "../store/database.ts";
 import { explain } from "./explain.ts";
 import { explanationOf } from "./explanation.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
@@ -166,14 +165,6 @@ test("How was it chosen? Engine, version and probability; by fixed rules where t
   assert.match(await asked("How was it chosen?"), /static policy decided/);
   assert.match(await asked("What would six even tries have done?"), /No alternatives/);
   assert.match(await asked("Why this hour?"), /\w/);
-});
-
-test("What is planned now? Nothing, where an experiment leaves the customer to the merchant's own system", async () => {
-  await stage.invoice();
-  await stage.db.run(prepared("hold_out", "update cases set arm = 'merchant' where merchant_id = $1"), [merchantId]);
-  await stage.decide();
-  for (const question of ["What is planned now?", "Why not today?"])
-    assert.match(await asked(question), /only watches/);
 });
 
 test("An invoice that was never in recovery is explained too, and one that nobody knows is not", async () => {

@@ -23,6 +23,16 @@ const INSERT = prepared(
   "insert into invites (merchant_id, id, hash, role, email, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7)",
 );
 
+const FORGET_SETUP = prepared(
+  "forget_setup_invites",
+  "delete from invites where merchant_id = $1 and role = 'owner' and email is null and used_at is null",
+);
+
+/** While nobody can sign in: the links by which somebody could have become the first owner are worthless from now on. */
+export async function forgetSetupInvites(tx: Tx, merchantId: string) {
+  await tx.run(FORGET_SETUP, [merchantId]);
+}
+
 /** @param hash  SHA-256 of the token in the link */
 export async function insertInvite(tx: Tx, invite: Omit<Invite, "usedAt" | "revokedAt">, hash: Buffer) {
   const { merchantId, id, role, email, createdAt, expiresAt } = invite;

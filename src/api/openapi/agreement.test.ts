@@ -18,7 +18,7 @@ let headers: Record<string, string>;
 before(async () => {
   database = await testDatabase();
   api = await testApi(database.db, clock);
-  const merchant = await testMerchant(database.db, api.ports);
+  const merchant = await testMerchant(database.db, api.ports, { ratePerSecond: 100_000, rateBurst: 100_000 });
   const { apiKey } = await testKey(database.db, api.ports, merchant);
   headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
 });

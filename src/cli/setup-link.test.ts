@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
+import { openInvite } from "../auth/invites.ts";
+import type { Settings } from "../config.ts";
+import type { Running } from "../start.ts";
+import type { Context } from "./command.ts";
+import { setupWords } from "./setup-link.ts";
+
+const ports = testPorts(testClock());
+const dataDir = mkdtempSync(join(tmpdir(), "dunlin-setup-"));
+const settings = { dataDir, authUrl: "https://dunlin.example" } as Settings;
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+  await testMerchant(database.db, ports);
+});
+after(async () => {
+  await database.drop();
+  rmSync(dataDir, { recursive: true });
+});
+
+const start = (isTerminal: boolean) =>
+  setupWords({ isTerminal } as Context, { store: { db: database.db, ports } } as Running, settings);
+const isOpen = async (link: string) =>
+  (await openInvite(database.db, /t=(\S+)/.exec(link)![1]!, ports))?.role === "owner";
+
+test("each start has a set-up link of its own, and the one before it is worthless", async () => {
+  const first = (await start(true))!;
+  assert.match(first, /^https:\/\/dunlin\.example\/setup\?t=\S+ {3}\(once, within an hour\)$/);
+  assert.ok(await isOpen(first));
+  const second = (await start(true))!;
+  assert.ok(await isOpen(second));
+  assert.ok(!(await isOpen(first)));
+});
+
+test("away from a terminal the link is said in a file that only its owner reads", async () => {
+  const words = (await start(false))!;
+  const path = join(dataDir, "setup-link");
+  assert.equal(words, `follow the link in ${path} within an hour`);
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  assert.ok(await isOpen(readFileSync(path, "utf8")));
+});
