@@ -36,7 +36,7 @@ interface Options {
 }
 
 /** The first hint goes at once; what follows it closely goes together. */
-const TOGETHER_MS = 10;
+const TOGETHER_MS = 5;
 const TICK_MS = 1_000;
 /** Ticks between two looks at who listens; who comes says so himself. */
 const LOOK_TICKS = 5;
