@@ -14,7 +14,7 @@ const CASE = "0198a000-0000-7000-8000-00000000000c";
 const START = Date.UTC(2026, 0, 20);
 const DAY_MS = 86_400_000;
 /** More than are sorted at once. */
-const COUNT = 4_000;
+const COUNT = 6_500;
 const MERGED = 5_000;
 
 const INSERT_CASE = prepared(

@@ -17,7 +17,7 @@ async function liveThrough(scenario: Scenario, say: (line: string) => void) {
 }
 
 test("every promise holds through a year of crashes, outages and disorder", async (t) => {
-  const scenario = { seed: 1, customers: 14, days: 365, pushTransactions: true, engine: "learned" } as const;
+  const scenario = { seed: 1, customers: 12, days: 365, pushTransactions: true, engine: "learned" } as const;
   await liveThrough(scenario, (line) => t.diagnostic(line));
 });
 
