@@ -203,7 +203,8 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         pages: !roles.has("console")
           ? null
           : consolePages({
-              db,
+              everyone: db,
+              walled,
               ports,
               secretKey,
               passwords: createPasswords(ports.randomBytes),

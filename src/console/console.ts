@@ -5,11 +5,14 @@ import type { SendTestEvent } from "../delivery/test-event.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Deed } from "../domain/role.ts";
 import type { Database } from "../store/database.ts";
+import type { Walled } from "../store/walled.ts";
 import type { Page } from "./frame.ts";
 import type { Visit } from "./visit.ts";
 
 export interface ConsoleOptions {
-  db: Database;
+  /** For all merchants: people, their sessions and for whom they work. What a page asks of its merchant goes through `walled`. */
+  everyone: Database;
+  walled: Walled;
   ports: Ports;
   /** Opens and closes the credentials at rest. */
   secretKey: Buffer;

@@ -16,12 +16,12 @@ import type { Visit } from "../visit.ts";
 
 /** Who works for the merchant, invites, and what each role may do. */
 export function memberRoutes(console: Console) {
-  const { db, ports } = console;
+  const { ports } = console;
   console.page("/org/members", "members", (visit) => membersPage(console, visit, null));
   console.post("/org/members/invite", "members", async (visit) => {
     const role = roleFor(visit, visit.form.get("role"));
     const email = normalEmail(visit.form.get("email") ?? "") || null;
-    const token = await db.transaction(async (tx) => {
+    const token = await visit.db.transaction(async (tx) => {
       const made = await createInvite(tx, visit.merchantId, { role, email, lifeMs: INVITE_MS }, ports);
       const change = { deed: "member.invited", object: email ?? "a link", details: { role, invite: made.id } };
       await audit(tx, visit.merchantId, visit.actor, change, ports);
@@ -34,7 +34,7 @@ ${copyable("Link", link)}`;
   });
   console.post("/org/members/invite/revoke", "members", async (visit) => {
     const id = visit.form.get("id") ?? "";
-    await db.transaction(async (tx) => {
+    await visit.db.transaction(async (tx) => {
       const gone = isUuid(id) ? await revokeInvite(tx, visit.merchantId, id, ports.now()) : null;
       if (!gone) throw new PageError(409, "This invite is over already.");
       const change = {
@@ -58,9 +58,9 @@ ${copyable("Link", link)}`;
 }
 
 /** Give a member another role; null: end the membership. */
-async function change({ db, ports }: Console, visit: Visit, role: Role | null) {
+async function change({ everyone, ports }: Console, visit: Visit, role: Role | null) {
   const { merchantId } = visit;
-  await db.transaction(async (tx) => {
+  await everyone.transaction(async (tx) => {
     const members = await holdMembers(tx, merchantId);
     const held = members.find(({ personId }) => personId === visit.form.get("person"));
     if (!held) throw new PageError(409, "This person is no member any more.");
@@ -91,9 +91,9 @@ function roleFor(visit: Visit, named: string | null): Role {
   return role;
 }
 
-async function membersPage({ db, ports }: Console, visit: Visit, says: Part): Promise<Page> {
-  const members = await membersOf(db, visit.merchantId);
-  const invites = await openInvites(db, visit.merchantId, ports.realNow());
+async function membersPage({ everyone, ports }: Console, visit: Visit, says: Part): Promise<Page> {
+  const members = await membersOf(everyone, visit.merchantId);
+  const invites = await openInvites(visit.db, visit.merchantId, ports.realNow());
   const roles = ROLES.filter((role) => role !== "owner" || visit.may("owners"));
   const choices = roles.map((role) => [role, role] as const);
   return {

@@ -14,13 +14,13 @@ import type { Visit } from "../visit.ts";
 
 /** How a person sees pages, and the person's password. */
 export function accountRoutes(console: Console) {
-  const { db, ports, passwords } = console;
+  const { everyone, ports, passwords } = console;
   console.page("/account", null, (visit) => accountPage(visit, DONE[visit.query.get("done") ?? ""] ?? null));
   console.post("/account", null, async (visit) => {
     const zone = visit.form.get("zone") ?? "";
     const theme = THEMES.find((each) => each === visit.form.get("theme")) ?? "system";
     if (!isZone(zone)) return { ...accountPage(visit, notice("bad", "There is no such time zone.")), status: 400 };
-    await updatePerson(db, { ...visit.person, zone, theme });
+    await updatePerson(everyone, { ...visit.person, zone, theme });
     return goTo(visit.reply, "/account?done=saved");
   });
   console.post("/account/password", null, async (visit) => {
@@ -28,19 +28,19 @@ export function accountRoutes(console: Console) {
     const refuse = (says: string) => ({ ...accountPage(visit, notice("bad", says)), status: 400 });
     const wanted = form.get("password") ?? "";
     const former = { email: person.email, password: form.get("former") ?? "", address: actor.address ?? "" };
-    const result = await signIn(db, former, passwords, ports);
+    const result = await signIn(everyone, former, passwords, ports);
     if (!("person" in result)) return refuse("The present password is another one.");
     const problem = passwordProblem(wanted, person.email);
     if (problem) return refuse(`The password ${problem}.`);
     const password = await passwords.hash(wanted);
-    await db.transaction(async (tx) => {
+    await everyone.transaction(async (tx) => {
       await updatePerson(tx, { ...person, password });
       await deleteOtherSessions(tx, person.id, hashOfToken(visit.token)!);
     });
     return goTo(visit.reply, "/account?done=password");
   });
   console.post("/account/sessions", null, async ({ person, token, reply }) => {
-    await deleteOtherSessions(db, person.id, hashOfToken(token)!);
+    await deleteOtherSessions(everyone, person.id, hashOfToken(token)!);
     return goTo(reply, "/account?done=sessions");
   });
 }

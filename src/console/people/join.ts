@@ -33,21 +33,21 @@ interface Typed {
 }
 
 async function join(console: Console, request: FastifyRequest, reply: FastifyReply) {
-  const { db, ports, passwords, behindProxy } = console;
+  const { everyone, ports, passwords, behindProxy } = console;
   const form = formOf(request);
   const token = form.get("t") ?? "";
   const email = normalEmail(form.get("email") ?? "");
   const name = (form.get("name") ?? "").trim();
   const password = form.get("password") ?? "";
   const refuse = (says: string) => show(console, reply.code(400), token, { email, name }, says);
-  const invite = await openInvite(db, token, ports);
+  const invite = await openInvite(everyone, token, ports);
   if (!invite) return show(console, reply, token, {}, null);
   if (!EMAIL.test(email) || email.length > 255) return refuse("This is no e-mail address.");
   const address = addressOf(request, behindProxy);
-  const known = await findPersonByEmail(db, email);
+  const known = await findPersonByEmail(everyone, email);
   if (known) {
     // Who has the link but not the password must not get in as somebody else.
-    const result = await signIn(db, { email, password, address }, passwords, ports);
+    const result = await signIn(everyone, { email, password, address }, passwords, ports);
     if (!("person" in result)) return refuse("This address is known already: type the password that belongs to it.");
   } else {
     if (name === "" || name.length > 100) return refuse("Say how you are called, in at most 100 characters.");
@@ -64,7 +64,7 @@ async function join(console: Console, request: FastifyRequest, reply: FastifyRep
     theme: "system",
     createdAt: ports.now(),
   };
-  const refused = await acceptInvite(db, invite, person, known === null, address, ports);
+  const refused = await acceptInvite(everyone, invite, person, known === null, address, ports);
   if (refused !== null) return refuse(REFUSED[refused]);
   await remember(console, request, reply, person);
   return goTo(reply, "/overview");
@@ -77,11 +77,11 @@ const REFUSED = {
 };
 
 async function show(console: Console, reply: FastifyReply, token: string, typed: Typed, problem: string | null) {
-  const invite = await openInvite(console.db, token, console.ports);
+  const invite = await openInvite(console.everyone, token, console.ports);
   // What stands in the address must reach nobody else.
   reply.header("referrer-policy", "no-referrer");
   if (!invite) return sendHtml(reply.code(404), bare("This link is over", OVER));
-  const merchant = await findMerchant(console.db, invite.merchantId);
+  const merchant = await findMerchant(console.walled.of(invite.merchantId), invite.merchantId);
   return sendHtml(reply, bare(`Join ${merchant?.name ?? "Dunlin"}`, joinForm(invite, token, typed, problem)));
 }
 

@@ -15,11 +15,11 @@ import { addressOf, COOKIE, cookieOf, formOf, urlOf } from "../visit.ts";
 
 /** Signing in and out, and the choice between merchants. */
 export function signInRoutes(console: Console) {
-  const { http, db, ports, passwords, origin, behindProxy } = console;
+  const { http, everyone, ports, passwords, origin, behindProxy } = console;
   http.get("/", async (_request, reply) => goTo(reply, "/overview"));
   http.get("/sign-in", async (request, reply) => {
     const next = safePath(urlOf(request).searchParams.get("next"), origin);
-    const says = (await hasPeople(db)) ? null : NOBODY_YET;
+    const says = (await hasPeople(everyone)) ? null : NOBODY_YET;
     return sendHtml(reply, signInPage(next, "", says));
   });
   http.post("/sign-in", async (request, reply) => {
@@ -27,7 +27,7 @@ export function signInRoutes(console: Console) {
     const next = safePath(form.get("next"), origin);
     const email = form.get("email") ?? "";
     const address = addressOf(request, behindProxy);
-    const result = await signIn(db, { email, password: form.get("password") ?? "", address }, passwords, ports);
+    const result = await signIn(everyone, { email, password: form.get("password") ?? "", address }, passwords, ports);
     if ("person" in result) {
       await remember(console, request, reply, result.person);
       return goTo(reply, next);
@@ -39,14 +39,14 @@ export function signInRoutes(console: Console) {
   });
   http.post("/sign-out", async (request, reply) => {
     const token = cookieOf(request);
-    if (token !== undefined) await endSession(db, token);
+    if (token !== undefined) await endSession(everyone, token);
     reply.header("set-cookie", `${COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0`);
     return goTo(reply, "/sign-in");
   });
   console.post("/merchant", null, async ({ form, memberships, token, reply }) => {
     const chosen = memberships.find(({ merchantId }) => merchantId === form.get("merchant"));
     if (!chosen) throw new PageError(403, "You do not work for this merchant.");
-    await chooseMerchant(db, hashOfToken(token)!, chosen.merchantId);
+    await chooseMerchant(everyone, hashOfToken(token)!, chosen.merchantId);
     return goTo(reply, rootOf(safePath(form.get("next"), origin)));
   });
 }
@@ -74,12 +74,12 @@ ${hiddenFields({ next })}<button class="main">Sign in</button>
 
 /** Begin a session and give its token to the browser. */
 export async function remember(
-  { db, ports }: Console,
+  { everyone, ports }: Console,
   request: FastifyRequest,
   reply: FastifyReply,
   person: Person,
 ): Promise<void> {
-  const token = await beginSession(db, person, cookieOf(request), ports);
+  const token = await beginSession(everyone, person, cookieOf(request), ports);
   reply.header(
     "set-cookie",
     `${COOKIE}=${token}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${SESSION_MS / 1000}`,
