@@ -38,6 +38,7 @@ export async function scratchSettings(over: Partial<Settings> = {}) {
     decisionDays: 400,
     rules: null,
     secretKey: null,
+    oidc: null,
     pageTokenKeys: ["default"],
     ...over,
   };

@@ -46,5 +46,5 @@ export async function signIn(
 
 export const normalEmail = (email: string) => email.trim().toLowerCase();
 
-/** Somebody who mistypes an address should not find it in a table of ours. */
-const subject = (...parts: string[]) => createHash("sha256").update(parts.join("\n")).digest("base64url");
+/** Whom tries are counted for. Somebody who mistypes an address should not find it in a table of ours. */
+export const subject = (...parts: string[]) => createHash("sha256").update(parts.join("\n")).digest("base64url");

@@ -46,6 +46,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     ports,
     secretKey: SECRET_KEY,
     passwords,
+    oidc: null,
     authUrl: ORIGIN,
     baseUrl: ORIGIN,
     caPath: null,

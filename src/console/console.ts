@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Oidc } from "../auth/oidc.ts";
 import type { Passwords } from "../auth/password.ts";
 import type { AllowedAddress } from "../delivery/https/address-guard.ts";
 import type { SendTestEvent } from "../delivery/test-event.ts";
@@ -17,6 +18,8 @@ export interface ConsoleOptions {
   /** Opens and closes the credentials at rest. */
   secretKey: Buffer;
   passwords: Passwords;
+  /** The identity provider that people may sign in with; null: none. */
+  oidc: Oidc | null;
   /** How people open the console, without a slash in the end. */
   authUrl: string;
   /** How programs reach the API. */

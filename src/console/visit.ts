@@ -20,6 +20,8 @@ export interface Visit {
   db: Database;
   /** Of the session. */
   token: string;
+  /** Real time. */
+  signedInAt: Date;
   actor: Actor;
   path: string;
   query: URLSearchParams;
@@ -53,6 +55,7 @@ export async function visitOf(
     memberships,
     db: walled.of(membership.merchantId),
     token,
+    signedInAt: session.createdAt,
     actor: { personId: person.id, name: person.email, address },
     path: pathname,
     query: searchParams,
@@ -63,11 +66,11 @@ export async function visitOf(
   };
 }
 
-export const cookieOf = (request: FastifyRequest) =>
+export const cookieOf = (request: FastifyRequest, name = COOKIE) =>
   (request.headers.cookie ?? "")
     .split(/; */)
-    .find((pair) => pair.startsWith(`${COOKIE}=`))
-    ?.slice(COOKIE.length + 1);
+    .find((pair) => pair.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
 
 /** From where it comes. The proxy that ends TLS adds the address that it saw at the end; what stands before was said by the caller. */
 export function addressOf(request: FastifyRequest, behindProxy: boolean): string {

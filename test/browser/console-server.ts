@@ -52,6 +52,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     ports: clock.ports,
     secretKey: SECRET_KEY,
     passwords: createPasswords(clock.ports.randomBytes, 4),
+    oidc: null,
     authUrl: origin,
     baseUrl: origin,
     caPath: "/var/lib/dunlin/tls/ca.pem",

@@ -2,6 +2,7 @@ import { createInvite, INVITE_MS } from "../../auth/invites.ts";
 import { normalEmail } from "../../auth/sign-in.ts";
 import { DEEDS, type Deed, may, ROLES, type Role } from "../../domain/role.ts";
 import { audit } from "../../store/audit-log.ts";
+import { forgetIdentities } from "../../store/identities.ts";
 import { type Invite, openInvites, revokeInvite } from "../../store/invites.ts";
 import { holdMembers, type Member, membersOf, removeMember, setRole } from "../../store/members.ts";
 import { type Console, goTo } from "../console.ts";
@@ -69,8 +70,10 @@ async function change({ everyone, ports }: Console, visit: Visit, role: Role | n
     if (held.role === "owner" && role !== "owner" && owners.length === 1)
       throw new PageError(409, "Somebody must be an owner: make another member one first.");
     const who = (await membersOf(tx, merchantId)).find(({ personId }) => personId === held.personId)!.email;
-    if (role === null) await removeMember(tx, merchantId, held.personId);
-    else await setRole(tx, merchantId, held.personId, role);
+    if (role === null) {
+      await removeMember(tx, merchantId, held.personId);
+      await forgetIdentities(tx, held.personId);
+    } else await setRole(tx, merchantId, held.personId, role);
     const details = role === null ? { role: held.role } : { before: held.role, now: role };
     const deed = role === null ? "member.removed" : "member.changed";
     await audit(

@@ -12,7 +12,8 @@ import { html } from "../html.ts";
 import { field, hiddenFields, notice } from "../show/fields.ts";
 import { isZone } from "../show/moments.ts";
 import { addressOf, formOf, urlOf } from "../visit.ts";
-import { remember } from "./sign-in.ts";
+import { providerLink } from "./provider.ts";
+import { remember } from "./session-cookie.ts";
 
 const EMAIL = /^[^\s@]{1,64}@[^\s@]+\.[^\s@]{2,}$/;
 
@@ -46,6 +47,7 @@ async function join(console: Console, request: FastifyRequest, reply: FastifyRep
   const address = addressOf(request, behindProxy);
   const known = await findPersonByEmail(everyone, email);
   if (known) {
+    if (known.password === null) return refuse("This address signs in without a password: use the button below.");
     // Who has the link but not the password must not get in as somebody else.
     const result = await signIn(everyone, { email, password, address }, passwords, ports);
     if (!("person" in result)) return refuse("This address is known already: type the password that belongs to it.");
@@ -82,13 +84,13 @@ async function show(console: Console, reply: FastifyReply, token: string, typed:
   reply.header("referrer-policy", "no-referrer");
   if (!invite) return sendHtml(reply.code(404), bare("This link is over", OVER));
   const merchant = await findMerchant(console.walled.of(invite.merchantId), invite.merchantId);
-  return sendHtml(reply, bare(`Join ${merchant?.name ?? "Dunlin"}`, joinForm(invite, token, typed, problem)));
+  return sendHtml(reply, bare(`Join ${merchant?.name ?? "Dunlin"}`, joinForm(console, invite, token, typed, problem)));
 }
 
 const OVER = html`<p>It was used, taken back, or is too old. Ask for a new one: <code>dunlin invite</code> on the machine prints one.</p>
 <p><a class="button" href="/sign-in">Sign in</a></p>`;
 
-const joinForm = (invite: Invite, token: string, typed: Typed, problem: string | null) => html`
+const joinForm = ({ oidc }: Console, invite: Invite, token: string, typed: Typed, problem: string | null) => html`
 <p>You will be <b>${invite.role}</b>. Who has an account here signs in with its password.</p>
 ${problem && notice("bad", problem)}
 <form method="post" action="/join">
@@ -96,4 +98,5 @@ ${field({ label: "E-mail", name: "email", type: "email", value: typed.email ?? i
 ${field({ label: "Name", name: "name", value: typed.name ?? "", autocomplete: "name", maxlength: 100 })}
 ${field({ label: "Password", name: "password", type: "password", required: true, autocomplete: "new-password", hint: "At least 12 characters. A sentence is easier to keep in mind than signs." })}
 ${hiddenFields({ t: token, zone: "" })}<button class="main">Join</button>
-</form>`;
+</form>
+${providerLink(oidc, { t: token })}`;
