@@ -39,6 +39,7 @@ export async function scratchSettings(over: Partial<Settings> = {}) {
     rules: null,
     secretKey: null,
     oidc: null,
+    mail: null,
     pageTokenKeys: ["default"],
     ...over,
   };

@@ -119,3 +119,15 @@ test("an identity provider needs all three of its settings, and keeps the slash 
   assert.match(inTheClear.problems[0]!.problem, /begins with https/);
   assert.equal(inTheClear.settings.oidc, null);
 });
+
+test("mail needs a server and an address that it comes from", () => {
+  assert.equal(read({}).settings.mail, null);
+  const given = { DUNLIN_SMTP_URL: "smtps://u:p@mail.example.com:465", DUNLIN_MAIL_FROM: "dunlin@example.com" };
+  assert.deepEqual(read(given).problems, []);
+  assert.deepEqual(read(given).settings.mail, { url: given.DUNLIN_SMTP_URL, from: given.DUNLIN_MAIL_FROM });
+  assert.equal(read({ DUNLIN_MAIL_FROM: "dunlin@example.com" }).problems[0]!.name, "DUNLIN_SMTP_URL");
+  assert.equal(read({ DUNLIN_SMTP_URL: given.DUNLIN_SMTP_URL }).problems[0]!.name, "DUNLIN_MAIL_FROM");
+  const [wrong] = read({ ...given, DUNLIN_SMTP_URL: "https://u:hidden@mail.example.com" }).problems;
+  assert.match(wrong!.problem, /begins with smtp:\/\/ or smtps:\/\//);
+  assert.ok(!wrong!.problem.includes("hidden"));
+});

@@ -1,7 +1,9 @@
 import { resolve } from "node:path";
 import { parseTrustedProxies, type TrustedProxies } from "./api/client-address.ts";
 import type { TokenKey } from "./api/list/page-token.ts";
+import type { MailSettings } from "./auth/mail.ts";
 import type { OidcSettings } from "./auth/oidc.ts";
+import { isEmail } from "./auth/sign-in.ts";
 import { certificateProblem, keyProblem, readNamed, readPem } from "./pem-files.ts";
 import { type RuleOverrides, readRules } from "./rules/override.ts";
 
@@ -39,6 +41,8 @@ export interface Settings {
   secretKey: Buffer | null;
   /** The identity provider that people may sign in with; null: passwords alone. */
   oidc: OidcSettings | null;
+  /** The server that takes invites by mail; null: none. */
+  mail: MailSettings | null;
   /** The first signs page tokens, each opens them; `default` follows from the secret key. */
   pageTokenKeys: TokenKey[];
 }
@@ -87,6 +91,8 @@ const KNOWN = [
   "DUNLIN_OIDC_CLIENT_ID",
   "DUNLIN_OIDC_CLIENT_SECRET",
   "DUNLIN_OIDC_NAME",
+  "DUNLIN_SMTP_URL",
+  "DUNLIN_MAIL_FROM",
 ];
 
 /**
@@ -180,6 +186,15 @@ export function readSettings(
     return { issuer, clientId, clientSecret, name: text("DUNLIN_OIDC_NAME") ?? new URL(issuer).hostname };
   };
 
+  const mail = (): MailSettings | null => {
+    const server = url("DUNLIN_SMTP_URL", "", ["smtp:", "smtps:"]);
+    const from = text("DUNLIN_MAIL_FROM");
+    if (from !== null && !isEmail(from)) wrong("DUNLIN_MAIL_FROM", `"${from}" is no e-mail address.`);
+    if ((text("DUNLIN_SMTP_URL") === null) !== (from === null))
+      wrong(from === null ? "DUNLIN_MAIL_FROM" : "DUNLIN_SMTP_URL", "is missing: set both or neither.");
+    return server === "" || from === null ? null : { url: server, from };
+  };
+
   const host = text("DUNLIN_HOST") ?? "localhost";
   const port = number("DUNLIN_PORT", 8443, isPort, "a port. Write a number from 1 to 65535")!;
   const tls = text("DUNLIN_TLS") ?? "on";
@@ -231,6 +246,7 @@ export function readSettings(
     deliveryLogDays: number("DUNLIN_DELIVERY_LOG_DAYS", 180, isLogAge, "a number of days. Write one from 60 to 36500")!,
     secretKey: secret === null ? null : Buffer.from(secret, "base64"),
     oidc: oidc(),
+    mail: mail(),
     pageTokenKeys,
   };
   return { settings, problems };

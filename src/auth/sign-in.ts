@@ -44,6 +44,11 @@ export async function signIn(
   return { person };
 }
 
+const EMAIL_LENGTH_MAX = 255;
+const EMAIL = /^[^\s@,;:<>()[\]\\"]{1,64}@[^\s@,;:<>()[\]\\"]+\.[^\s@,;:<>()[\]\\"]{2,}$/;
+/** Whether this is the e-mail address of one person. */
+export const isEmail = (text: string) => text.length <= EMAIL_LENGTH_MAX && EMAIL.test(text);
+
 export const normalEmail = (email: string) => email.trim().toLowerCase();
 
 /** Whom tries are counted for. Somebody who mistypes an address should not find it in a table of ours. */

@@ -47,6 +47,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     secretKey: SECRET_KEY,
     passwords,
     oidc: null,
+    mailer: null,
     authUrl: ORIGIN,
     baseUrl: ORIGIN,
     caPath: null,

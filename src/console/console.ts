@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Mailer } from "../auth/mail.ts";
 import type { Oidc } from "../auth/oidc.ts";
 import type { Passwords } from "../auth/password.ts";
 import type { AllowedAddress } from "../delivery/https/address-guard.ts";
@@ -20,6 +21,8 @@ export interface ConsoleOptions {
   passwords: Passwords;
   /** The identity provider that people may sign in with; null: none. */
   oidc: Oidc | null;
+  /** Sends invites; null: their links are handed on by whoever makes them. */
+  mailer: Mailer | null;
   /** How people open the console, without a slash in the end. */
   authUrl: string;
   /** How programs reach the API. */

@@ -53,6 +53,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     secretKey: SECRET_KEY,
     passwords: createPasswords(clock.ports.randomBytes, 4),
     oidc: null,
+    mailer: null,
     authUrl: origin,
     baseUrl: origin,
     caPath: "/var/lib/dunlin/tls/ca.pem",

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { acceptInvite, openInvite } from "../../auth/invites.ts";
 import { passwordProblem } from "../../auth/password.ts";
-import { normalEmail, signIn } from "../../auth/sign-in.ts";
+import { isEmail, normalEmail, signIn } from "../../auth/sign-in.ts";
 import type { Person } from "../../domain/person.ts";
 import type { Invite } from "../../store/invites.ts";
 import { findMerchant } from "../../store/merchants.ts";
@@ -14,8 +14,6 @@ import { isZone } from "../show/moments.ts";
 import { addressOf, formOf, urlOf } from "../visit.ts";
 import { providerLink } from "./provider.ts";
 import { remember } from "./session-cookie.ts";
-
-const EMAIL = /^[^\s@]{1,64}@[^\s@]+\.[^\s@]{2,}$/;
 
 /** Links that make people members: `/setup` for the first one, `/join` for all others. */
 export function joinRoutes(console: Console) {
@@ -43,7 +41,7 @@ async function join(console: Console, request: FastifyRequest, reply: FastifyRep
   const refuse = (says: string) => show(console, reply.code(400), token, { email, name }, says);
   const invite = await openInvite(everyone, token, ports);
   if (!invite) return show(console, reply, token, {}, null);
-  if (!EMAIL.test(email) || email.length > 255) return refuse("This is no e-mail address.");
+  if (!isEmail(email)) return refuse("This is no e-mail address.");
   const address = addressOf(request, behindProxy);
   const known = await findPersonByEmail(everyone, email);
   if (known) {
