@@ -7,7 +7,7 @@ import { experimentCreate, experimentList, experimentShow, experimentStart, expe
 import { explain } from "./explain.ts";
 import { importHistory } from "./import.ts";
 import { invite } from "./invite.ts";
-import { keyCreate, keyList, keyRevoke } from "./key.ts";
+import { keyCreate, keyList, keyRevoke, keyRotate } from "./key.ts";
 import { listen } from "./listen.ts";
 import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
 import { requestList, requestShow } from "./request.ts";
@@ -28,6 +28,7 @@ export const COMMANDS: readonly Command[] = [
   invite,
   keyCreate,
   keyList,
+  keyRotate,
   keyRevoke,
   importHistory,
   requestList,

@@ -1,4 +1,4 @@
-import { createApiKey, isInForce, rotateApiKey } from "../../auth/api-keys.ts";
+import { createApiKey, rotateApiKey } from "../../auth/api-keys.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
 import { type ApiKey, apiKeysOfMerchant, holdApiKey, revokeApiKey } from "../../store/api-keys.ts";
 import { audit } from "../../store/audit-log.ts";
@@ -73,17 +73,18 @@ async function rotate(console: Console, visit: Visit): Promise<Page> {
   const id = form.get("id") ?? "";
   const overlap = OVERLAPS.find(([value]) => value === form.get("overlap"));
   if (!overlap || !isUuid(id)) throw new PageError(400, "Say how long the former key still works.");
-  const { apiKey, former } = await once(() =>
+  const { apiKey, former, endsAt } = await once(() =>
     db.transaction(async (tx) => {
       const key = await held(tx, visit);
-      if (!isInForce(key, ports.now())) throw new PageError(409, OVER);
-      const { apiKey } = await rotateApiKey(tx, key, overlap[2], { id, madeBy: actor.name }, ports);
-      const details = { former: nameOf(key), "former works": overlap[1] };
+      const rotated = await rotateApiKey(tx, key, overlap[2], { id, madeBy: actor.name }, ports);
+      if (typeof rotated === "string") throw new PageError(409, rotated);
+      const { apiKey, formerEndsAt } = rotated;
+      const details = { former: nameOf(key), "former works until": formerEndsAt };
       await audit(tx, merchantId, actor, { deed: "key.rotated", object: `…${apiKey.slice(-4)}`, details }, ports);
-      return { apiKey, former: key };
+      return { apiKey, former: key, endsAt: overlap[2] === 0 ? null : formerEndsAt };
     }),
   );
-  return shownKeyPage(console, apiKey, { former, words: overlap[1] });
+  return shownKeyPage(console, apiKey, { former, endsAt, zone: visit.person.zone });
 }
 
 /** A form that is sent twice makes one key, and shows it once. */
