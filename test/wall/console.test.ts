@@ -1,40 +1,15 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import { testApi } from "../../src/api/api.fixture.ts";
-import { createApiKey } from "../../src/auth/api-keys.ts";
-import { createInvite } from "../../src/auth/invites.ts";
 import { SAME_ORIGIN, testConsole } from "../../src/console/console.fixture.ts";
 import { consolePages } from "../../src/console/console-pages.ts";
-import { PERMISSIONS } from "../../src/domain/permission.ts";
-import { COMMAND_LINE } from "../../src/domain/person.ts";
-import { audit } from "../../src/store/audit-log.ts";
 import { type Database, prepared } from "../../src/store/database.ts";
-import { live, portsOf, rowsOf, shop } from "./life.ts";
+import { rowsOf } from "./life.ts";
+import { merchantWithPast } from "./past.ts";
 import { forgetful, names, through } from "./statements.ts";
 
 const at = await testConsole();
 after(() => at.close());
-
-/** A merchant with the same ids as the other, at whom everything happened that pages tell of. */
-async function merchantWithPast(prefix: string) {
-  const ports = { ...portsOf(prefix), randomBytes };
-  const merchant = await shop(at.db, ports);
-  await live(at.db, merchant, ports, "cus");
-  await createApiKey(at.db, { merchantId: merchant.id, permissions: PERMISSIONS, note: `of ${prefix}` }, ports);
-  const invite = { role: "viewer", email: `${prefix}@example.com`, lifeMs: 1e12 } as const;
-  const { id } = await createInvite(at.db, merchant.id, invite, { ...at.ports, newId: ports.newId });
-  await audit(at.db, merchant.id, COMMAND_LINE, { deed: "member.invited", object: prefix }, ports);
-  await at.db.run(EXHAUST, [merchant.id, ports.now()]);
-  at.clock.serviceMs = ports.now().getTime() + 60_000;
-  return { merchant, invite: id };
-}
-const EXHAUST = prepared(
-  "test_exhaust",
-  `with waiting as (delete from deliveries where merchant_id = $1 returning event_id, round, attempts_max)
-   insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, ends, status)
-   select $1, event_id, round, attempts_max, $2, $2, 5, 'exhausted', 500 from waiting`,
-);
 
 /** The console as its statements would be if whoever wrote them had forgotten the merchant. */
 async function careless(of: (merchantId: string) => Database) {
@@ -52,8 +27,8 @@ async function careless(of: (merchantId: string) => Database) {
   return { api, seen };
 }
 
-const mine = await merchantWithPast("aa");
-const theirs = await merchantWithPast("bb");
+const mine = await merchantWithPast(at, "aa");
+const theirs = await merchantWithPast(at, "bb");
 const owner = await at.browser(await at.person("owner", mine.merchant));
 const stranger = await at.person("owner", theirs.merchant);
 const first = async (path: string, link: RegExp) => link.exec((await owner.get(path)).body)![1]!;
