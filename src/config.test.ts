@@ -127,6 +127,8 @@ test("mail needs a server and an address that it comes from", () => {
   assert.deepEqual(read(given).settings.mail, { url: given.DUNLIN_SMTP_URL, from: given.DUNLIN_MAIL_FROM });
   assert.equal(read({ DUNLIN_MAIL_FROM: "dunlin@example.com" }).problems[0]!.name, "DUNLIN_SMTP_URL");
   assert.equal(read({ DUNLIN_SMTP_URL: given.DUNLIN_SMTP_URL }).problems[0]!.name, "DUNLIN_MAIL_FROM");
+  for (const url of ["smtp://", "smtp://u:100%@mail.example.com"])
+    assert.match(read({ ...given, DUNLIN_SMTP_URL: url }).problems[0]!.problem, /has no host, or a sign/);
   const [wrong] = read({ ...given, DUNLIN_SMTP_URL: "https://u:hidden@mail.example.com" }).problems;
   assert.match(wrong!.problem, /begins with smtp:\/\/ or smtps:\/\//);
   assert.ok(!wrong!.problem.includes("hidden"));

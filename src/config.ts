@@ -190,6 +190,8 @@ export function readSettings(
     const server = url("DUNLIN_SMTP_URL", "", ["smtp:", "smtps:"]);
     const from = text("DUNLIN_MAIL_FROM");
     if (from !== null && !isEmail(from)) wrong("DUNLIN_MAIL_FROM", `"${from}" is no e-mail address.`);
+    if (server !== "" && !isMailServer(server))
+      wrong("DUNLIN_SMTP_URL", "has no host, or a sign in its password that must be written as %25, %2F or the like.");
     if ((text("DUNLIN_SMTP_URL") === null) !== (from === null))
       wrong(from === null ? "DUNLIN_MAIL_FROM" : "DUNLIN_SMTP_URL", "is missing: set both or neither.");
     return server === "" || from === null ? null : { url: server, from };
@@ -250,6 +252,16 @@ export function readSettings(
     pageTokenKeys,
   };
   return { settings, problems };
+}
+
+function isMailServer(url: string): boolean {
+  try {
+    const { hostname, username, password } = new URL(url);
+    decodeURIComponent(username + password);
+    return hostname !== "";
+  } catch {
+    return false;
+  }
 }
 
 /** PostgreSQL's URLs may leave out the host, or name a socket folder, which makes them no URL in the strict sense. */

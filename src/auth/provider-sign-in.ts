@@ -8,7 +8,7 @@ import { dropPassword, findPersonByEmail, insertPerson, membershipsOf } from "..
 import { deleteSessionsOf } from "../store/sessions.ts";
 import { join } from "./invites.ts";
 import type { Claims } from "./oidc.ts";
-import { normalEmail } from "./sign-in.ts";
+import { isEmail, normalEmail } from "./sign-in.ts";
 
 const NAME_LENGTH_MAX = 100;
 
@@ -30,7 +30,7 @@ export function signInByProvider(
   address: string,
   ports: Ports,
 ): Promise<ProviderSignIn> {
-  return db.transaction(async (tx) => {
+  const inTransaction = db.transaction(async (tx): Promise<ProviderSignIn> => {
     const known = await findPersonByIdentity(tx, claims.issuer, claims.subject);
     const found: ProviderSignIn = known
       ? { person: known, lostPassword: false }
@@ -38,7 +38,14 @@ export function signInByProvider(
     if ("person" in found && invite) await joinUnlessMember(tx, invite, found.person, claims, address, ports);
     return found;
   });
+  return inTransaction.catch((error) => {
+    if (!(error instanceof Uninvited)) throw error;
+    return { refused: "unknown", email: error.message };
+  });
 }
+
+/** The last invite was used a moment ago: ends the transaction, so that the person is not made. */
+class Uninvited extends Error {}
 
 async function firstSignIn(
   tx: Tx,
@@ -47,7 +54,8 @@ async function firstSignIn(
   address: string,
   ports: Ports,
 ): Promise<ProviderSignIn> {
-  if (claims.email === null || !claims.isVerified) return { refused: "unverified", email: claims.email };
+  if (claims.email === null || !claims.isVerified || !isEmail(claims.email))
+    return { refused: "unverified", email: claims.email };
   const email = normalEmail(claims.email);
   const existing = await findPersonByEmail(tx, email);
   const person = existing ?? (await newPerson(tx, email, claims, invite, address, ports));
@@ -90,6 +98,7 @@ async function newPerson(
   };
   if (!(await insertPerson(tx, person))) return findPersonByEmail(tx, email); // made a moment ago, by a second window
   for (const invite of invites) await joinUnlessMember(tx, invite, person, claims, address, ports);
+  if ((await membershipsOf(tx, person.id)).length === 0) throw new Uninvited(email);
   return person;
 }
 

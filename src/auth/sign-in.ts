@@ -45,7 +45,9 @@ export async function signIn(
 }
 
 const EMAIL_LENGTH_MAX = 255;
-const EMAIL = /^[^\s@,;:<>()[\]\\"]{1,64}@[^\s@,;:<>()[\]\\"]+\.[^\s@,;:<>()[\]\\"]{2,}$/;
+// ASCII alone: among other letters there are some that turn into these when they are made small, and would be somebody else's address.
+const PART = String.raw`[^\s@,;:<>()[\]\\"\x00-\x20\x7f-\u{10ffff}]`;
+const EMAIL = new RegExp(`^${PART}{1,64}@${PART}+\\.${PART}{2,}$`, "u");
 /** Whether this is the e-mail address of one person. */
 export const isEmail = (text: string) => text.length <= EMAIL_LENGTH_MAX && EMAIL.test(text);
 

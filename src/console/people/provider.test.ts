@@ -101,6 +101,9 @@ test("nobody gets in whom nobody invited, and nobody with an address that the pr
   const unverified = { sub: "eve", email, email_verified: "false" };
   refused((await pages.signIn(unverified)).reply, 403, /has not made sure that owner-\w+@example\.com is yours/);
   refused((await pages.signIn({ sub: "eve" })).reply, 403, /has not made sure that an e-mail address is yours/);
+  // KELVIN SIGN is a K that turns into a plain k when it is made small.
+  await invite("owner", "kim@example.com");
+  refused((await pages.signIn(verified("\u212aim@example.com"))).reply, 403, /has not made sure/);
   const { token } = await invite("admin", null);
   refused((await pages.signIn(unverified, `?t=${token}`)).reply, 403, /has not made sure/);
 });
@@ -126,6 +129,22 @@ test("an invite's link leads over the provider, also for those who have an accou
   );
   const third = await invite("owner", "frank@example.com");
   refused((await pages.signIn(verified("ivan@example.com"), `?t=${third.token}`)).reply, 403, /not known here/);
+});
+
+test("of two who come back with one link at once one becomes a member, and the other is not made", async () => {
+  const { token } = await invite("viewer", null);
+  const logins = ["niaj@example.com", "olga@example.com"];
+  const backs = await Promise.all(
+    logins.map(async (email) => {
+      const { cookie, url } = await pages.leave(`?t=${token}`);
+      const callback = await passProvider(url, verified(email));
+      return () => pages.get(callback.pathname + callback.search, cookie);
+    }),
+  );
+  const replies = await Promise.all(backs.map((comeBack) => comeBack()));
+  assert.deepEqual(replies.map(({ statusCode }) => statusCode).sort(), [303, 403]);
+  const people = await Promise.all(logins.map((email) => findPersonByEmail(at.db, email)));
+  assert.equal(people.filter((person) => person !== null).length, 1);
 });
 
 test("an account with a password is linked by the verified address, and neither the password nor a session of before opens it", async () => {
