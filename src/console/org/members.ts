@@ -74,7 +74,8 @@ async function sent({ mailer }: Console, visit: Visit, email: string | null, rol
       "good",
       `An invite went to ${email}. Should it not arrive: this link does the same, and is shown only now.`,
     );
-  visit.reply.log.warn({ problem }, "mail.failed");
+  // What the server said may name the person.
+  visit.reply.log.warn({ problem: problem.split(" (")[0] }, "mail.failed");
   return notice("warn", `No mail went to ${email}: ${problem}. The invite holds. ${byHand}`);
 }
 

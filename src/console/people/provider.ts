@@ -83,8 +83,9 @@ function readPlan(text: string): { next: string | null; invite: string | null } 
 }
 
 function refuseTrouble(oidc: Oidc, request: FastifyRequest, reply: FastifyReply, { trouble, error }: Trouble) {
-  const fields = errorFields(error);
-  request.log.warn({ ...fields, errorCause: errorFields((error as Error).cause).errorMessage, trouble }, "oidc.failed");
+  const { cause } = error as Error;
+  const errorCause = cause instanceof Error ? errorFields(cause).errorMessage : undefined;
+  request.log.warn({ ...errorFields(error), errorCause, trouble }, "oidc.failed");
   if (trouble === "unreachable")
     return refuse(
       reply,
