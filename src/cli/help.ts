@@ -1,9 +1,10 @@
 import type { Command } from "./command.ts";
 
-const GROUPS: readonly [title: string, prefix: RegExp][] = [
+/** The chapters of the help, and which commands are in each. */
+export const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor)$/],
-  ["Merchants and keys", /^(merchant|key) /],
-  ["Requests", /^request /],
+  ["Merchants, people and keys", /^(merchant|key) |^invite$/],
+  ["What came in", /^request |^import$/],
   ["Webhooks", /^(delivery|webhook) |^(listen|trigger)$/],
   ["Decisions", /^(experiment |(explain|backtest|simulate)$)/],
 ];
