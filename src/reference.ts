@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { httpFile } from "./api/docs/http-file.ts";
 import { llmsText } from "./api/docs/llms.ts";
 import { openApiText } from "./api/openapi/document.ts";
-import { COMMANDS } from "./cli/commands.ts";
+import { allCommands } from "./cli/commands.ts";
 import { cliReference } from "./cli/reference.ts";
 
 const openApi = openApiText(null);
 const written: Readonly<Record<string, string>> = {
-  "docs/reference/cli.md": cliReference(COMMANDS),
+  "docs/reference/cli.md": cliReference(await allCommands()),
   "docs/reference/dunlin.http": httpFile(openApi, "https://localhost:8443"),
   "llms.txt": llmsText(openApi, (file) => file),
 };

@@ -32,8 +32,8 @@ export const commandHelp = ({ name, usage, summary, examples }: Command): string
   );
 
 /** The command whose name looks most like what was typed. */
-export function nearest(typed: string, commands: readonly Command[]): string {
-  const ranked = commands.map(({ name }) => ({ name, distance: distance(typed, name) }));
+export function nearest(typed: string, names: readonly string[]): string {
+  const ranked = names.map((name) => ({ name, distance: distance(typed, name) }));
   return ranked.sort((a, b) => a.distance - b.distance)[0]!.name;
 }
 
