@@ -57,7 +57,8 @@ export class ConfigError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const KNOWN = [
+/** The names of all settings but DATABASE_URL. */
+export const KNOWN: readonly string[] = [
   "DUNLIN_DATA",
   "DUNLIN_PORT",
   "DUNLIN_HOST",
