@@ -3,7 +3,7 @@ import { escaped, type Html } from "./markup.ts";
 
 /** Nothing is loaded from anywhere else, and what runs is one script of ours; `frame-ancestors` only holds as a header. */
 export const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
 export interface Link {
   words: string;
@@ -46,6 +46,7 @@ export function framed(page: Page, chapters: readonly { title: string; links: re
 <meta name="color-scheme" content="light dark">
 <title>${escaped(page.title)} · Dunlin</title>
 <link rel="stylesheet" href="${to("page.css")}">
+<link rel="icon" href="${to("icon.svg")}" type="image/svg+xml">
 <script type="module" src="${to("search.js")}"></script>
 </head>
 <body>

@@ -8,12 +8,17 @@ import { type ReferencePage, referencePages } from "./reference.ts";
 
 /** After this document of the index come the pages that are made from openapi.json. */
 const BEFORE_REFERENCE = "docs/reference/api.md";
-const ASSETS = ["page.css", "search.js"];
+const ASSETS: Readonly<Record<string, string>> = {
+  "page.css": "src/api/docs/page.css",
+  "search.js": "src/api/docs/search.js",
+  "icon.svg": "src/console/assets/console.svg",
+};
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   json: "application/json; charset=utf-8",
+  svg: "image/svg+xml",
 };
 
 /** Path from the root of the site, and what is there. */
@@ -51,7 +56,7 @@ export async function buildSite(openApi: string, baseUrl: string): Promise<Site>
     await turn();
   }
   for (const { path, title, body } of reference) add({ path, title, body, parts: [] }, [sectionOf(title, body)]);
-  for (const asset of ASSETS) site.set(asset, readRepositoryFile(`src/api/docs/${asset}`));
+  for (const [path, file] of Object.entries(ASSETS)) site.set(path, readRepositoryFile(file));
   site.set("openapi.json", openApi);
   site.set("reference/dunlin.http", httpFile(openApi, baseUrl));
   site.set(
