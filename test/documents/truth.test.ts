@@ -98,6 +98,28 @@ test("every script that a document names is in package.json", () => {
     assert.ok(scripts.includes(match[1]!), `${file}: npm run ${match[1]}`);
 });
 
+test("every field and name of the SDK that a document names is in openapi.json or in the SDK's code", () => {
+  const openApi = JSON.parse(read("openapi.json")) as object;
+  const fields = new Set<string>();
+  JSON.stringify(openApi, (key, value) => {
+    for (const name of [key, (value as { name?: unknown } | null)?.name])
+      if (typeof name === "string") fields.add(name);
+    return value;
+  });
+  const sdk = globSync("sdk/{src,examples}/**/*.ts", { cwd: ROOT }).map(read).join("\n");
+  const merchantFiles =
+    /^(sdk\/|docs\/guides\/(ingest|webhooks|listing-and-sync|errors-and-limits|concepts)|docs\/reference\/(api|webhook-))/;
+  const named = documents
+    .filter(({ file }) => merchantFiles.test(file))
+    .flatMap(({ file, text }) =>
+      [...codeIn(text)].flatMap(([, code]) => code!.split(/[^\w]+/).map((name) => ({ file, name }))),
+    )
+    .filter(({ name }) => /^[a-z]+[A-Z]\w*$/.test(name));
+  assert.ok(named.length > 60, `${named.length}`);
+  for (const { file, name } of named)
+    assert.ok(fields.has(name) || new RegExp(`\\b${name}\\b`).test(sdk), `${file}: ${name}`);
+});
+
 test("every line of the log that the guides name is one that the code writes", () => {
   const sources = globSync("src/**/*.ts", { cwd: ROOT }).map(read).join("\n");
   const isLine = /^[a-z_]+\.[a-z_]+$/;
