@@ -60,8 +60,7 @@ async function showMemory() {
     `memory of the client: ${records.toLocaleString("en")} records from a generator, the most within a tenth of them`,
   );
   console.log(`  start        ${line(start)}`);
-  console.log(`  first tenth  ${line(tenths[0]!)}`);
-  console.log(`  last tenth   ${line(tenths.at(-1)!)}   ${grown <= GROWTH_MAX_MB ? "flat" : "GROWS"}`);
+  for (const [n, tenth] of tenths.entries()) console.log(`  ${`tenth ${n + 1}`.padEnd(12)} ${line(tenth)}`);
   console.log(`  peak RSS     ${Math.max(...tenths.map(({ rssMb }) => rssMb)).toFixed(0)} MB`);
-  console.log(`  end          ${line(end)}`);
+  console.log(`  end          ${line(end)}   ${grown <= GROWTH_MAX_MB ? "flat" : "GROWS"}`);
 }

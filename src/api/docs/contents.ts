@@ -8,6 +8,8 @@ const ROOT = new URL("../../../", import.meta.url);
 /** The page that everything is reached from; its lists are the contents of the site. */
 export const INDEX = "docs/README.md";
 const DECISIONS = "docs/decisions";
+/** Whether a file is one of the decisions, which are all listed together. */
+export const isDecision = (file: string): boolean => posix.dirname(file) === DECISIONS;
 /** Files outside of docs/ that are pages too, and under which name. */
 const BESIDE: Readonly<Record<string, string>> = {
   "sdk/README.md": "sdk.html",
@@ -72,10 +74,10 @@ function entryOf(item: Tokens.ListItem): Entry[] {
   if (link?.type !== "link") return [];
   const about = rest.map(plain).join("").replace(/^:\s*/, "");
   const file = resolved(link.href as string, INDEX).file;
-  return posix.dirname(file) === DECISIONS ? decisions() : [{ words: plain(link), file, about }];
+  return isDecision(file) ? decisions() : [{ words: plain(link), file, about }];
 }
 
 const decisions = (): Entry[] =>
   documentFiles()
-    .filter((file) => posix.dirname(file) === DECISIONS)
+    .filter(isDecision)
     .map((file) => ({ words: /^# (.*)/.exec(readRepositoryFile(file))![1]!, file, about: "" }));

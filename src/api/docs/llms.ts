@@ -1,4 +1,4 @@
-import { chapters, INDEX, readRepositoryFile } from "./contents.ts";
+import { chapters, INDEX, isDecision, readRepositoryFile } from "./contents.ts";
 import { placed } from "./reference.ts";
 
 /**
@@ -10,7 +10,9 @@ import { placed } from "./reference.ts";
 export function llmsText(openApi: string, link: (file: string) => string): string {
   const [, title, about] = /^# (.*)\n\n([\s\S]*?)\n\n/.exec(readRepositoryFile(INDEX))!;
   const lists = chapters().map(({ title: heading, entries }) => {
-    const lines = entries.map(({ words, file, about }) => `- [${words}](${link(file)})${about ? `: ${about}` : ""}`);
+    // How Dunlin came to be so is of no use to whoever integrates it.
+    const listed = entries.filter(({ file }) => !isDecision(file));
+    const lines = listed.map(({ words, file, about }) => `- [${words}](${link(file)})${about ? `: ${about}` : ""}`);
     return [`## ${heading}`, "", ...lines].join("\n");
   });
   const operations = placed(JSON.parse(openApi)).map(
