@@ -1,5 +1,15 @@
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -11,6 +21,8 @@ import { openTerminal, type Terminal } from "./terminal.ts";
 const ROOT = join(import.meta.dirname, "../..");
 /** In the order in which a new user reads them, all with one service: the one that the quickstart starts. */
 const GUIDES = ["quickstart", "webhooks", "experiments", "import", "console", "security", "self-hosting"];
+/** Not typed: they fetch linters from a registry. */
+const NOT_TYPED = ["openapi"];
 const SNIPPETS = ["sdk/README.md", "docs/guides/ingest.md", "docs/guides/listing-and-sync.md"];
 /** What does not end by itself, and what it prints when it is ready. */
 const ENDLESS: Record<string, RegExp> = {
@@ -32,8 +44,8 @@ before(async () => {
   mkdirSync(join(folder, "data"));
   ports = { 8443: await freePort(), 8444: await freePort(), 3000: await freePort() };
   const { PATH, HOME } = process.env;
-  env = { PATH, HOME, DUNLIN_PORT: String(ports[8443]) };
-  env.NODE_COMPILE_CACHE = process.env.NODE_COMPILE_CACHE;
+  const { NODE_COMPILE_CACHE } = process.env;
+  env = { PATH, HOME, NODE_COMPILE_CACHE, DUNLIN_PORT: String(ports[8443]) };
 });
 after(async () => {
   await Promise.all([...terminals.values()].map((each) => each.end()));
@@ -82,6 +94,16 @@ async function typed(fences: readonly Fence[], tell: (line: string) => void) {
     }
   }
 }
+
+test("every document with commands is typed by a test, and every one with TypeScript is run", () => {
+  const having = (language: string) =>
+    ["README.md", "sdk/README.md", ...globSync("docs/**/*.md", { cwd: ROOT })]
+      .filter((file) => fencesOf(readFileSync(join(ROOT, file), "utf8")).some((each) => each.language === language))
+      .sort();
+  const typedGuides = [...GUIDES, ...NOT_TYPED].map((guide) => `docs/guides/${guide}.md`);
+  assert.deepEqual(having("sh"), ["README.md", ...typedGuides].sort());
+  assert.deepEqual(having("ts"), ["docs/guides/quickstart.md", ...SNIPPETS].sort());
+});
 
 for (const guide of GUIDES)
   test(`every command of the guide ${guide} works, in its order, and prints what the guide says`, async (t) => {

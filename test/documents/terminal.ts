@@ -13,10 +13,19 @@ export interface Terminal {
   run(commands: string): Promise<string>;
   /** Runs a block that goes on until somebody stops it. */
   start(commands: string): void;
-  /** Waits until this is true of everything that it printed on standard output. */
-  until(shows: (printed: string) => boolean, what: string): Promise<void>;
+  /** Waits until this is true of everything that it printed on standard output. @returns it */
+  until(shows: (printed: string) => boolean, what: string): Promise<string>;
   /** As Ctrl-C and closing the window do. */
   end(): Promise<void>;
+}
+
+/** To all processes of a terminal. @returns false when there are none any more */
+function signal(shell: ChildProcess, name: "SIGINT" | "SIGKILL"): boolean {
+  try {
+    return process.kill(-shell.pid!, name);
+  } catch {
+    return false;
+  }
 }
 
 /** @param begin  what is typed first, and is no part of the document */
@@ -37,6 +46,7 @@ export function openTerminal(cwd: string, env: Record<string, string | undefined
       assert.equal(shell.exitCode, null, `${what}\n${all}`);
       assert.ok(performance.now() - startedMs < LIMIT_MS, `not within ${LIMIT_MS / 1000} s: ${what}\n${all}`);
     }
+    return printed;
   }
   function type(commands: string, then: string) {
     // A command that reads must not read what is typed next.
@@ -55,11 +65,12 @@ export function openTerminal(cwd: string, env: Record<string, string | undefined
       return printed.slice(from, -mark.length);
     },
     async end() {
-      if (shell.exitCode !== null || shell.signalCode !== null) return;
+      // Not before all that it started has ended: they hold its output.
+      const closed = once(shell, "close");
       shell.stdin!.end();
-      process.kill(-shell.pid!, "SIGINT");
-      await Promise.race([once(shell, "close"), sleep(5_000)]);
-      if (shell.exitCode === null && shell.signalCode === null) process.kill(-shell.pid!, "SIGKILL");
+      if (!signal(shell, "SIGINT")) return;
+      await Promise.race([closed, sleep(LIMIT_MS, null, { ref: false })]);
+      signal(shell, "SIGKILL");
     },
   };
 }

@@ -1,5 +1,5 @@
 import { Marked, type Token, type Tokens } from "marked";
-import { escaped, type Html } from "./markup.ts";
+import { escaped, type Html, unescaped } from "./markup.ts";
 
 /** What stands under one heading, as plain text. */
 export interface Section {
@@ -99,17 +99,9 @@ export function plain(token: Token): string {
   }
   if (token.type === "list") return (token as Tokens.List).items.map(plain).join(" ");
   const { tokens, text } = token as { tokens?: Token[]; text?: string };
+  // The lexer itself escapes some texts.
   return tokens ? tokens.map(plain).join("") : unescaped(text ?? "");
 }
-
-// Only what the lexer itself writes into the text of a token.
-const unescaped = (text: string) =>
-  text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&");
 
 const slugOf = (words: string) =>
   words

@@ -8,7 +8,12 @@ const AROUND = 70;
 let loading;
 /** Every part of every page: `[path, title of the page, heading, text]`. */
 const load = () => {
-  loading ??= fetch(box.dataset.index).then((reply) => reply.json());
+  loading ??= fetch(box.dataset.index)
+    .then((reply) => reply.json())
+    .catch((error) => {
+      loading = undefined;
+      throw error;
+    });
   return loading;
 };
 

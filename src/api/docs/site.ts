@@ -4,6 +4,7 @@ import { framed, type Link, type Page, pathBetween } from "./frame.ts";
 import { httpFile } from "./http-file.ts";
 import { llmsText } from "./llms.ts";
 import { type Article, readMarkdown, type Section } from "./markdown.ts";
+import { unescaped } from "./markup.ts";
 import { type ReferencePage, referencePages } from "./reference.ts";
 
 /** After this document of the index come the pages that are made from openapi.json. */
@@ -87,13 +88,7 @@ const sectionOf = (heading: string, body: string): Section => ({
   id: null,
   heading,
   depth: 1,
-  text: body
-    .replaceAll(/<[^>]+>/g, " ")
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&"),
+  text: unescaped(body.replaceAll(/<[^>]+>/g, " ")),
 });
 
 const linksOf = ({ entries }: Chapter, reference: readonly ReferencePage[]): Link[] =>
