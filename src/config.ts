@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { parseTrustedProxies, type TrustedProxies } from "./api/client-address.ts";
 import type { TokenKey } from "./api/list/page-token.ts";
+import { nearest } from "./nearest.ts";
 import { certificateProblem, keyProblem, readNamed, readPem } from "./pem-files.ts";
 import { type RuleOverrides, readRules } from "./rules/override.ts";
 
@@ -98,7 +99,7 @@ export function readSettings(
   const text = (name: string) => environment[name]?.trim() || null;
   for (const name of Object.keys(environment))
     if (name.startsWith("DUNLIN_") && !KNOWN.includes(name))
-      wrong(name, `is not a setting. Write one of ${KNOWN.join(", ")}.`);
+      wrong(name, `is not a setting. Did you mean ${nearest(name, KNOWN)}? docs/reference/settings.md lists them.`);
 
   const number = (name: string, fallback: number | null, accepts: (n: number) => boolean, expected: string) => {
     const value = text(name);
