@@ -8,9 +8,15 @@ import { createMaker } from "./invoice-batches.ts";
 import { answer } from "./part.ts";
 
 export interface Memory {
-  records: number;
   heapMb: number;
   rssMb: number;
+}
+
+export interface MemoryRun {
+  start: Memory;
+  /** The most within each tenth of the records. */
+  tenths: Memory[];
+  end: Memory;
 }
 
 const BATCH = 100;
@@ -68,6 +74,11 @@ function* endless(count: number): Generator<Invoice> {
     yield { id: `in_${run}_${n}`, state: "INVOICE_STATE_PAID", customerId: `cus_${n % 5000}`, ...money };
 }
 
+function memoryNow(): Memory {
+  const { heapUsed, rss } = process.memoryUsage();
+  return { heapMb: heapUsed / MB, rssMb: rss / MB };
+}
+
 answer({
   connect(given: IngestFacts) {
     facts = given;
@@ -88,21 +99,23 @@ answer({
     else await client.ingest.invoices(prepared);
     return performance.now() - startedMs;
   },
-  /** The most memory in each tenth of so many records. */
-  async memory(count: number): Promise<Memory[]> {
+  /** The memory of this process while so many records go out. */
+  async memory(count: number): Promise<MemoryRun> {
+    prepared = [];
+    const start = memoryNow();
     const tenths: Memory[] = [];
     let done = 0;
     let most = { heapMb: 0, rssMb: 0 };
     await client.ingest.invoices(endless(count), {
       onBatch({ records }) {
         done += records;
-        const { heapUsed, rss } = process.memoryUsage();
-        most = { heapMb: Math.max(most.heapMb, heapUsed / MB), rssMb: Math.max(most.rssMb, rss / MB) };
+        const { heapMb, rssMb } = memoryNow();
+        most = { heapMb: Math.max(most.heapMb, heapMb), rssMb: Math.max(most.rssMb, rssMb) };
         if (done < ((tenths.length + 1) * count) / 10) return;
-        tenths.push({ records: done, ...most });
+        tenths.push(most);
         most = { heapMb: 0, rssMb: 0 };
       },
     });
-    return tenths;
+    return { start, tenths, end: memoryNow() };
   },
 });

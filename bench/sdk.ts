@@ -4,14 +4,16 @@ import { parseArgs } from "node:util";
 import type { IngestFacts } from "./ingest-service.ts";
 import { startPart } from "./part.ts";
 import { countFor, type Round, report, round } from "./rounds.ts";
-import type { Memory } from "./sdk-load.ts";
+import type { Memory, MemoryRun } from "./sdk-load.ts";
 
 const TARGET = 0.8;
 /** Between the first tenth of the records and the last: the garbage collector's whims, and nothing that grows. */
 const GROWTH_MAX_MB = 32;
 const HOUR_MS = 3_600_000;
 
-const { values } = parseArgs({ options: { quick: { type: "boolean" }, records: { type: "string" } } });
+const { values } = parseArgs({
+  options: { quick: { type: "boolean" }, records: { type: "string" }, memory: { type: "boolean" } },
+});
 const records = Number(values.records ?? (values.quick ? 100_000 : 1_000_000));
 console.log(`${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}, Node ${process.version}`);
 
@@ -20,6 +22,15 @@ const load = await startPart("sdk-load.ts");
 try {
   const facts = await service.ask<IngestFacts>("facts");
   await load.ask("connect", facts);
+  // Only the memory, which takes a few minutes by itself.
+  if (!values.memory) await compare(facts);
+  await showMemory();
+} finally {
+  await load.stop();
+  await service.stop();
+}
+
+async function compare(facts: IngestFacts) {
   const pids = { service: service.pid, PostgreSQL: facts.postmaster, client: load.pid };
   let count = 10_000;
   async function one(way: "sdk" | "loop"): Promise<Round> {
@@ -39,14 +50,17 @@ try {
   const name =
     "client: new invoices, 100 a request, 5 in flight; ceiling: a loop of https.request without pace or repetition";
   report({ name, ours, ceiling, target: TARGET }, "records");
+}
 
-  const tenths = await load.ask<Memory[]>("memory", records, HOUR_MS);
+async function showMemory() {
+  const { start, tenths, end } = await load.ask<MemoryRun>("memory", records, HOUR_MS);
   const line = ({ heapMb, rssMb }: Memory) => `${heapMb.toFixed(0)} MB heap, ${rssMb.toFixed(0)} MB in all`;
   const grown = tenths.at(-1)!.heapMb - tenths[0]!.heapMb;
-  console.log(`memory: ${records.toLocaleString("en")} records from a generator, the most within a tenth of them`);
-  console.log(`  first tenth  ${line(tenths[0]!)}`);
-  console.log(`  last tenth   ${line(tenths.at(-1)!)}   ${grown <= GROWTH_MAX_MB ? "flat" : "GROWS"}`);
-} finally {
-  await load.stop();
-  await service.stop();
+  console.log(
+    `memory of the client: ${records.toLocaleString("en")} records from a generator, the most within a tenth of them`,
+  );
+  console.log(`  start        ${line(start)}`);
+  for (const [n, tenth] of tenths.entries()) console.log(`  ${`tenth ${n + 1}`.padEnd(12)} ${line(tenth)}`);
+  console.log(`  peak RSS     ${Math.max(...tenths.map(({ rssMb }) => rssMb)).toFixed(0)} MB`);
+  console.log(`  end          ${line(end)}   ${grown <= GROWTH_MAX_MB ? "flat" : "GROWS"}`);
 }

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pino, { type Logger as Log } from "pino";
 import { type Command, type Context, EXIT, Failure, UsageError } from "./cli/command.ts";
-import { COMMANDS } from "./cli/commands.ts";
-import { commandHelp, help, nearest } from "./cli/help.ts";
+import { allCommands, COMMAND_NAMES, findCommand } from "./cli/commands.ts";
+import { commandHelp, help } from "./cli/help.ts";
 import { ConfigError, type Problem, readSettings, type Settings } from "./config.ts";
 import { parseAllow } from "./delivery/https/address-guard.ts";
+import { nearest } from "./nearest.ts";
 import { openStore } from "./open.ts";
 import { applyRules } from "./rules/override.ts";
 import { isOutage } from "./store/database.ts";
@@ -20,7 +21,7 @@ const complain = (line: string) => process.stderr.write(`${line}\n`);
 process.exitCode = await run(process.argv.slice(2));
 
 async function run(words: readonly string[]): Promise<number> {
-  const { command, rest } = findCommand(words);
+  const { command, rest } = await commandIn(words);
   if (!command) return withoutCommand(words);
   if (rest.includes("--help") || rest.includes("-h")) {
     print(commandHelp(command));
@@ -37,19 +38,18 @@ async function run(words: readonly string[]): Promise<number> {
   }
 }
 
-function findCommand(words: readonly string[]): { command: Command | undefined; rest: readonly string[] } {
+async function commandIn(words: readonly string[]): Promise<{ command: Command | undefined; rest: readonly string[] }> {
   for (const length of [3, 2, 1]) {
-    const name = words.slice(0, length).join(" ");
-    const command = words.length >= length ? COMMANDS.find((each) => each.name === name) : undefined;
+    const command = words.length >= length ? await findCommand(words.slice(0, length).join(" ")) : undefined;
     if (command) return { command, rest: words.slice(length) };
   }
   return { command: undefined, rest: words };
 }
 
-function withoutCommand(words: readonly string[]): number {
+async function withoutCommand(words: readonly string[]): Promise<number> {
   const [first] = words;
   if (first === undefined || first === "--help" || first === "-h" || first === "help") {
-    print(help(COMMANDS));
+    print(help(await allCommands()));
     return first === undefined ? EXIT.usage : EXIT.ok;
   }
   const typed = words
@@ -57,7 +57,7 @@ function withoutCommand(words: readonly string[]): number {
     .slice(0, 2)
     .join(" ");
   complain(
-    `dunlin: there is no command "${typed || first}". Did you mean "${nearest(typed, COMMANDS)}"? "dunlin --help" lists them.`,
+    `dunlin: there is no command "${typed || first}". Did you mean "${nearest(typed, COMMAND_NAMES)}"? "dunlin --help" lists them.`,
   );
   return EXIT.usage;
 }

@@ -33,6 +33,8 @@ export interface SteadyResult {
 type Poster = Awaited<ReturnType<typeof openPoster>>;
 
 const LISTS_PER_SECOND = 5;
+/** As a client has that is built on the SDK, and some more: what comes while all are busy waits, and its time is counted. */
+const CONNECTIONS_MAX = 16;
 /** Batches that are new as a whole, so that there is something to change, spread over the table. */
 const FRESH = 100;
 /** Bodies are made so many at a time, which holds the sender up for some milliseconds. */
@@ -91,17 +93,23 @@ async function evenly(seconds: number, perSecond: number, work: (index: number) 
 
 async function run({ port, ca, apiKey, seconds, perSecond }: Steady): Promise<SteadyResult> {
   const idle: Poster[] = [];
+  const waiting: ((poster: Poster) => void)[] = [];
   let connections = 0;
   make(apiKey, FRESH, true);
-  const connect = () => {
+  async function take(): Promise<Poster> {
+    const poster = idle.pop();
+    if (poster) return poster;
+    if (connections === CONNECTIONS_MAX) return new Promise((resolve) => waiting.push(resolve));
     connections++;
     return openPoster(port, ca);
-  };
+  }
   const push = async () => {
     const request = ready.shift()!;
-    const poster = idle.pop() ?? (await connect());
+    const poster = await take();
     await poster.post(request);
-    idle.push(poster);
+    const next = waiting.shift();
+    if (next) next(poster);
+    else idle.push(poster);
   };
   const lister = new Client(`https://127.0.0.1:${port}`, { connect: { ca }, allowH2: false });
   const list = async (index: number) => {

@@ -23,8 +23,7 @@ export function watchPlans(client: Client, tell: (invoiceId: string, what: strin
     if (before !== undefined && Math.abs(ideal.getTime() - before) < NEWS_MS) return;
     toldMs.set(action.id, ideal.getTime());
     const what = action.type === "RECOVERY_ACTION_TYPE_CARD_CHANGE" ? "to ask for a new card" : "a retry";
-    const why = action.reasons?.[0] === undefined ? "" : `: ${action.reasons[0]}`;
-    tell(action.invoiceId, `Dunlin plans ${what} ${dayOf(ideal)}${why}`);
+    tell(action.invoiceId, `Dunlin plans ${what} on ${dayOf(ideal)}`);
   }
 
   const running = (async () => {

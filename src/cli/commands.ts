@@ -1,52 +1,43 @@
-import { backtestCommand } from "./backtest.ts";
 import type { Command } from "./command.ts";
-import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
-import { demo } from "./demo.ts";
-import { doctor } from "./doctor.ts";
-import { experimentCreate, experimentList, experimentShow, experimentStart, experimentStop } from "./experiment.ts";
-import { explain } from "./explain.ts";
-import { importHistory } from "./import.ts";
-import { invite } from "./invite.ts";
-import { keyCreate, keyList, keyRevoke, keyRotate } from "./key.ts";
-import { listen } from "./listen.ts";
-import { merchantCreate, merchantList, merchantSet } from "./merchant.ts";
-import { requestList, requestShow } from "./request.ts";
-import { serve } from "./serve.ts";
-import { simulate } from "./simulate.ts";
-import { trigger } from "./trigger.ts";
-import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
-import { webhookTest } from "./webhook-test.ts";
 
-/** Every command, in the order in which the help lists them. */
-export const COMMANDS: readonly Command[] = [
-  serve,
-  demo,
-  doctor,
-  merchantCreate,
-  merchantSet,
-  merchantList,
-  invite,
-  keyCreate,
-  keyList,
-  keyRotate,
-  keyRevoke,
-  importHistory,
-  requestList,
-  requestShow,
-  explain,
-  deliveryList,
-  deliveryShow,
-  deliveryReplay,
-  webhookTest,
-  listen,
-  trigger,
-  webhookSecretRotate,
-  webhookSecretRemove,
-  experimentStart,
-  experimentCreate,
-  experimentStop,
-  experimentList,
-  experimentShow,
-  backtestCommand,
-  simulate,
-];
+/** Every command by its name, in the order in which the help lists them. One is read when it is called: some bring the whole service. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve.ts")).serve,
+  demo: async () => (await import("./demo.ts")).demo,
+  doctor: async () => (await import("./doctor.ts")).doctor,
+  "merchant create": async () => (await import("./merchant.ts")).merchantCreate,
+  "merchant set": async () => (await import("./merchant.ts")).merchantSet,
+  "merchant list": async () => (await import("./merchant.ts")).merchantList,
+  invite: async () => (await import("./invite.ts")).invite,
+  "key create": async () => (await import("./key.ts")).keyCreate,
+  "key list": async () => (await import("./key.ts")).keyList,
+  "key rotate": async () => (await import("./key.ts")).keyRotate,
+  "key revoke": async () => (await import("./key.ts")).keyRevoke,
+  import: async () => (await import("./import.ts")).importHistory,
+  "request list": async () => (await import("./request.ts")).requestList,
+  "request show": async () => (await import("./request.ts")).requestShow,
+  explain: async () => (await import("./explain.ts")).explain,
+  "delivery list": async () => (await import("./delivery.ts")).deliveryList,
+  "delivery show": async () => (await import("./delivery.ts")).deliveryShow,
+  "delivery replay": async () => (await import("./delivery.ts")).deliveryReplay,
+  "webhook test": async () => (await import("./webhook-test.ts")).webhookTest,
+  listen: async () => (await import("./listen.ts")).listen,
+  trigger: async () => (await import("./trigger.ts")).trigger,
+  "webhook secret rotate": async () => (await import("./webhook-secret.ts")).webhookSecretRotate,
+  "webhook secret remove": async () => (await import("./webhook-secret.ts")).webhookSecretRemove,
+  "experiment start": async () => (await import("./experiment.ts")).experimentStart,
+  "experiment create": async () => (await import("./experiment.ts")).experimentCreate,
+  "experiment stop": async () => (await import("./experiment.ts")).experimentStop,
+  "experiment list": async () => (await import("./experiment.ts")).experimentList,
+  "experiment show": async () => (await import("./experiment.ts")).experimentShow,
+  backtest: async () => (await import("./backtest.ts")).backtestCommand,
+  simulate: async () => (await import("./simulate.ts")).simulate,
+};
+
+export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS);
+
+/** The command of this name; undefined when there is none. */
+export const findCommand = async (name: string): Promise<Command | undefined> =>
+  Object.hasOwn(COMMANDS, name) ? COMMANDS[name]!() : undefined;
+
+export const allCommands = (): Promise<Command[]> => Promise.all(Object.values(COMMANDS).map((read) => read()));

@@ -1,9 +1,10 @@
 import type { Command } from "./command.ts";
 
-const GROUPS: readonly [title: string, prefix: RegExp][] = [
+/** The chapters of the help, and which commands are in each. */
+export const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor)$/],
-  ["Merchants and keys", /^(merchant|key) /],
-  ["Requests", /^request /],
+  ["Merchants, people and keys", /^(merchant|key) |^invite$/],
+  ["What came in", /^request |^import$/],
   ["Webhooks", /^(delivery|webhook) |^(listen|trigger)$/],
   ["Decisions", /^(experiment |(explain|backtest|simulate)$)/],
 ];
@@ -29,21 +30,3 @@ export const commandHelp = ({ name, usage, summary, examples }: Command): string
   [summary, "", "Examples", ...examples.map((example) => `  ${example}`), "", `Usage: dunlin ${name} ${usage}`].join(
     "\n",
   );
-
-/** The command whose name looks most like what was typed. */
-export function nearest(typed: string, commands: readonly Command[]): string {
-  const ranked = commands.map(({ name }) => ({ name, distance: distance(typed, name) }));
-  return ranked.sort((a, b) => a.distance - b.distance)[0]!.name;
-}
-
-/** How many letters must be added, taken away or changed (Levenshtein). */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++)
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    row = next;
-  }
-  return row[b.length]!;
-}

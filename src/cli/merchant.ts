@@ -43,7 +43,8 @@ export const merchantCreate: Command = {
 
 export const merchantSet: Command = {
   name: "merchant set",
-  usage: `MERCHANT [options]${MERCHANT_USAGE}`,
+  usage: `MERCHANT [options]${MERCHANT_USAGE}
+  --json                   print the merchant as JSON`,
   summary: "Change a merchant's endpoint, credential, shape, lead, window, budget, limits or pause",
   options: MERCHANT_OPTIONS,
   positionals: ["MERCHANT"],

@@ -39,7 +39,7 @@ export function framed(page: Page, visit: Visit): string {
 <p class="merchant">${visit.merchantName}</p>
 <nav aria-label="Pages"><ul>${PAGES.map(link)}</ul>
 ${administration.length > 0 && html`<h2>Administration</h2><ul>${administration}</ul>`}
-<h2>For programs</h2><ul><li><a href="/docs">API reference</a></li></ul></nav>
+<h2>To read</h2><ul><li><a href="/docs/">Documents</a></li></ul></nav>
 <div class="who">
 ${memberships.length > 1 && merchantSwitch(memberships, merchantId, visit)}
 <p><a href="/account"${isAt(visit.path, "/account") ? html` aria-current="page"` : ""}>${person.name}</a><br><small>${visit.role}</small></p>

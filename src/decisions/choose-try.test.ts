@@ -31,7 +31,8 @@ test("the moment is allowed, inside the window and not at once, and the same whe
       const allow = (at: number) => new Date(at).getUTCDay() !== 3;
       const asked = question({ key: `${reason}${days}`, windowEndsAt: START + days * DAY, allow });
       const chosen = chooseTry(learned, belief(reason), asked);
-      assert.deepEqual(chooseTry(learned, belief(reason), asked), chosen);
+      const again = chooseTry(learned, belief(reason), asked);
+      assert.deepEqual({ ...again, weighed: null }, { ...chosen, weighed: null });
       if (!chosen) continue;
       assert.ok(chosen.at >= START + 2 * HOUR && chosen.at < asked.windowEndsAt && allow(chosen.at));
       assert.ok(chosen.chance > 0 && chosen.chance < 1 && chosen.value > 0);

@@ -3,7 +3,8 @@ import { type Forecast, forecast } from "../model/forecast.ts";
 import { classOf, hourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { trimmed } from "../model/trim.ts";
-import { planTries, type Stakes } from "./plan-tries.ts";
+import type { Stakes } from "./board.ts";
+import { planTries, type TryPlan } from "./plan-tries.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -39,13 +40,10 @@ export interface TryQuestion {
   stakes: Stakes;
 }
 
-/** What was weighed before a try was chosen, for whoever asks. */
+/** What was weighed before a try was chosen. Chances are not calibrated. Good until the next decision is made: see `tables`. */
 export interface Weighed {
   forecast: Forecast;
-  /** For each slot of the forecast: the chance if it were the very next try, not calibrated. */
-  chances: Float64Array;
-  /** The planned moments, earliest first. */
-  plan: readonly number[];
+  plan: TryPlan;
   /** With what a try weighs, which is more than it costs. */
   stakes: Stakes;
 }
@@ -76,26 +74,34 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const stakes = { ...question.stakes, cost: question.stakes.cost * TRY_WEIGHT };
   const seen = forecast(learned, belief, slots);
   const plan = planTries(seen, question.triesLeft, stakes);
-  const best = plan.at[0];
+  const best = plan.slots[0];
   if (best === undefined) return null;
-  const chosen = { at: best, chance: plan.chance, propensity: 1, drawn: false };
+  const { chances } = seen;
+  let slot = best;
+  let propensity = 1;
+  let drawn = false;
   if (belief.tries === 0) {
     // Of a plan with several tries another order of trying costs little; the lot is among promising moments only.
-    const promising = slots.filter((_, slot) => plan.chances[slot]! >= NEARLY * plan.chance);
+    const promising = [...slots.keys()].filter((each) => chances[each]! >= NEARLY * chances[best]!);
     const lot = share(`${question.key}:lot`);
     const each = EXPLORED_SHARE / promising.length;
-    chosen.propensity = 1 - EXPLORED_SHARE + (promising.includes(best) ? each : 0);
+    propensity = 1 - EXPLORED_SHARE + (promising.includes(best) ? each : 0);
     if (lot < EXPLORED_SHARE) {
-      chosen.at = promising[Math.floor((lot / EXPLORED_SHARE) * promising.length)]!;
-      chosen.chance = plan.chances[slots.indexOf(chosen.at)]!;
-      chosen.drawn = true;
-      if (chosen.at !== best) chosen.propensity = each;
+      slot = promising[Math.floor((lot / EXPLORED_SHARE) * promising.length)]!;
+      drawn = true;
+      if (slot !== best) propensity = each;
     }
   }
-  const of = classOf(belief.reason);
-  const then = plan.at.filter((at) => at > chosen.at);
-  const weighed = { forecast: seen, chances: plan.chances, plan: plan.at, stakes };
-  return { ...chosen, chance: trimmed(learned, of, chosen.chance), value: plan.value, then, weighed };
+  const then = plan.slots.filter((other) => other > slot).map((other) => slots[other]!);
+  return {
+    at: slots[slot]!,
+    chance: trimmed(learned, classOf(belief.reason), chances[slot]!),
+    propensity,
+    value: plan.value,
+    then,
+    drawn,
+    weighed: { forecast: seen, plan, stakes },
+  };
 }
 
 /**

@@ -28,7 +28,7 @@ export interface LearnedDecision {
   decision: Decision;
   /** null where no moment was chosen by what was learned. */
   chosen: ChosenTry | null;
-  /** What else could have been done; null as `chosen`. */
+  /** What else could have been done; null as `chosen`. To be asked before the next decision is made. */
   outlook(): Outlook | null;
 }
 

@@ -199,3 +199,21 @@ test("a service that was down until shortly before the window's end still tries 
   assert.deepEqual(retryOf(decide(known, late)).at, late);
   assert.equal(decide(known, known.windowEndsAt).kind, "wait");
 });
+
+test("a code that is a limit or wants the customer is tried again twice, then the customer is asked", () => {
+  const said = { networkDeclineCode: "65", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
+  const after = (tries: number) => {
+    const known = failed(said, { network: "mastercard" });
+    const [first] = known.ledger;
+    const ledger = Array.from({ length: tries }, (_, n) => ({ ...first!, at: soon(72 * n) }));
+    return decide(
+      { ...known, ledger, lastDecline: { ...known.lastDecline!, at: ledger.at(-1)!.at } },
+      soon(72 * tries),
+    );
+  };
+  assert.deepEqual(
+    [1, 2, 3].map((tries) => after(tries).kind),
+    ["retry", "retry", "card_change"],
+  );
+  assert.match(after(3).reasons[0]!, /may mean that the customer has to confirm/);
+});

@@ -1,11 +1,11 @@
 import type { Account, Prospect } from "../domain/decision.ts";
 import type { Belief } from "../model/belief.ts";
-import { chanceAt, forecast } from "../model/forecast.ts";
+import { forecast } from "../model/forecast.ts";
 import { classOf } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { trimmed } from "../model/trim.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
-import { APART_MS, bestOfDays, judgeOf } from "./plan-tries.ts";
+import { judge, worthOfNext } from "./plan-tries.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -28,33 +28,28 @@ export function outlookOf(
   chosen: ChosenTry,
   unpaidAt: number,
 ): Outlook {
-  const { weighed } = chosen;
   const of = classOf(belief.reason);
-  const calibrated = (chance: number) => trimmed(learned, of, chance);
-  const slots = bestOfDays(weighed.forecast, weighed.chances);
-  const judge = judgeOf(weighed.forecast, slots, weighed.stakes);
-  const days = slots.map((slot): Prospect => {
-    const { worth } = judge([slot, ...plannedAfter(weighed, slot)]);
-    return { at: dateOf(weighed, slot), chance: rounded(calibrated(weighed.chances[slot]!)), worth: rounded(worth) };
-  });
+  const calibrated = (chance: number) => rounded(trimmed(learned, of, chance));
+  // The hours come last: they are a forecast of their own, and only one can be asked at a time.
   return {
-    days: bestOfEach(days, belief.offsetMs),
+    days: bestOfEach(prospects(chosen.weighed, calibrated), belief.offsetMs),
+    even: evenTries(chosen.weighed, question, unpaidAt),
     hours: hoursOf(learned, belief, question, chosen, calibrated),
-    even: evenTries(weighed, question, unpaidAt),
   };
+}
+
+/** The slots that the plan was chosen from, each in place of its next try. */
+function prospects({ forecast, plan, stakes }: Weighed, calibrated: (chance: number) => number): Prospect[] {
+  const worth = worthOfNext(forecast, plan, stakes);
+  return plan.picked.map((slot, n) => ({
+    at: new Date(forecast.slots[slot]!),
+    chance: calibrated(forecast.chances[slot]!),
+    worth: rounded(worth[n]!),
+  }));
 }
 
 /** Nobody reads more digits, and each is stored with every decision. */
 const rounded = (share: number) => Math.round(share * 10_000) / 10_000;
-const dateOf = ({ forecast: { slots } }: Weighed, slot: number) => new Date(slots[slot]!);
-
-/** The slots of the planned tries that still come when the next one is made at that slot, in place of where it is planned. */
-function plannedAfter({ forecast: { slots }, plan }: Weighed, slot: number): number[] {
-  return plan
-    .slice(1)
-    .filter((at) => at - slots[slot]! >= APART_MS)
-    .map((at) => slots.indexOf(at));
-}
 
 /** One of each local day: the first day has several. */
 function bestOfEach(days: readonly Prospect[], offsetMs: number): Prospect[] {
@@ -74,39 +69,32 @@ function hoursOf(
   const slots = Array.from({ length: SLOTS_A_DAY }, (_, n) => start + n * SLOT_MS).filter(
     (at) => at >= question.now + SOONEST_MS && at < question.windowEndsAt && question.allow(at),
   );
-  const seen = forecast(learned, belief, slots);
-  const judge = judgeOf(seen, [...slots.keys()], stakes);
+  const { chances } = forecast(learned, belief, slots);
   return slots.map((at, slot) => ({
     at: new Date(at),
-    chance: rounded(calibrated(chanceAt(seen, slot))),
-    worth: rounded(judge([slot]).worth),
+    chance: calibrated(chances[slot]!),
+    worth: rounded(chances[slot]! * stakes.worthAt(at) - stakes.cost),
   }));
 }
 
 /** Six tries spread evenly over the window, the last one an hour before its end: those that are still to come, and allowed. */
 function evenTries(weighed: Weighed, question: TryQuestion, unpaidAt: number): Account["even"] {
   const { windowEndsAt, triesLeft, stakes } = question;
-  const { slots } = weighed.forecast;
+  const { forecast, plan } = weighed;
   const wanted = Array.from(
     { length: EVEN_TRIES },
     (_, n) => unpaidAt + ((windowEndsAt - unpaidAt) * (n + 1)) / EVEN_TRIES - (n + 1 === EVEN_TRIES ? HOUR_MS : 0),
   ).filter((at) => at >= question.now + SOONEST_MS && question.allow(at));
-  const tries = [...new Set(wanted.slice(0, triesLeft).map((at) => nearest(slots, at)))];
-  const planned = weighed.plan.map((at) => slots.indexOf(at));
-  const judge = judgeOf(
-    weighed.forecast,
-    [...new Set([...tries, ...planned])].sort((a, b) => a - b),
-    stakes,
-  );
-  const even = judge(tries);
-  const plan = judge(planned);
+  const tries = [...new Set(wanted.slice(0, triesLeft).map((at) => nearest(forecast.slots, at)))];
+  const [even, planned] = judge(forecast, [tries, plan.slots], stakes);
+  const dates = (slots: readonly number[]) => slots.map((slot) => new Date(forecast.slots[slot]!));
   return {
-    tries: tries.map((slot) => dateOf(weighed, slot)),
-    recovers: rounded(even.recovers),
-    worth: rounded(even.worth),
-    plan: weighed.plan.map((at) => new Date(at)),
-    planRecovers: rounded(plan.recovers),
-    planWorth: rounded(plan.worth),
+    tries: dates(tries),
+    recovers: rounded(even!.recovers),
+    worth: rounded(even!.worth),
+    plan: dates(plan.slots),
+    planRecovers: rounded(planned!.recovers),
+    planWorth: rounded(planned!.worth),
   };
 }
 

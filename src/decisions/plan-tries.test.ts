@@ -1,59 +1,78 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Forecast } from "../model/forecast.ts";
-import { phi, probit } from "../model/normal.ts";
-import { planTries } from "./plan-tries.ts";
+import { type Forecast, tables } from "../model/forecast.ts";
+import { planTries, worthOfNext } from "./plan-tries.ts";
 
 const DAY = 86_400_000;
+
+/** A forecast with scores of its own, and the day of each explanation's pay as of the last try; tables are slot by explanation. */
+interface SmallWorld extends Forecast {
+  fresh: number[];
+  same: number[];
+  paidOn: number[];
+  lastPaidOn: readonly number[];
+}
 
 /**
  * A small world of three explanations over `days` slots a day apart: pay on some days of the first and of the second,
  * and one that never works. Chances come from a fixed sequence.
  */
-function smallWorld(days: number, seed: number): Forecast {
+function smallWorld(days: number, seed: number): SmallWorld {
   let state = seed;
   const draw = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return state / 2 ** 32;
   };
-  const width = 3;
-  const slots = Array.from({ length: days }, (_, day) => day * DAY);
-  const make = () => new Float64Array(days * width);
-  const world: Forecast = {
-    slots,
-    explanations: Int32Array.from([0, 1, 2]),
-    chances: Float64Array.from([0.4 + 0.2 * draw(), 0.3, 0]),
-    next: new Float64Array(days),
-    later: new Float64Array(days),
-    fresh: make(),
-    same: make(),
-    paidOn: new Int32Array(days * width),
-    lastPaidOn: Int32Array.from([-5, -5, -1]),
+  const share = 0.4 + 0.2 * draw();
+  const world: SmallWorld = {
+    slots: Array.from({ length: days }, (_, day) => day * DAY),
+    shares: Float64Array.of(share, 0.3, 0.7 - share),
+    chances: new Float64Array(days),
+    fresh: Array(3 * days).fill(0.01),
+    same: Array(3 * days).fill(0.01),
+    paidOn: Array(3 * days).fill(0),
+    lastPaidOn: [-5, -5, -1],
+    foresee(slots) {
+      for (const slot of slots) {
+        for (let place = slot * 3; place < slot * 3 + 3; place++) {
+          tables.fresh[place] = world.fresh[place]!;
+          tables.same[place] = world.same[place]!;
+        }
+      }
+    },
+    isLatest: () => true,
   };
-  world.chances[2] = 1 - world.chances[0]! - world.chances[1]!;
   let paid = [-5, -5];
   for (let day = 0; day < days; day++) {
     paid = paid.map((last) => (draw() < 0.3 ? day + 1 : last));
-    for (let k = 0; k < 2; k++) {
-      const place = day * width + k;
-      world.fresh[place] = probit(0.1 + 0.7 * draw());
-      world.same[place] = probit(0.05);
-      world.paidOn[place] = paid[k]!;
+    for (let k = 0; k < 3; k++) {
+      const place = day * 3 + k;
+      if (k < 2) {
+        world.fresh[place] = 0.1 + 0.7 * draw();
+        world.same[place] = 0.05;
+        world.paidOn[place] = paid[k]!;
+      }
+      tables.paidOn[place] = world.paidOn[place]!;
+      tables.next[place] = chanceOf(world, day, k, null);
+      world.chances[day]! += world.shares[k]! * tables.next[place]!;
     }
-    world.fresh[day * width + 2] = world.same[day * width + 2] = probit(0.01);
   }
   return world;
 }
 
+/** `last`: the slot of the try before; null: there is none in the plan. */
+function chanceOf({ fresh, same, paidOn, lastPaidOn }: SmallWorld, slot: number, k: number, last: number | null) {
+  const paidBefore = last === null ? lastPaidOn[k] : paidOn[last * 3 + k];
+  return (k < 2 && paidOn[slot * 3 + k] === paidBefore ? same : fresh)[slot * 3 + k]!;
+}
+
 /** The same value again, written for clearness: expected worth of trying at those slots in turn. */
-function worthOf(world: Forecast, plan: readonly number[], cost: number, worthAt: (at: number) => number): number {
+function worthOf(world: SmallWorld, plan: readonly number[], cost: number, worthAt: (at: number) => number): number {
   let value = 0;
   for (let k = 0; k < 3; k++) {
-    let left = world.chances[k]!;
+    let left = world.shares[k]!;
     plan.forEach((slot, n) => {
-      const paidBefore = n === 0 ? world.lastPaidOn[k] : world.paidOn[plan[n - 1]! * 3 + k];
-      const isSame = k < 2 && world.paidOn[slot * 3 + k] === paidBefore;
-      const p = phi((isSame ? world.same : world.fresh)[slot * 3 + k]!);
+      const p = chanceOf(world, slot, k, plan[n - 1] ?? null);
       value += left * (p * worthAt(world.slots[slot]!) - cost);
       left *= 1 - p;
     });
@@ -75,12 +94,7 @@ test("on small worlds the plan is nearly as good as the best of all plans", () =
     const plan = planTries(world, 3, { worthAt, cost: 0.02 });
     let best = 0;
     for (const other of plansOf(9, 3)) best = Math.max(best, worthOf(world, other, 0.02, worthAt));
-    const own = worthOf(
-      world,
-      plan.at.map((at) => at / DAY),
-      0.02,
-      worthAt,
-    );
+    const own = worthOf(world, plan.slots, 0.02, worthAt);
     assert.ok(Math.abs(own - plan.value) < 1e-9, `seed ${seed}: ${own} is not ${plan.value}`);
     assert.ok(plan.value >= 0.95 * best, `seed ${seed}: ${plan.value} of ${best}`);
     reached += plan.value / best / 60;
@@ -89,16 +103,30 @@ test("on small worlds the plan is nearly as good as the best of all plans", () =
   assert.ok(reached >= 0.995, `${reached}`);
 });
 
+test("the worth of another next try is that of the plan with it in place of its own", () => {
+  const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
+  for (let seed = 1; seed <= 20; seed++) {
+    const world = smallWorld(9, seed);
+    const stakes = { worthAt, cost: 0.02 };
+    const plan = planTries(world, 3, stakes);
+    worthOfNext(world, plan, stakes).forEach((worth, n) => {
+      const slot = plan.picked[n]!;
+      const follow = plan.slots.slice(1).filter((day) => day > slot);
+      assert.ok(Math.abs(worth - worthOf(world, [slot, ...follow], 0.02, worthAt)) < 1e-9, `seed ${seed}, ${slot}`);
+    });
+  }
+});
+
 test("nothing is planned where every try costs more than it brings", () => {
   const plan = planTries(smallWorld(9, 4), 3, { worthAt: () => 1, cost: 0.9 });
-  assert.deepEqual([plan.at.length, plan.value], [0, 0]);
+  assert.deepEqual([plan.slots.length, plan.value], [0, 0]);
 });
 
 test("two planned tries are nearly a day apart at least, and never more than allowed are planned", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const world = smallWorld(28, seed);
     const dense = { ...world, slots: world.slots.map((at) => at / 6) };
-    const { at } = planTries(dense, 4, { worthAt: () => 1, cost: 0.001 });
+    const at = planTries(dense, 4, { worthAt: () => 1, cost: 0.001 }).slots.map((slot) => dense.slots[slot]!);
     assert.ok(at.length <= 4);
     for (let n = 1; n < at.length; n++) assert.ok(at[n]! - at[n - 1]! >= 20 * 3_600_000);
   }

@@ -1,5 +1,7 @@
+import { cardNetwork } from "../rules/card-networks.ts";
 import { type ReadDecline, readDecline } from "../rules/decline-group.ts";
 import { type Guard, guardOf } from "../rules/guard.ts";
+import { mayWantCustomer } from "../rules/response-codes.ts";
 import type { Known } from "./known.ts";
 import { anchorOf } from "./spread.ts";
 import { type Whereabouts, whereabouts } from "./whereabouts.ts";
@@ -47,8 +49,26 @@ export function situationOf(known: Known, now: Date): Situation {
     known,
     now: now.getTime(),
     guard,
-    decline: last && readDecline(last, known),
+    decline: last && (wantsCustomer(known) ? { ...readDecline(last, known), ...CONFIRM } : readDecline(last, known)),
     isNewCard: changedAt !== null && last === null && anchorOf(known) < changedAt,
     place: whereabouts(known),
   };
+}
+
+const CONFIRM = {
+  group: "AUTH_REQUIRED",
+  words: "the bank still says what may mean that the customer has to confirm",
+} as const;
+/** A limit of payments is over after as many tries as this. */
+const LIMIT_TRIES = 3;
+
+/** Each of the latest tries of the invoice met a code that is a limit or wants the customer: by now it is no limit. */
+function wantsCustomer({ ledger, network, cardCountry }: Known): boolean {
+  const { name } = cardNetwork(network);
+  const latest = ledger
+    .filter(({ onThisInvoice, onPresentCard, approved }) => onThisInvoice && onPresentCard && approved === false)
+    .sort((a, b) => +b.at - +a.at)
+    .slice(0, LIMIT_TRIES);
+  const isDoubtful = (code: string | null | undefined) => !!code && mayWantCustomer(code, name, cardCountry);
+  return latest.length === LIMIT_TRIES && latest.every(({ codes }) => isDoubtful(codes?.networkDeclineCode));
 }

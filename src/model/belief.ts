@@ -118,21 +118,21 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
   };
 }
 
-/** The share of each kind in a belief. */
-export function kindsOf(belief: Belief): Float64Array {
-  const kinds = new Float64Array(KINDS);
-  for (let c = 0; c < CYCLES; c++) kinds[KIND_CYCLE]! += belief.weights[c]!;
+/** The share of each kind in a belief, written into `kinds`. */
+export function kindsOf(belief: Belief, kinds = new Float64Array(KINDS)): Float64Array {
+  let paid = 0;
+  for (let c = 0; c < CYCLES; c++) paid += belief.weights[c]!;
+  kinds[KIND_CYCLE] = paid;
   kinds[KIND_ANY_DAY] = belief.weights[ANY_DAY]!;
   for (let hold = 0; hold < HOLDS; hold++) kinds[2 + hold] = belief.weights[FIRST_HOLD + hold]!;
   kinds[KIND_NEVER] = belief.weights[NEVER]!;
   return kinds;
 }
 
-/** The chance of each pay cycle by what a case has shown; where pay is not what is missing, it has shown nothing. */
-export function cyclesOf({ weights, cyclesBefore }: Belief): Float64Array {
+/** The chance of each pay cycle by what a case has shown, written into `cycles`; where pay is not what is missing, it has shown nothing. */
+export function cyclesOf({ weights, cyclesBefore }: Belief, cycles: Float64Array): Float64Array {
   let paid = 0;
   for (let c = 0; c < CYCLES; c++) paid += weights[c]!;
-  const cycles = new Float64Array(CYCLES);
   for (let c = 0; c < CYCLES; c++) cycles[c] = weights[c]! + (1 - paid) * cyclesBefore[c]!;
   return cycles;
 }

@@ -3,141 +3,196 @@ import { EXPLANATIONS } from "./explanations.ts";
 import { AT, classOf, gapWeight, PAID_BETWEEN, REASONS, sinceBin, sinceCell, triesWeight } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
-import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
+import { CYCLES, kindOfCycle, LONGEST, sincePay } from "./pay-cycles.ts";
 import { historyWeights, momentWeights } from "./weights-of.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** What a case's future tries would meet, for each slot and each explanation that is likely enough to matter. */
+/** What a case's future tries would meet at some slots, by each explanation that is likely enough to matter. */
 export interface Forecast {
   slots: readonly number[];
-  /** The explanations looked at, and their chances, which sum to 1. */
-  explanations: Int32Array;
+  /** The chances of the explanations looked at, which sum to 1 but for very rare ones that were left out. */
+  shares: Float64Array;
+  /** For each slot: the chance that the very next try succeeds when it is made there. */
   chances: Float64Array;
-  /** Score of a slot whatever the explanation: as the very next try, and as a later one. */
-  next: Float64Array;
-  later: Float64Array;
-  /** Slot by explanation: what it adds when pay came since the try before, and when none did. */
-  fresh: Float64Array;
-  same: Float64Array;
-  /** Slot by explanation: the day of the last pay; and as of the last try. */
-  paidOn: Int32Array;
-  lastPaidOn: Int32Array;
+  /** Fills `tables.same` and `tables.fresh` for these slots. */
+  foresee(slots: readonly number[]): void;
+  /** Whether the tables are still about this one. */
+  isLatest(): boolean;
 }
+
+const DAYS_MAX = 370;
+/** Every fourth hour of the first day, two slots of each later one, and the last. */
+const SLOTS_MAX = 2 * DAYS_MAX + 8;
+const SIZE = SLOTS_MAX * EXPLANATIONS;
+
+/**
+ * The forecast made last, slot by explanation: number `slot * shares.length + explanation`. It is written over by the next one; making
+ * such tables anew for every decision takes half of its time.
+ */
+export const tables = {
+  /** The chance of a try as the very next one. */
+  next: new Float64Array(SIZE),
+  /** The chance of a later one: when no pay came since the try before, and when some did. */
+  same: new Float64Array(SIZE),
+  fresh: new Float64Array(SIZE),
+  /** The day of the last pay; 0 where pay is not what is missing. */
+  paidOn: new Int32Array(SIZE),
+} as const;
+const { next, same, fresh, paidOn } = tables;
+let forecasts = 0;
 
 /** A cycle with less than this share of all cycles' chance is left out, and so is another explanation less likely. */
 const RARE = 0.004;
 /** Tries that are planned after the next one are, as a rule, this far apart. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
+/** From the cell of a try that finds new pay to that of one that does not. */
+const TO_SAME = sinceCell(PAID_BETWEEN.same, 0, 0) - sinceCell(PAID_BETWEEN.fresh, 0, 0);
 
 const indices = new Int32Array(16);
+/** The weight that an explanation adds at a slot when it finds new pay, as `tables`. */
+const cells = new Int32Array(SIZE);
+/** Score of a later try at a slot, whatever the explanation. */
+const later = new Float64Array(SLOTS_MAX);
+const kindCells = new Int32Array(EXPLANATIONS);
+const lastPaidOn = new Int32Array(EXPLANATIONS);
+/** For the day looked at: the bin of each number of days since pay. */
+const bins = Int32Array.from({ length: LONGEST + 1 }, (_, days) => sinceBin(days, 0));
 
-/** @param slots  moments of possible tries, earliest first */
+/** @param slots  moments of possible tries, earliest first; two a day of a year at most */
 export function forecast(learned: Learned, belief: Belief, slots: readonly number[]): Forecast {
   const { mean } = learned;
   const lastDay = dayOf(belief, belief.lastTriedAt);
   const end = dayOf(belief, slots.at(-1) ?? belief.lastTriedAt);
-  const { kept, chances, cycles } = likely(belief, lastDay, end);
+  const { kept, shares, cycles } = likely(belief, lastDay, end);
   const width = kept.length;
-  const found: Forecast = {
-    slots,
-    explanations: Int32Array.from(kept),
-    chances,
-    next: new Float64Array(slots.length),
-    later: new Float64Array(slots.length),
-    fresh: new Float64Array(slots.length * width),
-    same: new Float64Array(slots.length * width),
-    paidOn: new Int32Array(slots.length * width),
-    lastPaidOn: new Int32Array(width),
-  };
+  if (slots.length > SLOTS_MAX)
+    throw new RangeError(`${slots.length} slots, and at most ${SLOTS_MAX} can be looked at`);
+  const number = ++forecasts;
+  const chances = new Float64Array(slots.length);
+  const then = sincePay(lastDay);
+  for (let k = 0; k < cycles; k++) {
+    kindCells[k] = sinceCell(PAID_BETWEEN.fresh, kindOfCycle[kept[k]!]!, 0);
+    lastPaidOn[k] = lastDay - then.row[then.from + kept[k]!]!;
+  }
+  const scoreAt = scorer(learned, belief);
+  for (let s = 0; s < slots.length; s++) {
+    const at = slots[s]!;
+    const score = scoreAt(at, s);
+    const day = dayOf(belief, at);
+    const { row, from } = sincePay(day);
+    bins[0] = sinceBin(0, Math.floor((at + belief.offsetMs - day * DAY_MS) / HOUR_MS));
+    let chance = 0;
+    for (let k = 0; k < cycles; k++) {
+      const place = s * width + k;
+      const since = row[from + kept[k]!]!;
+      const cell = kindCells[k]! + bins[since]!;
+      const paid = day - since;
+      paidOn[place] = paid;
+      cells[place] = cell;
+      const p = phi(score + mean[paid === lastPaidOn[k] ? cell + TO_SAME : cell]!);
+      next[place] = p;
+      chance += shares[k]! * p;
+    }
+    for (let k = cycles; k < width; k++) {
+      const place = s * width + k;
+      const cell = cellOf(belief, kept[k]!, at);
+      paidOn[place] = 0;
+      cells[place] = cell;
+      const p = phi(score + mean[cell]!);
+      next[place] = p;
+      chance += shares[k]! * p;
+    }
+    chances[s] = chance;
+  }
+  function foresee(some: readonly number[]) {
+    for (const s of some) {
+      const score = later[s]!;
+      for (let k = 0; k < width; k++) {
+        const place = s * width + k;
+        const cell = cells[place]!;
+        const p = phi(score + mean[cell]!);
+        fresh[place] = p;
+        same[place] = k < cycles ? phi(score + mean[cell + TO_SAME]!) : p;
+      }
+    }
+  }
+  return { slots, shares, chances, foresee, isLatest: () => number === forecasts };
+}
+
+const dayOf = (belief: Belief, at: number) => Math.floor((at + belief.offsetMs) / DAY_MS);
+
+/** Scores a slot as the very next try, and writes its score as a later one. */
+function scorer({ mean }: Learned, belief: Belief) {
   let shared = mean[AT.reason + REASONS.indexOf(belief.reason)]!;
   for (const name of belief.names) shared += mean[name]!;
   const of = classOf(belief.reason);
   const laterTries = mean[triesWeight(of, belief.tries + 1)]! - mean[triesWeight(of, belief.tries)]!;
   const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
-  const then = sincePay(lastDay);
-  for (let k = 0; k < width; k++) found.lastPaidOn[k] = k < cycles ? lastDay - then.row[then.from + kept[k]!]! : -1;
-  let today = Number.NaN;
-  for (let s = 0; s < slots.length; s++) {
-    const at = slots[s]!;
-    const local = at + belief.offsetMs;
-    const count = historyWeights(belief, at, indices, momentWeights(of, local, indices, 0));
+  return (at: number, s: number) => {
+    const count = historyWeights(belief, at, indices, momentWeights(of, at + belief.offsetMs, indices, 0));
     let score = shared;
     for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
-    found.next[s] = score;
-    found.later[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
-    const day = Math.floor(local / DAY_MS);
-    const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
-    const from = s * width;
-    if (day === today) copyDay(found, from, cycles, width);
-    const { row, from: rowFrom } = sincePay(day);
-    for (let k = 0; k < cycles; k++) {
-      const since = row[rowFrom + kept[k]!]!;
-      // Through the day only pay day itself changes.
-      if (day === today && since > 0) continue;
-      const bin = sinceBin(since, hour);
-      const kind = kindOfCycle[kept[k]!]!;
-      found.fresh[from + k] = mean[sinceCell(PAID_BETWEEN.fresh, kind, bin)]!;
-      found.same[from + k] = mean[sinceCell(PAID_BETWEEN.same, kind, bin)]!;
-      found.paidOn[from + k] = day - since;
-    }
-    for (let k = cycles; k < width; k++)
-      found.fresh[from + k] = found.same[from + k] = mean[cellOf(belief, kept[k]!, at)]!;
-    today = day;
-  }
-  return found;
+    later[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
+    return score;
+  };
 }
 
-const dayOf = (belief: Belief, at: number) => Math.floor((at + belief.offsetMs) / DAY_MS);
-
 const merged = new Float64Array(CYCLES);
+const chief = new Int32Array(CYCLES);
 
 /**
  * The explanations worth a look, cycles first. Cycles that pay on the same days as far as the slots reach are one here,
  * and what rare ones are left out leave their chance to the other cycles, so that no family gains by it.
  */
-function likely(belief: Belief, from: number, to: number) {
-  const days = [from, from + ((to - from) >> 2), (from + to) >> 1, to - ((to - from) >> 2), to].map(sincePay);
-  const alike = new Map<number, number>();
+function likely({ weights }: Belief, from: number, to: number) {
+  const twins = twinsOf(from, to);
   let all = 0;
+  merged.fill(0);
   for (let c = 0; c < CYCLES; c++) {
-    const weight = belief.weights[c]!;
-    all += weight;
-    merged[c] = 0;
-    if (weight < 1e-5) continue;
-    let key = kindOfCycle[c]!;
-    for (const { row, from: at } of days) key = key * 40 + row[at + c]!;
-    const twin = alike.get(key) ?? c;
-    alike.set(key, twin);
-    merged[twin]! += weight;
+    const twin = twins[c]!;
+    if (twin === c || weights[c]! > weights[chief[twin]!]!) chief[twin] = c;
+    merged[twin]! += weights[c]!;
+    all += weights[c]!;
   }
   const kept: number[] = [];
+  const shares: number[] = [];
   let sum = 0;
-  for (const c of alike.values()) {
-    if (merged[c]! < RARE * all || merged[c]! < RARE / 4) continue;
-    kept.push(c);
+  for (let c = 0; c < CYCLES; c++) {
+    if (twins[c] !== c || merged[c]! < RARE * all || merged[c]! < RARE / 4) continue;
+    kept.push(chief[c]!);
+    shares.push(merged[c]!);
     sum += merged[c]!;
   }
   const cycles = kept.length;
-  for (let e = CYCLES; e < EXPLANATIONS; e++) if (belief.weights[e]! > RARE) kept.push(e);
-  const chances = Float64Array.from(kept, (e) => (e < CYCLES ? (merged[e]! * all) / sum : belief.weights[e]!));
-  return { kept, chances, cycles };
-}
-
-function copyDay({ fresh, same, paidOn }: Forecast, from: number, cycles: number, width: number) {
-  for (const values of [fresh, same, paidOn]) values.copyWithin(from, from - width, from - width + cycles);
-}
-
-/** The chance that the very next try succeeds when it is made at that slot. */
-export function chanceAt(forecast: Forecast, slot: number): number {
-  const { explanations, chances, fresh, same, paidOn, lastPaidOn, next } = forecast;
-  const width = explanations.length;
-  let chance = 0;
-  for (let k = 0; k < width; k++) {
-    const place = slot * width + k;
-    const adds = paidOn[place] === lastPaidOn[k] ? same[place]! : fresh[place]!;
-    chance += chances[k]! * phi(next[slot]! + adds);
+  for (let n = 0; n < cycles; n++) shares[n]! *= all / sum;
+  for (let e = CYCLES; e < EXPLANATIONS; e++) {
+    if (weights[e]! <= RARE) continue;
+    kept.push(e);
+    shares.push(weights[e]!);
   }
-  return chance;
+  return { kept, shares: Float64Array.from(shares), cycles };
+}
+
+const twinsByDays = new Map<string, Uint8Array>();
+/** Cases of a day share their days, so a few hundred pairs are all that is asked for. */
+const TWINS_MAX = 1000;
+
+/** For each cycle the first one that, looked at on five days of that stretch, was paid on the same days. */
+function twinsOf(from: number, to: number): Uint8Array {
+  const key = `${from}:${to}`;
+  let twins = twinsByDays.get(key);
+  if (!twins) {
+    if (twinsByDays.size >= TWINS_MAX) twinsByDays.clear();
+    const days = [from, from + ((to - from) >> 2), (from + to) >> 1, to - ((to - from) >> 2), to].map(sincePay);
+    const alike = new Map<string, number>();
+    twins = Uint8Array.from({ length: CYCLES }, (_, c) => {
+      const looks = [kindOfCycle[c], ...days.map(({ row, from: at }) => row[at + c])].join();
+      if (!alike.has(looks)) alike.set(looks, c);
+      return alike.get(looks)!;
+    });
+    twinsByDays.set(key, twins);
+  }
+  return twins;
 }

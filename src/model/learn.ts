@@ -19,6 +19,11 @@ const SHARE_MIN = 1e-4;
 const pullsG = new Float64Array(WEIGHTS);
 const pullsH = new Float64Array(WEIGHTS);
 
+/** What was believed before an outcome, and after it: one lesson at a time. */
+const kindsBefore = new Float64Array(KINDS);
+const kindsAfter = new Float64Array(KINDS);
+const cyclesBefore = new Float64Array(CYCLES);
+
 /**
  * One step of assumed-density filtering of a probit whose last input is a mixture: each explanation is held responsible
  * for the outcome by how well it foresaw it, and the weights move by the mean over explanations. The outcome is the one
@@ -65,10 +70,10 @@ export function learnFirst(
   at: number,
   reason: Reason | null,
 ) {
-  const before = person.cycles.slice();
+  cyclesBefore.set(person.cycles);
   if (!observeFirst(learned, person, names, offsetMs, at, reason)) return;
   moveWeights(learned);
-  countCycles(learned, person, before);
+  countCycles(learned, person, cyclesBefore);
 }
 
 /** The case's kinds are counted from the start, so that outcomes can move them. */
@@ -89,8 +94,8 @@ export function learnCase(learned: Learned, belief: Belief) {
  * @param reason  why it failed; null: it was approved
  */
 export function learnOutcome(learned: Learned, person: Person, belief: Belief, at: number, reason: Reason | null) {
-  const kindsBefore = kindsOf(belief);
-  const cyclesBefore = person.cycles.slice();
+  kindsOf(belief, kindsBefore);
+  cyclesBefore.set(person.cycles);
   const of = classOf(belief.reason);
   const chance = observeTry(learned, person, belief, at, reason);
   moveWeights(learned);
@@ -103,11 +108,12 @@ const rowsOf = ({ firstReason, codeRow }: Belief) =>
   codeRow === null ? [reasonRow(firstReason)] : [reasonRow(firstReason), codeRow];
 
 function learnKinds(learned: Learned, belief: Belief, before: Float64Array) {
-  const after = kindsOf(belief);
+  kindsOf(belief, kindsAfter);
   const families = [0, 0, 0, 0];
+  const rows = rowsOf(belief);
   for (let kind = 0; kind < KINDS; kind++) {
-    const change = after[kind]! - before[kind]!;
-    for (const row of rowsOf(belief)) learned.kinds[row + kind] = Math.max(0.01, learned.kinds[row + kind]! + change);
+    const change = kindsAfter[kind]! - before[kind]!;
+    for (const row of rows) learned.kinds[row + kind] = Math.max(0.01, learned.kinds[row + kind]! + change);
     families[familyOfKind(kind)]! += change;
   }
   for (const name of belief.names) {

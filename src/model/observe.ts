@@ -20,7 +20,7 @@ export const look = {
   /** For each explanation: the weight it adds, its score with the sign of the outcome, its chance afterwards. */
   cells: new Int32Array(EXPLANATIONS),
   scores: new Float64Array(EXPLANATIONS),
-  shares: new Float64Array(EXPLANATIONS) as Float64Array,
+  shares: new Float64Array(EXPLANATIONS),
   explanations: 0,
   /** By what the scores were divided for what is not known of the weights. */
   scale: 1,
@@ -53,9 +53,15 @@ function weigh({ mean, variance }: Learned, shares: Float64Array, explanations: 
     total += shares[e]!;
   }
   for (let e = 0; e < explanations; e++) shares[e]! /= total;
-  Object.assign(look, { shares, explanations, scale, approved });
+  look.explanations = explanations;
+  look.scale = scale;
+  look.approved = approved;
   return approved ? total / sum : 1 - total / sum;
 }
+
+/** The chances of pay cycles by what a case showed, before and after an outcome: worked out anew each time. */
+const before = new Float64Array(CYCLES);
+const after = new Float64Array(CYCLES);
 
 /** What is not known of the weight that an explanation adds, roughly. */
 const CELL_SPREAD = 0.02;
@@ -78,9 +84,11 @@ export function observeFirst(
   look.indices.set(names, 1);
   look.count = momentWeights(0, at + offsetMs, look.indices, 1 + names.length);
   explainFirst(offsetMs, at, look.cells);
-  const shares = person.cycles.slice();
+  const shares = look.shares;
+  shares.set(person.cycles);
   weigh(learned, shares, CYCLES, reason === null);
-  const next = shares.slice();
+  const next = after;
+  next.set(shares.subarray(0, CYCLES));
   // Only some of the plain refusals are about money, so they count half.
   if (reason === "GENERIC" || reason === "UNKNOWN")
     for (let c = 0; c < CYCLES; c++) next[c] = Math.sqrt(next[c]! * person.cycles[c]!);
@@ -101,14 +109,15 @@ export function observeTry(
   at: number,
   reason: Reason | null,
 ): number {
-  const before = cyclesOf(belief);
+  cyclesOf(belief, before);
   look.count = tryWeights(belief, at, look.indices);
   explainTry(belief, at, look.cells);
-  const shares = belief.weights.slice();
+  const shares = look.shares;
+  shares.set(belief.weights);
   const chance = weigh(learned, shares, EXPLANATIONS, reason === null);
-  belief.weights = shares.slice();
+  belief.weights.set(shares);
   if (reason !== null && reason !== belief.reason) heed(learned, belief, reason);
-  const after = cyclesOf(belief);
+  cyclesOf(belief, after);
   for (let c = 0; c < CYCLES; c++) after[c] = (person.cycles[c]! * after[c]!) / Math.max(1e-9, before[c]!);
   believe(person, after);
   belief.tries++;

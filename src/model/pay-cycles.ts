@@ -106,7 +106,7 @@ const BLOCK = 256;
 /** Rows are made a block at a time, and a year's blocks weigh 40 kB. */
 const BLOCKS_MAX = 64;
 /** No cycle lasts longer than this many days. */
-const LONGEST = 36;
+export const LONGEST = 36;
 const blocks = new Map<number, Uint8Array>();
 
 /**

@@ -5,7 +5,7 @@ import { BANK_DEBITS } from "./bank-debits.ts";
 import { type DeclineCodes, declineGroup, type Instrument, readDecline } from "./decline-group.ts";
 import { DECLINE_GROUPS, endsRetries } from "./decline-groups.ts";
 import { CATEGORIES, GATEWAY_CODES } from "./gateway-codes.ts";
-import { RESPONSE_CODES } from "./response-codes.ts";
+import { mayWantCustomer, RESPONSE_CODES } from "./response-codes.ts";
 
 const NOTHING: DeclineCodes = {
   networkDeclineCode: null,
@@ -118,9 +118,14 @@ test("what is in no table is unknown", () => {
   assert.equal(group({ gatewayCode: "card_declined", networkDeclineCode: "QQ" }), "UNKNOWN");
 });
 
-test("65 means missing authentication on a European card that is not a Visa, and a limit elsewhere", () => {
-  const german = { ...MASTERCARD, cardCountry: "DE" };
-  assert.equal(group({ networkDeclineCode: "65" }, german), "AUTH_REQUIRED");
-  assert.equal(group({ networkDeclineCode: "65" }, MASTERCARD), "LIMIT");
-  assert.equal(group({ networkDeclineCode: "65" }, { ...VISA, cardCountry: "DE" }), "LIMIT");
+test("65 is a limit, and may want the customer on a European card that is not a Visa", () => {
+  assert.equal(group({ networkDeclineCode: "65" }, { ...MASTERCARD, cardCountry: "DE" }), "LIMIT");
+  assert.equal(
+    group({ networkDeclineCode: "65", gatewayCode: "authentication_required" }, { ...MASTERCARD, cardCountry: "DE" }),
+    "AUTH_REQUIRED",
+  );
+  assert.equal(mayWantCustomer("65", "Mastercard", "DE"), true);
+  assert.equal(mayWantCustomer("65", "Mastercard", "US"), false);
+  assert.equal(mayWantCustomer("65", "Visa", "DE"), false);
+  assert.equal(mayWantCustomer("61", "Mastercard", "DE"), false);
 });

@@ -62,9 +62,7 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   const isCard = instrument.paymentMethodType === "card" || instrument.paymentMethodType === null;
   const advice = isCard ? adviceCode(codes.networkAdviceCode, network.readsAdvice) : null;
   const response =
-    isCard && codes.networkDeclineCode !== null
-      ? responseCode(codes.networkDeclineCode, network.name, instrument.cardCountry)
-      : null;
+    isCard && codes.networkDeclineCode !== null ? responseCode(codes.networkDeclineCode, network.name) : null;
   const suffix = codes.declineCategory === null ? null : categorySuffix(codes.declineCategory);
 
   const facts: Fact[] = [];

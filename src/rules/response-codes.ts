@@ -78,15 +78,19 @@ const STRONG_AUTHENTICATION = new Set(
 /**
  * What a card network's response code says.
  *
- * @param network  name of the network: Mastercard uses 82 with an advice code for "policy", and 65 in the EEA for
- *   missing authentication, where Visa has 1A for it
+ * @param network  name of the network: Mastercard uses 82 with an advice code for "policy"
  * @returns null for a code of no table; such a code is of Visa category 4
  */
-export function responseCode(code: string, network: string, country: string | null): ResponseCode | null {
+export function responseCode(code: string, network: string): ResponseCode | null {
   const known = RESPONSE_CODES.get(normalCode(code));
   if (!known) return null;
   if (network === "Mastercard" && normalCode(code) === "82") return row(4, "GENERIC", "the bank's policy refused it");
-  if (network !== "Visa" && normalCode(code) === "65" && country !== null && STRONG_AUTHENTICATION.has(country))
-    return row(3, "AUTH_REQUIRED", "the bank wants the customer to confirm");
   return known;
 }
+
+/**
+ * Whether a code may mean that the customer has to confirm as well as what its row says: 65 does in the EEA, where Visa has 1A for it. Only
+ * what follows tells: a limit passes, the other does not.
+ */
+export const mayWantCustomer = (code: string, network: string, country: string | null): boolean =>
+  network !== "Visa" && normalCode(code) === "65" && country !== null && STRONG_AUTHENTICATION.has(country);

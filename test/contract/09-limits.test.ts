@@ -39,7 +39,10 @@ for (const kind of ["subscriptions", "invoices"] as const) {
 test("default rate limit: 100 requests per second; exceeding it gives 429", async () => {
   const shop = await quiet();
   const startedMs = performance.now();
-  const replies = await burst(shop, 600);
+  const replies: Reply[] = [];
+  // The bucket holds a second's worth; a machine that asks slowly needs more than one burst to empty it.
+  for (let bursts = 0; bursts < 10 && allowed(replies) === replies.length; bursts++)
+    replies.push(...(await burst(shop, 600)));
   const most = 100 + ((performance.now() - startedMs) / 1000) * 100;
   assert.ok(allowed(replies) >= 100 && allowed(replies) <= most + 1, `${allowed(replies)} of at most ${most}`);
   const refused = replies.filter(({ status }) => status !== 200);

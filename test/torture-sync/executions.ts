@@ -6,8 +6,8 @@ import { prepared } from "../../src/store/database.ts";
 import { advanceMerchantClock } from "../../src/store/merchant-clocks.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../../src/store/recovery-actions.ts";
 
-/** Executions of one transaction, as of a step of many cases. */
-const TOGETHER = 25;
+/** Executions of one transaction: up to as many as a step of the service takes cases. A transaction costs about as much as 50 of them. */
+const TOGETHER = [20, 100] as const;
 /** So many transactions at once, one behind the other at the merchant's clock. */
 const WRITERS = 3;
 /** How long a transaction is held before its commit, while others wait behind it. */
@@ -32,7 +32,8 @@ export async function startExecutions({ db, ports }: Store, merchantId: string, 
   async function step(planned: readonly RecoveryAction[]): Promise<RecoveryAction[]> {
     const shuffled = planned.map((action) => ({ action, place: draw() })).sort((a, b) => a.place - b.place);
     const inOrder = shuffled.map(({ action }) => action);
-    const due = inOrder.slice(0, TOGETHER);
+    const together = Math.round(between(draw(), ...TOGETHER));
+    const due = inOrder.slice(0, together);
     // Asked before the lock, as in a step of cases: whoever comes first may have the later clock.
     const now = ports.now();
     const fresh = await db.transaction(async (tx) => {
@@ -42,22 +43,22 @@ export async function startExecutions({ db, ports }: Store, merchantId: string, 
         merchantId,
         due.map((action) => executedAction(action, at, draw() < 0.5)),
       );
-      const plans = Array.from({ length: TOGETHER }, () => plannedAction(ports.newId(), caseId, at));
+      const plans = Array.from({ length: together }, () => plannedAction(ports.newId(), caseId, at));
       await insertRecoveryActions(tx, merchantId, plans);
       await sleep(between(draw(), 0, HELD_MS));
       return plans;
     });
     executed += due.length;
-    return [...inOrder.slice(TOGETHER), ...fresh];
+    return [...inOrder.slice(together), ...fresh];
   }
 
   const startedMs = performance.now();
   async function write() {
-    let planned = Array.from({ length: 2 * TOGETHER }, () => plannedAction(ports.newId(), caseId, ports.now()));
+    let planned = Array.from({ length: 2 * TOGETHER[1] }, () => plannedAction(ports.newId(), caseId, ports.now()));
     await db.transaction((tx) => insertRecoveryActions(tx, merchantId, planned));
-    for (let steps = 1; !stopped; steps++) {
+    while (!stopped) {
       planned = await step(planned);
-      const aheadMs = startedMs + (steps * TOGETHER * WRITERS * 1000) / perSecond - performance.now();
+      const aheadMs = startedMs + (executed * 1000) / perSecond - performance.now();
       if (aheadMs > 0) await sleep(aheadMs);
     }
   }

@@ -1,21 +1,25 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../../test/database.ts";
 import { testApi, testClock } from "../api.fixture.ts";
 import { openApiText } from "../openapi/document.ts";
+import { chapters, documentFiles, INDEX, siteOf } from "./contents.ts";
+import { readMarkdown } from "./markdown.ts";
 import { escaped, inline } from "./markup.ts";
-import { docsPage } from "./page.ts";
+import { referencePages } from "./reference.ts";
+import { buildSite, type Site } from "./site.ts";
 
 const BASE = "https://dunlin.example.com";
 let database: TestDatabase;
 let api: Awaited<ReturnType<typeof testApi>>;
-let page: string;
+let site: Site;
+let pages: [path: string, html: string][];
 
 before(async () => {
   database = await testDatabase();
   api = await testApi(database.db, testClock());
-  page = (await api.http.inject("/docs")).body;
+  site = await buildSite(openApiText(BASE), BASE);
+  pages = [...site].filter(([path]) => path.endsWith(".html"));
 });
 after(async () => {
   await api.close();
@@ -34,44 +38,89 @@ test("openapi.json is served without a key, with this installation's address", a
   assert.equal(reply.json().servers[0].url, BASE);
 });
 
-test("the page has an anchor for each operation and event, and each of its links leads somewhere", () => {
+test("/docs/ serves the site as it is written to a folder, and nothing else", async () => {
+  assert.equal((await api.http.inject("/docs")).headers.location, "/docs/");
+  assert.equal((await api.http.inject("/docs/")).body, site.get("index.html"));
+  assert.equal((await api.http.inject("/docs/api/")).body, site.get("api/index.html"));
+  assert.equal((await api.http.inject((await api.http.inject("/llms.txt")).headers.location!)).statusCode, 200);
+  for (const [path, type] of [
+    ["guides/webhooks.html", "text/html"],
+    ["guides/webhooks.md", "text/plain"],
+    ["page.css", "text/css"],
+    ["search.js", "text/javascript"],
+    ["search.json", "application/json"],
+    ["reference/dunlin.http", "text/plain"],
+  ] as const) {
+    const { statusCode, headers, body } = await api.http.inject(`/docs/${path}`);
+    assert.equal(statusCode, 200, path);
+    assert.equal(headers["content-type"], `${type}; charset=utf-8`);
+    assert.equal(headers["x-content-type-options"], "nosniff");
+    assert.equal(body, site.get(path), path);
+  }
+  for (const path of ["nothing.html", "../package.json", "%2e%2e/package.json", "guides", "constructor"])
+    assert.equal((await api.http.inject(`/docs/${path}`)).statusCode, 404, path);
+});
+
+test("every document is listed in the index, and every operation and event has a page", () => {
+  const listed = [INDEX, ...chapters().flatMap(({ entries }) => entries.map(({ file }) => file))];
+  assert.deepEqual(listed.filter((file) => file.startsWith("docs/")).sort(), documentFiles());
+  assert.equal(new Set(listed).size, listed.length);
   const { paths, webhooks } = JSON.parse(openApiText(BASE)) as Document;
-  const operations = [
+  for (const { operationId } of [
     ...Object.values(paths).flatMap((each) => Object.values(each)),
     ...Object.values(webhooks).map(({ post }) => post),
-  ];
-  const anchors = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
-  assert.equal(new Set(anchors).size, anchors.length);
-  for (const { operationId } of operations) assert.ok(anchors.includes(operationId), operationId);
-  const links = [...page.matchAll(/ href="([^"]+)"/g)].map(([, href]) => href!);
-  for (const link of links) assert.ok(link === "/openapi.json" || anchors.includes(link.slice(1)), link);
+  ])
+    assert.ok(site.has(`api/${operationId}.html`), operationId);
 });
 
-test("the page loads nothing, runs nothing and fits its own policy", async () => {
-  assert.equal(/<script|<link|<img|<iframe|@import|url\(| on[a-z]+=| style=/.test(page), false);
-  const { headers } = await api.http.inject("/docs");
-  const style = /<style>([\s\S]*)<\/style>/.exec(page)![1]!;
-  const hash = createHash("sha256").update(style).digest("base64");
-  assert.equal(
-    headers["content-security-policy"],
-    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  );
-  assert.equal(headers["x-content-type-options"], "nosniff");
-});
-
-test("every element of the page is closed in the order in which it was opened", () => {
-  const open: string[] = [];
-  const body = page.replace(/<style>[\s\S]*<\/style>/, "");
-  for (const [, closing, name] of body.matchAll(/<(\/?)([a-z][a-z0-9]*)[^>]*>/g)) {
-    if (/^(meta|br)$/.test(name!)) continue;
-    if (closing) assert.equal(open.pop(), name);
-    else open.push(name!);
+test("every link leads to a page of the site, and to a name on it", () => {
+  const ids = (path: string) => [...site.get(path)!.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!);
+  for (const [path, html] of pages) {
+    const own = ids(path);
+    assert.equal(new Set(own).size, own.length, `${path}: two parts of one name`);
+    for (const [, link] of html.matchAll(/ (?:href|src|data-index)="([^"]+)"/g)) {
+      if (link!.startsWith("https://")) continue;
+      const { pathname, hash } = new URL(link!, `https://site/${path}`);
+      const target = decodeURI(pathname.slice(1));
+      assert.ok(site.has(target), `${path}: ${link}`);
+      if (hash) assert.ok(ids(target).includes(hash.slice(1)), `${path}: ${link}`);
+    }
   }
-  assert.deepEqual(open, []);
+});
+
+test("pages load nothing from elsewhere, run one script of ours, and fit a policy without exceptions", async () => {
+  for (const [path, html] of pages) {
+    assert.equal(/<style|<img|<iframe|<form|@import|url\(| on[a-z]+=| style=|javascript:/.test(html), false, path);
+    const scripts = [...html.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)];
+    assert.deepEqual(
+      scripts.map(([tag, inside]) => [/src="(?:\.\.\/)?search\.js"/.test(tag), inside]),
+      [[true, ""]],
+      path,
+    );
+  }
+  const { headers, body } = await api.http.inject("/docs/");
+  const policy = headers["content-security-policy"] as string;
+  assert.doesNotMatch(policy, /unsafe|https?:|\*|data:/);
+  assert.ok(policy.startsWith("default-src 'none'; ") && policy.endsWith("; frame-ancestors 'none'"));
+  assert.ok(body.includes(`content="${policy.replace("; frame-ancestors 'none'", "")}"`));
+});
+
+test("every element of a page is closed in the order in which it was opened", () => {
+  for (const [path, html] of pages) {
+    const open: string[] = [];
+    for (const [, closing, name] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)[^>]*>/g)) {
+      if (/^(meta|br|link|input|hr)$/.test(name!)) continue;
+      if (closing) assert.equal(open.pop(), name, path);
+      else open.push(name!);
+    }
+    assert.deepEqual(open, [], path);
+    assert.equal(html.match(/<h1>/g)?.length, 1, path);
+  }
 });
 
 test("each call can be pasted: address, key from the environment, and a body that is JSON", () => {
-  const text = page.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+  const bodies = referencePages(openApiText(BASE), BASE).map(({ body }) => body);
+  const text = bodies.join("\n").replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
   const calls = [...text.matchAll(/<pre tabindex="0">(curl [\s\S]*?)<\/pre>/g)].map(([, call]) => call!);
   assert.equal(calls.length, 7);
   for (const call of calls) {
@@ -82,9 +131,46 @@ test("each call can be pasted: address, key from the environment, and a body tha
   }
 });
 
+test("what is searched is what pages say, and each part of it leads to its place", () => {
+  const index = JSON.parse(site.get("search.json")!) as [string, string, string, string][];
+  const found = (words: string) => index.filter(([, , , text]) => text.includes(words)).map(([path]) => path);
+  assert.deepEqual(found("Answer 2xx within 30 seconds, which is the limit"), [
+    "guides/webhooks.html#answer-first-act-afterwards",
+  ]);
+  assert.ok(found("idealRetryTime").includes("api/receiveRecoveryActionEvent.html"));
+  for (const [path] of index) {
+    const [file, id] = path.split("#");
+    assert.ok(site.has(file!), path);
+    if (id) assert.ok(site.get(file!)!.includes(` id="${id}"`), path);
+  }
+});
+
+test("a document is text: its markup is written anew, and what is odd in it stops the site", () => {
+  const link = (href: string) => (href === "a.md" ? "a.html" : null);
+  const read = (text: string) => readMarkdown(text, { link, baseUrl: "https://d.example" });
+  const { title, html, sections } = read(
+    "# A & B\n\nSee [`x<y`](a.md).\n\n## Same\n\n| a |\n|---|\n| `<b>` |\n\n## Same\n\n```sh\ncurl https://localhost:8443/<id>\n```\n",
+  );
+  assert.equal(title, "A & B");
+  assert.ok(html.includes('<a href="a.html"><code>x&lt;y</code></a>'));
+  assert.ok(html.includes("<td><code>&lt;b&gt;</code></td>"));
+  assert.ok(html.includes('<pre tabindex="0">curl https://d.example/&lt;id&gt;</pre>'));
+  assert.deepEqual(
+    sections.map(({ id, text }) => [id, text.trim()]),
+    [
+      [null, "See x<y."],
+      ["same", "a <b>"],
+      ["same-1", "curl https://localhost:8443/<id>"],
+    ],
+  );
+  assert.throws(() => read("# A\n\n<script>alert(1)</script>"), /markup in a document/);
+  assert.throws(() => read("# A\n\n[b](b.md)"), /b\.md, which leads nowhere/);
+  assert.equal(siteOf("src/main.ts"), null);
+});
+
 test("what is shown is text, whatever stands in it", () => {
   assert.equal(escaped(`<b a="1" b='2'>&`), "&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt;&amp;");
   assert.equal(inline("a `<b>` c"), "a <code>&lt;b&gt;</code> c");
-  const odd = docsPage(openApiText(`${BASE}/<script>`), `${BASE}/<script>`);
-  assert.equal(odd.includes("<script"), false);
+  const odd = referencePages(openApiText(`${BASE}/<script>`), `${BASE}/<script>`);
+  for (const { path, body } of odd) assert.equal(body.includes("<script"), false, path);
 });

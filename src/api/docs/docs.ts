@@ -1,25 +1,39 @@
 import type { Api } from "../api.ts";
+import { ApiError } from "../errors.ts";
 import { openApiText } from "../openapi/document.ts";
-import { CONTENT_SECURITY_POLICY, docsPage } from "./page.ts";
+import { CONTENT_SECURITY_POLICY } from "./frame.ts";
+import type { Site } from "./site.ts";
 
 // An upgrade is seen within minutes; until then a reader's browser need not ask again.
 const CACHE = { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff" };
 
-/** GET /docs and GET /openapi.json: the interface for people and for programs. Made once, served offline, without a key. */
+/** GET /openapi.json for programs, and under /docs/ everything for people: served offline, without a key. */
 export function docsRoutes({ http, baseUrl }: Api) {
-  const text = openApiText(baseUrl);
-  const page = docsPage(text, baseUrl);
+  const openApi = openApiText(baseUrl);
+  let made: Promise<Site> | undefined;
+  /** Made when the first reader comes: most processes never have one. */
+  const site = () => {
+    made ??= import("./site.ts").then(({ buildSite }) => buildSite(openApi, baseUrl));
+    return made;
+  };
   http.get("/openapi.json", async (_request, reply) =>
-    reply.headers({ ...CACHE, "content-type": "application/json; charset=utf-8" }).send(text),
+    reply.headers({ ...CACHE, "content-type": "application/json; charset=utf-8" }).send(openApi),
   );
-  http.get("/docs", async (_request, reply) =>
-    reply
+  http.get("/llms.txt", async (_request, reply) => reply.redirect("/docs/llms.txt"));
+  http.get("/docs", async (_request, reply) => reply.redirect("/docs/"));
+  http.get<{ Params: { "*": string } }>("/docs/*", async (request, reply) => {
+    const { typeOf } = await import("./site.ts");
+    const asked = request.params["*"];
+    const path = asked === "" || asked.endsWith("/") ? `${asked}index.html` : asked;
+    const text = (await site()).get(path);
+    if (text === undefined) throw new ApiError(404, "there is nothing at this path");
+    return reply
       .headers({
         ...CACHE,
-        "content-type": "text/html; charset=utf-8",
-        "content-security-policy": CONTENT_SECURITY_POLICY,
+        "content-type": typeOf(path),
+        "content-security-policy": `${CONTENT_SECURITY_POLICY}; frame-ancestors 'none'`,
         "referrer-policy": "no-referrer",
       })
-      .send(page),
-  );
+      .send(text);
+  });
 }

@@ -9,8 +9,16 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
+const CHARACTERS: ReadonlyMap<string, string> = new Map(
+  Object.entries(ESCAPES).map(([character, entity]) => [entity, character]),
+);
+
 /** Any text as HTML that shows it. */
 export const escaped = (text: string): Html => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);
+
+/** The text that such HTML shows. */
+export const unescaped = (html: Html): string =>
+  html.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => CHARACTERS.get(entity)!);
 
 /** A line of a description: what stands between backticks is code. */
 export const inline = (text: string): Html =>

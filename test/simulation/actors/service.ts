@@ -57,8 +57,9 @@ export function startService(options: Options): Service {
   const models = createModels({ db: decideDb, ports, log, prior });
   const learner = createLearner({ db: learnDb, ports, log, prior, owner: ports.newId(), pause: async () => {} });
 
+  // What went wrong in one round may have hidden what it committed: then the next round tells of it.
+  let faultsTold = options.faults();
   const decide = loop(async () => {
-    const faultsBefore = options.faults();
     const { stepped } = await decideDue({
       db: decideDb,
       ports,
@@ -67,8 +68,10 @@ export function startService(options: Options): Service {
       onWithdrawn: (merchantId, eventIds) => deliverer.withdrawn(merchantId, eventIds),
       models,
     });
+    const faults = options.faults();
+    if (stepped > 0 || faults > faultsTold) await options.onDecided();
+    faultsTold = faults;
     await learner.learnDue();
-    if (stepped > 0 || options.faults() > faultsBefore) await options.onDecided();
     return stepped > 0;
   }, "select case when exists (select from case_pokes) then '1970-01-01' else min(due_at) end as at from due_cases");
   const deliver = loop(async () => (await deliverer.deliverDue()) > 0, "select min(due_at) as at from deliveries");

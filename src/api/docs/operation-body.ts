@@ -30,24 +30,27 @@ export interface Placed {
 
 const pretty = (value: unknown) => JSON.stringify(value, null, 2);
 
-/** One operation: what it does, how it is called, what it takes and what it answers. */
-export function operationSection({ method, path, operation }: Placed, follow: Follow, baseUrl: string): Html {
-  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
+/** The page of one operation: what it does, how it is called, what it takes and what it answers. */
+export function operationBody({ method, path, operation }: Placed, follow: Follow, baseUrl: string): Html {
+  const { summary, description, parameters = [], requestBody, responses } = operation;
   const all = parameters.map(follow);
   const hasQuery = all.some((each) => each.in === "query");
   const address = path === null ? "your endpoint" : path;
-  return `<section id="${escaped(operationId)}">
-<h3><a href="#${escaped(operationId)}">${escaped(summary)}</a></h3>
+  return `<h1>${escaped(summary)}</h1>
 <p class="call"><b class="${escaped(method)}">${escaped(method.toUpperCase())}</b> ${code(address)}</p>
 ${prose(description)}
 ${path === null ? "" : block("Call it", curl(method, `${baseUrl}${path}${hasQuery ? "?orderBy=created_at&orderDirection=asc" : ""}`, operation))}
-${parameters.length > 0 ? `<h4>${path === null ? "Header fields" : "Parameters"}</h4>${parameterTable(all)}` : ""}
-${requestBody ? `<h4>Body</h4>${fieldTable(requestBody.content["application/json"].schema, follow, path === null ? "always" : "required")}${examples(requestBody.content, "Body")}` : ""}
-<h4>Replies</h4>
+${parameters.length > 0 ? `${heading(path === null ? "Header fields" : "Parameters")}${parameterTable(all)}` : ""}
+${requestBody ? `${heading("Body")}${fieldTable(requestBody.content["application/json"].schema, follow, path === null ? "always" : "required")}${examples(requestBody.content, "Body")}` : ""}
+${heading("Replies")}
 ${success(follow<Response>(responses["200"]!), follow)}
-${errors(responses, follow)}
-</section>`;
+${errors(responses, follow)}`;
 }
+
+const heading = (words: string): Html => {
+  const id = words.toLowerCase().replace(" ", "-");
+  return `<h2 id="${id}"><a href="#${id}">${words}</a></h2>`;
+};
 
 function curl(method: string, url: string, { security, requestBody }: Operation): string {
   const lines = [`curl "${url}"`];

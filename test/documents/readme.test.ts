@@ -1,0 +1,57 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../free-port.ts";
+import { assertPrinted, fencesOf } from "./fences.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const DEFAULT_PORT = 8443;
+/** Not run: who runs this test has done the one, and is doing the other. */
+const SHIMS = 'npm() { case "$1" in ci) test -d node_modules ;; test) ;; *) command npm "$@" ;; esac; }';
+const DEMO = "npm run demo";
+const SERVICE = "npm start";
+
+const folder = mkdtempSync(join(tmpdir(), "dunlin-readme-"));
+const terminals: Terminal[] = [];
+after(async () => {
+  await Promise.all(terminals.map((each) => each.end()));
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+test("every command of the README works in its order on a fresh clone, and prints what the README says", async (t) => {
+  // As good as a clone: everything but the data of whoever develops here.
+  for (const name of readdirSync(ROOT)) if (name !== "data") symlinkSync(join(ROOT, name), join(folder, name));
+  const port = await freePort();
+  const local = (text: string) => text.replaceAll(String(DEFAULT_PORT), String(port));
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, DUNLIN_PORT: String(port) };
+  const opened = () => {
+    const terminal = openTerminal(folder, env, SHIMS);
+    terminals.push(terminal);
+    return terminal;
+  };
+  const second = opened();
+
+  async function run(commands: string): Promise<string> {
+    if (!commands.includes(DEMO) && !commands.includes(SERVICE)) return second.run(commands);
+    const first = opened();
+    first.start(commands);
+    const isUnderWay = commands.includes(DEMO) ? / declined: / : /Try it:/;
+    const printed = await first.until((said) => isUnderWay.test(said), commands);
+    if (commands.includes(DEMO)) await first.end();
+    return printed;
+  }
+
+  const fences = fencesOf(readFileSync(join(ROOT, "README.md"), "utf8"));
+  for (const [n, { language, text }] of fences.entries()) {
+    if (language !== "sh") continue;
+    t.diagnostic(text.split("\n")[0]!);
+    const printed = await run(local(text));
+    // Whoever types takes at least as long.
+    await sleep(1500);
+    const next = fences[n + 1];
+    if (next?.language === "text" && next.follows) assertPrinted(printed, local(next.text), text);
+  }
+});

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const LIMIT_MS = 120_000;
+
+/** A shell in which one block is typed after another. */
+export interface Terminal {
+  /** Runs a block to its end. @returns what it printed on standard output */
+  run(commands: string): Promise<string>;
+  /** Runs a block that goes on until somebody stops it. */
+  start(commands: string): void;
+  /** Waits until this is true of everything that it printed on standard output. @returns it */
+  until(shows: (printed: string) => boolean, what: string): Promise<string>;
+  /** As Ctrl-C and closing the window do. */
+  end(): Promise<void>;
+}
+
+/** To all processes of a terminal. @returns false when there are none any more */
+function signal(shell: ChildProcess, name: "SIGINT" | "SIGKILL"): boolean {
+  try {
+    return process.kill(-shell.pid!, name);
+  } catch {
+    return false;
+  }
+}
+
+/** @param begin  what is typed first, and is no part of the document */
+export function openTerminal(cwd: string, env: Record<string, string | undefined>, begin: string): Terminal {
+  const shell: ChildProcess = spawn("bash", ["--noprofile", "--norc"], { cwd, env, detached: true });
+  let printed = "";
+  let all = "";
+  let blocks = 0;
+  for (const stream of [shell.stdout!, shell.stderr!])
+    stream.on("data", (chunk) => {
+      all += chunk;
+      if (stream === shell.stdout) printed += chunk;
+    });
+  shell.stdin!.write(`${begin}\nset -e\n`);
+
+  async function until(shows: (printed: string) => boolean, what: string) {
+    for (const startedMs = performance.now(); !shows(printed); await sleep(20)) {
+      assert.equal(shell.exitCode, null, `${what}\n${all}`);
+      assert.ok(performance.now() - startedMs < LIMIT_MS, `not within ${LIMIT_MS / 1000} s: ${what}\n${all}`);
+    }
+    return printed;
+  }
+  function type(commands: string, then: string) {
+    // A command that reads must not read what is typed next.
+    const file = join(cwd, `.typed-${shell.pid}-${blocks++}.sh`);
+    writeFileSync(file, commands);
+    shell.stdin!.write(`. ${file} </dev/null\n${then}`);
+  }
+  return {
+    until,
+    start: (commands) => type(commands, ""),
+    async run(commands) {
+      const from = printed.length;
+      const mark = `--- block ${blocks} has ended ---\n`;
+      type(commands, `printf '%s' '${mark}'\n`);
+      await until((text) => text.endsWith(mark), commands);
+      return printed.slice(from, -mark.length);
+    },
+    async end() {
+      // Not before all that it started has ended: they hold its output.
+      const closed = once(shell, "close");
+      shell.stdin!.end();
+      if (!signal(shell, "SIGINT")) return;
+      await Promise.race([closed, sleep(LIMIT_MS, null, { ref: false })]);
+      signal(shell, "SIGKILL");
+    },
+  };
+}
