@@ -38,6 +38,8 @@ export async function scratchSettings(over: Partial<Settings> = {}) {
     decisionDays: 400,
     rules: null,
     secretKey: null,
+    oidc: null,
+    mail: null,
     pageTokenKeys: ["default"],
     ...over,
   };

@@ -99,3 +99,37 @@ test("rules of one's own are read, and what is wrong in the file is named with i
   const [missing] = read({ DUNLIN_RULES: join(folder, "none") }).problems;
   assert.match(missing!.problem, /does not exist\. Write the path of a file of rules/);
 });
+
+test("an identity provider needs all three of its settings, and keeps the slash at the end of its name", () => {
+  assert.equal(read({}).settings.oidc, null);
+  const given = { DUNLIN_OIDC_CLIENT_ID: "dunlin", DUNLIN_OIDC_CLIENT_SECRET: "s3cret" };
+  const { settings, problems } = read({ ...given, DUNLIN_OIDC_ISSUER: "https://id.example.com/realms/x/" });
+  assert.deepEqual(problems, []);
+  assert.deepEqual(settings.oidc, {
+    issuer: "https://id.example.com/realms/x/",
+    clientId: "dunlin",
+    clientSecret: "s3cret",
+    name: "id.example.com",
+  });
+  assert.deepEqual(
+    read(given).problems.map(({ name }) => name),
+    ["DUNLIN_OIDC_ISSUER"],
+  );
+  const inTheClear = read({ ...given, DUNLIN_OIDC_ISSUER: "http://id.example.com" });
+  assert.match(inTheClear.problems[0]!.problem, /begins with https/);
+  assert.equal(inTheClear.settings.oidc, null);
+});
+
+test("mail needs a server and an address that it comes from", () => {
+  assert.equal(read({}).settings.mail, null);
+  const given = { DUNLIN_SMTP_URL: "smtps://u:p@mail.example.com:465", DUNLIN_MAIL_FROM: "dunlin@example.com" };
+  assert.deepEqual(read(given).problems, []);
+  assert.deepEqual(read(given).settings.mail, { url: given.DUNLIN_SMTP_URL, from: given.DUNLIN_MAIL_FROM });
+  assert.equal(read({ DUNLIN_MAIL_FROM: "dunlin@example.com" }).problems[0]!.name, "DUNLIN_SMTP_URL");
+  assert.equal(read({ DUNLIN_SMTP_URL: given.DUNLIN_SMTP_URL }).problems[0]!.name, "DUNLIN_MAIL_FROM");
+  for (const url of ["smtp://", "smtp://u:100%@mail.example.com"])
+    assert.match(read({ ...given, DUNLIN_SMTP_URL: url }).problems[0]!.problem, /has no host, or a sign/);
+  const [wrong] = read({ ...given, DUNLIN_SMTP_URL: "https://u:hidden@mail.example.com" }).problems;
+  assert.match(wrong!.problem, /begins with smtp:\/\/ or smtps:\/\//);
+  assert.ok(!wrong!.problem.includes("hidden"));
+});

@@ -1,6 +1,9 @@
 import { resolve } from "node:path";
 import { parseTrustedProxies, type TrustedProxies } from "./api/client-address.ts";
 import type { TokenKey } from "./api/list/page-token.ts";
+import type { MailSettings } from "./auth/mail.ts";
+import type { OidcSettings } from "./auth/oidc.ts";
+import { isEmail } from "./auth/sign-in.ts";
 import { nearest } from "./nearest.ts";
 import { certificateProblem, keyProblem, readNamed, readPem } from "./pem-files.ts";
 import { type RuleOverrides, readRules } from "./rules/override.ts";
@@ -37,6 +40,10 @@ export interface Settings {
   decisionDays: number;
   /** 32 bytes, or null: a file in the data folder. */
   secretKey: Buffer | null;
+  /** The identity provider that people may sign in with; null: passwords alone. */
+  oidc: OidcSettings | null;
+  /** The server that takes invites by mail; null: none. */
+  mail: MailSettings | null;
   /** The first signs page tokens, each opens them; `default` follows from the secret key. */
   pageTokenKeys: TokenKey[];
 }
@@ -82,6 +89,12 @@ export const KNOWN: readonly string[] = [
   "DUNLIN_RULES",
   "DUNLIN_SECRET_KEY",
   "DUNLIN_PAGE_TOKEN_KEYS",
+  "DUNLIN_OIDC_ISSUER",
+  "DUNLIN_OIDC_CLIENT_ID",
+  "DUNLIN_OIDC_CLIENT_SECRET",
+  "DUNLIN_OIDC_NAME",
+  "DUNLIN_SMTP_URL",
+  "DUNLIN_MAIL_FROM",
 ];
 
 /**
@@ -162,6 +175,30 @@ export function readSettings(
     return { cert, key };
   };
 
+  const oidc = (): OidcSettings | null => {
+    // Compared letter by letter with what the provider calls itself, so a slash at its end stays.
+    const issuer = url("DUNLIN_OIDC_ISSUER", "", ["https:"]) && text("DUNLIN_OIDC_ISSUER");
+    const [clientId, clientSecret] = [text("DUNLIN_OIDC_CLIENT_ID"), text("DUNLIN_OIDC_CLIENT_SECRET")];
+    const parts = ["DUNLIN_OIDC_ISSUER", "DUNLIN_OIDC_CLIENT_ID", "DUNLIN_OIDC_CLIENT_SECRET"];
+    const missing = parts.filter((name) => text(name) === null);
+    if (missing.length < parts.length)
+      for (const name of missing)
+        wrong(name, "is missing: sign-in with a provider needs issuer, client id and client secret.");
+    if (!issuer || clientId === null || clientSecret === null) return null;
+    return { issuer, clientId, clientSecret, name: text("DUNLIN_OIDC_NAME") ?? new URL(issuer).hostname };
+  };
+
+  const mail = (): MailSettings | null => {
+    const server = url("DUNLIN_SMTP_URL", "", ["smtp:", "smtps:"]);
+    const from = text("DUNLIN_MAIL_FROM");
+    if (from !== null && !isEmail(from)) wrong("DUNLIN_MAIL_FROM", `"${from}" is no e-mail address.`);
+    if (server !== "" && !isMailServer(server))
+      wrong("DUNLIN_SMTP_URL", "has no host, or a sign in its password that must be written as %25, %2F or the like.");
+    if ((text("DUNLIN_SMTP_URL") === null) !== (from === null))
+      wrong(from === null ? "DUNLIN_MAIL_FROM" : "DUNLIN_SMTP_URL", "is missing: set both or neither.");
+    return server === "" || from === null ? null : { url: server, from };
+  };
+
   const host = text("DUNLIN_HOST") ?? "localhost";
   const port = number("DUNLIN_PORT", 8443, isPort, "a port. Write a number from 1 to 65535")!;
   const tls = text("DUNLIN_TLS") ?? "on";
@@ -212,9 +249,21 @@ export function readSettings(
     decisionDays: number("DUNLIN_DECISION_DAYS", 400, isLogAge, "a number of days. Write one from 60 to 36500")!,
     deliveryLogDays: number("DUNLIN_DELIVERY_LOG_DAYS", 180, isLogAge, "a number of days. Write one from 60 to 36500")!,
     secretKey: secret === null ? null : Buffer.from(secret, "base64"),
+    oidc: oidc(),
+    mail: mail(),
     pageTokenKeys,
   };
   return { settings, problems };
+}
+
+function isMailServer(url: string): boolean {
+  try {
+    const { hostname, username, password } = new URL(url);
+    decodeURIComponent(username + password);
+    return hostname !== "";
+  } catch {
+    return false;
+  }
 }
 
 /** PostgreSQL's URLs may leave out the host, or name a socket folder, which makes them no URL in the strict sense. */

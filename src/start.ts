@@ -4,6 +4,8 @@ import type { Logger as Log } from "pino";
 import { localCertificate } from "./api/certificate.ts";
 import { tokenKeys } from "./api/list/page-token.ts";
 import { createApi } from "./api/server.ts";
+import { createMailer } from "./auth/mail.ts";
+import { createOidc } from "./auth/oidc.ts";
 import { createPasswords } from "./auth/password.ts";
 import type { Settings } from "./config.ts";
 import { consolePages } from "./console/console-pages.ts";
@@ -203,10 +205,13 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         pages: !roles.has("console")
           ? null
           : consolePages({
-              db,
+              everyone: db,
+              walled,
               ports,
               secretKey,
               passwords: createPasswords(ports.randomBytes),
+              oidc: settings.oidc && createOidc(settings.oidc, new URL(settings.authUrl).origin, ports.monotonicMs),
+              mailer: settings.mail && createMailer(settings.mail),
               authUrl: settings.authUrl,
               baseUrl: settings.baseUrl,
               caPath: caFile,

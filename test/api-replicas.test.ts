@@ -8,10 +8,18 @@ import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { Pool } from "undici";
+import { hashOfApiKey } from "../src/auth/api-key-text.ts";
 import { createApiKey } from "../src/auth/api-keys.ts";
+import { beginSession } from "../src/auth/sessions.ts";
 import { readSettings } from "../src/config.ts";
+import { COOKIE } from "../src/console/visit.ts";
+import { PERMISSIONS } from "../src/domain/permission.ts";
+import type { Person } from "../src/domain/person.ts";
 import { openStore } from "../src/open.ts";
 import { createMerchant } from "../src/recovery/merchants.ts";
+import { expireApiKey, findApiKey } from "../src/store/api-keys.ts";
+import { addMember } from "../src/store/members.ts";
+import { insertPerson } from "../src/store/people.ts";
 import { databaseUrl } from "./database-url.ts";
 import { exitWhenInterrupted, removeAtExit } from "./server.ts";
 import { createService, environmentOf, freePort } from "./torture/service.ts";
@@ -33,7 +41,7 @@ async function replica(index: number) {
     DUNLIN_HOST: "127.0.0.1",
     ...shared,
   });
-  const service = createService(env, (how) => assert.fail(how), ["serve", "--roles", "api"]);
+  const service = createService(env, (how) => assert.fail(how), ["serve", "--roles", "api,console"]);
   await service.start();
   const connect = { ca: readFileSync(join(dataDir, "tls", "ca.pem"), "utf8"), servername: "localhost" };
   const pool = new Pool(`https://127.0.0.1:${port}`, { connect, connections: 8, allowH2: false });
@@ -47,6 +55,17 @@ async function replica(index: number) {
       } = await pool.request({ method: "GET", path: "/v1/recovery_actions", headers });
       await body.dump();
       return { status: statusCode, retryAfter: told["retry-after"] };
+    },
+    async get(path: string, cookie: string) {
+      const { statusCode, body } = await pool.request({ method: "GET", path, headers: { cookie } });
+      return { status: statusCode, page: await body.text() };
+    },
+    async post(path: string, fields: Record<string, string>, cookie: string) {
+      const type = "application/x-www-form-urlencoded";
+      const headers = { cookie, "content-type": type, "sec-fetch-site": "same-origin" };
+      const sent = { method: "POST", path, headers, body: new URLSearchParams(fields).toString() } as const;
+      const { statusCode, body } = await pool.request(sent);
+      return { status: statusCode, page: await body.text() };
     },
     async stop() {
       await pool.close();
@@ -111,4 +130,108 @@ test("a key that rests in one process has its whole burst in the other", async (
   await sleep(2_500); // what it had taken ahead goes back
   const rest = await passed(two, 60);
   assert.ok(rest >= 40 && rest <= 60, `${rest} of 40 and some that flowed in`);
+});
+
+/** A merchant with a key, and the cookie of somebody who may manage its keys. */
+async function shop() {
+  const merchant = await createMerchant(db, "Shop", {}, secretKey, ports);
+  const { keyId, apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
+  const id = ports.newId();
+  const email = `${id}@example.com`;
+  const look = { zone: "UTC", theme: "system" } as const;
+  const person: Person = { id, email, name: "Devi", password: null, ...look, createdAt: ports.now() };
+  await insertPerson(db, person);
+  await addMember(db, merchant.id, id, "developer", ports.now());
+  return { keyId, apiKey, cookie: `${COOKIE}=${await beginSession(db, person, undefined, ports)}` };
+}
+
+/** Ask every process again and again, until told to stop; what each answer was, and when it was asked for and given. */
+function ask(apiKey: string) {
+  const answers: { index: number; status: number; askedAt: number; answeredAt: number }[] = [];
+  let stopped = false;
+  const done = Promise.all(
+    replicas.map(async (each, index) => {
+      while (!stopped) {
+        const askedAt = Date.now();
+        const { status } = await each.list(apiKey);
+        answers.push({ index, status, askedAt, answeredAt: Date.now() });
+        // Who shows wrong keys without end is shut out for a while, as an address.
+        await sleep(status === 200 ? 30 : 250);
+      }
+    }),
+  );
+  return {
+    async stop() {
+      stopped = true;
+      await done;
+      return answers;
+    },
+  };
+}
+
+test("what one process saw of a key is on the page of another within a minute", async (t) => {
+  const { keyId, apiKey, cookie } = await shop();
+  const page = async () => (await replicas[0]!.get(`/org/api_keys/${keyId}`, cookie)).page;
+  const lastUse = async () => /<dt>Last used<\/dt><dd><time datetime="([^"]+)"/.exec(await page())?.[1];
+  assert.equal(await lastUse(), undefined);
+  const usedFrom = Date.now();
+  assert.equal((await replicas[1]!.list(apiKey)).status, 200);
+  const usedTo = Date.now();
+  let shown: string | undefined;
+  while (shown === undefined && Date.now() < usedTo + 60_000) {
+    await sleep(500);
+    shown = await lastUse();
+  }
+  t.diagnostic(`shown after ${Math.round((Date.now() - usedTo) / 1000)} s`);
+  const at = new Date(shown!).getTime();
+  assert.ok(at >= usedFrom && at <= usedTo, `${shown} of ${new Date(usedFrom).toISOString()}`);
+});
+
+test("a key that is revoked on a page of one process is refused by all of them within a second", async (t) => {
+  const { keyId, apiKey, cookie } = await shop();
+  const asking = ask(apiKey);
+  await sleep(1_500);
+  const revoked = await replicas[0]!.post(`/org/api_keys/${keyId}/revoke`, { confirm: apiKey.slice(-4) }, cookie);
+  const revokedAt = Date.now();
+  assert.equal(revoked.status, 303, revoked.page);
+  await sleep(1_500);
+  const answers = await asking.stop();
+  for (const index of [0, 1]) {
+    const mine = answers.filter((answer) => answer.index === index);
+    const last = mine.findLast(({ status }) => status === 200)!;
+    t.diagnostic(`process ${index}: the last 200 was asked for ${last.askedAt - revokedAt} ms after the revocation`);
+    assert.ok(last.askedAt < revokedAt + 1_000);
+    assert.ok(mine.filter(({ askedAt }) => askedAt >= revokedAt + 1_000).every(({ status }) => status === 401));
+    assert.equal(mine.at(-1)?.status, 401);
+    assert.ok(mine.filter(({ answeredAt }) => answeredAt < revokedAt - 100).every(({ status }) => status === 200));
+  }
+});
+
+test("while a rotation lasts both keys work in every process, and the former fails at the moment stated", async (t) => {
+  const { keyId, apiKey, cookie } = await shop();
+  const form = (await replicas[0]!.get(`/org/api_keys/${keyId}`, cookie)).page;
+  const id = /name="id" value="([^"]*)"/.exec(form)![1]!;
+  const asking = ask(apiKey);
+  await sleep(500);
+  const { page } = await replicas[0]!.post(`/org/api_keys/${keyId}/rotate`, { id, overlap: "1h" }, cookie);
+  const [next] = /dln_live_[0-9A-Za-z]{36}/.exec(page)!;
+  // An hour is long for a test: the same end, brought forward.
+  const end = (await expireApiKey(
+    db,
+    (await findApiKey(db, hashOfApiKey(next)))!.merchantId,
+    keyId,
+    new Date(Date.now() + 2_500),
+  ))!;
+  const askingNext = ask(next);
+  await sleep(4_000);
+  const [former, answers] = [await asking.stop(), await askingNext.stop()];
+  assert.ok(answers.length > 50 && answers.every(({ status }) => status === 200));
+  for (const index of [0, 1]) {
+    const mine = former.filter((answer) => answer.index === index);
+    const late = mine.find(({ status, askedAt }) => status === 200 && askedAt >= end.getTime());
+    const early = mine.find(({ status, answeredAt }) => status === 401 && answeredAt < end.getTime());
+    assert.deepEqual([late, early], [undefined, undefined]);
+    const first = mine.find(({ status }) => status === 401)!;
+    t.diagnostic(`process ${index}: the first 401 came ${first.answeredAt - end.getTime()} ms after the end`);
+  }
 });

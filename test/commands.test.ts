@@ -127,6 +127,27 @@ test("key create makes a key with just the permissions it names, and says which 
   assert.match(wrong.err, /read:recovery_actions/);
 });
 
+test("a rotated key works beside the next one until the moment that the command states", async () => {
+  const { out } = await dunlin(["merchant", "create", "--name", "Rotating", "--json"]);
+  const { merchantId, apiKey } = JSON.parse(out);
+  const keys = async () => JSON.parse((await dunlin(["key", "list", "--merchant", merchantId, "--json"])).out);
+  const [{ id }] = await keys();
+  const rotate = (key: string, overlap: string) =>
+    dunlin(["key", "rotate", key, "--merchant", merchantId, "--overlap", overlap, "--json"]);
+  const next = JSON.parse((await rotate(id, "1h")).out);
+  for (const each of [apiKey, next.apiKey]) assert.equal((await list(each)).status, 200);
+  const former = (await keys()).find((key: { id: string }) => key.id === id);
+  assert.equal(former.expiresAt, next.formerEndsAt);
+  const again = await rotate(id, "1h");
+  assert.equal(again.code, 1);
+  assert.match(again.err, /was rotated already/);
+  const last = JSON.parse((await rotate(next.keyId, "0")).out);
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  assert.equal((await list(next.apiKey)).status, 401);
+  assert.equal((await list(last.apiKey)).status, 200);
+  assert.equal((await rotate(id, "soon")).code, 2);
+});
+
 test("a key that is revoked is refused within a second, and listed as revoked", async () => {
   const { out } = await dunlin(["merchant", "create", "--name", "Lost", "--json"]);
   const { merchantId, apiKey } = JSON.parse(out);

@@ -1,6 +1,6 @@
 import type { Permission } from "../domain/permission.ts";
 import type { Ports } from "../domain/ports.ts";
-import { type ApiKey, expireApiKey, insertApiKey, revokeApiKey } from "../store/api-keys.ts";
+import { type ApiKey, expireApiKey, findSuccessor, insertApiKey, revokeApiKey } from "../store/api-keys.ts";
 import type { Tx } from "../store/database.ts";
 import { hashOfApiKey, KEY_PREFIX, newApiKeyText } from "./api-key-text.ts";
 
@@ -38,11 +38,20 @@ export async function createApiKey(tx: Tx, key: NewApiKey, ports: Ports): Promis
   return { keyId, apiKey };
 }
 
+/** The next key, and when the former one ends: at once, or at this moment of service time. */
+export interface Rotated {
+  keyId: string;
+  apiKey: string;
+  formerEndsAt: Date;
+}
+
 /**
- * Make a key in place of another: same permissions, note and end.
+ * Make a key in place of another: with its permissions and its note, and to live as long as that one was meant to. What was
+ * rotated already is not rotated once more: the key in its place is.
  *
- * @param former  held by this transaction, and in force
- * @param overlapMs  service time for which the former one still works; 0: not at all
+ * @param former  held by this transaction
+ * @param overlapMs  service time for which the former one still works, if it does not end before; 0: not at all
+ * @returns in words why there is no next key, or the next key
  */
 export async function rotateApiKey(
   tx: Tx,
@@ -50,13 +59,24 @@ export async function rotateApiKey(
   overlapMs: number,
   made: Pick<NewApiKey, "id" | "madeBy">,
   ports: Ports,
-): Promise<{ keyId: string; apiKey: string }> {
-  const { merchantId, id, permissions, note, expiresAt } = former;
+): Promise<Rotated | string> {
+  const { merchantId, id, permissions, note, createdAt, expiresAt } = former;
   const now = ports.now();
+  if (!isInForce(former, now)) return "This key does not work any more.";
+  const successor = await findSuccessor(tx, merchantId, id);
+  if (successor) return `This key was rotated already. Rotate the one in its place, …${successor.lastFour}.`;
+  const until = new Date(now.getTime() + overlapMs);
   if (overlapMs === 0) await revokeApiKey(tx, merchantId, id, now);
-  else await expireApiKey(tx, merchantId, id, new Date(now.getTime() + overlapMs));
-  const key = { merchantId, permissions, note: note ?? undefined, expiresAt: expiresAt ?? undefined, replaces: id };
-  return createApiKey(tx, { ...key, ...made }, ports);
+  const formerEndsAt = (overlapMs === 0 ? null : await expireApiKey(tx, merchantId, id, until)) ?? until;
+  const lifeMs = expiresAt === null ? null : expiresAt.getTime() - createdAt.getTime();
+  const key = {
+    merchantId,
+    permissions,
+    note: note ?? undefined,
+    expiresAt: lifeMs === null ? undefined : new Date(now.getTime() + lifeMs),
+    replaces: id,
+  };
+  return { ...(await createApiKey(tx, { ...key, ...made }, ports)), formerEndsAt };
 }
 
 /** Whether a key is taken at this moment of service time. */

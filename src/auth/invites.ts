@@ -36,6 +36,32 @@ export async function openInvite(tx: Tx, token: string, ports: Ports): Promise<I
   return isOpen ? invite : null;
 }
 
+/** Why somebody does not become a member by an invite. */
+export type NotJoined = "over" | "member";
+
+/**
+ * Make a person a member, as an invite says; or say why not, and let the caller end the transaction.
+ *
+ * @param how  what the audit log is told beside the role
+ */
+export async function join(
+  tx: Tx,
+  invite: Invite,
+  person: Person,
+  address: string,
+  ports: Ports,
+  how: Record<string, string> = {},
+): Promise<NotJoined | null> {
+  if (invite.email !== null && invite.email !== person.email) return "over";
+  const { merchantId, role } = invite;
+  if (!(await useInvite(tx, invite, ports.now(), ports.realNow()))) return "over";
+  if (!(await addMember(tx, merchantId, person.id, role, ports.now()))) return "member";
+  const actor = { personId: person.id, name: person.email, address };
+  const details = { role, ...how };
+  await audit(tx, merchantId, actor, { deed: "member.joined", object: person.email, details }, ports);
+  return null;
+}
+
 /**
  * Become a member: a person who is known, or a new one.
  *
@@ -48,22 +74,13 @@ export async function acceptInvite(
   isNew: boolean,
   address: string,
   ports: Ports,
-): Promise<"taken" | "over" | "member" | null> {
-  if (invite.email !== null && invite.email !== person.email) return "over";
-  const outcome = { reason: null as "taken" | "over" | "member" | null };
+): Promise<"taken" | NotJoined | null> {
+  const outcome = { reason: null as "taken" | NotJoined | null };
   await db
     .transaction(async (tx) => {
-      const stop = (reason: "taken" | "over" | "member") => {
-        outcome.reason = reason;
-        throw new Refused();
-      };
-      outcome.reason = null;
-      if (!(await useInvite(tx, invite, ports.now(), ports.realNow()))) stop("over");
-      if (isNew && !(await insertPerson(tx, person))) stop("taken");
-      if (!(await addMember(tx, invite.merchantId, person.id, invite.role, ports.now()))) stop("member");
-      const actor = { personId: person.id, name: person.email, address };
-      const details = { role: invite.role };
-      await audit(tx, invite.merchantId, actor, { deed: "member.joined", object: person.email, details }, ports);
+      const isTaken = isNew && !(await insertPerson(tx, person));
+      outcome.reason = isTaken ? "taken" : await join(tx, invite, person, address, ports);
+      if (outcome.reason !== null) throw new Refused();
     })
     .catch((error) => {
       if (!(error instanceof Refused)) throw error;
@@ -71,5 +88,5 @@ export async function acceptInvite(
   return outcome.reason;
 }
 
-/** Ends the transaction, so that the invite is as it was. */
+/** Ends the transaction, so that the invite and the people are as they were. */
 class Refused extends Error {}

@@ -44,7 +44,14 @@ export async function signIn(
   return { person };
 }
 
+const EMAIL_LENGTH_MAX = 255;
+// ASCII alone: among other letters there are some that turn into these when they are made small, and would be somebody else's address.
+const PART = String.raw`[^\s@,;:<>()[\]\\"\x00-\x20\x7f-\u{10ffff}]`;
+const EMAIL = new RegExp(`^${PART}{1,64}@${PART}+\\.${PART}{2,}$`, "u");
+/** Whether this is the e-mail address of one person. */
+export const isEmail = (text: string) => text.length <= EMAIL_LENGTH_MAX && EMAIL.test(text);
+
 export const normalEmail = (email: string) => email.trim().toLowerCase();
 
-/** Somebody who mistypes an address should not find it in a table of ours. */
-const subject = (...parts: string[]) => createHash("sha256").update(parts.join("\n")).digest("base64url");
+/** Whom tries are counted for. Somebody who mistypes an address should not find it in a table of ours. */
+export const subject = (...parts: string[]) => createHash("sha256").update(parts.join("\n")).digest("base64url");

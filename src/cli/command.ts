@@ -86,6 +86,20 @@ export function moment(values: Values, name: string): Date | undefined {
   return at;
 }
 
+const UNITS_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const DURATION_MAX_MS = 366 * 86_400_000;
+
+/** Milliseconds of an option such as `24h`. */
+export function duration(values: Values, name: string): number | undefined {
+  const value = text(values, name);
+  if (value === undefined) return undefined;
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(value) ?? [];
+  const ms = value === "0" ? 0 : Number(count) * (UNITS_MS[unit ?? ""] ?? Number.NaN);
+  if (Number.isNaN(ms) || ms > DURATION_MAX_MS)
+    throw new UsageError(`--${name} takes 30m, 24h, 7d or 0, up to 366d, not "${value}".`);
+  return ms;
+}
+
 /** Runs `work` with the database open, and closes it whatever happens. */
 export async function withDatabase<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
   const opened = await context.open();

@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   invite: async () => (await import("./invite.ts")).invite,
   "key create": async () => (await import("./key.ts")).keyCreate,
   "key list": async () => (await import("./key.ts")).keyList,
+  "key rotate": async () => (await import("./key.ts")).keyRotate,
   "key revoke": async () => (await import("./key.ts")).keyRevoke,
   import: async () => (await import("./import.ts")).importHistory,
   "request list": async () => (await import("./request.ts")).requestList,

@@ -2,6 +2,8 @@ import { X509Certificate } from "node:crypto";
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
+import { createMailer } from "../auth/mail.ts";
+import { createOidc } from "../auth/oidc.ts";
 import { parseAllow } from "../delivery/https/address-guard.ts";
 import { createSender } from "../delivery/https/send.ts";
 import { listMerchants } from "../store/merchants.ts";
@@ -36,13 +38,37 @@ export const doctor: Command = {
       ...certificate(context),
       ...clientCertificate(context),
     ];
-    findings.push(...(await database(context)), await api(context));
+    findings.push(
+      ...(await database(context)),
+      await api(context),
+      ...(await signIn(context)),
+      ...(await mail(context)),
+    );
     if (values.json) context.print(JSON.stringify(findings));
     else
       for (const { verdict, what, says } of findings) context.print(`${verdict.padEnd(5)} ${what.padEnd(12)} ${says}`);
     return findings.some(({ verdict }) => verdict === "fail") ? EXIT.failed : EXIT.ok;
   },
 };
+
+async function signIn({ settings: { oidc, authUrl } }: Context): Promise<Finding[]> {
+  if (oidc === null) return [];
+  const to = await createOidc(oidc, new URL(authUrl).origin, () => 0).authorizationUrl("doctor");
+  if ("url" in to) return [finding("ok", "provider", `${oidc.name} answers`)];
+  const { cause, message } = to.error as Error;
+  const why = cause instanceof Error ? cause.message : message;
+  return [finding("warn", "provider", `${oidc.issuer} is ${to.trouble}: ${why}. Nobody can sign in with it.`)];
+}
+
+async function mail({ settings }: Context): Promise<Finding[]> {
+  if (settings.mail === null) return [];
+  const problem = await createMailer(settings.mail).check();
+  return [
+    problem === null
+      ? finding("ok", "mail", "the server takes mail")
+      : finding("warn", "mail", `${problem}. Invites are handed on as links.`),
+  ];
+}
 
 function dataFolder({ settings: { dataDir } }: Context): Finding[] {
   if (!existsSync(dataDir))

@@ -1,5 +1,5 @@
 import { createInvite, INVITE_MS } from "../auth/invites.ts";
-import { normalEmail } from "../auth/sign-in.ts";
+import { isEmail, normalEmail } from "../auth/sign-in.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import { ROLES } from "../domain/role.ts";
 import { audit } from "../store/audit-log.ts";
@@ -28,6 +28,7 @@ export const invite: Command = {
     if (!role) throw new UsageError(`--role takes one of ${ROLES.join(", ")}, not "${named}".`);
     const given = text(values, "email");
     const email = given === undefined ? null : normalEmail(given);
+    if (email !== null && !isEmail(email)) throw new UsageError(`"${given}" is no e-mail address.`);
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await merchantOf(db, values);
       const token = await db.transaction(async (tx) => {

@@ -1,12 +1,25 @@
-import { createApiKey } from "../auth/api-keys.ts";
+import { createApiKey, rotateApiKey } from "../auth/api-keys.ts";
 import { PERMISSIONS, type Permission } from "../domain/permission.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
-import { type ApiKey, apiKeysOfMerchant, revokeApiKey } from "../store/api-keys.ts";
+import { type ApiKey, apiKeysOfMerchant, holdApiKey, revokeApiKey } from "../store/api-keys.ts";
 import { audit } from "../store/audit-log.ts";
 import type { Tx } from "../store/database.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { type Command, EXIT, Failure, moment, table, text, UsageError, type Values, withDatabase } from "./command.ts";
+import {
+  type Command,
+  duration,
+  EXIT,
+  Failure,
+  moment,
+  table,
+  text,
+  UsageError,
+  type Values,
+  withDatabase,
+} from "./command.ts";
 import { isUuid } from "./merchant.ts";
+
+const DAY_MS = 86_400_000;
 
 export const keyCreate: Command = {
   name: "key create",
@@ -83,6 +96,40 @@ export const keyRevoke: Command = {
         await audit(tx, merchantId, COMMAND_LINE, { deed: "key.revoked", object: keyId! }, ports);
       });
       context.print(`key ${keyId} is revoked`);
+      return EXIT.ok;
+    });
+  },
+};
+
+export const keyRotate: Command = {
+  name: "key rotate",
+  usage: `KEY --merchant M [--overlap 24h] [--json]
+  --overlap D              how long the former key still works too: 30m, 24h, 7d or 0 (24h)`,
+  summary: "Make an API key in place of another; it is shown once",
+  options: { merchant: { type: "string" }, overlap: { type: "string" }, json: { type: "boolean" } },
+  positionals: ["KEY"],
+  examples: ["dunlin key rotate 0198… --merchant 0198…", "dunlin key rotate 0198… --merchant 0198… --overlap 0"],
+  async run(context, values, [formerId]) {
+    const merchantId = merchantOption(values);
+    const overlapMs = duration(values, "overlap") ?? DAY_MS;
+    return withDatabase(context, async ({ db, ports }) => {
+      await mustExist(db, merchantId);
+      const rotated = await db.transaction(async (tx) => {
+        const former = isUuid(formerId!) ? await holdApiKey(tx, merchantId, formerId!) : null;
+        if (!former) throw new Failure(`The merchant has no key ${formerId}. "dunlin key list" shows its keys.`);
+        const made = await rotateApiKey(tx, former, overlapMs, {}, ports);
+        if (typeof made === "string") throw new Failure(made);
+        const details = { former: `…${former.lastFour}`, "former works until": made.formerEndsAt };
+        const object = `…${made.apiKey.slice(-4)}`;
+        await audit(tx, merchantId, COMMAND_LINE, { deed: "key.rotated", object, details }, ports);
+        return made;
+      });
+      if (values.json) context.print(JSON.stringify(rotated));
+      else {
+        context.print(`key      ${rotated.keyId}`);
+        context.print(`API key  ${rotated.apiKey}   (shown once)`);
+        context.print(`The former key works until ${rotated.formerEndsAt.toISOString()}.`);
+      }
       return EXIT.ok;
     });
   },

@@ -3,13 +3,11 @@ import { COMMAND_LINE } from "../domain/person.ts";
 import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.ts";
 import { auditSettings } from "../recovery/settings-audit.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { type Command, EXIT, Failure, text, UsageError, type Values, withDatabase } from "./command.ts";
+import { type Command, duration, EXIT, Failure, withDatabase } from "./command.ts";
 import { isUuid } from "./merchant.ts";
 
 /** 256 bits; the specification takes 24 to 64 bytes. */
 const SECRET_BYTES = 32;
-const UNITS_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-const OVERLAP_MAX_MS = 366 * 86_400_000;
 
 /** `dunlin webhook secret rotate`: sign with a new secret, and with the former one for a while. */
 export const webhookSecretRotate: Command = {
@@ -61,14 +59,3 @@ export const webhookSecretRemove: Command = {
 };
 
 const unknown = (id: string) => new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
-
-/** Milliseconds of an option such as `24h`. */
-function duration(values: Values, name: string): number | undefined {
-  const value = text(values, name);
-  if (value === undefined) return undefined;
-  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(value) ?? [];
-  const ms = value === "0" ? 0 : Number(count) * (UNITS_MS[unit ?? ""] ?? Number.NaN);
-  if (Number.isNaN(ms) || ms > OVERLAP_MAX_MS)
-    throw new UsageError(`--${name} takes 30m, 24h, 7d or 0, up to 366d, not "${value}".`);
-  return ms;
-}

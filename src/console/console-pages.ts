@@ -16,6 +16,7 @@ import { memberRoutes } from "./org/members.ts";
 import { PageError } from "./page-error.ts";
 import { accountRoutes } from "./people/account.ts";
 import { joinRoutes } from "./people/join.ts";
+import { providerRoutes } from "./people/provider.ts";
 import { signInRoutes } from "./people/sign-in.ts";
 import { actionRoutes } from "./recovery/actions.ts";
 import { invoiceRoutes } from "./recovery/invoice.ts";
@@ -87,6 +88,7 @@ function consoleRoutes(options: ConsoleOptions) {
 const ROUTES = [
   assetRoutes,
   signInRoutes,
+  providerRoutes,
   joinRoutes,
   accountRoutes,
   overviewRoutes,

@@ -9,8 +9,11 @@ import type { Merchant } from "../domain/merchant.ts";
 import type { Person } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
 import { listAudited } from "../store/audit-log.ts";
+import { openDatabase } from "../store/database.ts";
 import { addMember } from "../store/members.ts";
 import { insertPerson } from "../store/people.ts";
+import { signedIn } from "../store/roles.ts";
+import { openWalled } from "../store/walled.ts";
 import type { ConsoleOptions } from "./console.ts";
 import { consolePages } from "./console-pages.ts";
 import { COOKIE } from "./visit.ts";
@@ -31,13 +34,20 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
   const newId = () => uuidV7(new Date(clock.serviceMs), ids++ % 4096, randomBytes(8));
   const ports = { ...testPorts(clock), newId };
   const { db } = database;
+  // As in service: behind the wall, and as roles that own no table.
+  const { api: asApi, worker } = signedIn(database.address, true);
+  const everyone = openDatabase(worker, 2, () => {});
+  const walled = openWalled(asApi, 2, () => {});
   const replayed: string[] = [];
   const passwords = createPasswords(randomBytes, 4);
   const options: ConsoleOptions = {
-    db,
+    everyone,
+    walled,
     ports,
     secretKey: SECRET_KEY,
     passwords,
+    oidc: null,
+    mailer: null,
     authUrl: ORIGIN,
     baseUrl: ORIGIN,
     caPath: null,
@@ -110,6 +120,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     audited: () => listAudited(db, merchant.id, {}, 100),
     async close() {
       await api.close();
+      await Promise.all([everyone.close(), walled.close()]);
       await database.drop();
     },
   };

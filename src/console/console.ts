@@ -1,19 +1,28 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Mailer } from "../auth/mail.ts";
+import type { Oidc } from "../auth/oidc.ts";
 import type { Passwords } from "../auth/password.ts";
 import type { AllowedAddress } from "../delivery/https/address-guard.ts";
 import type { SendTestEvent } from "../delivery/test-event.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Deed } from "../domain/role.ts";
 import type { Database } from "../store/database.ts";
+import type { Walled } from "../store/walled.ts";
 import type { Page } from "./frame.ts";
 import type { Visit } from "./visit.ts";
 
 export interface ConsoleOptions {
-  db: Database;
+  /** For all merchants: people, their sessions and for whom they work. What a page asks of its merchant goes through `walled`. */
+  everyone: Database;
+  walled: Walled;
   ports: Ports;
   /** Opens and closes the credentials at rest. */
   secretKey: Buffer;
   passwords: Passwords;
+  /** The identity provider that people may sign in with; null: none. */
+  oidc: Oidc | null;
+  /** Sends invites; null: their links are handed on by whoever makes them. */
+  mailer: Mailer | null;
   /** How people open the console, without a slash in the end. */
   authUrl: string;
   /** How programs reach the API. */

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { sessionOf } from "../auth/sessions.ts";
 import type { Actor, Person } from "../domain/person.ts";
 import { type Deed, may, type Role } from "../domain/role.ts";
+import type { Database } from "../store/database.ts";
 import { type Membership, membershipsOf } from "../store/people.ts";
 import type { ConsoleOptions } from "./console.ts";
 import { PageError } from "./page-error.ts";
@@ -15,8 +16,12 @@ export interface Visit {
   merchantName: string;
   role: Role;
   memberships: readonly Membership[];
+  /** In which there is nothing but this merchant. */
+  db: Database;
   /** Of the session. */
   token: string;
+  /** Real time. */
+  signedInAt: Date;
   actor: Actor;
   path: string;
   query: URLSearchParams;
@@ -28,15 +33,15 @@ export interface Visit {
 
 /** The visit behind a request, or null when nobody is signed in. */
 export async function visitOf(
-  { db, ports, behindProxy }: ConsoleOptions,
+  { everyone, walled, ports, behindProxy }: ConsoleOptions,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Visit | null> {
   const token = cookieOf(request);
-  const session = token === undefined ? null : await sessionOf(db, token, ports);
+  const session = token === undefined ? null : await sessionOf(everyone, token, ports);
   if (token === undefined || session === null) return null;
   const { person } = session;
-  const memberships = await membershipsOf(db, person.id);
+  const memberships = await membershipsOf(everyone, person.id);
   const membership = memberships.find(({ merchantId }) => merchantId === session.merchantId) ?? memberships[0];
   if (!membership)
     throw new PageError(403, `${person.email} works for no merchant any more. Ask an owner for an invite.`);
@@ -48,7 +53,9 @@ export async function visitOf(
     merchantName: membership.name,
     role: membership.role,
     memberships,
+    db: walled.of(membership.merchantId),
     token,
+    signedInAt: session.createdAt,
     actor: { personId: person.id, name: person.email, address },
     path: pathname,
     query: searchParams,
@@ -59,11 +66,11 @@ export async function visitOf(
   };
 }
 
-export const cookieOf = (request: FastifyRequest) =>
+export const cookieOf = (request: FastifyRequest, name = COOKIE) =>
   (request.headers.cookie ?? "")
     .split(/; */)
-    .find((pair) => pair.startsWith(`${COOKIE}=`))
-    ?.slice(COOKIE.length + 1);
+    .find((pair) => pair.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
 
 /** From where it comes. The proxy that ends TLS adds the address that it saw at the end; what stands before was said by the caller. */
 export function addressOf(request: FastifyRequest, behindProxy: boolean): string {

@@ -7,8 +7,8 @@ export interface Person {
   /** In lower case. */
   email: string;
   name: string;
-  /** As `hashPassword` writes it. */
-  password: string;
+  /** As `Passwords.hash` writes it; null: signs in with an identity provider. */
+  password: string | null;
   /** IANA time zone that pages and days are shown in. */
   zone: string;
   theme: Theme;

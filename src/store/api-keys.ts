@@ -80,14 +80,25 @@ export async function holdApiKey(tx: Tx, merchantId: string, id: string) {
   return (await tx.run<ApiKey>(HOLD, [merchantId, id])).rows[0] ?? null;
 }
 
-const EXPIRE = prepared(
-  "expire_api_key",
-  `update api_keys set expires_at = least(expires_at, $3) where merchant_id = $1 and id = $2 and revoked_at is null`,
+const SUCCESSOR = prepared(
+  "find_successor",
+  `select ${COLUMNS} from api_keys where merchant_id = $1 and replaces = $2 and revoked_at is null order by id desc limit 1`,
 );
 
-/** Let a key work until this moment of service time at the latest. */
+/** The key that was made in place of this one and was not revoked. */
+export async function findSuccessor(tx: Tx, merchantId: string, id: string) {
+  return (await tx.run<ApiKey>(SUCCESSOR, [merchantId, id])).rows[0] ?? null;
+}
+
+const EXPIRE = prepared(
+  "expire_api_key",
+  `update api_keys set expires_at = least(expires_at, $3) where merchant_id = $1 and id = $2 and revoked_at is null
+   returning expires_at as "expiresAt"`,
+);
+
+/** Let a key work until this moment of service time at the latest; returns when it ends, null for a revoked one. */
 export async function expireApiKey(tx: Tx, merchantId: string, id: string, at: Date) {
-  await tx.run(EXPIRE, [merchantId, id, at]);
+  return (await tx.run<{ expiresAt: Date }>(EXPIRE, [merchantId, id, at])).rows[0]?.expiresAt ?? null;
 }
 
 const TOUCH = prepared(

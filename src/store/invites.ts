@@ -66,6 +66,17 @@ export async function openInvites(tx: Tx, merchantId: string, realNow: Date) {
   return (await tx.run<Invite>(OPEN, [merchantId, realNow])).rows;
 }
 
+const FOR_ADDRESS = prepared(
+  "invites_for_address",
+  `select ${COLUMNS} from invites where email = $1 and used_at is null and revoked_at is null and expires_at > $2
+   order by merchant_id, id`,
+);
+
+/** Invites of any merchant that still work and are for this address alone. */
+export async function invitesForAddress(tx: Tx, email: string, realNow: Date) {
+  return (await tx.run<Invite>(FOR_ADDRESS, [email, realNow])).rows;
+}
+
 const REVOKE = prepared(
   "revoke_invite",
   `update invites set revoked_at = $3 where merchant_id = $1 and id = $2 and used_at is null and revoked_at is null

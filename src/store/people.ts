@@ -33,6 +33,13 @@ export async function updatePerson(tx: Tx, { id, name, password, zone, theme }: 
   await tx.run(UPDATE, [id, name, password, zone, theme]);
 }
 
+const DROP_PASSWORD = prepared("drop_password", "update people set password = null where id = $1");
+
+/** From now on this person signs in with a provider. */
+export async function dropPassword(tx: Tx, personId: string) {
+  await tx.run(DROP_PASSWORD, [personId]);
+}
+
 const ANYBODY = prepared("anybody", "select exists (select 1 from people) as found");
 
 /** Whether there is any person at all. */

@@ -68,6 +68,12 @@ export async function deleteOtherSessions(tx: Tx, personId: string, hash: Buffer
   return (await tx.run(DELETE_OTHERS, [personId, hash])).rowCount;
 }
 
+const DELETE_OF = prepared("delete_sessions_of", "delete from sessions where person_id = $1");
+
+export async function deleteSessionsOf(tx: Tx, personId: string) {
+  await tx.run(DELETE_OF, [personId]);
+}
+
 const DELETE_OVER = prepared("delete_old_sessions", "delete from sessions where seen_at < $1 or created_at < $2");
 
 /** Forget sessions that nobody used since `seenBefore`, or that began before `createdBefore`. */

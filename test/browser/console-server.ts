@@ -13,6 +13,8 @@ import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Role } from "../../src/domain/role.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
+import { signedIn } from "../../src/store/roles.ts";
+import { openWalled } from "../../src/store/walled.ts";
 import { type TestDatabase, testDatabase } from "../database.ts";
 import { freePort } from "../torture/service.ts";
 import { fill, SECRET_KEY, storyClock } from "./fill.ts";
@@ -43,11 +45,15 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
   const port = await freePort();
   const origin = `https://localhost:${port}`;
   const { cert, key } = await localCertificate(folder, "localhost", new Date());
+  const walled = openWalled(signedIn(database.address, true).api, 4, () => {});
   const options: ConsoleOptions = {
-    db,
+    everyone: db,
+    walled,
     ports: clock.ports,
     secretKey: SECRET_KEY,
     passwords: createPasswords(clock.ports.randomBytes, 4),
+    oidc: null,
+    mailer: null,
     authUrl: origin,
     baseUrl: origin,
     caPath: "/var/lib/dunlin/tls/ca.pem",
@@ -85,6 +91,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     async close() {
       await browser.close();
       await api.close();
+      await walled.close();
       await database.drop();
       await rm(folder, { recursive: true });
     },

@@ -17,9 +17,9 @@ import type { Visit } from "../visit.ts";
 import { invoiceLink } from "./list.ts";
 
 /** One event: what was sent, when each attempt was planned and made, and what came back. */
-export function deliveryDetailRoutes({ page, db, ports }: Console) {
+export function deliveryDetailRoutes({ page, ports }: Console) {
   page("/deliveries/:eventId", null, async (visit): Promise<Page> => {
-    const { merchantId, params } = visit;
+    const { db, merchantId, params } = visit;
     const eventId = params.eventId!;
     const delivery = isUuid(eventId) ? await findDelivery(db, merchantId, eventId) : null;
     const event = delivery && (await findEvent(db, merchantId, eventId));

@@ -35,12 +35,12 @@ export function deliveryListRoutes(console: Console) {
     null,
     async (visit) => inUtc(visit, ["createdFrom", "createdTo"]) ?? listPage(console, visit),
   );
-  console.page("/deliveries.csv", null, ({ query, merchantId, reply }) => {
+  console.page("/deliveries.csv", null, ({ db, query, merchantId, reply }) => {
     const filter = readQuery(query, READERS);
     const pages = inPages(
       CSV_PAGE,
       (last: ListedDelivery | null) =>
-        listDeliveries(console.db, merchantId, { ...filter, ...(last && { before: last.eventId }), limit: CSV_PAGE }),
+        listDeliveries(db, merchantId, { ...filter, ...(last && { before: last.eventId }), limit: CSV_PAGE }),
       (delivery) => [
         delivery.createdAt.toISOString(),
         delivery.type,
@@ -73,8 +73,8 @@ const HEADINGS = [
   "next_attempt_at_utc",
 ];
 
-async function listPage({ db, ports }: Console, visit: Visit): Promise<Page> {
-  const { query, path, merchantId, person } = visit;
+async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
+  const { db, query, path, merchantId, person } = visit;
   const filter = readQuery(query, READERS);
   const now = ports.now();
   const [figures, found] = await Promise.all([

@@ -16,12 +16,12 @@ const READERS = { type: oneOf(EVENT_TYPES), createdFrom: utcMoment, createdTo: u
 
 /** Sending exhausted events again: one, or all that a filter picks, with a look before. */
 export function replayRoutes(console: Console) {
-  const { db, ports } = console;
+  const { ports } = console;
   console.page("/deliveries/replay", "replay", async (visit) => {
     const moved = inUtc(visit, ["createdFrom", "createdTo"]);
     if (moved) return moved;
     const filter = readQuery(visit.query, READERS);
-    const found = await replayable(db, visit.merchantId, filter, ports.now());
+    const found = await replayable(visit.db, visit.merchantId, filter, ports.now());
     return previewPage(found, visit, filter);
   });
   console.post("/deliveries/replay", "replay", async (visit) => {
@@ -38,8 +38,8 @@ export function replayRoutes(console: Console) {
 }
 
 async function replayed(
-  { db, ports, onReplayed }: Console,
-  { merchantId, actor }: Visit,
+  { ports, onReplayed }: Console,
+  { db, merchantId, actor }: Visit,
   which: Which,
   object: string,
   details: Record<string, unknown>,

@@ -47,19 +47,34 @@ export function keysPage(all: readonly ApiKey[], { person: { zone } }: Visit, no
   const since = ({ lastUsedAt, createdAt }: ApiKey) => now.getTime() - (lastUsedAt ?? createdAt).getTime();
   const unused = active.filter((key) => since(key) > UNUSED_DAYS * DAY_MS).length;
   const ending = active.filter((key) => endsSoon(key, now));
+  const successors = new Map(all.filter(({ revokedAt }) => revokedAt === null).map((key) => [key.replaces, key]));
   return {
     title: "API keys",
     tools: html`<a class="button main" href="/org/api_keys/new">New key</a>`,
     body: html`
 <p class="lead">${active.length} active ${active.length === 1 ? "key" : "keys"}${unused > 0 && html`, ${unused} unused for ${UNUSED_DAYS} days`}</p>
 <p>Programs of yours show a key to push records and to list recovery actions. A key can never manage keys.</p>
-${ending.map((key) => notice("warn", html`The key <a href="/org/api_keys/${key.id}">…${key.lastFour}</a> ends ${moment(key.expiresAt, zone)}. Rotate it before.`))}
+${ending.map((key) => endingNotice(key, successors.get(key.id), zone))}
 ${keys.length === 0 ? empty("No key yet. Make one, and the page shows a command to try it.") : keyTable(keys, zone, now)}`,
   };
 }
 
 const endsSoon = ({ expiresAt }: ApiKey, now: Date) =>
   expiresAt !== null && expiresAt.getTime() - now.getTime() <= WARN_DAYS * DAY_MS;
+
+/** A key that was rotated ends because somebody wanted it to: that matters only while it is still used. */
+function endingNotice(key: ApiKey, successor: ApiKey | undefined, zone: string): Part {
+  const link = html`The key <a href="/org/api_keys/${key.id}">…${key.lastFour}</a> ends ${moment(key.expiresAt, zone)}`;
+  if (!successor) return notice("warn", html`${link}. Rotate it before.`);
+  const isUsed = key.lastUsedAt !== null && key.lastUsedAt > successor.createdAt;
+  return (
+    isUsed &&
+    notice(
+      "warn",
+      html`${link}, and was used since …${successor.lastFour} took its place: somebody has not changed over.`,
+    )
+  );
+}
 
 const keyTable = (keys: readonly ApiKey[], zone: string, now: Date) =>
   table(
@@ -115,7 +130,7 @@ ${hiddenFields({ id })}<button class="main">Make the key</button>
 export function shownKeyPage(
   { baseUrl, caPath }: ConsoleOptions,
   apiKey: string,
-  rotated: { former: ApiKey; words: string } | null,
+  rotated: { former: ApiKey; endsAt: Date | null; zone: string } | null,
 ): Page {
   const curl = `${curlOf(caPath, apiKey)} "${baseUrl}/v1/recovery_actions?pageSize=2"`;
   return {
@@ -123,7 +138,7 @@ export function shownKeyPage(
     body: html`
 ${notice("warn", "This is the only time that the key is shown. Store it now: a reload shows it no more, and makes no second one.")}
 ${copyable("API key", apiKey)}
-${rotated && html`<p>The former key …${rotated.former.lastFour} ${rotated.words === "ends now" ? "is refused from now on" : `still works ${rotated.words}`}.</p>`}
+${rotated && html`<p>The former key …${rotated.former.lastFour} ${rotated.endsAt === null ? "is refused from now on" : html`still works until ${moment(rotated.endsAt, rotated.zone, "second")}, and is refused from then on`}.</p>`}
 <h2>Try it</h2>
 ${copyable("Command", curl)}
 <p class="soft">A 200 with a list means that it works; 403 that the key may not list recovery actions.</p>
@@ -134,7 +149,7 @@ ${copyable("Command", curl)}
 export function keyPage(key: ApiKey, all: readonly ApiKey[], { person: { zone } }: Visit, now: Date, id: string): Page {
   const usedMs = key.lastUsedAt === null ? null : now.getTime() - key.lastUsedAt.getTime();
   const former = all.find((each) => each.id === key.replaces);
-  const successor = all.find((each) => each.replaces === key.id);
+  const successor = all.find((each) => each.replaces === key.id && each.revokedAt === null);
   const link = (other: ApiKey) => html`<a href="/org/api_keys/${other.id}"><code>…${other.lastFour}</code></a>`;
   return {
     title: key.note ?? "API key",
@@ -156,11 +171,14 @@ ${facts([
 ${
   isInForce(key, now) &&
   html`
-<div class="columns"><section><h2>Rotate</h2>
+<div class="columns">${
+    !successor &&
+    html`<section><h2>Rotate</h2>
 ${usedMs !== null && usedMs < HOUR_MS && notice("warn", "The key was used within the last hour: give its user time to change over.")}
 <form method="post" action="/org/api_keys/${key.id}/rotate" class="card">
 <fieldset><legend>The present key</legend>${OVERLAPS.map(([value, words]) => html`<label class="check"><input type="radio" name="overlap" value="${value}"${value === "24h" ? html` checked` : ""}> <span>${value === "now" ? "ends now" : `still works ${words}`}</span></label>`)}</fieldset>
-${hiddenFields({ id })}<button class="main">Make the next key</button></form></section>
+${hiddenFields({ id })}<button class="main">Make the next key</button></form></section>`
+  }
 <section><h2>Revoke</h2>
 <form method="post" action="/org/api_keys/${key.id}/revoke" class="card">
 <p>From then on it is refused for good, everywhere within a second.</p>

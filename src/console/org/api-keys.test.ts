@@ -4,7 +4,7 @@ import { testMerchant } from "../../api/api.fixture.ts";
 import { createApiKey } from "../../auth/api-keys.ts";
 import { createKeyring } from "../../auth/keyring.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
-import { apiKeysOfMerchant } from "../../store/api-keys.ts";
+import { apiKeysOfMerchant, touchApiKeys } from "../../store/api-keys.ts";
 import { hiddenValue, type TestConsole, testConsole } from "../console.fixture.ts";
 
 let at: TestConsole;
@@ -98,6 +98,8 @@ test("18: while a rotation lasts both keys work, and the former one fails at the
     assert.equal(keyIn((await developer.post(`/org/api_keys/${key.id}/rotate`, form)).body), undefined);
     at.clock.monotonicMs += 1_000;
     if (ms > 0) {
+      const stated = /still works until <time datetime="([^"]+)"/.exec(rotated.body)![1]!;
+      assert.equal(new Date(stated).getTime(), at.clock.serviceMs + ms);
       at.clock.serviceMs += ms - 1;
       assert.equal((await list(apiKey)).statusCode, 200, overlap);
       at.clock.serviceMs += 1;
@@ -115,6 +117,37 @@ test("a rotation never makes a key live longer than it would have", async () => 
   await developer.post(`/org/api_keys/${key.id}/rotate`, { ...(await newForm()), overlap: "7d" });
   at.clock.serviceMs += 24 * HOUR_MS;
   assert.equal((await list(apiKey)).statusCode, 401);
+});
+
+test("the next key lives as long as the former was meant to, and one key has one next key", async () => {
+  const { key } = await makeKey({ expires: "30" });
+  at.clock.serviceMs += 29 * 24 * HOUR_MS;
+  const rotate = async (id: string) =>
+    developer.post(`/org/api_keys/${id}/rotate`, { ...(await newForm()), overlap: "1h" });
+  const rotated = await rotate(key.id);
+  const next = (await keys()).find(({ replaces }) => replaces === key.id)!;
+  assert.equal(next.expiresAt?.getTime(), at.clock.serviceMs + 30 * 24 * HOUR_MS);
+  assert.equal(next.lastFour, keyIn(rotated.body)!.slice(-4));
+  const again = await rotate(key.id);
+  assert.equal(again.statusCode, 409);
+  assert.match(again.body, new RegExp(`Rotate the one in its place, …${next.lastFour}`));
+  assert.doesNotMatch((await developer.get(`/org/api_keys/${key.id}`)).body, /Make the next key/);
+  // The one in its place was lost and revoked: another one may be made.
+  await developer.post(`/org/api_keys/${next.id}/revoke`, { confirm: next.lastFour });
+  assert.equal((await rotate(key.id)).statusCode, 200);
+});
+
+test("a key that was rotated is pointed out while somebody still uses it", async () => {
+  const { apiKey, key } = await makeKey();
+  await developer.post(`/org/api_keys/${key.id}/rotate`, { ...(await newForm()), overlap: "24h" });
+  const warning = new RegExp(`href="/org/api_keys/${key.id}">…\\w{4}</a> ends`);
+  assert.doesNotMatch((await developer.get("/org/api_keys")).body, warning);
+  at.clock.serviceMs += HOUR_MS;
+  await touchApiKeys(at.db, [[key.id, at.ports.now()]]);
+  const page = (await developer.get("/org/api_keys")).body;
+  assert.match(page, warning);
+  assert.match(page, /somebody has not changed over/);
+  assert.equal((await list(apiKey)).statusCode, 200);
 });
 
 test("20: a key that ends within 7 days is pointed out", async () => {

@@ -1,4 +1,4 @@
-import { createApiKey, isInForce, rotateApiKey } from "../../auth/api-keys.ts";
+import { createApiKey, rotateApiKey } from "../../auth/api-keys.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
 import { type ApiKey, apiKeysOfMerchant, holdApiKey, revokeApiKey } from "../../store/api-keys.ts";
 import { audit } from "../../store/audit-log.ts";
@@ -16,21 +16,21 @@ const UNIQUE_VIOLATION = "23505";
 
 /** API keys: making, rotating and revoking them. */
 export function apiKeyRoutes(console: Console) {
-  const { db, ports } = console;
+  const { ports } = console;
   console.page("/org/api_keys", "keys", async (visit) =>
-    keysPage(await apiKeysOfMerchant(db, visit.merchantId), visit, ports.now()),
+    keysPage(await apiKeysOfMerchant(visit.db, visit.merchantId), visit, ports.now()),
   );
   console.page("/org/api_keys/new", "keys", (visit) => newKeyPage(visit, ports.newId(), null));
   console.post("/org/api_keys", "keys", (visit) => create(console, visit));
   console.page("/org/api_keys/:id", "keys", async (visit) => {
-    const all = await apiKeysOfMerchant(db, visit.merchantId);
+    const all = await apiKeysOfMerchant(visit.db, visit.merchantId);
     const key = all.find(({ id }) => id === visit.params.id);
     if (!key) throw notFound("key");
     return keyPage(key, all, visit, ports.now(), ports.newId());
   });
   console.post("/org/api_keys/:id/rotate", "keys", (visit) => rotate(console, visit));
   console.post("/org/api_keys/:id/revoke", "keys", async (visit) => {
-    await db.transaction(async (tx) => {
+    await visit.db.transaction(async (tx) => {
       const key = await held(tx, visit);
       if (visit.form.get("confirm") !== key.lastFour)
         throw new PageError(400, "The last four characters are others, so nothing was revoked.");
@@ -44,8 +44,8 @@ export function apiKeyRoutes(console: Console) {
 const OVER = "This key does not work any more.";
 
 async function create(console: Console, visit: Visit): Promise<Page> {
-  const { db, ports } = console;
-  const { form, merchantId, actor, person } = visit;
+  const { ports } = console;
+  const { db, form, merchantId, actor, person } = visit;
   const id = form.get("id") ?? "";
   const again = (says: string): Page => ({ ...newKeyPage(visit, ports.newId(), says), status: 400 });
   if (!isUuid(id)) return again("Send the form once more.");
@@ -68,22 +68,23 @@ async function create(console: Console, visit: Visit): Promise<Page> {
 }
 
 async function rotate(console: Console, visit: Visit): Promise<Page> {
-  const { db, ports } = console;
-  const { form, merchantId, actor } = visit;
+  const { ports } = console;
+  const { db, form, merchantId, actor } = visit;
   const id = form.get("id") ?? "";
   const overlap = OVERLAPS.find(([value]) => value === form.get("overlap"));
   if (!overlap || !isUuid(id)) throw new PageError(400, "Say how long the former key still works.");
-  const { apiKey, former } = await once(() =>
+  const { apiKey, former, endsAt } = await once(() =>
     db.transaction(async (tx) => {
       const key = await held(tx, visit);
-      if (!isInForce(key, ports.now())) throw new PageError(409, OVER);
-      const { apiKey } = await rotateApiKey(tx, key, overlap[2], { id, madeBy: actor.name }, ports);
-      const details = { former: nameOf(key), "former works": overlap[1] };
+      const rotated = await rotateApiKey(tx, key, overlap[2], { id, madeBy: actor.name }, ports);
+      if (typeof rotated === "string") throw new PageError(409, rotated);
+      const { apiKey, formerEndsAt } = rotated;
+      const details = { former: nameOf(key), "former works until": formerEndsAt };
       await audit(tx, merchantId, actor, { deed: "key.rotated", object: `…${apiKey.slice(-4)}`, details }, ports);
-      return { apiKey, former: key };
+      return { apiKey, former: key, endsAt: overlap[2] === 0 ? null : formerEndsAt };
     }),
   );
-  return shownKeyPage(console, apiKey, { former, words: overlap[1] });
+  return shownKeyPage(console, apiKey, { former, endsAt, zone: visit.person.zone });
 }
 
 /** A form that is sent twice makes one key, and shows it once. */

@@ -20,13 +20,12 @@ const READERS = {
 
 /** Who changed what. */
 export function auditRoutes(console: Console) {
-  console.page("/org/audit", "audit", (visit) => auditPage(console, visit));
-  console.page("/org/audit.csv", "audit", ({ query, merchantId, person: { zone }, reply }) => {
+  console.page("/org/audit", "audit", (visit) => auditPage(visit));
+  console.page("/org/audit.csv", "audit", ({ db, query, merchantId, person: { zone }, reply }) => {
     const filter = readQuery(query, READERS);
     const pages = inPages(
       CSV_PAGE,
-      (last: Audited | null) =>
-        listAudited(console.db, merchantId, { ...filter, ...(last && { before: last.id }) }, CSV_PAGE),
+      (last: Audited | null) => listAudited(db, merchantId, { ...filter, ...(last && { before: last.id }) }, CSV_PAGE),
       ({ at, actor, deed, object, details, address }) => [
         at.toISOString(),
         zonedIso(at, zone),
@@ -41,7 +40,7 @@ export function auditRoutes(console: Console) {
   });
 }
 
-async function auditPage({ db }: Console, { query, path, merchantId, person: { zone } }: Visit): Promise<Page> {
+async function auditPage({ db, query, path, merchantId, person: { zone } }: Visit): Promise<Page> {
   const filter: AuditFilter = readQuery(query, READERS);
   const found = await listAudited(db, merchantId, filter, PAGE + 1);
   const rows = found.slice(0, PAGE);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import { startMailServer } from "../../../test/mail-server.ts";
 import { testMerchant } from "../../api/api.fixture.ts";
+import { createMailer } from "../../auth/mail.ts";
 import { membersOf } from "../../store/members.ts";
 import { PASSWORD, type TestConsole, testConsole } from "../console.fixture.ts";
 
@@ -135,4 +137,75 @@ test("the audit log can be filtered and exported, and nobody can change or delet
     asked.rows,
     Array.from({ length: 6 }, () => ({ may: false })),
   );
+});
+
+test("an invite goes by mail to its address, and who follows the link in it is a member", async (t) => {
+  const server = await startMailServer({});
+  const mailer = createMailer({ url: `smtp://localhost:${server.port}`, from: "dunlin@example.com" });
+  const mailing = await testConsole({ mailer });
+  t.after(async () => {
+    await close();
+    await mailing.close();
+    await server.stop();
+  });
+  const owner = await mailing.as("owner");
+  const sent = await owner.post("/org/members/invite", { role: "developer", email: "Dev@Example.com" });
+  assert.match(sent.body, /An invite went to dev@example\.com/);
+  const [mail] = server.mails;
+  assert.deepEqual(mail!.to, ["dev@example.com"]);
+  assert.match(mail!.text, /Subject: Join Harbor Coffee Club on Dunlin/);
+  const text = mail!.text.replaceAll("=\r\n", "").replaceAll("=3D", "=");
+  assert.ok(text.includes(owner.person.email));
+  const token = linkIn(text)!;
+  assert.equal(token, linkIn(sent.body));
+  const fields = { t: token, email: "dev@example.com", name: "Dev", password: PASSWORD };
+  assert.equal((await mailing.post("/join", fields)).statusCode, 303);
+  await owner.post("/org/members/invite", { role: "viewer", email: "" });
+  assert.equal(server.mails.length, 1, "without an address there is nobody to send it to");
+});
+
+test("a mail server that fails is named, and the invite holds: its link is there to be handed on", async (t) => {
+  const server = await startMailServer({ refuses: "<b>no such person</b>" });
+  const mailer = createMailer({ url: `smtp://localhost:${server.port}`, from: "dunlin@example.com" });
+  const mailing = await testConsole({ mailer });
+  t.after(async () => {
+    await close();
+    await mailing.close();
+  });
+  const owner = await mailing.as("owner");
+  const invite = (email: string) => owner.post("/org/members/invite", { role: "viewer", email });
+  const refused = await invite("vic@example.com");
+  assert.match(
+    refused.body,
+    /No mail went to vic@example\.com: the mail server refuses the address \(it says: 550 &lt;b&gt;no/,
+  );
+  await server.stop();
+  const down = await invite("val@example.com");
+  assert.match(down.body, /No mail went to val@example\.com: the mail server does not answer as it should/);
+  for (const [reply, email] of [
+    [refused, "vic@example.com"],
+    [down, "val@example.com"],
+  ] as const) {
+    const fields = { t: linkIn(reply.body)!, email, name: "V", password: PASSWORD };
+    assert.equal((await mailing.post("/join", fields)).statusCode, 303);
+  }
+  assert.ok(mailing.api.lines.some((line) => line.includes("mail.failed")));
+  assert.ok(!mailing.api.lines.some((line) => line.includes(linkIn(down.body)!)), "no log line holds a link");
+});
+
+test("nobody is invited who is here already, nor under what is no address", async (t) => {
+  t.after(close);
+  const owner = await at.as("owner");
+  const viewer = await at.person("viewer");
+  for (const [email, says] of [
+    [viewer.email.toUpperCase(), /is a member already/],
+    ["ada", /no e-mail address/],
+    ["a@example.com,b@example.com", /no e-mail address/],
+    ["a@example.com\r\nBcc: b@example.com", /no e-mail address/],
+  ] as const) {
+    const reply = await owner.post("/org/members/invite", { role: "viewer", email });
+    assert.equal(reply.statusCode, 400, email);
+    assert.match(reply.body, says);
+  }
+  assert.deepEqual(await at.audited(), []);
 });

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { acceptInvite, openInvite } from "../../auth/invites.ts";
 import { passwordProblem } from "../../auth/password.ts";
-import { normalEmail, signIn } from "../../auth/sign-in.ts";
+import { isEmail, normalEmail, signIn } from "../../auth/sign-in.ts";
 import type { Person } from "../../domain/person.ts";
 import type { Invite } from "../../store/invites.ts";
 import { findMerchant } from "../../store/merchants.ts";
@@ -12,9 +12,8 @@ import { html } from "../html.ts";
 import { field, hiddenFields, notice } from "../show/fields.ts";
 import { isZone } from "../show/moments.ts";
 import { addressOf, formOf, urlOf } from "../visit.ts";
-import { remember } from "./sign-in.ts";
-
-const EMAIL = /^[^\s@]{1,64}@[^\s@]+\.[^\s@]{2,}$/;
+import { providerLink } from "./provider.ts";
+import { remember } from "./session-cookie.ts";
 
 /** Links that make people members: `/setup` for the first one, `/join` for all others. */
 export function joinRoutes(console: Console) {
@@ -33,21 +32,22 @@ interface Typed {
 }
 
 async function join(console: Console, request: FastifyRequest, reply: FastifyReply) {
-  const { db, ports, passwords, behindProxy } = console;
+  const { everyone, ports, passwords, behindProxy } = console;
   const form = formOf(request);
   const token = form.get("t") ?? "";
   const email = normalEmail(form.get("email") ?? "");
   const name = (form.get("name") ?? "").trim();
   const password = form.get("password") ?? "";
   const refuse = (says: string) => show(console, reply.code(400), token, { email, name }, says);
-  const invite = await openInvite(db, token, ports);
+  const invite = await openInvite(everyone, token, ports);
   if (!invite) return show(console, reply, token, {}, null);
-  if (!EMAIL.test(email) || email.length > 255) return refuse("This is no e-mail address.");
+  if (!isEmail(email)) return refuse("This is no e-mail address.");
   const address = addressOf(request, behindProxy);
-  const known = await findPersonByEmail(db, email);
+  const known = await findPersonByEmail(everyone, email);
   if (known) {
+    if (known.password === null) return refuse("This address signs in without a password: use the button below.");
     // Who has the link but not the password must not get in as somebody else.
-    const result = await signIn(db, { email, password, address }, passwords, ports);
+    const result = await signIn(everyone, { email, password, address }, passwords, ports);
     if (!("person" in result)) return refuse("This address is known already: type the password that belongs to it.");
   } else {
     if (name === "" || name.length > 100) return refuse("Say how you are called, in at most 100 characters.");
@@ -64,7 +64,7 @@ async function join(console: Console, request: FastifyRequest, reply: FastifyRep
     theme: "system",
     createdAt: ports.now(),
   };
-  const refused = await acceptInvite(db, invite, person, known === null, address, ports);
+  const refused = await acceptInvite(everyone, invite, person, known === null, address, ports);
   if (refused !== null) return refuse(REFUSED[refused]);
   await remember(console, request, reply, person);
   return goTo(reply, "/overview");
@@ -77,18 +77,18 @@ const REFUSED = {
 };
 
 async function show(console: Console, reply: FastifyReply, token: string, typed: Typed, problem: string | null) {
-  const invite = await openInvite(console.db, token, console.ports);
+  const invite = await openInvite(console.everyone, token, console.ports);
   // What stands in the address must reach nobody else.
   reply.header("referrer-policy", "no-referrer");
   if (!invite) return sendHtml(reply.code(404), bare("This link is over", OVER));
-  const merchant = await findMerchant(console.db, invite.merchantId);
-  return sendHtml(reply, bare(`Join ${merchant?.name ?? "Dunlin"}`, joinForm(invite, token, typed, problem)));
+  const merchant = await findMerchant(console.walled.of(invite.merchantId), invite.merchantId);
+  return sendHtml(reply, bare(`Join ${merchant?.name ?? "Dunlin"}`, joinForm(console, invite, token, typed, problem)));
 }
 
 const OVER = html`<p>It was used, taken back, or is too old. Ask for a new one: <code>dunlin invite</code> on the machine prints one.</p>
 <p><a class="button" href="/sign-in">Sign in</a></p>`;
 
-const joinForm = (invite: Invite, token: string, typed: Typed, problem: string | null) => html`
+const joinForm = ({ oidc }: Console, invite: Invite, token: string, typed: Typed, problem: string | null) => html`
 <p>You will be <b>${invite.role}</b>. Who has an account here signs in with its password.</p>
 ${problem && notice("bad", problem)}
 <form method="post" action="/join">
@@ -96,4 +96,5 @@ ${field({ label: "E-mail", name: "email", type: "email", value: typed.email ?? i
 ${field({ label: "Name", name: "name", value: typed.name ?? "", autocomplete: "name", maxlength: 100 })}
 ${field({ label: "Password", name: "password", type: "password", required: true, autocomplete: "new-password", hint: "At least 12 characters. A sentence is easier to keep in mind than signs." })}
 ${hiddenFields({ t: token, zone: "" })}<button class="main">Join</button>
-</form>`;
+</form>
+${providerLink(oidc, { t: token })}`;

@@ -1,8 +1,6 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
-import { beginSession, endSession, SESSION_MS } from "../../auth/sessions.ts";
+import type { Oidc } from "../../auth/oidc.ts";
 import { signIn } from "../../auth/sign-in.ts";
 import { hashOfToken } from "../../auth/token.ts";
-import type { Person } from "../../domain/person.ts";
 import { hasPeople } from "../../store/people.ts";
 import { chooseMerchant } from "../../store/sessions.ts";
 import { type Console, goTo, sendHtml } from "../console.ts";
@@ -11,23 +9,25 @@ import { bare } from "../frame.ts";
 import { html } from "../html.ts";
 import { PageError } from "../page-error.ts";
 import { field, hiddenFields, notice } from "../show/fields.ts";
-import { addressOf, COOKIE, cookieOf, formOf, urlOf } from "../visit.ts";
+import { addressOf, formOf, urlOf } from "../visit.ts";
+import { providerLink } from "./provider.ts";
+import { forget, remember } from "./session-cookie.ts";
 
 /** Signing in and out, and the choice between merchants. */
 export function signInRoutes(console: Console) {
-  const { http, db, ports, passwords, origin, behindProxy } = console;
+  const { http, everyone, ports, passwords, origin, behindProxy, oidc } = console;
   http.get("/", async (_request, reply) => goTo(reply, "/overview"));
   http.get("/sign-in", async (request, reply) => {
     const next = safePath(urlOf(request).searchParams.get("next"), origin);
-    const says = (await hasPeople(db)) ? null : NOBODY_YET;
-    return sendHtml(reply, signInPage(next, "", says));
+    const says = (await hasPeople(everyone)) ? null : NOBODY_YET;
+    return sendHtml(reply, signInPage(oidc, next, "", says));
   });
   http.post("/sign-in", async (request, reply) => {
     const form = formOf(request);
     const next = safePath(form.get("next"), origin);
     const email = form.get("email") ?? "";
     const address = addressOf(request, behindProxy);
-    const result = await signIn(db, { email, password: form.get("password") ?? "", address }, passwords, ports);
+    const result = await signIn(everyone, { email, password: form.get("password") ?? "", address }, passwords, ports);
     if ("person" in result) {
       await remember(console, request, reply, result.person);
       return goTo(reply, next);
@@ -35,18 +35,16 @@ export function signInRoutes(console: Console) {
     const isTooMany = result.refused === "too_many";
     if (isTooMany) reply.header("retry-after", "900");
     reply.code(isTooMany ? 429 : 401);
-    return sendHtml(reply, signInPage(next, email, notice("bad", isTooMany ? TOO_MANY : WRONG)));
+    return sendHtml(reply, signInPage(oidc, next, email, notice("bad", isTooMany ? TOO_MANY : WRONG)));
   });
   http.post("/sign-out", async (request, reply) => {
-    const token = cookieOf(request);
-    if (token !== undefined) await endSession(db, token);
-    reply.header("set-cookie", `${COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0`);
+    await forget(console, request, reply);
     return goTo(reply, "/sign-in");
   });
   console.post("/merchant", null, async ({ form, memberships, token, reply }) => {
     const chosen = memberships.find(({ merchantId }) => merchantId === form.get("merchant"));
     if (!chosen) throw new PageError(403, "You do not work for this merchant.");
-    await chooseMerchant(db, hashOfToken(token)!, chosen.merchantId);
+    await chooseMerchant(everyone, hashOfToken(token)!, chosen.merchantId);
     return goTo(reply, rootOf(safePath(form.get("next"), origin)));
   });
 }
@@ -61,7 +59,7 @@ const NOBODY_YET = notice(
   html`Nobody can sign in yet. Follow the set-up link that the service printed when it started; <code>dunlin invite</code> prints a new one.`,
 );
 
-const signInPage = (next: string, email: string, says: ReturnType<typeof notice> | null) =>
+const signInPage = (oidc: Oidc | null, next: string, email: string, says: ReturnType<typeof notice> | null) =>
   bare(
     "Sign in",
     html`${says}
@@ -69,19 +67,6 @@ const signInPage = (next: string, email: string, says: ReturnType<typeof notice>
 ${field({ label: "E-mail", name: "email", type: "email", value: email, required: true, autocomplete: "username" })}
 ${field({ label: "Password", name: "password", type: "password", required: true, autocomplete: "current-password" })}
 ${hiddenFields({ next })}<button class="main">Sign in</button>
-</form>`,
+</form>
+${providerLink(oidc, { next })}`,
   );
-
-/** Begin a session and give its token to the browser. */
-export async function remember(
-  { db, ports }: Console,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  person: Person,
-): Promise<void> {
-  const token = await beginSession(db, person, cookieOf(request), ports);
-  reply.header(
-    "set-cookie",
-    `${COOKIE}=${token}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${SESSION_MS / 1000}`,
-  );
-}

@@ -31,9 +31,9 @@ export function actionRoutes(console: Console) {
     null,
     (visit) => inUtc(visit, ["executedAfter", "executedBefore"]) ?? actionsPage(console, visit),
   );
-  console.page("/actions.csv", null, ({ query, merchantId, person, reply }) => {
+  console.page("/actions.csv", null, ({ db, query, merchantId, person, reply }) => {
     const { listing } = listingOf(query);
-    return sendCsv(reply, "recovery-actions.csv", HEADINGS, csvPages(console.db, merchantId, listing, person.zone));
+    return sendCsv(reply, "recovery-actions.csv", HEADINGS, csvPages(db, merchantId, listing, person.zone));
   });
 }
 
@@ -62,8 +62,8 @@ function afterOf(text: string | null): { cursor: Cursor; total: number } | null 
   return { cursor: { at: at!, id: id! }, total: Number(total) };
 }
 
-async function actionsPage({ db, baseUrl, caPath }: Console, visit: Visit): Promise<Page> {
-  const { query, path, merchantId, person } = visit;
+async function actionsPage({ baseUrl, caPath }: Console, visit: Visit): Promise<Page> {
+  const { db, query, path, merchantId, person } = visit;
   const { asked, filters, orderBy, direction, listing, after } = listingOf(query);
   const first = after === null ? await firstActions(db, merchantId, listing, PAGE + 1) : null;
   const total = first?.total ?? after!.total;

@@ -18,8 +18,8 @@ import { timeline } from "./timeline.ts";
 const LATEST = 200;
 
 /** One invoice: how it stands, and everything that happened with the reasons of each decision. */
-export function invoiceRoutes({ page, db, ports }: Console) {
-  page("/invoices/*", null, async ({ params, merchantId, person: { zone } }): Promise<Page> => {
+export function invoiceRoutes({ page, ports }: Console) {
+  page("/invoices/*", null, async ({ db, params, merchantId, person: { zone } }): Promise<Page> => {
     const id = params["*"]!;
     const invoice = (await findInvoices(db, merchantId, [id])).get(id);
     if (!invoice) throw notFound("invoice with this id");

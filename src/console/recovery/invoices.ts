@@ -56,12 +56,12 @@ export const outcomeState = (outcome: Outcome) => state(OUTCOME_WORDS[outcome], 
 
 /** Invoices that are or were in recovery. */
 export function invoiceListRoutes(console: Console) {
-  console.page("/invoices", null, (visit) => inUtc(visit, ["endedFrom", "endedTo"]) ?? listPage(console, visit));
-  console.page("/invoices.csv", null, ({ query, merchantId, person: { zone }, reply }) => {
+  console.page("/invoices", null, (visit) => inUtc(visit, ["endedFrom", "endedTo"]) ?? listPage(visit));
+  console.page("/invoices.csv", null, ({ db, query, merchantId, person: { zone }, reply }) => {
     const { before, ...filter } = readQuery(query, READERS);
     const pages = inPages(
       CSV_PAGE,
-      (last: ListedInvoice | null) => listInvoices(console.db, merchantId, filter, last?.caseId ?? before, CSV_PAGE),
+      (last: ListedInvoice | null) => listInvoices(db, merchantId, filter, last?.caseId ?? before, CSV_PAGE),
       (row) => [
         row.invoiceId,
         row.customerId,
@@ -100,7 +100,7 @@ const HEADINGS = [
   "next_action_at_utc",
 ];
 
-async function listPage({ db }: Console, { query, path, merchantId, person: { zone } }: Visit): Promise<Page> {
+async function listPage({ db, query, path, merchantId, person: { zone } }: Visit): Promise<Page> {
   const { before, ...filter } = readQuery(query, READERS);
   const [sums, found] = await Promise.all([
     before === undefined ? sumInvoices(db, merchantId, filter) : null,

@@ -22,10 +22,10 @@ const RANGES = ["7", "28", "90"] as const;
 const READERS = { days: oneOf(RANGES) };
 
 /** What is known of what was recovered. Nothing is claimed that only a comparison could show. */
-export function overviewRoutes({ page, db, ports, baseUrl, caPath }: Console) {
+export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
   page("/overview", null, async (visit): Promise<Page> => {
     const { days = "28" } = readQuery(visit.query, READERS);
-    const { merchantId, person } = visit;
+    const { db, merchantId, person } = visit;
     const now = ports.now();
     const from = dayStart(new Date(now.getTime() - Number(days) * DAY_MS), person.zone);
     const [ended, open, weeks, figures, merchant, experiment] = await Promise.all([

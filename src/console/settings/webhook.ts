@@ -24,9 +24,9 @@ const SECRET_BYTES = 32;
 
 /** Where instructions go, how the endpoint recognises them, and whether they go at all. */
 export function webhookRoutes(console: Console) {
-  const { db, ports, secretKey, egressRanges } = console;
+  const { ports, secretKey, egressRanges } = console;
   const show = async (visit: Visit, problem: string | null, done: string | null = null): Promise<Page> => {
-    const merchant = await merchantOf(console, visit);
+    const merchant = await merchantOf(visit);
     const page = webhookPage({
       merchant,
       visit,
@@ -40,9 +40,16 @@ export function webhookRoutes(console: Console) {
   };
   console.page("/settings/webhook", "webhook", (visit) => show(visit, null, visit.query.get("done")));
   console.post("/settings/webhook", "webhook", async (visit) => {
-    const settings = await readSettings(console, await merchantOf(console, visit), visit.form);
+    const settings = await readSettings(console, await merchantOf(visit), visit.form);
     if (typeof settings === "string") return show(visit, settings);
-    await setMerchant(db, visit.merchantId, settings, secretKey, ports, written(console, visit, "webhook.changed"));
+    await setMerchant(
+      visit.db,
+      visit.merchantId,
+      settings,
+      secretKey,
+      ports,
+      written(console, visit, "webhook.changed"),
+    );
     return goTo(visit.reply, "/settings/webhook?done=saved");
   });
   for (const [path, webhookPaused, deed] of [
@@ -52,23 +59,23 @@ export function webhookRoutes(console: Console) {
     console.post(`/settings/webhook/${path}`, "webhook", async (visit) => {
       const reason = (visit.form.get("reason") ?? "").trim().slice(0, 200);
       const also = written(console, visit, deed, reason === "" ? {} : { reason });
-      await setMerchant(db, visit.merchantId, { webhookPaused }, secretKey, ports, also);
+      await setMerchant(visit.db, visit.merchantId, { webhookPaused }, secretKey, ports, also);
       return goTo(visit.reply, `/settings/webhook?done=${path}`);
     });
   console.post("/settings/webhook/secret", "webhook", (visit) => rotate(console, visit));
   console.post("/settings/webhook/secret/remove", "webhook", async (visit) => {
-    await removeWebhookSecret(db, visit.merchantId, ports, written(console, visit, "webhook.secret_removed"));
+    await removeWebhookSecret(visit.db, visit.merchantId, ports, written(console, visit, "webhook.secret_removed"));
     return goTo(visit.reply, "/settings/webhook?done=secret");
   });
   console.post("/settings/webhook/test", "webhook", async (visit) => {
     const type = EVENT_TYPES.find((each) => each === visit.form.get("type"));
     if (!type) throw new PageError(400, `A test event is one of ${EVENT_TYPES.join(", ")}.`);
-    const tested = await console.sendTestEvent(await merchantOf(console, visit), type);
+    const tested = await console.sendTestEvent(await merchantOf(visit), type);
     return tested === null ? show(visit, "Set the URL first: there is nothing to send to.") : testPage(tested, type);
   });
 }
 
-async function merchantOf({ db }: Console, { merchantId }: Visit): Promise<Merchant> {
+async function merchantOf({ db, merchantId }: Visit): Promise<Merchant> {
   const merchant = await findMerchant(db, merchantId);
   if (!merchant) throw new PageError(404, "This merchant is gone.");
   return merchant;
@@ -124,19 +131,27 @@ const markOf = ({ webhookSecret }: Merchant) =>
   webhookSecret === null ? "none" : createHash("sha256").update(webhookSecret).digest("base64url").slice(0, 16);
 
 async function rotate(console: Console, visit: Visit): Promise<Page> {
-  const { db, ports, secretKey } = console;
+  const { ports, secretKey } = console;
   const overlap = OVERLAPS.find(([value]) => value === visit.form.get("overlap"));
   if (!overlap) throw new PageError(400, "Say how long the former secret still signs.");
   const secret = secretText(ports.randomBytes(SECRET_BYTES));
   const details = { "former signs": overlap[1] };
   const writes = written(console, visit, "webhook.secret_rotated", details);
-  await rotateWebhookSecret(db, visit.merchantId, secret, overlap[2], secretKey, ports, async (tx, before, after) => {
-    if (markOf(before) !== visit.form.get("mark"))
-      throw new PageError(
-        409,
-        "The secret was changed already, and is shown only once. Rotate it again if it was lost.",
-      );
-    await writes(tx, before, after);
-  });
+  await rotateWebhookSecret(
+    visit.db,
+    visit.merchantId,
+    secret,
+    overlap[2],
+    secretKey,
+    ports,
+    async (tx, before, after) => {
+      if (markOf(before) !== visit.form.get("mark"))
+        throw new PageError(
+          409,
+          "The secret was changed already, and is shown only once. Rotate it again if it was lost.",
+        );
+      await writes(tx, before, after);
+    },
+  );
   return secretPage(secret, overlap[1]);
 }

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { test } from "node:test";
+import { createPasswords, passwordProblem } from "./password.ts";
+
+const WORDS = "sails and sealing wax";
+
+test("a password is told from every other one, however its letters are typed, and two people with one have two hashes", async () => {
+  const passwords = createPasswords(randomBytes, 4);
+  const stored = await passwords.hash("Zo\u00eb likes cabbages");
+  assert.notEqual(stored, await passwords.hash("Zo\u00eb likes cabbages"));
+  assert.equal(await passwords.check("Zoe\u0308 likes cabbages", stored), true);
+  for (const other of ["zo\u00eb likes cabbages", "Zo\u00eb likes cabbages ", ""])
+    assert.equal(await passwords.check(other, stored), false);
+});
+
+test("what was hashed at another cost is still checked at that one", async () => {
+  const stored = await createPasswords(randomBytes, 5).hash(WORDS);
+  assert.match(stored, /^scrypt\$32\$8\$1\$/);
+  assert.equal(await createPasswords(randomBytes, 4).check(WORDS, stored), true);
+});
+
+test("nobody gets in without a password, and that is found out by the same work as a wrong one", async () => {
+  const passwords = createPasswords(randomBytes, 14);
+  const stored = await passwords.hash(WORDS);
+  // Of the processor: what else runs here does not count.
+  const workOf = async (typed: string, of: string | null) => {
+    const began = process.cpuUsage();
+    assert.equal(await passwords.check(typed, of), false);
+    const { user, system } = process.cpuUsage(began);
+    return user + system;
+  };
+  const work = { nobody: [] as number[], wrong: [] as number[] };
+  for (let round = 0; round < 9; round++) {
+    work.nobody.push(await workOf(WORDS, null));
+    work.wrong.push(await workOf("other words", stored));
+  }
+  // Without the work it would be a thousandth.
+  const [nobody, wrong] = [Math.min(...work.nobody), Math.min(...work.wrong)];
+  assert.ok(nobody > wrong / 2 && nobody < wrong * 2, `${nobody} and ${wrong} µs`);
+});
+
+test("a password is long, is not one letter, and is not the address", () => {
+  const email = "grace@example.com";
+  assert.equal(passwordProblem(WORDS, email), null);
+  for (const [password, says] of [
+    ["short", /at least 12/],
+    ["x".repeat(257), /at most 256/],
+    ["abababababab", /5 different/],
+    ["Grace-Grace-1", /around your address/],
+  ] as const)
+    assert.match(passwordProblem(password, email)!, says);
+});

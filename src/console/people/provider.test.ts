@@ -1,0 +1,295 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { passProvider, startProvider } from "../../../test/oidc/provider.ts";
+import { testApi, testMerchant } from "../../api/api.fixture.ts";
+import { createInvite, INVITE_MS } from "../../auth/invites.ts";
+import { createOidc, OIDC_CALLBACK } from "../../auth/oidc.ts";
+import type { Role } from "../../domain/role.ts";
+import { membersOf } from "../../store/members.ts";
+import { findPersonByEmail, membershipsOf } from "../../store/people.ts";
+import { ORIGIN, PASSWORD, type TestConsole, testConsole } from "../console.fixture.ts";
+import { consolePages } from "../console-pages.ts";
+import { COOKIE } from "../visit.ts";
+
+const REDIRECT_URI = ORIGIN + OIDC_CALLBACK;
+let at: TestConsole;
+let provider: Awaited<ReturnType<typeof startProvider>>;
+let pages: Awaited<ReturnType<typeof consoleWith>>;
+before(async () => {
+  at = await testConsole();
+  provider = await startProvider(REDIRECT_URI);
+  pages = await consoleWith(provider.issuer);
+});
+after(async () => {
+  await pages.close();
+  await at.close();
+  await provider.stop();
+});
+
+/** The console of this database, with this provider. */
+async function consoleWith(issuer: string) {
+  const settings = { issuer, clientId: "dunlin", clientSecret: "s3cret: of a /client", name: "Harbor ID" };
+  const oidc = createOidc(settings, ORIGIN, () => at.clock.monotonicMs);
+  const { http, close, lines } = await testApi(at.db, at.clock, { pages: consolePages({ ...at.options, oidc }) });
+  const get = (url: string, cookie = "") => http.inject({ url, headers: { cookie } });
+  return {
+    get,
+    close,
+    lines,
+    /** Leave for the provider; `query` stands behind the link. */
+    async leave(query = "") {
+      const left = await get(`/sign-in/oidc${query}`);
+      return { left, cookie: cookieOf(left), url: String(left.headers.location) };
+    },
+    /** All of it: leave, log in there, come back. */
+    async signIn(login: Record<string, string>, query = "") {
+      const { cookie, url } = await this.leave(query);
+      const callback = await passProvider(url, login);
+      return { reply: await get(callback.pathname + callback.search, cookie), callback, cookie };
+    },
+  };
+}
+
+type Reply = { headers: Record<string, unknown> };
+const setCookies = (reply: Reply) => [reply.headers["set-cookie"] ?? []].flat().map(String);
+const cookieOf = (reply: Reply) => setCookies(reply)[0]?.split(";")[0] ?? "";
+const sessionOf = (reply: Reply) =>
+  setCookies(reply)
+    .find((each) => each.startsWith(`${COOKIE}=`))
+    ?.split(";")[0];
+const verified = (email: string, sub = email) => ({ sub, email, email_verified: "true", name: "Ada Lovelace" });
+const invite = (role: Role, email: string | null, merchantId = at.merchant.id) =>
+  createInvite(at.db, merchantId, { role, email, lifeMs: INVITE_MS }, at.ports);
+const roleOf = async (email: string) =>
+  (await membersOf(at.db, at.merchant.id)).find((each) => each.email === email)?.role;
+const refused = (reply: Reply & { statusCode: number; body: string }, status: number, says: RegExp) => {
+  assert.equal(reply.statusCode, status, reply.body);
+  assert.match(reply.body, says);
+  assert.equal(sessionOf(reply), undefined);
+};
+
+test("who is invited signs in with the provider, becomes a member, and is the same person the next time", async () => {
+  assert.match((await pages.get("/sign-in")).body, /href="\/sign-in\/oidc\?next=%2Foverview">Sign in with Harbor ID</);
+  await invite("developer", "ada@example.com");
+  const { reply } = await pages.signIn(verified("Ada@Example.com", "ada"), "?next=/account");
+  assert.equal(reply.statusCode, 303, reply.body);
+  assert.equal(reply.headers.location, "/account");
+  assert.match(
+    setCookies(reply).join("\n"),
+    /^__Host-dunlin=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=1209600$/m,
+  );
+  assert.match(setCookies(reply).join("\n"), /^__Host-dunlin-provider=; .*Max-Age=0$/m);
+  const account = (await pages.get("/account", sessionOf(reply))).body;
+  assert.match(account, /Ada Lovelace/);
+  assert.match(account, /You sign in without one/);
+  assert.equal(await roleOf("ada@example.com"), "developer");
+  const [entry] = await at.audited();
+  assert.deepEqual(
+    [entry?.deed, entry?.object, entry?.details],
+    ["member.joined", "ada@example.com", { role: "developer", provider: provider.issuer }],
+  );
+  // Her address changed there; she did not.
+  const again = await pages.signIn({ ...verified("ada@new.example", "ada"), email_verified: "false" });
+  assert.equal(again.reply.statusCode, 303);
+  assert.match((await pages.get("/account", sessionOf(again.reply))).body, /ada@example\.com/);
+});
+
+test("nobody gets in whom nobody invited, and nobody with an address that the provider has not verified", async () => {
+  const { email } = await at.person("owner");
+  refused((await pages.signIn(verified("stranger@example.com"))).reply, 403, /stranger@example\.com is not known here/);
+  assert.equal(await findPersonByEmail(at.db, "stranger@example.com"), null);
+  const unverified = { sub: "eve", email, email_verified: "false" };
+  refused((await pages.signIn(unverified)).reply, 403, /has not made sure that owner-\w+@example\.com is yours/);
+  refused((await pages.signIn({ sub: "eve" })).reply, 403, /has not made sure that an e-mail address is yours/);
+  // KELVIN SIGN is a K that turns into a plain k when it is made small.
+  await invite("owner", "kim@example.com");
+  refused((await pages.signIn(verified("\u212aim@example.com"))).reply, 403, /has not made sure/);
+  const { token } = await invite("admin", null);
+  refused((await pages.signIn(unverified, `?t=${token}`)).reply, 403, /has not made sure/);
+});
+
+test("an invite's link leads over the provider, also for those who have an account, and works once", async () => {
+  const { token } = await invite("viewer", null);
+  assert.match((await pages.get(`/join?t=${token}`)).body, new RegExp(`href="/sign-in/oidc\\?t=${token}"`));
+  assert.equal((await pages.signIn(verified("grace@example.com"), `?t=${token}`)).reply.statusCode, 303);
+  assert.equal(await roleOf("grace@example.com"), "viewer");
+  refused((await pages.signIn(verified("heidi@example.com"), `?t=${token}`)).reply, 403, /not known here/);
+  const other = await testMerchant(at.db, at.ports, { name: "Zebra Books" });
+  const second = await invite("admin", "grace@example.com", other.id);
+  await pages.signIn(verified("grace@example.com"));
+  const grace = (await findPersonByEmail(at.db, "grace@example.com"))!;
+  assert.equal((await membershipsOf(at.db, grace.id)).length, 1, "who has an account joins by the link alone");
+  await pages.signIn(verified("grace@example.com"), `?t=${second.token}`);
+  assert.deepEqual(
+    (await membershipsOf(at.db, grace.id)).map(({ name, role }) => [name, role]),
+    [
+      ["Harbor Coffee Club", "viewer"],
+      ["Zebra Books", "admin"],
+    ],
+  );
+  const third = await invite("owner", "frank@example.com");
+  refused((await pages.signIn(verified("ivan@example.com"), `?t=${third.token}`)).reply, 403, /not known here/);
+});
+
+test("of two who come back with one link at once one becomes a member, and the other is not made", async () => {
+  const { token } = await invite("viewer", null);
+  const logins = ["niaj@example.com", "olga@example.com"];
+  const backs = await Promise.all(
+    logins.map(async (email) => {
+      const { cookie, url } = await pages.leave(`?t=${token}`);
+      const callback = await passProvider(url, verified(email));
+      return () => pages.get(callback.pathname + callback.search, cookie);
+    }),
+  );
+  const replies = await Promise.all(backs.map((comeBack) => comeBack()));
+  assert.deepEqual(replies.map(({ statusCode }) => statusCode).sort(), [303, 403]);
+  const people = await Promise.all(logins.map((email) => findPersonByEmail(at.db, email)));
+  assert.equal(people.filter((person) => person !== null).length, 1);
+});
+
+test("an account with a password is linked by the verified address, and neither the password nor a session of before opens it", async () => {
+  const who = await at.person("admin");
+  const before = await at.browser(who);
+  const { reply } = await pages.signIn(verified(who.email, "linked"), "?next=/actions");
+  assert.equal(reply.headers.location, "/account?done=linked");
+  assert.match((await pages.get("/account?done=linked", sessionOf(reply))).body, /you sign in as you just did/);
+  assert.equal((await before.get("/account")).statusCode, 303);
+  assert.equal((await at.post("/sign-in", { email: who.email, password: PASSWORD })).statusCode, 401);
+  const [entry] = await at.audited();
+  assert.deepEqual([entry?.deed, entry?.object], ["member.linked", who.email]);
+  // The address was given to somebody else at the provider.
+  refused((await pages.signIn(verified(who.email, "successor"))).reply, 403, /belonged to somebody else/);
+  const owner = await at.as("owner");
+  await owner.post("/org/members/remove", { person: who.id });
+  await invite("viewer", who.email);
+  assert.equal((await pages.signIn(verified(who.email, "successor"))).reply.statusCode, 303);
+  assert.equal(await roleOf(who.email), undefined, "who has an account joins by the link alone");
+});
+
+test("a password beside the provider is set shortly after a sign-in, and later only after another one", async () => {
+  const who = await at.person("viewer");
+  const { reply } = await pages.signIn(verified(who.email, "both"));
+  const headers = { "sec-fetch-site": "same-origin", cookie: sessionOf(reply)! };
+  const set = () => at.post("/account/password", { password: "a tune on the harmonica" }, headers);
+  at.clock.realMs += 11 * 60_000;
+  assert.equal((await set()).statusCode, 400);
+  at.clock.realMs -= 11 * 60_000;
+  assert.equal((await set()).statusCode, 303);
+  const signed = await at.post("/sign-in", { email: who.email, password: "a tune on the harmonica" });
+  assert.equal(signed.statusCode, 303);
+});
+
+test("a state works once, in the browser that it was made for, for ten minutes", async () => {
+  const { email } = await at.person("viewer");
+  const { reply, callback, cookie } = await pages.signIn(verified(email, "once"));
+  assert.equal(reply.statusCode, 303);
+  const path = callback.pathname + callback.search;
+  refused(await pages.get(path, cookie), 400, /begun in another browser, ended before, or took too long/);
+  const mine = await pages.leave();
+  const theirs = await passProvider(mine.url, verified(email, "once"));
+  const to = theirs.pathname + theirs.search;
+  refused(await pages.get(to), 400, /begun in another browser/);
+  const victim = await pages.leave();
+  refused(await pages.get(to, victim.cookie), 400, /begun in another browser/);
+  at.clock.realMs += 10 * 60_000;
+  refused(await pages.get(to, mine.cookie), 400, /took too long/);
+  const next = await pages.leave();
+  const back = await passProvider(next.url, verified(email, "once"));
+  assert.equal((await pages.get(back.pathname + back.search, next.cookie)).statusCode, 303);
+});
+
+test("what another site sends the browser to ends no sign-in that is under way", async () => {
+  const { email } = await at.person("viewer");
+  const { url, cookie } = await pages.leave();
+  refused(await pages.get(`${OIDC_CALLBACK}?state=forged&code=x`, cookie), 400, /begun in another browser/);
+  const callback = await passProvider(url, verified(email, "under way"));
+  assert.equal((await pages.get(callback.pathname + callback.search, cookie)).statusCode, 303);
+});
+
+test("a token with another nonce, a code with another verifier and a code of another provider sign nobody in", async () => {
+  const { email } = await at.person("viewer");
+  const tampered = async (name: string, value: string) => {
+    const { url, cookie } = await pages.leave();
+    const changed = new URL(url);
+    changed.searchParams.set(name, value);
+    const callback = await passProvider(changed.href, verified(email, "nonce"));
+    return pages.get(callback.pathname + callback.search, cookie);
+  };
+  refused(await tampered("nonce", "n".repeat(43)), 400, /can&#39;t be believed/);
+  assert.match(pages.lines.find((line) => line.includes("oidc.failed"))!, /unexpected ID Token .{1,2}nonce/);
+  refused(await tampered("code_challenge", "c".repeat(43)), 400, /can&#39;t be believed/);
+  const { url, cookie } = await pages.leave();
+  const callback = await passProvider(url, verified(email, "nonce"));
+  callback.searchParams.set("iss", "https://evil.example");
+  refused(await pages.get(callback.pathname + callback.search, cookie), 400, /can&#39;t be believed/);
+});
+
+test("who turns back at the provider is told so, and what stands in the address is on no page", async () => {
+  const { url, cookie } = await pages.leave();
+  const callback = await passProvider(url, null);
+  callback.searchParams.set("error_description", "<script>alert(1)</script>");
+  const reply = await pages.get(callback.pathname + callback.search, cookie);
+  refused(reply, 403, /did not let you through, or you turned back/);
+  assert.doesNotMatch(reply.body, /alert\(1\)/);
+});
+
+test("no link leads over the provider to another site", async () => {
+  const { email } = await at.person("viewer");
+  for (const next of ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)"]) {
+    const { reply } = await pages.signIn(verified(email, "redirected"), `?next=${encodeURIComponent(next)}`);
+    assert.equal(new URL(String(reply.headers.location), ORIGIN).origin, ORIGIN, next);
+  }
+  const { cookie, url } = await pages.leave();
+  const callback = await passProvider(url, verified(email, "redirected"));
+  const planted = `${cookie.split(".")[0]}.${Buffer.from('{"next":"https://evil.example/"}').toString("base64url")}`;
+  const reply = await pages.get(callback.pathname + callback.search, planted);
+  assert.equal(reply.headers.location, "/overview");
+});
+
+test("a token that a browser brought along is not used again", async () => {
+  const { email } = await at.person("viewer");
+  const { cookie, url } = await pages.leave();
+  const callback = await passProvider(url, verified(email, "fixed"));
+  const planted = `${COOKIE}=${"a".repeat(43)}`;
+  const reply = await pages.get(callback.pathname + callback.search, `${planted}; ${cookie}`);
+  assert.equal(reply.statusCode, 303);
+  assert.notEqual(sessionOf(reply), planted);
+});
+
+test("clocks may differ by some seconds, and a token that is over by more signs nobody in", async () => {
+  const { email } = await at.person("viewer");
+  for (const [clockOffMs, idTokenS, status] of [
+    [-20_000, 10, 303],
+    [60_000, 600, 303],
+    [-120_000, 60, 400],
+  ] as const) {
+    const off = await startProvider(REDIRECT_URI, { clockOffMs, idTokenS });
+    const beside = await consoleWith(off.issuer);
+    const { reply } = await beside.signIn(verified(email, "skewed"));
+    assert.equal(reply.statusCode, status, `${clockOffMs} ms`);
+    await beside.close();
+    await off.stop();
+  }
+});
+
+test("a provider that is down is said to be, before and after the way there, and the next one who tries finds it up", async () => {
+  const { email } = await at.person("viewer");
+  const shaky = await startProvider(REDIRECT_URI, {
+    client: { id: "dunlin", secret: "s3cret: of a /client", redirectUri: REDIRECT_URI, auth: "client_secret_post" },
+  });
+  const beside = await consoleWith(shaky.issuer);
+  const { url, cookie } = await beside.leave();
+  const callback = await passProvider(url, verified(email, "down"));
+  await shaky.stop();
+  refused(await beside.get(callback.pathname + callback.search, cookie), 502, /does not answer right now/);
+  await beside.close();
+  const down = await consoleWith(shaky.issuer);
+  refused((await down.leave()).left, 502, /Harbor ID does not answer right now/);
+  assert.equal((await at.post("/sign-in", { email, password: PASSWORD })).statusCode, 303, "the password works");
+  await down.close();
+});
+
+test("without a provider there is no such link and no such page", async () => {
+  assert.doesNotMatch((await at.http.inject({ url: "/sign-in" })).body, /oidc/);
+  assert.equal((await at.http.inject({ url: "/sign-in/oidc" })).statusCode, 404);
+});

@@ -1,0 +1,110 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { openInvite } from "../../auth/invites.ts";
+import { OIDC_CALLBACK, type Oidc, type Trouble } from "../../auth/oidc.ts";
+import { type Refusal, signInByProvider } from "../../auth/provider-sign-in.ts";
+import { AWAY_MS, beginProviderVisit, endProviderVisit } from "../../auth/provider-visit.ts";
+import { errorFields } from "../../store/database.ts";
+import { type Console, goTo, sendHtml } from "../console.ts";
+import { safePath } from "../cross-site.ts";
+import { bare } from "../frame.ts";
+import { html, type Part } from "../html.ts";
+import { notice } from "../show/fields.ts";
+import { addressOf, cookieOf, urlOf } from "../visit.ts";
+import { cookie, remember } from "./session-cookie.ts";
+
+/** What the browser keeps while it is at the provider; `__Host-`: no other site can plant it. */
+const COOKIE = "__Host-dunlin-provider";
+
+/** Signing in with the identity provider: there, and back again. */
+export function providerRoutes(console: Console) {
+  const { http, oidc } = console;
+  if (oidc === null) return;
+  http.get("/sign-in/oidc", (request, reply) => leave(console, oidc, request, reply));
+  http.get(OIDC_CALLBACK, (request, reply) => comeBack(console, oidc, request, reply));
+}
+
+/** The way to the provider, as a link: a form would be held up by the content security policy where it goes on elsewhere. */
+export const providerLink = (oidc: Oidc | null, query: Record<string, string>): Part =>
+  oidc &&
+  html`<p><a class="button" href="/sign-in/oidc?${new URLSearchParams(query).toString()}">Sign in with ${oidc.name}</a></p>`;
+
+async function leave(console: Console, oidc: Oidc, request: FastifyRequest, reply: FastifyReply) {
+  const { everyone, ports, origin, behindProxy } = console;
+  const { searchParams } = urlOf(request);
+  const token = await beginProviderVisit(everyone, addressOf(request, behindProxy), ports);
+  if (token === null)
+    return refuse(reply.header("retry-after", "900"), 429, "Too many tries. Wait a quarter of an hour.");
+  const to = await oidc.authorizationUrl(token);
+  if ("trouble" in to) return refuseTrouble(oidc, request, reply, to);
+  const plan = { next: safePath(searchParams.get("next"), origin), invite: searchParams.get("t") };
+  const value = `${token}.${Buffer.from(JSON.stringify(plan)).toString("base64url")}`;
+  reply.header("set-cookie", cookie(COOKIE, value, AWAY_MS));
+  return goTo(reply, to.url);
+}
+
+async function comeBack(console: Console, oidc: Oidc, request: FastifyRequest, reply: FastifyReply) {
+  const { everyone, ports, origin, behindProxy } = console;
+  const [token = "", plan = ""] = (cookieOf(request, COOKIE) ?? "").split(".");
+  const callback = urlOf(request);
+  // What another site sends the browser to must not end a sign-in that is under way.
+  if (!oidc.isOfVisit(callback, token) || !(await endProviderVisit(everyone, token, ports)))
+    return refuse(
+      reply,
+      400,
+      "This sign-in was begun in another browser, ended before, or took too long. Begin again.",
+    );
+  reply.header("set-cookie", cookie(COOKIE, "", 0));
+  const claims = await oidc.claims(callback, token);
+  if ("trouble" in claims) return refuseTrouble(oidc, request, reply, claims);
+  const { next, invite } = readPlan(plan);
+  const followed = invite === null ? null : await openInvite(everyone, invite, ports);
+  const result = await signInByProvider(everyone, claims, followed, addressOf(request, behindProxy), ports);
+  if ("refused" in result) return refuse(reply, 403, WHY[result.refused](result.email, oidc.name));
+  await remember(console, request, reply, result.person);
+  return goTo(reply, result.lostPassword ? "/account?done=linked" : safePath(next, origin));
+}
+
+const WHY: Record<Refusal, (email: string | null, provider: string) => string> = {
+  unverified: (email, provider) =>
+    `${provider} has not made sure that ${email ?? "an e-mail address"} is yours. Verify it there, then sign in again.`,
+  unknown: (email) => `${email} is not known here, and no invite is open for it. Ask an owner for one.`,
+  another: (email, provider) =>
+    `${email} belonged to somebody else at ${provider} before. An owner can remove that member, and invite you anew.`,
+};
+
+/** The browser's own words; what they lead to is checked as if they stood in an address. */
+function readPlan(text: string): { next: string | null; invite: string | null } {
+  try {
+    const { next, invite } = JSON.parse(Buffer.from(text, "base64url").toString());
+    return { next: typeof next === "string" ? next : null, invite: typeof invite === "string" ? invite : null };
+  } catch {
+    return { next: null, invite: null };
+  }
+}
+
+function refuseTrouble(oidc: Oidc, request: FastifyRequest, reply: FastifyReply, { trouble, error }: Trouble) {
+  const { cause } = error as Error;
+  const errorCause = cause instanceof Error ? errorFields(cause).errorMessage : undefined;
+  request.log.warn({ ...errorFields(error), errorCause, trouble }, "oidc.failed");
+  if (trouble === "unreachable")
+    return refuse(
+      reply,
+      502,
+      `${oidc.name} does not answer right now. Try again in a moment, or sign in with your password.`,
+    );
+  if (trouble === "denied") return refuse(reply, 403, `${oidc.name} did not let you through, or you turned back.`);
+  return refuse(
+    reply,
+    400,
+    `What ${oidc.name} answered can't be believed, so nobody was signed in. The log says why, under request ${request.id}.`,
+  );
+}
+
+const refuse = (reply: FastifyReply, status: number, says: string) =>
+  sendHtml(
+    reply.code(status),
+    bare(
+      "You are not signed in",
+      html`${notice("bad", says)}<p><a class="button" href="/sign-in">To the sign-in</a></p>`,
+    ),
+  );

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { testApi } from "../api/api.fixture.ts";
+import { createOidc } from "../auth/oidc.ts";
+import { uuidV7 } from "../clock.ts";
+import { ORIGIN, PASSWORD, type TestConsole, testConsole } from "./console.fixture.ts";
+import { consolePages } from "./console-pages.ts";
+
+// What holds for every page there is and will be: the routes are read from the server, not from a list.
+
+interface Route {
+  method: string;
+  url: string;
+}
+
+/** Whoever has no session may ask for these alone. */
+const OPEN = [
+  "/",
+  "/sign-in",
+  "/sign-in/oidc",
+  "/sign-in/oidc/callback",
+  "/setup",
+  "/join",
+  "/console.css",
+  "/console.js",
+];
+OPEN.push("/console.svg", "/sign-out");
+
+let at: TestConsole;
+let routes: Route[];
+let http: Awaited<ReturnType<typeof testApi>>["http"];
+let close: () => Promise<void>;
+before(async () => {
+  at = await testConsole();
+  // Nobody answers there, which is enough to have its pages.
+  const provider = { issuer: "https://127.0.0.1:9", clientId: "c", clientSecret: "s", name: "Provider" };
+  const pages = consolePages({ ...at.options, oidc: createOidc(provider, ORIGIN, () => 0) });
+  const found: Route[] = [];
+  ({ http, close } = await testApi(at.db, at.clock, {
+    pages: {
+      ...pages,
+      async routes(server) {
+        server.addHook("onRoute", ({ method, url }) => {
+          for (const each of [method].flat()) if (each !== "HEAD") found.push({ method: each, url });
+        });
+        await pages.routes(server);
+      },
+    },
+  }));
+  routes = found;
+});
+after(async () => {
+  await close();
+  await at.close();
+});
+
+const pathOf = ({ url }: Route) =>
+  url.replace("/*", "/inv_1").replaceAll(/:(\w+)/g, uuidV7(new Date(0), 0, Buffer.alloc(8)));
+const ask = (route: Route, headers: Record<string, string>) =>
+  http.inject({
+    method: route.method as "GET",
+    url: pathOf(route),
+    headers: { ...(route.method === "POST" && { "content-type": "application/x-www-form-urlencoded" }), ...headers },
+    ...(route.method === "POST" && { payload: "" }),
+  });
+const rowsOf = async () => {
+  const text =
+    "select (select count(*) from audit_log) as a, (select count(*) from api_keys) as k, (select count(*) from invites) as i";
+  return (await at.db.run({ name: "test_counts", text })).rows;
+};
+
+test("there is a page for everything, and forms for what changes something", () => {
+  assert.ok(routes.filter(({ method }) => method === "GET").length > 20);
+  assert.ok(routes.filter(({ method }) => method === "POST").length > 15);
+  assert.deepEqual(
+    [...new Set(routes.map(({ method }) => method))].sort(),
+    ["GET", "POST"],
+    "nothing changes by another method",
+  );
+});
+
+test("without a session every page leads to the sign-in, and no form does anything", async () => {
+  const before = await rowsOf();
+  for (const route of routes.filter(({ url }) => !OPEN.includes(url))) {
+    const reply = await ask(route, { "sec-fetch-site": "same-origin" });
+    assert.equal(reply.statusCode, 303, `${route.method} ${route.url}`);
+    assert.match(String(reply.headers.location), /^\/sign-in(\?next=|$)/, route.url);
+  }
+  assert.deepEqual(await rowsOf(), before);
+});
+
+test("32: every form of another site is refused, also with the session of an owner", async () => {
+  const { cookie } = await at.as("owner");
+  const before = await rowsOf();
+  for (const route of routes.filter(({ method }) => method === "POST"))
+    for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://evil.example" }, {}]) {
+      const reply = await ask(route, { cookie, ...(headers as Record<string, string>) });
+      assert.equal(reply.statusCode, 403, `${route.url} ${JSON.stringify(headers)}`);
+      assert.match(reply.body, /sent by another site/);
+    }
+  assert.deepEqual(await rowsOf(), before);
+  assert.equal((await at.http.inject({ url: "/account", headers: { cookie } })).statusCode, 200, "not even signed out");
+});
+
+test("every answer forbids frames, scripts of others and sniffing: pages, refusals, files, and what sends the browser on", async () => {
+  const { cookie } = await at.as("owner");
+  for (const headers of [{ cookie }, {}])
+    for (const route of routes) {
+      const reply = await ask(route, headers as Record<string, string>);
+      const name = `${route.method} ${route.url} (${reply.statusCode})`;
+      assert.ok(reply.statusCode < 500 || reply.statusCode === 502, name);
+      assert.match(
+        String(reply.headers["content-security-policy"]),
+        /^default-src 'none'; (?!.*unsafe).*frame-ancestors 'none'/,
+        name,
+      );
+      assert.equal(reply.headers["x-frame-options"], "DENY", name);
+      assert.equal(reply.headers["x-content-type-options"], "nosniff", name);
+      assert.equal(reply.headers["cross-origin-opener-policy"], "same-origin", name);
+      const isFile = /^\/console\./.test(route.url);
+      if (!isFile) assert.equal(reply.headers["cache-control"], "no-store", name);
+    }
+});
+
+test("every cookie that is ever set is for this host alone, over TLS alone, and out of reach of scripts and of other sites' forms", async () => {
+  const { email } = await at.person("viewer");
+  const signed = await at.post("/sign-in", { email, password: PASSWORD });
+  const out = await at.post("/sign-out", {}, { "sec-fetch-site": "same-origin", cookie: "x=1" });
+  const cookies = [signed, out].flatMap(({ headers }) => [headers["set-cookie"] ?? []].flat());
+  assert.equal(cookies.length, 2);
+  for (const cookie of cookies)
+    assert.match(cookie, /^__Host-dunlin=[\w-]*; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=\d+$/);
+});
+
+test("guesses at a password are counted wherever a password is asked for", async () => {
+  const guesses = async (guess: () => Promise<{ statusCode: number; body: string }>) => {
+    for (let tries = 0; tries < 10; tries++) assert.notEqual((await guess()).statusCode, 303);
+  };
+  const victim = await at.person("viewer");
+  const thief = await at.browser(victim); // a browser left open
+  await guesses(() => thief.post("/account/password", { former: "a guess at it", password: "my own from now on" }));
+  const right = await thief.post("/account/password", { former: PASSWORD, password: "my own from now on" });
+  assert.equal(right.statusCode, 400, "the eleventh try is refused, right or wrong");
+  at.clock.realMs += 15 * 60_000;
+  assert.equal((await at.post("/sign-in", { email: victim.email, password: PASSWORD })).statusCode, 303);
+
+  const known = await at.person(null);
+  const owner = await at.as("owner");
+  const page = await owner.post("/org/members/invite", { role: "viewer", email: "" });
+  const t = /\/join\?t=([\w-]{43})/.exec(page.body)![1]!;
+  const join = (password: string) => at.post("/join", { t, email: known.email, name: "", password });
+  await guesses(() => join("a guess at it"));
+  assert.equal((await join(PASSWORD)).statusCode, 400);
+  at.clock.realMs += 15 * 60_000;
+  assert.equal((await join(PASSWORD)).statusCode, 303);
+});
+
+test("no address and no form leads from a page to another site", async () => {
+  const browser = await at.as("owner");
+  const elsewhere = [
+    "//evil.example",
+    "/\\evil.example",
+    "https://evil.example/",
+    "javascript:alert(1)",
+    "/\t/evil.example",
+  ];
+  for (const next of elsewhere) {
+    const switched = await browser.post("/merchant", { merchant: at.merchant.id, next });
+    assert.equal(new URL(String(switched.headers.location), ORIGIN).origin, ORIGIN, next);
+    const away = await at.http.inject({ url: `/account?next=${encodeURIComponent(next)}` });
+    assert.ok(String(away.headers.location).startsWith("/sign-in?next=%2Faccount"), next);
+  }
+  const doubled = await at.http.inject({ url: "//evil.example/overview" });
+  assert.equal(doubled.headers.location, undefined);
+});

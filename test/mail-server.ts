@@ -1,0 +1,58 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { SMTPServer } from "smtp-server";
+
+export interface ReceivedMail {
+  from: string;
+  to: string[];
+  /** With its headers, as it came. */
+  text: string;
+  isSecure: boolean;
+}
+
+export interface MailServerOptions {
+  /** Without it the server offers no TLS. */
+  tls?: { cert: string; key: string };
+  /** TLS from the first byte. */
+  secure?: boolean;
+  /** Who may send; without it anybody. */
+  login?: { user: string; password: string };
+  /** What it says to every address. */
+  refuses?: string;
+}
+
+/** A mail server on loopback. */
+export async function startMailServer({ tls, secure = false, login, refuses }: MailServerOptions) {
+  const mails: ReceivedMail[] = [];
+  const logins: string[] = [];
+  const server = new SMTPServer({
+    ...tls,
+    secure,
+    authOptional: login === undefined,
+    allowInsecureAuth: true,
+    disabledCommands: tls ? [] : ["STARTTLS"],
+    onAuth({ username = "", password = "" }, _session, done) {
+      logins.push(username);
+      const isRight = username === login?.user && password === login.password;
+      done(isRight ? null : new Error("no"), isRight ? { user: username } : undefined);
+    },
+    onRcptTo: (_address, _session, done) => done(refuses === undefined ? null : new Error(refuses)),
+    onData(stream, { envelope, secure: isSecure }, done) {
+      void text(stream).then((received) => {
+        const from = envelope.mailFrom ? envelope.mailFrom.address : "";
+        mails.push({ from, to: envelope.rcptTo.map(({ address }) => address), text: received, isSecure });
+        done();
+      });
+    },
+  });
+  server.on("error", () => {});
+  server.listen(0, "127.0.0.1");
+  await once(server.server, "listening");
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    mails,
+    logins,
+    stop: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}

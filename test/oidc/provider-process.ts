@@ -1,0 +1,45 @@
+// An OpenID provider with a clock of its own, which is why it is a process of its own. Whoever logs in says who they are: the
+// login is a query of claims, such as sub=7&email=ada%40example.com&email_verified=true.
+import { once } from "node:events";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { ProviderOptions } from "./provider.ts";
+
+const { tls, client, clockOffMs, idTokenS }: ProviderOptions & { tls: { cert: string; key: string } } = JSON.parse(
+  process.argv[2]!,
+);
+const realNow = Date.now;
+Date.now = () => realNow() + clockOffMs;
+const { Provider } = await import("oidc-provider");
+
+const server = createServer(tls).listen(0, "127.0.0.1");
+await once(server, "listening");
+const issuer = `https://localhost:${(server.address() as AddressInfo).port}`;
+const provider = new Provider(issuer, {
+  clients: [
+    {
+      client_id: client.id,
+      client_secret: client.secret,
+      redirect_uris: [client.redirectUri],
+      token_endpoint_auth_method: client.auth,
+      subject_type: "pairwise",
+    },
+  ],
+  clientAuthMethods: [client.auth],
+  pkce: { required: () => true },
+  claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+  ttl: { IdToken: idTokenS, AccessToken: 600, Grant: 600, Interaction: 600, Session: 600 },
+  cookies: { keys: ["of a test"] },
+  // The same person may say other things the next time.
+  subjectTypes: ["pairwise"],
+  pairwiseIdentifier: async (_context: unknown, login: string) => new URLSearchParams(login).get("sub"),
+  findAccount: (_context: unknown, login: string) => ({
+    accountId: login,
+    claims: () => {
+      const { email, email_verified, name } = Object.fromEntries(new URLSearchParams(login));
+      return { sub: login, email, name, email_verified: email_verified === "true" };
+    },
+  }),
+});
+server.on("request", provider.callback());
+process.send!(issuer);
