@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   delivery: ["domain", "store"],
   recovery: ["domain", "rules", "experiments", "model", "decisions", "store"],
   api: ["domain", "store", "auth", "recovery"],
-  console: ["domain", "store", "auth", "recovery", "delivery", "api"],
+  console: [...PURE, "store", "auth", "recovery", "delivery", "api"],
   root: ["domain", "rules", "model", "store", "auth", "recovery", "delivery", "api", "console", "cli"],
   cli: [...PURE, "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
   sdk: [],

@@ -8,6 +8,9 @@ import { isCrossSite, safePath } from "./cross-site.ts";
 import { deliveryDetailRoutes } from "./deliveries/detail.ts";
 import { deliveryListRoutes } from "./deliveries/list.ts";
 import { replayRoutes } from "./deliveries/replay.ts";
+import { experimentDetailRoutes } from "./experiments/detail.ts";
+import { experimentListRoutes } from "./experiments/list.ts";
+import { experimentStartRoutes } from "./experiments/start.ts";
 import { bare, framed, type Page } from "./frame.ts";
 import { html } from "./html.ts";
 import { apiKeyRoutes } from "./org/api-keys.ts";
@@ -95,6 +98,9 @@ const ROUTES = [
   actionRoutes,
   invoiceListRoutes,
   invoiceRoutes,
+  experimentListRoutes,
+  experimentStartRoutes,
+  experimentDetailRoutes,
   deliveryListRoutes,
   replayRoutes,
   deliveryDetailRoutes,

@@ -5,6 +5,7 @@ const PAGES = [
   ["/overview", "Overview", null],
   ["/actions", "Recovery actions", null],
   ["/invoices", "Invoices", null],
+  ["/experiments", "Experiments", null],
   ["/deliveries", "Deliveries", null],
 ] as const;
 const ADMINISTRATION = [

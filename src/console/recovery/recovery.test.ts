@@ -124,7 +124,7 @@ const LEAVE_ALONE = prepared("test_leave_alone", "update cases set arm = 'mercha
 
 test("28: what an experiment leaves alone is counted nowhere as ours, and the page says where the comparison is", async () => {
   const { merchant, browser } = await shop();
-  assert.doesNotMatch((await browser.get("/overview")).body, /measured by the experiment/);
+  assert.doesNotMatch((await browser.get("/overview")).body, /What Dunlin added/);
   const startedAt = at.ports.now();
   const fixed = { id: at.ports.newId(), name: "Holdout", salt: "s", share: 0.1, startedAt, comparedFrom: startedAt };
   const plan = { stoppedAt: null, maturityDays: 28, primary: "count", margin: 0.01 } as const;
@@ -135,7 +135,7 @@ test("28: what an experiment leaves alone is counted nowhere as ours, and the pa
   at.clock.serviceMs += 60_000;
   await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
   const page = (await browser.get("/overview")).body;
-  assert.match(page, /measured by the experiment “Holdout”/);
+  assert.match(page, /What Dunlin added, by the experiment <a[^>]+>Holdout<[\s\S]*It was not looked at yet/);
   assert.match(page, /0<\/a> of 0 cases that ended/);
   assert.match((await browser.get("/invoices?outcome=watched")).body, /1 case in the filter/);
 });
