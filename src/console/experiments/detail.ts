@@ -27,15 +27,14 @@ const READERS = { done: oneOf(["started", "stopped"]) };
 
 /** One experiment: what its arms recovered, how sure that is, and whether they can be compared. */
 export function experimentDetailRoutes(console: Console) {
-  const { db } = console;
   console.page("/experiments/:id", null, (visit) => detailPage(console, visit));
-  console.page("/experiments/:id/looks.csv", null, async ({ params, query, merchantId, reply }) => {
+  console.page("/experiments/:id/looks.csv", null, async ({ db, params, query, merchantId, reply }) => {
     readQuery(query, {});
     const { id } = await experimentOf(db, merchantId, params.id!);
     const looks = await looksOf<Look>(db, merchantId, id, LOOKS_MAX);
     return sendCsv(reply, "experiment-looks.csv", LOOK_HEADINGS, [looks.flatMap(lookCells)]);
   });
-  console.page("/experiments/:id/weeks.csv", null, async ({ params, query, merchantId, person, reply }) => {
+  console.page("/experiments/:id/weeks.csv", null, async ({ db, params, query, merchantId, person, reply }) => {
     readQuery(query, {});
     const { id, comparedFrom } = await experimentOf(db, merchantId, params.id!);
     const weeks = await failedWeeks(db, merchantId, id, person.zone, comparedFrom);
@@ -49,9 +48,9 @@ async function experimentOf(tx: Tx, merchantId: string, id: string): Promise<Exp
   return found;
 }
 
-async function detailPage({ db, ports }: Console, visit: Visit): Promise<Page> {
+async function detailPage({ ports }: Console, visit: Visit): Promise<Page> {
   const { done } = readQuery(visit.query, READERS);
-  const { merchantId, person } = visit;
+  const { db, merchantId, person } = visit;
   const experiment = await experimentOf(db, merchantId, visit.params.id!);
   const { id, comparedFrom, maturityDays } = experiment;
   const now = ports.now();

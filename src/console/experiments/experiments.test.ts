@@ -232,10 +232,7 @@ test("30: a split that is off is a red banner that explains itself, and no numbe
   assert.match(page, /class="effect void"/);
   assert.doesNotMatch(page, /class="(effect|range|dot|lead verdict) good"/);
   const overview = (await browser.get("/overview")).body;
-  assert.match(
-    overview,
-    /class="notice bad"[^>]*>The experiment <a[^>]+>Holdout<\/a> can't tell what Dunlin added/,
-  );
+  assert.match(overview, /class="notice bad"[^>]*>The experiment <a[^>]+>Holdout<\/a> can't tell what Dunlin added/);
   assert.doesNotMatch(overview, /class="effect/);
   const lists = (await browser.get("/experiments.csv")).body.trim().split("\r\n");
   assert.match(lists[1]!, /,true,void$/);

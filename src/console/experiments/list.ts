@@ -23,9 +23,9 @@ interface Row {
 /** All experiments, and what each says by now. */
 export function experimentListRoutes(console: Console) {
   console.page("/experiments", null, (visit) => listPage(console, visit));
-  console.page("/experiments.csv", null, async ({ query, merchantId, reply }) => {
+  console.page("/experiments.csv", null, async ({ db, query, merchantId, reply }) => {
     readQuery(query, {});
-    const rows = await rowsOf(console.db, merchantId);
+    const rows = await rowsOf(db, merchantId);
     return sendCsv(reply, "experiments.csv", HEADINGS, [rows.map(cells)]);
   });
 }
@@ -39,9 +39,9 @@ const rowsOf = async (tx: Tx, merchantId: string): Promise<Row[]> =>
     }),
   );
 
-async function listPage({ db, ports }: Console, visit: Visit): Promise<Page> {
+async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
   readQuery(visit.query, {});
-  const rows = await rowsOf(db, visit.merchantId);
+  const rows = await rowsOf(visit.db, visit.merchantId);
   const isRunning = rows.some(({ experiment }) => experiment.stoppedAt === null);
   const start =
     visit.may("experiments") &&

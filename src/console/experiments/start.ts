@@ -13,8 +13,8 @@ import type { Visit } from "../visit.ts";
 
 /** Starting an experiment, and ending the one that runs. */
 export function experimentStartRoutes(console: Console) {
-  const { db, ports } = console;
-  console.page("/experiments/new", "experiments", async ({ query, merchantId }) => {
+  const { ports } = console;
+  console.page("/experiments/new", "experiments", async ({ db, query, merchantId }) => {
     readQuery(query, {});
     return startPage(await runningExperiment(db, merchantId), new URLSearchParams(), null);
   });
@@ -25,7 +25,7 @@ export function experimentStartRoutes(console: Console) {
     if (!started) throw new PageError(409, "An experiment is running already. Stop it before you start another one.");
     return goTo(visit.reply, `/experiments/${started.id}?done=started`);
   });
-  console.post("/experiments/:id/stop", "experiments", async ({ params, form, merchantId, actor, reply }) => {
+  console.post("/experiments/:id/stop", "experiments", async ({ db, params, form, merchantId, actor, reply }) => {
     const id = params.id!;
     if (!isUuid(id)) throw notFound("experiment");
     const reason = (form.get("reason") ?? "").trim().slice(0, 200);
@@ -39,7 +39,7 @@ export function experimentStartRoutes(console: Console) {
   });
 }
 
-const start = ({ db, ports }: Console, { merchantId, actor }: Visit, plan: ExperimentPlan) =>
+const start = ({ ports }: Console, { db, merchantId, actor }: Visit, plan: ExperimentPlan) =>
   db.transaction(async (tx): Promise<Experiment | null> => {
     const merchant = await findMerchant(tx, merchantId);
     const started = merchant && (await startExperiment(tx, merchant, plan, ports));
