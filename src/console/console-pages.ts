@@ -22,6 +22,7 @@ import { joinRoutes } from "./people/join.ts";
 import { providerRoutes } from "./people/provider.ts";
 import { signInRoutes } from "./people/sign-in.ts";
 import { actionRoutes } from "./recovery/actions.ts";
+import { decisionRoutes } from "./recovery/decisions.ts";
 import { invoiceRoutes } from "./recovery/invoice.ts";
 import { invoiceListRoutes } from "./recovery/invoices.ts";
 import { overviewRoutes } from "./recovery/overview.ts";
@@ -98,6 +99,7 @@ const ROUTES = [
   actionRoutes,
   invoiceListRoutes,
   invoiceRoutes,
+  decisionRoutes,
   experimentListRoutes,
   experimentStartRoutes,
   experimentDetailRoutes,

@@ -225,6 +225,21 @@ test("25: an invoice tells its story, latest first, with the reasons of each dec
   assert.ok(titles.includes("The retry succeeded"));
 });
 
+test("what else was considered for a decision is plotted in the story, for one decision at a time, and in a file", async () => {
+  const { merchant, browser } = await shop();
+  await push(merchant, unpaid("in_a"));
+  const page = (await browser.get("/invoices/in_a")).body;
+  assert.match(page, /id="considered"[\s\S]*<circle class="moment chosen"[\s\S]*Chosen: \d+ \w+ 2026/);
+  const other = (await browser.get(`/invoices/in_a?decision=${at.ports.newId()}`)).body;
+  assert.doesNotMatch(other, /id="considered"/);
+  const link = /href="(\?decision=[0-9a-f-]+)#considered"/.exec(other)![1]!;
+  assert.match((await browser.get(`/invoices/in_a${link}`)).body, /id="considered"/);
+  const csv = (await browser.get("/decisions.csv?invoiceId=in_a")).body.trim().split("\r\n");
+  const days = page.split("Moments that were considered")[1]!.match(/best of its day|>chosen</g)!.length;
+  assert.equal(csv.filter((line) => line.includes(",best of its day,")).length, days);
+  assert.equal((await browser.get("/decisions.csv")).statusCode, 400);
+});
+
 test("invoices of another merchant, and unknown ones, are not there", async () => {
   const [mine, theirs] = [await shop(), await shop()];
   await push(theirs.merchant, unpaid("in_theirs"));
