@@ -1,3 +1,4 @@
+import { minorDigits } from "../domain/currency.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
 
@@ -8,8 +9,10 @@ export const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(s
 
 /** An amount of minor units as people write it. */
 export function money(amount: number, currency: string): string {
-  const format = new Intl.NumberFormat("en", { style: "currency", currency, currencyDisplay: "code" });
-  return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2)).replace(/\u00a0/g, " ");
+  const digits = minorDigits(currency);
+  const fraction = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  const format = new Intl.NumberFormat("en", { style: "currency", currency, currencyDisplay: "code", ...fraction });
+  return format.format(amount / 10 ** digits).replace(/\u00a0/g, " ");
 }
 
 /** The whole of a book in a sentence. */

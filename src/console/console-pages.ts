@@ -12,6 +12,8 @@ import { experimentDetailRoutes } from "./experiments/detail.ts";
 import { experimentListRoutes } from "./experiments/list.ts";
 import { experimentStartRoutes } from "./experiments/start.ts";
 import { bare, framed, type Page } from "./frame.ts";
+import { backtestRoutes } from "./history/backtest.ts";
+import { importRoutes } from "./history/import.ts";
 import { html } from "./html.ts";
 import { apiKeyRoutes } from "./org/api-keys.ts";
 import { auditRoutes } from "./org/audit.ts";
@@ -106,6 +108,8 @@ const ROUTES = [
   deliveryListRoutes,
   replayRoutes,
   deliveryDetailRoutes,
+  importRoutes,
+  backtestRoutes,
   webhookRoutes,
   apiKeyRoutes,
   memberRoutes,

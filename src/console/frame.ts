@@ -7,6 +7,8 @@ const PAGES = [
   ["/invoices", "Invoices", null],
   ["/experiments", "Experiments", null],
   ["/deliveries", "Deliveries", null],
+  ["/import", "Import", null],
+  ["/backtest", "Backtest", null],
 ] as const;
 const ADMINISTRATION = [
   ["/settings/webhook", "Webhook", "webhook"],

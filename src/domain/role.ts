@@ -5,7 +5,7 @@ export type Role = (typeof ROLES)[number];
 /** Everything that not everybody may do. Reading what was recovered is open to all members. */
 export const DEEDS = {
   replay: "Send events again",
-  experiments: "Start and stop experiments",
+  experiments: "Run experiments and backtests",
   keys: "See and manage API keys",
   webhook: "See and change the webhook",
   members: "Invite and manage members",

@@ -116,16 +116,16 @@ const candidates = (name: string, condition: string): Statement =>
        join cases c on c.merchant_id = e.merchant_id and c.id = e.case_id
        left join invoices i on i.merchant_id = e.merchant_id and i.id = e.invoice_id
        left join recovery_actions t on t.merchant_id = e.merchant_id and t.id = e.id
-     where e.merchant_id = $1 and ${condition}
-     order by e.id`,
+     where e.merchant_id = $1 and ${condition}`,
   );
 
-const BY_ID = candidates("by_id", "e.id = any($2::uuid[])");
+const BY_ID = candidates("by_id", "e.id = any($2::uuid[]) order by e.id");
 const BY_FILTER = candidates(
   "by_filter",
   `e.exhausted_at is not null and ${STATE} = 'exhausted' and ($2::text is null or e.type = $2)
-   and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at <= $4)`,
+   and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at <= $4) and e.id > $5 order by e.id limit $6`,
 );
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 export interface ReplayFilter {
   type?: EventType | undefined;
@@ -133,6 +133,9 @@ export interface ReplayFilter {
   createdFrom?: Date | undefined;
   /** Inclusive. */
   createdTo?: Date | undefined;
+  /** Only events whose id comes after this one, and at most so many of them. */
+  after?: string | undefined;
+  limit?: number | undefined;
 }
 
 /** Whether an event may be sent again; `skip` says in words why not. */
@@ -146,7 +149,8 @@ export type Which = { eventIds: readonly string[] } | ReplayFilter;
 /** Which of these events may be replayed now, or which of the exhausted ones that the filter picks; oldest first. */
 export async function replayable(tx: Tx, merchantId: string, which: Which, now: Date) {
   if (!("eventIds" in which)) {
-    const values = [merchantId, which.type ?? null, which.createdFrom ?? null, which.createdTo ?? null];
+    const { type = null, createdFrom = null, createdTo = null, after = FIRST_ID, limit = null } = which;
+    const values = [merchantId, type, createdFrom, createdTo, after, limit];
     return (await tx.run<Candidate>(BY_FILTER, values)).rows.map((row) => judged(row, now));
   }
   const found = (await tx.run<Candidate>(BY_ID, [merchantId, which.eventIds])).rows.map((row) => judged(row, now));

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pino from "pino";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { testApi, testClock } from "../../src/api/api.fixture.ts";
 import { localCertificate } from "../../src/api/certificate.ts";
@@ -11,6 +12,8 @@ import { consolePages } from "../../src/console/console-pages.ts";
 import { COOKIE } from "../../src/console/visit.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Role } from "../../src/domain/role.ts";
+import { startJobs } from "../../src/jobs.ts";
+import { readPrior } from "../../src/prior-file.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
 import { signedIn } from "../../src/store/roles.ts";
@@ -46,6 +49,8 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
   const origin = `https://localhost:${port}`;
   const { cert, key } = await localCertificate(folder, "localhost", new Date());
   const walled = openWalled(signedIn(database.address, true).api, 4, () => {});
+  const log = pino({ level: "silent" });
+  const jobs = startJobs({ everyone: db, walled, ports: clock.ports, log, prior: readPrior(log), onReplayed() {} });
   const options: ConsoleOptions = {
     everyone: db,
     walled,
@@ -62,6 +67,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     allow: [],
     sendTestEvent: async () => null,
     onReplayed() {},
+    onJob: (kind) => jobs.wake(kind),
   };
   const serve = async () => {
     const api = await testApi(db, testClock(), { tls: { cert, key }, baseUrl: origin, pages: consolePages(options) });
@@ -91,6 +97,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     async close() {
       await browser.close();
       await api.close();
+      await jobs.stop();
       await walled.close();
       await database.drop();
       await rm(folder, { recursive: true });

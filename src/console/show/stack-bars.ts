@@ -13,8 +13,13 @@ const LABEL = 160;
 const KINDS = ["part", "rest", "young"];
 
 /** Bars that lie, each of up to three parts: what was got, what was not, and what nobody knows yet. */
-export function stackBars(summary: string, names: readonly string[], bars: readonly StackBar[]): Html {
-  const most = Math.max(1, ...bars.map(({ parts }) => parts.reduce((sum, part) => sum + part, 0)));
+export function stackBars(
+  summary: string,
+  names: readonly string[],
+  bars: readonly StackBar[],
+  textOf: (value: number) => string = count,
+): Html {
+  const most = Math.max(1e-9, ...bars.map(({ parts }) => parts.reduce((sum, part) => sum + part, 0)));
   const wide = (value: number) => Math.round((value / most) * (WIDTH - LABEL - 20) * 10) / 10;
   return html`<figure class="chart"><figcaption>${names.map((name, index) => html`<span class="key ${KINDS[index]!}"></span> ${name} `)}</figcaption>
 <div class="plot" tabindex="0" role="region" aria-label="Chart"><svg viewBox="0 0 ${WIDTH} ${bars.length * ROW + 4}" role="img" aria-label="${summary}">
@@ -24,7 +29,7 @@ ${bars.map(({ label, parts }, row) => {
     (part, index) => {
       const from = x;
       x += wide(part);
-      return html`<rect class="${KINDS[index]!}" x="${from}" y="${row * ROW + 4}" width="${wide(part)}" height="22"><title>${label}: ${count(part)} ${names[index]!}</title></rect>`;
+      return html`<rect class="${KINDS[index]!}" x="${from}" y="${row * ROW + 4}" width="${wide(part)}" height="22"><title>${label}: ${textOf(part)} ${names[index]!}</title></rect>`;
     },
   )}`;
 })}
