@@ -20,7 +20,7 @@ import { signedIn } from "../../src/store/roles.ts";
 import { openWalled } from "../../src/store/walled.ts";
 import { type TestDatabase, testDatabase } from "../database.ts";
 import { freePort } from "../torture/service.ts";
-import { fill, SECRET_KEY, storyClock } from "./fill.ts";
+import { fill, people, SECRET_KEY, storyClock } from "./fill.ts";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -45,6 +45,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
   const merchant = isEmpty
     ? await createMerchant(db, "Empty Shop", {}, SECRET_KEY, clock.ports)
     : await fill(db, clock);
+  if (isEmpty) await people(db, merchant, clock.ports);
   const port = await freePort();
   const origin = `https://localhost:${port}`;
   const { cert, key } = await localCertificate(folder, "localhost", new Date());
@@ -115,6 +116,8 @@ async function launch(): Promise<Browser> {
   throw new Error("no Chromium found. Install it: apt-get install chromium");
 }
 
+const JUDGED_MS = 120_000;
+
 /** Every page of the console, with an example of those that show one thing. */
 export async function pagesOf(page: Page): Promise<[name: string, path: string][]> {
   const first = async (path: string, selector: string) => {
@@ -124,14 +127,27 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
   const invoice = await first("/invoices?outcome=recovered", "td a.id");
   const exhausted = await first("/deliveries?state=exhausted", "tbody td a");
   const key = await first("/org/api_keys", "tbody td a");
+  const running = await first("/experiments", "tbody tr:nth-child(1) a");
+  const off = await first("/experiments", "tbody tr:nth-child(2) a");
+  const backtest = await first("/backtest", "tbody td a");
+  // It is under way since the start; its page shows the report by itself when there is one.
+  await page.goto(backtest);
+  await page.locator(".answers").first().waitFor({ timeout: JUDGED_MS });
   return [
     ["overview", "/overview?days=90"],
     ["actions", "/actions"],
     ["invoices", "/invoices"],
     ["invoice", invoice],
+    ["experiments", "/experiments"],
+    ["experiment", running],
+    ["experiment-off", off],
+    ["new-experiment", "/experiments/new"],
     ["deliveries", "/deliveries"],
     ["delivery", exhausted],
     ["replay", "/deliveries/replay"],
+    ["import", "/import"],
+    ["backtests", "/backtest"],
+    ["backtest", backtest],
     ["webhook", "/settings/webhook"],
     ["keys", "/org/api_keys"],
     ["key", key],
