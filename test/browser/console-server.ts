@@ -126,6 +126,7 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
   };
   const invoice = await first("/invoices?outcome=recovered", "td a.id");
   const exhausted = await first("/deliveries?state=exhausted", "tbody td a");
+  const waiting = await first("/deliveries?state=waiting", "tbody td a");
   const key = await first("/org/api_keys", "tbody td a");
   const running = await first("/experiments", "tbody tr:nth-child(1) a");
   const off = await first("/experiments", "tbody tr:nth-child(2) a");
@@ -144,6 +145,7 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
     ["new-experiment", "/experiments/new"],
     ["deliveries", "/deliveries"],
     ["delivery", exhausted],
+    ["delivery-waiting", waiting],
     ["replay", "/deliveries/replay"],
     ["import", "/import"],
     ["backtests", "/backtest"],

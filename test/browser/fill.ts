@@ -164,6 +164,22 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
     await deliverer.deliverDue();
   }
 
+  /** The endpoint is still down: an event is on its way, and its next attempt minutes ahead. */
+  async function outage() {
+    clock.to(clock.nowMs() + HOUR_MS);
+    await bill(number++);
+    await settle();
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const { rows } = await db.run<{ due: Date | null }>(NEXT_DUE, [
+        merchant.id,
+        ports.now(),
+        new Date(clock.nowMs() + HOUR_MS),
+      ]);
+      if (rows[0]?.due) clock.to(rows[0].due.getTime());
+      await deliverer.deliverDue();
+    }
+  }
+
   let number = 0;
   for (let step = 0; step < (DAYS * 24 * HOUR_MS) / STEP_MS; step++) {
     const end = START_MS + (step + 1) * STEP_MS;
@@ -190,6 +206,7 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
     }
     await settle();
   }
+  await outage();
   await deliverer.stop();
   await fillExperiments(db, merchant, ports, random);
   await fillHistory(db, merchant, ports);

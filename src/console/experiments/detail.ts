@@ -69,9 +69,9 @@ async function detailPage({ ports }: Console, visit: Visit): Promise<Page> {
     body: html`${done === "started" && notice("good", "Started. Invoices that fail from now on belong to it; the first look comes within a minute.")}
 ${done === "stopped" && notice("good", "Stopped. It takes no new invoices; those that are in it are still counted when they are old enough.")}
 ${verdictOf(experiment, look, sums)}
-<div class="columns"><section><h2>The experiment</h2>${factsOf(experiment, look, person.zone, now)}</section>
-<section><h2>The arms</h2>${armTable(sums)}
-<p class="soft">An invoice counts ${maturityDays} days after it failed, once, paid or not. Until then it is too young. Recovered is what is paid by then, by whatever means.</p></section></div>
+<h2>The experiment</h2>${factsOf(experiment, look, person.zone, now)}
+<h2>The arms</h2>${armTable(sums)}
+<p class="text soft">An invoice counts ${maturityDays} days after it failed, once, paid or not. Until then it is too young. Recovered is what is paid by then, by whatever means.</p>
 ${look && effects(look)}
 ${looks.length > 0 && courseOf(looks, person.zone)}
 ${weeks.length > 0 && weekTable(weeks)}
@@ -80,7 +80,7 @@ ${experiment.stoppedAt === null && visit.may("experiments") && stopForm(id)}`,
 }
 
 /** The verdict; and where the arms can't be compared, first of all why. */
-function verdictOf({ share: drawn }: Experiment, look: Look | null, sums: readonly ArmSums[]): Html {
+function verdictOf({ share: drawn, stoppedAt }: Experiment, look: Look | null, sums: readonly ArmSums[]): Html {
   if (!look)
     return html`<p class="lead">Not looked at yet</p><p>The service does so within a minute, and then once a day.</p>`;
   const { troubles, verdict } = look;
@@ -92,7 +92,7 @@ Chance alone does not do that: some customers are missing from one arm, or count
   const words = html`<p class="lead verdict ${verdictKind(verdict.outcome)}">${verdict.words}</p>`;
   if (!isVoid) return words;
   return html`<div class="notice bad" role="alert">${words}${troubles.includes("split") && split}
-<p>No number below is a measure of Dunlin, and time does not heal it. Mend the cause, stop this experiment, and start another one.</p></div>`;
+<p>No number below is a measure of Dunlin, and time does not heal it. Mend the cause, ${stoppedAt ? "" : "stop this experiment, "}and start another one.</p></div>`;
 }
 
 const factsOf = (experiment: Experiment, look: Look | null, zone: string, now: Date): Html => {

@@ -39,9 +39,9 @@ export function effect(comparison: Comparison, isVoid: boolean): Html {
 }
 
 const OUTCOMES: Record<Outcome, readonly [words: string, kind: "good" | "bad" | "warn" | ""]> = {
-  better: ["Dunlin recovers more", "good"],
-  worse: ["Dunlin recovers less", "bad"],
-  alike: ["no difference that matters", ""],
+  better: ["recovers more", "good"],
+  worse: ["recovers less", "bad"],
+  alike: ["no difference", ""],
   open: ["cannot tell yet", ""],
   moving: ["the difference moves", "warn"],
   void: ["do not use", "bad"],

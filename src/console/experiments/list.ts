@@ -53,7 +53,7 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
     tools: html`${start}${rows.length > 0 && html`<a class="button" href="/experiments.csv">Export CSV</a>`}`,
     body: html`${
       first
-        ? html`<p class="lead">${first.look ? html`${verdictState(first.look.verdict.outcome)} ${first.experiment.name}` : first.experiment.name}</p>
+        ? html`<p class="lead">${first.experiment.name} ${first.look && verdictState(first.look.verdict.outcome)}</p>
 <p class="text">${first.look?.verdict.words ?? "Not looked at yet: that happens within a minute of its start, and then once a day."}</p>
 ${experimentTable(rows, visit.person.zone, ports.now())}`
         : empty(
@@ -72,10 +72,13 @@ const experimentTable = (rows: readonly Row[], zone: string, now: Date) =>
         head: "Experiment",
         cell: ({ experiment: { id, name } }: Row) => html`<a href="/experiments/${id}">${name}</a>`,
       },
-      { head: "State", cell: ({ experiment }) => standing(experiment, zone, now) },
-      { head: "Started", cell: ({ experiment }) => moment(experiment.startedAt, zone) },
-      { head: "Dunlin's share", cell: ({ experiment }) => share(experiment.share, 1), numeric: true },
-      { head: "Invoices counted", cell: ({ look }) => (look ? count(look.invoices.counted) : "–"), numeric: true },
+      {
+        head: "State",
+        cell: ({ experiment }) =>
+          html`${standing(experiment, zone, now)}<br><small>since ${moment(experiment.startedAt, zone)}</small>`,
+      },
+      { head: "Share", cell: ({ experiment }) => share(experiment.share, 1), numeric: true },
+      { head: "Counted", cell: ({ look }) => (look ? count(look.invoices.counted) : "–"), numeric: true },
       {
         head: "Effect in points",
         cell: ({ look }) => look && effect(look.comparisons[0]!, look.verdict.outcome === "void"),

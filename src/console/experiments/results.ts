@@ -117,7 +117,9 @@ export function weekTable(weeks: readonly FailedWeek[]): Html {
   const rate = (arm: Arm) => ({
     head: `Recovered, ${ARM_WORDS[arm]}`,
     cell: ({ of }: (typeof rows)[number]) =>
-      html`${share(of(arm).recovered, of(arm).counted)} <small>${count(of(arm).recovered)} of ${count(of(arm).counted)}</small>`,
+      of(arm).counted === 0
+        ? html`<span class="soft">–</span>`
+        : html`${share(of(arm).recovered, of(arm).counted)} <small>${count(of(arm).recovered)} of ${count(of(arm).counted)}</small>`,
     numeric: true,
   });
   return html`<h2>By the week in which invoices failed</h2>

@@ -7,7 +7,7 @@ import { readQuery } from "../query.ts";
 import { inPages, sendCsv } from "../show/csv.ts";
 import { moment, zonedIso } from "../show/moments.ts";
 import { count } from "../show/money.ts";
-import { copyable, table } from "../show/table.ts";
+import { copyable, facts, table } from "../show/table.ts";
 
 const KINDS = ["subscriptions", "invoices", "transactions"] as const;
 const LATEST = 20;
@@ -29,15 +29,8 @@ export function importRoutes({ page }: Console) {
       body: html`
 <p class="lead">${all === 0 ? "Nothing is known of the past yet" : html`${countWords(counts.transactions)} payment attempts are known`}</p>
 <p class="text">What your billing system knew before Dunlin came teaches the engine, and lets it judge <a href="/backtest">other ways of trying again</a>. It opens no case: what is unpaid in a file is left alone until a newer copy of it is pushed.</p>
-<h2>What is there</h2>
-${table(
-  "Records",
-  [
-    { head: "Kind", cell: (kind) => kind },
-    { head: "Pushed or imported", cell: (kind) => countWords(counts[kind]), numeric: true },
-  ],
-  KINDS,
-)}
+<h2>Pushed or imported by now</h2>
+${facts(KINDS.map((kind) => [capital(kind), countWords(counts[kind])] as const))}
 <h2>Import a file</h2>
 <p class="text">On the machine that Dunlin runs on, as CSV with a first line of column names or as JSONL. The fields are <a href="/docs">those of the API</a>. First a dry run, which checks every row and stores nothing:</p>
 ${copyable("Dry run", commandOf(merchantId, "transactions", "attempts.csv", " --dry-run --errors wrong.csv"))}
@@ -85,6 +78,8 @@ ${
     return sendCsv(reply, "imports.csv", HEADINGS, pages);
   });
 }
+
+const capital = (word: string) => word.replace(/^./, (first) => first.toUpperCase());
 
 const HEADINGS = ["at_utc", "at", "by", "kind", "file", "rows", "known_before"];
 

@@ -35,10 +35,12 @@ ${shares(
 }
 
 const SIDES = { more: "good", less: "bad", same: "", open: "" } as const;
-const WAY = 34;
+const WAY = 42;
 const short = (words: string) => (words.length > WAY ? `${words.slice(0, WAY - 1)}…` : words);
 
 function bookSection(book: Book): Html {
+  if (!book.ways.some(({ count, money }) => isSaid(count) || isSaid(money)))
+    return html`<h2>${book.currency}</h2><p class="text">${bookWords(book)} That is too little, or too much of one kind, to judge any other way by.</p>`;
   const said = book.ways.flatMap(({ words, money }) =>
     isSaid(money)
       ? [{ label: short(words), middle: money.difference, low: money.differenceLow, high: money.differenceHigh }]

@@ -85,6 +85,7 @@ function summary({ account, chance, idealTime }: DecisionRecord, chosen: Prospec
   return [
     `Chosen: ${momentText(idealTime!, zone)}${given === undefined ? "" : `, with a chance of ${percent(given)}`}${drawn ? ", drawn by lot among good ones, to go on learning" : ""}.`,
     `${days.length} ${days.length === 1 ? "day was" : "days were"} compared${next ? `; the next best moment is ${momentText(next.at, zone)}, with ${percent(next.chance)}` : ""}.`,
+    "What counts is not the one chance, but what a try is worth together with those that can follow it.",
     ...(best
       ? [
           `On the chosen day chances by the hour go from ${percent(Math.min(...hours.map((each) => each.chance)))} to ${percent(best.chance)}.`,

@@ -42,8 +42,9 @@ export function bandChart(
   const days = [first, shown[Math.floor(shown.length / 2)]!, last];
   const anchors = ["start", "middle", "end"];
   return html`<figure class="chart"><div class="plot" tabindex="0" role="region" aria-label="Chart"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${summary}">
+<polygon class="band" points="${band}"/>
 ${steps.map((value) => html`<line${value === 0 ? html` class="zero"` : ""} x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(value)}" y2="${y(value)}"/><text x="${LEFT - 8}" y="${y(value) + 4}" text-anchor="end">${value === 0 ? "0" : textOf(value)}</text>`)}
-<polygon class="band" points="${band}"/><polyline class="course" points="${path(({ middle }) => middle)}"/>
+<polyline class="course" points="${path(({ middle }) => middle)}"/>
 ${shown.length > 2 ? days.map(({ at }, index) => html`<text x="${x(at.getTime())}" y="${HEIGHT - 8}" text-anchor="${anchors[index]!}">${dayOf(at)}</text>`) : html`<text x="${x(last.at.getTime())}" y="${HEIGHT - 8}" text-anchor="start">${dayOf(last.at)}</text>`}
 </svg></div></figure>`;
 }

@@ -18,7 +18,7 @@ export const sideOf = ({ low, high }: Pick<Interval, "low" | "high">): Side =>
 
 const WIDTH = 720;
 const ROW = 34;
-const LABEL = 210;
+const LABEL = 250;
 
 /** Dots with their intervals beside a line at nothing. `textOf`: a value as it stands on the axis. */
 export function intervalPlot(summary: string, rows: readonly Interval[], textOf: (value: number) => string): Html {

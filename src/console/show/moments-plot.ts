@@ -15,6 +15,7 @@ export interface PlottedMoments {
 const WIDTH = 720;
 const LEFT = 74;
 const RIGHT = 14;
+const INSIDE = 10;
 const ABOVE = 12;
 const BASE = 168;
 const ROW = 20;
@@ -25,7 +26,7 @@ const LABELS = 7;
 /** Days as dots by their chance, stretches that a rule forbids behind them, and below them the tries that were compared. */
 export function momentsPlot(summary: string, plotted: PlottedMoments, dayOf: (at: Date) => string): Html {
   const { from, to, days, ruledOut, rows } = plotted;
-  const x = scale(from.getTime(), Math.max(to.getTime(), from.getTime() + DAY_MS), LEFT, WIDTH - RIGHT);
+  const x = scale(from.getTime(), Math.max(to.getTime(), from.getTime() + DAY_MS), LEFT + INSIDE, WIDTH - RIGHT);
   const at = (moment: Date) => x(Math.min(to.getTime(), Math.max(from.getTime(), moment.getTime())));
   const steps = ticks(0, Math.max(0.02, ...days.map(({ chance }) => chance)));
   const y = scale(0, steps.at(-1)!, BASE, ABOVE);
