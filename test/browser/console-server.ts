@@ -15,6 +15,7 @@ import type { Role } from "../../src/domain/role.ts";
 import { startJobs } from "../../src/jobs.ts";
 import { readPrior } from "../../src/prior-file.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
+import type { Database } from "../../src/store/database.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
 import { signedIn } from "../../src/store/roles.ts";
 import { openWalled } from "../../src/store/walled.ts";
@@ -31,6 +32,8 @@ export interface Stage {
   browser: Browser;
   /** A browser window of its own in which the person with this role is signed in. */
   as(role: Role, options?: Parameters<Browser["newContext"]>[0]): Promise<BrowserContext>;
+  /** From now on the database does not answer, or does again. */
+  loseDatabase(isLost: boolean): void;
   /** Stop the server and start it again on the same port. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -50,11 +53,19 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
   const origin = `https://localhost:${port}`;
   const { cert, key } = await localCertificate(folder, "localhost", new Date());
   const walled = openWalled(signedIn(database.address, true).api, 4, () => {});
+  let isLost = false;
+  const gone = () =>
+    Promise.reject(Object.assign(new Error("connect ECONNREFUSED 10.0.0.5:5432"), { code: "ECONNREFUSED" }));
+  const losable = (database: Database): Database => ({
+    ...database,
+    run: (statement, values) => (isLost ? gone() : database.run(statement, values)),
+    transaction: (work) => (isLost ? gone() : database.transaction(work)),
+  });
   const log = pino({ level: "silent" });
   const jobs = startJobs({ everyone: db, walled, ports: clock.ports, log, prior: readPrior(log), onReplayed() {} });
   const options: ConsoleOptions = {
-    everyone: db,
-    walled,
+    everyone: losable(db),
+    walled: { ...walled, of: (merchantId) => losable(walled.of(merchantId)) },
     ports: clock.ports,
     secretKey: SECRET_KEY,
     passwords: createPasswords(clock.ports.randomBytes, 4),
@@ -91,6 +102,9 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
       ]);
       return context;
     },
+    loseDatabase(lost) {
+      isLost = lost;
+    },
     async restart() {
       await api.close();
       api = await serve();
@@ -106,7 +120,8 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
   };
 }
 
-async function launch(): Promise<Browser> {
+/** Debian's Chromium, without a window. */
+export async function launch(): Promise<Browser> {
   for (const executablePath of CHROMIUM)
     try {
       return await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });

@@ -146,6 +146,14 @@ test("12: a file is UTF-8 as spreadsheets read it, says moments in UTC, amounts 
     assert.ok(column in formula, column);
 });
 
+test("20: a key that ends within seven days is pointed out, on the list and by its state", async () => {
+  await page.goto("/org/api_keys");
+  assert.match(await page.locator("main").innerText(), /within 7 days/);
+  const row = page.locator("tbody tr", { hasText: "finance report" });
+  assert.equal(await row.locator(".state.warn").innerText(), "active until");
+  assert.equal(await page.locator("tbody tr", { hasText: "billing system" }).locator(".state.warn").count(), 0);
+});
+
 test("25: every retry that is listed says why in words, and no word is the name of a number inside", async () => {
   for (const { reasons = "" } of await rows("/actions.csv")) {
     assert.ok(reasons.length > 20, reasons);
@@ -219,6 +227,18 @@ test("28: without a part that is left alone nothing is claimed, anywhere", async
   } finally {
     await empty.close();
   }
+});
+
+test("39: while the database is away a page says so with the request's id, and nothing of the error; then the next click works", async () => {
+  await page.goto("/overview");
+  stage.loseDatabase(true);
+  await page.getByRole("link", { name: "Invoices", exact: true }).click();
+  const said = await page.locator("main").innerText();
+  assert.match(said, /The database is out of reach[\s\S]*Request [0-9a-f-]{36}/);
+  assert.doesNotMatch(said, /ECONNREFUSED|10\.0\.0\.5|at .*\.ts/);
+  stage.loseDatabase(false);
+  await page.reload();
+  assert.match(await page.locator("h1").innerText(), /Invoices/);
 });
 
 test("29: weeks of which some invoices are too young are marked, and by how many", async () => {
