@@ -35,7 +35,7 @@ export function armTable(sums: readonly ArmSums[]): Html {
   const summary = shown.map(
     (each) => `${armWords(each)}: ${each.recovered} of ${each.counted} recovered, ${each.young} too young`,
   );
-  return html`${stackBars(summary.join("; "), ["recovered", "not recovered", "too young to count"], bars)}
+  return html`${stackBars("the arms", summary.join("; "), ["recovered", "not recovered", "too young to count"], bars)}
 ${table(
   "Arms",
   [
@@ -61,7 +61,7 @@ export function effects(look: Look): Html {
       `${measureWords(each.measure)} ${points(each.difference)}, between ${points(each.lower)} and ${points(each.upper)}`,
   );
   return html`<h2>The effect, in points of a hundred that failed</h2>
-${!isVoid && intervalPlot(`Dunlin less your own system: ${summary.join("; ")}`, told.map(intervalOf), points)}
+${!isVoid && intervalPlot("the effect", `Dunlin less your own system: ${summary.join("; ")}`, told.map(intervalOf), points)}
 ${table(
   "The effect",
   [
@@ -88,9 +88,10 @@ export function courseOf(looks: readonly Look[], zone: string): Html | null {
         : [],
     );
   const last = course.at(-1);
+  const isVoid = looks[0]!.verdict.outcome === "void";
   if (!last || course.length === 1) return null;
   const summary = `The effect by day: from ${points(course[0]!.middle)} on ${day(course[0]!.at)} to ${points(last.middle)} on ${day(last.at)}, now between ${points(last.low)} and ${points(last.high)}`;
-  return html`<h2>The effect by day</h2>${bandChart(summary, course, points, (at) => day(at).slice(0, -5))}
+  return html`<h2>The effect by day</h2>${!isVoid && bandChart("the effect by day", summary, course, points, (at) => day(at).slice(0, -5))}
 <details class="more"><summary>The numbers</summary>${table(
     "Looks",
     [
@@ -99,7 +100,7 @@ export function courseOf(looks: readonly Look[], zone: string): Html | null {
       { head: "Too young", cell: ({ invoices }) => count(invoices.waiting), numeric: true },
       {
         head: "Effect in points",
-        cell: ({ comparisons, verdict }) => effect(comparisons[0]!, verdict.outcome === "void"),
+        cell: ({ comparisons }) => effect(comparisons[0]!, isVoid),
       },
       { head: "Verdict", cell: ({ verdict }) => verdictState(verdict.outcome) },
     ],

@@ -20,6 +20,7 @@ ${books.map(bookSection)}
 <h2>What your system did</h2>
 <h3>Days before the first try, of 100 invoices that failed</h3>
 ${shares(
+  "days before the first try",
   ["it succeeded", "it did not"],
   firstGaps
     .filter(({ share }) => share > 0)
@@ -27,6 +28,7 @@ ${shares(
 )}
 <h3>Why the first attempt failed, of 100 invoices</h3>
 ${shares(
+  "why the first attempt failed",
   ["recovered in the end", "not recovered"],
   groups.map(({ group, share, recovered }) => ({ words: spaced(group), share, inner: recovered * share })),
 )}
@@ -49,7 +51,7 @@ function bookSection(book: Book): Html {
   const summary = book.ways.map((way) => judgedWords(way, book)).join(" ");
   return html`<h2>${book.currency}</h2><p class="text">${bookWords(book)}</p>
 <ul class="answers">${book.ways.map((way) => html`<li class="${SIDES[sideOf(way.money)]}">${judgedWords(way, book)}</li>`)}</ul>
-${said.length > 0 && html`<h3>Points of recovered money, more or less than your system</h3>${intervalPlot(summary, said, points)}`}
+${said.length > 0 && html`<h3>Points of recovered money, more or less than your system</h3>${intervalPlot(book.currency, summary, said, points)}`}
 ${table(
   `Ways, ${book.currency}`,
   [
@@ -80,15 +82,15 @@ interface Share {
   inner: number;
 }
 
-function shares(names: readonly string[], rows: readonly Share[]): Html {
+function shares(name: string, names: readonly string[], rows: readonly Share[]): Html {
   const percent = (part: number) => share(part, 1);
   const bars = rows.map(({ words, share, inner }) => ({ label: words, parts: [inner, share - inner] }));
   const summary = rows.map(
     ({ words, share, inner }) => `${words} ${percent(share)}, of it ${names[0]!} ${percent(inner / share)}`,
   );
-  return html`${stackBars(summary.join("; "), names, bars, percent)}
+  return html`${stackBars(name, summary.join("; "), names, bars, percent)}
 <details class="more"><summary>The numbers</summary>${table(
-    "Shares",
+    `The numbers: ${name}`,
     [
       { head: "", cell: ({ words }: Share) => words },
       { head: "Share", cell: ({ share }) => percent(share), numeric: true },

@@ -20,6 +20,7 @@ const POINTS_MAX = 90;
 
 /** A line in its band over time, beside a line at nothing. `textOf` writes a value, `dayOf` a moment, on the axes. */
 export function bandChart(
+  name: string,
   summary: string,
   points: readonly BandPoint[],
   textOf: (value: number) => string,
@@ -41,7 +42,7 @@ export function bandChart(
   const band = `${path(({ high }) => high)} ${path(({ low }) => low, shown.toReversed())}`;
   const days = [first, shown[Math.floor(shown.length / 2)]!, last];
   const anchors = ["start", "middle", "end"];
-  return html`<figure class="chart"><div class="plot" tabindex="0" role="region" aria-label="Chart"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${summary}">
+  return html`<figure class="chart"><div class="plot" tabindex="0" role="region" aria-label="Chart: ${name}"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${summary}">
 <polygon class="band" points="${band}"/>
 ${steps.map((value) => html`<line${value === 0 ? html` class="zero"` : ""} x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(value)}" y2="${y(value)}"/><text x="${LEFT - 8}" y="${y(value) + 4}" text-anchor="end">${value === 0 ? "0" : textOf(value)}</text>`)}
 <polyline class="course" points="${path(({ middle }) => middle)}"/>

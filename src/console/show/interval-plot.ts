@@ -21,13 +21,18 @@ const ROW = 34;
 const LABEL = 250;
 
 /** Dots with their intervals beside a line at nothing. `textOf`: a value as it stands on the axis. */
-export function intervalPlot(summary: string, rows: readonly Interval[], textOf: (value: number) => string): Html {
+export function intervalPlot(
+  name: string,
+  summary: string,
+  rows: readonly Interval[],
+  textOf: (value: number) => string,
+): Html {
   const lows = rows.map(({ low, high }) => Math.min(low, high));
   const highs = rows.map(({ low, high }) => Math.max(low, high));
   const steps = ticks(Math.min(0, ...lows), Math.max(0, ...highs));
   const x = scale(steps[0]!, steps.at(-1)!, LABEL + 24, WIDTH - 24);
   const bottom = rows.length * ROW + 8;
-  return html`<figure class="chart"><div class="plot" tabindex="0" role="region" aria-label="Chart"><svg viewBox="0 0 ${WIDTH} ${bottom + 24}" role="img" aria-label="${summary}">
+  return html`<figure class="chart"><div class="plot" tabindex="0" role="region" aria-label="Chart: ${name}"><svg viewBox="0 0 ${WIDTH} ${bottom + 24}" role="img" aria-label="${summary}">
 ${steps.map((at) => html`<line${at === 0 ? html` class="zero"` : ""} x1="${x(at)}" x2="${x(at)}" y1="0" y2="${bottom}"/><text x="${x(at)}" y="${bottom + 18}" text-anchor="middle">${at === 0 ? "0" : textOf(at)}</text>`)}
 ${rows.map((row, index) => {
   const y = index * ROW + ROW / 2 + 4;
