@@ -30,3 +30,6 @@ alter table jobs force row level security;
 create policy wall on jobs using (
   merchant_id = (select nullif(current_setting('dunlin.merchant', true), '')::uuid)
   or (select current_setting('dunlin.every_merchant', true) = 'on' and current_user <> 'dunlin_api'));
+
+-- Which cases were recovered, for sums over many of them.
+create index recovery_actions_succeeded on recovery_actions (merchant_id, case_id) where status = 'SUCCEEDED';

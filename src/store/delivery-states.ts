@@ -39,9 +39,9 @@ const LISTED = `e.id as "eventId", e.case_id as "caseId", e.invoice_id as "invoi
   e.created_at as "createdAt", e.withdrawn_at as "withdrawnAt", coalesce(d.round, a.round, 1) as round,
   coalesce(d.attempts, a.number, 0) as attempts, d.due_at as "dueAt", a.ended_at as "endedAt", a.status, a.error`;
 
-const list = (name: string, condition: string): Statement =>
+const list = (condition: string): Statement =>
   prepared(
-    `list_deliveries_${name}`,
+    "", // planned for the filters that are there
     `select ${LISTED} from ${SOURCES}
      where e.merchant_id = $1 and ($2::text is null or e.type = $2) and ($3::text is null or e.invoice_id = $3)
        and e.id < $5 and ($6::timestamptz is null or e.created_at >= $6) and ($7::timestamptz is null or e.created_at <= $7)
@@ -50,11 +50,11 @@ const list = (name: string, condition: string): Statement =>
   );
 
 const LIST: Record<DeliveryState | "all", Statement> = {
-  all: list("all", "true"),
-  waiting: list("waiting", "d.event_id is not null"),
-  delivered: list("delivered", `${STATE} = 'delivered'`),
-  exhausted: list("exhausted", `e.exhausted_at is not null and ${STATE} = 'exhausted'`),
-  withdrawn: list("withdrawn", `e.withdrawn_at is not null and ${STATE} = 'withdrawn'`),
+  all: list("true"),
+  waiting: list("d.event_id is not null"),
+  delivered: list(`${STATE} = 'delivered'`),
+  exhausted: list(`e.exhausted_at is not null and ${STATE} = 'exhausted'`),
+  withdrawn: list(`e.withdrawn_at is not null and ${STATE} = 'withdrawn'`),
 };
 
 export interface DeliveryFilter {

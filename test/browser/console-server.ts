@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { testApi, testClock } from "../../src/api/api.fixture.ts";
 import { localCertificate } from "../../src/api/certificate.ts";
 import { createPasswords } from "../../src/auth/password.ts";
@@ -21,9 +21,8 @@ import { signedIn } from "../../src/store/roles.ts";
 import { openWalled } from "../../src/store/walled.ts";
 import { type TestDatabase, testDatabase } from "../database.ts";
 import { freePort } from "../torture/service.ts";
+import { launch } from "./chromium.ts";
 import { fill, people, SECRET_KEY, storyClock } from "./fill.ts";
-
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 export interface Stage {
   database: TestDatabase;
@@ -118,17 +117,6 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
       await rm(folder, { recursive: true });
     },
   };
-}
-
-/** Debian's Chromium, without a window. */
-export async function launch(): Promise<Browser> {
-  for (const executablePath of CHROMIUM)
-    try {
-      return await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
-    } catch (error) {
-      if (!/ENOENT|doesn't exist|not found/i.test(String(error))) throw error;
-    }
-  throw new Error("no Chromium found. Install it: apt-get install chromium");
 }
 
 const JUDGED_MS = 120_000;

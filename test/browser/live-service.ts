@@ -6,7 +6,7 @@ import type { Role } from "../../src/domain/role.ts";
 import { addMember } from "../../src/store/members.ts";
 import { insertPerson } from "../../src/store/people.ts";
 import { runService, type Service } from "../contract/running.ts";
-import { launch } from "./console-server.ts";
+import { launch } from "./chromium.ts";
 
 export interface LiveService {
   service: Service;

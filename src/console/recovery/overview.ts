@@ -5,7 +5,7 @@ import type { Tx } from "../../store/database.ts";
 import { type DeliveryFigures, deliveryFigures } from "../../store/delivery-figures.ts";
 import { looksOf } from "../../store/experiment-results.ts";
 import { listExperiments } from "../../store/experiments.ts";
-import { type Outcome, outcomesByWeek, type Sum, sumInvoices } from "../../store/invoice-list.ts";
+import { type EndedWeek, endedWeeks, type Outcome, type Sum, sumInvoices } from "../../store/invoice-list.ts";
 import { findMerchant } from "../../store/merchants.ts";
 import type { Console } from "../console.ts";
 import { uplift, verdictState } from "../experiments/effect.ts";
@@ -32,14 +32,14 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     const { db, merchantId, person } = visit;
     const now = ports.now();
     const from = dayStart(new Date(now.getTime() - Number(days) * DAY_MS), person.zone);
-    const [ended, open, weeks, figures, merchant, measured] = await Promise.all([
-      sumInvoices(db, merchantId, { endedFrom: from }),
+    const [weeks, open, figures, merchant, measured] = await Promise.all([
+      endedWeeks(db, merchantId, weekStart(from, person.zone), later(now), person.zone, from),
       sumInvoices(db, merchantId, { outcome: "open" }),
-      outcomesByWeek(db, merchantId, weekStart(from, person.zone), now, person.zone),
       deliveryFigures(db, merchantId, new Date(now.getTime() - DAY_MS)),
       findMerchant(db, merchantId),
       latestExperiment(db, merchantId),
     ]);
+    const ended = summed(weeks.filter(({ isLate }) => isLate));
     const tools = html`${RANGES.map((each) => html`<a class="button" href="/overview?days=${each}"${each === days ? html` aria-current="page"` : ""}>${each} days</a>`)}`;
     const isEmpty = ended.length === 0 && open.length === 0 && weeks.length === 0;
     return {
@@ -54,6 +54,20 @@ ${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, op
 /** The first moment of the day on the zone's clocks. */
 const dayStart = (at: Date, zone: string) => fromLocalField(`${localField(at, zone).slice(0, 10)}T00:00`, zone)!;
 
+/** What ends in this very moment is in it. */
+const later = (now: Date) => new Date(now.getTime() + 1);
+
+/** The sums of all weeks together. */
+const summed = (weeks: readonly EndedWeek[]): Sum[] =>
+  [...Map.groupBy(weeks, ({ outcome, currency }) => `${currency} ${outcome}`)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, rows]) => ({
+      outcome: rows[0]!.outcome,
+      currency: rows[0]!.currency,
+      n: rows.reduce((total, { n }) => total + n, 0),
+      amount: String(rows.reduce((total, { amount }) => total + BigInt(amount), 0n)),
+    }));
+
 /** The Monday on or before it. */
 function weekStart(at: Date, zone: string): Date {
   const date = new Date(`${localField(at, zone).slice(0, 10)}T00:00:00Z`);
@@ -64,7 +78,7 @@ function weekStart(at: Date, zone: string): Date {
 interface Known {
   ended: readonly Sum[];
   open: readonly Sum[];
-  weeks: readonly { week: string; outcome: Outcome; n: number }[];
+  weeks: readonly EndedWeek[];
   figures: DeliveryFigures;
   from: Date;
   days: string;
