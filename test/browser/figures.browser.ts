@@ -3,16 +3,18 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
 import { sumInvoices } from "../../src/store/invoice-list.ts";
-import { openStage, type Stage } from "./console-server.ts";
+import { openStage, pagesOf, type Stage } from "./console-server.ts";
 import { FORMULA } from "./fill.ts";
 
 let stage: Stage;
 let context: BrowserContext;
 let page: Page;
+let backtest: string;
 before(async () => {
   stage = await openStage();
   context = await stage.as("owner");
   page = await context.newPage();
+  backtest = new Map(await pagesOf(page)).get("backtest")!;
 });
 after(() => stage?.close());
 
@@ -261,4 +263,36 @@ test("30: a split that is off is a red banner that explains itself, and the numb
     "[...document.querySelectorAll('.effect')].map((each) => getComputedStyle(each).textDecorationLine)",
   );
   assert.ok(decorations.length > 0 && decorations.every((line) => line === "line-through"));
+});
+
+test("36: printed, the overview and a backtest are without the rail, the buttons and the forms", async () => {
+  await page.emulateMedia({ media: "print" });
+  for (const path of ["/overview?days=90", backtest]) {
+    await page.goto(path);
+    for (const part of [".rail", ".tools", "main form", ".again"])
+      assert.equal(await page.locator(part).filter({ visible: true }).count(), 0, `${part} on ${path}`);
+    assert.equal(await page.locator("main table").first().isVisible(), true);
+    assert.equal(await page.locator("main svg").first().isVisible(), true);
+  }
+  await page.emulateMedia({ media: "screen" });
+});
+
+test("40: who wants no motion gets none, and every chart says in words what it shows, and has its numbers in a table", async () => {
+  const calm = await stage.as("owner", { reducedMotion: "reduce" });
+  const at = await calm.newPage();
+  await at.goto("/experiments");
+  const experiment = (await at.getByRole("link", { name: "Dunlin or the old schedule" }).getAttribute("href"))!;
+  const invoice = "/invoices/in_1063";
+  for (const path of ["/overview?days=90", experiment, invoice, backtest]) {
+    await at.goto(path);
+    const moving =
+      "[...document.querySelectorAll('*')].filter((each) => getComputedStyle(each).transitionDuration !== '0s').length";
+    assert.equal(await at.evaluate(moving), 0, path);
+    const charts = at.locator("svg[role=img]");
+    assert.ok((await charts.count()) > 0, path);
+    for (const chart of await charts.all())
+      assert.match((await chart.getAttribute("aria-label")) ?? "", /\w.{15,}\d/, path);
+    assert.ok((await at.locator("main table tbody tr").count()) > 2, path);
+  }
+  await calm.close();
 });

@@ -9,8 +9,18 @@ const HOUR_MS = 3_600_000;
 
 export const percent = (part: number) => `${Math.round(part * 100)}%`;
 
+/** Whether the moments of an account can be read: it lies in the database as JSON, which has none. */
+export const isReadable = ({ account: { days, hours, ruledOut, even } }: DecisionRecord) =>
+  [
+    ...[...days, ...hours].map(({ at }) => at),
+    ...ruledOut.flatMap(({ from, to }) => [from, to]),
+    ...(even?.tries ?? []),
+    ...(even?.plan ?? []),
+  ].every((at) => !Number.isNaN(at.getTime()));
+
 /** Whether other moments were compared: only what was learned can do that. */
-export const hasConsidered = ({ account, idealTime }: DecisionRecord) => account.days.length > 0 && idealTime !== null;
+export const hasConsidered = (decision: DecisionRecord) =>
+  decision.account.days.length > 0 && decision.idealTime !== null && isReadable(decision);
 
 /** All moments that were thought of for a try: a plot, the same in words, and as a table. */
 export function considered(decision: DecisionRecord, windowEndsAt: Date, zone: string): Html {

@@ -6,6 +6,7 @@ import { PageError } from "../page-error.ts";
 import { identifier, readQuery } from "../query.ts";
 import { type Cell, sendCsv } from "../show/csv.ts";
 import { zonedIso } from "../show/moments.ts";
+import { isReadable } from "./considered.ts";
 
 const READERS = { invoiceId: identifier };
 
@@ -64,8 +65,10 @@ function cells(decision: DecisionRecord, zone: string): Cell[][] {
     numbers[1] ?? null,
     words,
   ];
+  const decided = line("decided", idealTime, null, [chance], reasons.join(" "));
+  if (!isReadable(decision)) return [decided];
   return [
-    line("decided", idealTime, null, [chance], reasons.join(" ")),
+    decided,
     ...days.map((each) => line("best of its day", each.at, null, [each.chance, each.worth], "")),
     ...hours.map((each) => line("hour of the chosen day", each.at, null, [each.chance, each.worth], "")),
     ...ruledOut.map(({ from, to, rule, source }) => line("ruled out", from, to, [], `${rule} ${source}`)),
