@@ -17,7 +17,7 @@ export function money(amount: number, currency: string): string {
 
 /** The whole of a book in a sentence. */
 export const bookWords = ({ currency, invoices, recovered, amount, recoveredAmount }: Book) =>
-  `${invoices} invoices over ${money(amount, currency)} failed, and your system recovered ${recovered} of them (${percent(recovered / invoices)}): ${money(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
+  `${invoices} ${invoices === 1 ? "invoice" : "invoices"} over ${money(amount, currency)} failed, and your system recovered ${recovered} of them (${percent(recovered / invoices)}): ${money(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
 
 /** Rounding leaves this much between two ways that chose alike. */
 const NOTHING = 1e-9;

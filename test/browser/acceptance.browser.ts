@@ -10,7 +10,7 @@ import { NASTY } from "./fill.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-const LOADS = 8;
+const LOADS = 16;
 
 let stage: Stage;
 let owner: BrowserContext;
