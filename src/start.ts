@@ -14,6 +14,7 @@ import { parseAllow } from "./delivery/https/address-guard.ts";
 import { createSender } from "./delivery/https/send.ts";
 import { createTestEvents } from "./delivery/test-event.ts";
 import { startHints } from "./hints.ts";
+import { startJobs } from "./jobs.ts";
 import { type Loop, startLoop } from "./loop.ts";
 import { createMetrics, startMetricsServer } from "./metrics.ts";
 import { openStore, type Store } from "./open.ts";
@@ -173,6 +174,9 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
       stops.push(() => learn.stop().then(learner.release));
     }
 
+    const jobs = roles.has("console") && startJobs({ everyone: db, walled, ports, log, prior, onReplayed: onEvents });
+    if (jobs) stops.push(jobs.stop);
+
     let caPath: string | null = null;
     if (roles.has("api") || roles.has("console")) {
       const { tls, caFile } = await identity(settings, ports.realNow());
@@ -202,7 +206,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         ready: () => readiness(store),
         metrics,
         operations: roles.has("api"),
-        pages: !roles.has("console")
+        pages: !jobs
           ? null
           : consolePages({
               everyone: db,
@@ -220,6 +224,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
               allow: network.allow,
               sendTestEvent: createTestEvents(network, secretKey, ports),
               onReplayed: onEvents,
+              onJob: jobs.wake,
             }),
       });
       await api.listen({ host: settings.host, port: settings.port });

@@ -18,8 +18,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   delivery: ["domain", "store"],
   recovery: ["domain", "rules", "experiments", "model", "decisions", "store"],
   api: ["domain", "store", "auth", "recovery"],
-  console: ["domain", "store", "auth", "recovery", "delivery", "api"],
-  root: ["domain", "rules", "model", "store", "auth", "recovery", "delivery", "api", "console", "cli"],
+  console: [...PURE, "store", "auth", "recovery", "delivery", "api"],
+  root: [...PURE, "store", "auth", "recovery", "delivery", "api", "console", "cli"],
   cli: [...PURE, "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
   sdk: [],
   simulator: ["sdk", ...PURE],
@@ -31,6 +31,7 @@ const STARTED = [
   "src/openapi.ts",
   "src/reference.ts",
   "src/docs.ts",
+  "src/backtest-worker.ts",
   "sdk/src/index.ts",
   "sdk/generate-records.ts",
 ];

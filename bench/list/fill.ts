@@ -57,7 +57,8 @@ const INSERT = `
     ) typed
   ) settled`;
 
-const COUNTS = [
+/** Brings the counts that are kept with the actions up to them. */
+export const COUNTS = [
   "insert into action_counts select merchant_id, facets, count(*) from recovery_actions group by 1, 2",
   `insert into executed_counts select merchant_id, 'day', (executed_at at time zone 'UTC')::date, facets, count(*)
    from recovery_actions where executed_at is not null group by 1, 3, 4`,
@@ -109,7 +110,7 @@ export async function fill(db: Database, { merchantId, actions, until }: Fill, s
  *
  * @returns the statements that bring them back, but for the key to the cases, of which there are none
  */
-async function strip(connection: Connection): Promise<string[]> {
+export async function strip(connection: Connection): Promise<string[]> {
   const { rows } = await connection.run<{ drop: string; create: string | null }>(
     prepared(
       "",

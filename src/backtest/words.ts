@@ -1,3 +1,4 @@
+import { minorDigits } from "../domain/currency.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
 
@@ -8,13 +9,15 @@ export const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(s
 
 /** An amount of minor units as people write it. */
 export function money(amount: number, currency: string): string {
-  const format = new Intl.NumberFormat("en", { style: "currency", currency, currencyDisplay: "code" });
-  return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2)).replace(/\u00a0/g, " ");
+  const digits = minorDigits(currency);
+  const fraction = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  const format = new Intl.NumberFormat("en", { style: "currency", currency, currencyDisplay: "code", ...fraction });
+  return format.format(amount / 10 ** digits).replace(/\u00a0/g, " ");
 }
 
 /** The whole of a book in a sentence. */
 export const bookWords = ({ currency, invoices, recovered, amount, recoveredAmount }: Book) =>
-  `${invoices} invoices over ${money(amount, currency)} failed, and your system recovered ${recovered} of them (${percent(recovered / invoices)}): ${money(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
+  `${invoices} ${invoices === 1 ? "invoice" : "invoices"} over ${money(amount, currency)} failed, and your system recovered ${recovered} of them (${percent(recovered / invoices)}): ${money(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
 
 /** Rounding leaves this much between two ways that chose alike. */
 const NOTHING = 1e-9;

@@ -3,12 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { randomFrom } from "../../simulator/experiments/random.ts";
+import { variedHistory } from "../../test/varied-history.ts";
 import type { Backtest } from "../backtest/backtest.ts";
 import { backtestCommand } from "./backtest.ts";
 import type { Context } from "./command.ts";
 
-const DAY_MS = 86_400_000;
 const folder = mkdtempSync(join(tmpdir(), "dunlin-backtest-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -19,30 +18,12 @@ async function run(path: string, values: Record<string, string | boolean> = {}) 
   return { code, out: lines.join("\n") };
 }
 
-/**
- * A merchant that tries after one to nine days, by lot, or always after `days`. A customer's money comes a week after the failure, so who
- * waits recovers more.
- */
 function history(invoices: number, days?: readonly number[]): string {
-  const random = randomFrom(11);
-  const lines = [
-    "invoiceId,customerId,createdAt,state,amount,currency,networkDeclineCode,paymentMethodType,cardBrand,cardCountry",
-  ];
-  for (let n = 0; n < invoices; n++) {
-    const start = Date.UTC(2026, 0, 1) + (n % 150) * DAY_MS + 9 * 3_600_000;
-    const add = (day: number, paid: boolean) =>
-      lines.push(
-        `inv_${n},cus_${n},${new Date(start + day * DAY_MS).toISOString()},${paid ? "PAID" : "FAILED"},${1000 + (n % 7) * 500},EUR,${paid ? "" : "51"},card,visa,DE`,
-      );
-    add(0, false);
-    for (let tries = 0, day = 0; tries < 3; tries++) {
-      day += days?.[tries] ?? 1 + Math.floor(random() * 9);
-      const paid = random() < (day >= 7 ? 0.5 : 0.1);
-      add(day, paid);
-      if (paid) break;
-    }
-  }
-  return `${lines.join("\n")}\n`;
+  const rows = variedHistory(invoices, Date.UTC(2026, 0, 1), days).map(
+    ({ invoiceId, customerId, at, isPaid, amount }) =>
+      `${invoiceId},${customerId},${at.toISOString()},${isPaid ? "PAID" : "FAILED"},${amount},EUR,${isPaid ? "" : "51"},card,visa,DE`,
+  );
+  return `invoiceId,customerId,createdAt,state,amount,currency,networkDeclineCode,paymentMethodType,cardBrand,cardCountry\n${rows.join("\n")}\n`;
 }
 
 test("a history in which tries varied is judged, as JSON and in a report that needs nothing else", async () => {

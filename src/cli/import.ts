@@ -1,11 +1,14 @@
 import { existsSync, statSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import type { RecordKind } from "../api/ingest/batch.ts";
 import { INVOICES } from "../api/ingest/invoice.ts";
 import { SUBSCRIPTIONS } from "../api/ingest/subscription.ts";
 import { TRANSACTIONS } from "../api/ingest/transaction.ts";
 import type { Merchant } from "../domain/merchant.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import { importInvoices, ingestSubscriptions, ingestTransactions } from "../recovery/ingest.ts";
+import { audit } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { type Command, type Context, EXIT, Failure, text, UsageError, withDatabase } from "./command.ts";
@@ -82,6 +85,8 @@ export const importHistory: Command = {
         bookmark.set(rows);
         bar("stored", batch.at(-1)!.bytes);
       }
+      const details = { rows, "known before": known, file: basename(file!) };
+      await audit(db, merchantId, COMMAND_LINE, { deed: "history.imported", object: name, details }, ports);
       bookmark.remove();
       context.print(`${rows - skip} rows stored; of ${known} the same or a newer copy was there and stays`);
       return EXIT.ok;

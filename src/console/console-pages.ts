@@ -8,7 +8,12 @@ import { isCrossSite, safePath } from "./cross-site.ts";
 import { deliveryDetailRoutes } from "./deliveries/detail.ts";
 import { deliveryListRoutes } from "./deliveries/list.ts";
 import { replayRoutes } from "./deliveries/replay.ts";
+import { experimentDetailRoutes } from "./experiments/detail.ts";
+import { experimentListRoutes } from "./experiments/list.ts";
+import { experimentStartRoutes } from "./experiments/start.ts";
 import { bare, framed, type Page } from "./frame.ts";
+import { backtestRoutes } from "./history/backtest.ts";
+import { importRoutes } from "./history/import.ts";
 import { html } from "./html.ts";
 import { apiKeyRoutes } from "./org/api-keys.ts";
 import { auditRoutes } from "./org/audit.ts";
@@ -19,6 +24,7 @@ import { joinRoutes } from "./people/join.ts";
 import { providerRoutes } from "./people/provider.ts";
 import { signInRoutes } from "./people/sign-in.ts";
 import { actionRoutes } from "./recovery/actions.ts";
+import { decisionRoutes } from "./recovery/decisions.ts";
 import { invoiceRoutes } from "./recovery/invoice.ts";
 import { invoiceListRoutes } from "./recovery/invoices.ts";
 import { overviewRoutes } from "./recovery/overview.ts";
@@ -95,9 +101,15 @@ const ROUTES = [
   actionRoutes,
   invoiceListRoutes,
   invoiceRoutes,
+  decisionRoutes,
+  experimentListRoutes,
+  experimentStartRoutes,
+  experimentDetailRoutes,
   deliveryListRoutes,
   replayRoutes,
   deliveryDetailRoutes,
+  importRoutes,
+  backtestRoutes,
   webhookRoutes,
   apiKeyRoutes,
   memberRoutes,

@@ -1,13 +1,19 @@
 // What the tests of this room begin with: the console on a real database, with a merchant and people of each role.
+import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import pino from "pino";
 import { testDatabase } from "../../test/database.ts";
 import { testApi, testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { createPasswords } from "../auth/password.ts";
 import { beginSession } from "../auth/sessions.ts";
 import { uuidV7 } from "../clock.ts";
+import type { JobKind } from "../domain/job.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Person } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
+import { backtestWork, type Judge } from "../recovery/backtest-job.ts";
+import { jobsDue } from "../recovery/jobs.ts";
+import { replayWork } from "../recovery/replay-job.ts";
 import { listAudited } from "../store/audit-log.ts";
 import { openDatabase } from "../store/database.ts";
 import { addMember } from "../store/members.ts";
@@ -56,6 +62,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     allow: [],
     sendTestEvent: async () => null,
     onReplayed: (merchantId) => void replayed.push(merchantId),
+    onJob() {},
     ...over,
   };
   const api = await testApi(db, clock, { pages: consolePages(options) });
@@ -103,6 +110,14 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
       ).toString(),
     });
 
+  /** Does what was asked for on pages, as the loops of the service do. */
+  async function work(kind: JobKind, judge: () => Judge = () => assert.fail("no judge")) {
+    const todo = kind === "replay" ? replayWork(ports, options.onReplayed) : backtestWork(judge);
+    const log = pino({ level: "silent" });
+    const { signal } = new AbortController();
+    return jobsDue({ everyone, walled, ports, log, kind, work: todo, signal });
+  }
+
   return {
     ...database,
     clock,
@@ -112,6 +127,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     options,
     merchant,
     replayed,
+    work,
     person,
     browser,
     /** A browser of a new person with this role. */

@@ -4,6 +4,7 @@ import type { Oidc } from "../auth/oidc.ts";
 import type { Passwords } from "../auth/password.ts";
 import type { AllowedAddress } from "../delivery/https/address-guard.ts";
 import type { SendTestEvent } from "../delivery/test-event.ts";
+import type { JobKind } from "../domain/job.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Deed } from "../domain/role.ts";
 import type { Database } from "../store/database.ts";
@@ -37,6 +38,8 @@ export interface ConsoleOptions {
   sendTestEvent: SendTestEvent;
   /** Events of this merchant are due again. */
   onReplayed(merchantId: string): void;
+  /** Somebody asked for a job of this kind. */
+  onJob(kind: JobKind): void;
 }
 
 /** What pages are made of. */

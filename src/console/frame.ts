@@ -5,7 +5,10 @@ const PAGES = [
   ["/overview", "Overview", null],
   ["/actions", "Recovery actions", null],
   ["/invoices", "Invoices", null],
+  ["/experiments", "Experiments", null],
   ["/deliveries", "Deliveries", null],
+  ["/import", "Import", null],
+  ["/backtest", "Backtest", null],
 ] as const;
 const ADMINISTRATION = [
   ["/settings/webhook", "Webhook", "webhook"],

@@ -5,6 +5,7 @@ export type Role = (typeof ROLES)[number];
 /** Everything that not everybody may do. Reading what was recovered is open to all members. */
 export const DEEDS = {
   replay: "Send events again",
+  experiments: "Run experiments and backtests",
   keys: "See and manage API keys",
   webhook: "See and change the webhook",
   members: "Invite and manage members",
@@ -14,8 +15,8 @@ export const DEEDS = {
 export type Deed = keyof typeof DEEDS;
 
 const ALLOWED: Readonly<Record<Role, readonly Deed[]>> = {
-  owner: ["replay", "keys", "webhook", "members", "audit", "owners"],
-  admin: ["replay", "keys", "webhook", "members", "audit"],
+  owner: ["replay", "experiments", "keys", "webhook", "members", "audit", "owners"],
+  admin: ["replay", "experiments", "keys", "webhook", "members", "audit"],
   developer: ["replay", "keys", "webhook"],
   viewer: [],
 };

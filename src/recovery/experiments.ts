@@ -1,7 +1,7 @@
 import { COUNT, type Experiment } from "../domain/experiment.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { Database } from "../store/database.ts";
+import type { Tx } from "../store/database.ts";
 import { insertExperiment } from "../store/experiments.ts";
 
 const DAY_MS = 86_400_000;
@@ -27,7 +27,7 @@ export interface ExperimentPlan {
  * @returns null when the merchant has one that runs: two would disturb each other
  */
 export async function startExperiment(
-  db: Database,
+  tx: Tx,
   merchant: Merchant,
   plan: ExperimentPlan,
   ports: Ports,
@@ -45,5 +45,5 @@ export async function startExperiment(
     primary: plan.primary ?? COUNT,
     margin: plan.margin ?? 0.03,
   };
-  return (await insertExperiment(db, merchant.id, experiment)) ? experiment : null;
+  return (await insertExperiment(tx, merchant.id, experiment)) ? experiment : null;
 }

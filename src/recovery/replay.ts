@@ -16,26 +16,35 @@ export interface Replay {
  *
  * @param also  what is written in the same transaction: who did it
  */
-export async function replay(
+export const replay = (
   db: Database,
   merchantId: string,
   which: Which,
   ports: Ports,
   also?: (tx: Tx, done: Replay) => Promise<void>,
-): Promise<Replay> {
-  return db.transaction(async (tx) => {
-    const found = await replayable(tx, merchantId, which, ports.now());
-    // Judged again under lock: a payment may have come since.
-    const eventIds = found.map(({ eventId }) => eventId);
-    await lockCasesOfEvents(tx, merchantId, eventIds);
-    const judged = await replayable(tx, merchantId, { eventIds }, ports.now());
-    const chosen = judged.filter(({ skip }) => skip === null).map(({ eventId }) => eventId);
-    const replayed = chosen.length > 0 ? await replayEvents(tx, merchantId, chosen, ports.now()) : [];
-    if (replayed.length > 0) await pokeCasesOfEvents(tx, merchantId, replayed, ports.newId());
-    const done = { replayed, skipped: judged.filter(({ skip }) => skip !== null) };
+): Promise<Replay> =>
+  db.transaction(async (tx) => {
+    const done = await replayIn(tx, merchantId, which, ports);
     await also?.(tx, done);
     return done;
   });
+
+/** The same, in a transaction that is under way. */
+export async function replayIn(tx: Tx, merchantId: string, which: Which, ports: Ports): Promise<Replay> {
+  const found = await replayable(tx, merchantId, which, ports.now());
+  // Judged again under lock: a payment may have come since.
+  const eventIds = found.map(({ eventId }) => eventId);
+  await lockCasesOfEvents(tx, merchantId, eventIds);
+  const judged = await replayable(tx, merchantId, { eventIds }, ports.now());
+  const chosen = judged.filter(({ skip }) => skip === null).map(({ eventId }) => eventId);
+  const replayed = chosen.length > 0 ? await replayEvents(tx, merchantId, chosen, ports.now()) : [];
+  if (replayed.length > 0) await pokeCasesOfEvents(tx, merchantId, replayed, ports.newId());
+  const gone = chosen.filter((eventId) => !replayed.includes(eventId));
+  const skipped = judged.filter(({ skip }) => skip !== null);
+  return {
+    replayed,
+    skipped: [...skipped, ...gone.map((eventId) => ({ eventId, skip: "it is not exhausted any more" }))],
+  };
 }
 
 /** Writes the audit log's line of a replay, unless nothing came of it. */

@@ -39,9 +39,9 @@ const LISTED = `e.id as "eventId", e.case_id as "caseId", e.invoice_id as "invoi
   e.created_at as "createdAt", e.withdrawn_at as "withdrawnAt", coalesce(d.round, a.round, 1) as round,
   coalesce(d.attempts, a.number, 0) as attempts, d.due_at as "dueAt", a.ended_at as "endedAt", a.status, a.error`;
 
-const list = (name: string, condition: string): Statement =>
+const list = (condition: string): Statement =>
   prepared(
-    `list_deliveries_${name}`,
+    "", // planned for the filters that are there
     `select ${LISTED} from ${SOURCES}
      where e.merchant_id = $1 and ($2::text is null or e.type = $2) and ($3::text is null or e.invoice_id = $3)
        and e.id < $5 and ($6::timestamptz is null or e.created_at >= $6) and ($7::timestamptz is null or e.created_at <= $7)
@@ -50,11 +50,11 @@ const list = (name: string, condition: string): Statement =>
   );
 
 const LIST: Record<DeliveryState | "all", Statement> = {
-  all: list("all", "true"),
-  waiting: list("waiting", "d.event_id is not null"),
-  delivered: list("delivered", `${STATE} = 'delivered'`),
-  exhausted: list("exhausted", `e.exhausted_at is not null and ${STATE} = 'exhausted'`),
-  withdrawn: list("withdrawn", `e.withdrawn_at is not null and ${STATE} = 'withdrawn'`),
+  all: list("true"),
+  waiting: list("d.event_id is not null"),
+  delivered: list(`${STATE} = 'delivered'`),
+  exhausted: list(`e.exhausted_at is not null and ${STATE} = 'exhausted'`),
+  withdrawn: list(`e.withdrawn_at is not null and ${STATE} = 'withdrawn'`),
 };
 
 export interface DeliveryFilter {
@@ -116,16 +116,16 @@ const candidates = (name: string, condition: string): Statement =>
        join cases c on c.merchant_id = e.merchant_id and c.id = e.case_id
        left join invoices i on i.merchant_id = e.merchant_id and i.id = e.invoice_id
        left join recovery_actions t on t.merchant_id = e.merchant_id and t.id = e.id
-     where e.merchant_id = $1 and ${condition}
-     order by e.id`,
+     where e.merchant_id = $1 and ${condition}`,
   );
 
-const BY_ID = candidates("by_id", "e.id = any($2::uuid[])");
+const BY_ID = candidates("by_id", "e.id = any($2::uuid[]) order by e.id");
 const BY_FILTER = candidates(
   "by_filter",
   `e.exhausted_at is not null and ${STATE} = 'exhausted' and ($2::text is null or e.type = $2)
-   and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at <= $4)`,
+   and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at <= $4) and e.id > $5 order by e.id limit $6`,
 );
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 export interface ReplayFilter {
   type?: EventType | undefined;
@@ -133,6 +133,9 @@ export interface ReplayFilter {
   createdFrom?: Date | undefined;
   /** Inclusive. */
   createdTo?: Date | undefined;
+  /** Only events whose id comes after this one, and at most so many of them. */
+  after?: string | undefined;
+  limit?: number | undefined;
 }
 
 /** Whether an event may be sent again; `skip` says in words why not. */
@@ -146,7 +149,8 @@ export type Which = { eventIds: readonly string[] } | ReplayFilter;
 /** Which of these events may be replayed now, or which of the exhausted ones that the filter picks; oldest first. */
 export async function replayable(tx: Tx, merchantId: string, which: Which, now: Date) {
   if (!("eventIds" in which)) {
-    const values = [merchantId, which.type ?? null, which.createdFrom ?? null, which.createdTo ?? null];
+    const { type = null, createdFrom = null, createdTo = null, after = FIRST_ID, limit = null } = which;
+    const values = [merchantId, type, createdFrom, createdTo, after, limit];
     return (await tx.run<Candidate>(BY_FILTER, values)).rows.map((row) => judged(row, now));
   }
   const found = (await tx.run<Candidate>(BY_ID, [merchantId, which.eventIds])).rows.map((row) => judged(row, now));

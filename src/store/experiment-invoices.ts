@@ -135,3 +135,38 @@ const WAITING = prepared(
 export async function waitingInvoices(tx: Tx, merchantId: string, experimentId: string) {
   return (await tx.run<{ compared: number; waiting: number }>(WAITING, [merchantId, experimentId])).rows[0]!;
 }
+
+const YOUNG = prepared(
+  "young_invoices",
+  `select phase, arm, count(*) as n from experiment_invoices
+   where merchant_id = $1 and experiment_id = $2 and recovered is null group by 1, 2`,
+);
+
+/** How many invoices are too young to count, by phase and arm. */
+export async function youngInvoices(tx: Tx, merchantId: string, experimentId: string) {
+  return (await tx.run<{ phase: Phase; arm: Arm; n: number }>(YOUNG, [merchantId, experimentId])).rows;
+}
+
+/** What failed in a week of the comparison, in one arm. `counted` less than `failed`: some are too young. */
+export interface FailedWeek {
+  /** The Monday on which it began, such as 2026-03-09. */
+  week: string;
+  arm: Arm;
+  failed: number;
+  counted: number;
+  recovered: number;
+}
+
+const WEEKS = prepared(
+  "experiment_weeks",
+  `select to_char(date_trunc('week', failed_at at time zone $3), 'YYYY-MM-DD') as week, arm, count(*) as failed,
+     count(recovered) as counted, count(*) filter (where recovered) as recovered
+   from experiment_invoices
+   where merchant_id = $1 and experiment_id = $2 and phase = 'comparison' and failed_at >= $4
+   group by 1, 2 order by 1 desc, 2`,
+);
+
+/** The comparison by the week in which invoices failed, latest first. Weeks begin on Monday on the clocks of `zone`. */
+export async function failedWeeks(tx: Tx, merchantId: string, experimentId: string, zone: string, from: Date) {
+  return (await tx.run<FailedWeek>(WEEKS, [merchantId, experimentId, zone, from])).rows;
+}

@@ -1,6 +1,6 @@
 import type { Experiment } from "../domain/experiment.ts";
 import { type Column, selectList } from "./batch.ts";
-import { prepared, sqlState, type Tx } from "./database.ts";
+import { prepared, type Tx } from "./database.ts";
 
 const COLUMNS: readonly Column<Experiment>[] = [
   ["id", "uuid", "id"],
@@ -19,19 +19,14 @@ const SELECT = `select ${selectList(COLUMNS)} from experiments`;
 const INSERT = prepared(
   "insert_experiment",
   `insert into experiments (merchant_id, look_at, ${COLUMNS.map(([name]) => name).join(", ")})
-   values ($1, $2, ${COLUMNS.map((_, index) => `$${index + 3}`).join(", ")})`,
+   values ($1, $2, ${COLUMNS.map((_, index) => `$${index + 3}`).join(", ")})
+   on conflict (merchant_id) where stopped_at is null do nothing`,
 );
 
 /** Store a new experiment; false when the merchant has one that runs. */
 export async function insertExperiment(tx: Tx, merchantId: string, experiment: Experiment): Promise<boolean> {
   const values = COLUMNS.map(([, , field]) => experiment[field]);
-  try {
-    await tx.run(INSERT, [merchantId, experiment.startedAt, ...values]);
-    return true;
-  } catch (error) {
-    if (sqlState(error) === "23505") return false;
-    throw error;
-  }
+  return (await tx.run(INSERT, [merchantId, experiment.startedAt, ...values])).rowCount === 1;
 }
 
 const RUNNING = prepared("running_experiment", `${SELECT} where merchant_id = $1 and stopped_at is null`);

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import pino from "pino";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { testApi, testClock } from "../../src/api/api.fixture.ts";
 import { localCertificate } from "../../src/api/certificate.ts";
 import { createPasswords } from "../../src/auth/password.ts";
@@ -11,15 +12,17 @@ import { consolePages } from "../../src/console/console-pages.ts";
 import { COOKIE } from "../../src/console/visit.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Role } from "../../src/domain/role.ts";
+import { startJobs } from "../../src/jobs.ts";
+import { readPrior } from "../../src/prior-file.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
+import type { Database } from "../../src/store/database.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
 import { signedIn } from "../../src/store/roles.ts";
 import { openWalled } from "../../src/store/walled.ts";
 import { type TestDatabase, testDatabase } from "../database.ts";
 import { freePort } from "../torture/service.ts";
-import { fill, SECRET_KEY, storyClock } from "./fill.ts";
-
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+import { launch } from "./chromium.ts";
+import { fill, people, SECRET_KEY, storyClock } from "./fill.ts";
 
 export interface Stage {
   database: TestDatabase;
@@ -28,6 +31,8 @@ export interface Stage {
   browser: Browser;
   /** A browser window of its own in which the person with this role is signed in. */
   as(role: Role, options?: Parameters<Browser["newContext"]>[0]): Promise<BrowserContext>;
+  /** From now on the database does not answer, or does again. */
+  loseDatabase(isLost: boolean): void;
   /** Stop the server and start it again on the same port. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -42,13 +47,24 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
   const merchant = isEmpty
     ? await createMerchant(db, "Empty Shop", {}, SECRET_KEY, clock.ports)
     : await fill(db, clock);
+  if (isEmpty) await people(db, merchant, clock.ports);
   const port = await freePort();
   const origin = `https://localhost:${port}`;
   const { cert, key } = await localCertificate(folder, "localhost", new Date());
   const walled = openWalled(signedIn(database.address, true).api, 4, () => {});
+  let isLost = false;
+  const gone = () =>
+    Promise.reject(Object.assign(new Error("connect ECONNREFUSED 10.0.0.5:5432"), { code: "ECONNREFUSED" }));
+  const losable = (database: Database): Database => ({
+    ...database,
+    run: (statement, values) => (isLost ? gone() : database.run(statement, values)),
+    transaction: (work) => (isLost ? gone() : database.transaction(work)),
+  });
+  const log = pino({ level: "silent" });
+  const jobs = startJobs({ everyone: db, walled, ports: clock.ports, log, prior: readPrior(log), onReplayed() {} });
   const options: ConsoleOptions = {
-    everyone: db,
-    walled,
+    everyone: losable(db),
+    walled: { ...walled, of: (merchantId) => losable(walled.of(merchantId)) },
     ports: clock.ports,
     secretKey: SECRET_KEY,
     passwords: createPasswords(clock.ports.randomBytes, 4),
@@ -62,6 +78,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     allow: [],
     sendTestEvent: async () => null,
     onReplayed() {},
+    onJob: (kind) => jobs.wake(kind),
   };
   const serve = async () => {
     const api = await testApi(db, testClock(), { tls: { cert, key }, baseUrl: origin, pages: consolePages(options) });
@@ -84,6 +101,9 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
       ]);
       return context;
     },
+    loseDatabase(lost) {
+      isLost = lost;
+    },
     async restart() {
       await api.close();
       api = await serve();
@@ -91,6 +111,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     async close() {
       await browser.close();
       await api.close();
+      await jobs.stop();
       await walled.close();
       await database.drop();
       await rm(folder, { recursive: true });
@@ -98,15 +119,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
   };
 }
 
-async function launch(): Promise<Browser> {
-  for (const executablePath of CHROMIUM)
-    try {
-      return await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
-    } catch (error) {
-      if (!/ENOENT|doesn't exist|not found/i.test(String(error))) throw error;
-    }
-  throw new Error("no Chromium found. Install it: apt-get install chromium");
-}
+const JUDGED_MS = 120_000;
 
 /** Every page of the console, with an example of those that show one thing. */
 export async function pagesOf(page: Page): Promise<[name: string, path: string][]> {
@@ -116,15 +129,30 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
   };
   const invoice = await first("/invoices?outcome=recovered", "td a.id");
   const exhausted = await first("/deliveries?state=exhausted", "tbody td a");
+  const waiting = await first("/deliveries?state=waiting", "tbody td a");
   const key = await first("/org/api_keys", "tbody td a");
+  const running = await first("/experiments", "tbody tr:nth-child(1) a");
+  const off = await first("/experiments", "tbody tr:nth-child(2) a");
+  const backtest = await first("/backtest", "tbody td a");
+  // It is under way since the start; its page shows the report by itself when there is one.
+  await page.goto(backtest);
+  await page.locator(".answers").first().waitFor({ timeout: JUDGED_MS });
   return [
     ["overview", "/overview?days=90"],
     ["actions", "/actions"],
     ["invoices", "/invoices"],
     ["invoice", invoice],
+    ["experiments", "/experiments"],
+    ["experiment", running],
+    ["experiment-off", off],
+    ["new-experiment", "/experiments/new"],
     ["deliveries", "/deliveries"],
     ["delivery", exhausted],
+    ["delivery-waiting", waiting],
     ["replay", "/deliveries/replay"],
+    ["import", "/import"],
+    ["backtests", "/backtest"],
+    ["backtest", backtest],
     ["webhook", "/settings/webhook"],
     ["keys", "/org/api_keys"],
     ["key", key],

@@ -9,9 +9,11 @@ import type { Send } from "../../src/delivery/https/send.ts";
 import type { Invoice } from "../../src/domain/invoice.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import { PERMISSIONS } from "../../src/domain/permission.ts";
+import { COMMAND_LINE } from "../../src/domain/person.ts";
 import type { Ports } from "../../src/domain/ports.ts";
 import { ROLES } from "../../src/domain/role.ts";
 import type { Transaction } from "../../src/domain/transaction.ts";
+import { askBacktest } from "../../src/recovery/backtest-job.ts";
 import { decideDue } from "../../src/recovery/decide-due.ts";
 import { ingestInvoices, ingestTransactions } from "../../src/recovery/ingest.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
@@ -20,6 +22,8 @@ import { audit } from "../../src/store/audit-log.ts";
 import { type Database, prepared } from "../../src/store/database.ts";
 import { addMember } from "../../src/store/members.ts";
 import { insertPerson } from "../../src/store/people.ts";
+import { inBatches, variedHistory } from "../varied-history.ts";
+import { fillExperiments } from "./fill-experiments.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7);
 export const PASSWORD = "correct horse battery";
@@ -27,6 +31,8 @@ const START_MS = Date.UTC(2026, 9, 5, 6);
 const HOUR_MS = 3_600_000;
 const STEP_MS = 6 * HOUR_MS;
 const DAYS = 35;
+/** Invoices of the time before. */
+const HISTORY = 2_400;
 const CURRENCIES = ["EUR", "EUR", "USD", "USD", "JPY", "KWD", "HUF", "CLF"];
 const AMOUNTS: Record<string, number> = { JPY: 1234, KWD: 1234, HUF: 123456, CLF: 12345 };
 const COUNTRIES = ["DE", "FR", "US", "JP", "KW", "HU", "CL"];
@@ -158,6 +164,22 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
     await deliverer.deliverDue();
   }
 
+  /** The endpoint is still down: an event is on its way, and its next attempt minutes ahead. */
+  async function outage() {
+    clock.to(clock.nowMs() + HOUR_MS);
+    await bill(number++);
+    await settle();
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const { rows } = await db.run<{ due: Date | null }>(NEXT_DUE, [
+        merchant.id,
+        ports.now(),
+        new Date(clock.nowMs() + HOUR_MS),
+      ]);
+      if (rows[0]?.due) clock.to(rows[0].due.getTime());
+      await deliverer.deliverDue();
+    }
+  }
+
   let number = 0;
   for (let step = 0; step < (DAYS * 24 * HOUR_MS) / STEP_MS; step++) {
     const end = START_MS + (step + 1) * STEP_MS;
@@ -184,11 +206,39 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
     }
     await settle();
   }
+  await outage();
   await deliverer.stop();
+  await fillExperiments(db, merchant, ports, random);
+  await fillHistory(db, merchant, ports);
   return merchant;
 }
 
-async function people(db: Database, merchant: Merchant, ports: Ports) {
+/** What was imported of the time before: tries that varied, so that a backtest has something to say. */
+async function fillHistory(db: Database, merchant: Merchant, ports: Ports) {
+  const past = variedHistory(HISTORY, START_MS - 400 * 24 * HOUR_MS).map(
+    ({ invoiceId, customerId, at, isPaid, amount }, n): Transaction => ({
+      id: `past_tx_${n}`,
+      state: isPaid ? "PAID" : "FAILED",
+      invoiceId: `past_${invoiceId}`,
+      customerId: `past_${customerId}`,
+      amount,
+      currency: "EUR",
+      createdAt: at,
+      updatedAt: at,
+      paymentMethodType: "card",
+      cardBrand: "visa",
+      cardCountry: "DE",
+      ...(isPaid ? {} : { networkDeclineCode: "51" }),
+    }),
+  );
+  for (const batch of inBatches(past)) await ingestTransactions(db, merchant, batch, ports);
+  const details = { rows: past.length, "known before": 0, file: "attempts-2025.csv" };
+  await audit(db, merchant.id, COMMAND_LINE, { deed: "history.imported", object: "transactions", details }, ports);
+  await askBacktest(db, merchant.id, COMMAND_LINE, ports);
+}
+
+/** A person of each role, and two keys. */
+export async function people(db: Database, merchant: Merchant, ports: Ports) {
   const password = await createPasswords(randomBytes, 4).hash(PASSWORD);
   for (const role of ROLES) {
     const email = `${role}@harbor.example`;

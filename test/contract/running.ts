@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { readSettings, type Settings } from "../../src/config.ts";
+import type { Store } from "../../src/open.ts";
 import { ROLES, start } from "../../src/start.ts";
 import { freePort } from "../free-port.ts";
 import { exitWhenInterrupted, removeAtExit } from "../server.ts";
@@ -22,6 +23,8 @@ export interface Service {
   /** A free port of this machine that webhooks may be sent to as well. */
   sparePort: number;
   call: ReturnType<typeof createCaller>["call"];
+  /** Its database, for what a test must do behind its back. */
+  store: Store;
   /** Service time. */
   now(): Date;
   /** A merchant of its own, with an endpoint and a key. */
@@ -64,6 +67,7 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
     ca,
     sparePort,
     call,
+    store: running.store,
     now: running.store.ports.now,
     shop: (options) => openShop(running.store, endpoint, call, options),
     async stop() {

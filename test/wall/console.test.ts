@@ -34,6 +34,9 @@ const stranger = await at.person("owner", theirs.merchant);
 const first = async (path: string, link: RegExp) => link.exec((await owner.get(path)).body)![1]!;
 const event = await first("/deliveries", /href="(\/deliveries\/0[^"]+)"/);
 const key = await first("/org/api_keys", /href="(\/org\/api_keys\/0[^"]+)"/);
+const PLAN = { name: "Holdout", share: "50", calibrationDays: "0", primary: "count", margin: "3" };
+for (const each of [owner, await at.browser(stranger)]) await each.post("/experiments", PLAN);
+const experiment = await first("/experiments", /href="(\/experiments\/0[^"]+)"/);
 const PAGES = [
   "/overview",
   "/actions",
@@ -47,6 +50,15 @@ const PAGES = [
   "/deliveries.csv",
   "/deliveries/replay",
   event,
+  "/decisions.csv?invoiceId=inv_1",
+  "/experiments",
+  "/experiments.csv",
+  experiment,
+  `${experiment}/weeks.csv`,
+  `${experiment}/looks.csv`,
+  "/backtest",
+  "/import",
+  "/import.csv",
   "/settings/webhook",
   "/org/api_keys",
   key,
@@ -114,7 +126,10 @@ test("nor does a form change anything of another's, not even one that names it",
     ["/settings/webhook/secret", { mark: "none", overlap: "now" }, 200],
     ["/settings/webhook/secret/remove", {}, 303],
     [`/deliveries/${theirEvent}/replay`, {}, 409],
-    ["/deliveries/replay", {}, 200],
+    ["/deliveries/replay", {}, 303],
+    [`${experiment}/stop`, {}, 303],
+    ["/experiments", PLAN, 303],
+    ["/backtest", {}, 303],
     ["/account", { zone: "UTC", theme: "dark" }, 303],
     ["/merchant", { merchant: theirs.merchant.id, next: "/" }, 403],
   ];

@@ -54,14 +54,43 @@ for (const form of all('form[method="get"]'))
     for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
   });
 
+// Time until the next attempt, on the service's clock, which may run faster than ours.
+const twoDigits = (n) => String(n).padStart(2, "0");
+const clock = (ms) => {
+  const seconds = Math.ceil(ms / 1000);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const rest = `${hours > 0 ? twoDigits(minutes) : minutes}:${twoDigits(seconds % 60)}`;
+  return hours > 0 ? `${hours}:${rest}` : rest;
+};
+const seen = new WeakMap();
+const count = () => {
+  for (const each of all("[data-countdown]")) {
+    if (!seen.has(each)) seen.set(each, performance.now());
+    const { countdown, rate } = each.dataset;
+    const left = countdown - (performance.now() - seen.get(each)) * rate;
+    each.textContent = left <= 0 ? "due now" : `in ${clock(left)}`;
+  }
+};
+if (document.querySelector("[data-countdown], [data-live]")) {
+  count();
+  setInterval(count, 1000);
+}
+
 // Pages that show what goes on look again while somebody looks at them.
 const live = document.querySelector("[data-live]");
+const still = ({ innerHTML }) => innerHTML.replace(/<span[^>]*data-countdown[^>]*>[^<]*/g, "").replace(/ open=""/g, "");
 if (live) {
   setInterval(async () => {
     if (document.hidden || live.contains(document.activeElement) || !getSelection().isCollapsed) return;
     const reply = await fetch(location.href).catch(() => null);
     if (!reply?.ok || reply.redirected) return;
     const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").querySelector("[data-live]");
-    if (fresh && fresh.innerHTML !== live.innerHTML) live.replaceChildren(...fresh.childNodes);
+    // What has come to its end shows itself as a whole.
+    if (!fresh) return location.reload();
+    if (still(fresh) === still(live)) return;
+    const open = all("details", live).map((each) => each.open);
+    live.replaceChildren(...fresh.childNodes);
+    for (const [index, each] of all("details", live).entries()) each.open ||= open[index] ?? false;
+    count();
   }, Number(live.dataset.live) * 1000);
 }

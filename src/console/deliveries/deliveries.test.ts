@@ -85,6 +85,25 @@ test("6: a time on the viewer's clocks becomes one in UTC in the address, which 
   assert.match(page, /name="createdFrom" type="datetime-local" value="2026-07-01T12:00"/);
 });
 
+test("what is still to come is there with its plan, and how long it takes until the next one, to be counted down", async () => {
+  const { events, browser } = await shop();
+  const [event] = await events(1);
+  await deliver(refusing, 0.01);
+  const viewer = await browser("viewer");
+  const page = (await viewer.get(`/deliveries/${event!.id}`)).body;
+  const rows = [...page.matchAll(/<tr><td>(\d) of 6<\/td><td><time datetime="([^"]+)"/g)].map(([, n, at]) => [n, at!]);
+  const [next, last] = rows.map(([, planned]) => new Date(planned!).getTime());
+  assert.deepEqual(
+    rows.map(([number]) => number),
+    ["5", "6"],
+  );
+  assert.equal(last! - next!, 30 * 60_000);
+  const left = next! - at.clock.serviceMs;
+  assert.match(page, new RegExp(`data-countdown="${left}" data-rate="1">in 14 minutes</span>`));
+  assert.match(page, /if the one before fails at once/);
+  assert.match((await viewer.get("/deliveries?state=waiting")).body, new RegExp(`data-countdown="${left}"`));
+});
+
 test("attempts stand beside the plan: 0, 100 ms, 5 s, 15 s, 15 min, 30 min after the one before", async () => {
   const { events, browser, merchant } = await shop();
   const [event] = await events(1);
@@ -145,16 +164,33 @@ test("24: a replay of many keeps to its filter, and says what it leaves out and 
   const preview = (await developer.get("/deliveries/replay?type=pause_collection")).body;
   assert.match(preview, /1 of 2 exhausted events would be sent again/);
   assert.match(preview, /1 left out: the invoice was paid meanwhile/);
-  const done = (
-    await developer.post("/deliveries/replay", { type: "pause_collection", createdFrom: "", createdTo: "" })
-  ).body;
-  assert.match(done, /1 sent again, 1 left out/);
-  const [entry] = await auditOf(merchant);
+  const asked = await developer.post("/deliveries/replay", {
+    type: "pause_collection",
+    createdFrom: "",
+    createdTo: "",
+  });
+  const path = String(asked.headers.location);
+  const under = (await developer.get(path)).body;
+  assert.match(under, /data-live="1"[\s\S]*0 sent again, 0 left out, 2 to go[\s\S]*<progress max="2" value="0"/);
+  const again = await developer.post("/deliveries/replay", { type: "", createdFrom: "", createdTo: "" });
+  assert.equal(again.statusCode, 409, "one at a time");
+  assert.equal(await at.work("replay"), true);
+  const done = (await developer.get(path)).body;
+  assert.match(done, /1 sent again, 1 left out\.[\s\S]*1 left out: the invoice was paid meanwhile/);
+  assert.doesNotMatch(done, /data-live/);
+  assert.match((await developer.get("/deliveries/replay")).body, new RegExp(`Earlier ones[\\s\\S]*href="${path}"`));
+  const [entry, ask] = await auditOf(merchant);
+  const { createdTo, ...details } = entry!.details;
   assert.deepEqual(
-    [entry?.deed, entry?.details],
+    [entry?.deed, details],
     ["delivery.replayed", { type: "pause_collection", replayed: 1, skipped: 1 }],
   );
+  assert.deepEqual([ask?.deed, ask?.details.events, ask?.details.createdTo], ["delivery.replay_asked", 2, createdTo]);
   assert.match((await developer.get("/deliveries?state=exhausted")).body, />4 exhausted</);
+  const viewer = await browser("viewer");
+  assert.equal((await viewer.get(path)).statusCode, 403);
+  const stranger = await (await shop()).browser("developer");
+  assert.equal((await stranger.get(path)).statusCode, 404);
 });
 
 const auditOf = (merchant: Merchant) => listAudited(at.db, merchant.id, {}, 10);

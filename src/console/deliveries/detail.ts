@@ -1,6 +1,7 @@
 import { nextDueAt } from "../../delivery/schedule.ts";
 import { plainText } from "../../delivery/test-event.ts";
 import { attemptsMax } from "../../domain/event.ts";
+import type { Ports } from "../../domain/ports.ts";
 import { attemptsOf, type LoggedAttempt } from "../../store/delivery-attempts.ts";
 import { findDelivery, type ListedDelivery, replayable } from "../../store/delivery-states.ts";
 import { findEvent } from "../../store/events.ts";
@@ -10,7 +11,7 @@ import { type Html, html, type Part } from "../html.ts";
 import { notFound } from "../page-error.ts";
 import { isUuid } from "../query.ts";
 import { button } from "../show/fields.ts";
-import { lengthText, moment } from "../show/moments.ts";
+import { countdown, lengthText, moment } from "../show/moments.ts";
 import { copyable, facts } from "../show/table.ts";
 import { deliveryState, spaced, state } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
@@ -44,7 +45,7 @@ ${facts([
   delivery.withdrawnAt ? ["Withdrawn", moment(delivery.withdrawnAt, visit.person.zone, "second")] : null,
 ])}
 <h2>Attempts</h2>
-${attemptTable(delivery, attempts, visit, ports.now())}
+${attemptTable(delivery, attempts, visit, ports)}
 <h2>What is sent</h2>
 <p class="soft">The same bytes under the same id at every attempt.</p>
 ${copyable("Body", pretty(event.body))}
@@ -66,7 +67,7 @@ function attemptTable(
   delivery: ListedDelivery,
   attempts: readonly LoggedAttempt[],
   { person: { zone } }: Visit,
-  now: Date,
+  ports: Ports,
 ): Html {
   const most = attemptsMax(delivery.type);
   const rows = attempts.map((attempt, index) => {
@@ -76,14 +77,28 @@ function attemptTable(
 <td>${moment(attempt.startedAt, zone, "millisecond")}${planned && late(attempt.startedAt.getTime() - planned.getTime())}</td>
 <td class="number">${attempt.durationMs} ms</td><td>${answerOf(attempt)}</td></tr>`;
   });
-  const next =
-    delivery.dueAt &&
-    html`<tr><td>${delivery.attempts + 1} of ${most}</td><td>${moment(delivery.dueAt, zone, "millisecond")}</td>
-<td colspan="3">${state(delivery.dueAt > now ? `in ${lengthText(delivery.dueAt.getTime() - now.getTime())}` : "due now", "warn")}</td></tr>`;
-  const none = rows.length === 0 && !next && html`<tr><td colspan="5">No attempt is in the log.</td></tr>`;
+  const next = plannedRows(delivery, most, zone, ports);
+  const none = rows.length === 0 && next.length === 0 && html`<tr><td colspan="5">No attempt is in the log.</td></tr>`;
   return html`<div class="wide" tabindex="0" role="region" aria-label="Attempts"><table>
 <thead><tr><th scope="col">Attempt</th><th scope="col">Planned</th><th scope="col">Began</th><th scope="col" class="number">Took</th><th scope="col">Answer</th></tr></thead>
 <tbody>${rows}${next}${none}</tbody></table></div>`;
+}
+
+/** Attempts that are still to come: the next one, and those that follow as long as each fails. */
+function plannedRows({ dueAt, attempts }: ListedDelivery, most: number, zone: string, ports: Ports): Html[] {
+  if (dueAt === null) return [];
+  const rows: Html[] = [];
+  for (let [number, at] = [attempts + 1, dueAt]; ; number++) {
+    const says =
+      number === attempts + 1
+        ? state(countdown(dueAt, ports.now(), ports.clockRate), "warn")
+        : html`<span class="soft">if the one before fails at once</span>`;
+    rows.push(
+      html`<tr><td>${number} of ${most}</td><td>${moment(at, zone, "millisecond")}</td><td colspan="3">${says}</td></tr>`,
+    );
+    if (number >= most) return rows;
+    at = nextDueAt(number, at);
+  }
 }
 
 /** The schedule runs from the end of the attempt before. When a replay was asked for is not in the log. */

@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from "../../domain/event.ts";
+import type { Ports } from "../../domain/ports.ts";
 import { type DeliveryFigures, deliveryFigures } from "../../store/delivery-figures.ts";
 import { DELIVERY_STATES, type ListedDelivery, listDeliveries } from "../../store/delivery-states.ts";
 import type { Console } from "../console.ts";
@@ -7,7 +8,7 @@ import { type Html, html, type Part } from "../html.ts";
 import { identifier, oneOf, readQuery, utcMoment, uuid, withQuery } from "../query.ts";
 import { inPages, sendCsv } from "../show/csv.ts";
 import { choice, field } from "../show/fields.ts";
-import { lengthText, localField, moment } from "../show/moments.ts";
+import { countdown, localField, moment } from "../show/moments.ts";
 import { count, share } from "../show/money.ts";
 import { empty, paging, table } from "../show/table.ts";
 import { deliveryState, spaced } from "../show/words.ts";
@@ -97,7 +98,7 @@ ${field({ label: "Created from", name: "createdFrom", type: "datetime-local", va
 ${field({ label: "Created to", name: "createdTo", type: "datetime-local", value: filter.createdTo ? localField(filter.createdTo, person.zone) : "" })}
 <button>Filter</button>${isFiltered && html`<a class="button" href="/deliveries">Clear</a>`}</form>
 <div data-live="5">
-${rows.length > 0 ? deliveryTable(rows, person.zone, now) : isFiltered ? empty("No event fits these filters.") : empty("No event yet. The first ones go out when an unpaid invoice was pushed and the webhook is set.")}
+${rows.length > 0 ? deliveryTable(rows, person.zone, ports) : isFiltered ? empty("No event fits these filters.") : empty("No event yet. The first ones go out when an unpaid invoice was pushed and the webhook is set.")}
 ${paging(filter.before === undefined, withQuery(path, query, { before: null }), next)}</div>`,
   };
 }
@@ -112,7 +113,7 @@ function lead({ exhausted, waiting, firstAttempts, firstSuccesses, p95Ms }: Deli
 <p class="soft">Latest plan first: an instruction keeps its place from when it was planned, and is made when its time comes.</p>`;
 }
 
-export const deliveryTable = (rows: readonly ListedDelivery[], zone: string, now: Date) =>
+export const deliveryTable = (rows: readonly ListedDelivery[], zone: string, ports: Ports) =>
   table(
     "Events",
     [
@@ -123,7 +124,7 @@ export const deliveryTable = (rows: readonly ListedDelivery[], zone: string, now
       },
       { head: "Type", cell: ({ type }) => spaced(type) },
       { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId) },
-      { head: "State", cell: (delivery) => html`${deliveryState(delivery.state)}${nextText(delivery, now)}` },
+      { head: "State", cell: (delivery) => html`${deliveryState(delivery.state)}${nextText(delivery, ports)}` },
       {
         head: "Attempts",
         cell: ({ attempts, round }) => html`${attempts}${round > 1 && html` <small>in round ${round}</small>`}`,
@@ -137,8 +138,5 @@ export const deliveryTable = (rows: readonly ListedDelivery[], zone: string, now
 export const invoiceLink = (id: string): Html =>
   html`<a class="id" href="/invoices/${encodeURIComponent(id)}" title="${id}">${id}</a>`;
 
-function nextText({ dueAt }: ListedDelivery, now: Date): Part {
-  if (dueAt === null) return null;
-  const ms = dueAt.getTime() - now.getTime();
-  return html` <small>${ms <= 0 ? "next attempt now" : `next in ${lengthText(ms)}`}</small>`;
-}
+const nextText = ({ dueAt }: ListedDelivery, { now, clockRate }: Ports): Part =>
+  dueAt && html` <small>next ${countdown(dueAt, now(), clockRate)}</small>`;

@@ -11,7 +11,17 @@ import type { Visit } from "../visit.ts";
 
 const PAGE = 50;
 const CSV_PAGE = 1_000;
-const NOUNS = ["member", "invite", "key", "webhook", "merchant", "delivery"] as const;
+const NOUNS = [
+  "member",
+  "invite",
+  "key",
+  "webhook",
+  "merchant",
+  "delivery",
+  "experiment",
+  "backtest",
+  "history",
+] as const;
 const READERS = {
   actor: (text: string) => text.toLowerCase(),
   noun: oneOf(NOUNS),

@@ -1,4 +1,5 @@
 import { type Invoice, inRecovery } from "../../domain/invoice.ts";
+import { decisionsOfCase } from "../../store/decisions.ts";
 import { listDeliveries } from "../../store/delivery-states.ts";
 import { actionsOfInvoice, casesOfInvoice, transactionsOfInvoice } from "../../store/invoice-history.ts";
 import { listInvoices } from "../../store/invoice-list.ts";
@@ -7,19 +8,23 @@ import type { Console } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { html, type Part } from "../html.ts";
 import { notFound } from "../page-error.ts";
+import { readQuery, uuid } from "../query.ts";
 import { lengthText, moment } from "../show/moments.ts";
 import { money } from "../show/money.ts";
 import { facts } from "../show/table.ts";
 import { spaced } from "../show/words.ts";
+import { hasConsidered } from "./considered.ts";
 import { outcomeState } from "./invoices.ts";
 import { timeline } from "./timeline.ts";
 
 /** Of each kind, so many are shown. */
 const LATEST = 200;
+const READERS = { decision: uuid };
 
 /** One invoice: how it stands, and everything that happened with the reasons of each decision. */
 export function invoiceRoutes({ page, ports }: Console) {
-  page("/invoices/*", null, async ({ db, params, merchantId, person: { zone } }): Promise<Page> => {
+  page("/invoices/*", null, async ({ db, params, query, merchantId, person: { zone } }): Promise<Page> => {
+    const { decision } = readQuery(query, READERS);
     const id = params["*"]!;
     const invoice = (await findInvoices(db, merchantId, [id])).get(id);
     if (!invoice) throw notFound("invoice with this id");
@@ -30,10 +35,15 @@ export function invoiceRoutes({ page, ports }: Console) {
       listDeliveries(db, merchantId, { invoiceId: id, limit: LATEST }),
       transactionsOfInvoice(db, merchantId, id, LATEST),
     ]);
+    const decisions = (await Promise.all(cases.map((each) => decisionsOfCase(db, merchantId, each.id)))).flat();
+    const shown = decision ?? decisions.findLast(hasConsidered)?.actionId ?? null;
     const latest = listed[0];
     const open = cases.find(({ endedAt }) => endedAt === null);
     return {
       title: `Invoice ${id}`,
+      tools:
+        decisions.length > 0 &&
+        html`<a class="button" href="/decisions.csv?invoiceId=${encodeURIComponent(id)}">Decisions as CSV</a>`,
       body: html`
 <p class="lead">${money(invoice.amount, invoice.currency)}, ${sentence(invoice, open?.unpaidAt ?? null, latest?.nextAt ?? null, ports.now(), zone)}</p>
 <div class="columns"><section><h2>Invoice</h2>${facts([
@@ -66,7 +76,7 @@ ${
   ])}</section>`
 }</div>
 <h2>What happened</h2>
-${timeline({ invoice, cases, actions, deliveries, transactions }, zone, ports.now())}`,
+${timeline({ invoice, cases, actions, deliveries, transactions, decisions, shown }, zone, ports.now())}`,
     };
   });
 }

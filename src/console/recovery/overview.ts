@@ -1,10 +1,14 @@
 import type { Experiment } from "../../domain/experiment.ts";
 import type { Merchant } from "../../domain/merchant.ts";
+import type { Look } from "../../experiments/look.ts";
+import type { Tx } from "../../store/database.ts";
 import { type DeliveryFigures, deliveryFigures } from "../../store/delivery-figures.ts";
-import { runningExperiment } from "../../store/experiments.ts";
-import { type Outcome, outcomesByWeek, type Sum, sumInvoices } from "../../store/invoice-list.ts";
+import { looksOf } from "../../store/experiment-results.ts";
+import { listExperiments } from "../../store/experiments.ts";
+import { type EndedWeek, endedWeeks, type Outcome, type Sum, sumInvoices } from "../../store/invoice-list.ts";
 import { findMerchant } from "../../store/merchants.ts";
 import type { Console } from "../console.ts";
+import { uplift, verdictState } from "../experiments/effect.ts";
 import type { Page } from "../frame.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { oneOf, readQuery } from "../query.ts";
@@ -28,27 +32,41 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     const { db, merchantId, person } = visit;
     const now = ports.now();
     const from = dayStart(new Date(now.getTime() - Number(days) * DAY_MS), person.zone);
-    const [ended, open, weeks, figures, merchant, experiment] = await Promise.all([
-      sumInvoices(db, merchantId, { endedFrom: from }),
+    const [weeks, open, figures, merchant, measured] = await Promise.all([
+      endedWeeks(db, merchantId, weekStart(from, person.zone), later(now), person.zone, from),
       sumInvoices(db, merchantId, { outcome: "open" }),
-      outcomesByWeek(db, merchantId, weekStart(from, person.zone), now, person.zone),
       deliveryFigures(db, merchantId, new Date(now.getTime() - DAY_MS)),
       findMerchant(db, merchantId),
-      runningExperiment(db, merchantId),
+      latestExperiment(db, merchantId),
     ]);
+    const ended = summed(weeks.filter(({ isLate }) => isLate));
     const tools = html`${RANGES.map((each) => html`<a class="button" href="/overview?days=${each}"${each === days ? html` aria-current="page"` : ""}>${each} days</a>`)}`;
     const isEmpty = ended.length === 0 && open.length === 0 && weeks.length === 0;
     return {
       title: "Overview",
       tools,
       body: html`${merchant && endpointNotice(merchant, visit)}
-${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, open, weeks, figures, from, days, now, experiment }, visit)}`,
+${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, open, weeks, figures, from, days, now, measured }, visit)}`,
     };
   });
 }
 
 /** The first moment of the day on the zone's clocks. */
 const dayStart = (at: Date, zone: string) => fromLocalField(`${localField(at, zone).slice(0, 10)}T00:00`, zone)!;
+
+/** What ends in this very moment is in it. */
+const later = (now: Date) => new Date(now.getTime() + 1);
+
+/** The sums of all weeks together. */
+const summed = (weeks: readonly EndedWeek[]): Sum[] =>
+  [...Map.groupBy(weeks, ({ outcome, currency }) => `${currency} ${outcome}`)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, rows]) => ({
+      outcome: rows[0]!.outcome,
+      currency: rows[0]!.currency,
+      n: rows.reduce((total, { n }) => total + n, 0),
+      amount: String(rows.reduce((total, { amount }) => total + BigInt(amount), 0n)),
+    }));
 
 /** The Monday on or before it. */
 function weekStart(at: Date, zone: string): Date {
@@ -60,12 +78,25 @@ function weekStart(at: Date, zone: string): Date {
 interface Known {
   ended: readonly Sum[];
   open: readonly Sum[];
-  weeks: readonly { week: string; outcome: Outcome; n: number }[];
+  weeks: readonly EndedWeek[];
   figures: DeliveryFigures;
   from: Date;
   days: string;
   now: Date;
-  experiment: Experiment | null;
+  measured: Measured | null;
+}
+
+/** The newest experiment, and what it says by now. */
+interface Measured {
+  experiment: Experiment;
+  look: Look | null;
+}
+
+async function latestExperiment(tx: Tx, merchantId: string): Promise<Measured | null> {
+  const [experiment] = await listExperiments(tx, merchantId);
+  if (!experiment) return null;
+  const [look = null] = await looksOf<Look>(tx, merchantId, experiment.id, 1);
+  return { experiment, look };
 }
 
 const casesOf = (sums: readonly Sum[], outcomes: readonly Outcome[]) =>
@@ -73,7 +104,7 @@ const casesOf = (sums: readonly Sum[], outcomes: readonly Outcome[]) =>
 const amountsOf = (sums: readonly Sum[], outcome: Outcome) =>
   sums.filter((sum) => sum.outcome === outcome).map(({ amount, currency }) => money(amount, currency));
 
-function figuresOf({ ended, open, weeks, figures, from, days, now, experiment }: Known, visit: Visit): Html {
+function figuresOf({ ended, open, weeks, figures, from, days, now, measured }: Known, visit: Visit): Html {
   const since = from.toISOString();
   const recovered = casesOf(ended, ["recovered"]);
   const decided = casesOf(ended, ["recovered", "paid", "lost"]);
@@ -83,7 +114,8 @@ function figuresOf({ ended, open, weeks, figures, from, days, now, experiment }:
   return html`
 <p class="lead">Recovered in the last ${days} days${amounts.length === 0 && ": nothing yet"}</p>
 ${amounts.length > 0 && html`<ul class="amounts">${amounts.map((amount) => html`<li>${amount}</li>`)}</ul>`}
-<p class="text">From ${count(recovered)} ${recovered === 1 ? "invoice" : "invoices"} paid after an instruction of Dunlin succeeded. ${withoutUs(experiment)}</p>
+<p class="text">From ${count(recovered)} ${recovered === 1 ? "invoice" : "invoices"} paid after an instruction of Dunlin succeeded.</p>
+${added(measured, visit)}
 <div class="tiles">
 ${tile("Recovery rate", share(recovered, decided), html`${link("recovered", count(recovered))} of ${count(decided)} cases that ended`)}
 ${tile("In recovery now", html`<a href="/invoices?outcome=open">${count(casesOf(open, ["open"]))}</a>`, amountsOf(open, "open").join(", ") || "no open case")}
@@ -97,11 +129,24 @@ ${weekChart(weeks, now, visit.person.zone)}
 ${currencyTable(ended, open, since)}`;
 }
 
-/** What can be said of what would have been without the service: nothing, but where to look. */
-const withoutUs = (experiment: Experiment | null): Part =>
-  experiment === null
-    ? html`How much of it would have been paid without Dunlin can only be measured against invoices that it leaves alone, and there are none: <code>dunlin experiment start</code> sets some apart.`
-    : html`What would have been paid without Dunlin is measured by the experiment “${experiment.name}”: <code>dunlin experiment show</code> tells how far it is. Invoices that it leaves alone are not counted here.`;
+/** What Dunlin added: as far as an experiment can tell, and without one nothing. */
+function added(measured: Measured | null, { may }: Visit): Html {
+  if (measured === null)
+    return html`<p class="text">How much of it would have been paid without Dunlin can only be measured against invoices that it leaves alone, and there are none. ${
+      may("experiments")
+        ? html`<a href="/experiments/new">Leave a part alone.</a>`
+        : html`An owner or admin can set a part aside under Experiments.`
+    }</p>`;
+  const { experiment, look } = measured;
+  const link = html`<a href="/experiments/${experiment.id}">${experiment.name}</a>`;
+  const amounts = look ? uplift(look) : [];
+  const says = look?.verdict.words ?? "It was not looked at yet.";
+  if (look?.verdict.outcome === "void")
+    return notice("bad", html`The experiment ${link} can't tell what Dunlin added. ${says}`);
+  return html`<section class="added"><h2>What Dunlin added, by the experiment ${link}</h2>
+${amounts.length > 0 && html`<ul class="amounts">${amounts.map(({ amount, low, high, side }) => html`<li><span class="effect ${side}">${amount}</span> <small>between ${low} and ${high}</small></li>`)}</ul>`}
+<p class="text">${look && verdictState(look.verdict.outcome)} ${says} ${amounts.length > 0 && "Amounts are those of all invoices in Dunlin's arm that are old enough to count, beyond what your own system recovers of as many."} Invoices that it leaves alone are not counted elsewhere on this page.</p></section>`;
+}
 
 const tile = (name: string, figure: Part, words: Part): Html =>
   html`<section class="tile"><h2>${name}</h2><p class="figure">${figure}</p><p><small>${words}</small></p></section>`;

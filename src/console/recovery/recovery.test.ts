@@ -124,7 +124,7 @@ const LEAVE_ALONE = prepared("test_leave_alone", "update cases set arm = 'mercha
 
 test("28: what an experiment leaves alone is counted nowhere as ours, and the page says where the comparison is", async () => {
   const { merchant, browser } = await shop();
-  assert.doesNotMatch((await browser.get("/overview")).body, /measured by the experiment/);
+  assert.doesNotMatch((await browser.get("/overview")).body, /What Dunlin added/);
   const startedAt = at.ports.now();
   const fixed = { id: at.ports.newId(), name: "Holdout", salt: "s", share: 0.1, startedAt, comparedFrom: startedAt };
   const plan = { stoppedAt: null, maturityDays: 28, primary: "count", margin: 0.01 } as const;
@@ -135,7 +135,7 @@ test("28: what an experiment leaves alone is counted nowhere as ours, and the pa
   at.clock.serviceMs += 60_000;
   await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
   const page = (await browser.get("/overview")).body;
-  assert.match(page, /measured by the experiment “Holdout”/);
+  assert.match(page, /What Dunlin added, by the experiment <a[^>]+>Holdout<[\s\S]*It was not looked at yet/);
   assert.match(page, /0<\/a> of 0 cases that ended/);
   assert.match((await browser.get("/invoices?outcome=watched")).body, /1 case in the filter/);
 });
@@ -223,6 +223,21 @@ test("25: an invoice tells its story, latest first, with the reasons of each dec
   const titles = [...after.matchAll(/<h3>([A-Z][^<:]+)/g)].map(([, title]) => title!.trim());
   assert.ok(titles.indexOf("Recovery ended") < titles.indexOf("Recovery began"), titles.join(", "));
   assert.ok(titles.includes("The retry succeeded"));
+});
+
+test("what else was considered for a decision is plotted in the story, for one decision at a time, and in a file", async () => {
+  const { merchant, browser } = await shop();
+  await push(merchant, unpaid("in_a"));
+  const page = (await browser.get("/invoices/in_a")).body;
+  assert.match(page, /id="considered"[\s\S]*<circle class="moment chosen"[\s\S]*Chosen: \d+ \w+ 2026/);
+  const other = (await browser.get(`/invoices/in_a?decision=${at.ports.newId()}`)).body;
+  assert.doesNotMatch(other, /id="considered"/);
+  const link = /href="(\?decision=[0-9a-f-]+)#considered"/.exec(other)![1]!;
+  assert.match((await browser.get(`/invoices/in_a${link}`)).body, /id="considered"/);
+  const csv = (await browser.get("/decisions.csv?invoiceId=in_a")).body.trim().split("\r\n");
+  const days = page.split("Moments that were considered")[1]!.match(/best of its day|>chosen</g)!.length;
+  assert.equal(csv.filter((line) => line.includes(",best of its day,")).length, days);
+  assert.equal((await browser.get("/decisions.csv")).statusCode, 400);
 });
 
 test("invoices of another merchant, and unknown ones, are not there", async () => {

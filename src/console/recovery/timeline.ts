@@ -1,4 +1,5 @@
 import type { Case } from "../../domain/case.ts";
+import type { DecisionRecord } from "../../domain/decision.ts";
 import type { Invoice } from "../../domain/invoice.ts";
 import type { ListedDelivery } from "../../store/delivery-states.ts";
 import type { ShownAction, ShownTransaction } from "../../store/invoice-history.ts";
@@ -7,6 +8,7 @@ import { moment } from "../show/moments.ts";
 import { money } from "../show/money.ts";
 import { deliveryState, spaced } from "../show/words.ts";
 import { actionState } from "./actions.ts";
+import { considered, hasConsidered } from "./considered.ts";
 
 interface History {
   invoice: Invoice;
@@ -14,6 +16,9 @@ interface History {
   actions: readonly ShownAction[];
   deliveries: readonly ListedDelivery[];
   transactions: readonly ShownTransaction[];
+  decisions: readonly DecisionRecord[];
+  /** The action of which everything that was considered is shown. */
+  shown: string | null;
 }
 
 interface Entry {
@@ -28,9 +33,9 @@ interface Entry {
 /** Everything that is known of an invoice, latest first. */
 export function timeline(history: History, zone: string, now: Date): Html {
   const entries = [
-    ...history.cases.flatMap(caseEntries),
+    ...history.cases.flatMap((kase) => caseEntries(kase, history.decisions)),
     ...history.transactions.map(transactionEntry),
-    ...history.actions.flatMap((action) => actionEntries(action, zone)),
+    ...history.actions.flatMap((action) => actionEntries(action, history, zone)),
     ...history.deliveries.map((delivery) => deliveryEntry(delivery, zone)),
     { at: history.invoice.createdAt, kind: "" as const, rank: 0, title: "Invoice created" },
   ]
@@ -42,7 +47,10 @@ export function timeline(history: History, zone: string, now: Date): Html {
   )}</ol>`;
 }
 
-function caseEntries({ openedAt, endedAt, endReason, windowEndsAt, budget }: Case): Entry[] {
+function caseEntries(
+  { id, openedAt, endedAt, endReason, windowEndsAt, budget }: Case,
+  decisions: readonly DecisionRecord[],
+): Entry[] {
   const until = windowEndsAt.toISOString().slice(0, 10);
   const opened: Entry = {
     at: openedAt,
@@ -52,6 +60,8 @@ function caseEntries({ openedAt, endedAt, endReason, windowEndsAt, budget }: Cas
     body: html`<p>At most ${budget} retries, until ${until}.</p>`,
   };
   if (endedAt === null || endReason === null) return [opened];
+  const last = decisions.findLast(({ caseId }) => caseId === id);
+  const why = endReason !== "paid" && last?.kind === "stop" ? last.account.reasons : [];
   return [
     opened,
     {
@@ -59,6 +69,7 @@ function caseEntries({ openedAt, endedAt, endReason, windowEndsAt, budget }: Cas
       kind: endReason === "paid" ? "good" : "bad",
       rank: 6,
       title: `Recovery ended: ${spaced(endReason)}`,
+      body: why.length > 0 && reasonList(why),
     },
   ];
 }
@@ -91,7 +102,7 @@ function transactionEntry(t: ShownTransaction): Entry {
 }
 
 /** A decision with its reasons; its outcome is an entry of its own when one was recorded. */
-function actionEntries(action: ShownAction, zone: string): Entry[] {
+function actionEntries(action: ShownAction, { cases, decisions, shown }: History, zone: string): Entry[] {
   const { decidedAt, createdAt, idealRetryTime, reasons, status, executedAt } = action;
   const what = action.type === "RETRY" ? "retry" : "ask for another card";
   const decision: Entry = {
@@ -99,7 +110,7 @@ function actionEntries(action: ShownAction, zone: string): Entry[] {
     kind: "plan",
     rank: 3,
     title: html`${decidedAt ? "Decided" : "Planned"}: ${what} at ${moment(idealRetryTime, zone)} ${actionState(status)}`,
-    body: html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`,
+    body: html`${reasonList(reasons)}${compared(action, decisions, cases, shown, zone)}`,
   };
   if (executedAt === null) return [decision];
   const isGood = status === "SUCCEEDED";
@@ -112,6 +123,24 @@ function actionEntries(action: ShownAction, zone: string): Entry[] {
       title: `The ${what === "retry" ? "retry" : "request"} ${spaced(status)}`,
     },
   ];
+}
+
+const reasonList = (reasons: readonly string[]): Html =>
+  html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`;
+
+/** What else was considered for an action: all of it for one, and a link for the others, since each takes its room. */
+function compared(
+  { id }: ShownAction,
+  decisions: readonly DecisionRecord[],
+  cases: readonly Case[],
+  shown: string | null,
+  zone: string,
+): Part {
+  const decision = decisions.findLast(({ actionId }) => actionId === id);
+  if (!decision || !hasConsidered(decision)) return null;
+  if (id !== shown) return html`<p><a href="?decision=${id}#considered">What else was considered</a></p>`;
+  const kase = cases.find((each) => each.id === decision.caseId);
+  return html`<div id="considered">${considered(decision, kase?.windowEndsAt ?? decision.madeAt, zone)}</div>`;
 }
 
 const EVENT_WORDS = {

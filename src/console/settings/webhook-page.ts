@@ -1,3 +1,4 @@
+import type { AllowedAddress } from "../../delivery/https/address-guard.ts";
 import { EVENT_TYPES } from "../../domain/event.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Page } from "../frame.ts";
@@ -16,6 +17,8 @@ interface Shown {
   /** Which form was sent before. */
   done: string | null;
   egressRanges: readonly string[];
+  /** Private addresses that webhooks may be sent to. */
+  allow: readonly AllowedAddress[];
   /** Of the present secret. */
   mark: string;
   now: Date;
@@ -28,7 +31,7 @@ const DONE: Record<string, string> = {
   secret: "Webhooks go out without a signature from now on.",
 };
 
-export function webhookPage({ merchant, visit, problem, done, egressRanges, mark, now }: Shown): Page {
+export function webhookPage({ merchant, visit, problem, done, egressRanges, allow, mark, now }: Shown): Page {
   const says = problem ? notice("bad", problem) : done && DONE[done] && notice("good", DONE[done]);
   return {
     title: "Webhook",
@@ -50,6 +53,7 @@ ${choice(
 <h2>Deliveries</h2>${pauseForm(merchant)}
 <h2>Signature</h2>${secretForm(merchant, visit.person.zone, mark, now)}
 <h2>Where requests come from</h2>${rangesOf(egressRanges)}
+<h2>Where requests may go</h2>${allowedOf(allow)}
 </section></div>`,
   };
 }
@@ -133,6 +137,14 @@ ${
 ${hiddenFields({ mark })}<button>${webhookSecret === null ? "Sign with a new secret" : "Rotate the secret"}</button></form>
 ${webhookSecret !== null && html`<p>${button("/settings/webhook/secret/remove", "Stop signing", {}, "danger small")}</p>`}</div>`;
 }
+
+const allowedOf = (allow: readonly AllowedAddress[]): Html => html`
+<p>To public addresses, over HTTPS. An address is checked when the URL is saved and again at each connection, so a name that comes to mean a machine inside leads nowhere; redirects are not followed.</p>
+${
+  allow.length === 0
+    ? html`<p class="soft">Private addresses are out of reach: the operator would name them in <code>DUNLIN_WEBHOOK_ALLOW</code>.</p>`
+    : html`<p>The operator allowed these beside them (<code>DUNLIN_WEBHOOK_ALLOW</code>), each at its port:</p>${copyable("Allowed addresses", allow.map(({ range: [address, bits], port }) => `${address.toString()}/${bits} port ${port}`).join("\n"))}`
+}`;
 
 const rangesOf = (ranges: readonly string[]): Html =>
   ranges.length === 0

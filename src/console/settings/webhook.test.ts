@@ -155,6 +155,15 @@ test("a signing secret is shown once, a form that is sent twice rotates once, an
   assert.ok(!JSON.stringify(await at.audited()).includes("whsec_"));
 });
 
+test("the page says where requests come from and where they may go", async () => {
+  const page = (await developer.get("/settings/webhook")).body;
+  assert.match(page, /Where requests come from[\s\S]*203\.0\.113\.0\/24/);
+  assert.match(
+    page,
+    new RegExp(`Where requests may go[\\s\\S]*127\\.0\\.0\\.1/32 port ${new URL(endpoint.url).port}\\n::1/128 port`),
+  );
+});
+
 test("31: a viewer sees and changes nothing of it, also by a form of their own making", async () => {
   await save();
   const viewer = await at.as("viewer");

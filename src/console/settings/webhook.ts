@@ -24,7 +24,7 @@ const SECRET_BYTES = 32;
 
 /** Where instructions go, how the endpoint recognises them, and whether they go at all. */
 export function webhookRoutes(console: Console) {
-  const { ports, secretKey, egressRanges } = console;
+  const { ports, secretKey, egressRanges, allow } = console;
   const show = async (visit: Visit, problem: string | null, done: string | null = null): Promise<Page> => {
     const merchant = await merchantOf(visit);
     const page = webhookPage({
@@ -33,6 +33,7 @@ export function webhookRoutes(console: Console) {
       problem,
       done,
       egressRanges,
+      allow,
       mark: markOf(merchant),
       now: ports.now(),
     });

@@ -25,7 +25,7 @@ export function sendCsv(
   reply: FastifyReply,
   name: string,
   headings: readonly string[],
-  pages: AsyncIterable<readonly (readonly Cell[])[]>,
+  pages: AsyncIterable<readonly (readonly Cell[])[]> | Iterable<readonly (readonly Cell[])[]>,
 ) {
   async function* text() {
     // Spreadsheets take a file without the mark for the machine's own encoding.

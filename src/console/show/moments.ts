@@ -74,6 +74,13 @@ export function lengthText(ms: number): string {
   return `${whole} ${name}${whole === 1 ? "" : "s"}`;
 }
 
+/** "in 14 minutes" of service time; where scripts run, it counts down. `clockRate`: how fast service time runs. */
+export function countdown(at: Date, now: Date, clockRate: number): Html {
+  const ms = at.getTime() - now.getTime();
+  if (ms <= 0) return html`due now`;
+  return html`<span role="timer" data-countdown="${ms}" data-rate="${clockRate}">in ${lengthText(ms)}</span>`;
+}
+
 /** What a field of type datetime-local shows and sends: 2026-03-09T14:05. */
 export function localField(at: Date, zone: string): string {
   const { year, month, day, hour, minute } = partsIn(zone, at);

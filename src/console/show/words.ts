@@ -1,10 +1,10 @@
 import type { DeliveryState } from "../../store/delivery-states.ts";
-import { type Html, html } from "../html.ts";
+import { type Html, html, type Part } from "../html.ts";
 
 type Kind = "good" | "warn" | "bad" | "";
 
 /** A state, coloured and in words: colour alone tells nobody anything. */
-export const state = (words: string, kind: Kind): Html => html`<span class="state ${kind}">${words}</span>`;
+export const state = (words: Part, kind: Kind): Html => html`<span class="state ${kind}">${words}</span>`;
 
 const DELIVERY_KINDS: Record<DeliveryState, Kind> = {
   waiting: "warn",

@@ -1,0 +1,188 @@
+// `npm run bench:console`: pages of the console over a million actions and five million deliveries of one merchant.
+import { availableParallelism, cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import type { Page } from "playwright-core";
+import { Client } from "undici";
+import { COOKIE } from "../../src/console/visit.ts";
+import { launch } from "../../test/browser/chromium.ts";
+import { startPart } from "../part.ts";
+import type { ConsoleFacts } from "./service.ts";
+
+const { values } = parseArgs({
+  options: {
+    actions: { type: "string", default: "1000000" },
+    deliveries: { type: "string", default: "5000000" },
+    samples: { type: "string", default: "30" },
+    quick: { type: "boolean" },
+  },
+});
+const actions = values.quick ? 40_000 : Number(values.actions);
+const deliveries = values.quick ? 200_000 : Number(values.deliveries);
+const samples = values.quick ? 10 : Number(values.samples);
+if (![actions, deliveries, samples].every((n) => Number.isSafeInteger(n) && n >= 3) || deliveries < actions) {
+  console.error(
+    "bench:console: write --actions 1000000, --deliveries 5000000 (not fewer than actions), --samples 30, or --quick",
+  );
+  process.exit(2);
+}
+
+const OVERVIEW_P50_MS = 100;
+const ACTIONS_P50_MS = 200;
+const PAGE_BYTES = 60_000;
+const PAINT_MS = 300;
+/** What the export may keep of what went through it. */
+const EXPORT_GROWTH_BYTES = 60e6;
+const LIMIT_MS = 3_600_000;
+/** Statements that are new to a connection are planned anew five times. */
+const WARM_UP = 6;
+const PAGES = [
+  "/overview?days=7",
+  "/overview?days=28",
+  "/overview?days=90",
+  "/actions",
+  "/actions?status=RECOVERY_ACTION_STATUS_SUCCEEDED&orderBy=executed_at",
+  "/invoices",
+  "/invoices?outcome=recovered",
+  "/experiments",
+  "/deliveries",
+  "/deliveries?state=exhausted",
+  "/deliveries/replay",
+  "/import",
+  "/backtest",
+  "/settings/webhook",
+  "/org/api_keys",
+  "/org/members",
+  "/org/audit",
+  "/account",
+];
+
+let missed = 0;
+const said = (name: string, figure: string, isMet: boolean) => {
+  if (!isMet) missed++;
+  console.log(`${name.padEnd(60)} ${figure}${isMet ? "" : "   MISSED"}`);
+};
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+
+console.log(
+  `${availableParallelism()} cores (${cpus()[0]?.model}), load ${loadavg()[0]!.toFixed(1)}, Node ${process.version}`,
+);
+const service = await startPart("console/service.ts");
+try {
+  const startedMs = performance.now();
+  const facts = await service.ask<ConsoleFacts>("make", { actions, deliveries }, LIMIT_MS);
+  const inWords = (n: number) => n.toLocaleString("en");
+  console.log(
+    `${inWords(facts.actions)} actions, ${inWords(facts.events)} events with ${inWords(facts.deliveries)} delivery attempts in ${Math.round((performance.now() - startedMs) / 1000)} s; ${facts.server}`,
+  );
+  const client = new Client(facts.origin, { connect: { ca: facts.ca }, allowH2: false });
+  const shown = await pages(client, facts);
+  await painted(facts, [...shown]);
+  await exported(client, facts);
+  await client.close();
+} finally {
+  await service.stop();
+}
+process.exitCode = missed === 0 ? 0 : 1;
+
+async function ask(client: Client, { cookie }: ConsoleFacts, path: string): Promise<string> {
+  const { statusCode, body } = await client.request({ method: "GET", path, headers: { cookie } });
+  const text = await body.text();
+  if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}`);
+  return text;
+}
+
+/** How long each page takes, and its length; in the end also one invoice and one event. */
+async function pages(client: Client, facts: ConsoleFacts): Promise<string[]> {
+  const linked = async (path: string, link: RegExp) => link.exec(await ask(client, facts, path))![1]!;
+  const all = [
+    ...PAGES,
+    await linked("/invoices?outcome=recovered", /class="id" href="(\/invoices\/[^"]+)"/),
+    await linked("/deliveries", /href="(\/deliveries\/[0-9a-f-]{36})"/),
+  ];
+  for (const path of all) {
+    const taken: number[] = [];
+    let bytes = 0;
+    for (let round = -WARM_UP; round < samples; round++) {
+      const beganMs = performance.now();
+      bytes = Buffer.byteLength(await ask(client, facts, path));
+      if (round >= 0) taken.push(performance.now() - beganMs);
+    }
+    const limit = path.startsWith("/overview") ? OVERVIEW_P50_MS : ACTIONS_P50_MS;
+    const p50 = median(taken);
+    const figure = `p50 ${p50.toFixed(1).padStart(7)} ms, most ${Math.max(...taken)
+      .toFixed(1)
+      .padStart(7)} ms, ${(bytes / 1000).toFixed(1).padStart(5)} kB`;
+    said(path, figure, p50 <= limit && bytes <= PAGE_BYTES);
+  }
+  return all;
+}
+
+/** What a browser transfers for each page, and when it has painted the overview. */
+async function painted({ origin, cookie }: ConsoleFacts, paths: readonly string[]) {
+  const browser = await launch();
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: origin });
+  const [name, value] = [COOKIE, cookie.slice(COOKIE.length + 1)];
+  await context.addCookies([{ name, value, url: origin, httpOnly: true, secure: true, sameSite: "Lax" }]);
+  const page = await context.newPage();
+  const most = { path: "", bytes: 0 };
+  for (const path of paths) {
+    // Nothing of it is kept from the page before.
+    const session = await context.newCDPSession(page);
+    await session.send("Network.enable");
+    await session.send("Network.clearBrowserCache");
+    let bytes = 0;
+    session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await page.goto(path, { waitUntil: "load" });
+    await session.detach();
+    if (bytes > most.bytes) Object.assign(most, { path, bytes });
+  }
+  said(
+    `all that a page transfers, style and script too; most: ${most.path.slice(0, 40)}`,
+    `${(most.bytes / 1000).toFixed(1)} kB`,
+    most.bytes <= PAGE_BYTES,
+  );
+  const empty = await firstPaintMs(page, "/healthz");
+  const overview = await firstPaintMs(page, "/overview?days=90");
+  said(
+    "first paint of the overview, median",
+    `${overview.toFixed(0)} ms (an empty page: ${empty.toFixed(0)} ms)`,
+    overview <= PAINT_MS,
+  );
+  await browser.close();
+}
+
+async function firstPaintMs(page: Page, path: string): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round < samples / 2; round++) {
+    await page.goto(path, { waitUntil: "load" });
+    times.push(
+      await page.evaluate<number>("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 1e9"),
+    );
+  }
+  return median(times);
+}
+
+/** All actions as a file: memory does not grow with it. */
+async function exported(client: Client, { cookie }: ConsoleFacts) {
+  const { statusCode, body } = await client.request({ method: "GET", path: "/actions.csv", headers: { cookie } });
+  if (statusCode !== 200) throw new Error(`/actions.csv answered ${statusCode}`);
+  const beganMs = performance.now();
+  let [lines, bytes, early, most] = [0, 0, 0, 0];
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    for (const byte of chunk) if (byte === 10) lines++;
+    if (Math.floor(bytes / 16e6) === Math.floor((bytes - chunk.length) / 16e6)) continue;
+    const rss = await service.ask<number>("memory");
+    if (early === 0) early = rss;
+    most = Math.max(most, rss);
+  }
+  const seconds = (performance.now() - beganMs) / 1000;
+  const growth = Math.max(0, most - early);
+  said(
+    `CSV of ${(lines - 1).toLocaleString("en")} actions`,
+    `${seconds.toFixed(0)} s, ${(bytes / 1e6).toFixed(0)} MB, memory ${(early / 1e6).toFixed(0)} MB early, at most ${(most / 1e6).toFixed(0)} MB`,
+    growth <= EXPORT_GROWTH_BYTES,
+  );
+}

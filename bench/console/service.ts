@@ -1,0 +1,70 @@
+// A process of `bench:console`: the service as it is run, over a database with a year of a merchant in it.
+import { readFileSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { beginSession } from "../../src/auth/sessions.ts";
+import { COOKIE } from "../../src/console/visit.ts";
+import { createMerchant } from "../../src/recovery/merchants.ts";
+import { start } from "../../src/start.ts";
+import { addMember } from "../../src/store/members.ts";
+import { insertPerson } from "../../src/store/people.ts";
+import { answer } from "../part.ts";
+import { databaseFacts, scratchSettings } from "../scratch.ts";
+import { fill } from "./fill.ts";
+
+export interface ConsoleFacts {
+  origin: string;
+  ca: string;
+  cookie: string;
+  server: string;
+  actions: number;
+  deliveries: number;
+  events: number;
+}
+
+/** With indexes, and what sorting for them takes. */
+const BYTES_PER_ACTION = 1_700;
+const BYTES_PER_DELIVERY = 900;
+
+const { settings, log, remove } = await scratchSettings();
+const running = await start({
+  settings,
+  roles: new Set(["api", "console"]),
+  log,
+  onFatal: (error) => {
+    throw error;
+  },
+});
+const { owner, db, ports, secretKey, address } = running.store;
+
+async function make({ actions, deliveries }: { actions: number; deliveries: number }): Promise<ConsoleFacts> {
+  const { bavail, bsize } = await statfs(settings.dataDir);
+  const needed = actions * BYTES_PER_ACTION + deliveries * BYTES_PER_DELIVERY;
+  if (bavail * bsize < needed)
+    throw new Error(`${Math.ceil(needed / 1e9)} GB of disk are needed in ${settings.dataDir}`);
+  const merchant = await createMerchant(owner, "Bench", {}, secretKey, ports);
+  const person = {
+    id: ports.newId(),
+    email: "owner@example.com",
+    name: "Owner",
+    password: "-",
+    zone: "Europe/Berlin",
+    theme: "system",
+    createdAt: ports.now(),
+  } as const;
+  await insertPerson(db, person);
+  await addMember(db, merchant.id, person.id, "owner", ports.now());
+  const token = await beginSession(db, person, undefined, ports);
+  const say = (line: string) => process.stderr.write(`  ${line}\n`);
+  const counted = await fill(owner, { merchantId: merchant.id, actions, deliveries, until: ports.now() }, say);
+  const { server } = await databaseFacts(owner, address, settings.dataDir);
+  const ca = readFileSync(running.caPath!, "utf8");
+  return { origin: settings.authUrl, ca, cookie: `${COOKIE}=${token}`, server, ...counted };
+}
+
+/** Bytes of memory that are in use after cleaning up, if that can be asked for. */
+const memory = () => process.memoryUsage().rss;
+
+answer({ make, memory }, async () => {
+  await running.stop();
+  await remove();
+});

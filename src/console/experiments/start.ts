@@ -1,0 +1,102 @@
+import { COUNT, type Experiment } from "../../domain/experiment.ts";
+import { type ExperimentPlan, startExperiment } from "../../recovery/experiments.ts";
+import { audit } from "../../store/audit-log.ts";
+import { runningExperiment, stopExperiment } from "../../store/experiments.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import { type Console, goTo } from "../console.ts";
+import type { Page } from "../frame.ts";
+import { html } from "../html.ts";
+import { notFound, PageError } from "../page-error.ts";
+import { isUuid, readQuery } from "../query.ts";
+import { choice, field, notice } from "../show/fields.ts";
+import type { Visit } from "../visit.ts";
+
+/** Starting an experiment, and ending the one that runs. */
+export function experimentStartRoutes(console: Console) {
+  const { ports } = console;
+  console.page("/experiments/new", "experiments", async ({ db, query, merchantId }) => {
+    readQuery(query, {});
+    return startPage(await runningExperiment(db, merchantId), new URLSearchParams(), null);
+  });
+  console.post("/experiments", "experiments", async (visit) => {
+    const plan = readPlan(visit.form);
+    if (typeof plan === "string") return { ...startPage(null, visit.form, plan), status: 400 };
+    const started = await start(console, visit, plan);
+    if (!started) throw new PageError(409, "An experiment is running already. Stop it before you start another one.");
+    return goTo(visit.reply, `/experiments/${started.id}?done=started`);
+  });
+  console.post("/experiments/:id/stop", "experiments", async ({ db, params, form, merchantId, actor, reply }) => {
+    const id = params.id!;
+    if (!isUuid(id)) throw notFound("experiment");
+    const reason = (form.get("reason") ?? "").trim().slice(0, 200);
+    await db.transaction(async (tx) => {
+      const stopped = await stopExperiment(tx, merchantId, ports.now());
+      if (stopped?.id !== id) throw new PageError(409, "This experiment does not run, so there is nothing to stop.");
+      const details = reason === "" ? {} : { reason };
+      await audit(tx, merchantId, actor, { deed: "experiment.stopped", object: stopped.name, details }, ports);
+    });
+    return goTo(reply, `/experiments/${id}?done=stopped`);
+  });
+}
+
+const start = ({ ports }: Console, { db, merchantId, actor }: Visit, plan: ExperimentPlan) =>
+  db.transaction(async (tx): Promise<Experiment | null> => {
+    const merchant = await findMerchant(tx, merchantId);
+    const started = merchant && (await startExperiment(tx, merchant, plan, ports));
+    if (!started) return null;
+    const { share, comparedFrom, maturityDays, primary, margin } = started;
+    const details = { share, "compared from": comparedFrom, "maturity (days)": maturityDays, primary, margin };
+    await audit(tx, merchantId, actor, { deed: "experiment.started", object: started.name, details }, ports);
+    return started;
+  });
+
+/** What a form says, or what is wrong with it. */
+function readPlan(form: URLSearchParams): ExperimentPlan | string {
+  const text = (name: string) => (form.get(name) ?? "").trim();
+  const whole = (name: string, min: number, max: number) =>
+    /^\d{1,3}$/.test(text(name)) && Number(text(name)) >= min && Number(text(name)) <= max ? Number(text(name)) : null;
+  if (text("name") === "" || /\p{Cc}/u.test(text("name"))) return "Give the experiment a name.";
+  const share = whole("share", 1, 99);
+  if (share === null) return "Dunlin's share must be a whole number of percent from 1 to 99.";
+  const calibrationDays = whole("calibrationDays", 0, 365);
+  if (calibrationDays === null) return "The calibration must be a whole number of days from 0 to 365.";
+  const maturityDays = text("maturityDays") === "" ? undefined : whole("maturityDays", 1, 365);
+  if (maturityDays === null) return "An invoice counts after a whole number of days from 1 to 365.";
+  const currency = text("currency").toUpperCase();
+  const primary = form.get("primary") === "money" ? currency : COUNT;
+  if (primary !== COUNT && !/^[A-Z]{3}$/.test(primary))
+    return "Name the currency of the money: three letters, such as EUR.";
+  const margin = Number(text("margin")) / 100;
+  if (!/^\d{1,2}(\.\d{1,2})?$/.test(text("margin")) || margin < 0.001 || margin > 0.5)
+    return "The smallest difference that matters must be from 0.1 to 50 points.";
+  return { name: text("name").slice(0, 255), share: share / 100, calibrationDays, maturityDays, primary, margin };
+}
+
+function startPage(running: Experiment | null, typed: URLSearchParams, problem: string | null): Page {
+  const value = (name: string, otherwise: string) => typed.get(name) ?? otherwise;
+  return {
+    title: "Start an experiment",
+    body: running
+      ? html`${notice("warn", html`“${running.name}” is running, and two would disturb each other. <a href="/experiments/${running.id}">Stop it first.</a>`)}`
+      : html`${problem && notice("bad", problem)}
+<p class="text">Customers are split by a hash and keep their arm. In Dunlin's arm your system gets instructions; the others are left to your own system, and Dunlin only
+watches what it recovers. Nothing of this can be changed later but the end, because results of two different splits can't be added up.</p>
+<form method="post" action="/experiments" class="card">
+${field({ label: "Name", name: "name", value: value("name", ""), required: true, placeholder: "Dunlin or the old schedule" })}
+${field({ label: "Dunlin's share of the customers, percent", name: "share", type: "number", value: value("share", "90"), required: true, hint: "50 tells soonest; 90 leaves alone as few as a holdout of 10%." })}
+${field({ label: "Calibration, days", name: "calibrationDays", type: "number", value: value("calibrationDays", "0"), required: true, hint: "At first both arms are left to your own system, to see that they come out alike." })}
+${choice(
+  "The verdict rests on",
+  "primary",
+  [
+    ["count", "recovered invoices"],
+    ["money", "recovered money of one currency"],
+  ],
+  value("primary", "count"),
+)}
+${field({ label: "Currency, if it rests on money", name: "currency", value: value("currency", ""), maxlength: 3, placeholder: "EUR" })}
+${field({ label: "Smallest difference that matters, points", name: "margin", value: value("margin", "3"), required: true, maxlength: 5 })}
+${field({ label: "An invoice counts after, days", name: "maturityDays", type: "number", value: value("maturityDays", ""), hint: "Left out: the recovery window and 7 days." })}
+<button class="main">Start the experiment</button> <a class="button" href="/experiments">Not now</a></form>`,
+  };
+}

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Account, DecisionRecord } from "../../domain/decision.ts";
+import { textOf } from "../html.ts";
+import { considered, hasConsidered } from "./considered.ts";
+
+const START = new Date("2026-03-02T08:00:00Z");
+const day = (n: number, hour = 0) => new Date(+START + n * 86_400_000 + hour * 3_600_000);
+
+function decided(account: Partial<Account>): DecisionRecord {
+  const empty: Account = {
+    reasons: [],
+    known: [],
+    changed: [],
+    ruledOut: [],
+    days: [],
+    hours: [],
+    even: null,
+    drawn: false,
+    fallback: null,
+  };
+  return {
+    caseId: "c",
+    number: 1,
+    madeAt: START,
+    engine: "learned",
+    modelVersion: 1,
+    kind: "retry",
+    actionId: "a",
+    idealTime: day(3),
+    chance: 0.41,
+    propensity: 0.9,
+    facts: "",
+    account: { ...empty, ...account },
+  };
+}
+
+const DAYS = [1, 2, 3, 4].map((n) => ({
+  at: day(n),
+  chance: n === 3 ? 0.4 : 0.1 * n,
+  worth: n === 3 ? 0.5 : 0.05 * n,
+}));
+
+test("the plot, the sentences and the table say the same", () => {
+  const even = { tries: [day(4)], recovers: 0.5, worth: 0.4, plan: [day(3)], planRecovers: 0.63, planWorth: 0.5 };
+  const ruledOut = [{ rule: "Visa allows <15> tries.", source: "Visa Core Rules", from: day(5), to: day(6) }];
+  const page = textOf(considered(decided({ days: DAYS, ruledOut, even }), day(28), "UTC"));
+  assert.match(
+    page,
+    /Chosen: 5 Mar 2026 08:00, with a chance of 41%\. 4 days were compared; the next best moment is 6 Mar 2026 08:00, with 40%\./,
+  );
+  assert.match(page, /recovered with a chance of 63%, with tries spread evenly 50%/);
+  assert.equal(page.match(/class="moment"/g)?.length, 3);
+  assert.equal(page.match(/class="moment chosen"/g)?.length, 1);
+  assert.equal(page.match(/class="ruled"/g)?.length, 1);
+  assert.match(page, /No try from[\s\S]*Visa allows &lt;15&gt; tries\. <small>Visa Core Rules/);
+  assert.equal(page.match(/<tr><td><time/g)?.length, 4);
+  assert.match(page, /40%<\/td><td class="number">50%<\/td><td><small>chosen/);
+});
+
+test("on the clocks of the reader a moment is on the day that it is there", () => {
+  const page = textOf(considered(decided({ days: DAYS }), day(28), "Pacific/Auckland"));
+  assert.match(page, /Chosen: 5 Mar 2026 21:00/);
+});
+
+test("a moment that was drawn by lot is said to be", () => {
+  assert.match(
+    textOf(considered(decided({ days: DAYS, drawn: true }), day(28), "UTC")),
+    /drawn by lot among good ones/,
+  );
+});
+
+test("where nothing was compared there is nothing to plot", () => {
+  assert.equal(hasConsidered(decided({})), false);
+  assert.equal(hasConsidered({ ...decided({ days: DAYS }), idealTime: null }), false);
+});

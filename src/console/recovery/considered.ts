@@ -1,0 +1,113 @@
+import type { DecisionRecord, Prospect } from "../../domain/decision.ts";
+import { type Html, html } from "../html.ts";
+import { dayText, localField, moment, momentText } from "../show/moments.ts";
+import { momentsPlot } from "../show/moments-plot.ts";
+import { table } from "../show/table.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+export const percent = (part: number) => `${Math.round(part * 100)}%`;
+
+/** Whether the moments of an account can be read: it lies in the database as JSON, which has none. */
+export const isReadable = ({ account: { days, hours, ruledOut, even } }: DecisionRecord) =>
+  [
+    ...[...days, ...hours].map(({ at }) => at),
+    ...ruledOut.flatMap(({ from, to }) => [from, to]),
+    ...(even?.tries ?? []),
+    ...(even?.plan ?? []),
+  ].every((at) => !Number.isNaN(at.getTime()));
+
+/** Whether other moments were compared: only what was learned can do that. */
+export const hasConsidered = (decision: DecisionRecord) =>
+  decision.account.days.length > 0 && decision.idealTime !== null && isReadable(decision);
+
+/** All moments that were thought of for a try: a plot, the same in words, and as a table. */
+export function considered(decision: DecisionRecord, windowEndsAt: Date, zone: string): Html {
+  const { account, madeAt, idealTime } = decision;
+  const { days, hours, ruledOut, even } = account;
+  const chosen = chosenOf(decision);
+  const to = new Date(Math.max(+windowEndsAt, ...days.map(({ at }) => +at)) + DAY_MS / 2);
+  const day = (at: Date) => dayText(localField(at, zone).slice(0, 10)).slice(0, -5);
+  const says = summary(decision, chosen, zone);
+  const plot = momentsPlot(
+    says.join(" "),
+    {
+      from: madeAt,
+      to,
+      days: days.map((each) => ({
+        ...each,
+        isChosen: each === chosen,
+        words: `${momentText(each.at, zone)}: a chance of ${percent(each.chance)}`,
+      })),
+      ruledOut: ruledOut.map(({ rule, from, to }) => ({ from, to, words: rule })),
+      rows:
+        even === null
+          ? []
+          : [
+              { label: "this plan", moments: even.plan },
+              { label: "even tries", moments: even.tries },
+            ],
+    },
+    day,
+  );
+  return html`<figure class="chart considered"><figcaption><span class="key dot"></span> the best moment of a day, by the chance of success <span class="key dot chosen"></span> chosen${ruledOut.length > 0 && html` <span class="key ruled"></span> a rule forbids it`}</figcaption>${plot}</figure>
+<p class="text">${says.join(" ")}</p>
+${ruledOut.length > 0 && html`<ul>${ruledOut.map(({ rule, source, from, to }) => html`<li>No try from ${moment(from, zone)} to ${moment(to, zone)}: ${rule} <small>${source}</small></li>`)}</ul>`}
+<details class="more"><summary>The numbers</summary>${table(
+    "Moments that were considered",
+    [
+      { head: "Moment", cell: ({ at }: Row) => moment(at, zone) },
+      { head: "Chance", cell: ({ chance }) => percent(chance), numeric: true },
+      { head: "Worth, of the amount", cell: ({ worth }) => percent(worth), numeric: true },
+      { head: "", cell: ({ note }) => html`<small>${note}</small>` },
+    ],
+    [
+      ...days.map((each): Row => ({ ...each, note: each === chosen ? "chosen" : "best of its day" })),
+      ...hours.map(
+        (each): Row => ({
+          ...each,
+          note: isHourOf(each, idealTime!) ? "hour of the chosen day, chosen" : "hour of the chosen day",
+        }),
+      ),
+    ],
+  )}</details>`;
+}
+
+type Row = Prospect & { note: string };
+
+const isHourOf = ({ at }: Prospect, idealTime: Date) => Math.abs(+at - +idealTime) < 2 * HOUR_MS;
+
+/** The day whose moment became the plan: a few minutes are added to it later. */
+function chosenOf({ account: { days }, idealTime }: DecisionRecord): Prospect | undefined {
+  const distance = ({ at }: Prospect) => Math.abs(+at - +idealTime!);
+  const nearest = [...days].sort((a, b) => distance(a) - distance(b))[0];
+  return nearest && distance(nearest) < DAY_MS ? nearest : undefined;
+}
+
+/** The plot in sentences. */
+function summary({ account, chance, idealTime }: DecisionRecord, chosen: Prospect | undefined, zone: string): string[] {
+  const { days, hours, even, drawn, ruledOut } = account;
+  const others = days.filter((each) => each !== chosen).sort((a, b) => b.worth - a.worth);
+  const given = chance ?? chosen?.chance;
+  const next = others[0];
+  const best = [...hours].sort((a, b) => b.chance - a.chance)[0];
+  return [
+    `Chosen: ${momentText(idealTime!, zone)}${given === undefined ? "" : `, with a chance of ${percent(given)}`}${drawn ? ", drawn by lot among good ones, to go on learning" : ""}.`,
+    `${days.length} ${days.length === 1 ? "day was" : "days were"} compared${next ? `; the next best moment is ${momentText(next.at, zone)}, with ${percent(next.chance)}` : ""}.`,
+    "What counts is not the one chance, but what a try is worth together with those that can follow it.",
+    ...(best
+      ? [
+          `On the chosen day chances by the hour go from ${percent(Math.min(...hours.map((each) => each.chance)))} to ${percent(best.chance)}.`,
+        ]
+      : []),
+    ...(ruledOut.length > 0
+      ? [`${ruledOut.length} ${ruledOut.length === 1 ? "stretch is" : "stretches are"} ruled out.`]
+      : []),
+    ...(even
+      ? [
+          `With this plan the invoice is recovered with a chance of ${percent(even.planRecovers)}, with tries spread evenly ${percent(even.recovers)}.`,
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,91 @@
+import type { Job } from "../domain/job.ts";
+import type { Actor } from "../domain/person.ts";
+import type { Ports } from "../domain/ports.ts";
+import { audit } from "../store/audit-log.ts";
+import type { Database } from "../store/database.ts";
+import { insertJob } from "../store/jobs.ts";
+import { attemptsAfter, type PastAttempt } from "../store/past-attempts.ts";
+import { JobFailure, type Work } from "./jobs.ts";
+
+/** Attempts are read and handed over so many at a time: a part is a few milliseconds of the service's thread. */
+const PART = 1_000;
+/** What a thread can hold: about two kilobytes each. */
+export const ATTEMPTS_MAX = 250_000;
+const BEAT_MS = 5_000;
+
+export interface BacktestProgress {
+  /** Attempts that were read. */
+  read?: number;
+  isJudging?: boolean;
+}
+
+/** `isCut`: there were more attempts than fit, so invoices whose ids come late are left out. */
+export type BacktestJob<Result> = Job<unknown, BacktestProgress, { backtest: Result; isCut: boolean }>;
+
+/**
+ * Ask for a merchant's history to be judged.
+ *
+ * @returns the id of the job, or null when one is under way already
+ */
+export async function askBacktest(
+  db: Database,
+  merchantId: string,
+  actor: Actor,
+  ports: Ports,
+): Promise<string | null> {
+  const id = ports.newId();
+  return db.transaction(async (tx) => {
+    const job = { merchantId, id, kind: "backtest", askedAt: ports.now(), actor, input: {}, progress: {} } as const;
+    if (!(await insertJob(tx, job, ports.realNow()))) return null;
+    await audit(tx, merchantId, actor, { deed: "backtest.asked", object: "payment attempts" }, ports);
+    return id;
+  });
+}
+
+/** Where the arithmetic is done: elsewhere than in the service's own thread. */
+export interface Judge {
+  add(attempts: readonly PastAttempt[]): void;
+  /** What the attempts say; rejects when it is stopped or fails. */
+  judge(): Promise<object>;
+  stop(): Promise<unknown>;
+}
+
+/** Does such a job. */
+export const backtestWork =
+  (newJudge: () => Judge): Work =>
+  async ({ job, db, keep, signal }) => {
+    const judge = newJudge();
+    const stop = () => void judge.stop();
+    signal.addEventListener("abort", stop);
+    let isLost = false;
+    let progress: BacktestProgress = {};
+    const beat = setInterval(async () => {
+      isLost ||= !(await keep(progress).catch(() => true));
+      if (isLost) stop();
+    }, BEAT_MS);
+    try {
+      let read = 0;
+      for (let last: PastAttempt | null = null; read < ATTEMPTS_MAX; ) {
+        if (signal.aborted || isLost) return null;
+        const part: PastAttempt[] = await attemptsAfter(db, job.merchantId, last, PART);
+        judge.add(part);
+        read += part.length;
+        progress = { read };
+        last = part.at(-1) ?? null;
+        if (part.length < PART) break;
+      }
+      if (read === 0)
+        throw new JobFailure("No payment attempt is known yet, so there is nothing to judge. Import some first.");
+      progress = { read, isJudging: true };
+      await keep(progress);
+      const result = await judge.judge();
+      return { result: { backtest: result, isCut: read >= ATTEMPTS_MAX } };
+    } catch (error) {
+      if (signal.aborted || isLost) return null;
+      throw error;
+    } finally {
+      clearInterval(beat);
+      signal.removeEventListener("abort", stop);
+      await judge.stop();
+    }
+  };

@@ -1,0 +1,47 @@
+import { prepared, type Tx } from "./database.ts";
+
+/** A payment attempt of a merchant's history that was paid or failed, with what a backtest looks at. */
+export interface PastAttempt {
+  id: string;
+  invoiceId: string;
+  /** The invoice's id where no customer is known. */
+  customerId: string;
+  at: Date;
+  approved: boolean;
+  amount: number;
+  currency: string;
+  /** Nobody knows with which chance the merchant's own system chose. */
+  chance: null;
+  networkDeclineCode: string | null;
+  networkAdviceCode: string | null;
+  gatewayCode: string | null;
+  declineCategory: string | null;
+  paymentMethodType: string | null;
+  cardBrand: string | null;
+  cardCountry: string | null;
+  /** In lower case. */
+  cardFunding: string | null;
+  cardIssuer: string | null;
+  cardFingerprint: string | null;
+  customerTimezone: string | null;
+}
+
+const AFTER = prepared(
+  "past_attempts",
+  `select id, invoice_id as "invoiceId", coalesce(customer_id, invoice_id) as "customerId", created_at as at,
+     state <> 'FAILED' as approved, amount, currency, null as chance, network_decline_code as "networkDeclineCode",
+     network_advice_code as "networkAdviceCode", payment_gateway_error_code as "gatewayCode", decline_category as "declineCategory",
+     payment_method_type as "paymentMethodType", card_brand as "cardBrand", card_country as "cardCountry",
+     lower(card_funding) as "cardFunding", card_issuer as "cardIssuer",
+     coalesce(card_fingerprint, payment_method_id) as "cardFingerprint", customer_timezone as "customerTimezone"
+   from transactions
+   where merchant_id = $1 and (invoice_id, created_at, id) > ($2, $3, $4) and state not in ('PENDING', 'VOIDED') and amount > 0
+   order by invoice_id, created_at, id limit $5`,
+);
+const BEGINNING = { invoiceId: "", at: new Date(0), id: "" };
+
+/** The attempts that come after `last`, those of an invoice together; null: from the beginning. */
+export async function attemptsAfter(tx: Tx, merchantId: string, last: PastAttempt | null, limit: number) {
+  const { invoiceId, at, id } = last ?? BEGINNING;
+  return (await tx.run<PastAttempt>(AFTER, [merchantId, invoiceId, at, id, limit])).rows;
+}

@@ -1,0 +1,14 @@
+import { type Browser, chromium } from "playwright-core";
+
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/** Debian's Chromium, without a window. */
+export async function launch(): Promise<Browser> {
+  for (const executablePath of CHROMIUM)
+    try {
+      return await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+    } catch (error) {
+      if (!/ENOENT|doesn't exist|not found/i.test(String(error))) throw error;
+    }
+  throw new Error("no Chromium found. Install it: apt-get install chromium");
+}

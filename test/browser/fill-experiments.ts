@@ -1,0 +1,162 @@
+import type { Arm, Cell, Experiment, Half, Measure, Phase, Tally } from "../../src/domain/experiment.ts";
+import type { Merchant } from "../../src/domain/merchant.ts";
+import type { Ports } from "../../src/domain/ports.ts";
+import { type Look, lookAt } from "../../src/experiments/look.ts";
+import { addTally, emptyTally } from "../../src/experiments/tally.ts";
+import { tallied } from "../../src/recovery/count-due.ts";
+import { type Database, prepared } from "../../src/store/database.ts";
+import { addTallies, insertLook } from "../../src/store/experiment-results.ts";
+import { insertExperiment, stopExperiment } from "../../src/store/experiments.ts";
+
+const DAY_MS = 86_400_000;
+const MATURITY_DAYS = 35;
+
+interface Entry {
+  invoiceId: string;
+  customerId: string;
+  arm: Arm;
+  half: Half;
+  phase: Phase;
+  amount: number;
+  currency: string;
+  failedAt: Date;
+  countsAt: Date;
+  recovered: boolean;
+}
+
+/** What happens in an experiment of this many days. */
+interface Course {
+  name: string;
+  share: number;
+  /** How long ago it began, and for how many days invoices came. */
+  agoDays: number;
+  days: number;
+  /** Customers a day. */
+  daily: number;
+  recovers: Record<Arm, number>;
+  /** Share of Dunlin's customers that get lost on the way. */
+  lost: number;
+  isStopped: boolean;
+}
+
+/** An experiment that split off, and one that runs, as if the service had looked at them daily. `random`: between 0 and 1. */
+export async function fillExperiments(db: Database, merchant: Merchant, ports: Ports, random: () => number) {
+  const recovers = { dunlin: 0.57, merchant: 0.49 };
+  const off = {
+    name: "Old split",
+    share: 0.5,
+    agoDays: 220,
+    days: 60,
+    daily: 30,
+    recovers,
+    lost: 0.4,
+    isStopped: true,
+  };
+  await run(db, merchant, ports, random, off);
+  const running = {
+    name: "Dunlin or the old schedule",
+    share: 0.8,
+    agoDays: 84,
+    days: 84,
+    daily: 55,
+    recovers,
+    lost: 0,
+    isStopped: false,
+  };
+  await run(db, merchant, ports, random, running);
+}
+
+async function run(db: Database, merchant: Merchant, ports: Ports, random: () => number, course: Course) {
+  const now = ports.now();
+  const startedAt = new Date(now.getTime() - course.agoDays * DAY_MS);
+  const experiment: Experiment = {
+    id: ports.newId(),
+    name: course.name,
+    salt: "s",
+    share: course.share,
+    startedAt,
+    comparedFrom: startedAt,
+    stoppedAt: null,
+    maturityDays: MATURITY_DAYS,
+    primary: "count",
+    margin: 0.03,
+  };
+  await insertExperiment(db, merchant.id, experiment);
+  const entries = Array.from({ length: course.days * course.daily }, (_, n) =>
+    entryOf(course, startedAt, n, random),
+  ).filter(({ arm }) => arm === "merchant" || random() >= course.lost);
+  await keep(db, merchant.id, experiment.id, entries, now);
+  await look(db, merchant.id, experiment, entries, now);
+  if (course.isStopped) await stopExperiment(db, merchant.id, new Date(startedAt.getTime() + course.days * DAY_MS));
+}
+
+function entryOf({ share, daily, recovers }: Course, startedAt: Date, n: number, random: () => number): Entry {
+  const arm: Arm = random() < share ? "dunlin" : "merchant";
+  const failedAt = new Date(startedAt.getTime() + (n / daily) * DAY_MS);
+  return {
+    invoiceId: `${startedAt.getTime()}_${n}`,
+    customerId: `exp_${n}`,
+    arm,
+    half: random() < 0.5 ? 1 : 2,
+    phase: "comparison",
+    amount: 900 + Math.floor(random() * 90) * 100,
+    currency: random() < 0.7 ? "EUR" : "JPY",
+    failedAt,
+    countsAt: new Date(failedAt.getTime() + MATURITY_DAYS * DAY_MS),
+    recovered: random() < recovers[arm],
+  };
+}
+
+const KEEP = prepared(
+  "test_keep_entries",
+  `insert into experiment_invoices
+   select $1, $2, e.invoice_id, e.customer_id, 'comparison', e.arm, e.half, e.amount, e.currency, e.failed_at, e.counts_at, e.recovered
+   from unnest($3::text[], $4::text[], $5::text[], $6::int2[], $7::int8[], $8::text[], $9::timestamptz[], $10::timestamptz[], $11::bool[])
+     as e (invoice_id, customer_id, arm, half, amount, currency, failed_at, counts_at, recovered)`,
+);
+
+async function keep(db: Database, merchantId: string, experimentId: string, entries: readonly Entry[], now: Date) {
+  const column = <Value>(of: (entry: Entry) => Value) => entries.map(of);
+  await db.run(KEEP, [
+    merchantId,
+    experimentId,
+    column(({ invoiceId }) => invoiceId),
+    column(({ customerId }) => customerId),
+    column(({ arm }) => arm),
+    column(({ half }) => half),
+    column(({ amount }) => amount),
+    column(({ currency }) => currency),
+    column(({ failedAt }) => failedAt),
+    column(({ countsAt }) => countsAt),
+    column(({ countsAt, recovered }) => (countsAt <= now ? recovered : null)),
+  ]);
+}
+
+/** Day by day as the service does it: what became old enough is added up, and the results are looked at. */
+async function look(db: Database, merchantId: string, experiment: Experiment, entries: readonly Entry[], now: Date) {
+  const sums = new Map<string, Cell & Tally>();
+  const keyOf = ({ phase, arm, half, measure }: Cell) => `${phase} ${arm} ${half} ${measure}`;
+  const at = (phase: Phase, arm: Arm, half: Half, measure: Measure) => sums.get(keyOf({ phase, arm, half, measure }));
+  let former: Look | null = null;
+  const last = Math.max(...entries.map(({ countsAt }) => countsAt.getTime()));
+  for (
+    let day = experiment.startedAt.getTime() + DAY_MS;
+    day <= Math.min(now.getTime(), last + DAY_MS);
+    day += DAY_MS
+  ) {
+    const ripe = entries.filter(({ countsAt }) => countsAt.getTime() <= day && countsAt.getTime() > day - DAY_MS);
+    for (const cell of tallied(ripe, [])) {
+      const sum = sums.get(keyOf(cell)) ?? { ...cell, ...emptyTally() };
+      sums.set(keyOf(cell), sum);
+      addTally(sum, cell);
+    }
+    const waiting = entries.filter(
+      ({ failedAt, countsAt }) => failedAt.getTime() <= day && countsAt.getTime() > day,
+    ).length;
+    const measures = [...new Set([...sums.values()].map(({ measure }) => measure))];
+    former = lookAt(experiment, at, measures, waiting, former, new Date(day));
+    const { at: _, ...kept } = former;
+    await insertLook(db, merchantId, experiment.id, new Date(day), kept);
+  }
+  await addTallies(db, merchantId, experiment.id, [...sums.values()]);
+}

@@ -1,0 +1,50 @@
+import { randomBytes } from "node:crypto";
+import type { BrowserContext } from "playwright-core";
+import { beginSession } from "../../src/auth/sessions.ts";
+import { COOKIE } from "../../src/console/visit.ts";
+import type { Role } from "../../src/domain/role.ts";
+import { addMember } from "../../src/store/members.ts";
+import { insertPerson } from "../../src/store/people.ts";
+import { runService, type Service } from "../contract/running.ts";
+import { launch } from "./chromium.ts";
+
+export interface LiveService {
+  service: Service;
+  /** A browser in which somebody with this role at the merchant is signed in. */
+  as(role: Role, merchantId: string): Promise<BrowserContext>;
+  stop(): Promise<void>;
+}
+
+/** The whole service as it is run, on the real clock or one that is faster, and a browser. */
+export async function openLiveService(clockRate: number): Promise<LiveService> {
+  const service = await runService({ clockRate });
+  const browser = await launch();
+  const { db, ports } = service.store;
+  const origin = new URL(service.settings.authUrl).origin;
+  return {
+    service,
+    async as(role, merchantId) {
+      const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: origin });
+      const id = ports.newId();
+      const email = `${role}-${randomBytes(4).toString("hex")}@example.com`;
+      const person = {
+        id,
+        email,
+        name: role,
+        password: "-",
+        zone: "UTC",
+        theme: "system",
+        createdAt: ports.now(),
+      } as const;
+      await insertPerson(db, person);
+      await addMember(db, merchantId, id, role, ports.now());
+      const value = await beginSession(db, person, undefined, ports);
+      await context.addCookies([{ name: COOKIE, value, url: origin, httpOnly: true, secure: true, sameSite: "Lax" }]);
+      return context;
+    },
+    async stop() {
+      await browser.close();
+      await service.stop();
+    },
+  };
+}

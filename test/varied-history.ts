@@ -1,0 +1,40 @@
+import { randomFrom } from "../simulator/experiments/random.ts";
+
+const DAY_MS = 86_400_000;
+
+/** An attempt of a made-up history. Amounts in cents. */
+export interface HistoryAttempt {
+  invoiceId: string;
+  customerId: string;
+  at: Date;
+  isPaid: boolean;
+  amount: number;
+}
+
+/**
+ * A merchant that tries after one to nine days, by lot, or always after `days`. A customer's money comes a week after the failure, so who
+ * waits recovers more. Of each invoice in turn, oldest attempt first; the first ones fail on 150 days from `startMs` on.
+ */
+export function variedHistory(invoices: number, startMs: number, days?: readonly number[]): HistoryAttempt[] {
+  const random = randomFrom(11);
+  return Array.from({ length: invoices }, (_, n) => {
+    const start = startMs + (n % 150) * DAY_MS + 9 * 3_600_000;
+    const attempt = (day: number, isPaid: boolean): HistoryAttempt => ({
+      invoiceId: `inv_${n}`,
+      customerId: `cus_${n}`,
+      at: new Date(start + day * DAY_MS),
+      isPaid,
+      amount: 1000 + (n % 7) * 500,
+    });
+    const attempts = [attempt(0, false)];
+    for (let tries = 0, day = 0; tries < 3 && !attempts.at(-1)!.isPaid; tries++) {
+      day += days?.[tries] ?? 1 + Math.floor(random() * 9);
+      attempts.push(attempt(day, random() < (day >= 7 ? 0.5 : 0.1)));
+    }
+    return attempts;
+  }).flat();
+}
+
+/** In batches of the API's size. */
+export const inBatches = <Item>(items: readonly Item[], size = 200): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));
