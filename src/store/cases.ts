@@ -68,18 +68,20 @@ const END_COLUMNS: readonly Column<CaseEnd>[] = [
   ["said_at", "timestamptz", "saidAt"],
 ];
 
+// Materialized: statistics made while the first cases were being written say that there are none, and then a plan
+// would look all invoices up again for every case.
 const END = prepared(
   "end_cases",
-  `with ended as (
+  `with n as materialized (
+     select k.id, e.end_reason, e.paid_at from unnest(${arrays(END_COLUMNS, 4)}) as e (invoice_id, end_reason, paid_at, said_at)
+     ${of("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")}
+   ), ended as (
      update cases set
        ended_at = coalesce(cases.ended_at, $2),
        end_reason = coalesce(cases.end_reason, n.end_reason),
        paid_at = case when cases.ended_at is null then n.paid_at else cases.paid_at end,
        invoice_left = true
-     from (
-       select k.id, e.end_reason, e.paid_at from unnest(${arrays(END_COLUMNS, 4)}) as e (invoice_id, end_reason, paid_at, said_at)
-       ${of("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")}
-     ) n
+     from n
      where cases.merchant_id = $1 and cases.id = n.id
      returning cases.id
    ), poked as (${poke("select id from ended", "$3")})
