@@ -102,13 +102,14 @@ const HEADINGS = [
 
 async function listPage({ db, query, path, merchantId, person: { zone } }: Visit): Promise<Page> {
   const { before, ...filter } = readQuery(query, READERS);
+  const isFiltered = query.size > 0;
   const [sums, found] = await Promise.all([
-    before === undefined ? sumInvoices(db, merchantId, filter) : null,
+    // Those of all times are many to add up, and tell nobody anything.
+    before === undefined ? sumInvoices(db, merchantId, isFiltered ? filter : { outcome: "open" }) : null,
     listInvoices(db, merchantId, filter, before, PAGE + 1),
   ]);
   const rows = found.slice(0, PAGE);
   const next = found.length > PAGE ? withQuery(path, query, { before: rows.at(-1)!.caseId }) : null;
-  const isFiltered = query.size > 0;
   return {
     title: "Invoices",
     tools: html`<a class="button" href="${withQuery("/invoices.csv", query, { before: null })}">Export CSV</a>`,
@@ -128,7 +129,7 @@ function lead(sums: readonly Sum[], isFiltered: boolean): Html {
       currency,
     ),
   );
-  return html`<p class="lead">${count(cases)} ${cases === 1 ? "case" : "cases"}${isFiltered && " in the filter"}</p>
+  return html`<p class="lead">${count(cases)} ${cases === 1 ? "case" : "cases"} ${isFiltered ? "in the filter" : "in recovery now"}</p>
 <p>${amounts.length > 0 && html`For ${amounts.join(", ")}.`} Invoices that were never in recovery are not listed; find one by its id.</p>`;
 }
 
