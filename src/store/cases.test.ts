@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
+import type { Invoice } from "../domain/invoice.ts";
+import { ingestInvoices } from "../recovery/ingest.ts";
+import { prepared } from "./database.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+const ports = testPorts(testClock());
+/** As an ANALYZE leaves it that runs while the first cases are written: pages, and no rows yet. */
+const BLIND = prepared("test_blind", "update pg_class set relpages = 5, reltuples = 0 where oid = 'cases'::regclass");
+const ENDED = prepared(
+  "test_ended",
+  "select count(*)::int4 as n from cases where merchant_id = $1 and ended_at is not null",
+);
+
+test("cases are ended one look-up each also where statistics know nothing of them", { timeout: 30_000 }, async () => {
+  const merchant = await testMerchant(database.db, ports);
+  const unpaid = Array.from({ length: 1_000 }, (_, n): Invoice => {
+    const at = ports.now();
+    const id = `in_${String(n).padStart(4, "0")}`;
+    return {
+      id,
+      state: "UNPAID",
+      customerId: `cus_${n}`,
+      amount: 4_900,
+      currency: "EUR",
+      createdAt: at,
+      updatedAt: at,
+    };
+  });
+  await database.db.run(BLIND);
+  const batches = [0, 200, 400, 600, 800].map((from) => unpaid.slice(from, from + 200));
+  for (const batch of batches) await ingestInvoices(database.db, merchant, batch, ports);
+  const updatedAt = new Date(ports.now().getTime() + 1_000);
+  for (const batch of batches) {
+    const paid = batch.map((invoice): Invoice => ({ ...invoice, state: "PAID", updatedAt }));
+    await ingestInvoices(database.db, merchant, paid, ports);
+  }
+  assert.equal((await database.db.run<{ n: number }>(ENDED, [merchant.id])).rows[0]!.n, 1_000);
+});
