@@ -11,8 +11,8 @@ import { startTestServer, TEST_SERVER } from "./server.ts";
 const ROOT = join(import.meta.dirname, "..");
 const ALL = ["src/**/*.test.ts", "sdk/**/*.test.ts", "simulator/**/*.test.ts", "test/**/*.test.ts"];
 const CACHE = join(ROOT, "node_modules", ".cache", "tests");
-// Test files wait about as long as they compute: on two cores, two at once leave a third of the time idle.
-const CONCURRENCY = 3;
+// Test files wait about as long as they compute: on two cores, two at once leave a third of the time idle, and three a sixth.
+const CONCURRENCY = 4;
 
 const { values, positionals: patterns } = parseArgs({
   options: { "test-name-pattern": { type: "string", multiple: true } },
