@@ -46,7 +46,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   try {
     const server = await serverAddress();
     const name = `test_${randomBytes(8).toString("hex")}`;
-    await atServer(server, `create database ${name} template ${TEMPLATE}`);
+    await atServer(server, `create database ${name} template ${TEMPLATE} strategy file_copy`);
     const address = at(server, name);
     const db = openDatabase(address, 5, () => {});
     let dropped = false;

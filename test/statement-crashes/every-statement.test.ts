@@ -11,7 +11,7 @@ after(() => database.drop());
 
 for (const seed of [1, 2])
   test(`a crash or a broken connection before, during or after any statement of a delivery breaks no promise (seed ${seed})`, async (t) => {
-    const { stories, hits, problems } = await everyStatement({ db: database.db, seed, share: 0.08 });
+    const { stories, hits, problems } = await everyStatement({ db: database.db, seed, share: 0.05 });
     t.diagnostic(`${stories} stories, ${[...hits].map(([name, count]) => `${count} ${name}`).join(", ")}`);
     assert.deepEqual(problems, []);
     assert.ok(stories > 10);

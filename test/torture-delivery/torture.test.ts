@@ -5,7 +5,7 @@ import { torture } from "./torture.ts";
 test("no event is lost, doubled or early when its sender is killed, or stopped and cut off, or loses the database", async (t) => {
   const { problems, lines } = await torture({
     seed: 7,
-    events: 800,
+    events: 500,
     faults: ["cut", "kill", "postgres"],
     print: (line) => t.diagnostic(line),
   });

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tortureSync } from "./torture.ts";
 
-test("a copy that is kept by sync, and killed five times under way, equals the original", async (t) => {
-  const { executed, problems } = await tortureSync({ seed: 3, kills: 5, perSecond: 300 });
+test("a copy that is kept by sync, and killed three times under way, equals the original", async (t) => {
+  const { executed, problems } = await tortureSync({ seed: 3, kills: 3, perSecond: 300 });
   t.diagnostic(`${executed} actions`);
   assert.deepEqual(problems, []);
-  assert.ok(executed > 500, `${executed}`);
+  assert.ok(executed > 300, `${executed}`);
 });

@@ -6,7 +6,7 @@ test("nothing acknowledged is lost, doubled or early when the service and Postgr
   const { problems, lines } = await torture({
     seed: 7,
     kills: 2,
-    seconds: 12,
+    seconds: 8,
     rate: 20_000,
     print: (line) => t.diagnostic(line),
   });
