@@ -60,7 +60,7 @@ test("1: the overview is painted soon after an empty page would be, in less than
   const emptyMs = await paintedMs("/healthz");
   bytes = 0;
   const ms = (await paintedMs("/overview?days=90")) - emptyMs;
-  // It takes a tenth of this; `npm run bench:console` holds it to 300 ms.
+  // `npm run bench:console` holds it to 300 ms.
   assert.ok(ms < 2_000, `painted ${ms} ms after an empty page`);
   assert.ok(bytes / LOADS < 60_000, `${bytes / LOADS} bytes`);
   await context.close();
