@@ -15,7 +15,7 @@ const SEED = 1;
 const given = process.argv.slice(2);
 const chosen = given.length > 0 ? FRAMEWORKS.filter((name) => given.includes(name)) : FRAMEWORKS;
 if (!existsSync(join(import.meta.dirname, "node_modules"))) {
-  console.error('The frameworks are missing: "npm ci --prefix test/frameworks" installs them.');
+  console.error('The frameworks are missing: "npm install --prefix test/frameworks" installs them.');
   process.exit(1);
 }
 // Inside, so that the apps find the frameworks; the SDK each has for itself.
