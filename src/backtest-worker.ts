@@ -1,13 +1,13 @@
 // A thread of its own for one backtest: seconds to minutes of arithmetic, during which the service goes on.
 import { parentPort } from "node:worker_threads";
-import type { Attempt } from "./backtest/attempts.ts";
 import { backtest } from "./backtest/backtest.ts";
+import type { PastAttempt } from "./domain/past-attempt.ts";
 import { fromPrior, type Prior } from "./model/prior.ts";
 
 /** Attempts come in parts, then what is known before. */
-export type ToWorker = { attempts: Attempt[] } | { prior: Prior };
+export type ToWorker = { attempts: PastAttempt[] } | { prior: Prior };
 
-const attempts: Attempt[] = [];
+const attempts: PastAttempt[] = [];
 parentPort!.on("message", (message: ToWorker) => {
   if ("attempts" in message) return void attempts.push(...message.attempts);
   parentPort!.postMessage(backtest({ attempts, problems: [], leftOut: 0 }, fromPrior(message.prior)));

@@ -1,32 +1,9 @@
 import { parse } from "csv-parse/sync";
-
-/** One attempt of a merchant's history. Strings are as the gateway gave them; null is "not known". */
-export interface Attempt {
-  invoiceId: string;
-  customerId: string;
-  at: Date;
-  approved: boolean;
-  /** Minor units. */
-  amount: number;
-  currency: string;
-  /** With which chance the merchant's system made this try when it did, by the classes of src/backtest/gaps.ts. */
-  chance: number | null;
-  networkDeclineCode: string | null;
-  networkAdviceCode: string | null;
-  gatewayCode: string | null;
-  declineCategory: string | null;
-  paymentMethodType: string | null;
-  cardBrand: string | null;
-  cardCountry: string | null;
-  cardFunding: string | null;
-  cardIssuer: string | null;
-  cardFingerprint: string | null;
-  customerTimezone: string | null;
-}
+import type { PastAttempt } from "../domain/past-attempt.ts";
 
 /** A history as it was read. */
 export interface History {
-  attempts: Attempt[];
+  attempts: PastAttempt[];
   /** What was left out, and why: `line 7: amount "12.5" is no whole number of minor units`. The first few. */
   problems: string[];
   /** How many records were left out. */
@@ -104,7 +81,7 @@ const spelled = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 const NEEDED = [["invoiceid"], ["createdat", "attemptedat", "at"], ["state", "status"], ["amount"], ["currency"]];
 
 /** null: neither paid nor failed. A string says what is wrong. */
-function attemptOf(fields: Fields): Attempt | string | null {
+function attemptOf(fields: Fields): PastAttempt | string | null {
   const text = (...names: string[]) => names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
   const state = text("state", "status")?.toUpperCase().replace("TRANSACTION_STATE_", "");
   const approved = state === undefined ? undefined : APPROVED[state];

@@ -1,5 +1,5 @@
+import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Learned } from "../model/learned.ts";
-import type { Attempt } from "./attempts.ts";
 import { type Episode, type Estimate, estimate, isSaid, type NotSaid } from "./estimate.ts";
 import { type FailedInvoice, failuresOf, groupOf } from "./failed-invoices.ts";
 import { CHOICES, gapWords } from "./gaps.ts";
@@ -52,7 +52,7 @@ export interface Backtest {
  * @param learned  what Dunlin ships knowing; is not changed
  */
 export function backtest(
-  { attempts, problems, leftOut }: { attempts: Attempt[]; problems: string[]; leftOut: number },
+  { attempts, problems, leftOut }: { attempts: PastAttempt[]; problems: string[]; leftOut: number },
   learned: Learned,
 ): Backtest {
   const failures = failuresOf(attempts);

@@ -1,6 +1,6 @@
+import type { PastAttempt } from "../domain/past-attempt.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { DECLINE_GROUPS, type DeclineGroup } from "../rules/decline-groups.ts";
-import type { Attempt } from "./attempts.ts";
 import type { Decided, Episode } from "./estimate.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
@@ -15,14 +15,14 @@ const WEEKS = WINDOW_DAYS / 7;
 export interface FailedInvoice extends Episode {
   invoiceId: string;
   currency: string;
-  attempts: readonly Attempt[];
+  attempts: readonly PastAttempt[];
 }
 
 /** The failed invoices of a history. */
 export interface Failures {
   invoices: FailedInvoice[];
   /** All attempts of a customer, oldest first. */
-  byCustomer: Map<string, Attempt[]>;
+  byCustomer: Map<string, PastAttempt[]>;
   /** Failed invoices whose window was not over when the history ended. */
   tooYoung: number;
   from: Date;
@@ -30,7 +30,7 @@ export interface Failures {
 }
 
 /** The invoices whose first attempt failed, each with what was decided about it. Those too young to judge are left out. */
-export function failuresOf(attempts: readonly Attempt[]): Failures {
+export function failuresOf(attempts: readonly PastAttempt[]): Failures {
   const sorted = [...attempts].sort((a, b) => a.at.getTime() - b.at.getTime());
   const to = sorted.at(-1)!.at;
   const failures: Failures = {
@@ -64,7 +64,7 @@ export function failuresOf(attempts: readonly Attempt[]): Failures {
 }
 
 /** After each failure: what was known, and what came next. */
-function decisionsOf(attempts: readonly Attempt[]): Decided[] {
+function decisionsOf(attempts: readonly PastAttempt[]): Decided[] {
   return attempts
     .filter(({ approved }) => !approved)
     .map((failed, k) => {
@@ -79,7 +79,7 @@ function decisionsOf(attempts: readonly Attempt[]): Decided[] {
 }
 
 /** Numbers of the groups that a decision belongs to: by its number, by the kind of the decline too, by the weeks left too. */
-function situationOf(first: Attempt, failed: Attempt, k: number): number[] {
+function situationOf(first: PastAttempt, failed: PastAttempt, k: number): number[] {
   const tries = Math.min(k, TRIES_MAX - 1);
   const kind = tries * DECLINE_GROUPS.length + DECLINE_GROUPS.indexOf(groupOf(failed));
   const week = Math.min(WEEKS - 1, Math.floor((failed.at.getTime() - first.at.getTime()) / (7 * DAY_MS)));
@@ -87,7 +87,7 @@ function situationOf(first: Attempt, failed: Attempt, k: number): number[] {
 }
 
 /** Why an attempt failed. */
-export const groupOf = (attempt: Attempt): DeclineGroup =>
+export const groupOf = (attempt: PastAttempt): DeclineGroup =>
   declineGroup(attempt, {
     paymentMethodType: attempt.paymentMethodType,
     network: attempt.cardBrand,

@@ -5,9 +5,9 @@ import type { Decision, Known } from "../decisions/known.ts";
 import { offsetMs } from "../decisions/local-time.ts";
 import type { History as CustomerHistory } from "../decisions/recall.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
+import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Learned } from "../model/learned.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
-import type { Attempt } from "./attempts.ts";
 import { type FailedInvoice, type Failures, groupOf, WINDOW_DAYS } from "./failed-invoices.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
@@ -73,7 +73,11 @@ export function choiceOf(way: Way, invoice: FailedInvoice, k: number): number {
 const momentOf = (decision: Decision): Date | null => (decision.kind === "retry" ? decision.at : null);
 
 /** What was known right after failure `k`. */
-function knownOf({ invoiceId, attempts, amount, currency }: FailedInvoice, k: number, all: readonly Attempt[]): Known {
+function knownOf(
+  { invoiceId, attempts, amount, currency }: FailedInvoice,
+  k: number,
+  all: readonly PastAttempt[],
+): Known {
   const failed = attempts[k]!;
   const unpaidAt = attempts[0]!.at;
   return {
@@ -107,7 +111,7 @@ function knownOf({ invoiceId, attempts, amount, currency }: FailedInvoice, k: nu
 }
 
 /** The customer's bills until failure `k` of this one. */
-function historyOf(invoice: FailedInvoice, k: number, all: readonly Attempt[], known: Known): CustomerHistory {
+function historyOf(invoice: FailedInvoice, k: number, all: readonly PastAttempt[], known: Known): CustomerHistory {
   const failed = invoice.attempts[k]!;
   const place = whereabouts(known);
   const bills = Map.groupBy(

@@ -1,10 +1,11 @@
 import type { Job } from "../domain/job.ts";
+import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import { audit } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
 import { insertJob } from "../store/jobs.ts";
-import { attemptsAfter, type PastAttempt } from "../store/past-attempts.ts";
+import { attemptsAfter, type StoredAttempt } from "../store/past-attempts.ts";
 import { JobFailure, type Work } from "./jobs.ts";
 
 /** Attempts are read and handed over so many at a time: a part is a few milliseconds of the service's thread. */
@@ -65,9 +66,9 @@ export const backtestWork =
     }, BEAT_MS);
     try {
       let read = 0;
-      for (let last: PastAttempt | null = null; read < ATTEMPTS_MAX; ) {
+      for (let last: StoredAttempt | null = null; read < ATTEMPTS_MAX; ) {
         if (signal.aborted || isLost) return null;
-        const part: PastAttempt[] = await attemptsAfter(db, job.merchantId, last, PART);
+        const part: StoredAttempt[] = await attemptsAfter(db, job.merchantId, last, PART);
         judge.add(part);
         read += part.length;
         progress = { read };

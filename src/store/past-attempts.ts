@@ -1,30 +1,8 @@
+import type { PastAttempt } from "../domain/past-attempt.ts";
 import { prepared, type Tx } from "./database.ts";
 
-/** A payment attempt of a merchant's history that was paid or failed, with what a backtest looks at. */
-export interface PastAttempt {
-  id: string;
-  invoiceId: string;
-  /** The invoice's id where no customer is known. */
-  customerId: string;
-  at: Date;
-  approved: boolean;
-  amount: number;
-  currency: string;
-  /** Nobody knows with which chance the merchant's own system chose. */
-  chance: null;
-  networkDeclineCode: string | null;
-  networkAdviceCode: string | null;
-  gatewayCode: string | null;
-  declineCategory: string | null;
-  paymentMethodType: string | null;
-  cardBrand: string | null;
-  cardCountry: string | null;
-  /** In lower case. */
-  cardFunding: string | null;
-  cardIssuer: string | null;
-  cardFingerprint: string | null;
-  customerTimezone: string | null;
-}
+/** Read from what was pushed: nobody knows with which chance the merchant's own system chose. */
+export type StoredAttempt = PastAttempt & { id: string };
 
 const AFTER = prepared(
   "past_attempts",
@@ -41,7 +19,7 @@ const AFTER = prepared(
 const BEGINNING = { invoiceId: "", at: new Date(0), id: "" };
 
 /** The attempts that come after `last`, those of an invoice together; null: from the beginning. */
-export async function attemptsAfter(tx: Tx, merchantId: string, last: PastAttempt | null, limit: number) {
+export async function attemptsAfter(tx: Tx, merchantId: string, last: StoredAttempt | null, limit: number) {
   const { invoiceId, at, id } = last ?? BEGINNING;
-  return (await tx.run<PastAttempt>(AFTER, [merchantId, invoiceId, at, id, limit])).rows;
+  return (await tx.run<StoredAttempt>(AFTER, [merchantId, invoiceId, at, id, limit])).rows;
 }
