@@ -24,6 +24,9 @@ export async function selfSigned(
     signingAlgorithm: CURVE,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
+      // All have the same name: a process that trusts several finds the right one by its key.
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await x509.AuthorityKeyIdentifierExtension.create(keys.publicKey),
       new x509.SubjectAlternativeNameExtension([
         { type: "dns", value: "localhost" },
         { type: "dns", value: "merchant.example" },

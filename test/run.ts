@@ -1,5 +1,5 @@
 // `npm test`: runs the test files, all or those given as arguments, against one server that they share.
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { run } from "node:test";
@@ -56,20 +56,23 @@ try {
 process.exit(exitCode);
 
 /**
- * Short test files of a folder share a process, because to start one takes 0.4 s of CPU. Hooks around each test would be around those of
- * other files too, so files that have some stay alone, and so do those that take long.
+ * Short test files of a room share a process, because to start one takes 0.4 s of CPU, and those of the contract share their service with
+ * it. Each file is a suite, which keeps its hooks to itself. Files that take long stay alone.
  */
 function together(paths: readonly string[]): string[] {
   const groups = join(CACHE, "groups");
   rmSync(groups, { recursive: true, force: true });
   mkdirSync(groups, { recursive: true });
-  const groupOf = (path: string) =>
-    isLong(path) || /\b(before|after)Each\(/.test(readFileSync(join(ROOT, path), "utf8")) ? path : dirname(path);
-  return [...Map.groupBy(paths, groupOf)].map(([group, files]) => {
+  const isAlone = (path: string) => isLong(path) && !/^test\/contract\/0[1345689]-/.test(path);
+  const room = (path: string) => dirname(path).split("/").slice(0, 2).join("-");
+  return [...Map.groupBy(paths, (path) => (isAlone(path) ? path : room(path)))].map(([group, files]) => {
     if (files.length === 1) return join(ROOT, files[0]!);
-    const path = join(groups, `${group.replaceAll("/", "-")}.js`);
-    const imports = files.map((file) => `import ${JSON.stringify(pathToFileURL(join(ROOT, file)).href)};\n`);
-    writeFileSync(path, imports.join(""));
+    const path = join(groups, `${group}.js`);
+    const suites = files.map((file) => {
+      const url = pathToFileURL(join(ROOT, file)).href;
+      return `suite(${JSON.stringify(file)}, async () => void (await import(${JSON.stringify(url)})));\n`;
+    });
+    writeFileSync(path, `import { suite } from "node:test";\n${suites.join("")}`);
     return path;
   });
 }

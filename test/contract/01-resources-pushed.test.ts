@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { runService, type Service } from "./running.ts";
+import { type Service, useService } from "./running.ts";
 import type { Shop } from "./shop.ts";
 
 // The tables "Subscription" and "Invoice": one test per row. `right` must be taken, `wrong` refused by a 400 that names it.
+const use = useService();
 let service: Service;
 let shop: Shop;
 before(async () => {
-  service = await runService();
+  service = await use.start();
   shop = await service.shop({ endpoint: false, ratePerSecond: 1000, rateBurst: 1000 });
 });
-after(() => service?.stop());
+after(() => use.end());
 
 interface Row {
   right: unknown[];

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Fields } from "./records.ts";
 import { HOPELESS } from "./records.ts";
-import { eventually, runService, type Service } from "./running.ts";
+import { eventually, type Service, useService } from "./running.ts";
 import type { Shop } from "./shop.ts";
 
 // The tables "Recovery action", "Webhook event envelope", "Flat retry request" and "Other shapes": one test per row.
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
+const use = useService();
 let service: Service;
 let shop: Shop;
 /** An invoice, the instruction about it, the transaction that carried it out, and the action as it is listed then. */
@@ -20,7 +21,7 @@ let flat: Fields;
 let flatAction: Fields;
 
 before(async () => {
-  service = await runService();
+  service = await use.start();
   const flatShop = await service.shop({ webhookFlat: true });
   shop = await service.shop();
   invoice = shop.invoice();
@@ -34,7 +35,7 @@ before(async () => {
   flat = (await eventually(() => flatShop.received.find(({ json }) => "requestId" in json), "the flat body")).json;
   flatAction = (await flatShop.actions())[0]!;
 });
-after(() => service?.stop());
+after(() => use.end());
 
 const equals: Record<string, () => unknown> = {
   id: () => event.id,

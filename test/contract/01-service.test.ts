@@ -5,14 +5,15 @@ import { after, before, suite, test } from "node:test";
 import tls from "node:tls";
 import { checkWebhookUrl } from "../../src/delivery/https/address-guard.ts";
 import { HOPELESS } from "./records.ts";
-import { eventually, runService, type Service } from "./running.ts";
+import { eventually, type Service, useService } from "./running.ts";
 
 // "What the service does" and its table "Transport rules for both directions".
+const use = useService();
 let service: Service;
 before(async () => {
-  service = await runService();
+  service = await use.start();
 });
-after(() => service?.stop());
+after(() => use.end());
 
 suite("the service", { concurrency: 12 }, () => {
   test("a merchant pushes subscriptions and invoices into the service in batches", async () => {

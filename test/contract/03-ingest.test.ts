@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually, runService, type Service } from "./running.ts";
+import { eventually, type Service, useService } from "./running.ts";
 import type { Shop } from "./shop.ts";
 
 // "Ingest subscriptions" and "Ingest invoices", and what they leave open.
+const use = useService();
 let service: Service;
 let shop: Shop;
 before(async () => {
-  service = await runService();
+  service = await use.start();
   shop = await service.shop({ endpoint: false });
 });
-after(() => service?.stop());
+after(() => use.end());
 
 const JSON_TYPE = { "content-type": "application/json" };
 const later = (ms: number) => new Date(shop.now().getTime() + ms).toISOString();

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { Fields } from "./records.ts";
-import { eventually, runService, type Service } from "./running.ts";
+import { eventually, type Service, useService } from "./running.ts";
 import type { Shop } from "./shop.ts";
 
 // "List recovery actions": its five rules.
+const use = useService();
 let service: Service;
 before(async () => {
-  service = await runService();
+  service = await use.start();
 });
-after(() => service?.stop());
+after(() => use.end());
 
 type Query = Record<string, string | number>;
 const ids = (actions: readonly Fields[]) => actions.map(({ id }) => String(id));

@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Fields } from "./records.ts";
-import { eventually, runService, type Service } from "./running.ts";
+import { eventually, type Service, useService } from "./running.ts";
 import type { Shop } from "./shop.ts";
 
 // "List recovery actions": its parameters. The merchant has 104 actions, of which 2 were executed.
+const use = useService();
 let service: Service;
 let shop: Shop;
 /** Invoices of which every property that can be filtered by is its own. */
 let special: Fields[];
 before(async () => {
-  service = await runService();
+  service = await use.start();
   shop = await service.shop({ webhookCap: 50 });
   special = ["EUR", "USD"].map((currency) => shop.invoice({ currency }));
   const [german, french] = special as [Fields, Fields];
@@ -27,7 +28,7 @@ before(async () => {
     await eventually(async () => (await shop.actions(query)).length === 1, "an execution");
   }
 });
-after(() => service?.stop());
+after(() => use.end());
 
 const page = async (query: Record<string, string | number> = {}) => {
   const { status, json, text } = await shop.list(query);

@@ -5,15 +5,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { selfSigned } from "../certificate.ts";
 import { type Answer, replies } from "./endpoint.ts";
 import { HOPELESS } from "./records.ts";
-import { eventually, runService, type Service } from "./running.ts";
+import { eventually, type Service, useService } from "./running.ts";
 import type { Shop } from "./shop.ts";
 
 // "Merchant-hosted webhook endpoint (called by the service)".
+const use = useService();
 let service: Service;
 before(async () => {
-  service = await runService();
+  service = await use.start();
 });
-after(() => service?.stop());
+after(() => use.end());
 
 /** One event of each type, or two of one. */
 async function allTypes(shop: Shop) {

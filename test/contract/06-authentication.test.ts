@@ -2,17 +2,18 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { PERMISSIONS } from "../../src/domain/permission.ts";
 import { replies } from "./endpoint.ts";
-import { eventually, runService, type Service } from "./running.ts";
+import { eventually, type Service, useService } from "./running.ts";
 import { BEARER, type Shop } from "./shop.ts";
 
 // "Authentication", inbound and outbound.
+const use = useService();
 let service: Service;
 let shop: Shop;
 before(async () => {
-  service = await runService();
+  service = await use.start();
   shop = await service.shop({ endpoint: false });
 });
-after(() => service?.stop());
+after(() => use.end());
 
 const OPERATIONS = [
   { method: "POST", path: "/ingest/v1/subscriptions", permission: "ingest:subscriptions" },

@@ -3,15 +3,16 @@ import { after, before, suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fields } from "./records.ts";
 import { HOPELESS, LOST_CARD } from "./records.ts";
-import { eventually, runService, type Service } from "./running.ts";
+import { eventually, type Service, useService } from "./running.ts";
 import type { Shop } from "./shop.ts";
 
 // "Events": the three kinds, when they are sent, and the values of `actionSuggestion`.
+const use = useService();
 let service: Service;
 before(async () => {
-  service = await runService();
+  service = await use.start();
 });
-after(() => service?.stop());
+after(() => use.end());
 
 const event = async (shop: Shop, type: "recovery_action" | "pause_collection" | "complete_dunning") =>
   (await eventually(() => shop.events(type)[0], type)).json;

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Reply } from "./calling.ts";
-import { runService, type Service } from "./running.ts";
+import { type Service, useService } from "./running.ts";
 import type { Kind, Shop } from "./shop.ts";
 
 // "Errors": what the inbound operations answer.
+const use = useService();
 let service: Service;
 let shop: Shop;
 before(async () => {
-  service = await runService();
+  service = await use.start();
   shop = await service.shop({ endpoint: false });
 });
-after(() => service?.stop());
+after(() => use.end());
 
 /** The body `{code, message, details}` whose code equals the status, with no details. */
 function assertIngestError({ status, json }: Reply, expected: number) {

@@ -2,15 +2,16 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Reply } from "./calling.ts";
-import { runService, type Service } from "./running.ts";
+import { type Service, useService } from "./running.ts";
 import type { Shop } from "./shop.ts";
 
 // "Limits" and "Versioning". The attempts, the reply time and the page size have tests of their own.
+const use = useService();
 let service: Service;
 before(async () => {
-  service = await runService();
+  service = await use.start();
 });
-after(() => service?.stop());
+after(() => use.end());
 
 const quiet = (limits = {}) => service.shop({ endpoint: false, ...limits });
 const burst = async (shop: Shop, count: number): Promise<Reply[]> =>

@@ -80,6 +80,34 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
   };
 }
 
+/** A use of the service that the test files of a process share: to start it takes longer than most of them. */
+export interface ServiceUse {
+  start(): Promise<Service>;
+  /** The service stops with its last use. */
+  end(): Promise<void>;
+}
+
+let uses = 0;
+let shared: Promise<Service> | undefined;
+
+/** To be called as a file is read, so that the service stays between it and the next file. */
+export function useService(): ServiceUse {
+  uses++;
+  return {
+    start() {
+      shared ??= runService();
+      return shared;
+    },
+    async end() {
+      uses--;
+      if (uses > 0) return;
+      const last = shared;
+      shared = undefined;
+      await (await last)?.stop();
+    },
+  };
+}
+
 /** Waits until `look` finds something; fails after `limitMs` of real time. */
 export async function eventually<T>(
   look: () => T | Promise<T>,

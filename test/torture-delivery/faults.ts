@@ -47,6 +47,8 @@ export interface MakeOptions {
   journal: readonly Arrival[];
   /** Before each fault: how much of the run lies behind. */
   onStep(share: number): void;
+  /** Nothing is left that could be sent now. */
+  isIdle(): Promise<boolean>;
   broken(invariant: string, says: string): void;
   print(line: string): void;
 }
@@ -81,6 +83,8 @@ export async function makeFaults(options: MakeOptions): Promise<Made> {
     const what = await make(fault, life, draw, { fleet, postgres, db, outages });
     const seen = journal.length;
     for (const deadline = Date.now() + BACK_MS; journal.length < seen + BACK_ARRIVALS; await sleep(20)) {
+      // A fault may last longer than what there was to send.
+      if (await options.isIdle()) break;
       if (Date.now() < deadline) continue;
       options.broken("I12", `nothing was sent for ${BACK_MS} ms after ${what}`);
       break;

@@ -13,6 +13,8 @@ export interface Feeding {
   done(): boolean;
   /** How much of all events may be committed from now on, 0 to 1. */
   allow(share: number): void;
+  /** All that may be committed by now is, and none of it is due. */
+  isIdle(): Promise<boolean>;
   /** Ids of events that were certainly committed. */
   committed: Set<string>;
   /** When an event was certainly taken back: real time after the commit. */
@@ -121,10 +123,15 @@ export function startFeeding({ seed, db, merchants, sluggish, events, now, newId
       }
   }
 
+  /** Infinitely many while the database does not answer. */
+  async function countDue(): Promise<number> {
+    const found = await db.run<{ due: number }>(DUE, [now()]).catch(() => null);
+    return found === null ? Number.POSITIVE_INFINITY : found.rows[0]!.due;
+  }
+
   async function feed() {
     while (!stopped && made < events) {
-      const due = await db.run<{ due: number }>(DUE, [now()]).catch(() => null);
-      const room = due === null ? 0 : DUE_MAX - due.rows[0]!.due;
+      const room = DUE_MAX - (await countDue());
       for (let left = room; left > 0 && made < events * share && !stopped; left -= BURST) await burst();
       await takeBack().catch(() => {});
       await sleep(LOOK_MS);
@@ -137,6 +144,7 @@ export function startFeeding({ seed, db, merchants, sluggish, events, now, newId
     allow(next) {
       share = next;
     },
+    isIdle: async () => committed.size >= events * share && (await countDue()) === 0,
     committed,
     withdrawnAt,
     stop() {

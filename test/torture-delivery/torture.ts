@@ -126,7 +126,8 @@ async function run(
   const postgres = postgresIn(root);
   const { journal } = receiver;
   const onStep = (share: number) => feeding.allow(Math.min(1, share + 1 / Math.max(1, faults.length)));
-  const { outages } = await makeFaults({ seed, faults, fleet, postgres, db, journal, onStep, broken, print });
+  const { isIdle } = feeding;
+  const { outages } = await makeFaults({ seed, faults, fleet, postgres, db, journal, onStep, isIdle, broken, print });
   while (!feeding.done()) await sleep(50);
   feeding.stop();
   receiver.calm();
