@@ -13,6 +13,8 @@ const ALL = ["src/**/*.test.ts", "sdk/**/*.test.ts", "simulator/**/*.test.ts", "
 const CACHE = join(ROOT, "node_modules", ".cache", "tests");
 // Test files wait about as long as they compute: on two cores, two at once leave a third of the time idle, and three a sixth.
 const CONCURRENCY = 4;
+/** So many short files share a process at most. */
+const TOGETHER = 8;
 
 const { values, positionals: patterns } = parseArgs({
   options: { "test-name-pattern": { type: "string", multiple: true } },
@@ -57,22 +59,31 @@ process.exit(exitCode);
 
 /**
  * Short test files of a room share a process, because to start one takes 0.4 s of CPU, and those of the contract share their service with
- * it. Each file is a suite, which keeps its hooks to itself. Files that take long stay alone.
+ * it. Each file is a suite, which keeps its hooks to itself. Files that take long stay alone. Small groups come last, so that the cores are
+ * busy to the end.
  */
 function together(paths: readonly string[]): string[] {
   const groups = join(CACHE, "groups");
   rmSync(groups, { recursive: true, force: true });
   mkdirSync(groups, { recursive: true });
   const isAlone = (path: string) => isLong(path) && !/^test\/contract\/0[1345689]-/.test(path);
-  const room = (path: string) => dirname(path).split("/").slice(0, 2).join("-");
-  return [...Map.groupBy(paths, (path) => (isAlone(path) ? path : room(path)))].map(([group, files]) => {
-    if (files.length === 1) return join(ROOT, files[0]!);
-    const path = join(groups, `${group}.js`);
+  const alone = paths.filter(isAlone).map((path) => join(ROOT, path));
+  const rooms = Map.groupBy(
+    paths.filter((path) => !isAlone(path)),
+    (path) => dirname(path).split("/").slice(0, 2).join("-"),
+  );
+  const shared = [...rooms].flatMap(([room, files]) =>
+    Array.from({ length: Math.ceil(files.length / TOGETHER) }, (_, index) => ({
+      path: join(groups, `${room}-${index + 1}.js`),
+      files: files.slice(index * TOGETHER, (index + 1) * TOGETHER),
+    })),
+  );
+  for (const { path, files } of shared) {
     const suites = files.map((file) => {
       const url = pathToFileURL(join(ROOT, file)).href;
       return `suite(${JSON.stringify(file)}, async () => void (await import(${JSON.stringify(url)})));\n`;
     });
     writeFileSync(path, `import { suite } from "node:test";\n${suites.join("")}`);
-    return path;
-  });
+  }
+  return [...alone, ...shared.sort((a, b) => b.files.length - a.files.length).map(({ path }) => path)];
 }
