@@ -18,8 +18,8 @@ const FILL = prepared(
      insert into invoices (merchant_id, id, state, customer_id, amount, currency, created_at, updated_at)
      select $1::uuid, 'inv_' || g, case when paid then 'PAID' else 'UNPAID' end, customer, amount, 'EUR', at, at from n),
    c as (
-     insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at, ended_at, end_reason)
-     select $1::uuid, gen_random_uuid(), 'inv_' || g, customer, at, at + interval '28 d', 8, at, at + interval '28 d',
+     insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at, ended_at, end_reason)
+     select $1::uuid, gen_random_uuid(), 'inv_' || g, customer, amount, 'EUR', at, at + interval '28 d', 8, at, at + interval '28 d',
        case when paid then 'paid' else 'window_over' end from n)
    insert into experiment_invoices
      (merchant_id, experiment_id, invoice_id, customer_id, phase, arm, half, amount, currency, failed_at, counts_at)

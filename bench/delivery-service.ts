@@ -68,6 +68,8 @@ async function prepare({ count, from, to }: { count: number; from: number; to: n
         invoiceId,
         customerId: `cus_${invoiceId.slice(3)}`,
         subscriptionId: null,
+        amount: 900,
+        currency: "EUR",
         unpaidAt: now,
         windowEndsAt: new Date(now.getTime() + 28 * 24 * HOUR_MS),
         budget: 8,

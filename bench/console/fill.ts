@@ -44,9 +44,10 @@ const ROWS = [
   `insert into invoices (merchant_id, id, state, customer_id, subscription_id, amount, currency, created_at, updated_at)
    select $1, invoice_id, case when ended_at is null or end_reason = 'window_over' then 'UNPAID' when end_reason = 'paid' then 'PAID' else 'VOIDED' end,
      customer_id, 'sub_' || customer_id, amount, currency, at, coalesce(ended_at, at) from drawn`,
-  `insert into cases (merchant_id, id, invoice_id, customer_id, subscription_id, unpaid_at, window_ends_at, budget, opened_at, ended_at, end_reason, paid_at)
-   select $1, case_id, invoice_id, customer_id, 'sub_' || customer_id, at, at + interval '28 days', 8, at, ended_at,
-     case when ended_at is not null then end_reason end, case when ended_at is not null and end_reason = 'paid' then ended_at end from drawn`,
+  `insert into cases (merchant_id, id, invoice_id, customer_id, subscription_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at, ended_at, end_reason, paid_at, recovered)
+   select $1, case_id, invoice_id, customer_id, 'sub_' || customer_id, amount, currency, at, at + interval '28 days', 8, at, ended_at,
+     case when ended_at is not null then end_reason end, case when ended_at is not null and end_reason = 'paid' then ended_at end,
+     ended_at is not null and end_reason = 'paid' and luck < 0.5 from drawn`,
   `insert into recovery_actions (merchant_id, id, case_id, invoice_id, subscription_id, customer_id, payment_method_type, card_country, currency,
      type, status, action_suggestion, ideal_retry_time, reasons, decided_at, executed_at, attempted_at, created_at, updated_at)
    select $1, ${idAt("tried_at", "('a' || n)")}, case_id, invoice_id, 'sub_' || customer_id, customer_id, 'card', country, currency, 'RETRY', status, 'RETRY', tried_at,

@@ -140,6 +140,8 @@ const casesOf = (events: readonly Event[], { ports }: Store) =>
     invoiceId,
     customerId: `cus_${invoiceId.slice(3)}`,
     subscriptionId: null,
+    amount: 900,
+    currency: "EUR",
     unpaidAt: ports.now(),
     windowEndsAt: new Date(ports.now().getTime() + 28 * 24 * HOUR_MS),
     budget: 8,

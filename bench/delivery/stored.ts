@@ -96,8 +96,8 @@ const FILL = prepared(
   "bench_fill",
   `with n as materialized (select uuidv7() as id, uuidv7() as case_id, 'in_' || left(replace(gen_random_uuid()::text, '-', ''), 16) as invoice_id, g from generate_series(1, $2::int) g),
    c as (
-     insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at)
-     select $1::uuid, case_id, invoice_id, 'cus_' || g, $3, $3::timestamptz + interval '28 d', 8, $3 from n),
+     insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at)
+     select $1::uuid, case_id, invoice_id, 'cus_' || g, 900, 'EUR', $3, $3::timestamptz + interval '28 d', 8, $3 from n),
    l as (insert into due_cases (merchant_id, case_id, due_at) select $1::uuid, case_id, $3::timestamptz + interval '1 d' from n),
    e as (
      insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at)

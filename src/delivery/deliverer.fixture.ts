@@ -80,6 +80,8 @@ export async function makeEvents(
         invoiceId,
         customerId: "cus_1",
         subscriptionId: null,
+        amount: 900,
+        currency: "EUR",
         unpaidAt: createdAt,
         windowEndsAt,
         budget: 8,

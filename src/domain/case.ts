@@ -20,6 +20,9 @@ export interface Case {
   invoiceId: string;
   customerId: string;
   subscriptionId: string | null;
+  /** What the invoice asks for, in minor units; once the case has ended, what it asked for then. */
+  amount: number;
+  currency: string;
   /** `updatedAt` of the first unpaid copy: the window starts here. */
   unpaidAt: Date;
   windowEndsAt: Date;

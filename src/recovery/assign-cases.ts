@@ -1,5 +1,4 @@
 import type { Experiment } from "../domain/experiment.ts";
-import type { Invoice } from "../domain/invoice.ts";
 import { type Assignment, assign } from "../experiments/assignment.ts";
 import type { NewCase } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
@@ -11,7 +10,6 @@ const DAY_MS = 86_400_000;
 /**
  * Gives cases that are about to be opened their arms, by the customer.
  *
- * @param invoices  of the cases, in their order
  * @returns the cases with their arms; and `enter`, to be called in the same transaction when they are opened, which puts their
  *   invoices into the experiment
  */
@@ -19,7 +17,6 @@ export async function assignCases(
   tx: Tx,
   merchantId: string,
   cases: readonly Omit<NewCase, "arm">[],
-  invoices: readonly Invoice[],
 ): Promise<{ assigned: NewCase[]; enter(): Promise<void> }> {
   const experiment = await runningExperiment(tx, merchantId);
   if (!experiment) return { assigned: cases.map((kase) => ({ ...kase, arm: "dunlin" })), async enter() {} };
@@ -42,8 +39,8 @@ export async function assignCases(
           customerId: kase.customerId,
           ...assignments[index]!,
           phase: phaseOf(kase),
-          amount: invoices[index]!.amount,
-          currency: invoices[index]!.currency,
+          amount: kase.amount,
+          currency: kase.currency,
           failedAt: kase.unpaidAt,
           countsAt: new Date(kase.unpaidAt.getTime() + experiment.maturityDays * DAY_MS),
         })),

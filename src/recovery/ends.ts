@@ -24,8 +24,8 @@ const END_OF_STATE = {
 /** The end of a case that an invoice in a state outside recovery says. */
 export function endOf(invoice: Invoice): CaseEnd {
   const endReason = END_OF_STATE[invoice.state as keyof typeof END_OF_STATE];
-  const { id: invoiceId, updatedAt } = invoice;
-  return { invoiceId, endReason, paidAt: endReason === "paid" ? updatedAt : null, saidAt: updatedAt };
+  const { id: invoiceId, updatedAt, amount, currency } = invoice;
+  return { invoiceId, endReason, paidAt: endReason === "paid" ? updatedAt : null, saidAt: updatedAt, amount, currency };
 }
 
 /** The end of a case that a payment in full brings. */
@@ -34,4 +34,6 @@ export const endByPayment = ({ invoiceId, createdAt, updatedAt }: Transaction): 
   endReason: "paid",
   paidAt: createdAt,
   saidAt: updatedAt,
+  amount: null,
+  currency: null,
 });

@@ -82,7 +82,7 @@ export async function ingestInvoices(
       const openable = unpaid.filter((invoice) => opensCases && mayOpen(invoice, merchant, now));
       if (openable.length > 0) {
         const cases = openable.map((invoice) => newCase(invoice, merchant, now, ports));
-        const { assigned, enter } = await assignCases(tx, merchant.id, cases, openable);
+        const { assigned, enter } = await assignCases(tx, merchant.id, cases);
         await openCases(tx, merchant.id, assigned, ports.newId());
         await enter();
       }
@@ -173,6 +173,8 @@ const newCase = (invoice: Invoice, merchant: Merchant, now: Date, ports: Ports) 
   invoiceId: invoice.id,
   customerId: invoice.customerId,
   subscriptionId: invoice.subscriptionId ?? null,
+  amount: invoice.amount,
+  currency: invoice.currency,
   unpaidAt: invoice.updatedAt,
   windowEndsAt: windowEndsAt(invoice, merchant),
   budget: merchant.budget,

@@ -148,3 +148,29 @@ test("an older or equal copy changes nothing", async () => {
   assert.deepEqual(await stage.invoice({ state: "PAID" }), known);
   assert.deepEqual(await stage.invoice({ state: "PAID", updatedAt: new Date(stage.now().getTime() - 1) }), known);
 });
+
+test("a case counts as recovered when an instruction succeeded, for what the invoice asked for when it ended", async () => {
+  await stage.invoice();
+  await stage.decide();
+  await stage.invoice({ amount: 5_000 });
+  assert.deepEqual(await stage.outcomes(), [{ outcome: "open", amount: 5_000, currency: "EUR" }]);
+  await stage.untilSent();
+  await stage.deliver();
+  await stage.decide();
+  stage.at((await stage.actions())[0]!.ideal.getTime() + MINUTE);
+  await stage.invoice({ amount: 4_500, state: "PAID" });
+  await stage.decide();
+  stage.wait(HOUR);
+  await stage.invoice({ amount: 100, state: "REFUNDED" });
+  await stage.decide();
+  assert.deepEqual(await stage.outcomes(), [{ outcome: "recovered", amount: 4_500, currency: "EUR" }]);
+});
+
+test("a case that is paid before any instruction went out does not count as recovered", async () => {
+  await stage.invoice();
+  await stage.decide();
+  stage.wait(MINUTE);
+  await stage.transaction({ state: "PAID" });
+  await stage.decide();
+  assert.deepEqual(await stage.outcomes(), [{ outcome: "paid", amount: 4_900, currency: "EUR" }]);
+});

@@ -68,6 +68,11 @@ const CASES = prepared(
    where c.merchant_id = $1 order by c.opened_at, c.id`,
 );
 
+const OUTCOMES = prepared(
+  "test_outcomes",
+  "select outcome, amount, currency from cases where merchant_id = $1 order by opened_at, id",
+);
+
 const ARMS = prepared("test_arms", "select arm from cases where merchant_id = $1 order by opened_at, id");
 
 const DELIVERED = prepared(
@@ -179,6 +184,8 @@ export async function openStage() {
     actions: async () => (await db.run<ActionRow>(ACTIONS, [merchant.id])).rows,
     events: async () => (await db.run<EventRow>(EVENTS, [merchant.id])).rows,
     cases: async () => (await db.run<{ end: string | null; due: Date | null }>(CASES, [merchant.id])).rows,
+    outcomes: async () =>
+      (await db.run<{ outcome: string; amount: number; currency: string }>(OUTCOMES, [merchant.id])).rows,
     arms: async () => (await db.run<{ arm: Arm }>(ARMS, [merchant.id])).rows.map(({ arm }) => arm),
     /** Every waiting event is delivered now. */
     deliver: () => db.run(DELIVERED, [merchant.id, now, 1, ports.newId()]),

@@ -81,7 +81,12 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
     draft.events.push(caseEvent(draft, "complete_dunning"));
   const updated = draft.settled.filter((action, index) => action !== view.actions[index]);
   return {
-    state: { id: view.case.id, ...end, dueAt: end.endedAt ? nextOutcomeAt(draft, facts) : dueAt },
+    state: {
+      id: view.case.id,
+      ...end,
+      recovered: draft.settled.some(({ status }) => status === "SUCCEEDED"),
+      dueAt: end.endedAt ? nextOutcomeAt(draft, facts) : dueAt,
+    },
     inserted: draft.inserted,
     updated,
     events: draft.events,

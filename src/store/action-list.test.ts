@@ -19,8 +19,8 @@ const MERGED = 5_000;
 
 const INSERT_CASE = prepared(
   "test_case",
-  `insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at)
-   values ($1, $2, 'in', 'cus', '2026-01-01', '2027-01-01', 8, '2026-01-01')`,
+  `insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at)
+   values ($1, $2, 'in', 'cus', 900, 'EUR', '2026-01-01', '2027-01-01', 8, '2026-01-01')`,
 );
 
 let database: TestDatabase;

@@ -8,6 +8,8 @@ const COLUMNS: readonly Column<Case>[] = [
   ["invoice_id", "text", "invoiceId"],
   ["customer_id", "text", "customerId"],
   ["subscription_id", "text", "subscriptionId"],
+  ["amount", "int8", "amount"],
+  ["currency", "text", "currency"],
   ["unpaid_at", "timestamptz", "unpaidAt"],
   ["window_ends_at", "timestamptz", "windowEndsAt"],
   ["budget", "int4", "budget"],
@@ -35,7 +37,8 @@ const OPEN = prepared(
        select 1 from cases k
        where k.merchant_id = $1 and k.invoice_id = c.invoice_id and k.ended_at is not null and not k.invoice_left offset 0)
      on conflict (merchant_id, invoice_id) where ended_at is null do update
-       set customer_id = excluded.customer_id, subscription_id = excluded.subscription_id
+       set customer_id = excluded.customer_id, subscription_id = excluded.subscription_id, amount = excluded.amount,
+         currency = excluded.currency
      returning id, opened_at, xmax = 0 as fresh
    ), due as (
      insert into due_cases (merchant_id, case_id, due_at) select $1, id, opened_at from opened where fresh
@@ -59,6 +62,9 @@ export interface CaseEnd {
   paidAt: Date | null;
   /** When the record was written that says so. A bank debit may have begun long before it is paid. */
   saidAt: Date;
+  /** What the invoice asked for in the end, in minor units; null when the record does not say. */
+  amount: number | null;
+  currency: string | null;
 }
 
 const END_COLUMNS: readonly Column<CaseEnd>[] = [
@@ -66,6 +72,8 @@ const END_COLUMNS: readonly Column<CaseEnd>[] = [
   ["end_reason", "text", "endReason"],
   ["paid_at", "timestamptz", "paidAt"],
   ["said_at", "timestamptz", "saidAt"],
+  ["amount", "int8", "amount"],
+  ["currency", "text", "currency"],
 ];
 
 // Materialized: statistics made while the first cases were being written say that there are none, and then a plan
@@ -73,13 +81,16 @@ const END_COLUMNS: readonly Column<CaseEnd>[] = [
 const END = prepared(
   "end_cases",
   `with n as materialized (
-     select k.id, e.end_reason, e.paid_at from unnest(${arrays(END_COLUMNS, 4)}) as e (invoice_id, end_reason, paid_at, said_at)
+     select k.id, e.end_reason, e.paid_at, e.amount, e.currency
+     from unnest(${arrays(END_COLUMNS, 4)}) as e (${END_COLUMNS.map(([name]) => name).join(", ")})
      ${of("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")}
    ), ended as (
      update cases set
        ended_at = coalesce(cases.ended_at, $2),
        end_reason = coalesce(cases.end_reason, n.end_reason),
        paid_at = case when cases.ended_at is null then n.paid_at else cases.paid_at end,
+       amount = case when cases.ended_at is null then coalesce(n.amount, cases.amount) else cases.amount end,
+       currency = case when cases.ended_at is null then coalesce(n.currency, cases.currency) else cases.currency end,
        invoice_left = true
      from n
      where cases.merchant_id = $1 and cases.id = n.id
@@ -181,19 +192,23 @@ export async function casesOfInvoice(tx: Tx, merchantId: string, invoiceId: stri
 }
 
 /** What a step leaves of a case. */
-export type CaseState = Pick<Case, "id" | "endedAt" | "endReason" | "paidAt">;
+export interface CaseState extends Pick<Case, "id" | "endedAt" | "endReason" | "paidAt"> {
+  /** An instruction of Dunlin succeeded. */
+  recovered: boolean;
+}
 
 const STATE_COLUMNS: readonly Column<CaseState>[] = [
   ["id", "uuid", "id"],
   ["ended_at", "timestamptz", "endedAt"],
   ["end_reason", "text", "endReason"],
   ["paid_at", "timestamptz", "paidAt"],
+  ["recovered", "bool", "recovered"],
 ];
 
 const SAVE = prepared(
   "save_case_states",
-  `update cases set ended_at = s.ended_at, end_reason = s.end_reason, paid_at = s.paid_at
-   from unnest(${arrays(STATE_COLUMNS, 2)}) as s (id, ended_at, end_reason, paid_at)
+  `update cases set ended_at = s.ended_at, end_reason = s.end_reason, paid_at = s.paid_at, recovered = s.recovered
+   from unnest(${arrays(STATE_COLUMNS, 2)}) as s (${STATE_COLUMNS.map(([name]) => name).join(", ")})
    where cases.merchant_id = $1 and cases.id = s.id`,
 );
 

@@ -9,12 +9,6 @@ import { prepared, type Tx } from "./database.ts";
 export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped", "watched"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-const OUTCOME = `case when c.arm = 'merchant' then 'watched' when c.ended_at is null then 'open'
-  when c.end_reason = 'paid' then case when exists (
-    select 1 from recovery_actions r where r.merchant_id = $1 and r.case_id = c.id and r.status = 'SUCCEEDED')
-    then 'recovered' else 'paid' end
-  when c.end_reason in ('voided', 'refunded', 'draft') then 'stopped' else 'lost' end`;
-
 export interface InvoiceFilter {
   outcome?: Outcome | undefined;
   customerId?: string | undefined;
@@ -26,10 +20,9 @@ export interface InvoiceFilter {
   endedTo?: Date | undefined;
 }
 
-// Said outright for open and ended ones, so that their indexes are used.
-const WHERE = `c.merchant_id = $1 and ($2::text is null or ${OUTCOME} = $2) and ($3::text is null or c.customer_id = $3)
+const WHERE = `c.merchant_id = $1 and ($2::text is null or c.outcome = $2) and ($3::text is null or c.customer_id = $3)
   and ($4::text is null or c.subscription_id = $4) and ($5::text is null or c.invoice_id = $5)
-  and ($6::text is null or i.currency = $6)`;
+  and ($6::text is null or c.currency = $6)`;
 const PARTS = {
   any: WHERE,
   open: `${WHERE} and c.ended_at is null and $7::timestamptz is null and $8::timestamptz is null`,
@@ -69,19 +62,18 @@ export interface ListedInvoice {
   nextAt: Date | null;
 }
 
-const FROM = "from cases c join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id";
-
 // Planned anew each time, for the filters that are there: a plan for any of them took minutes where these take milliseconds.
 const listOf = (part: keyof typeof PARTS, first: number) =>
   prepared(
     "",
     `select c.id as "caseId", c.invoice_id as "invoiceId", c.customer_id as "customerId", c.subscription_id as "subscriptionId",
-       i.state, i.amount, i.currency, ${OUTCOME} as outcome, c.end_reason as "endReason", c.opened_at as "openedAt", c.ended_at as "endedAt",
+       i.state, c.amount, c.currency, c.outcome, c.end_reason as "endReason", c.opened_at as "openedAt", c.ended_at as "endedAt",
        (select count(*) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id and r.type = 'RETRY'
          and r.decided_at is not null) as asked,
        (select min(r.ideal_retry_time) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id
          and r.status = 'SCHEDULED') as "nextAt"
-     ${FROM} where ${PARTS[part]} and c.id < $${first} order by c.id desc limit $${first + 1}`,
+     from cases c join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id
+     where ${PARTS[part]} and c.id < $${first} order by c.id desc limit $${first + 1}`,
   );
 const LIST = { any: listOf("any", 7), open: listOf("open", 9), ended: listOf("ended", 9) };
 
@@ -110,8 +102,8 @@ export interface Sum {
 const sumsOf = (part: keyof typeof PARTS) =>
   prepared(
     "",
-    `select ${OUTCOME} as outcome, i.currency, count(*) as n, sum(i.amount)::text as amount
-     ${FROM} where ${PARTS[part]} group by 1, 2 order by 2, 1`,
+    `select c.outcome, c.currency, count(*) as n, sum(c.amount)::text as amount
+     from cases c where ${PARTS[part]} group by 1, 2 order by 2, 1`,
   );
 const SUMS = { any: sumsOf("any"), open: sumsOf("open"), ended: sumsOf("ended") };
 
@@ -124,8 +116,8 @@ export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFil
 const ENDED = prepared(
   "",
   `select to_char(date_trunc('week', c.ended_at at time zone $4), 'YYYY-MM-DD') as week, c.ended_at >= $5 as "isLate",
-     ${OUTCOME} as outcome, i.currency, count(*) as n, sum(i.amount)::text as amount
-   ${FROM} where c.merchant_id = $1 and c.ended_at >= $2 and c.ended_at < $3 group by 1, 2, 3, 4 order by 1, 4, 3`,
+     c.outcome, c.currency, count(*) as n, sum(c.amount)::text as amount
+   from cases c where c.merchant_id = $1 and c.ended_at >= $2 and c.ended_at < $3 group by 1, 2, 3, 4 order by 1, 4, 3`,
 );
 
 /** Cases that ended in a week, with one outcome and in one currency. `isLate`: at or after the moment that was asked about. */

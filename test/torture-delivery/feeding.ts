@@ -82,6 +82,8 @@ export function startFeeding({ seed, db, merchants, sluggish, events, now, newId
       invoiceId,
       customerId: "cus_1",
       subscriptionId: null,
+      amount: 900,
+      currency: "EUR",
       unpaidAt: createdAt,
       windowEndsAt: new Date(createdAt.getTime() + 28 * DAY_MS),
       budget: 8,

@@ -15,8 +15,8 @@ const HELD_MS = 15;
 
 const INSERT_CASE = prepared(
   "sync_case",
-  `insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at)
-   values ($1, $2, 'inv_1', 'cus_1', $3, $3::timestamptz + interval '1 day', 8, $3)`,
+  `insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at)
+   values ($1, $2, 'inv_1', 'cus_1', 900, 'EUR', $3, $3::timestamptz + interval '1 day', 8, $3)`,
 );
 
 /** Has actions planned and executed at this rate, by what the service itself writes with, until it is stopped. */

@@ -185,8 +185,8 @@ async function fill(on: Database) {
      select ${merchant}, 'i' || n, 'UNPAID', 'c' || n, 's' || n, 1, 'EUR', ${at}, ${at} ${from}`,
     `insert into transactions (merchant_id, id, state, invoice_id, customer_id, card_fingerprint, amount, currency, created_at, updated_at)
      select ${merchant}, 't' || n, 'FAILED', 'i' || n, 'c' || n, 'f' || n, 1, 'EUR', ${at}, ${at} ${from}`,
-    `insert into cases (merchant_id, id, invoice_id, customer_id, subscription_id, unpaid_at, window_ends_at, budget, opened_at)
-     select ${merchant}, ${id("1")}, 'i' || n, 'c' || n, 's' || n, ${at}, ${at} + interval '28 days', 8, ${at} ${from}`,
+    `insert into cases (merchant_id, id, invoice_id, customer_id, subscription_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at)
+     select ${merchant}, ${id("1")}, 'i' || n, 'c' || n, 's' || n, 1, 'EUR', ${at}, ${at} + interval '28 days', 8, ${at} ${from}`,
     `insert into due_cases (merchant_id, case_id, due_at) select ${merchant}, ${id("1")}, ${at} ${from}`,
     `insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at)
      select ${merchant}, ${id("2")}, ${id("1")}, 'i' || n, 'pause_collection', '{}', ${at} ${from}`,

@@ -21,8 +21,8 @@ export async function listFixture(): Promise<ListFixture> {
 
 const INSERT_CASE = prepared(
   "test_case",
-  `insert into cases (merchant_id, id, invoice_id, customer_id, unpaid_at, window_ends_at, budget, opened_at)
-   values ($1, $2, $3, 'c', '2026-01-01', '2026-02-01', 8, '2026-01-01')`,
+  `insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at)
+   values ($1, $2, $3, 'c', 900, 'EUR', '2026-01-01', '2026-02-01', 8, '2026-01-01')`,
 );
 export interface Fixture {
   invoiceId?: string;
