@@ -23,11 +23,7 @@ export interface InvoiceFilter {
 const WHERE = `c.merchant_id = $1 and ($2::text is null or c.outcome = $2) and ($3::text is null or c.customer_id = $3)
   and ($4::text is null or c.subscription_id = $4) and ($5::text is null or c.invoice_id = $5)
   and ($6::text is null or c.currency = $6)`;
-const PARTS = {
-  any: WHERE,
-  open: `${WHERE} and c.ended_at is null and $7::timestamptz is null and $8::timestamptz is null`,
-  ended: `${WHERE} and c.ended_at >= $7 and c.ended_at < $8`,
-};
+const PARTS = { any: WHERE, ended: `${WHERE} and c.ended_at >= $7 and c.ended_at < $8` };
 const LONG_AGO = new Date(0);
 const FAR_AHEAD = new Date("9999-01-01");
 
@@ -35,12 +31,8 @@ function conditions(merchantId: string, filter: InvoiceFilter) {
   const { outcome = null, customerId = null, subscriptionId = null, invoiceId = null, currency = null } = filter;
   const values: unknown[] = [merchantId, outcome, customerId, subscriptionId, invoiceId, currency];
   const { endedFrom = null, endedTo = null } = filter;
-  const isEnded =
-    endedFrom !== null || endedTo !== null || (outcome !== null && outcome !== "open" && outcome !== "watched");
-  if (isEnded) return { part: "ended" as const, values: [...values, endedFrom ?? LONG_AGO, endedTo ?? FAR_AHEAD] };
-  return outcome === "open"
-    ? { part: "open" as const, values: [...values, null, null] }
-    : { part: "any" as const, values };
+  if (endedFrom === null && endedTo === null) return { part: "any" as const, values };
+  return { part: "ended" as const, values: [...values, endedFrom ?? LONG_AGO, endedTo ?? FAR_AHEAD] };
 }
 
 /** An invoice that is or was in recovery, as a list shows it: one row for each case. */
@@ -75,7 +67,7 @@ const listOf = (part: keyof typeof PARTS, first: number) =>
      from cases c join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id
      where ${PARTS[part]} and c.id < $${first} order by c.id desc limit $${first + 1}`,
   );
-const LIST = { any: listOf("any", 7), open: listOf("open", 9), ended: listOf("ended", 9) };
+const LIST = { any: listOf("any", 7), ended: listOf("ended", 9) };
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
@@ -105,7 +97,7 @@ const sumsOf = (part: keyof typeof PARTS) =>
     `select c.outcome, c.currency, count(*) as n, sum(c.amount)::text as amount
      from cases c where ${PARTS[part]} group by 1, 2 order by 2, 1`,
   );
-const SUMS = { any: sumsOf("any"), open: sumsOf("open"), ended: sumsOf("ended") };
+const SUMS = { any: sumsOf("any"), ended: sumsOf("ended") };
 
 /** How many cases a filter picks and for how much, by outcome and currency: what belongs to different currencies is never added. */
 export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFilter) {
@@ -113,21 +105,25 @@ export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFil
   return (await tx.run<Sum>(SUMS[part], values)).rows;
 }
 
+// Each span by itself: grouped by a function of the moment, all rows would be sorted first.
 const ENDED = prepared(
   "",
-  `select to_char(date_trunc('week', c.ended_at at time zone $4), 'YYYY-MM-DD') as week, c.ended_at >= $5 as "isLate",
-     c.outcome, c.currency, count(*) as n, sum(c.amount)::text as amount
-   from cases c where c.merchant_id = $1 and c.ended_at >= $2 and c.ended_at < $3 group by 1, 2, 3, 4 order by 1, 4, 3`,
+  `select s.span - 1 as span, k.*
+   from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as s (since, until, span)
+   cross join lateral (
+     select outcome, currency, count(*) as n, sum(amount)::text as amount
+     from cases where merchant_id = $1 and ended_at >= s.since and ended_at < s.until group by 1, 2) k
+   order by s.span, k.currency, k.outcome`,
 );
 
-/** Cases that ended in a week, with one outcome and in one currency. `isLate`: at or after the moment that was asked about. */
-export interface EndedWeek extends Sum {
-  /** The Monday on which it began, such as 2026-03-09. */
-  week: string;
-  isLate: boolean;
+/** Cases that ended in a span of time, with one outcome and in one currency. */
+export interface EndedSum extends Sum {
+  /** Which one: 0 begins at the first of the bounds. */
+  span: number;
 }
 
-/** Cases that ended in `[from, to)` by week, which begins on Monday in `zone`; those at and after `late` apart. */
-export async function endedWeeks(tx: Tx, merchantId: string, from: Date, to: Date, zone: string, late: Date) {
-  return (await tx.run<EndedWeek>(ENDED, [merchantId, from, to, zone, late])).rows;
+/** Cases that ended between the first and the last of these moments by the spans between them. `bounds`: two or more, ascending. */
+export async function sumEnded(tx: Tx, merchantId: string, bounds: readonly Date[]) {
+  const moments = bounds.map((at) => at.toISOString());
+  return (await tx.run<EndedSum>(ENDED, [merchantId, moments.slice(0, -1), moments.slice(1)])).rows;
 }

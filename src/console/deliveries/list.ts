@@ -1,6 +1,11 @@
 import { EVENT_TYPES } from "../../domain/event.ts";
 import type { Ports } from "../../domain/ports.ts";
-import { type DeliveryFigures, deliveryFigures } from "../../store/delivery-figures.ts";
+import {
+  countUndelivered,
+  type DeliveryFigures,
+  deliveryFigures,
+  type Undelivered,
+} from "../../store/delivery-figures.ts";
 import { DELIVERY_STATES, type ListedDelivery, listDeliveries } from "../../store/delivery-states.ts";
 import type { Console } from "../console.ts";
 import type { Page } from "../frame.ts";
@@ -78,7 +83,8 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
   const { db, query, path, merchantId, person } = visit;
   const filter = readQuery(query, READERS);
   const now = ports.now();
-  const [figures, found] = await Promise.all([
+  const [undelivered, figures, found] = await Promise.all([
+    countUndelivered(db, merchantId),
     deliveryFigures(db, merchantId, new Date(now.getTime() - DAY_MS)),
     listDeliveries(db, merchantId, { ...filter, limit: PAGE + 1 }),
   ]);
@@ -88,7 +94,7 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
   return {
     title: "Deliveries",
     tools: html`<a class="button" href="${withQuery("/deliveries.csv", query, { before: null })}">Export CSV</a>`,
-    body: html`${lead(figures, visit)}
+    body: html`${lead({ ...undelivered, ...figures }, visit)}
 <form method="get" class="filters" data-search>
 ${choice("State", "state", [["", "any"], ...DELIVERY_STATES.map((each) => [each, each] as const)], filter.state ?? "")}
 ${choice("Type", "type", [["", "any"], ...EVENT_TYPES.map((each) => [each, spaced(each)] as const)], filter.type ?? "")}
@@ -103,7 +109,10 @@ ${paging(filter.before === undefined, withQuery(path, query, { before: null }), 
   };
 }
 
-function lead({ exhausted, waiting, firstAttempts, firstSuccesses, p95Ms }: DeliveryFigures, visit: Visit): Html {
+function lead(
+  { exhausted, waiting, firstAttempts, firstSuccesses, p95Ms }: Undelivered & DeliveryFigures,
+  visit: Visit,
+): Html {
   return html`
 <p class="lead">${exhausted === 0 ? "Nothing needs a hand" : html`<a href="/deliveries?state=exhausted">${count(exhausted)} exhausted</a>: every attempt failed`}</p>
 <p>${exhausted > 0 && visit.may("replay") && html`<a href="/deliveries/replay">Send them again</a>. `}${count(waiting)} ${waiting === 1 ? "event waits" : "events wait"} for an attempt. ${

@@ -2,10 +2,10 @@ import type { Experiment } from "../../domain/experiment.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Look } from "../../experiments/look.ts";
 import type { Tx } from "../../store/database.ts";
-import { type DeliveryFigures, deliveryFigures } from "../../store/delivery-figures.ts";
+import { countUndelivered, type Undelivered } from "../../store/delivery-figures.ts";
 import { looksOf } from "../../store/experiment-results.ts";
 import { listExperiments } from "../../store/experiments.ts";
-import { type EndedWeek, endedWeeks, type Outcome, type Sum, sumInvoices } from "../../store/invoice-list.ts";
+import { type Outcome, type Sum, sumEnded, sumInvoices } from "../../store/invoice-list.ts";
 import { findMerchant } from "../../store/merchants.ts";
 import type { Console } from "../console.ts";
 import { uplift, verdictState } from "../experiments/effect.ts";
@@ -32,10 +32,10 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     const { db, merchantId, person } = visit;
     const now = ports.now();
     const from = dayStart(new Date(now.getTime() - Number(days) * DAY_MS), person.zone);
-    const [weeks, open, figures, merchant, measured] = await Promise.all([
-      endedWeeks(db, merchantId, weekStart(from, person.zone), later(now), person.zone, from),
+    const [weeks, open, undelivered, merchant, measured] = await Promise.all([
+      endedWeeks(db, merchantId, from, now, person.zone),
       sumInvoices(db, merchantId, { outcome: "open" }),
-      deliveryFigures(db, merchantId, new Date(now.getTime() - DAY_MS)),
+      countUndelivered(db, merchantId),
       findMerchant(db, merchantId),
       latestExperiment(db, merchantId),
     ]);
@@ -46,16 +46,13 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
       title: "Overview",
       tools,
       body: html`${merchant && endpointNotice(merchant, visit)}
-${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, open, weeks, figures, from, days, now, measured }, visit)}`,
+${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, open, weeks, undelivered, from, days, now, measured }, visit)}`,
     };
   });
 }
 
 /** The first moment of the day on the zone's clocks. */
 const dayStart = (at: Date, zone: string) => fromLocalField(`${localField(at, zone).slice(0, 10)}T00:00`, zone)!;
-
-/** What ends in this very moment is in it. */
-const later = (now: Date) => new Date(now.getTime() + 1);
 
 /** The sums of all weeks together. */
 const summed = (weeks: readonly EndedWeek[]): Sum[] =>
@@ -68,18 +65,47 @@ const summed = (weeks: readonly EndedWeek[]): Sum[] =>
       amount: String(rows.reduce((total, { amount }) => total + BigInt(amount), 0n)),
     }));
 
-/** The Monday on or before it. */
-function weekStart(at: Date, zone: string): Date {
-  const date = new Date(`${localField(at, zone).slice(0, 10)}T00:00:00Z`);
-  const monday = new Date(date.getTime() - ((date.getUTCDay() + 6) % 7) * DAY_MS);
-  return fromLocalField(`${monday.toISOString().slice(0, 10)}T00:00`, zone)!;
+/** Cases that ended in a week, with one outcome and in one currency. */
+interface EndedWeek extends Sum {
+  /** The Monday on which it began, such as 2026-03-09. */
+  week: string;
+  /** At or after the moment that was asked about: the first week may begin before it. */
+  isLate: boolean;
+}
+
+/** Cases that ended since then by week, which begins on Monday in `zone`; the first week is whole. */
+async function endedWeeks(tx: Tx, merchantId: string, from: Date, now: Date, zone: string): Promise<EndedWeek[]> {
+  const weeks = weeksSince(from, now, zone);
+  const starts = weeks.map(({ start }) => start);
+  // What ends in this very moment is in it.
+  const end = new Date(now.getTime() + 1);
+  const bounds = [...starts, end];
+  if (from > starts[0]!) bounds.splice(1, 0, from);
+  return (await sumEnded(tx, merchantId, bounds)).map(({ span, ...sum }) => {
+    const since = bounds[span]!;
+    return { ...sum, week: weeks.findLast(({ start }) => start <= since)!.monday, isLate: since >= from };
+  });
+}
+
+/** From the Monday on or before it. */
+function weeksSince(from: Date, now: Date, zone: string): { monday: string; start: Date }[] {
+  const date = new Date(`${localField(from, zone).slice(0, 10)}T00:00:00Z`);
+  date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));
+  const weeks = [];
+  for (;;) {
+    const monday = date.toISOString().slice(0, 10);
+    const start = fromLocalField(`${monday}T00:00`, zone)!;
+    if (start > now) return weeks;
+    weeks.push({ monday, start });
+    date.setUTCDate(date.getUTCDate() + 7);
+  }
 }
 
 interface Known {
   ended: readonly Sum[];
   open: readonly Sum[];
   weeks: readonly EndedWeek[];
-  figures: DeliveryFigures;
+  undelivered: Undelivered;
   from: Date;
   days: string;
   now: Date;
@@ -104,7 +130,7 @@ const casesOf = (sums: readonly Sum[], outcomes: readonly Outcome[]) =>
 const amountsOf = (sums: readonly Sum[], outcome: Outcome) =>
   sums.filter((sum) => sum.outcome === outcome).map(({ amount, currency }) => money(amount, currency));
 
-function figuresOf({ ended, open, weeks, figures, from, days, now, measured }: Known, visit: Visit): Html {
+function figuresOf({ ended, open, weeks, undelivered, from, days, now, measured }: Known, visit: Visit): Html {
   const since = from.toISOString();
   const recovered = casesOf(ended, ["recovered"]);
   const decided = casesOf(ended, ["recovered", "paid", "lost"]);
@@ -121,7 +147,7 @@ ${tile("Recovery rate", share(recovered, decided), html`${link("recovered", coun
 ${tile("In recovery now", html`<a href="/invoices?outcome=open">${count(casesOf(open, ["open"]))}</a>`, amountsOf(open, "open").join(", ") || "no open case")}
 ${tile("Paid without an instruction", link("paid", count(casesOf(ended, ["paid"]))), "by the customer or by your own retries")}
 ${tile("Not recovered", link("lost", count(casesOf(ended, ["lost"]))), amountsOf(ended, "lost").join(", ") || "no case")}
-${tile("Deliveries that need a hand", figures.exhausted === 0 ? "none" : html`<a href="/deliveries?state=exhausted">${count(figures.exhausted)}</a>`, `${count(figures.waiting)} waiting for an attempt`)}
+${tile("Deliveries that need a hand", undelivered.exhausted === 0 ? "none" : html`<a href="/deliveries?state=exhausted">${count(undelivered.exhausted)}</a>`, `${count(undelivered.waiting)} waiting for an attempt`)}
 </div>
 <h2>Cases by the week in which they ended</h2>
 ${weekChart(weeks, now, visit.person.zone)}
@@ -152,7 +178,7 @@ const tile = (name: string, figure: Part, words: Part): Html =>
   html`<section class="tile"><h2>${name}</h2><p class="figure">${figure}</p><p><small>${words}</small></p></section>`;
 
 function weekChart(weeks: Known["weeks"], now: Date, zone: string): Html {
-  const thisWeek = localField(weekStart(now, zone), zone).slice(0, 10);
+  const thisWeek = weeksSince(now, now, zone)[0]!.monday;
   const bars = [...Map.groupBy(weeks, ({ week }) => week)].map(([week, rows]): Bar => {
     const of = (...outcomes: Outcome[]) =>
       rows.filter(({ outcome }) => outcomes.includes(outcome)).reduce((total, { n }) => total + n, 0);
