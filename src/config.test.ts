@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -82,8 +82,9 @@ test("what the address list says is wrong is said with the name of its setting",
   assert.deepEqual(problems, [{ name: "DUNLIN_WEBHOOK_ALLOW", problem: '"10.0.0.0" is not CIDR:port.' }]);
 });
 
-test("rules of one's own are read, and what is wrong in the file is named with its place", () => {
+test("rules of one's own are read, and what is wrong in the file is named with its place", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "dunlin-rules-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "rules.json");
   writeFileSync(
     path,
