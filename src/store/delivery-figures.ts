@@ -34,9 +34,33 @@ export interface DeliveryFigures {
   p95Ms: number | null;
 }
 
-/** @param since  events made before it are left out of the attempts: ids begin with their moment */
+/** @param since  attempts at events made before it are left out */
 export async function deliveryFigures(tx: Tx, merchantId: string, since: Date) {
+  return (await tx.run<DeliveryFigures>(FIGURES, [merchantId, firstIdOf(since)])).rows[0]!;
+}
+
+const BY_HOUR = prepared(
+  "attempts_by_hour",
+  `select floor(extract(epoch from started_at - $3::timestamptz) / 3600)::int4 as hour,
+     count(*) filter (where success) as delivered, count(*) filter (where not success) as failed
+   from delivery_attempts where merchant_id = $1 and event_id >= $2 and started_at >= $3 group by 1 order by 1`,
+);
+
+/** Attempts of one hour. */
+export interface AttemptsOfHour {
+  /** 0 is the hour that begins at the moment that was asked about. */
+  hour: number;
+  delivered: number;
+  failed: number;
+}
+
+/** Attempts since then, by the hour, at events made since then; hours without one are left out. */
+export async function attemptsByHour(tx: Tx, merchantId: string, since: Date) {
+  return (await tx.run<AttemptsOfHour>(BY_HOUR, [merchantId, firstIdOf(since), since])).rows;
+}
+
+/** Ids begin with their moment: no event made then or later has a lower one. */
+function firstIdOf(since: Date): string {
   const hex = since.getTime().toString(16).padStart(12, "0");
-  const sinceId = `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-  return (await tx.run<DeliveryFigures>(FIGURES, [merchantId, sinceId])).rows[0]!;
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }

@@ -54,11 +54,32 @@ test("the list says how many events need a hand, and shows how each stands", asy
   const page = (await developer.get("/deliveries")).body;
   assert.match(page, />1 exhausted<\/a>: every attempt failed/);
   assert.match(page, /50\.0% of 2 events were taken at the first attempt/);
-  const rows = page.split("<tr>").slice(2);
-  assert.ok(rows[0]!.includes(taken!.id) === taken!.id > lost!.id);
+  const first = /<tr><td><a href="\/deliveries\/([^"]+)"/.exec(page)![1];
+  assert.equal(first, taken!.id > lost!.id ? taken!.id : lost!.id);
   const only = (await developer.get("/deliveries?state=exhausted&type=recovery_action&code=500")).body;
   assert.ok(only.includes(lost!.id) && !only.includes(taken!.id));
   assert.match((await developer.get("/deliveries?invoiceId=nobody")).body, /No event fits/);
+});
+
+test("attempts stand by the hour on the viewer's clocks, also where these differ by half an hour", async () => {
+  const { events, browser } = await shop();
+  const developer = await browser("developer");
+  assert.doesNotMatch((await developer.get("/deliveries")).body, /Attempts of the last 24 hours/);
+  await events(3);
+  await deliver(taking, 0);
+  await events(1);
+  await deliver(refusing, 0.001);
+  await developer.post("/account", { zone: "Asia/Kolkata", theme: "system" });
+  const page = (await developer.get("/deliveries")).body;
+  const hours = [
+    ...page.matchAll(/<tr><td>(\d\d:\d\d)[^\n]*?<td class="number">(\d+)<\/td><td class="number">(\d+)</g),
+  ];
+  assert.equal(hours.length, 24);
+  const [, label, delivered, failed] = hours.at(-1)!;
+  const inKolkata = new Date(at.clock.serviceMs + 5.5 * 3_600_000);
+  assert.equal(label, `${inKolkata.toISOString().slice(11, 13)}:00`);
+  assert.deepEqual([delivered, failed], ["3", "2"], "the second attempt follows after 100 ms");
+  assert.ok(hours.slice(0, -1).every(([, , taken, lost]) => taken === "0" && lost === "0"));
 });
 
 test("7: an unknown filter or value is a message, not an empty page", async () => {

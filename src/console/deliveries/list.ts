@@ -19,6 +19,7 @@ import { empty, paging, table } from "../show/table.ts";
 import { deliveryState, spaced } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
 import { inUtc } from "../zoned-query.ts";
+import { hourChart } from "./hour-chart.ts";
 
 const PAGE = 50;
 const CSV_PAGE = 1_000;
@@ -83,9 +84,10 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
   const { db, query, path, merchantId, person } = visit;
   const filter = readQuery(query, READERS);
   const now = ports.now();
-  const [undelivered, figures, found] = await Promise.all([
+  const [undelivered, figures, hours, found] = await Promise.all([
     countUndelivered(db, merchantId),
     deliveryFigures(db, merchantId, new Date(now.getTime() - DAY_MS)),
+    hourChart(visit, now),
     listDeliveries(db, merchantId, { ...filter, limit: PAGE + 1 }),
   ]);
   const rows = found.slice(0, PAGE);
@@ -95,6 +97,7 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
     title: "Deliveries",
     tools: html`<a class="button" href="${withQuery("/deliveries.csv", query, { before: null })}">Export CSV</a>`,
     body: html`${lead({ ...undelivered, ...figures }, visit)}
+${hours}
 <form method="get" class="filters" data-search>
 ${choice("State", "state", [["", "any"], ...DELIVERY_STATES.map((each) => [each, each] as const)], filter.state ?? "")}
 ${choice("Type", "type", [["", "any"], ...EVENT_TYPES.map((each) => [each, spaced(each)] as const)], filter.type ?? "")}

@@ -192,7 +192,7 @@ function weekChart(weeks: Known["weeks"], now: Date, zone: string): Html {
   const parts = bars.map(({ label, part, rest }) => `week of ${label} ${share(part, part + rest)}`);
   return barChart(
     `Share of cases that ended recovered: ${parts.join(", ")}`,
-    { part: "recovered", rest: "others" },
+    { part: "recovered", rest: "others", each: "Week of" },
     bars,
   );
 }

@@ -17,7 +17,11 @@ const BELOW = 26;
 const ABOVE = 14;
 
 /** Bars of two parts, in our own SVG; the same numbers stand in a table below for who cannot see it. */
-export function barChart(summary: string, names: { part: string; rest: string }, bars: readonly Bar[]): Html {
+export function barChart(
+  summary: string,
+  names: { part: string; rest: string; each: string },
+  bars: readonly Bar[],
+): Html {
   const most = niceTop(Math.max(1, ...bars.map(({ part, rest }) => part + rest)));
   const y = (value: number) => ABOVE + (HEIGHT - ABOVE - BELOW) * (1 - value / most);
   const step = (WIDTH - LEFT) / Math.max(1, bars.length);
@@ -36,7 +40,7 @@ ${bars.map(({ label, part, rest, isOpen }, index) => {
 })}
 </svg></div>
 <details class="more"><summary>The numbers</summary><div class="wide" tabindex="0" role="region" aria-label="The numbers"><table>
-<thead><tr><th scope="col">Week of</th><th scope="col" class="number">${names.part}</th><th scope="col" class="number">${names.rest}</th><th scope="col" class="number">Share</th></tr></thead>
+<thead><tr><th scope="col">${names.each}</th><th scope="col" class="number">${names.part}</th><th scope="col" class="number">${names.rest}</th><th scope="col" class="number">Share</th></tr></thead>
 <tbody>${bars.map(({ label, part, rest, isOpen }) => html`<tr><td>${label}${isOpen && html` <small>not over yet</small>`}</td><td class="number">${count(part)}</td><td class="number">${count(rest)}</td><td class="number">${share(part, part + rest)}</td></tr>`)}</tbody>
 </table></div></details></figure>`;
 }

@@ -1,0 +1,32 @@
+import { type AttemptsOfHour, attemptsByHour } from "../../store/delivery-figures.ts";
+import { type Html, html } from "../html.ts";
+import { type Bar, barChart } from "../show/bar-chart.ts";
+import { localField } from "../show/moments.ts";
+import { count } from "../show/money.ts";
+import type { Visit } from "../visit.ts";
+
+const HOURS = 24;
+const HOUR_MS = 3_600_000;
+
+/** What became of the attempts of the last day, by the hour; null when there was none. */
+export async function hourChart({ db, merchantId, person: { zone } }: Visit, now: Date): Promise<Html | null> {
+  const first = hourStart(new Date(now.getTime() - (HOURS - 1) * HOUR_MS), zone);
+  const hours = await attemptsByHour(db, merchantId, first);
+  return hours.length === 0 ? null : chart(hours, first, zone);
+}
+
+/** On the zone's clocks: not all of them differ from others by whole hours. */
+const hourStart = (at: Date, zone: string) =>
+  new Date(at.getTime() - (at.getTime() % 60_000) - Number(localField(at, zone).slice(14, 16)) * 60_000);
+
+function chart(hours: readonly AttemptsOfHour[], first: Date, zone: string): Html {
+  const bars = Array.from({ length: HOURS }, (_, index): Bar => {
+    const { delivered = 0, failed = 0 } = hours.find(({ hour }) => hour === index) ?? {};
+    const label = localField(new Date(first.getTime() + index * HOUR_MS), zone).slice(11, 16);
+    return { label, part: delivered, rest: failed, isOpen: index === HOURS - 1 };
+  });
+  const total = (side: "part" | "rest") => count(bars.reduce((sum, bar) => sum + bar[side], 0));
+  const summary = `Attempts at events of the last ${HOURS} hours: ${total("part")} delivered, ${total("rest")} failed`;
+  return html`<h2>Attempts of the last ${HOURS} hours</h2>
+${barChart(summary, { part: "delivered", rest: "failed", each: "Hour" }, bars)}`;
+}
