@@ -15,6 +15,12 @@ function newId(prefix: string, serial: number) {
   return `${prefix}_${(serial >> 4).toString(36).padStart(6, "0")}${chance}`;
 }
 
+/** A newer copy: what was unpaid is paid now, of the rest some is refunded. */
+export function newerCopy(invoice: Invoice): Invoice {
+  const state: InvoiceState = invoice.state === "PAID" ? "REFUNDED" : "PAID";
+  return { ...invoice, state, updatedAt: new Date(invoice.updatedAt.getTime() + 60_000) };
+}
+
 /** Makes batches of invoices, none twice. */
 export function createMaker(nowMs: number) {
   const known: Invoice[] = [];
@@ -36,16 +42,10 @@ export function createMaker(nowMs: number) {
     };
   }
 
-  /** A newer copy: what was unpaid is paid now, of the rest some is refunded. */
-  function changed(invoice: Invoice): Invoice {
-    const state: InvoiceState = invoice.state === "PAID" ? "REFUNDED" : "PAID";
-    return { ...invoice, state, updatedAt: new Date(invoice.updatedAt.getTime() + 60_000) };
-  }
-
   function batch(mix: Mix, fresh: boolean): Invoice[] {
     return Array.from({ length: BATCH }, (_, index) => {
       const old = mix === "changes" && !fresh && index % 2 === 1 ? known.pop() : undefined;
-      return old ? changed(old) : newInvoice(mix === "changes" && Math.random() < UNPAID_SHARE);
+      return old ? newerCopy(old) : newInvoice(mix === "changes" && Math.random() < UNPAID_SHARE);
     });
   }
 

@@ -1,9 +1,9 @@
 // A process of `bench:ingest`: batches at an even pace, whatever the answers take, and somebody who lists meanwhile.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "undici";
-import { openPoster, postRequest } from "../https-posts.ts";
-import { BATCH, bodyOf, createMaker } from "../invoice-batches.ts";
+import { openPoster } from "../https-posts.ts";
 import { answer } from "../part.ts";
+import { makePasses, type Passes } from "./passes.ts";
 
 export interface Steady {
   port: number;
@@ -35,10 +35,8 @@ type Poster = Awaited<ReturnType<typeof openPoster>>;
 const LISTS_PER_SECOND = 5;
 /** As a client has that is built on the SDK, and some more: what comes while all are busy waits, and its time is counted. */
 const CONNECTIONS_MAX = 16;
-/** Batches that are new as a whole, so that there is something to change, spread over the table. */
-const FRESH = 100;
-/** Bodies are made so many at a time, which holds the sender up for some milliseconds. */
-const MADE_AT_ONCE = 20;
+/** Requests of a pass: 100,000 invoices, which the next pass changes. */
+const PASS = 1_000;
 
 /** Longer than this behind, it is the sender that can't keep up, and the figures say nothing of the service. */
 const LATE_MAX_MS = 1_000;
@@ -49,13 +47,7 @@ const LISTS = [
   "currency=EUR&pageSize=50",
 ];
 
-const maker = createMaker(Date.now());
-const ready: Buffer[] = [];
-
-function make(apiKey: string, count: number, allNew: boolean) {
-  for (const batch of maker.batches("changes", count, allNew))
-    ready.push(postRequest("/ingest/v1/invoices", apiKey, bodyOf(batch)));
-}
+let passes: Passes;
 
 function seriesOf(taken: number[], errors: string[]): Took {
   const sorted = taken.sort((a, b) => a - b);
@@ -70,7 +62,7 @@ function seriesOf(taken: number[], errors: string[]): Took {
 }
 
 /** Does `work` so many times a second, each time when it is due; what it took counts from then. */
-async function evenly(seconds: number, perSecond: number, work: (index: number) => Promise<void>, after = () => {}) {
+async function evenly(seconds: number, perSecond: number, work: (index: number) => Promise<void>) {
   const taken: number[] = [];
   const errors: string[] = [];
   const all: Promise<void>[] = [];
@@ -85,17 +77,23 @@ async function evenly(seconds: number, perSecond: number, work: (index: number) 
       (error) => void errors.push(String(error)),
     );
     all.push(done);
-    after();
   }
   await Promise.all(all);
   return seriesOf(taken, errors);
+}
+
+/** Makes the requests, and stores what the first of them change. */
+async function prepare({ port, ca, apiKey }: Steady) {
+  passes = makePasses(apiKey, PASS);
+  const poster = await openPoster(port, ca);
+  for (const request of passes.first) await poster.post(request);
+  poster.close();
 }
 
 async function run({ port, ca, apiKey, seconds, perSecond }: Steady): Promise<SteadyResult> {
   const idle: Poster[] = [];
   const waiting: ((poster: Poster) => void)[] = [];
   let connections = 0;
-  make(apiKey, FRESH, true);
   async function take(): Promise<Poster> {
     const poster = idle.pop();
     if (poster) return poster;
@@ -103,10 +101,9 @@ async function run({ port, ca, apiKey, seconds, perSecond }: Steady): Promise<St
     connections++;
     return openPoster(port, ca);
   }
-  const push = async () => {
-    const request = ready.shift()!;
+  const push = async (index: number) => {
     const poster = await take();
-    await poster.post(request);
+    await poster.post(passes.request(index));
     const next = waiting.shift();
     if (next) next(poster);
     else idle.push(poster);
@@ -120,16 +117,12 @@ async function run({ port, ca, apiKey, seconds, perSecond }: Steady): Promise<St
     if (statusCode !== 200) throw new Error(`the list answered ${statusCode}`);
   };
   const [ingest, listed] = await Promise.all([
-    evenly(seconds, perSecond, push, () => {
-      if (ready.length < MADE_AT_ONCE) make(apiKey, MADE_AT_ONCE, false);
-    }),
+    evenly(seconds, perSecond, push),
     evenly(seconds, LISTS_PER_SECOND, list),
   ]);
   for (const poster of idle) poster.close();
   await lister.close();
-  const sent = seconds * perSecond;
-  const fresh = (Math.min(sent, FRESH) + Math.max(0, sent - FRESH) / 2) * BATCH;
-  return { ingest, list: listed, fresh, connections };
+  return { ingest, list: listed, fresh: passes.fresh(seconds * perSecond), connections };
 }
 
-answer({ run });
+answer({ prepare, run });

@@ -64,6 +64,7 @@ try {
       load: load.pid,
       receiver: receiver.pid,
     };
+    await load.ask("prepare", given);
     const { result, cpuMs, otherCores } = await measured(pids, () =>
       load.ask<SteadyResult>("run", given, (seconds + 120) * 1_000),
     );

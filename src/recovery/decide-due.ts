@@ -1,3 +1,4 @@
+import { setImmediate as othersFirst } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
 import { saveCaseStates } from "../store/cases.ts";
@@ -96,11 +97,14 @@ async function stepBatch(
     if (!merchant) return { steps: [], withdrawn: [] };
     const facts = await loadFacts(tx, merchant, cases, now);
     const knowledge = knowledgeOf(model);
-    const steps = cases.map((kase) => {
+    const steps: Step[] = [];
+    for (const kase of cases) {
       const made = step(facts.view(kase), now, ports.newId, knowledge);
       facts.note(made);
-      return made;
-    });
+      steps.push(made);
+      // A decision takes a millisecond, and requests and deliveries of this process want to go on.
+      await othersFirst();
+    }
     return { steps, withdrawn: await write(tx, merchantId, steps, now) };
   });
   if (withdrawn.length > 0) onWithdrawn(merchantId, withdrawn);
