@@ -93,4 +93,4 @@ const HEADINGS =
   ["failed money", "recovered"].map((text) => text.padStart(15)).join("");
 const cell = (count: number) => String(count).padStart(8);
 const shareOf = ({ failed, recovered }: { failed: number; recovered: number }) =>
-  failed === 0 ? "–" : `${Math.round((100 * recovered) / failed)} %`;
+  failed === 0 ? "–" : `${Math.round((100 * recovered) / failed)}%`;

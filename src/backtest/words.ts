@@ -2,8 +2,8 @@ import { minorDigits } from "../domain/currency.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
 
-/** 12.3 % */
-export const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+/** 12.3% */
+export const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
 /** Points of a hundred, with a sign. */
 export const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(1)}`;
 

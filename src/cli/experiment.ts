@@ -181,7 +181,7 @@ const shown = ({ salt: _, ...experiment }: Experiment) => experiment;
 
 const day = (at: Date) => at.toISOString().slice(0, 10);
 const points = (share: number) => `${share >= 0 ? "+" : ""}${(share * 100).toFixed(1)}`;
-const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
 
 function stateWords({ comparedFrom, stoppedAt }: Experiment, now: Date): string {
   if (stoppedAt) return `stopped ${day(stoppedAt)}`;

@@ -143,7 +143,7 @@ function progressBar({ isTerminal, print }: Context, size: number): Bar {
   let shown = "";
   return (doing, bytes) => {
     const share = Math.min(1, bytes / Math.max(1, size));
-    const line = `${"█".repeat(Math.floor(share * BAR_CHARS)).padEnd(BAR_CHARS, "░")} ${Math.floor(share * 100)} % ${doing}`;
+    const line = `${"█".repeat(Math.floor(share * BAR_CHARS)).padEnd(BAR_CHARS, "░")} ${Math.floor(share * 100)}% ${doing}`;
     if (!isTerminal || line === shown) return;
     print(`${shown === "" ? "" : AGAIN}${line}`);
     shown = line;

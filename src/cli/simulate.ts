@@ -51,7 +51,7 @@ function optionsOf(json: string | undefined): Record<string, unknown> | undefine
 }
 
 function comparisonLines({ world, seed, customers, cases, policies, gapClosed }: Comparison): string[] {
-  const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+  const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
   const rows = Object.entries(policies).map(([name, figures]) => [
     name,
     percent(figures.recovered),

@@ -131,4 +131,4 @@ function explained(belief: Belief): string {
   return `${words.slice(0, -1)}, which seems to come ${PAY_CYCLES[likeliest]!.words} (${percent(share)}).`;
 }
 
-const percent = (share: number) => `${Math.round(share * 100)} %`;
+const percent = (share: number) => `${Math.round(share * 100)}%`;

@@ -56,7 +56,7 @@ test("What is planned now? The moment, its chance, and whether it may still chan
   await failing();
   assert.match(
     await asked("What is planned now?"),
-    /^A retry for .*\(Europe\/Stockholm\), with a chance of \d+ %; it is planned/,
+    /^A retry for .*\(Europe\/Stockholm\), with a chance of \d+%; it is planned/,
   );
   await stage.untilSent();
   assert.match(await asked("What is planned now?"), /it was sent to the merchant/);
@@ -65,10 +65,10 @@ test("What is planned now? The moment, its chance, and whether it may still chan
 test("Why not today? What today's best moment is worth, beside the one that was chosen and others", async () => {
   await failing();
   const answer = await asked("Why not today?");
-  assert.match(answer, /Today's best moment is Mon 2 March.*a chance of \d+ %.*worth \d+ %/);
-  assert.match(answer, /The one that was chosen, .*a chance of \d+ %.*worth \d+ %/);
+  assert.match(answer, /Today's best moment is Mon 2 March.*a chance of \d+%.*worth \d+%/);
+  assert.match(answer, /The one that was chosen, .*a chance of \d+%.*worth \d+%/);
   assert.match(answer, /The next best, /);
-  const worths = [...answer.matchAll(/worth (\d+) %/g)].map(([, worth]) => Number(worth));
+  const worths = [...answer.matchAll(/worth (\d+)%/g)].map(([, worth]) => Number(worth));
   assert.ok(worths[1]! >= worths[0]!, answer);
 });
 
@@ -82,7 +82,7 @@ test("Why not today? A rule, when one forbids it, with its source", async () => 
 
 test("Why this hour? The chances at the other hours of that day", async () => {
   await failing();
-  const hours = [...(await asked("Why this hour?")).matchAll(/At .*: a chance of (\d+) %/g)];
+  const hours = [...(await asked("Why this hour?")).matchAll(/At .*: a chance of (\d+)%/g)];
   assert.ok(hours.length >= 3);
 });
 
@@ -125,7 +125,7 @@ test("Why did you stop? It has not, or it was paid", async () => {
 test("What would six even tries have done? Their days, chance and worth beside the plan's", async () => {
   await failing();
   const answer = await asked("What would six even tries have done?");
-  const [even, plan] = [...answer.matchAll(/worth (\d+) %|is worth (\d+) %/g)].map((match) =>
+  const [even, plan] = [...answer.matchAll(/worth (\d+)%|is worth (\d+)%/g)].map((match) =>
     Number(match[1] ?? match[2]),
   );
   assert.ok(plan! >= even!, answer);
@@ -158,7 +158,7 @@ test("How was it chosen? Engine, version and probability; by fixed rules where t
   await failing();
   assert.match(
     await asked("How was it chosen?"),
-    /learned engine decided, with version 0.*\n.*probability of \d+\.\d %/,
+    /learned engine decided, with version 0.*\n.*probability of \d+\.\d%/,
   );
   merchantId = (await stage.enter(true, { engine: "static" })).id;
   await failing();

@@ -66,7 +66,7 @@ function zoneOf({ invoice, transactions }: Explained): Zone {
 }
 
 const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
-const percent = (share: number) => `${Math.round(share * 100)} %`;
+const percent = (share: number) => `${Math.round(share * 100)}%`;
 
 function story({ invoice, case: kase, earlierCases, transactions, actions }: Explained, zone: Zone): string[] {
   const events: { at: Date; words: string }[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
@@ -236,6 +236,6 @@ function howChosen(latest: DecisionRecord | null): string[] {
   ];
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   if (account.drawn) lines.push("The moment was drawn by lot among good ones, to go on learning.");
-  if (propensity !== null) lines.push(`It was chosen with a probability of ${(100 * propensity).toFixed(1)} %.`);
+  if (propensity !== null) lines.push(`It was chosen with a probability of ${(100 * propensity).toFixed(1)}%.`);
   return lines;
 }
