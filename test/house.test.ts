@@ -18,9 +18,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   delivery: ["domain", "store"],
   recovery: ["domain", "rules", "experiments", "model", "decisions", "store"],
   api: ["domain", "store", "auth", "recovery"],
-  console: [...PURE, "store", "auth", "recovery", "delivery", "api"],
+  history: ["domain", "store", "recovery", "api"],
+  console: [...PURE, "store", "auth", "recovery", "delivery", "api", "history"],
   root: [...PURE, "store", "auth", "recovery", "delivery", "api", "console", "cli"],
-  cli: [...PURE, "store", "auth", "recovery", "delivery", "api", "root", "simulator", "sdk"],
+  cli: [...PURE, "store", "auth", "recovery", "delivery", "api", "history", "root", "simulator", "sdk"],
   sdk: [],
   simulator: ["sdk", ...PURE],
 };

@@ -1,34 +1,16 @@
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { createReadStream, existsSync, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
-import type { RecordKind } from "../api/ingest/batch.ts";
-import { INVOICES } from "../api/ingest/invoice.ts";
-import { SUBSCRIPTIONS } from "../api/ingest/subscription.ts";
-import { TRANSACTIONS } from "../api/ingest/transaction.ts";
-import type { Merchant } from "../domain/merchant.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
-import type { Ports } from "../domain/ports.ts";
-import { importInvoices, ingestSubscriptions, ingestTransactions } from "../recovery/ingest.ts";
-import { audit } from "../store/audit-log.ts";
-import type { Database } from "../store/database.ts";
+import { auditImport } from "../history/audit-import.ts";
+import { columnsOf } from "../history/columns.ts";
+import { FileRefused } from "../history/file-refused.ts";
+import { HISTORY_KINDS, KIND_NAMES } from "../history/kinds.ts";
+import type { HistoryFile } from "../history/rows.ts";
+import { takeRows, WRONG_MAX, type WrongRow } from "../history/take-rows.ts";
 import { findMerchant } from "../store/merchants.ts";
+import { bookmarkOf } from "./bookmark.ts";
 import { type Command, type Context, EXIT, Failure, text, UsageError, withDatabase } from "./command.ts";
-import { bookmarkOf } from "./history/bookmark.ts";
-import { batchesOf, readRows, type Wrong } from "./history/check.ts";
-import { type Columns, rowsOf } from "./history/rows.ts";
 import { isUuid } from "./merchant.ts";
-
-/** A kind of records, and how a batch is stored, all of it or none; it returns the ids that were known in this copy or a newer one. */
-interface Kind<Record> {
-  kind: RecordKind<Record>;
-  store(db: Database, merchant: Merchant, records: Record[], ports: Ports): Promise<ReadonlySet<string>>;
-}
-
-const kindOf = <Record>(kind: RecordKind<Record>, store: Kind<Record>["store"]) => ({ kind, store }) as Kind<unknown>;
-const KINDS: Record<string, Kind<unknown>> = {
-  subscriptions: kindOf(SUBSCRIPTIONS, ingestSubscriptions),
-  invoices: kindOf(INVOICES, importInvoices),
-  transactions: kindOf(TRANSACTIONS, ingestTransactions),
-};
 
 /** `dunlin import`: a merchant's history from a file. It teaches, and opens no case. */
 export const importHistory: Command = {
@@ -54,10 +36,10 @@ export const importHistory: Command = {
   async run(context, values, [file]) {
     const merchantId = text(values, "merchant");
     if (merchantId === undefined || !isUuid(merchantId)) throw new UsageError("--merchant takes the id of a merchant.");
-    const name = text(values, "as") ?? "";
-    const kind = Object.hasOwn(KINDS, name) ? KINDS[name]! : undefined;
-    if (!kind) throw new UsageError(`--as takes one of ${Object.keys(KINDS).join(", ")}.`);
-    const columns = columnsOf(text(values, "map"), kind.kind);
+    const name = KIND_NAMES.find((each) => each === text(values, "as"));
+    if (!name) throw new UsageError(`--as takes one of ${KIND_NAMES.join(", ")}.`);
+    const { kind, store } = HISTORY_KINDS[name];
+    const columns = mapOf(text(values, "map") ?? "", kind);
     if (!existsSync(file!)) throw new Failure(`there is no file ${file}`);
     return withDatabase(context, async ({ db, walled, ports }) => {
       const merchant = await findMerchant(db, merchantId);
@@ -66,8 +48,9 @@ export const importHistory: Command = {
       const bookmark = bookmarkOf(context.settings.dataDir, file!, what);
       const bar = progressBar(context, statSync(file!).size);
       if (bookmark.stored() === undefined || values["dry-run"]) {
-        const { rows, wrong } = await checkAll(kind, file!, columns, bar);
-        if (wrong.length > 0) return complain(context, wrong, columns, text(values, "errors"));
+        const { rows, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, columns);
+        if (broken !== null) throw new Failure(broken);
+        if (wrong.length > 0) return complain(context, wrong, text(values, "errors"));
         context.print(`${rows} rows are right`);
         if (values["dry-run"]) return EXIT.ok;
         bookmark.set(0);
@@ -76,17 +59,16 @@ export const importHistory: Command = {
       if (skip > 0) context.print(`goes on after ${skip} rows that are stored already`);
       let rows = 0;
       let known = 0;
-      for await (const batch of batchesOf(rowsOf(file!, kind.kind, columns))) {
-        rows += batch.length;
-        if (rows <= skip) continue;
-        const { records, wrong } = readRows(kind.kind, batch);
-        if (wrong.length > 0) throw new Failure(`the file was changed: line ${wrong[0]!.line} is not right any more`);
-        known += (await kind.store(walled.of(merchantId), merchant, records, ports)).size;
+      const { wrong, broken } = await takeRows(opened(file!, "stored", bar), kind, columns, async (records) => {
+        rows += records.length;
+        if (rows <= skip) return;
+        known += (await store(walled.of(merchantId), merchant, records, ports)).size;
         bookmark.set(rows);
-        bar("stored", batch.at(-1)!.bytes);
-      }
-      const details = { rows, "known before": known, file: basename(file!) };
-      await audit(db, merchantId, COMMAND_LINE, { deed: "history.imported", object: name, details }, ports);
+      });
+      if (broken !== null) throw new Failure(broken);
+      if (wrong.length > 0) throw new Failure(`the file was changed: line ${wrong[0]!.line} is not right any more`);
+      const done = { kind: name, file: basename(file!), rows, known, whole: true };
+      await auditImport(db, merchantId, COMMAND_LINE, done, ports);
       bookmark.remove();
       context.print(`${rows - skip} rows stored; of ${known} the same or a newer copy was there and stays`);
       return EXIT.ok;
@@ -94,38 +76,35 @@ export const importHistory: Command = {
   },
 };
 
-function columnsOf(map: string | undefined, { fields }: RecordKind<unknown>): Columns {
-  const columns = new Map<string, string>();
-  for (const pair of map?.split(",") ?? []) {
-    const [field = "", column = ""] = [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)];
-    if (!pair.includes("=") || !fields.has(field) || column === "")
-      throw new UsageError(`--map takes FIELD=COLUMN, not "${pair}". Fields: ${[...fields.keys()].join(" ")}`);
-    columns.set(field, column);
+function mapOf(map: string, kind: Parameters<typeof columnsOf>[1]) {
+  try {
+    return columnsOf(map, kind);
+  } catch (error) {
+    if (error instanceof FileRefused) throw new UsageError(`--map: ${error.message}`);
+    throw error;
   }
-  return columns;
 }
 
-/** As many as a person reads; the rest is counted. */
-const WRONG_MAX = 10_000;
+/** The file, with a line that grows as it is read. */
+function opened(path: string, doing: string, bar: Bar): HistoryFile {
+  async function* bytes(): AsyncGenerator<Buffer> {
+    let read = 0;
+    for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
+      read += piece.length;
+      bar(doing, read);
+      yield piece;
+    }
+  }
+  return { name: path, bytes: bytes() };
+}
+
 const SHOWN = 10;
 
 type Bar = (doing: string, bytes: number) => void;
 
-async function checkAll({ kind }: Kind<unknown>, file: string, columns: Columns, bar: Bar) {
-  let rows = 0;
-  const wrong: Wrong[] = [];
-  for await (const batch of batchesOf(rowsOf(file, kind, columns))) {
-    rows += batch.length;
-    if (wrong.length < WRONG_MAX) wrong.push(...readRows(kind, batch).wrong);
-    bar("checked", batch.at(-1)!.bytes);
-  }
-  return { rows, wrong };
-}
-
-function complain(context: Context, wrong: readonly Wrong[], columns: Columns, errors: string | undefined): number {
-  const column = ({ field }: Wrong) => columns.get(field) ?? field;
+function complain(context: Context, wrong: readonly WrongRow[], errors: string | undefined): number {
   const cell = (value: string) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  const lines = wrong.map((each) => [String(each.line), column(each), each.says].map(cell).join(","));
+  const lines = wrong.map(({ line, column, says }) => [String(line), column, says].map(cell).join(","));
   const csv = ["line,column,error", ...lines];
   if (errors !== undefined) writeFileSync(errors, `${csv.join("\n")}\n`);
   for (const line of errors === undefined ? csv.slice(0, SHOWN + 1) : []) context.print(line);

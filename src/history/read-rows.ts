@@ -1,5 +1,5 @@
-import { ApiError } from "../../api/errors.ts";
-import { BATCH_MAX, type RecordKind, readBatch } from "../../api/ingest/batch.ts";
+import { ApiError } from "../api/errors.ts";
+import { BATCH_MAX, type RecordKind, readBatch } from "../api/ingest/batch.ts";
 import type { Row } from "./rows.ts";
 
 /** What is wrong with a row. */
@@ -10,14 +10,20 @@ export interface Wrong {
   says: string;
 }
 
+/** As long as a body of the API's may be, so that reading a batch takes no longer. */
+const BATCH_CHARS_MAX = 1024 * 1024;
+
 /** Rows in batches of the API's size. */
 export async function* batchesOf(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
+  let chars = 0;
   for await (const row of rows) {
     batch.push(row);
-    if (batch.length < BATCH_MAX) continue;
+    chars += row.json.length;
+    if (batch.length < BATCH_MAX && chars < BATCH_CHARS_MAX) continue;
     yield batch;
     batch = [];
+    chars = 0;
   }
   if (batch.length > 0) yield batch;
 }

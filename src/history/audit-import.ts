@@ -1,0 +1,24 @@
+import type { Actor } from "../domain/person.ts";
+import type { Ports } from "../domain/ports.ts";
+import { audit } from "../store/audit-log.ts";
+import type { Database } from "../store/database.ts";
+import type { KindName } from "./kinds.ts";
+
+interface Import {
+  kind: KindName;
+  /** Without its folder. */
+  file: string;
+  /** That were stored. */
+  rows: number;
+  /** Of them, those of which the same or a newer copy was there. */
+  known: number;
+  /** False when rows of the file were left out. */
+  whole: boolean;
+}
+
+/** Write down who imported what. */
+export const auditImport = (db: Database, merchantId: string, actor: Actor, done: Import, ports: Ports) => {
+  const { kind, file, rows, known, whole } = done;
+  const details = { rows, "known before": known, file, ...(whole ? {} : { "whole file": "no" }) };
+  return audit(db, merchantId, actor, { deed: "history.imported", object: kind, details }, ports);
+};

@@ -1,0 +1,28 @@
+import type { RecordKind } from "../api/ingest/batch.ts";
+import { INVOICES } from "../api/ingest/invoice.ts";
+import { SUBSCRIPTIONS } from "../api/ingest/subscription.ts";
+import { TRANSACTIONS } from "../api/ingest/transaction.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import { importInvoices, ingestSubscriptions, ingestTransactions } from "../recovery/ingest.ts";
+import type { Database } from "../store/database.ts";
+
+/** A kind of records, and how a batch is stored, all of it or none; it returns the ids that were known in this copy or a newer one. */
+export interface HistoryKind<Row = unknown> {
+  kind: RecordKind<Row>;
+  store(db: Database, merchant: Merchant, records: Row[], ports: Ports): Promise<ReadonlySet<string>>;
+}
+
+const historyKind = <Row>(kind: RecordKind<Row>, store: HistoryKind<Row>["store"]) =>
+  ({ kind, store }) as HistoryKind<unknown>;
+
+/** In the order in which they are best imported. */
+export const KIND_NAMES = ["subscriptions", "invoices", "transactions"] as const;
+export type KindName = (typeof KIND_NAMES)[number];
+
+/** What a history is made of. Nothing of it opens a case. */
+export const HISTORY_KINDS: Readonly<Record<KindName, HistoryKind>> = {
+  subscriptions: historyKind(SUBSCRIPTIONS, ingestSubscriptions),
+  invoices: historyKind(INVOICES, importInvoices),
+  transactions: historyKind(TRANSACTIONS, ingestTransactions),
+};

@@ -1,0 +1,113 @@
+import { pipeline } from "node:stream";
+import { type Info, parse } from "csv-parse";
+import type { RecordKind } from "../api/ingest/batch.ts";
+import { type Columns, type Header, headerOf } from "./columns.ts";
+import { FileRefused } from "./file-refused.ts";
+
+/** A file of records of one kind, as it comes. */
+export interface HistoryFile {
+  /** Says what is in it: JSONL by its end, else CSV. */
+  name: string;
+  bytes: AsyncIterable<Buffer>;
+}
+
+/** A row of a file: where it stands, and the JSON of the record that it says. */
+export interface Row {
+  /** Of the file, from 1. */
+  line: number;
+  json: string;
+}
+
+/** Far more than a record needs, and little enough to be held: what has no line breaks at all is not kept in memory. */
+const ROW_CHARS_MAX = 256 * 1024;
+
+/**
+ * The rows of a file, read as they are asked for. A line of a JSONL file is a record as the API takes it.
+ *
+ * @param onHeader  told how the first line of a CSV is read, before any row
+ * @throws FileRefused at the place from which on nothing can be read
+ */
+export const rowsOf = (
+  { name, bytes }: HistoryFile,
+  kind: RecordKind<unknown>,
+  columns: Columns,
+  onHeader: (header: Header) => void = () => {},
+): AsyncIterable<Row> =>
+  /\.(jsonl|ndjson)$/i.test(name) ? linesOf(bytes) : csvRowsOf(textOf(bytes), kind, columns, onHeader);
+
+/** What the bytes say, in pieces and without a mark of the byte order. */
+async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const decoded = (piece?: Buffer) => {
+    try {
+      return decoder.decode(piece, { stream: piece !== undefined });
+    } catch {
+      throw new FileRefused("the file is not UTF-8 text: save or export it as CSV in UTF-8");
+    }
+  };
+  for await (const piece of bytes) yield decoded(piece);
+  yield decoded();
+}
+
+async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<Row> {
+  let line = 0;
+  let rest = "";
+  for await (const text of textOf(bytes)) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop()!;
+    for (const each of lines) {
+      line++;
+      if (each.trim() !== "") yield { line, json: each.replace(/\r$/, "") };
+    }
+    if (rest.length > ROW_CHARS_MAX) throw new FileRefused(`line ${line + 1}: ${TOO_LONG}`);
+  }
+  if (rest.trim() !== "") yield { line: line + 1, json: rest };
+}
+
+async function* csvRowsOf(
+  text: AsyncIterable<string>,
+  kind: RecordKind<unknown>,
+  columns: Columns,
+  onHeader: (header: Header) => void,
+): AsyncGenerator<Row> {
+  const parser = parse({ info: true, skip_empty_lines: true, max_record_size: ROW_CHARS_MAX });
+  pipeline(text, parser, () => {}); // what goes wrong comes out of the parser
+  let header: Header | undefined;
+  let line = 1;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
+      if (header) yield { line, json: JSON.stringify(recordOf(kind, header, record)) };
+      else {
+        header = headerOf(record, kind, columns);
+        onHeader(header);
+      }
+      line = info.lines + 1; // where the next one begins: a quoted text may have lines
+    }
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code?.startsWith("CSV_")) throw new FileRefused(`line ${line}: ${UNREADABLE[code] ?? BAD_QUOTE}`);
+    throw error;
+  }
+}
+
+const TOO_LONG = `it is longer than ${ROW_CHARS_MAX} characters`;
+const BAD_QUOTE = "a quoted text has no end, or a quote stands where none may stand";
+/** The parser's own words quote what it could not read, which may be anything. */
+const UNREADABLE: Readonly<Record<string, string>> = {
+  CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: "it has not as many columns as the first line",
+  CSV_MAX_RECORD_SIZE: `${TOO_LONG}, or a quoted text in it has no end`,
+};
+
+/** What a row says, in the types that the API wants. What is empty is absent. */
+function recordOf(kind: RecordKind<unknown>, header: Header, cells: readonly string[]) {
+  const record: Record<string, unknown> = {};
+  for (const [index, [, field]] of header.entries()) {
+    const cell = cells[index]!;
+    if (field === undefined || cell === "") continue;
+    const { integer, schema } = kind.fields.get(field)!;
+    const isBoolean = (schema as { type?: string }).type === "boolean" && /^(true|false)$/.test(cell);
+    if (isBoolean) record[field] = cell === "true";
+    else record[field] = integer && /^(0|[1-9]\d{0,15})$/.test(cell) ? Number(cell) : cell;
+  }
+  return record;
+}

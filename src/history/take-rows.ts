@@ -1,0 +1,65 @@
+import type { RecordKind } from "../api/ingest/batch.ts";
+import type { Columns, Header } from "./columns.ts";
+import { FileRefused } from "./file-refused.ts";
+import { batchesOf, readRows } from "./read-rows.ts";
+import { type HistoryFile, rowsOf } from "./rows.ts";
+
+/** As many as a person reads; what comes after them is counted, and looked at no more. */
+export const WRONG_MAX = 10_000;
+/** The first rows, to look at. */
+const FIRST = 20;
+
+/** A row that is wrong: where, and why. */
+export interface WrongRow {
+  line: number;
+  /** The column at fault, of JSONL the field, or "" when the row as a whole is. */
+  column: string;
+  says: string;
+}
+
+/** What came of a file. */
+export interface Taken {
+  /** How the first line of a CSV is read; null for JSONL. */
+  header: Header | null;
+  /** As far as the file can be read. */
+  rows: number;
+  /** The first right ones of them, as they are stored. */
+  first: Record<string, unknown>[];
+  wrong: WrongRow[];
+  /** Why the file can't be read, or not to its end; null when it was. */
+  broken: string | null;
+}
+
+export const isWhole = ({ wrong, broken }: Taken) => wrong.length === 0 && broken === null;
+
+/**
+ * Read a file batch by batch, each while the next one is on its way: memory stays flat, whatever the length.
+ *
+ * @param store  gets the records of each batch up to the first that holds a wrong row; from there on rows are only checked
+ */
+export async function takeRows(
+  file: HistoryFile,
+  kind: RecordKind<unknown>,
+  columns: Columns,
+  store: (records: unknown[]) => Promise<void> = async () => {},
+): Promise<Taken> {
+  const taken: Taken = { header: null, rows: 0, first: [], wrong: [], broken: null };
+  const { first, wrong } = taken;
+  const rows = rowsOf(file, kind, columns, (header) => {
+    taken.header = header;
+  });
+  try {
+    for await (const batch of batchesOf(rows)) {
+      taken.rows += batch.length;
+      if (wrong.length >= WRONG_MAX) continue;
+      const read = readRows(kind, batch);
+      for (const { line, field, says } of read.wrong) wrong.push({ line, column: columns.get(field) ?? field, says });
+      if (first.length < FIRST) first.push(...(read.records.slice(0, FIRST - first.length) as typeof first));
+      if (wrong.length === 0) await store(read.records);
+    }
+  } catch (error) {
+    if (!(error instanceof FileRefused)) throw error;
+    taken.broken = error.message;
+  }
+  return taken;
+}
