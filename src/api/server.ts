@@ -22,6 +22,7 @@ import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import { readyzRoute } from "./readyz.ts";
 import { CALLER_REQUEST_ID, callerRequestId } from "./request-id.ts";
 import { createRequestLog, noteOf, noteOfUnreadable, type RequestLog } from "./request-log.ts";
+import { mayBeSlow } from "./slow-body.ts";
 import { createStrangers } from "./strangers.ts";
 
 export interface RunningApi {
@@ -117,6 +118,7 @@ function createHttp(
     rewriteUrl: (request) => pathOf(request.url ?? "/"),
     routerOptions: { querystringParser: () => ({}) },
     clientErrorHandler(error, socket) {
+      if (error.code === TOO_SLOW && mayBeSlow(socket)) return;
       const requestId = `req_${ports.newId()}`;
       const answered = answerUnreadable(error, socket, requestId);
       if (answered) requestLog.add(noteOfUnreadable(requestId, answered.status, answered.message, ports.now()));
@@ -171,10 +173,11 @@ function createHttp(
   return http;
 }
 
+const TOO_SLOW = "ERR_HTTP_REQUEST_TIMEOUT";
 type Unreadable = [status: number, reason: string, message: string];
 const UNREADABLE: Record<string, Unreadable> = {
   HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the headers are too large"],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request took too long to arrive"],
+  [TOO_SLOW]: [408, "Request Timeout", "the request took too long to arrive"],
 };
 
 /** Answer what never became a request, and close. Returns what was answered, or null when nobody could be told. */
