@@ -17,7 +17,7 @@ export function columnsOf(map: string, { fields }: RecordKind<unknown>): Columns
   for (const pair of map === "" ? [] : map.split(",")) {
     const [field = "", column = ""] = [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)];
     if (!pair.includes("=") || !fields.has(field) || column === "")
-      throw new FileRefused(`it takes FIELD=COLUMN, not "${pair}". Fields: ${[...fields.keys()].join(" ")}`);
+      throw new FileRefused(`Columns are written FIELD=COLUMN, not "${pair}". Fields: ${[...fields.keys()].join(" ")}`);
     columns.set(field, column);
   }
   return columns;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { RecordKind } from "../api/ingest/batch.ts";
 import type { Columns, Header } from "./columns.ts";
 import { FileRefused } from "./file-refused.ts";
@@ -21,7 +22,7 @@ export interface WrongRow {
 export interface Taken {
   /** How the first line of a CSV is read; null for JSONL. */
   header: Header | null;
-  /** As far as the file can be read. */
+  /** In whole batches, as far as the file can be read. */
   rows: number;
   /** The first right ones of them, as they are stored. */
   first: Record<string, unknown>[];
@@ -50,6 +51,7 @@ export async function takeRows(
   });
   try {
     for await (const batch of batchesOf(rows)) {
+      await nextTurn(); // what has arrived would be read in one go, and other requests wait
       taken.rows += batch.length;
       if (wrong.length >= WRONG_MAX) continue;
       const read = readRows(kind, batch);

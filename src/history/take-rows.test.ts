@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { columnsOf } from "./columns.ts";
+import { HISTORY_KINDS } from "./kinds.ts";
+import { takeRows, WRONG_MAX } from "./take-rows.ts";
+
+const { kind } = HISTORY_KINDS.subscriptions;
+const NONE = new Map<string, string>();
+const subscription = (id: string, more = {}) => ({
+  id,
+  state: "SUBSCRIPTION_STATE_ACTIVE",
+  customerId: "Zoë",
+  amount: 4900,
+  currency: "EUR",
+  createdAt: "2026-01-01T00:00:00Z",
+  ...more,
+});
+const csv = (records: readonly object[]) =>
+  [Object.keys(records[0]!), ...records.map(Object.values)].map((cells) => cells.join(",")).join("\r\n");
+const jsonl = (records: readonly object[]) => records.map((record) => JSON.stringify(record)).join("\r\n");
+
+/** The bytes of a text, so many at a time. */
+async function* pieces(text: string, size = 65_536) {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+test("pieces may end anywhere, within a character too, and a mark of the byte order is no part of the first name", async () => {
+  const records = [subscription("a"), subscription("b")];
+  for (const [name, text] of [
+    ["x.csv", csv(records)],
+    ["x.JSONL", jsonl(records)],
+  ] as const) {
+    const { first, ...rest } = await takeRows({ name, bytes: pieces(`\ufeff${text}`, 1) }, kind, NONE);
+    assert.deepEqual({ rows: rest.rows, wrong: rest.wrong, broken: rest.broken }, { rows: 2, wrong: [], broken: null });
+    assert.deepEqual(
+      first.map(({ id, customerId, state }) => [id, customerId, state]),
+      [
+        ["a", "Zoë", "ACTIVE"],
+        ["b", "Zoë", "ACTIVE"],
+      ],
+    );
+  }
+});
+
+test("batches are stored up to the first that holds a wrong row, and the rest is only checked", async () => {
+  const records = Array.from({ length: 1_000 }, (_, n) =>
+    subscription(`s_${n}`, n % 500 === 450 ? { amount: -1 } : {}),
+  );
+  const stored: number[] = [];
+  const taken = await takeRows({ name: "x.csv", bytes: pieces(csv(records)) }, kind, NONE, async (batch) => {
+    stored.push(batch.length);
+  });
+  assert.deepEqual(stored, [200, 200]);
+  assert.deepEqual([taken.rows, taken.wrong.map(({ line }) => line)], [1_000, [452, 952]]);
+});
+
+test("wrong rows are named by the file's own columns, and no more are kept than a person reads", async () => {
+  const columns = columnsOf("amount=cents", kind);
+  const head = "id,state,customerId,cents,currency,createdAt\n";
+  const row = "s,SUBSCRIPTION_STATE_ACTIVE,c,0.5,EUR,2026-01-01T00:00:00Z\n";
+  const { wrong, rows } = await takeRows(
+    { name: "x", bytes: pieces(head + row.repeat(WRONG_MAX + 500)) },
+    kind,
+    columns,
+  );
+  assert.deepEqual([rows, wrong.length, wrong[0]?.column], [WRONG_MAX + 500, WRONG_MAX, "cents"]);
+});
+
+test("other work has its turn between batches, though all of a file is there at once", async () => {
+  let turns = 0;
+  const ticking = setInterval(() => turns++, 0);
+  const records = Array.from({ length: 4_000 }, (_, n) => subscription(`s_${n}`));
+  await takeRows({ name: "x.jsonl", bytes: pieces(jsonl(records)) }, kind, NONE);
+  clearInterval(ticking);
+  assert.ok(turns >= 5, `${turns} turns in 20 batches`);
+});
+
+test("a file that never ends a line is given up, and not kept in memory", async () => {
+  let read = 0;
+  async function* endless() {
+    for (;;) {
+      read++;
+      yield Buffer.alloc(65_536, "x");
+    }
+  }
+  for (const name of ["x.csv", "x.jsonl"]) {
+    read = 0;
+    const { broken } = await takeRows({ name, bytes: endless() }, kind, NONE);
+    assert.match(broken!, /^line 1: it is longer than 262144 characters/);
+    assert.ok(read < 20, `${read} pieces`);
+  }
+});
