@@ -86,6 +86,11 @@ function consoleRoutes(options: ConsoleOptions) {
       origin,
       page: (path, deed, show) => void http.get(path, visited(deed, show)),
       post: (path, deed, change) => void http.post(path, visited(deed, change)),
+      upload: (path, deed, change) =>
+        void http.register(async (forms) => {
+          forms.addContentTypeParser("multipart/form-data", (_request, _body, done) => done(null));
+          forms.post(path, visited(deed, change));
+        }),
     };
     for (const routes of ROUTES) routes(console);
   };

@@ -50,6 +50,8 @@ export interface Console extends ConsoleOptions {
   page(path: string, deed: Deed | null, show: Show): void;
   /** A form that changes something. */
   post(path: string, deed: Deed | null, change: Show): void;
+  /** A form with a file. Its body is not read yet: `withUpload` does, and nobody does for who is refused. */
+  upload(path: string, deed: Deed, change: Show): void;
 }
 
 /** What a visitor gets: a page, or an answer that was sent already. */

@@ -5,6 +5,7 @@ export type Role = (typeof ROLES)[number];
 /** Everything that not everybody may do. Reading what was recovered is open to all members. */
 export const DEEDS = {
   replay: "Send events again",
+  import: "Import history",
   experiments: "Run experiments and backtests",
   keys: "See and manage API keys",
   webhook: "See and change the webhook",
@@ -15,9 +16,9 @@ export const DEEDS = {
 export type Deed = keyof typeof DEEDS;
 
 const ALLOWED: Readonly<Record<Role, readonly Deed[]>> = {
-  owner: ["replay", "experiments", "keys", "webhook", "members", "audit", "owners"],
-  admin: ["replay", "experiments", "keys", "webhook", "members", "audit"],
-  developer: ["replay", "keys", "webhook"],
+  owner: ["replay", "import", "experiments", "keys", "webhook", "members", "audit", "owners"],
+  admin: ["replay", "import", "experiments", "keys", "webhook", "members", "audit"],
+  developer: ["replay", "import", "keys", "webhook"],
   viewer: [],
 };
 

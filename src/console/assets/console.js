@@ -94,3 +94,38 @@ if (live) {
     count();
   }, Number(live.dataset.live) * 1000);
 }
+
+// A file that is sent by a form: how much of it has gone. The form stays with its file, so that a check is followed by an import.
+document.addEventListener("change", ({ target }) => {
+  if (target.type !== "file") return;
+  const isLarge = target.files[0]?.size > Number(target.form.dataset.upload);
+  target.setCustomValidity(isLarge ? "This file is too large for a page. The command takes it." : "");
+});
+document.addEventListener("submit", (event) => {
+  const { target: form, submitter } = event;
+  if (!form.matches("[data-upload]")) return;
+  // Of a button that has no address of its own, formAction is the page's.
+  const url = submitter?.hasAttribute("formaction") ? submitter.formAction : form.action;
+  if (url.endsWith(".csv")) return;
+  event.preventDefault();
+  const [bar, buttons] = [form.querySelector("progress"), all("button", form)];
+  const sending = (is) => {
+    bar.hidden = !is;
+    for (const each of buttons) each.disabled = is;
+  };
+  const request = new XMLHttpRequest();
+  request.upload.onprogress = ({ loaded, total }) => Object.assign(bar, { max: total, value: loaded });
+  request.onloadend = () => {
+    sending(false);
+    const answer = new DOMParser().parseFromString(request.responseText, "text/html").querySelector("#main");
+    // Without an answer the browser says why by itself; elsewhere is the sign-in.
+    if (!answer || request.responseURL !== url) return location.reload();
+    answer.querySelector("[data-upload]")?.replaceWith(form);
+    document.querySelector("#main").replaceWith(answer);
+    answer.focus();
+    scrollTo(0, 0);
+  };
+  request.open("POST", url);
+  request.send(new FormData(form));
+  sending(true);
+});

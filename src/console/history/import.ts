@@ -1,63 +1,34 @@
+import type { FastifyReply } from "fastify";
+import { createInFlight } from "../../api/in-flight.ts";
+import { auditImport } from "../../history/audit-import.ts";
+import { columnsOf } from "../../history/columns.ts";
+import { FileRefused } from "../../history/file-refused.ts";
+import { HISTORY_KINDS, KIND_NAMES } from "../../history/kinds.ts";
+import { isWhole, takeRows } from "../../history/take-rows.ts";
 import { type Audited, listAudited } from "../../store/audit-log.ts";
-import { COUNT_MAX, recordCounts } from "../../store/record-counts.ts";
-import type { Console } from "../console.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
-import { html } from "../html.ts";
+import { PageError } from "../page-error.ts";
 import { readQuery } from "../query.ts";
 import { inPages, sendCsv } from "../show/csv.ts";
-import { moment, zonedIso } from "../show/moments.ts";
-import { count } from "../show/money.ts";
-import { copyable, facts, table } from "../show/table.ts";
+import { notice } from "../show/fields.ts";
+import { zonedIso } from "../show/moments.ts";
+import type { Visit } from "../visit.ts";
+import { importPage } from "./import-page.ts";
+import { importResult, type Sent } from "./import-result.ts";
+import { type Upload, withUpload } from "./upload.ts";
 
-const KINDS = ["subscriptions", "invoices", "transactions"] as const;
-const LATEST = 20;
 const CSV_PAGE = 1_000;
+const HEADINGS = ["at_utc", "at", "by", "kind", "file", "rows", "known_before", "whole_file"];
+const WRONG_HEADINGS = ["line", "column", "error"];
 
-/** What is known of the past, and how more of it comes in. */
-export function importRoutes({ page }: Console) {
-  page("/import", null, async ({ db, query, merchantId, person: { zone } }): Promise<Page> => {
-    readQuery(query, {});
-    const [counts, imports] = await Promise.all([
-      recordCounts(db, merchantId),
-      listAudited(db, merchantId, { noun: "history" }, LATEST),
-    ]);
-    const all = KINDS.reduce((sum, kind) => sum + counts[kind], 0);
-    const countWords = (n: number) => (n > COUNT_MAX ? `more than ${count(COUNT_MAX)}` : count(n));
-    return {
-      title: "Import",
-      tools: imports.length > 0 && html`<a class="button" href="/import.csv">Export CSV</a>`,
-      body: html`
-<p class="lead">${all === 0 ? "Nothing is known of the past yet" : html`${countWords(counts.transactions)} payment attempts are known`}</p>
-<p class="text">What your billing system knew before Dunlin came teaches the engine, and lets it judge <a href="/backtest">other ways of trying again</a>. It opens no case: what is unpaid in a file is left alone until a newer copy of it is pushed.</p>
-<h2>Pushed or imported by now</h2>
-${facts(KINDS.map((kind) => [capital(kind), countWords(counts[kind])] as const))}
-<h2>Import a file</h2>
-<p class="text">On the machine that Dunlin runs on, as CSV with a first line of column names or as JSONL. The fields are <a href="/docs">those of the API</a>. First a dry run, which checks every row and stores nothing:</p>
-${copyable("Dry run", commandOf(merchantId, "transactions", "attempts.csv", " --dry-run --errors wrong.csv"))}
-<p class="text">Then all three, in this order if you have them. An import that is stopped goes on where it was when it is started again; importing a file twice changes nothing.</p>
-${copyable(
-  "Commands",
-  KINDS.map((kind) => commandOf(merchantId, kind, kind === "transactions" ? "attempts.csv" : `${kind}.csv`, "")).join(
-    "\n",
-  ),
-)}
-<p class="text soft">Columns of other names: <code>--map amount=total_cents,customerId=customer</code>. Amounts are whole minor units, moments are RFC 3339. Card numbers are refused.</p>
-${
-  imports.length > 0 &&
-  html`<h2>What was imported</h2>${table(
-    "Imports",
-    [
-      { head: "When", cell: ({ at }) => moment(at, zone) },
-      { head: "By", cell: ({ actor }) => actor },
-      { head: "Kind", cell: ({ object }) => object },
-      { head: "File", cell: ({ details }) => html`<span class="id">${String(details.file)}</span>` },
-      { head: "Rows", cell: ({ details }) => count(Number(details.rows)), numeric: true },
-      { head: "Known before", cell: ({ details }) => count(Number(details["known before"])), numeric: true },
-    ],
-    imports,
-  )}`
-}`,
-    };
+/** What is known of the past, and more of it from files. */
+export function importRoutes(console: Console) {
+  const { page } = console;
+  page("/import", null, (visit) => {
+    readQuery(visit.query, {});
+    return importPage(visit);
   });
   page("/import.csv", null, ({ db, query, merchantId, person: { zone }, reply }) => {
     readQuery(query, {});
@@ -73,15 +44,70 @@ ${
         String(details.file),
         Number(details.rows),
         Number(details["known before"]),
+        String(details["whole file"] ?? "yes"),
       ],
     );
     return sendCsv(reply, "imports.csv", HEADINGS, pages);
   });
+  uploads(console);
 }
 
-const capital = (word: string) => word.replace(/^./, (first) => first.toUpperCase());
+/** Three buttons of one form. */
+function uploads({ page, upload, ports }: Console) {
+  const arriving = createInFlight();
+  type Take = (sent: Upload, visit: Visit) => Promise<Sent>;
+  type Answer = (sent: Sent, visit: Visit, typed: URLSearchParams) => Promise<Page> | FastifyReply;
+  const taking = (path: string, take: Take, answer: Answer) =>
+    upload(path, "import", async (visit) => {
+      if (!arriving.enter(visit.merchantId, 1, visit.reply.raw))
+        throw new PageError(409, "Another file is arriving for this merchant. Send this one when it is done.");
+      let typed = new URLSearchParams();
+      try {
+        const sent = await withUpload(visit.reply.request.raw, (each) => {
+          typed = each.fields;
+          return take(each, visit);
+        });
+        return answer(sent, visit, typed);
+      } catch (error) {
+        if (!(error instanceof FileRefused)) throw error;
+        return {
+          ...(await importPage(visit, { short: notice("bad", `${error.message}.`), long: null }, typed)),
+          status: 422,
+        };
+      }
+    });
+  const check: Take = async ({ fields, file }) => {
+    const { kind, columns } = saidOf(fields, file.name);
+    return { kind, file: file.name, taken: await takeRows(file, HISTORY_KINDS[kind].kind, columns), stored: null };
+  };
+  const store: Take = async ({ fields, file }, { db, merchantId, actor }) => {
+    const { kind, columns } = saidOf(fields, file.name);
+    const merchant = (await findMerchant(db, merchantId))!;
+    const stored = { rows: 0, known: 0 };
+    const taken = await takeRows(file, HISTORY_KINDS[kind].kind, columns, async (records) => {
+      stored.known += (await HISTORY_KINDS[kind].store(db, merchant, records, ports)).size;
+      stored.rows += records.length;
+    });
+    const whole = isWhole(taken);
+    if (whole || stored.rows > 0)
+      await auditImport(db, merchantId, actor, { kind, file: file.name, ...stored, whole }, ports);
+    return { kind, file: file.name, taken, stored };
+  };
+  const show: Answer = (sent, visit, typed) => importPage(visit, importResult(sent, visit.person.zone), typed);
+  taking("/import/check", check, show);
+  taking("/import", store, show);
+  taking("/import/wrong.csv", check, ({ taken: { wrong, broken } }, { reply }) => {
+    const rows = wrong.map(({ line, column, says }) => [line, column, says]);
+    return sendCsv(reply, "wrong-rows.csv", WRONG_HEADINGS, [broken === null ? rows : [...rows, [null, null, broken]]]);
+  });
+  // An answer stands under the address of its button, which means nothing to who opens it later.
+  for (const path of ["/import/check", "/import/wrong.csv"]) page(path, null, ({ reply }) => goTo(reply, "/import"));
+}
 
-const HEADINGS = ["at_utc", "at", "by", "kind", "file", "rows", "known_before"];
-
-const commandOf = (merchantId: string, kind: string, file: string, more: string) =>
-  `npx dunlin import ${file} --merchant ${merchantId} --as ${kind}${more}`;
+/** What the form says of its file. */
+function saidOf(fields: URLSearchParams, file: string) {
+  const kind = KIND_NAMES.find((each) => each === fields.get("kind"));
+  if (!kind) throw new FileRefused(`Choose what is in the file: ${KIND_NAMES.join(", ")}`);
+  if (file === "") throw new FileRefused("Choose a file");
+  return { kind, columns: columnsOf(fields.get("map") ?? "", HISTORY_KINDS[kind].kind) };
+}

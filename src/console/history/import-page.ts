@@ -1,0 +1,114 @@
+import { HISTORY_KINDS, KIND_NAMES } from "../../history/kinds.ts";
+import { type Audited, listAudited } from "../../store/audit-log.ts";
+import { COUNT_MAX, recordCounts } from "../../store/record-counts.ts";
+import type { Page } from "../frame.ts";
+import { type Html, html, type Part } from "../html.ts";
+import { choice, field } from "../show/fields.ts";
+import { moment } from "../show/moments.ts";
+import { count } from "../show/money.ts";
+import { copyable, facts, table } from "../show/table.ts";
+import type { Visit } from "../visit.ts";
+import { UPLOAD_BYTES_MAX } from "./upload.ts";
+
+const LATEST = 20;
+const MIB = 1024 * 1024;
+
+/** What a file led to: in short, above the form, which is used next; and the long of it, below. */
+export interface ImportResult {
+  short: Html;
+  long: Part;
+}
+
+/**
+ * What is known of the past, and how more of it comes in.
+ *
+ * @param typed  in the form, to be sent again
+ */
+export async function importPage(
+  visit: Visit,
+  result: ImportResult | null = null,
+  typed = new URLSearchParams(),
+): Promise<Page> {
+  const { db, merchantId, person } = visit;
+  const [counts, imports] = await Promise.all([
+    recordCounts(db, merchantId),
+    listAudited(db, merchantId, { noun: "history" }, LATEST),
+  ]);
+  const all = KIND_NAMES.reduce((sum, kind) => sum + counts[kind], 0);
+  const countWords = (n: number) => (n > COUNT_MAX ? `more than ${count(COUNT_MAX)}` : count(n));
+  const form = html`<h2>Import a file</h2>
+<p class="text">CSV in UTF-8, with commas and a first line of column names, or JSONL with a record in each line. The fields are <a href="/docs">those of the API</a>: amounts are whole minor units, moments are RFC 3339, card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
+${visit.may("import") ? uploadForm(typed) : html`<p class="text soft">Owners, admins and developers import.</p>`}`;
+  return {
+    title: "Import",
+    tools: imports.length > 0 && html`<a class="button" href="/import.csv">Export CSV</a>`,
+    body: html`
+${
+  result
+    ? html`${result.short}${form}${result.long}`
+    : html`<p class="lead">${all === 0 ? "Nothing is known of the past yet" : html`${countWords(counts.transactions)} payment attempts are known`}</p>
+<p class="text">What your billing system knew before Dunlin came teaches the engine, and lets it judge <a href="/backtest">other ways of trying again</a>. It opens no case: what is unpaid in a file is left alone until a newer copy of it is pushed.</p>`
+}
+<h2>Pushed or imported by now</h2>
+${facts(KIND_NAMES.map((kind) => [capital(kind), countWords(counts[kind])] as const))}
+${!result && form}
+<h2>Very large files</h2>
+<p class="text">The command reads files of any size on the machine that Dunlin runs on. It checks every row before it stores one, and goes on where it was when it was stopped.</p>
+${copyable("Dry run", commandOf(merchantId, "transactions", "attempts.csv", " --dry-run --errors wrong.csv"))}
+${copyable(
+  "Commands",
+  KIND_NAMES.map((kind) =>
+    commandOf(merchantId, kind, kind === "transactions" ? "attempts.csv" : `${kind}.csv`, ""),
+  ).join("\n"),
+)}
+${imports.length > 0 && html`<h2>What was imported</h2>${importTable(imports, person.zone)}`}`,
+  };
+}
+
+/** Where each button sends the file is its own, so that it is known before the file comes. */
+const uploadForm = (typed: URLSearchParams): Html => html`
+<form method="post" action="/import/check" enctype="multipart/form-data" class="card" data-upload="${UPLOAD_BYTES_MAX}">
+${choice(
+  "What is in it",
+  "kind",
+  KIND_NAMES.map((kind) => [kind, capital(kind)] as const),
+  typed.get("kind") ?? "subscriptions",
+)}
+${field({ label: "Columns of other names", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "FIELD=COLUMN, with commas between them. Only for CSV." })}
+<details class="field"><summary>The fields</summary>${facts(KIND_NAMES.map((kind) => [capital(kind), fieldsOf(kind)] as const))}</details>
+<p class="field"><label for="file">File</label>
+<input id="file" name="file" type="file" required accept=".csv,.jsonl,.ndjson,text/csv" aria-describedby="file-hint"><small id="file-hint">At most ${UPLOAD_BYTES_MAX / MIB} MiB. Sending a file twice changes nothing.</small></p>
+<p><button class="main">Check</button> <button formaction="/import">Import</button> <button formaction="/import/wrong.csv" class="plain">Wrong rows as CSV</button></p>
+<p class="soft"><b>Check</b> reads every row, shows how, and stores nothing. <b>Import</b> stores rows while they arrive, up to the first that is wrong: check first.</p>
+<progress hidden aria-label="How much of the file was sent"></progress>
+</form>`;
+
+/** The required ones stand out. */
+const fieldsOf = (kind: (typeof KIND_NAMES)[number]): Part =>
+  [...HISTORY_KINDS[kind].kind.fields].map(([name, { required }]) =>
+    required ? html`<b><code>${name}</code></b> ` : html`<code>${name}</code> `,
+  );
+
+const importTable = (imports: readonly Audited[], zone: string): Html =>
+  table(
+    "Imports",
+    [
+      { head: "When", cell: ({ at }) => moment(at, zone) },
+      { head: "By", cell: ({ actor }) => actor },
+      { head: "Kind", cell: ({ object }) => object },
+      { head: "File", cell: ({ details }) => html`<span class="id">${String(details.file)}</span>` },
+      {
+        head: "Rows",
+        cell: ({ details }) =>
+          html`${count(Number(details.rows))}${details["whole file"] === "no" && html`<br><small>not the whole file</small>`}`,
+        numeric: true,
+      },
+      { head: "Known before", cell: ({ details }) => count(Number(details["known before"])), numeric: true },
+    ],
+    imports,
+  );
+
+const capital = (word: string) => word.replace(/^./, (first) => first.toUpperCase());
+
+const commandOf = (merchantId: string, kind: string, file: string, more: string) =>
+  `npx dunlin import ${file} --merchant ${merchantId} --as ${kind}${more}`;

@@ -1,0 +1,128 @@
+import type { RecordKind } from "../../api/ingest/batch.ts";
+import type { Header } from "../../history/columns.ts";
+import { HISTORY_KINDS, type KindName } from "../../history/kinds.ts";
+import { isWhole, type Taken, WRONG_MAX } from "../../history/take-rows.ts";
+import { type Html, html, type Part } from "../html.ts";
+import { notice } from "../show/fields.ts";
+import { moment } from "../show/moments.ts";
+import { count, money } from "../show/money.ts";
+import { facts, table } from "../show/table.ts";
+import { state } from "../show/words.ts";
+import type { ImportResult } from "./import-page.ts";
+
+/** What became of a file that somebody sent. */
+export interface Sent {
+  kind: KindName;
+  file: string;
+  taken: Taken;
+  /** Null: it was only checked. */
+  stored: { rows: number; known: number } | null;
+}
+
+const WRONG_SHOWN = 20;
+const COLUMNS_SHOWN = 50;
+
+export function importResult({ kind, file, taken, stored }: Sent, zone: string): ImportResult {
+  const { header, rows, first, wrong } = taken;
+  const record = HISTORY_KINDS[kind].kind;
+  return {
+    short: html`${stored ? storedNotice(taken, stored) : checkedNotice(taken)}
+${facts([
+  ["File", html`<span class="id">${file}</span>`],
+  ["Kind", kind],
+  ["Rows", count(rows)],
+  ["Wrong rows", wrongCount(taken)],
+  stored && ["Stored rows", count(stored.rows)],
+])}`,
+    long: [
+      wrong.length > 0 && wrongTable(taken),
+      header && mapping(header, record),
+      first.length > 0 && preview(first, record, zone),
+    ],
+  };
+}
+
+const rowsWords = (n: number) => (n === 1 ? "1 row" : `${count(n)} rows`);
+const wrongCount = ({ wrong }: Taken) =>
+  wrong.length >= WRONG_MAX ? `${count(WRONG_MAX)} and more` : count(wrong.length);
+
+/** What keeps a file from being stored as a whole. */
+const problems = (taken: Taken): Part => [
+  taken.wrong.length > 0 &&
+    `${wrongCount(taken)} of ${rowsWords(taken.rows)} ${taken.wrong.length === 1 ? "is" : "are"} wrong. `,
+  taken.broken !== null && `${taken.rows > 0 ? "It can't be read to its end" : "It can't be read"}: ${taken.broken}. `,
+];
+
+function checkedNotice(taken: Taken): Html {
+  if (!isWhole(taken)) return notice("bad", html`${problems(taken)}Nothing was stored.`);
+  if (taken.rows === 0) return notice("warn", "There are no rows in the file.");
+  return notice("good", `${rowsWords(taken.rows)}, and nothing is wrong with them. Nothing was stored yet.`);
+}
+
+function storedNotice(taken: Taken, { rows, known }: NonNullable<Sent["stored"]>): Html {
+  const newer = `Of ${count(known)} the same or a newer copy was there and stays.`;
+  if (isWhole(taken)) return notice("good", `${rowsWords(rows)} stored. ${newer}`);
+  const mend = "Mend the file and send it again, the whole of it";
+  if (rows === 0) return notice("bad", html`${problems(taken)}Nothing was stored. ${mend}.`);
+  return notice(
+    "bad",
+    html`${problems(taken)}${rowsWords(rows)} stored${taken.wrong.length > 0 && ", all of them before the first that is wrong, and none after"}. ${newer} ${mend}: what is stored already is not changed by that.`,
+  );
+}
+
+const wrongTable = ({ wrong }: Taken) => html`<h2>What is wrong</h2>
+${table(
+  "Wrong rows",
+  [
+    { head: "Line", cell: ({ line }) => count(line), numeric: true },
+    { head: "Column", cell: ({ column }) => column || "the row" },
+    { head: "Error", cell: ({ says }) => says },
+  ],
+  wrong.slice(0, WRONG_SHOWN),
+)}
+${wrong.length > WRONG_SHOWN && html`<p class="text soft">The first ${WRONG_SHOWN}. “Wrong rows as CSV” gives all of them, ${count(WRONG_MAX)} at most; it checks the file once more.</p>`}`;
+
+function mapping(header: Header, { fields }: RecordKind<unknown>): Html {
+  const columnOf = new Map(header.map(([column, field]) => [field, column]));
+  const rows = [...fields].filter(([field, { required }]) => required || columnOf.has(field));
+  const absent = [...fields.keys()].filter((field) => !rows.some(([shown]) => shown === field));
+  const over = header.flatMap(([column, field]) => (field === undefined ? [column] : []));
+  return html`<h2>How the columns are read</h2>
+${table(
+  "Columns",
+  [
+    { head: "Field", cell: ([field]) => html`<code>${field}</code>` },
+    { head: "Column", cell: ([field]) => columnOf.get(field) ?? state("missing", "bad") },
+  ],
+  rows,
+)}
+${facts([
+  absent.length > 0 ? ["Fields that are not in the file", absent.join(", ")] : null,
+  over.length > 0
+    ? [
+        "Columns that are passed over",
+        `${over.slice(0, COLUMNS_SHOWN).join(", ")}${over.length > COLUMNS_SHOWN ? `, and ${count(over.length - COLUMNS_SHOWN)} more` : ""}`,
+      ]
+    : null,
+])}`;
+}
+
+type Row = Record<string, unknown>;
+
+function preview(first: readonly Row[], { fields }: RecordKind<unknown>, zone: string): Html {
+  const shown = [...fields.keys()].filter((field) => first.some((row) => row[field] !== undefined));
+  const cell = (row: Row, field: string): Part => {
+    const value = row[field];
+    if (field === "amount")
+      return html`${money(value as number, row.currency as string)}<br><small>${String(value)}</small>`;
+    if (value instanceof Date) return moment(value, zone, "second");
+    return value === undefined ? "" : String(value);
+  };
+  return html`<h2>The first right rows, as they are stored</h2>
+<p class="text soft">Amounts are whole minor units, in small print; above them is what they come to. If that is a hundred times too much or too little, the column is in another unit.</p>
+${table(
+  "First rows",
+  shown.map((field) => ({ head: field, cell: (row: Row) => cell(row, field), numeric: field === "amount" })),
+  first,
+)}`;
+}
