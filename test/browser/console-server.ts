@@ -5,6 +5,7 @@ import pino from "pino";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { testApi, testClock } from "../../src/api/api.fixture.ts";
 import { localCertificate } from "../../src/api/certificate.ts";
+import { createOidc } from "../../src/auth/oidc.ts";
 import { createPasswords } from "../../src/auth/password.ts";
 import { beginSession } from "../../src/auth/sessions.ts";
 import type { ConsoleOptions } from "../../src/console/console.ts";
@@ -68,7 +69,12 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     ports: clock.ports,
     secretKey: SECRET_KEY,
     passwords: createPasswords(clock.ports.randomBytes, 4),
-    oidc: null,
+    // Its button is on the pages; nobody goes there.
+    oidc: createOidc(
+      { issuer: "https://id.harbor.example", clientId: "dunlin", clientSecret: "-", name: "Harbor ID" },
+      origin,
+      () => performance.now(),
+    ),
     mailer: null,
     authUrl: origin,
     baseUrl: origin,
