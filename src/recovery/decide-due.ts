@@ -29,6 +29,8 @@ export interface DecideDue {
   onEvents(merchantId: string): void;
   onWithdrawn: OnWithdrawn;
   models: Models;
+  /** Between two cases: lets everything else in the process go first. */
+  pause?(): Promise<unknown>;
 }
 
 /**
@@ -80,7 +82,7 @@ async function stepOneByOne(deciding: DecideDue, merchantId: string): Promise<nu
 }
 
 async function stepBatch(
-  { db, ports, log, onEvents, onWithdrawn, models }: DecideDue,
+  { db, ports, log, onEvents, onWithdrawn, models, pause = othersFirst }: DecideDue,
   merchantId: string,
   limit: number,
   onTaken: (first: { id: string; failures: number }) => void = () => {},
@@ -103,7 +105,7 @@ async function stepBatch(
       facts.note(made);
       steps.push(made);
       // A decision takes a millisecond, and requests and deliveries of this process want to go on.
-      await othersFirst();
+      await pause();
     }
     return { steps, withdrawn: await write(tx, merchantId, steps, now) };
   });

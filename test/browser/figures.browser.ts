@@ -5,6 +5,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { sumInvoices } from "../../src/store/invoice-list.ts";
 import { openStage, pagesOf, type Stage } from "./console-server.ts";
 import { FORMULA } from "./fill.ts";
+import { rowsOf } from "./rows-of.ts";
 
 let stage: Stage;
 let context: BrowserContext;
@@ -27,21 +28,8 @@ async function file(path: string, by = context) {
   return { text: await reply.text(), headers: reply.headers() };
 }
 
-/** Rows of RFC 4180 without quotes in them, and by the name of the column. */
-async function rows(path: string, by = context) {
-  const { text } = await file(path, by);
-  const [head, ...lines] = text
-    .replace(/^\ufeff/, "")
-    .trimEnd()
-    .split("\r\n");
-  const names = head!.split(",");
-  return lines.map((line) => {
-    const cells = (line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? []).map((cell) => cell.replace(/,$/, ""));
-    return Object.fromEntries(
-      names.map((name, index) => [name, cells[index]?.replace(/^"|"$/g, "").replaceAll('""', '"') ?? ""]),
-    );
-  });
-}
+/** The rows of such a file. */
+const rows = async (path: string, by = context) => rowsOf((await file(path, by)).text);
 
 test("7: an unknown value in the address is a message on every list, not an empty page", async () => {
   for (const path of [

@@ -55,7 +55,9 @@ export function startService(options: Options): Service {
   const learnDb = databaseFor("learn");
   const prior = shippedPrior();
   const models = createModels({ db: decideDb, ports, log, prior });
-  const learner = createLearner({ db: learnDb, ports, log, prior, owner: ports.newId(), pause: async () => {} });
+  // Only what the virtual time knows of may take time.
+  const pause = async () => {};
+  const learner = createLearner({ db: learnDb, ports, log, prior, owner: ports.newId(), pause });
 
   // What went wrong in one round may have hidden what it committed: then the next round tells of it.
   let faultsTold = options.faults();
@@ -67,6 +69,7 @@ export function startService(options: Options): Service {
       onEvents: () => deliver.wake(),
       onWithdrawn: (merchantId, eventIds) => deliverer.withdrawn(merchantId, eventIds),
       models,
+      pause,
     });
     const faults = options.faults();
     if (stepped > 0 || faults > faultsTold) await options.onDecided();
