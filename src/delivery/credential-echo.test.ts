@@ -86,7 +86,7 @@ async function attempted(auth: WebhookAuth, secret: string, origin = receiver.or
     round: 1,
     attempts: 0,
     attemptsMax: 6,
-    dueAt: START,
+    dueMs: START.getTime(),
   };
   return attempt(merchant, targetOf(merchant, SECRET_KEY)!, delivery, 1, send, realPorts);
 }

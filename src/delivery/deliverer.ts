@@ -75,6 +75,7 @@ const PENDING_MAX = 5_000;
 const SWEEP_PARTS = 4;
 const ROUND_SIZE = 1_000;
 const GRACE_MS = 31_000;
+const LONG_AGO = new Date(0);
 
 /** The life of an event from its deliveries row to its last log line. */
 export function createDeliverer(options: DelivererOptions): Deliverer {
@@ -146,27 +147,33 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   async function begin(lane: Lane, delivery: DueDelivery, epoch: number) {
     const { merchant, target } = lane;
     if (target === null) return;
-    const latenessMs = ports.now().getTime() - delivery.dueAt.getTime();
-    lane.busy.set(delivery.eventId, delivery.dueAt.getTime());
+    lane.busy.set(delivery.eventId, delivery.dueMs);
     spendToken(merchant, lane.rate);
     const end = wire.begin(lane);
-    const ended = await attempt(merchant, target, delivery, epoch, send, ports).finally(end);
+    let ended: EndedAttempt;
+    try {
+      ended = await attempt(merchant, target, delivery, epoch, send, ports);
+    } finally {
+      end();
+    }
     if (ended.success && isFailing(lane)) await health.succeeded(lane, epoch);
     // Cut short by our own end: it is made again under its number.
     if (state === "stopped") return;
     recorder.add(ended);
+    const latenessMs = ended.startedAt.getTime() - delivery.dueMs;
     options.metrics?.onAttempt({ ...figuresOf(ended), latenessMs });
     logAttempt(log, ended);
   }
 
-  function onRecorded(batch: readonly EndedAttempt[], recorded: ReadonlySet<string>) {
+  function onRecorded(batch: readonly EndedAttempt[], leftOut: readonly EndedAttempt[]) {
     const touched = new Set<Lane>();
+    const unrecorded = new Set(leftOut);
     for (const ended of batch) {
       const lane = lanes.get(ended.merchantId);
       if (lane === undefined) continue;
       lane.busy.delete(ended.eventId);
       touched.add(lane);
-      if (!recorded.has(ended.eventId)) continue;
+      if (unrecorded.has(ended)) continue;
       if (ended.dueAt !== null) noteDue(lane, ended.dueAt.getTime());
       if (!ended.success) health.failed(lane, ended);
     }
@@ -211,7 +218,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const epoch = leases.epochOf(lane.merchant.bucket);
     if (epoch === null || !maySend(lane)) return 0;
     const limit = Math.min(ROUND_SIZE, tokensLeft(lane.merchant, lane.rate, ports.monotonicMs()));
-    const due = await dueDeliveries(db, lane.merchant.id, ports.now(), leftOut(lane), limit);
+    const ask = { merchantId: lane.merchant.id, from: LONG_AGO, limit, busy: leftOut(lane) };
+    const [due = []] = await dueDeliveries(db, ports.now(), [ask]);
     const waiting = due.values();
     const worker = async () => {
       for (const delivery of waiting) await begin(lane, delivery, epoch);

@@ -7,7 +7,7 @@ import { beginRead, endRead, forgetFloor, newLane, noteDue, probeFrom, takeNext 
 const NOW_MS = Date.UTC(2026, 2, 2, 10);
 const SECOND = 1_000;
 const lane = () => newLane({ webhookCap: 5 } as Merchant);
-const row = (dueMs: number) => ({ eventId: String(dueMs), dueAt: new Date(dueMs) }) as DueDelivery;
+const row = (dueMs: number) => ({ eventId: String(dueMs), dueMs }) as DueDelivery;
 
 /** The service clock runs as the monotonic one does; returns from when on the read looked, in ms from NOW. */
 function read(of: ReturnType<typeof lane>, atMs: number, due: readonly number[] = []) {

@@ -112,7 +112,7 @@ export function takeNext(lane: Lane, monotonicMs: number): DueDelivery | undefin
   const next = lane.ahead[0];
   if (next === undefined) return undefined;
   if (monotonicMs - next.readMs > AHEAD_MAX_MS) {
-    noteDue(lane, next.delivery.dueAt.getTime());
+    noteDue(lane, next.delivery.dueMs);
     lane.ahead = [];
     noteDue(lane, Number.NEGATIVE_INFINITY);
     return undefined;
@@ -144,7 +144,7 @@ export function beginRead(lane: Lane, monotonicMs: number, now: Date, clockRate:
   // What the read finds lowers it, and so does what is noted meanwhile.
   lane.floorMs = now.getTime() - COMMIT_MAX_MS * clockRate;
   for (const dueMs of lane.busy.values()) lane.floorMs = Math.min(lane.floorMs, dueMs);
-  for (const { delivery } of lane.ahead) lane.floorMs = Math.min(lane.floorMs, delivery.dueAt.getTime());
+  for (const { delivery } of lane.ahead) lane.floorMs = Math.min(lane.floorMs, delivery.dueMs);
   if (from.getTime() === 0) lane.wholeReadMs = monotonicMs;
   return from;
 }
@@ -152,7 +152,7 @@ export function beginRead(lane: Lane, monotonicMs: number, now: Date, clockRate:
 /** After a read. `readMs` is the monotonic clock before it. */
 export function endRead(lane: Lane, rows: readonly DueDelivery[], readMs: number) {
   lane.reading = false;
-  if (rows[0] !== undefined) lane.floorMs = Math.min(lane.floorMs, rows[0].dueAt.getTime());
+  if (rows[0] !== undefined) lane.floorMs = Math.min(lane.floorMs, rows[0].dueMs);
   for (const delivery of rows) if (!lane.withdrawn.has(delivery.eventId)) lane.ahead.push({ delivery, readMs });
   // A full read says that there is more.
   const full = rows.length >= lane.readSize;

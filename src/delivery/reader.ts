@@ -1,10 +1,10 @@
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
 import { type Database, errorFields } from "../store/database.ts";
-import { dueDeliveries, nextDeliveryDue } from "../store/deliveries.ts";
+import { dueDeliveries, firstDeliveriesDue } from "../store/deliveries.ts";
 import { beginRead, endRead, forgetFloor, type Lane, leftOut, noteDue, wantsRead } from "./lane.ts";
 
-/** Reads due rows ahead for lanes that want some, a few lanes at a time. */
+/** Reads due rows ahead for lanes that want some: all that wait are read together. */
 export interface Reader {
   add(lane: Lane): void;
   /** Read as much as there is room for. */
@@ -22,8 +22,10 @@ interface Options {
   onRead(lane: Lane): void;
 }
 
-/** Due reads at once: they share the pool with everybody else. */
-const READS_MAX = 4;
+/** Reads at once: while they are under way, lanes gather for the next. */
+const READS_MAX = 2;
+/** Rows that one read asks for at most, unless a lane alone wants more. */
+const ROWS_MAX = 512;
 const READ_AGAIN_MS = 1_000;
 
 export function createReader({ db, ports, log, maySend, isFull, onRead }: Options): Reader {
@@ -31,36 +33,71 @@ export function createReader({ db, ports, log, maySend, isFull, onRead }: Option
   let reading = 0;
 
   function readNext() {
-    for (const lane of waiting) {
-      if (reading >= READS_MAX || isFull()) return;
-      waiting.delete(lane);
-      if (!maySend(lane) || !wantsRead(lane, ports.now().getTime())) continue;
+    while (reading < READS_MAX && waiting.size > 0 && !isFull()) {
+      const lanes = takeTogether(ports.now().getTime());
+      if (lanes.length === 0) return;
       reading++;
-      void readAhead(lane).then(() => {
+      void readAhead(lanes).then(() => {
         reading--;
-        onRead(lane);
         readNext();
       });
     }
   }
 
-  async function readAhead(lane: Lane) {
+  function takeTogether(nowMs: number): Lane[] {
+    const lanes: Lane[] = [];
+    let rows = 0;
+    for (const lane of waiting) {
+      if (lanes.length > 0 && rows + lane.readSize > ROWS_MAX) break;
+      waiting.delete(lane);
+      if (!maySend(lane) || !wantsRead(lane, nowMs)) continue;
+      rows += lane.readSize;
+      lanes.push(lane);
+    }
+    return lanes;
+  }
+
+  async function readAhead(lanes: readonly Lane[]) {
     const readMs = ports.monotonicMs();
     const now = ports.now();
-    const merchantId = lane.merchant.id;
-    const from = beginRead(lane, readMs, now, ports.clockRate);
+    const asks = lanes.map((lane) => {
+      const from = beginRead(lane, readMs, now, ports.clockRate);
+      return { merchantId: lane.merchant.id, from, limit: lane.readSize, busy: leftOut(lane) };
+    });
     try {
-      const rows = await dueDeliveries(db, merchantId, now, leftOut(lane), lane.readSize, from);
-      if (rows.length < lane.readSize) {
-        const next = await nextDeliveryDue(db, merchantId, now);
-        if (next !== null) noteDue(lane, next.getTime());
-      }
-      endRead(lane, rows, readMs);
+      const due = await dueDeliveries(db, now, asks);
+      for (const [index, lane] of lanes.entries()) endRead(lane, due[index]!, readMs);
+      for (const lane of lanes) onRead(lane);
+      const emptied = lanes.filter((_, index) => due[index]!.length < asks[index]!.limit);
+      if (emptied.length > 0) await lookFurther(emptied, now);
     } catch (error) {
-      lane.reading = false;
+      for (const lane of lanes) lane.reading = false;
+      failed(lanes, error);
+    }
+  }
+
+  /** When something is due next in lanes that have nothing due any more. */
+  async function lookFurther(lanes: readonly Lane[], now: Date) {
+    const from = new Date(now.getTime() + 1);
+    try {
+      const probes = lanes.map(({ merchant }) => ({ id: merchant.id, from }));
+      const rows = await firstDeliveriesDue(db, probes);
+      const dueAt = new Map(rows.map((row) => [row.merchantId, row.dueAt]));
+      for (const lane of lanes) {
+        noteDue(lane, dueAt.get(lane.merchant.id)?.getTime() ?? Number.POSITIVE_INFINITY);
+        onRead(lane);
+      }
+    } catch (error) {
+      failed(lanes, error);
+    }
+  }
+
+  function failed(lanes: readonly Lane[], error: unknown) {
+    log.warn({ ...errorFields(error), merchants: lanes.length }, "deliveries.read-failed");
+    for (const lane of lanes) {
       forgetFloor(lane);
       noteDue(lane, ports.now().getTime() + READ_AGAIN_MS * ports.clockRate);
-      log.warn({ ...errorFields(error), merchantId }, "deliveries.read-failed");
+      onRead(lane);
     }
   }
 

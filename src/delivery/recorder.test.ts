@@ -28,8 +28,8 @@ function makeRecorder() {
     ports: realPorts,
     log: pino({ level: "silent" }),
     sleep,
-    onRecorded: (_batch, events) => {
-      for (const event of events) recorded.add(event);
+    onRecorded: (batch, leftOut) => {
+      for (const ended of batch) if (!leftOut.includes(ended)) recorded.add(ended.eventId);
     },
   });
   cleanups.push(recorder.abandon);

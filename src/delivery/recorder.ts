@@ -21,8 +21,8 @@ interface Options {
   log: Log;
   /** Real milliseconds; virtual ones in a simulation. */
   sleep(ms: number): Promise<unknown>;
-  /** After commit. Those not recorded were withdrawn and logged, or made under a lease that is lost. */
-  onRecorded(batch: readonly EndedAttempt[], recorded: ReadonlySet<string>): void;
+  /** After commit. Those left out were withdrawn and logged, or made under a lease that is lost. */
+  onRecorded(batch: readonly EndedAttempt[], leftOut: readonly EndedAttempt[]): void;
 }
 
 const BATCH_MAX = 500;
@@ -87,13 +87,12 @@ export function createRecorder({ db, ports, log, sleep, onRecorded }: Options): 
   }
 
   async function write(batch: EndedAttempt[]) {
-    const recorded = new Set(await recordAttempts(db, batch, ports.newId()));
-    const missed = recorded.size === batch.length ? [] : batch.filter((attempt) => !recorded.has(attempt.eventId));
-    const withdrawn = missed.length === 0 ? [] : await recordWithdrawnAttempts(db, missed);
-    const dropped = missed.length - withdrawn.length;
+    const leftOut = await recordAttempts(db, batch, ports.newId());
+    const withdrawn = leftOut.length === 0 ? [] : await recordWithdrawnAttempts(db, leftOut);
+    const dropped = leftOut.length - withdrawn.length;
     if (dropped > 0) log.warn({ attempts: dropped }, "attempts.dropped");
     for (const ended of batch) refused.delete(ended);
-    if (!abandoned) onRecorded(batch, recorded);
+    if (!abandoned) onRecorded(batch, leftOut);
   }
 
   const pending = () =>

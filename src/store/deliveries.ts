@@ -11,50 +11,58 @@ export interface DueDelivery {
   /** Ended attempts of this round. */
   attempts: number;
   attemptsMax: number;
-  dueAt: Date;
+  /** Service time. A Date for each row would cost the client as much as its ids. */
+  dueMs: number;
 }
 
-const LONG_AGO = new Date(0);
+/** What to read of one merchant. */
+export interface DueAsk {
+  merchantId: string;
+  /** Nothing older is looked for: rows that are gone leave dead index entries, which cost what live ones cost as long as some transaction might still see them. */
+  from: Date;
+  /** At most so many rows. */
+  limit: number;
+  /** Events left out: those on the wire, read already, or ended and not recorded yet. */
+  busy: readonly string[];
+}
 
-// The lateral subquery keeps to one lookup per row, whatever the statistics say: a hash join would read all events.
+// Each merchant's list of busy events is read once, not for each row: hence `materialized`. The lateral subqueries keep to one
+// lookup per row, whatever the statistics say: a hash join would read all events.
 const DUE = prepared(
   "due_deliveries",
-  `select d.event_id as "eventId", e.case_id as "caseId", e.type, e.body, d.round, d.attempts, d.attempts_max as "attemptsMax", d.due_at as "dueAt"
-   from (
+  `with asks as materialized (
+     select merchant_id, due_from, most, busy::uuid[] as busy, ask
+     from unnest($2::uuid[], $3::timestamptz[], $4::int4[], $5::text[]) with ordinality as a (merchant_id, due_from, most, busy, ask)
+   )
+   select a.ask::int4, d.event_id as "eventId", e.case_id as "caseId", e.type, e.body, d.round, d.attempts,
+     d.attempts_max as "attemptsMax", round(date_part('epoch', d.due_at) * 1000) as "dueMs"
+   from asks a
+   cross join lateral (
      select * from deliveries
-     where merchant_id = $1 and due_at <= $2 and due_at >= $5 and event_id <> all($3::uuid[])
-     order by due_at, event_id limit $4
+     where merchant_id = a.merchant_id and due_at <= $1 and due_at >= a.due_from and event_id <> all(a.busy)
+     order by due_at, event_id limit a.most
    ) d
-   cross join lateral (select case_id, type, body from events where merchant_id = $1 and id = d.event_id limit 1) e
+   cross join lateral (select case_id, type, body from events where merchant_id = a.merchant_id and id = d.event_id limit 1) e
    order by d.due_at, d.event_id`,
 );
 
 /**
- * What is due for a merchant, oldest first. Nothing is claimed: the caller owns the merchant's bucket.
+ * What is due for some merchants at once, each one's oldest first: a statement for each would cost more than its rows. Nothing is
+ * claimed: the caller owns the merchants' buckets.
  *
- * @param busy  events left out: those on the wire, or ended and not recorded yet
- * @param from  nothing older is looked for: rows that are gone leave dead index entries, which cost what live ones cost as long
- *   as some transaction might still see them
+ * @returns the rows of each ask, in the order of the asks
  */
-export async function dueDeliveries(
-  tx: Tx,
-  merchantId: string,
-  now: Date,
-  busy: readonly string[],
-  limit: number,
-  from: Date = LONG_AGO,
-) {
-  return (await tx.run<DueDelivery>(DUE, [merchantId, now, busy, limit, from])).rows;
-}
-
-const NEXT = prepared(
-  "next_delivery_due",
-  "select min(due_at) as at from deliveries where merchant_id = $1 and due_at > $2",
-);
-
-/** When the first delivery after `after` is due, or null. */
-export async function nextDeliveryDue(tx: Tx, merchantId: string, after: Date) {
-  return (await tx.run<{ at: Date | null }>(NEXT, [merchantId, after])).rows[0]?.at ?? null;
+export async function dueDeliveries(tx: Tx, now: Date, asks: readonly DueAsk[]): Promise<DueDelivery[][]> {
+  const { rows } = await tx.run<DueDelivery & { ask: number }>(DUE, [
+    now,
+    asks.map(({ merchantId }) => merchantId),
+    asks.map(({ from }) => from),
+    asks.map(({ limit }) => limit),
+    asks.map(({ busy }) => `{${busy.join(",")}}`),
+  ]);
+  const due = asks.map((): DueDelivery[] => []);
+  for (const row of rows) due[row.ask - 1]!.push(row);
+  return due;
 }
 
 const FIRST_DUE = prepared(
@@ -63,10 +71,7 @@ const FIRST_DUE = prepared(
    from unnest($1::uuid[], $2::timestamptz[]) as m (id, due_from)`,
 );
 
-/**
- * When the first delivery of each of these merchants is due: one index probe per merchant, null when there is none. `from`: as of
- * `dueDeliveries`.
- */
+/** When the first delivery of each of these merchants is due: one index probe per merchant, null when there is none. `from`: as of `DueAsk`. */
 export async function firstDeliveriesDue(tx: Tx, merchants: readonly { id: string; from: Date }[]) {
   const values = [merchants.map(({ id }) => id), merchants.map(({ from }) => from)];
   return (await tx.run<{ merchantId: string; dueAt: Date | null }>(FIRST_DUE, values)).rows;

@@ -137,15 +137,13 @@ const CLAIM = prepared(
     patches: [
       {
         file: RECORDED,
-        find: `insert into \${LOG} \${LINES} from gone union all select * from moved
-   returning event_id as "eventId"\``,
-        replace: `select event_id as "eventId" from gone union all select event_id from moved\``,
+        find: `insert into \${LOG} \${LINES} from gone union all select * from moved returning event_id`,
+        replace: "select event_id from gone union all select event_id from moved",
       },
       {
         file: RECORDED,
-        find: `insert into \${LOG} \${LINES} from gone
-   returning event_id as "eventId"\``,
-        replace: `select event_id as "eventId" from gone\``,
+        find: `insert into \${LOG} \${LINES} from gone returning event_id`,
+        replace: "select event_id from gone",
       },
       {
         file: RECORDED,

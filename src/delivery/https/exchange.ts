@@ -55,6 +55,10 @@ export const isSuccess = (status: number) => status >= 200 && status <= 299;
  * @returns words when the bytes before it make no sense any more
  */
 export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null {
+  if (exchange.head === "") {
+    exchange.status = statusInOnePiece(bytes);
+    if (exchange.status !== 0) return null;
+  }
   exchange.interimBytes += bytes.length;
   /** Where the head begins, counted from the first of these bytes. */
   let start = -exchange.head.length;
@@ -84,6 +88,15 @@ export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null
     start += next + 4;
   }
   return exchange.interimBytes > INTERIM_BYTES_MAX ? "more than 64 KiB came before a final status line" : null;
+}
+
+const FINAL = /^HTTP\/1\.[01] ([2-9]\d\d)[ \r\n]/;
+const LF = 0x0a;
+
+/** The final status of a reply whose first bytes are its whole status line, as of nearly all: little text is made of them. Else 0. */
+function statusInOnePiece(bytes: Buffer): number {
+  const match = FINAL.exec(bytes.toString("latin1", 0, "HTTP/1.1 200 ".length));
+  return match !== null && bytes.includes(LF) ? Number(match[1]) : 0;
 }
 
 /** Counts a piece of the body, and keeps its beginning; false when enough was read. */
