@@ -1,3 +1,4 @@
+import { createDeadlines } from "./https/deadlines.ts";
 import { hasRoom, type Lane } from "./lane.ts";
 
 /**
@@ -52,6 +53,14 @@ export const WIRE_LIMITS: WireLimits = {
   hungPerSecond: 8,
 };
 
+/** An attempt on the wire. */
+interface Begun {
+  lane: Lane;
+  slots: "proven" | "unproven";
+  /** Whether it counts as one that may end any moment. */
+  isQuick: boolean;
+}
+
 /** @param onSlow  an attempt of this lane is slow from now on: there is room for others */
 export function createWire(
   monotonicMs: () => number,
@@ -60,6 +69,17 @@ export function createWire(
 ): Wire {
   /** By whether the lane was proven when they were begun. */
   const quick = { proven: 0, unproven: 0 };
+  const noLongerQuick = (begun: Begun) => {
+    begun.isQuick = false;
+    quick[begun.slots]--;
+    begun.lane.quick--;
+  };
+  const toBeQuick = (limitMs: number) =>
+    createDeadlines<Begun>(limitMs, monotonicMs, (begun) => {
+      noLongerQuick(begun);
+      onSlow(begun.lane);
+    });
+  const soon = { proven: toBeQuick(limits.quickMs), unproven: toBeQuick(limits.unprovenMs) };
   let inFlight = 0;
   /** Lanes that hang. */
   const hung = new Set<Lane>();
@@ -87,28 +107,16 @@ export function createWire(
       (crowd() < limits.crowd || standsApart(lane)) &&
       !mustRest(lane),
     begin(lane) {
-      const slots = lane.isProven ? "proven" : "unproven";
+      const begun: Begun = { lane, slots: lane.isProven ? "proven" : "unproven", isQuick: true };
       const startedMs = monotonicMs();
-      let isQuick = true;
-      quick[slots]++;
+      quick[begun.slots]++;
       lane.quick++;
       inFlight++;
       lane.inFlight++;
-      const noLongerQuick = () => {
-        isQuick = false;
-        quick[slots]--;
-        lane.quick--;
-      };
-      const timer = setTimeout(
-        () => {
-          noLongerQuick();
-          onSlow(lane);
-        },
-        lane.isProven ? limits.quickMs : limits.unprovenMs,
-      );
+      soon[begun.slots].add(begun);
       return () => {
-        clearTimeout(timer);
-        if (isQuick) noLongerQuick();
+        soon[begun.slots].remove(begun);
+        if (begun.isQuick) noLongerQuick(begun);
         const tookMs = monotonicMs() - startedMs;
         lane.isProven = tookMs < limits.quickMs;
         noteHang(lane, tookMs);

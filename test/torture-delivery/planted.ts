@@ -114,8 +114,8 @@ const CLAIM = prepared(
     patches: [
       {
         file: "src/delivery/https/send.ts",
-        find: "setTimeout(() => end(connection, exchange, replyOf(exchange), false), limits.bodyMs)",
-        replace: `setTimeout(() => fail(connection, exchange, "slow body"), limits.bodyMs)`,
+        find: "if (connection.exchange !== null) endWithout(connection, connection.exchange);",
+        replace: `if (connection.exchange !== null) fail(connection, connection.exchange, "slow body");`,
       },
     ],
     faults: ["kill"],

@@ -42,7 +42,6 @@ export interface Exchange {
   bodyBytes: number;
   kept: Buffer[];
   trace: Trace | undefined;
-  timer: NodeJS.Timeout;
   resolve(reply: Reply): void;
 }
 

@@ -1,6 +1,7 @@
 import type { TLSSocket } from "node:tls";
 import { Client, type Dispatcher } from "undici";
 import type { AllowedAddress } from "./address-guard.ts";
+import { createDeadlines } from "./deadlines.ts";
 import { type ClientCertificate, type Dial, guardedDial } from "./dial.ts";
 import {
   type Exchange,
@@ -80,6 +81,12 @@ export function createSender(options: SenderOptions): Sender {
   const idle = new Map<string, Connection[]>();
   let idleCount = 0;
   let made = 0;
+  const replyDue = createDeadlines<Connection>(limits.replyMs, options.monotonicMs, (connection) => {
+    if (connection.exchange !== null) timedOut(connection, connection.exchange);
+  });
+  const bodyDue = createDeadlines<Connection>(limits.bodyMs, options.monotonicMs, (connection) => {
+    if (connection.exchange !== null) endWithout(connection, connection.exchange);
+  });
 
   function take(origin: string): Connection {
     const waiting = idle.get(origin)?.pop();
@@ -130,8 +137,8 @@ export function createSender(options: SenderOptions): Sender {
   function statusArrived(connection: Connection, exchange: Exchange) {
     // A stalled process reads late what may have come in time; nobody can tell, so the clock decides.
     if (sinceStart(exchange) > limits.replyMs) return timedOut(connection, exchange);
-    clearTimeout(exchange.timer);
-    exchange.timer = setTimeout(() => end(connection, exchange, replyOf(exchange), false), limits.bodyMs);
+    replyDue.remove(connection);
+    bodyDue.add(connection);
   }
 
   const handlerOf = (connection: Connection): Dispatcher.DispatchHandler => ({
@@ -147,7 +154,7 @@ export function createSender(options: SenderOptions): Sender {
     onResponseData(_controller, bytes) {
       const { exchange } = connection;
       exchange?.trace?.body(bytes);
-      if (exchange !== null && !readBody(exchange, bytes, limits)) end(connection, exchange, replyOf(exchange), false);
+      if (exchange !== null && !readBody(exchange, bytes, limits)) endWithout(connection, exchange);
     },
     onResponseEnd() {
       const { exchange } = connection;
@@ -156,7 +163,7 @@ export function createSender(options: SenderOptions): Sender {
     onResponseError(_controller, error) {
       const { exchange } = connection;
       if (exchange === null) return;
-      if (exchange.status !== 0) end(connection, exchange, replyOf(exchange), false);
+      if (exchange.status !== 0) endWithout(connection, exchange);
       else fail(connection, exchange, wordsOf(error));
     },
   });
@@ -166,8 +173,13 @@ export function createSender(options: SenderOptions): Sender {
   const fail = (connection: Connection, exchange: Exchange, error: string) =>
     end(connection, exchange, { outcome: "failed", error }, false);
 
+  /** The status line is the reply; what may follow it is not waited for. */
+  const endWithout = (connection: Connection, exchange: Exchange) =>
+    end(connection, exchange, replyOf(exchange), false);
+
   function end(connection: Connection, exchange: Exchange, reply: Reply, reusable: boolean) {
-    clearTimeout(exchange.timer);
+    replyDue.remove(connection);
+    bodyDue.remove(connection);
     connection.exchange = null;
     const young = options.monotonicMs() - connection.bornMs < AGE_MAX_MS;
     if (reusable && young && idleCount < IDLE_MAX && open.has(connection)) {
@@ -206,10 +218,10 @@ export function createSender(options: SenderOptions): Sender {
           bodyBytes: 0,
           kept: [],
           trace: request.trace,
-          timer: setTimeout(() => timedOut(connection, exchange), limits.replyMs),
           resolve,
         };
         connection.exchange = exchange;
+        replyDue.add(connection);
         connection.client.dispatch(
           { path: request.path, method: "POST", headers: headersOf(request), body: request.body },
           connection.handler,
