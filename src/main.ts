@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { fstatSync, mkdirSync } from "node:fs";
+import { Socket } from "node:net";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pino, { type Logger as Log } from "pino";
@@ -8,6 +9,7 @@ import { allCommands, COMMAND_NAMES, findCommand } from "./cli/commands.ts";
 import { commandHelp, help } from "./cli/help.ts";
 import { ConfigError, type Problem, readSettings, type Settings } from "./config.ts";
 import { parseAllow } from "./delivery/https/address-guard.ts";
+import { type LogLines, linesTo } from "./log-lines.ts";
 import { nearest } from "./nearest.ts";
 import { openStore } from "./open.ts";
 import { applyRules } from "./rules/override.ts";
@@ -30,11 +32,14 @@ async function run(words: readonly string[]): Promise<number> {
   const { settings, problems } = readSettings(process.env, allowProblem, new Date());
   if (problems.length > 0) return refuse(problems);
   if (settings.rules) applyRules(settings.rules);
+  const lines = logLines(command, settings);
   try {
     const { values, positionals } = parse(command, rest);
-    return await command.run(contextOf(command, settings), values, positionals);
+    return await command.run(contextOf(command, settings, lines), values, positionals);
   } catch (error) {
     return explain(error, command, settings);
+  } finally {
+    await lines.end();
   }
 }
 
@@ -77,8 +82,8 @@ function parse(command: Command, words: readonly string[]) {
   return { values, positionals };
 }
 
-function contextOf(command: Command, settings: Settings): Context {
-  const log = openLog(command, settings);
+function contextOf(command: Command, settings: Settings, lines: LogLines): Context {
+  const log = openLog(command, lines);
   return {
     settings,
     log,
@@ -94,20 +99,29 @@ function contextOf(command: Command, settings: Settings): Context {
 }
 
 /** The service logs to standard error; the demo, whose lines are for people, to a file; other commands only trouble. */
-function openLog(command: Command, settings: Settings): Log {
+function logLines({ logsTo }: Command, { dataDir }: Settings): LogLines {
+  if (logsTo === "stderr" && isPipe(2)) return linesTo(new Socket({ fd: 2, readable: false, writable: true }));
+  if (logsTo === "file") mkdirSync(dataDir, { recursive: true });
+  const lines = pino.destination(
+    logsTo === "file" ? { dest: join(dataDir, "dunlin.log"), sync: false } : { dest: 2, sync: true },
+  );
+  // pino writes what is left when the process ends.
+  return { write: (line) => lines.write(line), end: async () => {} };
+}
+
+function isPipe(fd: number) {
+  const stat = fstatSync(fd);
+  return stat.isFIFO() || stat.isSocket();
+}
+
+function openLog(command: Command, lines: LogLines): Log {
   const options = {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (level: string) => ({ level }) },
+    level: command.logsTo ? "info" : "error",
   };
-  if (command.logsTo === "file") {
-    mkdirSync(settings.dataDir, { recursive: true });
-    return pino(options, pino.destination({ dest: join(settings.dataDir, "dunlin.log"), sync: false }));
-  }
-  return pino(
-    { ...options, level: command.logsTo === "stderr" ? "info" : "error" },
-    pino.destination({ dest: 2, sync: true }),
-  );
+  return pino(options, lines);
 }
 
 function allowProblem(text: string): string | null {

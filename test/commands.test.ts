@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { get } from "node:https";
+import { Agent, get } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -44,17 +44,19 @@ async function startService() {
   while (!printed.includes("curl")) await once(service.stdout!, "data");
 }
 
-function list(apiKey: string): Promise<{ status: number; body: string }> {
+function list(apiKey: string, agent: Agent | false = false): Promise<{ status: number; body: string }> {
   const ca = readFileSync(join(data, "tls", "ca.pem"));
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${apiKey}` };
-    get(`https://localhost:${port}/v1/recovery_actions`, { ca, headers, agent: false }, (reply) => {
+    get(`https://localhost:${port}/v1/recovery_actions`, { ca, headers, agent, timeout: 10_000 }, (reply) => {
       let body = "";
       reply.on("data", (chunk) => {
         body += chunk;
       });
       reply.on("end", () => resolve({ status: reply.statusCode!, body }));
-    }).on("error", reject);
+    })
+      .on("error", reject)
+      .on("timeout", () => reject(new Error("no reply in 10 s")));
   });
 }
 
@@ -255,6 +257,21 @@ test("a second service on the same data folder is refused, and the first goes on
   assert.notEqual(code, 0);
   assert.match(err, /data|service/);
   assert.equal(service.exitCode, null);
+});
+
+test("a log that nobody reads holds up neither requests nor the end of the service", async () => {
+  const apiKey = readFileSync(join(data, "api-key"), "utf8").trim();
+  service.stderr!.pause();
+  const agent = new Agent({ keepAlive: true, maxSockets: 10 });
+  // A line each: more than any pipe holds.
+  for (let turn = 0; turn < 30; turn++) {
+    const replies = await Promise.all(Array.from({ length: 100 }, () => list(apiKey, agent)));
+    assert.ok(replies.every(({ status }) => status === 200 || status === 429));
+  }
+  agent.destroy();
+  service.kill("SIGTERM");
+  assert.deepEqual(await once(service, "exit"), [0, null]);
+  await startService();
 });
 
 test("SIGTERM ends the service with exit code 0, and the next start prints no key and finds everything", async () => {

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { Writable } from "node:stream";
+import { test } from "node:test";
+import { linesTo } from "./log-lines.ts";
+
+/** A reader that reads when it is told to. */
+function reader() {
+  const read: string[] = [];
+  let next = () => {};
+  const stream = new Writable({
+    decodeStrings: false,
+    write(line: string, _encoding, done) {
+      read.push(line);
+      next = done;
+    },
+  });
+  return { read, stream, readOn: () => next() };
+}
+
+test("what is not read waits, up to so many bytes, and is lost beyond", () => {
+  const { read, stream, readOn } = reader();
+  const lines = linesTo(stream, 30);
+  for (const line of ["first line\n", "second line\n", "a line too many\n", "3rd\n"]) lines.write(line);
+  for (let turn = 0; turn < 5; turn++) readOn();
+  assert.deepEqual(read, ["first line\n", "second line\n", "3rd\n"]);
+});
+
+test("the end waits a second for the last lines, not longer", async () => {
+  const { stream } = reader();
+  const lines = linesTo(stream);
+  lines.write("nobody reads this\n");
+  const startedMs = performance.now();
+  await lines.end();
+  assert.ok(stream.destroyed);
+  assert.ok(performance.now() - startedMs >= 990);
+});
+
+test("a reader that goes away takes the lines with it, and nothing else", async () => {
+  const stream = new Writable({ write: (_line, _encoding, done) => done(new Error("EPIPE")) });
+  const lines = linesTo(stream);
+  lines.write("one\n");
+  await new Promise((resolve) => setImmediate(resolve));
+  lines.write("two\n");
+  await lines.end();
+});

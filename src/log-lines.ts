@@ -1,0 +1,35 @@
+import type { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Where the lines of a log go. */
+export interface LogLines {
+  write(line: string): void;
+  /** No line comes after this. Waits a second for whoever reads. */
+  end(): Promise<void>;
+}
+
+/** Bytes of lines that wait in memory to be read. */
+const WAITING_MAX = 16 * 1024 * 1024;
+const LAST_LINES_MS = 1_000;
+
+/**
+ * Lines to a reader that may be slow, stop or go away. Nobody waits for it: what it does not read is kept up to `waitingMax`
+ * bytes, and lost beyond. pino's own destinations stop the whole process for a tenth of a second when a pipe is full, and again
+ * until it is read; and one that stays full would keep a process from ending.
+ */
+export function linesTo(stream: Writable, waitingMax = WAITING_MAX): LogLines {
+  stream.on("error", () => {}); // the reader is gone: so are the lines
+  return {
+    write(line) {
+      if (!stream.destroyed && stream.writableLength + line.length <= waitingMax) stream.write(line);
+    },
+    async end() {
+      const late = new AbortController();
+      const written = new Promise<true>((resolve) => stream.end(() => resolve(true)));
+      const isWritten = await Promise.race([written, sleep(LAST_LINES_MS, false, late)]);
+      late.abort();
+      // A write under way would keep the process from ending.
+      if (!isWritten) stream.destroy();
+    },
+  };
+}
