@@ -159,7 +159,6 @@ const CLAIM = prepared(
       },
     ],
     faults: ["kill", "postgres", "kill", "postgres"],
-    statements: true,
   },
   {
     name: "delays run from the start of the failed attempt",
