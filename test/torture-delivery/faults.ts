@@ -8,7 +8,7 @@ import type { Arrival } from "./receiver.ts";
 /**
  * `kill` and `end` are SIGKILL and SIGTERM to a process, which is then replaced; `sleep` is SIGSTOP for some seconds, `cut` the
  * same while its connections to the database are ended, so that another process takes over and the sleeper wakes up as a
- * former owner; `overslept` is SIGSTOP for longer than a lease lasts. `postgres` kills all of PostgreSQL, `backend` one
+ * former owner, every other time in the very moment in which its successor is making the same attempts; `overslept` is SIGSTOP for longer than a lease lasts. `postgres` kills all of PostgreSQL, `backend` one
  * connection of it, `restart` stops it in the ordinary way; it is started again by itself.
  */
 export const FAULTS = ["kill", "end", "sleep", "cut", "overslept", "postgres", "backend", "restart"] as const;
@@ -60,6 +60,8 @@ export interface Made {
 
 const PAUSE_MS = [300, 1_200] as const;
 const SLEEP_MS = [1_500, 6_000] as const;
+/** From when others have taken the leases of a sleeper: they read what is due, and send it. */
+const TAKEN_MS = [0, 80] as const;
 /** A lease lasts a minute. */
 const OVERSLEPT_MS = 66_000;
 const BACK_MS = 45_000;
@@ -67,6 +69,9 @@ const BACK_MS = 45_000;
 const BACK_ARRIVALS = 5;
 
 const CUT = prepared("faults_cut", "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1");
+
+const EPOCHS = prepared("faults_epochs", "select sum(epoch)::text as epochs from bucket_leases");
+const epochs = async (db: Database) => (await db.run<{ epochs: string }>(EPOCHS)).rows[0]!.epochs;
 
 /** Let all faults happen, one after the other, each when the work has gone on after the one before. */
 export async function makeFaults(options: MakeOptions): Promise<Made> {
@@ -109,12 +114,18 @@ async function make(fault: Fault, life: Life, draw: (what: string) => number, to
     return `${fault === "kill" ? "SIGKILL" : "SIGTERM"} to ${who}`;
   }
   if (fault === "sleep" || fault === "cut" || fault === "overslept") {
-    const ms = fault === "overslept" ? OVERSLEPT_MS : between(draw("ms"), ...SLEEP_MS);
+    const untilTaken = fault === "cut" && draw("taken") < 0.5;
+    const [least, most] = untilTaken ? TAKEN_MS : SLEEP_MS;
+    const ms = fault === "overslept" ? OVERSLEPT_MS : between(draw("ms"), least, most);
     const cut = async () => {
+      const before = await epochs(db);
       await db.run(CUT, [life.role]);
+      const deadline = Date.now() + SLEEP_MS[1];
+      while (untilTaken && (await epochs(db)) === before && Date.now() < deadline) await sleep(5);
     };
     await fleet.sleep(life, ms, fault === "cut" ? cut : undefined);
-    return `SIGSTOP to ${who} for ${ms} ms${fault === "cut" ? ", its connections cut" : ""}`;
+    const words = untilTaken ? ` until ${ms} ms after others took its work` : ` for ${ms} ms`;
+    return `SIGSTOP to ${who}${words}${fault === "cut" ? ", its connections cut" : ""}`;
   }
   const outage = { from: Date.now(), to: Number.POSITIVE_INFINITY };
   outages.push(outage);

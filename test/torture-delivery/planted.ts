@@ -74,7 +74,7 @@ const CLAIM = prepared(
   {
     name: "no fencing: what a former owner writes counts",
     patches: [{ file: RECORDED, find: "l.bucket = e.bucket and l.epoch = e.epoch", replace: "l.bucket = e.bucket" }],
-    faults: ["cut", "cut", "cut", "cut", "cut", "cut"],
+    faults: Array<Fault>(10).fill("cut"),
   },
   {
     name: "leases shorter than their renewal",
