@@ -26,9 +26,7 @@ export const serviceTime = ({ realAt, serviceAt, rate }: ClockAnchor, real: Date
 /** The real clock and real chance. */
 export function realPorts(anchor: ClockAnchor): Ports {
   const realNow = () => new Date();
-  const [realAtMs, serviceAtMs, rate] = [anchor.realAt.getTime(), anchor.serviceAt.getTime(), anchor.rate];
-  // Asked several times for each attempt: one Date in place of two.
-  const now = () => new Date(serviceAtMs + (Date.now() - realAtMs) * rate);
+  const now = () => serviceTime(anchor, realNow());
   return {
     now,
     realNow,

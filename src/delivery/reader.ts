@@ -1,6 +1,6 @@
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import { type Database, errorFields } from "../store/database.ts";
+import { type Database, errorFields, isOutage } from "../store/database.ts";
 import { dueDeliveries, firstDeliveriesDue } from "../store/deliveries.ts";
 import { beginRead, endRead, forgetFloor, type Lane, leftOut, noteDue, wantsRead } from "./lane.ts";
 
@@ -71,8 +71,17 @@ export function createReader({ db, ports, log, maySend, isFull, onRead }: Option
       const emptied = lanes.filter((_, index) => due[index]!.length < asks[index]!.limit);
       if (emptied.length > 0) await lookFurther(emptied, now);
     } catch (error) {
+      if (lanes.length > 1 && !isOutage(error)) return await readOneByOne(lanes);
       for (const lane of lanes) lane.reading = false;
       failed(lanes, error);
+    }
+  }
+
+  /** What cannot be read of one merchant must not keep the others from being read. */
+  async function readOneByOne(lanes: readonly Lane[]) {
+    for (const lane of lanes) {
+      forgetFloor(lane);
+      await readAhead([lane]);
     }
   }
 
@@ -93,7 +102,8 @@ export function createReader({ db, ports, log, maySend, isFull, onRead }: Option
   }
 
   function failed(lanes: readonly Lane[], error: unknown) {
-    log.warn({ ...errorFields(error), merchants: lanes.length }, "deliveries.read-failed");
+    const merchantIds = lanes.map(({ merchant }) => merchant.id);
+    log.warn({ ...errorFields(error), merchantIds }, "deliveries.read-failed");
     for (const lane of lanes) {
       forgetFloor(lane);
       noteDue(lane, ports.now().getTime() + READ_AGAIN_MS * ports.clockRate);
