@@ -35,9 +35,9 @@ export function assertPrinted(printed: string, shown: string, commands: string) 
   assert.match(bare(printed), pattern(shown), commands);
 }
 
-/** What is shown stands somewhere in what was printed. */
+/** Each line of what is shown stands somewhere in what was printed: what comes by the network may come in another order. */
 export const isPrinted = (printed: string, shown: string) =>
-  new RegExp(pattern(shown).source.slice(1, -1)).test(bare(printed));
+  shown.split("\n").every((line) => new RegExp(pattern(line).source.slice(1, -1)).test(bare(printed)));
 
 const bare = (text: string) => text.replace(/\s+/g, "");
 const pattern = (shown: string) => new RegExp(`^${bare(shown).split("…").map(RegExp.escape).join(".*?")}$`);
