@@ -14,16 +14,22 @@ export const APART_MS = 20 * 3_600_000;
 /** Tries of the longest plan: no budget is larger. */
 export const PLAN_MAX = 100;
 
-const { next, same, fresh, paidOn } = tables;
+const { next, later, paidOn } = tables;
 /** Place by explanation: what is left of each when that place of the plan is reached; what the tries after it are worth to one whole case. */
 const left = new Float64Array((PLAN_MAX + 1) * EXPLANATIONS);
 const toGo = new Float64Array((PLAN_MAX + 1) * EXPLANATIONS);
-/** For each place: what the tries before it are worth. */
+/** For each place: what the tries before it are worth, and the share of cases that reach it. */
 const before = new Float64Array(PLAN_MAX + 1);
-/** What the plan's tries from a place on are worth when they find new pay, and when they do not; and whether it is worked out. */
-const restFresh = new Float64Array((PLAN_MAX + 1) * EXPLANATIONS);
-const restSame = new Float64Array((PLAN_MAX + 1) * EXPLANATIONS);
-const isRestKnown = new Uint8Array(PLAN_MAX + 1);
+const reached = new Float64Array(PLAN_MAX + 1);
+/**
+ * What the plan's tries from some place on are worth to those that reach a place, twice for each explanation, as `tables.later`: when
+ * those tries find no new pay, and when they do. And from which place on: -1 when it is not worked out.
+ */
+const rest = new Float64Array(2 * (PLAN_MAX + 1) * EXPLANATIONS);
+const restFrom = new Int32Array(PLAN_MAX + 1).fill(-1);
+
+/** 1 when pay came between two tries, else 0: its day only moves on, so the sign tells, and no branch has to be guessed. */
+const came = (paidBefore: number, paidNow: number) => (paidBefore - paidNow) >>> 31;
 
 /**
  * Weighs plans: lists of slots, earliest first, whose chances were foreseen. Only one plan at a time, on the forecast made last: what
@@ -34,13 +40,19 @@ export interface Board {
   worth: Float64Array;
   cost: number;
   /** The plan looked at. */
-  plan: readonly number[];
+  plan: number[];
 }
 
 export function boardOf(forecast: Forecast, { worthAt, cost }: Stakes): Board {
   if (!forecast.isLatest()) throw new Error("another forecast was made meanwhile");
-  left.set(forecast.shares);
-  return { forecast, worth: Float64Array.from(forecast.slots, worthAt), cost, plan: [] };
+  const { shares, slots } = forecast;
+  left.set(shares);
+  reached[0] = shares.reduce((sum, share) => sum + share, 0);
+  const worth = new Float64Array(slots.length);
+  for (let slot = 0; slot < worth.length; slot++) worth[slot] = worthAt(slots[slot]!);
+  const board = { forecast, worth, cost, plan: [] };
+  walk(board, []);
+  return board;
 }
 
 /**
@@ -48,89 +60,125 @@ export function boardOf(forecast: Forecast, { worthAt, cost }: Stakes): Board {
  *
  * @returns what it is worth, and the chance that one of its tries succeeds
  */
-export function walk(board: Board, plan: readonly number[]): { worth: number; recovers: number } {
-  const { worth, cost, forecast } = board;
-  const width = forecast.shares.length;
+export function walk(board: Board, plan: number[]): { worth: number; recovers: number } {
   board.plan = plan;
-  let open = 1;
-  for (let place = 0; place < plan.length; place++) {
-    const row = plan[place]! * width;
-    const rowBefore = place > 0 ? plan[place - 1]! * width : -1;
-    const from = place * width;
-    let reached = 0;
-    let paid = 0;
-    for (let k = 0; k < width; k++) {
-      const p =
-        rowBefore < 0 ? next[row + k]! : paidOn[row + k] === paidOn[rowBefore + k] ? same[row + k]! : fresh[row + k]!;
-      const mass = left[from + k]!;
-      reached += mass;
-      paid += mass * p;
-      left[from + width + k] = mass - mass * p;
-    }
-    open -= paid;
-    before[place + 1] = before[place]! + paid * worth[plan[place]!]! - reached * cost;
-  }
+  for (let place = 0; place < plan.length; place++) step(board, place);
   walkBack(board);
-  return { worth: before[plan.length]!, recovers: 1 - open };
+  return { worth: before[plan.length]!, recovers: reached[0]! - reached[plan.length]! };
+}
+
+/** From a place of the plan to the next one. */
+function step({ plan, worth, cost, forecast }: Board, place: number) {
+  const width = forecast.shares.length;
+  const row = plan[place]! * width;
+  const rowBefore = place > 0 ? plan[place - 1]! * width : -1;
+  const from = place * width;
+  let paid = 0;
+  for (let k = 0; k < width; k++) {
+    const p = rowBefore < 0 ? next[row + k]! : later[2 * (row + k) + came(paidOn[rowBefore + k]!, paidOn[row + k]!)]!;
+    const mass = left[from + k]!;
+    paid += mass * p;
+    left[from + width + k] = mass - mass * p;
+  }
+  before[place + 1] = before[place]! + paid * worth[plan[place]!]! - reached[place]! * cost;
+  reached[place + 1] = reached[place]! - paid;
+  restFrom[place + 1] = -1;
 }
 
 /** Fill `toGo`. Worth is linear in what is left of an explanation, so it holds whatever comes before. */
-function walkBack({ plan, worth, cost, forecast }: Board) {
+export function walkBack({ plan, worth, cost, forecast }: Board) {
   const width = forecast.shares.length;
-  isRestKnown.fill(0, 0, plan.length + 1);
+  restFrom.fill(-1, 0, plan.length + 1);
   toGo.fill(0, Math.max(0, plan.length - 1) * width, (plan.length + 1) * width);
   for (let place = plan.length - 2; place >= 0; place--) {
     const row = plan[place + 1]! * width;
     const rowBefore = plan[place]! * width;
     const gain = worth[plan[place + 1]!]!;
     for (let k = 0; k < width; k++) {
-      const p = paidOn[row + k] === paidOn[rowBefore + k] ? same[row + k]! : fresh[row + k]!;
+      const p = later[2 * (row + k) + came(paidOn[rowBefore + k]!, paidOn[row + k]!)]!;
       toGo[place * width + k] = p * gain - cost + (1 - p) * toGo[(place + 1) * width + k]!;
     }
   }
 }
 
 /** Where in the plan that slot would come; -1 when it is too near to one of its tries. */
-export function placeOf({ plan, forecast: { slots } }: Board, slot: number): number {
+export function placeOf(board: Board, slot: number): number {
   let place = 0;
-  while (place < plan.length && plan[place]! < slot) place++;
-  if (place > 0 && slots[slot]! - slots[plan[place - 1]!]! < APART_MS) return -1;
-  if (place < plan.length && slots[plan[place]!]! - slots[slot]! < APART_MS) return -1;
-  return place;
+  while (place < board.plan.length && board.plan[place]! < slot) place++;
+  return isApart(board, slot, place, place) ? place : -1;
 }
 
-/** What the plan would be worth with one try more, at that slot and place. */
-export function worthWith(board: Board, slot: number, place: number): number {
+/** Whether a slot is far enough from the tries before a place and those from `after` on. */
+export function isApart({ plan, forecast: { slots } }: Board, slot: number, place: number, after: number): boolean {
+  const at = slots[slot]!;
+  return (
+    (place === 0 || at - slots[plan[place - 1]!]! >= APART_MS) &&
+    (after >= plan.length || slots[plan[after]!]! - at >= APART_MS)
+  );
+}
+
+/**
+ * What the plan would be worth with a try at that slot between the tries before `place` and those from `after` on: with one try more
+ * where both are the same, with another one in its place where `after` is the next.
+ */
+export function worthWith(board: Board, slot: number, place: number, after: number): number {
   const { plan, cost, forecast } = board;
   const width = forecast.shares.length;
-  if (place < plan.length && isRestKnown[place] === 0) fillRest(board, place);
   const gain = board.worth[slot]!;
   const row = slot * width;
-  const rowBefore = place > 0 ? plan[place - 1]! * width : -1;
-  const rowAfter = place < plan.length ? plan[place]! * width : -1;
   const from = place * width;
-  let value = before[place]!;
+  const base = before[place]! - cost * reached[place]!;
+  if (after >= plan.length) return base + gain * (place === 0 ? forecast.chances[slot]! : paidLater(board, row, place));
+  if (restFrom[place] !== after) fillRest(board, place, after);
+  const rowAfter = plan[after]! * width;
+  let value = base;
+  if (place === 0) {
+    for (let k = 0; k < width; k++) {
+      const others = rest[2 * k + came(paidOn[row + k]!, paidOn[rowAfter + k]!)]!;
+      value += others + next[row + k]! * (left[k]! * gain - others);
+    }
+    return value;
+  }
+  const rowBefore = plan[place - 1]! * width;
   for (let k = 0; k < width; k++) {
     const paid = paidOn[row + k]!;
-    const p = rowBefore < 0 ? next[row + k]! : paid === paidOn[rowBefore + k] ? same[row + k]! : fresh[row + k]!;
-    const rest = rowAfter < 0 ? 0 : paid === paidOn[rowAfter + k] ? restSame[from + k]! : restFresh[from + k]!;
-    value += left[from + k]! * (p * gain - cost) + (1 - p) * rest;
+    const others = rest[2 * (from + k) + came(paid, paidOn[rowAfter + k]!)]!;
+    const p = later[2 * (row + k) + came(paidOn[rowBefore + k]!, paid)]!;
+    value += others + p * (left[from + k]! * gain - others);
   }
   return value;
 }
 
-function fillRest({ plan, worth, cost, forecast }: Board, place: number) {
+/** The share of cases that a try after all others recovers. */
+function paidLater({ plan, forecast }: Board, row: number, place: number): number {
   const width = forecast.shares.length;
-  const row = plan[place]! * width;
-  const gain = worth[plan[place]!]!;
+  const rowBefore = plan[place - 1]! * width;
+  const from = place * width;
+  let paid = 0;
+  for (let k = 0; k < width; k++)
+    paid += left[from + k]! * later[2 * (row + k) + came(paidOn[rowBefore + k]!, paidOn[row + k]!)]!;
+  return paid;
+}
+
+function fillRest({ plan, worth, cost, forecast }: Board, place: number, after: number) {
+  const width = forecast.shares.length;
+  const row = 2 * plan[after]! * width;
+  const gain = worth[plan[after]!]!;
   for (let k = 0; k < width; k++) {
     const at = place * width + k;
     const mass = left[at]!;
-    const later = toGo[at]!;
-    const f = fresh[row + k]!;
-    const s = same[row + k]!;
-    restFresh[at] = mass * (f * gain - cost + (1 - f) * later);
-    restSame[at] = mass * (s * gain - cost + (1 - s) * later);
+    const onward = toGo[after * width + k]!;
+    const same = later[row + 2 * k]!;
+    const fresh = later[row + 2 * k + 1]!;
+    rest[2 * at] = mass * (same * gain - cost + (1 - same) * onward);
+    rest[2 * at + 1] = mass * (fresh * gain - cost + (1 - fresh) * onward);
   }
-  isRestKnown[place] = 1;
+  restFrom[place] = after;
+}
+
+/** Makes the try at that place at another slot; those after it are not looked at before the next walk back. @returns what the plan is worth */
+export function settle(board: Board, place: number, slot: number) {
+  board.plan[place] = slot;
+  step(board, place);
+  return before[place + 1]!;
 }

@@ -35,8 +35,8 @@ function smallWorld(days: number, seed: number): SmallWorld {
     foresee(slots) {
       for (const slot of slots) {
         for (let place = slot * 3; place < slot * 3 + 3; place++) {
-          tables.fresh[place] = world.fresh[place]!;
-          tables.same[place] = world.same[place]!;
+          tables.later[2 * place] = world.same[place]!;
+          tables.later[2 * place + 1] = world.fresh[place]!;
         }
       }
     },

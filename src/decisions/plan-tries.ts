@@ -1,5 +1,17 @@
 import type { Forecast } from "../model/forecast.ts";
-import { APART_MS, type Board, boardOf, PLAN_MAX, placeOf, type Stakes, walk, worthWith } from "./board.ts";
+import {
+  APART_MS,
+  type Board,
+  boardOf,
+  isApart,
+  PLAN_MAX,
+  placeOf,
+  type Stakes,
+  settle,
+  walk,
+  walkBack,
+  worthWith,
+} from "./board.ts";
 
 /** The tries to come, as seen now: only the first will be made for sure, the rest is planned anew after it. */
 export interface TryPlan {
@@ -33,24 +45,20 @@ export function planTries(forecast: Forecast, tries: number, stakes: Stakes): Tr
   const board = boardOf(forecast, stakes);
   // What each picked slot gained when it was looked at last.
   const gains = new Float64Array(picked.length);
-  let plan: number[] = [];
   let value = 0;
-  while (plan.length < Math.min(tries, PLAN_MAX)) {
+  while (board.plan.length < Math.min(tries, PLAN_MAX)) {
     // A second try is scored otherwise than a first one, so what a slot gained as the first says nothing of it.
-    const best = bestInsertion(board, plan, picked, value, gains, plan.length > 1);
-    if (best.plan === plan) break;
-    ({ plan, value } = best);
+    const more = insertBest(board, picked, value, gains, board.plan.length > 1);
+    if (more === value) break;
+    value = more;
   }
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < ROUNDS && value > 0; round++) {
     const before = value;
-    for (const moved of [...plan]) {
-      const rest = plan.filter((other) => other !== moved);
-      const best = bestInsertion(board, rest, picked, value, gains, false);
-      if (best.plan !== rest || best.value > value) ({ plan, value } = best);
-    }
+    value = moveEach(board, picked, value);
     if (value < before + SETTLED) break;
+    walkBack(board);
   }
-  return { slots: plan, value, picked };
+  return { slots: board.plan, value, picked };
 }
 
 /** The best slot of each stretch of a day, and all of the first day: after a fault at the bank hours count. */
@@ -70,37 +78,58 @@ function bestOfDays({ slots, chances }: Forecast): number[] {
 const HOPE = 1.2;
 
 /**
- * The plan with the one slot more that makes it worth most; the plan itself where none makes it worth more than `least`.
+ * Adds the one try that makes the plan worth most, if it makes it worth more.
  *
+ * @param value  of the plan
  * @param gains  of the picked slots, as last seen; what is seen now is written
  * @param isLess  each gains less now than it did: whoever gained little is not looked at
+ * @returns what the plan is worth then
  */
-function bestInsertion(
+function insertBest(
   board: Board,
-  plan: number[],
   picked: readonly number[],
-  least: number,
+  value: number,
   gains: Float64Array,
   isLess: boolean,
-) {
-  const { worth: own } = walk(board, plan);
-  let most = Math.max(own, least) + GAIN_MIN;
+): number {
+  let most = value + GAIN_MIN;
   let found = -1;
-  let foundPlace = 0;
   const order = [...picked.keys()];
   if (isLess) order.sort((a, b) => gains[b]! - gains[a]!);
   for (const n of order) {
-    if (isLess && own + gains[n]! * HOPE <= most) break;
+    if (isLess && value + gains[n]! * HOPE <= most) break;
     const place = placeOf(board, picked[n]!);
     if (place < 0) continue;
-    const worth = worthWith(board, picked[n]!, place);
-    gains[n] = worth - own;
+    const worth = worthWith(board, picked[n]!, place, place);
+    gains[n] = worth - value;
     if (worth <= most) continue;
     most = worth;
     found = picked[n]!;
-    foundPlace = place;
   }
-  return found < 0 ? { plan, value: own } : { plan: plan.toSpliced(foundPlace, 0, found), value: most };
+  if (found < 0) return value;
+  return walk(board, board.plan.toSpliced(placeOf(board, found), 0, found)).worth;
+}
+
+/** Moves each try in turn, the first one first, to where it is best between the one before it and the one after. @returns what the plan is worth then */
+function moveEach(board: Board, picked: readonly number[], value: number): number {
+  const { plan } = board;
+  let most = value;
+  let n = 0;
+  for (let place = 0; place < plan.length; place++) {
+    let best = plan[place]!;
+    const next = plan[place + 1] ?? Number.POSITIVE_INFINITY;
+    while (n < picked.length && place > 0 && picked[n]! <= plan[place - 1]!) n++;
+    for (let m = n; m < picked.length && picked[m]! < next; m++) {
+      const slot = picked[m]!;
+      if (slot === best || !isApart(board, slot, place, place + 1)) continue;
+      const worth = worthWith(board, slot, place, place + 1);
+      if (worth <= most + GAIN_MIN) continue;
+      most = worth;
+      best = slot;
+    }
+    settle(board, place, best);
+  }
+  return most;
 }
 
 /**
@@ -112,7 +141,7 @@ export function worthOfNext(forecast: Forecast, { slots: plan, picked }: TryPlan
   return picked.map((slot) => {
     const follow = plan.slice(1).filter((other) => forecast.slots[other]! - forecast.slots[slot]! >= APART_MS);
     if (board.plan.length !== follow.length) walk(board, follow);
-    return worthWith(board, slot, 0);
+    return worthWith(board, slot, 0, 0);
   });
 }
 
@@ -124,5 +153,5 @@ export function worthOfNext(forecast: Forecast, { slots: plan, picked }: TryPlan
 export function judge(forecast: Forecast, sets: readonly (readonly number[])[], stakes: Stakes) {
   forecast.foresee(sets.flat());
   const board = boardOf(forecast, stakes);
-  return sets.map((slots) => walk(board, slots));
+  return sets.map((slots) => walk(board, [...slots]));
 }

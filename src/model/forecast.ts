@@ -16,7 +16,7 @@ export interface Forecast {
   shares: Float64Array;
   /** For each slot: the chance that the very next try succeeds when it is made there. */
   chances: Float64Array;
-  /** Fills `tables.same` and `tables.fresh` for these slots. */
+  /** Fills `tables.later` for these slots. */
   foresee(slots: readonly number[]): void;
   /** Whether the tables are still about this one. */
   isLatest(): boolean;
@@ -34,13 +34,12 @@ const SIZE = SLOTS_MAX * EXPLANATIONS;
 export const tables = {
   /** The chance of a try as the very next one. */
   next: new Float64Array(SIZE),
-  /** The chance of a later one: when no pay came since the try before, and when some did. */
-  same: new Float64Array(SIZE),
-  fresh: new Float64Array(SIZE),
+  /** The chance of a later one, twice for each number: when no pay came since the try before, and when some did. */
+  later: new Float64Array(2 * SIZE),
   /** The day of the last pay; 0 where pay is not what is missing. */
   paidOn: new Int32Array(SIZE),
 } as const;
-const { next, same, fresh, paidOn } = tables;
+const { next, later, paidOn } = tables;
 let forecasts = 0;
 
 /** A cycle with less than this share of all cycles' chance is left out, and so is another explanation less likely. */
@@ -54,7 +53,7 @@ const indices = new Int32Array(16);
 /** The weight that an explanation adds at a slot when it finds new pay, as `tables`. */
 const cells = new Int32Array(SIZE);
 /** Score of a later try at a slot, whatever the explanation. */
-const later = new Float64Array(SLOTS_MAX);
+const laterScores = new Float64Array(SLOTS_MAX);
 const kindCells = new Int32Array(EXPLANATIONS);
 const lastPaidOn = new Int32Array(EXPLANATIONS);
 /** For the day looked at: the bin of each number of days since pay. */
@@ -108,13 +107,13 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
   }
   function foresee(some: readonly number[]) {
     for (const s of some) {
-      const score = later[s]!;
+      const score = laterScores[s]!;
       for (let k = 0; k < width; k++) {
         const place = s * width + k;
         const cell = cells[place]!;
         const p = phi(score + mean[cell]!);
-        fresh[place] = p;
-        same[place] = k < cycles ? phi(score + mean[cell + TO_SAME]!) : p;
+        later[2 * place] = k < cycles ? phi(score + mean[cell + TO_SAME]!) : p;
+        later[2 * place + 1] = p;
       }
     }
   }
@@ -134,7 +133,7 @@ function scorer({ mean }: Learned, belief: Belief) {
     const count = historyWeights(belief, at, indices, momentWeights(of, at + belief.offsetMs, indices, 0));
     let score = shared;
     for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
-    later[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
+    laterScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
     return score;
   };
 }
