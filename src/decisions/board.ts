@@ -18,6 +18,8 @@ const { next, later, paidOn } = tables;
 /** Place by explanation: what is left of each when that place of the plan is reached; what the tries after it are worth to one whole case. */
 const left = new Float64Array((PLAN_MAX + 1) * EXPLANATIONS);
 const toGo = new Float64Array((PLAN_MAX + 1) * EXPLANATIONS);
+/** The slots of the plan: of one kind of array always, because the code made for one kind of list was thrown away at each other kind. */
+const plan = new Int32Array(PLAN_MAX);
 /** For each place: what the tries before it are worth, and the share of cases that reach it. */
 const before = new Float64Array(PLAN_MAX + 1);
 const reached = new Float64Array(PLAN_MAX + 1);
@@ -39,8 +41,8 @@ export interface Board {
   forecast: Forecast;
   worth: Float64Array;
   cost: number;
-  /** The plan looked at. */
-  plan: number[];
+  /** Tries of the plan looked at. */
+  tries: number;
 }
 
 export function boardOf(forecast: Forecast, { worthAt, cost }: Stakes): Board {
@@ -50,25 +52,40 @@ export function boardOf(forecast: Forecast, { worthAt, cost }: Stakes): Board {
   reached[0] = shares.reduce((sum, share) => sum + share, 0);
   const worth = new Float64Array(slots.length);
   for (let slot = 0; slot < worth.length; slot++) worth[slot] = worthAt(slots[slot]!);
-  const board = { forecast, worth, cost, plan: [] };
-  walk(board, []);
-  return board;
+  return { forecast, worth, cost, tries: 0 };
 }
 
+/** The plan looked at. */
+export const planOf = ({ tries }: Board): number[] => Array.from(plan.subarray(0, tries));
+
 /**
- * Walk through that plan, which is the one looked at from then on.
+ * Look at that plan from then on.
  *
  * @returns what it is worth, and the chance that one of its tries succeeds
  */
-export function walk(board: Board, plan: number[]): { worth: number; recovers: number } {
-  board.plan = plan;
-  for (let place = 0; place < plan.length; place++) step(board, place);
+export function lookAt(board: Board, slots: readonly number[]): { worth: number; recovers: number } {
+  plan.set(slots);
+  board.tries = slots.length;
+  const worth = walk(board, 0);
+  return { worth, recovers: reached[0]! - reached[board.tries]! };
+}
+
+/** One try more, at that slot and place. @returns what the plan is worth then */
+export function insert(board: Board, place: number, slot: number): number {
+  plan.copyWithin(place + 1, place, board.tries++);
+  plan[place] = slot;
+  return walk(board, place);
+}
+
+/** Walk through the plan anew from a place on. @returns what the plan is worth */
+function walk(board: Board, from: number): number {
+  for (let place = from; place < board.tries; place++) step(board, place);
   walkBack(board);
-  return { worth: before[plan.length]!, recovers: reached[0]! - reached[plan.length]! };
+  return before[board.tries]!;
 }
 
 /** From a place of the plan to the next one. */
-function step({ plan, worth, cost, forecast }: Board, place: number) {
+function step({ worth, cost, forecast }: Board, place: number) {
   const width = forecast.shares.length;
   const row = plan[place]! * width;
   const rowBefore = place > 0 ? plan[place - 1]! * width : -1;
@@ -86,11 +103,11 @@ function step({ plan, worth, cost, forecast }: Board, place: number) {
 }
 
 /** Fill `toGo`. Worth is linear in what is left of an explanation, so it holds whatever comes before. */
-export function walkBack({ plan, worth, cost, forecast }: Board) {
+export function walkBack({ tries, worth, cost, forecast }: Board) {
   const width = forecast.shares.length;
-  restFrom.fill(-1, 0, plan.length + 1);
-  toGo.fill(0, Math.max(0, plan.length - 1) * width, (plan.length + 1) * width);
-  for (let place = plan.length - 2; place >= 0; place--) {
+  restFrom.fill(-1, 0, tries + 1);
+  toGo.fill(0, Math.max(0, tries - 1) * width, (tries + 1) * width);
+  for (let place = tries - 2; place >= 0; place--) {
     const row = plan[place + 1]! * width;
     const rowBefore = plan[place]! * width;
     const gain = worth[plan[place + 1]!]!;
@@ -104,16 +121,16 @@ export function walkBack({ plan, worth, cost, forecast }: Board) {
 /** Where in the plan that slot would come; -1 when it is too near to one of its tries. */
 export function placeOf(board: Board, slot: number): number {
   let place = 0;
-  while (place < board.plan.length && board.plan[place]! < slot) place++;
+  while (place < board.tries && plan[place]! < slot) place++;
   return isApart(board, slot, place, place) ? place : -1;
 }
 
 /** Whether a slot is far enough from the tries before a place and those from `after` on. */
-export function isApart({ plan, forecast: { slots } }: Board, slot: number, place: number, after: number): boolean {
+export function isApart({ tries, forecast: { slots } }: Board, slot: number, place: number, after: number): boolean {
   const at = slots[slot]!;
   return (
     (place === 0 || at - slots[plan[place - 1]!]! >= APART_MS) &&
-    (after >= plan.length || slots[plan[after]!]! - at >= APART_MS)
+    (after >= tries || slots[plan[after]!]! - at >= APART_MS)
   );
 }
 
@@ -122,13 +139,13 @@ export function isApart({ plan, forecast: { slots } }: Board, slot: number, plac
  * where both are the same, with another one in its place where `after` is the next.
  */
 export function worthWith(board: Board, slot: number, place: number, after: number): number {
-  const { plan, cost, forecast } = board;
+  const { tries, cost, forecast } = board;
   const width = forecast.shares.length;
   const gain = board.worth[slot]!;
   const row = slot * width;
   const from = place * width;
   const base = before[place]! - cost * reached[place]!;
-  if (after >= plan.length) return base + gain * (place === 0 ? forecast.chances[slot]! : paidLater(board, row, place));
+  if (after >= tries) return base + gain * (place === 0 ? forecast.chances[slot]! : paidLater(board, row, place));
   if (restFrom[place] !== after) fillRest(board, place, after);
   const rowAfter = plan[after]! * width;
   let value = base;
@@ -150,7 +167,7 @@ export function worthWith(board: Board, slot: number, place: number, after: numb
 }
 
 /** The share of cases that a try after all others recovers. */
-function paidLater({ plan, forecast }: Board, row: number, place: number): number {
+function paidLater({ forecast }: Board, row: number, place: number): number {
   const width = forecast.shares.length;
   const rowBefore = plan[place - 1]! * width;
   const from = place * width;
@@ -160,7 +177,7 @@ function paidLater({ plan, forecast }: Board, row: number, place: number): numbe
   return paid;
 }
 
-function fillRest({ plan, worth, cost, forecast }: Board, place: number, after: number) {
+function fillRest({ worth, cost, forecast }: Board, place: number, after: number) {
   const width = forecast.shares.length;
   const row = 2 * plan[after]! * width;
   const gain = worth[plan[after]!]!;
@@ -178,7 +195,7 @@ function fillRest({ plan, worth, cost, forecast }: Board, place: number, after: 
 
 /** Makes the try at that place at another slot; those after it are not looked at before the next walk back. @returns what the plan is worth */
 export function settle(board: Board, place: number, slot: number) {
-  board.plan[place] = slot;
+  plan[place] = slot;
   step(board, place);
   return before[place + 1]!;
 }

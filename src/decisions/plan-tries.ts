@@ -3,12 +3,14 @@ import {
   APART_MS,
   type Board,
   boardOf,
+  insert,
   isApart,
+  lookAt,
   PLAN_MAX,
   placeOf,
+  planOf,
   type Stakes,
   settle,
-  walk,
   walkBack,
   worthWith,
 } from "./board.ts";
@@ -46,9 +48,9 @@ export function planTries(forecast: Forecast, tries: number, stakes: Stakes): Tr
   // What each picked slot gained when it was looked at last.
   const gains = new Float64Array(picked.length);
   let value = 0;
-  while (board.plan.length < Math.min(tries, PLAN_MAX)) {
+  while (board.tries < Math.min(tries, PLAN_MAX)) {
     // A second try is scored otherwise than a first one, so what a slot gained as the first says nothing of it.
-    const more = insertBest(board, picked, value, gains, board.plan.length > 1);
+    const more = insertBest(board, picked, value, gains, board.tries > 1);
     if (more === value) break;
     value = more;
   }
@@ -58,7 +60,7 @@ export function planTries(forecast: Forecast, tries: number, stakes: Stakes): Tr
     if (value < before + SETTLED) break;
     walkBack(board);
   }
-  return { slots: board.plan, value, picked };
+  return { slots: planOf(board), value, picked };
 }
 
 /** The best slot of each stretch of a day, and all of the first day: after a fault at the bank hours count. */
@@ -107,12 +109,12 @@ function insertBest(
     found = picked[n]!;
   }
   if (found < 0) return value;
-  return walk(board, board.plan.toSpliced(placeOf(board, found), 0, found)).worth;
+  return insert(board, placeOf(board, found), found);
 }
 
 /** Moves each try in turn, the first one first, to where it is best between the one before it and the one after. @returns what the plan is worth then */
 function moveEach(board: Board, picked: readonly number[], value: number): number {
-  const { plan } = board;
+  const plan = planOf(board);
   let most = value;
   let n = 0;
   for (let place = 0; place < plan.length; place++) {
@@ -127,6 +129,7 @@ function moveEach(board: Board, picked: readonly number[], value: number): numbe
       most = worth;
       best = slot;
     }
+    plan[place] = best;
     settle(board, place, best);
   }
   return most;
@@ -140,7 +143,7 @@ export function worthOfNext(forecast: Forecast, { slots: plan, picked }: TryPlan
   const board = boardOf(forecast, stakes);
   return picked.map((slot) => {
     const follow = plan.slice(1).filter((other) => forecast.slots[other]! - forecast.slots[slot]! >= APART_MS);
-    if (board.plan.length !== follow.length) walk(board, follow);
+    if (board.tries !== follow.length) lookAt(board, follow);
     return worthWith(board, slot, 0, 0);
   });
 }
@@ -153,5 +156,5 @@ export function worthOfNext(forecast: Forecast, { slots: plan, picked }: TryPlan
 export function judge(forecast: Forecast, sets: readonly (readonly number[])[], stakes: Stakes) {
   forecast.foresee(sets.flat());
   const board = boardOf(forecast, stakes);
-  return sets.map((slots) => walk(board, [...slots]));
+  return sets.map((slots) => lookAt(board, slots));
 }
