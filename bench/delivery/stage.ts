@@ -13,7 +13,6 @@ import { createService, environmentOf, type Service } from "../../test/torture/s
 import type { Endpoint } from "../delivery-receiver.ts";
 import { newEvent } from "../event-bodies.ts";
 import { type DatabaseFacts, databaseFacts, scratchSettings } from "../scratch.ts";
-import { roomForWal } from "./stored.ts";
 
 /** The service as a user runs it, `dunlin serve --roles deliver` on its embedded PostgreSQL, and a way into its database. */
 export interface Stage {
@@ -66,7 +65,6 @@ export async function openStage(
   // As the owner: it vacuums, makes checkpoints, and writes past the service.
   const db = openDatabase(opened.address, CONNECTIONS, () => {});
   const store = { ...opened, db };
-  await roomForWal(store.db);
   const facts = await databaseFacts(store.db, store.address, dataDir);
   return {
     service,

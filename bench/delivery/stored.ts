@@ -81,16 +81,6 @@ const CHECKPOINT = prepared("bench_checkpoint", "checkpoint");
 /** From now on the first change of a page writes the whole page into the log. */
 export const checkpoint = (db: Database) => db.run(CHECKPOINT);
 
-const WAL_SIZE = [
-  prepared("bench_wal_size", "alter system set max_wal_size = '8GB'"),
-  prepared("bench_reload", "select pg_reload_conf()"),
-];
-
-/** No checkpoint for reasons of size within a round: it would fall on one contender and spare the next. */
-export async function roomForWal(db: Database) {
-  for (const statement of WAL_SIZE) await db.run(statement);
-}
-
 const BODY = `{"id":"%s","type":"recovery_action","created":"2026-01-01T00:00:00.000Z","data":{"invoiceId":"in_%s","subscriptionId":"sub_%s","actionSuggestion":"ACTION_SUGGESTION_RETRY","idealRetryTime":"2026-01-01T00:49:00.000Z"}}`;
 const FILL = prepared(
   "bench_fill",
