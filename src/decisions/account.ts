@@ -27,13 +27,13 @@ interface Made {
 /**
  * What a decision rested on, for people.
  *
- * @param before  the account of the decision before in the same case; null: this is the first
+ * @param before  what was known at the decision before in the same case; null: this is the first
  */
 export function accountOf(
   known: Known,
   history: History | null,
   { decision, outlook, drawn, fallback }: Made,
-  before: Account | null,
+  before: readonly string[] | null,
   now: Date,
 ): Account {
   const situation = situationOf(known, now);
@@ -41,7 +41,7 @@ export function accountOf(
   return {
     reasons: decision.reasons,
     known: facts,
-    changed: before ? facts.filter((sentence) => !before.known.includes(sentence)) : [],
+    changed: before ? facts.filter((sentence) => !before.includes(sentence)) : [],
     ruledOut: ruledOut(situation),
     days: outlook?.days ?? [],
     hours: outlook?.hours ?? [],

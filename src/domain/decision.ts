@@ -69,3 +69,6 @@ export interface DecisionRecord {
   facts: string;
   account: Account;
 }
+
+/** As much of the decision before as the next one looks at. */
+export type LastDecision = Omit<DecisionRecord, "account"> & Pick<Account, "known">;

@@ -4,7 +4,7 @@ import { decide } from "../decisions/decide.ts";
 import { decideLearned, type LearnedDecision } from "../decisions/decide-learned.ts";
 import type { Decision, Known } from "../decisions/known.ts";
 import type { History } from "../decisions/recall.ts";
-import type { DecisionRecord } from "../domain/decision.ts";
+import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
 import type { Engine } from "../domain/merchant.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Learned } from "../model/learned.ts";
@@ -84,7 +84,7 @@ export function decideCase(
               drawn: made.chosen?.drawn ?? false,
               fallback: wantsLearned && made.engine === "static" ? fallback : null,
             },
-            lastDecision?.account ?? null,
+            lastDecision?.known ?? null,
             now,
           ),
         },
@@ -110,7 +110,7 @@ function make(known: Known, history: History | null, model: Knowledge["model"], 
 /** The plan as it is, when it still lies ahead and rests on the same facts and the same engine. */
 function keep(
   plan: RecoveryAction,
-  last: DecisionRecord | null,
+  last: LastDecision | null,
   facts: string,
   isLearned: boolean,
   now: Date,

@@ -72,12 +72,12 @@ export async function ingestInvoices(
     const ids = await upsertInvoices(tx, merchant.id, invoices);
     const now = ports.now();
     let withdrawn: string[] = [];
-    const newer = new Set(ids.newer);
-    const fresh = new Set(ids.unpaid);
-    const unpaid = invoices.filter(({ id, state }) => inRecovery(state) && (fresh.has(id) || newer.has(id)));
-    const over = invoices.filter(({ id, state }) => !inRecovery(state) && newer.has(id));
+    const newer = withIds(invoices, ids.newer);
+    const again = newer.filter(({ state }) => inRecovery(state)).map(({ id }) => id); // a new invoice has no case
+    const over = newer.filter(({ state }) => !inRecovery(state));
+    const changed = new Set([...ids.unpaid, ...again]);
+    const unpaid = invoices.filter(({ id, state }) => inRecovery(state) && changed.has(id));
     if (unpaid.length > 0) {
-      const again = unpaid.map(({ id }) => id).filter((id) => newer.has(id)); // a new invoice has no case
       if (again.length > 0) await pokeCasesOfInvoices(tx, merchant.id, again, ports.newId());
       const openable = unpaid.filter((invoice) => opensCases && mayOpen(invoice, merchant, now));
       if (openable.length > 0) {
@@ -160,6 +160,15 @@ async function endAndWithdraw(tx: Tx, merchantId: string, ends: readonly CaseEnd
   const now = ports.now();
   const cases = await endCases(tx, merchantId, ends, now, ports.newId());
   return cases.length > 0 ? await withdrawEvents(tx, merchantId, cases, [], now) : [];
+}
+
+/** Those with these ids, which are in the same order. Each id is compared with one other; a set would work out a hash of each first. */
+function withIds(invoices: readonly Invoice[], ids: readonly string[]): Invoice[] {
+  let next = 0;
+  const found = invoices.filter(({ id }) => next < ids.length && id === ids[next] && next++ >= 0);
+  if (next < ids.length)
+    throw new Error(`the ids of invoices are not in the order in which they were stored: ${ids[next]}`);
+  return found;
 }
 
 const windowEndsAt = (invoice: Invoice, merchant: Merchant) =>

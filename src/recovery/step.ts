@@ -1,6 +1,6 @@
 import type { Decision } from "../decisions/known.ts";
 import { type Case, completesDunning, type EndReason } from "../domain/case.ts";
-import type { DecisionRecord } from "../domain/decision.ts";
+import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
 import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
 import { type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
@@ -30,8 +30,8 @@ export interface CaseView {
   transactions: readonly Transaction[];
   /** Retries asked for in any case of the customer that no transaction answers. */
   asks: readonly Ask[];
-  /** What was decided last, and what that rested on. */
-  lastDecision: DecisionRecord | null;
+  /** What was decided last. */
+  lastDecision: LastDecision | null;
   /** Which of the events that go out once per case have gone out. */
   told: { pauseCollection: boolean; completeDunning: boolean };
 }

@@ -65,6 +65,7 @@ const SEPARATORS_MAX = 3;
 const MANY = SEPARATORS_MAX + 1;
 
 const SEPARATOR = /[\s\u2010-\u2015\u2212-]/;
+const TWO_GROUPS = new RegExp(`\\d${SEPARATOR.source}{1,${SEPARATORS_MAX}}\\d`);
 /** 1 for those up to \uffff that set groups of digits apart. */
 const separates = Uint8Array.from({ length: 0x10000 }, (_, code) => Number(SEPARATOR.test(String.fromCharCode(code))));
 
@@ -89,7 +90,8 @@ const evenDoubled = new Uint8Array(WINDOW);
  */
 export function holdsCardNumber(text: string, groupsMin: 1 | 2): boolean {
   if (text.length < SHORTEST) return false;
-  if (!/\d/.test(text)) return false;
+  // Most texts have none, and this search is several times quicker than the walk.
+  if (!(groupsMin === 1 ? /\d/ : TWO_GROUPS).test(text)) return false;
   return isIn(text.length < UUID_CHARS ? text : withoutUuids(text), groupsMin);
 }
 
