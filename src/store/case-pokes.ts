@@ -5,12 +5,12 @@ const ROW_SIZE = 100;
 
 /**
  * Statement text that makes the deciding loop look at the cases that `ids` selects (one column, no id twice), and returns how many
- * there are in each row. `$1` is the merchant; `pokeId` a parameter with an id that is new for this statement, in the order of time.
+ * there are in each row: oldest case first, whatever way PostgreSQL finds them. `$1` is the merchant; `pokeId` a parameter with an id that is new for this statement, in the order of time.
  */
 export const poke = (ids: string, pokeId: string) =>
   `insert into case_pokes (merchant_id, id, part, case_ids)
-   select $1::uuid, ${pokeId}::uuid, k.part, array_agg(k.id)
-   from (select k.id, (row_number() over () - 1) / ${ROW_SIZE} as part from (${ids}) k (id)) k group by k.part
+   select $1::uuid, ${pokeId}::uuid, k.part, array_agg(k.id order by k.id)
+   from (select k.id, (row_number() over (order by k.id) - 1) / ${ROW_SIZE} as part from (${ids}) k (id)) k group by k.part
    returning cardinality(case_ids) as cases`;
 
 /** A row of `case_pokes`. */
