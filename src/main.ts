@@ -13,6 +13,7 @@ import { type LogLines, linesTo } from "./log-lines.ts";
 import { nearest } from "./nearest.ts";
 import { openStore } from "./open.ts";
 import { applyRules } from "./rules/override.ts";
+import { stopSignal } from "./stop-signal.ts";
 import { isOutage } from "./store/database.ts";
 
 // The only place of clock, chance, environment and standard streams: everything else gets them as arguments.
@@ -92,9 +93,7 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
     open: () => openStore(settings, "borrow", 2, log, () => {}),
     realNow: () => new Date(),
     randomBytes,
-    stopped: new Promise((resolve) => {
-      for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
-    }),
+    stopped: stopSignal(),
   };
 }
 
