@@ -26,7 +26,7 @@ export interface TryPlan {
 }
 
 const DAY_MS = 86_400_000;
-/** Moving every try once is enough, as a rule; a second round is made where the first one gained much. */
+/** Moving each try once is enough, as a rule; a second round is made where the first one gained much. */
 const ROUNDS = 2;
 const SETTLED = 0.002;
 /** A change must gain this much, or rounding could go on for ever. */
@@ -37,7 +37,8 @@ const GAIN_MIN = 1e-9;
  *
  * Only failure lets a case go on, so a plan is a set of moments. Its worth is a sum over explanations: how likely each
  * is, and what the tries reach if it is true. That way a second try on the same pay day counts for little, and one that
- * covers another explanation for much. Found greedily, then each try is moved to where it is best beside the others.
+ * covers another explanation for much. Found greedily, then each try is moved to where it is best between its neighbours: to let it
+ * jump over others gained one part in eight thousand, for two thirds of the time.
  *
  * @param tries  how many may be planned at most
  */
