@@ -21,9 +21,11 @@ const LOSS_MAX = 0.05;
 
 interface Round {
   perSecond: number;
-  /** Of the sending process, microseconds for each delivery. */
+  /** Of the sending process and of PostgreSQL, microseconds for each delivery. */
   cpuUs: number;
 }
+
+const ROUNDS = 3;
 
 /** What a thousand endpoints that hang at once take from others: their throughput, sockets and memory. */
 export async function hanging(quick: boolean) {
@@ -41,15 +43,20 @@ export async function hanging(quick: boolean) {
     const healthy = await makeMerchants(stage, fine, HEALTHY, CAP);
     const others = await makeMerchants(stage, hung, HANGING, CAP);
     const round = (name: string) => send(stage!, receiver, fine, healthy, count, name);
+    const rounds = async (name: string) => {
+      const done: Round[] = [];
+      while (done.length < ROUNDS) done.push(await round(name));
+      return done;
+    };
     await round("warming up");
-    const before = await round("alone");
+    const alone = await rounds("alone");
     console.log(`  the sender has ${memory(stage)}`);
     for (const { id } of others) await fill(db, id, WAITING_EACH, ports.now());
     await tidy(db);
     await setPausedAt(db, hung.port, false);
     const rising = await round("as they begin");
     await sleep(SETTLED_MS);
-    const settled = [await round("beside them"), await round("beside them")];
+    const settled = await rounds("beside them");
     const { openMax, made } = await dead.ask<Hung>("hung");
     console.log(`  sockets that hang: ${openMax} at most, ${made} made; the sender has ${memory(stage)}`);
     await setPausedAt(db, hung.port, true);
@@ -58,21 +65,31 @@ export async function hanging(quick: boolean) {
       others.map(({ id }) => id),
     );
     await sleep(SETTLED_MS);
-    const after = await round("alone");
-    const base = (before.perSecond + after.perSecond) / 2;
-    for (const [name, { perSecond }] of [
-      ["as they begin", rising],
-      ["beside them", { perSecond: settled.reduce((sum, one) => sum + one.perSecond, 0) / settled.length }],
-    ] as const) {
-      const loss = 1 - perSecond / base;
-      const verdict = loss <= LOSS_MAX ? "met" : "MISSED";
-      console.log(`  ${name}: ${(loss * 100).toFixed(1)} % less than alone; target ${LOSS_MAX * 100} %: ${verdict}`);
-    }
+    alone.push(...(await rounds("alone")));
+    compare("as they begin", [rising], alone);
+    compare("beside them", settled, alone);
   } finally {
     await stage?.close();
     await dead.stop();
     await receiver.stop();
   }
+}
+
+/** Others take cores away in some rounds and not in others, so it is CPU that is held to the target. */
+function compare(name: string, beside: readonly Round[], alone: readonly Round[]) {
+  const more = median(beside, "cpuUs") / median(alone, "cpuUs") - 1;
+  const fewer = 1 - median(beside, "perSecond") / median(alone, "perSecond");
+  const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+  const verdict = more <= LOSS_MAX ? "met" : "MISSED";
+  console.log(
+    `  ${name}: ${percent(fewer)} fewer a second than alone; CPU of each ${percent(more)} more; target ${LOSS_MAX * 100} %: ${verdict}`,
+  );
+}
+
+function median(rounds: readonly Round[], of: keyof Round): number {
+  const sorted = rounds.map((round) => round[of]).sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 async function send(
@@ -99,9 +116,11 @@ async function send(
     );
     return endAt - (await receiver.ask<Mark>("mark")).firstAt;
   });
-  const round = { perSecond: (count * 1_000) / result, cpuUs: (cpuMs.deliverer! * 1_000) / count };
+  const sender = (cpuMs.deliverer! * 1_000) / count;
+  const database = (cpuMs.PostgreSQL! * 1_000) / count;
+  const round = { perSecond: (count * 1_000) / result, cpuUs: sender + database };
   console.log(
-    `  ${name.padEnd(14)} ${round.perSecond.toFixed(0).padStart(6)} deliveries/s, sender ${round.cpuUs.toFixed(1)} µs of CPU each, ${otherCores.toFixed(2)} cores busy with something else`,
+    `  ${name.padEnd(14)} ${round.perSecond.toFixed(0).padStart(6)} deliveries/s, CPU of each: sender ${sender.toFixed(1)} µs, PostgreSQL ${database.toFixed(1)}; ${otherCores.toFixed(2)} cores busy with something else`,
   );
   return round;
 }
