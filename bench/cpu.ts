@@ -19,12 +19,17 @@ function statOf(pid: number | string): string[] | undefined {
 // Own time, and that of children that ended and were waited for.
 const cpuOf = (stat: string[]) => stat.slice(UTIME, UTIME + 4).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
 
-/** CPU milliseconds that this process and its children have used: a postmaster's backends among them. */
-export function treeCpuMs(pid: number): number {
+/**
+ * CPU milliseconds that this process and its children have used: a postmaster's backends among them.
+ *
+ * @param apart  children that are counted by themselves: a service started its postmaster, and all that a backend of that ever used
+ *   would fall on the service in the moment in which the backend ends
+ */
+export function treeCpuMs(pid: number, apart: readonly number[] = []): number {
   const own = statOf(pid);
   if (!own) return 0;
   const stats = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => /^\d+$/.test(name) && !apart.includes(Number(name)))
     .flatMap((name) => {
       const stat = statOf(name);
       return stat && Number(stat[PARENT]) === pid ? [stat] : [];
@@ -60,9 +65,10 @@ export async function measured<Result>(pids: Record<string, number>, work: () =>
   const startedMs = performance.now();
   const machineMs = machineCpuMs();
   const own = process.cpuUsage();
-  const before = Object.entries(pids).map(([name, pid]) => [name, pid, treeCpuMs(pid)] as const);
+  const apart = Object.values(pids);
+  const before = Object.entries(pids).map(([name, pid]) => [name, pid, treeCpuMs(pid, apart)] as const);
   const result = await work();
-  const cpuMs = Object.fromEntries(before.map(([name, pid, ms]) => [name, treeCpuMs(pid) - ms]));
+  const cpuMs = Object.fromEntries(before.map(([name, pid, ms]) => [name, treeCpuMs(pid, apart) - ms]));
   const { user, system } = process.cpuUsage(own);
   const oursMs = Object.values(cpuMs).reduce((sum, ms) => sum + ms, (user + system) / 1000);
   const otherCores = Math.max(0, machineCpuMs() - machineMs - oursMs) / (performance.now() - startedMs);
