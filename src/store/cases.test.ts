@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
+import { makeEvents } from "../delivery/deliverer.fixture.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import { ingestInvoices } from "../recovery/ingest.ts";
+import { firstPokes } from "./case-pokes.ts";
+import { pokeCasesOfInvoices } from "./cases.ts";
 import { prepared } from "./database.ts";
 
 let database: TestDatabase;
@@ -44,4 +47,14 @@ test("cases are ended one look-up each also where statistics know nothing of the
     await ingestInvoices(database.db, merchant, paid, ports);
   }
   assert.equal((await database.db.run<{ n: number }>(ENDED, [merchant.id])).rows[0]!.n, 1_000);
+});
+
+test("cases that are poked together are looked at oldest first, in whatever order they are found", async () => {
+  const merchant = await testMerchant(database.db, ports);
+  const events = await makeEvents(database.db, merchant, 20, ports.now());
+  const invoiceIds = events.map(({ invoiceId }) => invoiceId);
+  await pokeCasesOfInvoices(database.db, merchant.id, invoiceIds, ports.newId());
+  const [poke] = await firstPokes(database.db, merchant.id, 10);
+  // Ids of cases rise with time; here they are drawn.
+  assert.deepEqual(poke!.caseIds, events.map(({ caseId }) => caseId).sort());
 });
