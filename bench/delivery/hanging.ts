@@ -4,6 +4,7 @@ import type { Merchant } from "../../src/domain/merchant.ts";
 import { measured } from "../cpu.ts";
 import type { Endpoint, Mark } from "../delivery-receiver.ts";
 import { type Part, startPart } from "../part.ts";
+import { median } from "../rounds.ts";
 import type { Hung } from "./hanging-receiver.ts";
 import { makeMerchants, openStage, type Stage } from "./stage.ts";
 import { fill, forget, nothingWaitsOf, setPausedAt, tidy } from "./stored.ts";
@@ -25,6 +26,7 @@ interface Round {
   cpuUs: number;
 }
 
+/** Beside the hanging ones; alone there are as many before and after. */
 const ROUNDS = 3;
 
 /** What a thousand endpoints that hang at once take from others: their throughput, sockets and memory. */
@@ -77,19 +79,14 @@ export async function hanging(quick: boolean) {
 
 /** Others take cores away in some rounds and not in others, so it is CPU that is held to the target. */
 function compare(name: string, beside: readonly Round[], alone: readonly Round[]) {
-  const more = median(beside, "cpuUs") / median(alone, "cpuUs") - 1;
-  const fewer = 1 - median(beside, "perSecond") / median(alone, "perSecond");
+  const times = (of: keyof Round) => median(beside.map((round) => round[of])) / median(alone.map((round) => round[of]));
+  const more = times("cpuUs") - 1;
+  const fewer = 1 - times("perSecond");
   const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
   const verdict = more <= LOSS_MAX ? "met" : "MISSED";
   console.log(
     `  ${name}: ${percent(fewer)} fewer a second than alone; CPU of each ${percent(more)} more; target ${LOSS_MAX * 100} %: ${verdict}`,
   );
-}
-
-function median(rounds: readonly Round[], of: keyof Round): number {
-  const sorted = rounds.map((round) => round[of]).sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 async function send(

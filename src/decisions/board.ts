@@ -193,9 +193,8 @@ function fillRest({ worth, cost, forecast }: Board, place: number, after: number
   restFrom[place] = after;
 }
 
-/** Makes the try at that place at another slot; those after it are not looked at before the next walk back. @returns what the plan is worth */
+/** Makes the try at that place at another slot; before the next walk back only the places after it may be asked about. */
 export function settle(board: Board, place: number, slot: number) {
   plan[place] = slot;
   step(board, place);
-  return before[place + 1]!;
 }

@@ -38,7 +38,7 @@ const GAIN_MIN = 1e-9;
  * Only failure lets a case go on, so a plan is a set of moments. Its worth is a sum over explanations: how likely each
  * is, and what the tries reach if it is true. That way a second try on the same pay day counts for little, and one that
  * covers another explanation for much. Found greedily, then each try is moved to where it is best between its neighbours: to let it
- * jump over others gained one part in eight thousand, for two thirds of the time.
+ * jump over others gained one part in eight thousand, and most of the looking was for that.
  *
  * @param tries  how many may be planned at most
  */

@@ -5,7 +5,8 @@ const ROW_SIZE = 100;
 
 /**
  * Statement text that makes the deciding loop look at the cases that `ids` selects (one column, no id twice), and returns how many
- * there are in each row: oldest case first, whatever way PostgreSQL finds them. `$1` is the merchant; `pokeId` a parameter with an id that is new for this statement, in the order of time.
+ * there are in each row. They are looked at oldest first, whatever way PostgreSQL finds them. `$1` is the merchant; `pokeId` a parameter
+ * with an id that is new for this statement, in the order of time.
  */
 export const poke = (ids: string, pokeId: string) =>
   `insert into case_pokes (merchant_id, id, part, case_ids)
