@@ -3,7 +3,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Pool } from "undici";
+import { type Dispatcher, Pool } from "undici";
 import { postgresIn } from "../torture/postgres.ts";
 import { createService, dunlin, environmentOf, freePort, type Service } from "../torture/service.ts";
 import { sendBroken, type Target } from "./broken-framing.ts";
@@ -142,12 +142,21 @@ async function attack(
 }
 
 async function send(pool: Pool, { method, path, headers, body, verdict }: Hostile) {
-  const answer = await pool.request({ method: method as "GET", path, headers, body });
-  const text = await answer.body.text();
-  const status = answer.statusCode;
+  const answer = await answerTo(pool, { method: method as "GET", path, headers, body });
+  if (answer instanceof Error) return { status: 0, problem: `not answered: ${answer}` };
+  const { status, text } = answer;
   const said = problemOf(status, text, verdict.statuses, method);
   const unlisted = verdict.rule !== undefined && !isListed(verdict.rule) ? `${verdict.rule} is not listed` : undefined;
   return { status, problem: said ?? unlisted };
+}
+
+async function answerTo(pool: Pool, request: Dispatcher.RequestOptions) {
+  try {
+    const { statusCode, body } = await pool.request(request);
+    return { status: statusCode, text: await body.text() };
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 function problemOf(status: number, text: string, expected: readonly number[], method: string): string | undefined {

@@ -4,7 +4,7 @@ import { TRANSACTIONS } from "../../src/api/ingest/transaction.ts";
 
 const MEGABYTE = 1_000_000;
 /** Just under what is refused as a heap. */
-const VALUES = 29_000;
+const VALUES = 19_000;
 const INVOICE =
   '{"id":"inv_1","state":"INVOICE_STATE_UNPAID","customerId":"c","amount":100,"currency":"EUR","createdAt":"2026-01-15T10:00:00Z"}';
 const ATTEMPT =
@@ -55,13 +55,13 @@ const BODIES: Record<string, string> = {
   "many long keys": object((index) => `"${"k".repeat(14)}${index}":1`),
   "many keys of numbers": object((index) => `"${(index * 40_503) % 4_294_967_291}":1`, " "),
   "a key twice in the end": object((index) => `"k${index === VALUES - 1 ? 0 : index}":1`),
-  "as many levels as are not counted": `{"invoices":${"[".repeat(29_000)}${"]".repeat(29_000)}}`,
-  "as many levels of objects": `{"invoices":${'{"":'.repeat(11_000)}1${"}".repeat(11_000)}}`,
+  "as many levels as are not counted": `{"invoices":${"[".repeat(19_000)}${"]".repeat(19_000)}}`,
+  "as many levels of objects": `{"invoices":${'{"":'.repeat(9_000)}1${"}".repeat(9_000)}}`,
   "a heap": `{"invoices":[${fill("{},")}{}]}`,
   "a heap of levels": fill("["),
   "unclosed brackets": "[".repeat(99_000),
   "200 records with a text": records(INVOICE, () => `"x":"${fill("4 ", 4_800)}"`),
-  "200 records with many fields": records(INVOICE, () => list((index) => `"u${index}": 1`, 240)),
+  "200 records with many fields": records(INVOICE, () => list((index) => `"u${index}": 1`, 90)),
   "200 messages of digits": records(
     ATTEMPT,
     () => `"paymentGatewayErrorMessage":"${fill("4 ", 4_000)}"`,

@@ -35,10 +35,22 @@ for (const [from, to, lengths] of RANGES)
 
 const hasLength = (lengths: number, length: number) => ((lengths >> length) & 1) === 1;
 
-/**
- * Whether these digits, and nothing but digits, are a card number: 13 to 19 of them, in a card range, passing Luhn.
- */
-export const isCardNumber = (digits: string) => /^\d{13,19}$/.test(digits) && holdsCardNumber(digits, 1);
+const ZERO = 0x30;
+
+/** Whether these digits, and nothing but digits, are a card number: 13 to 19 of them, in a card range, passing Luhn. */
+export function isCardNumber(digits: string): boolean {
+  const { length } = digits;
+  if (length < SHORTEST || length > LONGEST) return false;
+  let [sum, first] = [0, 0];
+  for (let index = 0; index < length; index++) {
+    const digit = digits.charCodeAt(index) - ZERO;
+    if (digit < 0 || digit > 9) return false;
+    if (index < PREFIX) first = first * 10 + digit;
+    if (index === PREFIX && !hasLength(LENGTHS[first]!, length)) return false;
+    sum += (length - index) % 2 === 1 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2;
+  }
+  return sum % 10 === 0;
+}
 
 // Begins at a hyphen, of which texts have few: a search for the whole would try eight characters at each place.
 const BEHIND_UUID_START = /(?<=[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
@@ -58,7 +70,6 @@ function withoutUuids(text: string) {
   return from === 0 ? text : kept + text.slice(from);
 }
 
-const ZERO = 0x30;
 /** Behind the last character: neither a digit nor a separator. */
 const END = 0x7a;
 const SEPARATORS_MAX = 3;
@@ -69,16 +80,21 @@ const TWO_GROUPS = new RegExp(`\\d${SEPARATOR.source}{1,${SEPARATORS_MAX}}\\d`);
 /** 1 for those up to \uffff that set groups of digits apart. */
 const separates = Uint8Array.from({ length: 0x10000 }, (_, code) => Number(SEPARATOR.test(String.fromCharCode(code))));
 
-// What is remembered of a run of digits. Of its last 32 digits, by their number in the run:
+// What is remembered of the last 32 digits of a run, by their number in it: more than a card number has.
 const WINDOW = 32;
 const LAST = WINDOW - 1;
-/** The four digits that end here, as a number. */
-const fours = new Uint16Array(WINDOW);
-/** Of its last 32 groups, by their number: the number of the first digit, */
-const starts = new Int32Array(WINDOW);
-/** and the last digit of Luhn's sum of all digits before that one, those with an odd number doubled; and the other way round. */
+const values = new Uint8Array(WINDOW);
+/** Of a digit that begins a group: the last digit of Luhn's sum of all digits before it, those with an odd number doubled; and the other way round. */
 const oddDoubled = new Uint8Array(WINDOW);
 const evenDoubled = new Uint8Array(WINDOW);
+/** Of a digit that does not. */
+const NONE = 10;
+
+function prefixAt(start: number) {
+  let prefix = 0;
+  for (let digit = start; digit < start + PREFIX; digit++) prefix = prefix * 10 + values[digit & LAST]!;
+  return prefix;
+}
 
 /**
  * Whether a card number stands in this text, as one run of digits or in groups set apart by spaces or hyphens, three of
@@ -97,10 +113,8 @@ export function holdsCardNumber(text: string, groupsMin: 1 | 2): boolean {
 
 function isIn(text: string, groupsMin: 1 | 2): boolean {
   let digits = 0; // of the run
-  let groups = 0;
-  let oldest = 0; // the first group that a card number which ends now may begin with
+  let groupStart = 0; // the number of the group's first digit
   let separators = MANY; // since the last digit
-  let four = 0;
   let odd = 0;
   let even = 0;
   for (let index = 0; index <= text.length; index++) {
@@ -108,32 +122,32 @@ function isIn(text: string, groupsMin: 1 | 2): boolean {
     const digit = code - ZERO;
     if (digit >= 0 && digit <= 9) {
       if (separators > 0) {
-        if (separators > SEPARATORS_MAX) digits = groups = oldest = four = odd = even = 0;
+        if (separators > SEPARATORS_MAX) digits = odd = even = 0;
         separators = 0;
-        starts[groups & LAST] = digits;
-        oddDoubled[groups & LAST] = odd;
-        evenDoubled[groups++ & LAST] = even;
-      }
+        groupStart = digits;
+        oddDoubled[digits & LAST] = odd;
+        evenDoubled[digits & LAST] = even;
+      } else oddDoubled[digits & LAST] = evenDoubled[digits & LAST] = NONE;
+      values[digits & LAST] = digit;
       const doubled = digit > 4 ? digit * 2 - 9 : digit * 2;
       odd += (digits & 1) === 1 ? doubled : digit;
       if (odd >= 10) odd -= 10;
       even += (digits & 1) === 1 ? digit : doubled;
       if (even >= 10) even -= 10;
-      four = (four % 1000) * 10 + digit;
-      fours[digits++ & LAST] = four;
+      digits++;
       continue;
     }
     if (separators === 0 && digits >= SHORTEST) {
-      while (oldest < groups && digits - starts[oldest & LAST]! > LONGEST) oldest++;
       // The last digit counts as it is, every second one before it doubled.
       const isOdd = (digits & 1) === 1;
       const sum = isOdd ? odd : even;
       const sums = isOdd ? oddDoubled : evenDoubled;
-      for (let group = oldest; group <= groups - groupsMin; group++) {
-        const start = starts[group & LAST]!;
-        if (digits - start < SHORTEST) break;
-        if (sums[group & LAST] !== sum) continue; // the digits between have a sum that does not end in 0
-        if (hasLength(LENGTHS[fours[(start + PREFIX - 1) & LAST]!]!, digits - start)) return true;
+      const shortest = Math.max(SHORTEST, digits - groupStart + (groupsMin - 1));
+      const longest = Math.min(LONGEST, digits);
+      for (let length = shortest; length <= longest; length++) {
+        const start = digits - length;
+        // Else no group begins there, or the digits from there on have a sum that does not end in 0.
+        if (sums[start & LAST] === sum && hasLength(LENGTHS[prefixAt(start)]!, length)) return true;
       }
     }
     separators = separates[code] === 1 ? separators + 1 : MANY;

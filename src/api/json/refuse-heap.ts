@@ -2,10 +2,10 @@ import { ApiError } from "../errors.ts";
 import { closingQuote, DEPTH_MAX } from "./scan-json.ts";
 
 /**
- * Commas and opening brackets outside of strings, which are about as many as values: 200 records of 150 each. Parsing,
- * comparing and looking through so many takes 20 ms of the event loop; a megabyte of `{}` would take 200.
+ * Commas and opening brackets outside of strings, which are about as many as values: 200 records of 100 each. Parsing,
+ * comparing and looking through so many takes 20 to 50 ms of the event loop; a megabyte of `{}` would take 200.
  */
-export const MARKS_MAX = 30_000;
+export const MARKS_MAX = 20_000;
 
 /** The shortest text that can be too much: a comma and what it parts. */
 const HARMLESS_CHARS = 2 * MARKS_MAX;
