@@ -71,6 +71,8 @@ function ledgerOf(
   ]);
   const asked: LedgerEntry[] = asks
     .filter(({ actionId }) => !answered.has(actionId))
+    // Of the same moment: by id, so that a decision never depends on how rows lie. The last sort keeps that order.
+    .sort((a, b) => (a.actionId < b.actionId ? -1 : 1))
     .map(({ caseId, at }) => ({
       at,
       approved: null,
