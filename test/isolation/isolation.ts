@@ -178,6 +178,7 @@ async function does(
     if (!nextPageToken) return answers;
     tokens.push(nextPageToken);
     if (tokens.length > 50) tokens.shift();
+    if (answers.length >= operation.pagesMax) return answers;
     query = new URLSearchParams({ pageToken: nextPageToken }).toString();
   }
 }

@@ -2,14 +2,16 @@ import type { Dice } from "../fuzz/dice.ts";
 import { mutated } from "../fuzz/mutations.ts";
 import { TEXTS } from "../fuzz/traps.ts";
 
-/** One thing that a merchant does. `walk`: list, page after page, with these parameters. */
+/** One thing that a merchant does. `walk`: list with these parameters, so many pages; `page`: go on from there. */
 export type Operation =
   | { push: string; body: Buffer; headers?: Record<string, string> }
-  | { walk: Record<string, string> }
-  | { page: string };
+  | { walk: Record<string, string>; pagesMax: number }
+  | { page: string; pagesMax: number };
 
 const DAY = 86_400_000;
 const INVOICES = 40;
+/** Most look at the first pages, as people do; who always walked to the end would do nothing else after a few thousand things. */
+const pages = (dice: Dice) => (dice.once(50) ? Number.POSITIVE_INFINITY : dice.upTo(8) + 1);
 const id = (dice: Dice, of: string) => `${of}_${dice.upTo(INVOICES)}`;
 const json = (name: string, records: readonly object[]) => ({
   push: name,
@@ -48,7 +50,7 @@ export function ordinary(dice: Dice, nowMs: number): Operation {
   const walk: Record<string, string> = { orderBy, orderDirection: dice.pick(["asc", "desc"]) };
   if (dice.once(3)) walk.invoiceId = id(dice, "inv");
   if (dice.once(4)) walk.currency = "EUR";
-  return { walk: { ...walk, pageSize: dice.pick(["7", "100"]) } };
+  return { walk: { ...walk, pageSize: dice.pick(["7", "100"]) }, pagesMax: pages(dice) };
 }
 
 /** What somebody does who wants to be seen by another: the same, broken bodies, and other people's page tokens. */
@@ -65,6 +67,6 @@ export function hostile(
     const { bytes, headers } = mutated(text, dice);
     return { push: name, body: bytes, ...(headers && { headers }) };
   }
-  if (kind < 9 && tokens.length > 0) return { page: dice.pick(tokens) };
-  return { walk: { customerId: dice.pick(TEXTS).toWellFormed().slice(0, 300) } };
+  if (kind < 9 && tokens.length > 0) return { page: dice.pick(tokens), pagesMax: pages(dice) };
+  return { walk: { customerId: dice.pick(TEXTS).toWellFormed().slice(0, 300) }, pagesMax: pages(dice) };
 }
