@@ -9,7 +9,7 @@ import { unseal } from "../store/secret-box.ts";
 import { authorization, redact, spellings } from "./https/credential.ts";
 import { isSuccess, noTimings, type Reply } from "./https/exchange.ts";
 import { maskedHeaders } from "./https/request-head.ts";
-import type { Outgoing, Send } from "./https/send.ts";
+import type { Send } from "./https/send.ts";
 import { type Sign, signer } from "./https/signature.ts";
 import { nextDueAt, retryAfterMs } from "./schedule.ts";
 
@@ -81,14 +81,19 @@ export async function attempt(
   const startedAt = ports.now();
   const startedMs = ports.monotonicMs();
   const timings = noTimings();
-  const reply = await safely(send, {
-    origin: target.origin,
-    path: target.paths[delivery.type],
-    authorization: target.authorization,
-    body: delivery.body,
-    timings,
-    signature: target.sign === null ? null : target.sign(delivery.eventId, delivery.body, ports.realNow(), startedAt),
-  });
+  let reply: Reply;
+  try {
+    reply = await send({
+      origin: target.origin,
+      path: target.paths[delivery.type],
+      authorization: target.authorization,
+      body: delivery.body,
+      timings,
+      signature: target.sign === null ? null : target.sign(delivery.eventId, delivery.body, ports.realNow(), startedAt),
+    });
+  } catch (error) {
+    reply = { outcome: "failed", error: `not sent: ${error}` };
+  }
   // The wall clock may have been set back meanwhile.
   const endedAt = new Date(Math.max(startedAt.getTime(), ports.now().getTime()));
   const number = delivery.attempts + 1;
@@ -119,14 +124,6 @@ export async function attempt(
     tlsMs: whole(timings.tlsMs),
     firstByteMs: whole(timings.firstByteMs),
   };
-}
-
-async function safely(send: Send, request: Outgoing): Promise<Reply> {
-  try {
-    return await send(request);
-  } catch (error) {
-    return { outcome: "failed", error: `not sent: ${error}` };
-  }
 }
 
 const whole = (ms: number | null) => (ms === null ? null : Math.round(ms));

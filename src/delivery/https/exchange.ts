@@ -89,14 +89,25 @@ export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null
   return exchange.interimBytes > INTERIM_BYTES_MAX ? "more than 64 KiB came before a final status line" : null;
 }
 
-const FINAL = /^HTTP\/1\.[01] ([2-9]\d\d)[ \r\n]/;
-const LF = 0x0a;
+const PROTOCOL = Buffer.from("HTTP/1.");
+const [LF, CR, SPACE, ZERO, ONE, TWO, NINE] = [0x0a, 0x0d, 0x20, 0x30, 0x31, 0x32, 0x39];
 
-/** The final status of a reply whose first bytes are its whole status line, as of nearly all: little text is made of them. Else 0. */
+/**
+ * The final status of a reply whose first bytes are its whole status line, as of nearly all; else 0. Byte by byte: a text, and a
+ * search in it, cost each delivery 3 % of its CPU.
+ */
 function statusInOnePiece(bytes: Buffer): number {
-  const match = FINAL.exec(bytes.toString("latin1", 0, "HTTP/1.1 200 ".length));
-  return match !== null && bytes.includes(LF) ? Number(match[1]) : 0;
+  for (let at = 0; at < PROTOCOL.length; at++) if (bytes[at] !== PROTOCOL[at]) return 0;
+  const [minor, first, second, third, behind] = [bytes[7], bytes[9], bytes[10], bytes[11], bytes[12]];
+  if ((minor !== ZERO && minor !== ONE) || bytes[8] !== SPACE) return 0;
+  if (!isDigit(first) || first < TWO || !isDigit(second) || !isDigit(third)) return 0;
+  if (behind !== SPACE && behind !== CR && behind !== LF) return 0;
+  for (let at = 12; at < bytes.length; at++)
+    if (bytes[at] === LF) return (first - ZERO) * 100 + (second - ZERO) * 10 + (third - ZERO);
+  return 0;
 }
+
+const isDigit = (byte: number | undefined): byte is number => byte !== undefined && byte >= ZERO && byte <= NINE;
 
 /** Counts a piece of the body, and keeps its beginning; false when enough was read. */
 export function readBody(exchange: Exchange, bytes: Buffer, limits: ReplyLimits): boolean {
