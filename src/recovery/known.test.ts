@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Transaction } from "../domain/transaction.ts";
 import type { Ask } from "../store/recovery-actions.ts";
-import { knownOf } from "./known.ts";
+import { codesOf, knownOf } from "./known.ts";
 import type { CaseView } from "./step.ts";
 
 const at = new Date("2026-03-02T10:00:00Z");
@@ -30,4 +31,11 @@ test("what is known does not depend on the order in which retries of the same mo
     [true, false, true],
   );
   assert.deepEqual(knownOf(viewWith([other, own]), []), known);
+});
+
+test("a gateway's number is read by the gateway's name", () => {
+  const codes = (gateway: object) => codesOf({ paymentGatewayErrorCode: "12", ...gateway } as Transaction).gatewayCode;
+  assert.equal(codes({ paymentGatewayName: "Adyen" }), "adyen 12");
+  assert.equal(codes({ paymentGatewayType: "adyen" }), "adyen 12");
+  assert.equal(codes({ paymentGatewayName: "Stripe" }), "12");
 });

@@ -1,6 +1,7 @@
 import type { Decline, Known } from "../decisions/known.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
 import { type Card, isOn, isSurelyOn, presentCard } from "./card.ts";
 import type { DeliveredAction } from "./outcome.ts";
@@ -89,7 +90,7 @@ function ledgerOf(
 export const codesOf = (t: Transaction) => ({
   networkDeclineCode: t.networkDeclineCode ?? null,
   networkAdviceCode: t.networkAdviceCode ?? null,
-  gatewayCode: t.paymentGatewayErrorCode ?? null,
+  gatewayCode: gatewayCodeOf(t.paymentGatewayErrorCode, `${t.paymentGatewayName} ${t.paymentGatewayType}`),
   declineCategory: t.declineCategory ?? null,
 });
 

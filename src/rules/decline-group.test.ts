@@ -4,7 +4,7 @@ import { ADVICE_CODES } from "./advice-codes.ts";
 import { BANK_DEBITS } from "./bank-debits.ts";
 import { type DeclineCodes, declineGroup, type Instrument, readDecline } from "./decline-group.ts";
 import { DECLINE_GROUPS, endsRetries } from "./decline-groups.ts";
-import { CATEGORIES, GATEWAY_CODES } from "./gateway-codes.ts";
+import { CATEGORIES, GATEWAY_CODES, GATEWAYS, gatewayCodeOf } from "./gateway-codes.ts";
 import { mayWantCustomer, RESPONSE_CODES } from "./response-codes.ts";
 
 const NOTHING: DeclineCodes = {
@@ -73,6 +73,24 @@ test("every gateway code and category of the tables gives its group", () => {
     assert.equal(group({ declineCategory: suffix }), expected, suffix);
   }
   for (const name of DECLINE_GROUPS) assert.equal(group({ declineCategory: name }), name);
+});
+
+test("no code of one gateway stands for another group at a second one", () => {
+  for (const codes of Object.values(GATEWAYS))
+    for (const [code, expected] of codes) assert.equal(GATEWAY_CODES.get(code), expected, code);
+});
+
+test("a gateway's numbers are read by its name, and alone they mean nothing", () => {
+  const of = (code: string, gateway?: string) => group({ gatewayCode: gatewayCodeOf(code, gateway) });
+  assert.equal(of("12", "Adyen"), "FUNDS");
+  assert.equal(of("06", "adyen_eu"), "EXPIRED");
+  assert.equal(of("2001", "PayPal Braintree"), "FUNDS");
+  assert.equal(of("2047", "braintree"), "HARD_CARD");
+  assert.equal(of("Not enough balance"), "FUNDS");
+  for (const gateway of [undefined, "stripe", "undefined undefined"])
+    for (const code of ["12", "6", "2001", "2047"]) assert.equal(of(code, gateway), "UNKNOWN", `${code} ${gateway}`);
+  assert.equal(of("insufficient_funds", "Braintree"), "FUNDS");
+  assert.equal(gatewayCodeOf(undefined, "Adyen"), null);
 });
 
 test("bank return codes are read by the kind of debit, and strange ones end retries", () => {

@@ -109,7 +109,7 @@ export interface Transaction {
   paymentMethodId?: string | null;
   /** Your id of the gateway account. */
   paymentGatewayId?: string | null;
-  /** The gateway's name. */
+  /** The gateway's name. Error codes that are numbers are read of Adyen and Braintree, by this name. */
   paymentGatewayName?: string | null;
   /** The kind of gateway, as your billing system calls it. */
   paymentGatewayType?: string | null;

@@ -56,7 +56,7 @@ export const TRANSACTION_WORDS: Words<Transaction> = {
   paymentMethodType: "Lower case and open: card, sepa_debit, ach_debit, bacs_debit, paypal, other.",
   paymentMethodId: "Your id of the payment method. A new one says that the customer changed it.",
   paymentGatewayId: "Your id of the gateway account.",
-  paymentGatewayName: "The gateway's name.",
+  paymentGatewayName: "The gateway's name. Error codes that are numbers are read of Adyen and Braintree, by this name.",
   paymentGatewayType: "The kind of gateway, as your billing system calls it.",
   paymentGatewayStatus: "The gateway's own status.",
   paymentGatewayTransactionId: "The gateway's id of the attempt.",
