@@ -113,14 +113,19 @@ export const CATEGORIES = table({
   FRAUD: "FRAUD FRAUDULENT SUSPECTED_FRAUD SECURITY HIGH_RISK",
 });
 
+const BY_CODE = new Map(GATEWAY_CODES);
+
+/** From now on a gateway's code means this, in the whole process. @see override.ts */
+export const setGatewayCode = (code: string, group: DeclineGroup) => BY_CODE.set(normalCode(code), group);
+
+export const gatewayCodeGroup = (code: string) => BY_CODE.get(normalCode(code));
+
 /** A gateway writes the same code as "Insufficient Funds", "insufficient-funds" or "INSUFFICIENT_FUNDS". */
-export const gatewayCodeGroup = (code: string) =>
-  GATEWAY_CODES.get(
-    code
-      .trim()
-      .toLowerCase()
-      .replace(/[\s-]+/g, "_"),
-  );
+const normalCode = (code: string) =>
+  code
+    .trim()
+    .toLowerCase()
+    .replace(/[\s-]+/g, "_");
 
 /** "DECLINE_CATEGORY_HARD" → "HARD". */
 export const categorySuffix = (category: string) =>

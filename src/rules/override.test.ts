@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS, HOUR_MS } from "./card-networks.ts";
+import { type DeclineCodes, readDecline } from "./decline-group.ts";
 import { forbiddenAt, guardOf } from "./guard.ts";
 import { applyRules, readRules } from "./override.ts";
 
@@ -37,6 +38,8 @@ test("everything that is wrong is said at once, each with its place and what to 
       bankDebits: { pigeon: {}, sepa_debit: { withinDays: "42", representable: "AM04" } },
       adviceCodes: { "99": {}, "24": { waitHours: 1.5, bars: "no" } },
       wallets: { card: {} },
+      responseCodes: { "83": { group: "EVIL" }, "51": { category: 5 } },
+      gatewayCodes: { low_balance: 51 },
       colour: "red",
     }),
   );
@@ -57,6 +60,10 @@ test("everything that is wrong is said at once, each with its place and what to 
     /^adviceCodes\.24\.waitHours must be a whole number/,
     /^adviceCodes\.24\.bars must be true or false/,
     /^wallets\.card is no wallet/,
+    /^responseCodes\.83\.category is missing/,
+    /^responseCodes\.83\.group must be one of REVOKED, FRAUD/,
+    /^responseCodes\.51\.category must be a whole number from 1 to 4, not 5/,
+    /^gatewayCodes\.low_balance must be one of REVOKED, FRAUD/,
   ])
     assert.ok(
       problems.some((problem) => place.test(problem)),
@@ -84,9 +91,25 @@ test("what the file says holds for brands known and unknown, debits and advice, 
     bankDebits: { sepa_debit: { presentationsMax: 2 } },
     adviceCodes: { "24": { waitHours: 72 } },
     wallets: { venmo: { limits: [{ attemptsMax: 2, hours: 100, counts: "card" }] } },
+    responseCodes: {
+      "8z": { category: 1, group: "FRAUD", words: "the bank smells fraud" },
+      "62": { group: "HARD_CARD" },
+    },
+    gatewayCodes: { "Low Balance": "FUNDS", "adyen 31": "FRAUD" },
   });
   assert.deepEqual(problems, []);
   applyRules(rules!);
+  const said = (codes: Partial<DeclineCodes>) =>
+    readDecline(
+      { networkDeclineCode: null, networkAdviceCode: null, gatewayCode: null, declineCategory: null, ...codes },
+      { paymentMethodType: "card", network: "visa", cardCountry: null },
+    );
+  const { group, words, category1 } = said({ networkDeclineCode: "8Z" });
+  assert.deepEqual({ group, words, category1 }, { group: "FRAUD", words: "the bank smells fraud", category1: true });
+  assert.equal(said({ networkDeclineCode: "62" }).group, "HARD_CARD");
+  assert.equal(said({ networkDeclineCode: "62" }).words, "the card is restricted");
+  assert.equal(said({ gatewayCode: "low_balance" }).group, "FUNDS");
+  assert.equal(said({ gatewayCode: "adyen 31" }).group, "FRAUD");
   assert.match(
     allowedAfter(15, "visa")!.sentence,
     /^Visa allows at most 15 declined tries of one amount .*\(Contract with the acquirer, appendix 3, May 2026\)/,

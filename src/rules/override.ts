@@ -1,6 +1,9 @@
 import { type AdviceCode, adviceCode, setAdviceCode } from "./advice-codes.ts";
 import { BANK_DEBITS, type BankDebit, setBankDebit } from "./bank-debits.ts";
 import { type CardNetwork, cardNetwork, DAY_MS, HOUR_MS, type Limit, setCardNetwork } from "./card-networks.ts";
+import { DECLINE_GROUPS, type DeclineGroup } from "./decline-groups.ts";
+import { setGatewayCode } from "./gateway-codes.ts";
+import { type ResponseCode, responseCode, setResponseCode, type VisaCategory } from "./response-codes.ts";
 import type { Source } from "./sources.ts";
 import { setWallet, WALLETS } from "./wallets.ts";
 
@@ -10,9 +13,22 @@ export interface RuleOverrides {
   wallets: [type: string, wallet: CardNetwork][];
   debits: [type: string, debit: BankDebit][];
   advice: AdviceCode[];
+  responseCodes: [code: string, meaning: ResponseCode][];
+  gatewayCodes: [code: string, group: DeclineGroup][];
 }
 
 type Fields = Record<string, unknown>;
+
+const FIELDS = [
+  "document",
+  "date",
+  "networks",
+  "wallets",
+  "bankDebits",
+  "adviceCodes",
+  "responseCodes",
+  "gatewayCodes",
+];
 
 /**
  * Read rules of one's own from JSON: docs/reference/rules.md shows all that may be in it. What is left out stays as it is.
@@ -62,7 +78,13 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
     return undefined;
   }
 
-  const all = fields(json, "the file", ["document", "date", "networks", "wallets", "bankDebits", "adviceCodes"]);
+  function groupOf(value: unknown, place: string): DeclineGroup | undefined {
+    const group = DECLINE_GROUPS.find((each) => each === value);
+    if (group === undefined) wrong(place, `must be one of ${DECLINE_GROUPS.join(", ")}`);
+    return group;
+  }
+
+  const all = fields(json, "the file", FIELDS);
   for (const name of ["document", "date"])
     if (all[name] === undefined) wrong(name, "is missing: say where these rules come from");
   const source: Source = {
@@ -124,7 +146,14 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
   }
 
   const NETWORK = ["name", "limits", "barsCategory1", "readsAdvice"];
-  const rules: RuleOverrides = { networks: [], wallets: [], debits: [], advice: [] };
+  const rules: RuleOverrides = {
+    networks: [],
+    wallets: [],
+    debits: [],
+    advice: [],
+    responseCodes: [],
+    gatewayCodes: [],
+  };
   for (const [brand, given, place] of entries(all.networks, "networks", NETWORK)) {
     const before = cardNetwork(brand);
     rules.networks.push([brand, network(given, place, before, before === cardNetwork(null) ? brand : before.name)]);
@@ -160,13 +189,31 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
       source,
     });
   }
+  for (const [code, given, place] of entries(all.responseCodes, "responseCodes", ["category", "group", "words"])) {
+    const before = responseCode(code, "");
+    const category = whole(given.category, `${place}.category`, 4) ?? before?.category;
+    if (category === undefined) wrong(`${place}.category`, "is missing: it is a code that Dunlin does not know");
+    rules.responseCodes.push([
+      code,
+      {
+        category: (category ?? 4) as VisaCategory,
+        group:
+          given.group === undefined && before ? before.group : (groupOf(given.group, `${place}.group`) ?? "GENERIC"),
+        words: words(given.words, `${place}.words`) ?? before?.words ?? `code ${code}`,
+      },
+    ]);
+  }
+  for (const [code, group] of Object.entries(fields(all.gatewayCodes ?? {}, "gatewayCodes", null)))
+    rules.gatewayCodes.push([code, groupOf(group, `gatewayCodes.${code}`) ?? "UNKNOWN"]);
   return { rules: problems.length === 0 ? rules : null, problems };
 }
 
 /** From now on these rules hold, in the whole process: called once, before anything is decided. */
-export function applyRules({ networks, wallets, debits, advice }: RuleOverrides) {
+export function applyRules({ networks, wallets, debits, advice, responseCodes, gatewayCodes }: RuleOverrides) {
   for (const [brand, network] of networks) setCardNetwork(brand, network);
   for (const [type, wallet] of wallets) setWallet(type, wallet);
   for (const [type, debit] of debits) setBankDebit(type, debit);
   for (const each of advice) setAdviceCode(each);
+  for (const [code, meaning] of responseCodes) setResponseCode(code, meaning);
+  for (const [code, group] of gatewayCodes) setGatewayCode(code, group);
 }

@@ -67,6 +67,11 @@ export const RESPONSE_CODES: ReadonlyMap<string, ResponseCode> = new Map([
   ["05", row(4, "GENERIC", "the bank gave no reason")],
 ]);
 
+const BY_CODE = new Map(RESPONSE_CODES);
+
+/** From now on a response code means this, in the whole process. @see override.ts */
+export const setResponseCode = (code: string, meaning: ResponseCode) => BY_CODE.set(normalCode(code), meaning);
+
 /** The code as the table writes it: upper case, two characters. */
 export const normalCode = (code: string) => code.trim().toUpperCase().padStart(2, "0");
 
@@ -82,7 +87,7 @@ const STRONG_AUTHENTICATION = new Set(
  * @returns null for a code of no table; such a code is of Visa category 4
  */
 export function responseCode(code: string, network: string): ResponseCode | null {
-  const known = RESPONSE_CODES.get(normalCode(code));
+  const known = BY_CODE.get(normalCode(code));
   if (!known) return null;
   if (network === "Mastercard" && normalCode(code) === "82") return row(4, "GENERIC", "the bank's policy refused it");
   return known;

@@ -33,5 +33,8 @@ export const SOURCES = {
   bacs: source("bacs-returns", "Bacs re-presentation", "undated"),
   declineGroups: source("decline-groups", "Dunlin's decline groups", "own choice", false),
   stripeCodes: source("stripe-decline-codes", "Stripe decline codes", "undated", false),
+  adyenReasons: source("adyen-refusal-reasons", "Adyen refusal reasons", "undated"),
+  braintreeCodes: source("braintree-response-codes", "Braintree processor response codes", "undated"),
+  recurlyCodes: source("recurly-error-codes", "Recurly API transaction errors", "undated"),
   declineCategory: source("decline-category-field", "the merchant's own decline category", "own choice", false),
 } as const satisfies Record<string, Source>;

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect as connectPlain } from "node:net";
 import { connect } from "node:tls";
 import type { Dice } from "./dice.ts";
@@ -72,7 +71,8 @@ export async function sendBroken({ port, ca, apiKey }: Target, dice: Dice): Prom
   // What was asked for is answered by then; what waits for more waits in vain.
   const patience = setTimeout(() => socket.destroy(), PATIENCE_MS);
   if (dice.once(3)) socket.end();
-  await once(socket, "close");
+  // `once` of node:events would throw when the service resets the connection, which it may.
+  await new Promise((resolve) => socket.once("close", resolve));
   clearTimeout(patience);
   return answer;
 }
