@@ -52,8 +52,12 @@ function scaled(counts: readonly number[], strength: number): number[] {
   return counts.map((count) => (count * Math.min(strength, total)) / Math.max(total, 1e-9));
 }
 
-/** How much of the variance of a new model's weight stays at least: no two merchants are alike. */
-const SPREAD_MIN = 0.003;
+/**
+ * Merchants differ from the worlds that taught more than those among themselves: the variance is so many times their spread, and at
+ * least this part of a new model's.
+ */
+const SPREAD_FACTOR = 3;
+const SPREAD_MIN = 0.3;
 
 /**
  * One prior from models that were taught in different worlds: of each weight the mean, and as its variance how much the
@@ -109,7 +113,8 @@ function pooled(models: readonly Learned[], index: number, fresh: Learned): [num
     spread += (mean[index]! - fresh.mean[index]! - shift) ** 2;
     seen++;
   }
-  return [fresh.mean[index]! + shift, Math.min(before, Math.max(SPREAD_MIN, spread / seen + 0.5 / precision))];
+  const variance = Math.max(SPREAD_MIN * before, SPREAD_FACTOR * (spread / seen + 0.5 / precision));
+  return [fresh.mean[index]! + shift, Math.min(before, variance)];
 }
 
 const round = (value: number) => Number(value.toPrecision(4));
