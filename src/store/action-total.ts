@@ -27,17 +27,24 @@ export function totalText(listing: ListingText): string {
  * All that the listing asks of an action.
  *
  * @param beyond  SQL: what comes after the page before
+ * @param walked  SQL: the column along which an index is to be walked; empty: whichever
  */
-export function conditions({ owners, facets, executed, onlyExecuted, orderBy, descending }: ListingText, beyond = "") {
+export function conditions(
+  { owners, facets, executed, onlyExecuted, orderBy, descending }: ListingText,
+  beyond = "",
+  walked = "",
+) {
   const where = ["merchant_id = $1", ...owners];
   if (facets !== null) where.push(`facets like ${facets}`);
   // An index begins where the first of two bounds on one side tells it to. What comes after a page says more: the other one must not look like a bound.
   const isPassed = beyond !== "" && orderBy === "executed_at";
-  const weak = (bound: string) => `(${bound}) is true`;
+  // Nor where a day is walked in another order: a day and a range in it look like two things that seldom meet, and all of the range would be sorted.
+  const isOther = walked !== "" && orderBy !== "executed_at";
+  const bound = (text: string, isWeak: boolean) => (isWeak ? `(${text}) is true` : text);
   if (executed !== null)
     where.push(
-      isPassed && !descending ? weak(executed.since) : executed.since,
-      isPassed && descending ? weak(executed.until) : executed.until,
+      bound(executed.since, isOther || (isPassed && !descending)),
+      bound(executed.until, isOther || (isPassed && descending)),
     );
   // Said outright, so that the partial indexes on executed_at are used.
   if (onlyExecuted) where.push("executed_at is not null");
