@@ -35,6 +35,10 @@ export const simulate: Command = {
       },
     );
     const comparison = compare(world, seed, customers, shippedPrior(), names);
+    if (comparison.cases === 0)
+      throw new Failure(
+        "No first charge was declined in this world, so there is nothing to compare: 10 to 15 % should be.",
+      );
     if (values.json === true) context.print(JSON.stringify(comparison));
     else for (const line of comparisonLines(comparison)) context.print(line);
     return EXIT.ok;

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { Context } from "./command.ts";
+import { simulate } from "./simulate.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "dunlin-simulate-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A world of one bill, as anybody would write it. */
+function worldFile(name: string, approved: boolean) {
+  const path = join(folder, name);
+  const charge = `{ at, approved, paymentMethodType: "card", networkDeclineCode: approved ? undefined : "51" }`;
+  writeFileSync(
+    path,
+    `const charge = (at, approved) => (${charge});
+     const bill = { id: "b1", customerId: "c1", subscriptionId: "s1", merchantKey: "m", amount: 2900, currency: "USD", planId: "p",
+       billingPeriod: 1, billingPeriodUnit: "MONTH", subscriptionCreatedAt: new Date("2025-01-01"), createdAt: new Date("2025-03-01T10:00:00Z"),
+       windowDays: 28, first: charge(new Date("2025-03-01T10:00:00Z"), ${approved}) };
+     export const world = () => ({ name: "one bill", bills: () => [bill], charge: (_bill, at) => charge(at, true), approval: () => 1 });`,
+  );
+  return path;
+}
+
+async function run(world: string, values: Record<string, string | boolean> = {}) {
+  const lines: string[] = [];
+  const context = { print: (line: string) => void lines.push(line) } as Context;
+  await simulate.run(context, { world, customers: "1", policies: "even,warm", ...values }, []);
+  return lines.join("\n");
+}
+
+test("a module of one's own is a world, and the policies are compared in it", async () => {
+  const { cases, policies } = JSON.parse(await run(worldFile("one.mjs", false), { json: true }));
+  assert.equal(cases, 1);
+  assert.equal(policies.warm.recovered, 1);
+});
+
+test("a world in which nothing fails is told apart from one in which nothing was recovered", async () => {
+  await assert.rejects(run(worldFile("none.mjs", true)), /No first charge was declined in this world/);
+});
