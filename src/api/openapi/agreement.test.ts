@@ -38,7 +38,7 @@ const cameUp = new Set<string>();
 const listed = (id: string) => assert.ok(RULES_BEYOND_SCHEMA.some((rule) => rule.id === id));
 
 // A few milliseconds each. More of them, now and then: AGREEMENT_RUNS=30000 npm test -- src/api/openapi/agreement.test.ts
-const RUNS = Number(process.env.AGREEMENT_RUNS ?? 250);
+const RUNS = Number(process.env.AGREEMENT_RUNS ?? 150);
 
 for (const { kind, record } of INGESTS)
   test(`a validator made from the document and the service agree on ${kind.name}, but for the listed rules`, async () => {
