@@ -57,6 +57,12 @@ export async function makeMerchant(db: Database, over: Partial<Merchant> = {}): 
   return merchant;
 }
 
+/** As those of the service, ids begin with their moment. */
+const idAt = (moment: Date) => {
+  const hex = moment.getTime().toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7${randomUUID().slice(15)}`;
+};
+
 /** Events that are due at `createdAt`, each with a case of its own. */
 export async function makeEvents(
   db: Database,
@@ -66,7 +72,7 @@ export async function makeEvents(
   type: EventType = "recovery_action",
 ) {
   const events = Array.from({ length: count }, () => {
-    const id = randomUUID();
+    const id = idAt(createdAt);
     const invoiceId = `inv_${id}`;
     return { id, caseId: randomUUID(), invoiceId, type, body: envelope(id, type, createdAt, { invoiceId }), createdAt };
   });
