@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readHistory } from "./attempts.ts";
+import { groupOf } from "./failed-invoices.ts";
 
 const CSV = `Invoice ID,customer_id,createdAt,state,amount,currency,networkDeclineCode,note
 inv_1,cus_1,2026-01-05T09:00:00Z,FAILED,4900,EUR,51,"a, quoted ""note"""
@@ -24,6 +25,12 @@ test("a heading may spell its names in any way, and unknown columns are passed o
       ["inv_1", "cus_1", true, 4900, "EUR", null],
     ],
   );
+});
+
+test("a number of the gateway's is read by the gateway's name", () => {
+  const line = "inv_1,2026-01-05T09:00:00Z,FAILED,4900,EUR,12";
+  const history = `invoiceId,createdAt,state,amount,currency,paymentGatewayErrorCode,paymentGatewayName\n${line},Adyen\n${line},\n`;
+  assert.deepEqual(readHistory(history).attempts.map(groupOf), ["FUNDS", "UNKNOWN"]);
 });
 
 test("the same in JSON lines is the same history", () => {

@@ -111,6 +111,7 @@ function attemptOf(fields: Fields): PastAttempt | string | null {
     networkDeclineCode: text("networkdeclinecode", "declinecode"),
     networkAdviceCode: text("networkadvicecode", "advicecode"),
     gatewayCode: text("paymentgatewayerrorcode"),
+    gateway: text("paymentgatewayname", "paymentgatewaytype"),
     declineCategory: text("declinecategory"),
     paymentMethodType: text("paymentmethodtype"),
     cardBrand: text("cardbrand"),

@@ -1,6 +1,7 @@
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { DECLINE_GROUPS, type DeclineGroup } from "../rules/decline-groups.ts";
+import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { Decided, Episode } from "./estimate.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
@@ -88,8 +89,7 @@ function situationOf(first: PastAttempt, failed: PastAttempt, k: number): number
 
 /** Why an attempt failed. */
 export const groupOf = (attempt: PastAttempt): DeclineGroup =>
-  declineGroup(attempt, {
-    paymentMethodType: attempt.paymentMethodType,
-    network: attempt.cardBrand,
-    cardCountry: attempt.cardCountry,
-  });
+  declineGroup(
+    { ...attempt, gatewayCode: gatewayCodeOf(attempt.gatewayCode, attempt.gateway) },
+    { paymentMethodType: attempt.paymentMethodType, network: attempt.cardBrand, cardCountry: attempt.cardCountry },
+  );

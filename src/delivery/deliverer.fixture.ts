@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import pino from "pino";
+import { uuidV7 } from "../clock.ts";
 import { type EventType, envelope } from "../domain/event.ts";
 import { MERCHANT_DEFAULTS, type Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
@@ -57,12 +58,6 @@ export async function makeMerchant(db: Database, over: Partial<Merchant> = {}): 
   return merchant;
 }
 
-/** As those of the service, ids begin with their moment. */
-const idAt = (moment: Date) => {
-  const hex = moment.getTime().toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7${randomUUID().slice(15)}`;
-};
-
 /** Events that are due at `createdAt`, each with a case of its own. */
 export async function makeEvents(
   db: Database,
@@ -72,7 +67,8 @@ export async function makeEvents(
   type: EventType = "recovery_action",
 ) {
   const events = Array.from({ length: count }, () => {
-    const id = idAt(createdAt);
+    // As those of the service, ids begin with their moment.
+    const id = uuidV7(createdAt, 0, randomBytes(8));
     const invoiceId = `inv_${id}`;
     return { id, caseId: randomUUID(), invoiceId, type, body: envelope(id, type, createdAt, { invoiceId }), createdAt };
   });

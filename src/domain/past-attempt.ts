@@ -13,6 +13,8 @@ export interface PastAttempt {
   networkDeclineCode: string | null;
   networkAdviceCode: string | null;
   gatewayCode: string | null;
+  /** What the gateway is called: some write numbers, which mean something by its name only. */
+  gateway: string | null;
   declineCategory: string | null;
   paymentMethodType: string | null;
   cardBrand: string | null;

@@ -90,7 +90,7 @@ function ledgerOf(
 export const codesOf = (t: Transaction) => ({
   networkDeclineCode: t.networkDeclineCode ?? null,
   networkAdviceCode: t.networkAdviceCode ?? null,
-  gatewayCode: gatewayCodeOf(t.paymentGatewayErrorCode, `${t.paymentGatewayName} ${t.paymentGatewayType}`),
+  gatewayCode: gatewayCodeOf(t.paymentGatewayErrorCode, t.paymentGatewayName, t.paymentGatewayType),
   declineCategory: t.declineCategory ?? null,
 });
 

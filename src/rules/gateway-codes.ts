@@ -82,6 +82,8 @@ export const GATEWAY_CODES: ReadonlyMap<string, DeclineGroup> = new Map(
   Object.values(GATEWAYS).flatMap((codes) => [...codes]),
 );
 
+type Maybe = string | null | undefined;
+
 /** Whose numbers are read, and how such a gateway is called by merchants. */
 const NUMBERED = /adyen|braintree/i;
 
@@ -89,11 +91,11 @@ const NUMBERED = /adyen|braintree/i;
  * The code of a failed attempt as the tables write it. A number means something of a named gateway only: 12 is not enough balance at Adyen, and
  * an invalid transaction among response codes.
  *
- * @param gateway  `paymentGatewayName` or `paymentGatewayType`
+ * @param gateway  what may name it: `paymentGatewayName`, `paymentGatewayType`
  */
-export function gatewayCodeOf(code: string | undefined, gateway: string | undefined): string | null {
-  if (code === undefined) return null;
-  const numbered = /^\s*\d{1,4}\s*$/.test(code) ? NUMBERED.exec(gateway ?? "") : null;
+export function gatewayCodeOf(code: Maybe, ...gateway: readonly Maybe[]): string | null {
+  if (code === undefined || code === null) return null;
+  const numbered = /^\s*\d{1,4}\s*$/.test(code) ? NUMBERED.exec(gateway.join(" ")) : null;
   return numbered ? `${numbered[0].toLowerCase()} ${Number(code)}` : code;
 }
 

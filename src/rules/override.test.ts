@@ -92,6 +92,7 @@ test("what the file says holds for brands known and unknown, debits and advice, 
     adviceCodes: { "24": { waitHours: 72 } },
     wallets: { venmo: { limits: [{ attemptsMax: 2, hours: 100, counts: "card" }] } },
     responseCodes: {
+      "82": { group: "FRAUD" },
       "8z": { category: 1, group: "FRAUD", words: "the bank smells fraud" },
       "62": { group: "HARD_CARD" },
     },
@@ -108,6 +109,9 @@ test("what the file says holds for brands known and unknown, debits and advice, 
   assert.deepEqual({ group, words, category1 }, { group: "FRAUD", words: "the bank smells fraud", category1: true });
   assert.equal(said({ networkDeclineCode: "62" }).group, "HARD_CARD");
   assert.equal(said({ networkDeclineCode: "62" }).words, "the card is restricted");
+  const onMastercard = { paymentMethodType: "card", network: "mastercard", cardCountry: null };
+  const code82 = { networkDeclineCode: "82", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
+  assert.equal(readDecline(code82, onMastercard).group, "FRAUD");
   assert.equal(said({ gatewayCode: "low_balance" }).group, "FUNDS");
   assert.equal(said({ gatewayCode: "adyen 31" }).group, "FRAUD");
   assert.match(

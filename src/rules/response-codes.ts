@@ -68,9 +68,14 @@ export const RESPONSE_CODES: ReadonlyMap<string, ResponseCode> = new Map([
 ]);
 
 const BY_CODE = new Map(RESPONSE_CODES);
+/** Codes that mean something else on a Mastercard: 82, with an advice code, is "policy" there. */
+const ON_MASTERCARD = new Map([["82", row(4, "GENERIC", "the bank's policy refused it")]]);
 
 /** From now on a response code means this, in the whole process. @see override.ts */
-export const setResponseCode = (code: string, meaning: ResponseCode) => BY_CODE.set(normalCode(code), meaning);
+export function setResponseCode(code: string, meaning: ResponseCode) {
+  BY_CODE.set(normalCode(code), meaning);
+  ON_MASTERCARD.delete(normalCode(code));
+}
 
 /** The code as the table writes it: upper case, two characters. */
 export const normalCode = (code: string) => code.trim().toUpperCase().padStart(2, "0");
@@ -83,14 +88,12 @@ const STRONG_AUTHENTICATION = new Set(
 /**
  * What a card network's response code says.
  *
- * @param network  name of the network: Mastercard uses 82 with an advice code for "policy"
+ * @param network  name of the network
  * @returns null for a code of no table; such a code is of Visa category 4
  */
 export function responseCode(code: string, network: string): ResponseCode | null {
-  const known = BY_CODE.get(normalCode(code));
-  if (!known) return null;
-  if (network === "Mastercard" && normalCode(code) === "82") return row(4, "GENERIC", "the bank's policy refused it");
-  return known;
+  const normal = normalCode(code);
+  return (network === "Mastercard" && ON_MASTERCARD.get(normal)) || (BY_CODE.get(normal) ?? null);
 }
 
 /**

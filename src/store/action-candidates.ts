@@ -95,7 +95,7 @@ function merge({ listing, beyond, limit }: Page, parts: string, name: string, co
   const { orderBy, descending, sorted } = listing;
   const part = (of: string, and = "") =>
     `select id, ${orderBy} as at from recovery_actions
-     where ${conditions(listing, beyond, column)} and ${column} = ${of} ${and} ${sorted(orderBy)} limit ${limit}`;
+     where ${conditions(listing, beyond, true)} and ${column} = ${of} ${and} ${sorted(orderBy)} limit ${limit}`;
   const [end, comparison, never] = descending ? ["min", ">=", "-infinity"] : ["max", "<=", "infinity"];
   return `with parts as materialized (${parts}),
      guide as materialized (select coalesce((select ${end}(at) from (${part(`(${guide})`)}) g having count(*) >= ${limit}), '${never}') as at)

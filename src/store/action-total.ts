@@ -27,19 +27,19 @@ export function totalText(listing: ListingText): string {
  * All that the listing asks of an action.
  *
  * @param beyond  SQL: what comes after the page before
- * @param walked  SQL: the column along which an index is to be walked; empty: whichever
+ * @param isPart  it is for one part of a merge, whose index is to be walked in the order of the listing
  */
 export function conditions(
   { owners, facets, executed, onlyExecuted, orderBy, descending }: ListingText,
   beyond = "",
-  walked = "",
+  isPart = false,
 ) {
   const where = ["merchant_id = $1", ...owners];
   if (facets !== null) where.push(`facets like ${facets}`);
   // An index begins where the first of two bounds on one side tells it to. What comes after a page says more: the other one must not look like a bound.
   const isPassed = beyond !== "" && orderBy === "executed_at";
   // Nor where a day is walked in another order: a day and a range in it look like two things that seldom meet, and all of the range would be sorted.
-  const isOther = walked !== "" && orderBy !== "executed_at";
+  const isOther = isPart && orderBy !== "executed_at";
   const bound = (text: string, isWeak: boolean) => (isWeak ? `(${text}) is true` : text);
   if (executed !== null)
     where.push(

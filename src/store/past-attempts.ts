@@ -8,7 +8,8 @@ const AFTER = prepared(
   "past_attempts",
   `select id, invoice_id as "invoiceId", coalesce(customer_id, invoice_id) as "customerId", created_at as at,
      state <> 'FAILED' as approved, amount, currency, null as chance, network_decline_code as "networkDeclineCode",
-     network_advice_code as "networkAdviceCode", payment_gateway_error_code as "gatewayCode", decline_category as "declineCategory",
+     network_advice_code as "networkAdviceCode", payment_gateway_error_code as "gatewayCode",
+     nullif(concat_ws(' ', payment_gateway_name, payment_gateway_type), '') as gateway, decline_category as "declineCategory",
      payment_method_type as "paymentMethodType", card_brand as "cardBrand", card_country as "cardCountry",
      lower(card_funding) as "cardFunding", card_issuer as "cardIssuer",
      coalesce(card_fingerprint, payment_method_id) as "cardFingerprint", customer_timezone as "customerTimezone"
