@@ -21,8 +21,8 @@ const END_MS = 30_000;
 const ANSWER_MS = 60_000;
 
 /** Start `file` of this folder in a process of its own. */
-export async function startPart(file: string): Promise<Part> {
-  const child = fork(join(import.meta.dirname, file), { serialization: "advanced" });
+export async function startPart(file: string, args: readonly string[] = []): Promise<Part> {
+  const child = fork(join(import.meta.dirname, file), args, { serialization: "advanced" });
   await received(child, file, ANSWER_MS);
   return {
     pid: child.pid!,

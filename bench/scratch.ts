@@ -14,9 +14,13 @@ export interface DatabaseFacts {
   server: string;
 }
 
-/** A temporary data folder, and the settings of a service in it. */
-export async function scratchSettings(over: Partial<Settings> = {}) {
-  const dataDir = await mkdtemp(join(tmpdir(), "dunlin-bench-"));
+/**
+ * The settings of a service in a folder of its own.
+ *
+ * @param kept  that folder, which outlives the service; else a temporary one
+ */
+export async function scratchSettings(over: Partial<Settings> = {}, kept?: string) {
+  const dataDir = kept ?? (await mkdtemp(join(tmpdir(), "dunlin-bench-")));
   const port = await freePort();
   const settings: Settings = {
     databaseUrl: null,
@@ -44,8 +48,9 @@ export async function scratchSettings(over: Partial<Settings> = {}) {
     ...over,
   };
   // To a file, one write per line, as `dunlin serve` writes to standard error.
-  const log = pino({ base: null }, pino.destination({ dest: join(dataDir, "dunlin.log"), sync: true }));
-  return { settings, log, remove: () => rm(dataDir, { recursive: true, force: true }) };
+  const log = pino({ base: null }, pino.destination({ dest: join(dataDir, "dunlin.log"), sync: true, mkdir: true }));
+  const remove = async () => (kept ? undefined : rm(dataDir, { recursive: true, force: true }));
+  return { settings, log, remove };
 }
 
 async function freePort(): Promise<number> {

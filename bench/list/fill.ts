@@ -66,7 +66,6 @@ export const COUNTS = [
    from recovery_actions where executed_at is not null group by 1, 3, 4`,
 ];
 
-/** @returns the bytes of the table and of its indexes */
 export async function fill(db: Database, { merchantId, actions, until }: Fill, say: (line: string) => void) {
   const connections = await Promise.all(Array.from({ length: WRITERS }, () => db.connect()));
   try {
@@ -96,10 +95,6 @@ export async function fill(db: Database, { merchantId, actions, until }: Fill, s
     for (const sql of COUNTS) await run(first, sql);
     for (const table of ["recovery_actions", "action_counts", "executed_counts"])
       await run(first, `vacuum analyze ${table}`);
-    const sizes = await first.run<{ heap: number; indexes: number }>(
-      prepared("", "select pg_table_size('recovery_actions') as heap, pg_indexes_size('recovery_actions') as indexes"),
-    );
-    return sizes.rows[0]!;
   } finally {
     for (const connection of connections) await connection.close();
   }

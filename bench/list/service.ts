@@ -13,13 +13,16 @@ import { answer } from "../part.ts";
 import { databaseFacts, scratchSettings } from "../scratch.ts";
 import { fill } from "./fill.ts";
 
-export interface ListFacts {
+export interface ListFacts extends Sizes {
   port: number;
   ca: string;
   apiKey: string;
   server: string;
   postmaster: number;
-  /** Bytes of the table and of its indexes. */
+}
+
+/** Bytes of the table and of its indexes. */
+interface Sizes {
   heap: number;
   indexes: number;
 }
@@ -39,7 +42,13 @@ export interface Deep {
 const FREE_BYTES_PER_ACTION = 1_700;
 const DEEP_PAGE = 10_000;
 
-const { settings, log, remove } = await scratchSettings();
+const SIZES = prepared(
+  "",
+  "select pg_table_size('recovery_actions') as heap, pg_indexes_size('recovery_actions') as indexes",
+);
+const KEPT = prepared("", "select merchant_id as id, sum(actions)::int8 as actions from action_counts group by 1");
+
+const { settings, log, remove } = await scratchSettings({}, process.argv[2]);
 const running = await start({
   settings,
   roles: new Set(["api"]),
@@ -54,17 +63,30 @@ const { owner: db, ports, secretKey, address } = store;
 let merchantId = "";
 
 async function make({ actions, until }: { actions: number; until: Date }): Promise<ListFacts> {
+  merchantId = (await kept(actions)) ?? (await filled(actions, until));
+  const { apiKey } = await createApiKey(db, { merchantId, permissions: ["read:recovery_actions"] }, ports);
+  const { server, postmaster } = await databaseFacts(db, address, settings.dataDir);
+  const sizes = (await db.run<Sizes>(SIZES)).rows[0]!;
+  return { port: settings.port, ca: readFileSync(caPath!, "utf8"), apiKey, server, postmaster, ...sizes };
+}
+
+/** The merchant of a run before, in a folder that was kept. */
+async function kept(actions: number): Promise<string | null> {
+  const found = (await db.run<{ id: string; actions: number }>(KEPT)).rows[0];
+  if (!found) return null;
+  if (found.actions !== actions) throw new Error(`${settings.dataDir} has ${found.actions} actions, not ${actions}`);
+  return found.id;
+}
+
+async function filled(actions: number, until: Date): Promise<string> {
   const { bavail, bsize } = await statfs(settings.dataDir);
   const needed = actions * FREE_BYTES_PER_ACTION;
   if (bavail * bsize < needed)
     throw new Error(`${Math.ceil(needed / 1e9)} GB of disk are needed in ${settings.dataDir}`);
   const limits = { ratePerSecond: 1_000_000, rateBurst: 1_000_000 };
   const merchant = await createMerchant(db, "Bench", limits, secretKey, ports);
-  merchantId = merchant.id;
-  const { apiKey } = await createApiKey(db, { merchantId, permissions: ["read:recovery_actions"] }, ports);
-  const sizes = await fill(db, { merchantId, actions, until }, (line) => process.stderr.write(`  ${line}\n`));
-  const { server, postmaster } = await databaseFacts(db, address, settings.dataDir);
-  return { port: settings.port, ca: readFileSync(caPath!, "utf8"), apiKey, server, postmaster, ...sizes };
+  await fill(db, { merchantId: merchant.id, actions, until }, (line) => process.stderr.write(`  ${line}\n`));
+  return merchant.id;
 }
 
 async function count(search: string): Promise<Counted> {

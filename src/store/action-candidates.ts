@@ -58,8 +58,6 @@ function sorting({ listing, beyond, limit }: Page): string {
   return `select id, ${orderBy} as at from (${found}) r ${listing.sorted(orderBy)} limit ${limit}`;
 }
 
-const DAY = "(executed_at at time zone 'UTC')::date";
-
 /**
  * Merge the days of execution: within one, all of the day has to be walked at most to come by what is wanted. Where a day has no page full of it, every
  * day would be walked to its end: then all is sorted, which is not much.
@@ -81,7 +79,7 @@ function byDays(page: Page, cursor: Cursor | null, total: string): string {
   return `with days as materialized (${days})
     select * from (${sorting(page)}) few where ${total} <= ${few}
     union all
-    select * from (${merge(page, "select day from days", "day", DAY, guide)}) many where ${total} > ${few}`;
+    select * from (${merge(page, "select day from days", "day", "executed_on", guide)}) many where ${total} > ${few}`;
 }
 
 /**

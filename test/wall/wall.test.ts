@@ -51,6 +51,12 @@ test("every table with a merchant_id is behind the wall, partitions of today and
   await open.drop();
 });
 
+test("no index behind the wall is on an expression, which nobody who is behind it would be let walk", async () => {
+  const onExpressions = text(`select indexrelid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indrelid
+    where c.relrowsecurity and i.indexprs is not null`);
+  assert.deepEqual((await db.run(onExpressions)).rows, []);
+});
+
 test("with the merchant left out of every statement nobody sees or touches anything of another's", async () => {
   const alone = await testDatabase();
   const both = await testDatabase();
