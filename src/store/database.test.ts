@@ -33,6 +33,24 @@ test("a server that dies in the breath in which it says hello rejects a promise 
   server.close();
 });
 
+test("moments are read to the millisecond, in whatever form the server writes them", async () => {
+  const moments = `'2026-03-02 07:12:00Z'), ('2026-03-02 07:12:00.1Z'), ('2026-12-31 23:59:59.123999Z'), ('1969-12-31 23:59:59.25Z'),
+    ('0999-01-01Z'), ('0050-06-01 12:00Z'), ('12026-03-02 07:12:00.123Z'), ('0044-03-15 BC'`;
+  for (const zone of ["UTC", "Asia/Kathmandu"]) {
+    const connection = await db.connect();
+    await connection.run(prepared("", `set timezone = '${zone}'`));
+    const read = prepared(
+      "",
+      `select at, floor(extract(epoch from at) * 1000)::int8 as ms, at::text as text from (values (${moments})) v (text), cast(text as timestamptz) at`,
+    );
+    for (const { at, ms, text } of (await connection.run<{ at: Date; ms: number; text: string }>(read)).rows)
+      assert.equal(at.getTime(), ms, text);
+    const [endless] = (await connection.run(prepared("", "select 'infinity'::timestamptz as at"))).rows;
+    assert.equal(endless!.at, Number.POSITIVE_INFINITY);
+    await connection.close();
+  }
+});
+
 const RAISE = (code: string) =>
   prepared(`raise_${code}`, `do $$ begin raise exception 'planned' using errcode = '${code}'; end $$`);
 

@@ -56,6 +56,28 @@ pg.types.setTypeParser(INT8, (text) => {
   return number;
 });
 
+const TIMESTAMPTZ = 1184;
+const readAnyTimestamp = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date;
+pg.types.setTypeParser(TIMESTAMPTZ, readTimestamp);
+
+/**
+ * A moment as PostgreSQL writes it: `2026-03-02 07:12:00.123456+00`. Those in UTC and of four-digit years, as nearly all are, are read by
+ * position, in less than half the time of the driver's regular expression.
+ */
+export function readTimestamp(text: string): Date {
+  const end = text.length - 3;
+  if (end < 19 || end > 26 || !text.endsWith("+00") || text[10] !== " " || text[0] === "0")
+    return readAnyTimestamp(text);
+  let ms = 0;
+  for (let index = 20, worth = 100; index < 23 && index < end; index++, worth /= 10)
+    ms += (text.charCodeAt(index) - ZERO) * worth;
+  const year = two(text, 0) * 100 + two(text, 2);
+  return new Date(Date.UTC(year, two(text, 5) - 1, two(text, 8), two(text, 11), two(text, 14), two(text, 17), ms));
+}
+
+const ZERO = 48;
+const two = (text: string, index: number) => (text.charCodeAt(index) - ZERO) * 10 + text.charCodeAt(index + 1) - ZERO;
+
 /** Far longer than any statement of the service takes: a network that swallowed the answer is noticed after this. */
 export const ANSWER_MS = 60_000;
 
