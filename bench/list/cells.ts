@@ -3,6 +3,9 @@ import type { ActionFilters } from "../../src/store/action-listing.ts";
 /** What a cell asks for, as the query of a request. */
 export type Query = Record<string, string>;
 
+/** Only what was created in the last two days has that status. */
+const LAST_DAYS = "a status of the last days";
+
 /** Filters by what they match: much, some, little, and nothing. */
 const filters = (actions: number): Record<string, Partial<Record<keyof ActionFilters, string>>> => {
   const customer = Math.floor(actions / 40);
@@ -18,7 +21,7 @@ const filters = (actions: number): Record<string, Partial<Record<keyof ActionFil
     "a common type": { type: "RECOVERY_ACTION_TYPE_RETRY" },
     "a rare type": { type: "RECOVERY_ACTION_TYPE_CARD_CHANGE" },
     "a common status": { status: "RECOVERY_ACTION_STATUS_SUCCEEDED" },
-    "a status of the last days": { status: "RECOVERY_ACTION_STATUS_SCHEDULED" },
+    [LAST_DAYS]: { status: "RECOVERY_ACTION_STATUS_SCHEDULED" },
     "a rare status": { status: "RECOVERY_ACTION_STATUS_DELIVERY_FAILED" },
     "country, type and status": {
       cardCountry: "FR",
@@ -75,10 +78,11 @@ export interface Cell {
 /** Every filter, order and direction, and with ranges of time. */
 export function cells(actions: number, until: Date): Cell[] {
   const yearAgo = new Date(until.getTime() - 365 * DAY_MS);
+  const twoDaysAgo = new Date(until.getTime() - 2 * DAY_MS);
   return Object.entries(filters(actions)).flatMap(([filter, equal]) =>
     Object.entries({ "": {}, ...(RANGED.includes(filter) ? ranges(until) : {}) }).flatMap(
       ([range, bounds]: [string, Query]) => {
-        const { executedAfter = yearAgo, executedBefore = until } = bounds;
+        const { executedAfter = filter === LAST_DAYS ? twoDaysAgo : yearAgo, executedBefore = until } = bounds;
         const middle = new Date((new Date(executedAfter).getTime() + new Date(executedBefore).getTime()) / 2);
         const name = range === "" ? filter : `${filter}, ${range}`;
         return ["created_at", "executed_at", "updated_at"].flatMap((orderBy) =>

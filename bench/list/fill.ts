@@ -60,10 +60,14 @@ const INSERT = `
 /** Brings the counts that are kept with the actions up to them. */
 export const COUNTS = [
   "insert into action_counts select merchant_id, facets, count(*) from recovery_actions group by 1, 2",
-  `insert into executed_counts select merchant_id, 'day', (executed_at at time zone 'UTC')::date, facets, count(*)
+  ...[
+    ["month", "date_trunc('month', executed_at, 'UTC')"],
+    ["day", "date_trunc('day', executed_at, 'UTC')"],
+    ["3h", "date_bin('3 hours', executed_at, 'epoch')"],
+  ].map(
+    ([span, start]) => `insert into executed_counts select merchant_id, '${span}', ${start}, facets, count(*)
    from recovery_actions where executed_at is not null group by 1, 3, 4`,
-  `insert into executed_counts select merchant_id, 'month', date_trunc('month', executed_at at time zone 'UTC')::date, facets, count(*)
-   from recovery_actions where executed_at is not null group by 1, 3, 4`,
+  ),
 ];
 
 export async function fill(db: Database, { merchantId, actions, until }: Fill, say: (line: string) => void) {

@@ -3,23 +3,29 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Prior } from "../../src/model/prior.ts";
 import { world as balances } from "../worlds/balances.ts";
+import { world as crude, LAW_NAMES } from "../worlds/crude.ts";
 import { world as debits } from "../worlds/debits.ts";
 import { world as issuers } from "../worlds/issuers.ts";
 import type { CreateWorld, World } from "../worlds/world.ts";
 
 /** The worlds that come with Dunlin. */
-export const WORLDS: Readonly<Record<string, () => World>> = {
-  balances: () => balances(),
-  hard: () => balances({ gone: 0.6 }),
-  issuers: () => issuers(),
-  debits: () => debits(),
+export const WORLDS: Readonly<Record<string, CreateWorld>> = {
+  balances,
+  hard: (options) => balances({ gone: 0.6, ...options }),
+  issuers,
+  debits,
 };
+
+/** Worlds of one simple law each, as no bank is: for what an engine loses where it is wrong about people. */
+export const CRUDE_WORLDS: Readonly<Record<string, CreateWorld>> = Object.fromEntries(
+  LAW_NAMES.map((law) => [`crude:${law}`, (options) => crude({ law, ...options })]),
+);
 
 /** A world by its name, or from a module that exports `world`. Throws when there is none. */
 export async function openWorld(nameOrPath: string, options?: Record<string, unknown>): Promise<World> {
-  const own = WORLDS[nameOrPath];
-  if (own && !options) return own();
-  const path = own ? join(import.meta.dirname, `../worlds/${nameOrPath}.ts`) : resolve(nameOrPath);
+  const own = WORLDS[nameOrPath] ?? CRUDE_WORLDS[nameOrPath];
+  if (own) return own(options);
+  const path = resolve(nameOrPath);
   const module = (await import(pathToFileURL(path).href)) as { world?: CreateWorld };
   if (typeof module.world !== "function") throw new TypeError(`${path} exports no function named world`);
   return module.world(options);

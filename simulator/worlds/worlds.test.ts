@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openWorld, WORLDS } from "../trial/worlds.ts";
+import { CRUDE_WORLDS, openWorld, WORLDS } from "../trial/worlds.ts";
 import { type Account, advance, coverage } from "./balance.ts";
 
 const DAY_MS = 86_400_000;
+const NAMES = [...Object.keys(WORLDS), ...Object.keys(CRUDE_WORLDS)];
 
 test("in every world, 10 to 15 % of first charges are declined, bills come in order, and a seed is a world", async () => {
-  for (const name of Object.keys(WORLDS)) {
+  for (const name of NAMES) {
     const world = await openWorld(name);
     const run = () =>
       [...world.bills(5, 400)].map(({ id, first }) => `${id} ${first.approved} ${first.networkDeclineCode}`);
@@ -66,7 +67,7 @@ test("a balance's chances are what happens: over many lives of an account, and a
 });
 
 test("tried twice at one moment of one bill, a world answers from the same coins", async () => {
-  for (const name of Object.keys(WORLDS)) {
+  for (const name of NAMES) {
     const world = await openWorld(name);
     const answers = () => {
       const said: string[] = [];
@@ -81,6 +82,22 @@ test("tried twice at one moment of one bill, a world answers from the same coins
     };
     assert.deepEqual(answers(), answers());
   }
+});
+
+test("a crude world obeys its law, whatever else is asked meanwhile", async () => {
+  const night = await openWorld("crude:night", { codes: false });
+  let byNight = 0;
+  let byDay = 0;
+  for (const bill of night.bills(4, 600)) {
+    if (bill.first.approved) continue;
+    assert.equal(bill.first.networkDeclineCode, undefined);
+    const midnight = Math.ceil(bill.createdAt.getTime() / DAY_MS) * DAY_MS;
+    const at = (hours: number) => new Date(midnight + hours * 3_600_000);
+    byDay += Number(night.charge(bill, at(12)).approved);
+    byNight += Number(night.charge(bill, at(27)).approved);
+  }
+  assert.ok(byNight > 250 && byDay < 40, `${byNight} by night, ${byDay} by day`);
+  await assert.rejects(openWorld("crude:night", { law: "gravity" }), /law is one of flat, night/);
 });
 
 test("a world of one's own is opened from its module, with options, and one without a world is refused", async () => {

@@ -1,12 +1,14 @@
 import { type Comparison, compare, POLICY_NAMES } from "../../simulator/trial/compare.ts";
 import { openWorld, shippedPrior, WORLDS } from "../../simulator/trial/worlds.ts";
+import { LAW_NAMES } from "../../simulator/worlds/crude.ts";
 import { type Command, EXIT, Failure, table, text, UsageError, wholeNumber } from "./command.ts";
 
 /** `dunlin simulate`: policies compared on a year of a world made of code. */
 export const simulate: Command = {
   name: "simulate",
   usage: `[--world NAME|FILE] [--customers 2000] [--seed 1] [--policies LIST] [--options JSON] [--json]
-  --world W       ${Object.keys(WORLDS).join(", ")}, or a module that exports \`world\` (balances)
+  --world W       ${Object.keys(WORLDS).join(", ")}, or a module that exports \`world\` (balances);
+                  or one of a single simple law, as no bank is: crude: and ${LAW_NAMES.join(", ")}
   --policies P,…  ${POLICY_NAMES.join(",")} (all)
   --options JSON  handed to the module's \`world\``,
   summary: "Compare ways of trying again on a simulated year, with the best possible one beside them",

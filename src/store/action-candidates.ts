@@ -42,7 +42,13 @@ const facetsOf = ({ facets, onlyExecuted }: ListingText) =>
 
 /** Merge the groups that fit, each walked no further than the page goes. */
 const byFacets = (page: Page) =>
-  merge(page, facetsOf(page.listing), "facets", "facets", "select facets from parts order by actions desc limit 1");
+  merge(
+    page,
+    facetsOf(page.listing),
+    "facets",
+    "facets",
+    `select facets from parts order by actions desc limit ${GUIDES}`,
+  );
 
 /** Sort all of a range of time: by its index, or by those of the groups that fit. */
 function sorting({ listing, beyond, limit }: Page): string {
@@ -64,17 +70,17 @@ function sorting({ listing, beyond, limit }: Page): string {
  */
 function byDays(page: Page, cursor: Cursor | null, total: string): string {
   const { executed, descending, value } = page.listing;
-  const day = (at: string) => `(${at}::timestamptz at time zone 'UTC')::date`;
+  const day = (at: string) => `((${at})::timestamptz at time zone 'UTC')::date`;
   const [from, to] = [executed!.from, executed!.to].map((at) => value(at?.toISOString() ?? null));
   const known = (which: "min" | "max") =>
-    `(select ${which}(starts_on) from executed_counts where merchant_id = $1 and span = 'day')`;
+    `(select ${day(`${which}(starts_at)`)} from executed_counts where merchant_id = $1 and span = 'day')`;
   const days = `select d::date as day from generate_series(
     greatest(${day(from!)}, ${known("min")})::timestamp, least(${day(to!)}, ${known("max")})::timestamp, '1 day') d`;
   // Most of a page was executed on the day on which it is: what was created then, too.
   const nearest = (comparison: string) => (cursor === null ? "" : `where day ${comparison} ${day(value(cursor.at))}`);
   const guide = descending
-    ? `select max(day) from days ${nearest("<=")}`
-    : `select min(day) from days ${nearest(">=")}`;
+    ? `select day from days ${nearest("<=")} order by day desc limit ${GUIDES}`
+    : `select day from days ${nearest(">=")} order by day limit ${GUIDES}`;
   const few = `greatest(${FEW}, ${page.limit} * (select count(*) from days))`;
   return `with days as materialized (${days})
     select * from (${sorting(page)}) few where ${total} <= ${few}
@@ -82,22 +88,28 @@ function byDays(page: Page, cursor: Cursor | null, total: string): string {
     select * from (${merge(page, "select day from days", "day", "executed_on", guide)}) many where ${total} > ${few}`;
 }
 
+/** So many parts guide the others. One alone may be short of a page: the first day of a range has just begun. */
+const GUIDES = 3;
+
 /**
  * Merge the parts of an index, each of which has the order of the list.
  *
  * @param parts  SQL that selects the values, as `name`, of what the index has before the order
  * @param column  what that is
- * @param guide  SQL that selects the part which is likely to fill a page soonest: no other is walked beyond where that one would end
+ * @param guides  SQL that selects the parts which are likely to fill a page soonest: no other is walked beyond where they would end it
  */
-function merge({ listing, beyond, limit }: Page, parts: string, name: string, column: string, guide: string): string {
+function merge({ listing, beyond, limit }: Page, parts: string, name: string, column: string, guides: string): string {
   const { orderBy, descending, sorted } = listing;
-  const part = (of: string, and = "") =>
+  const part = (of: string, and: string, rows: string) =>
     `select id, ${orderBy} as at from recovery_actions
-     where ${conditions(listing, beyond, true)} and ${column} = ${of} ${and} ${sorted(orderBy)} limit ${limit}`;
+     where ${conditions(listing, beyond, true)} and ${column} = ${of} ${and} ${sorted(orderBy)} limit ${rows}`;
   const [end, comparison, never] = descending ? ["min", ">=", "-infinity"] : ["max", "<=", "infinity"];
   return `with parts as materialized (${parts}),
-     guide as materialized (select coalesce((select ${end}(at) from (${part(`(${guide})`)}) g having count(*) >= ${limit}), '${never}') as at)
+     guides as materialized (${guides}),
+     ahead as materialized (select at from guides
+       cross join lateral (${part(`guides.${name}`, "", `(${limit}::int8 + 1) / 2`)}) g ${sorted("at")} limit ${limit}),
+     guide as materialized (select coalesce((select ${end}(at) from ahead having count(*) >= ${limit}), '${never}') as at)
    select p.id, p.at from parts
-   cross join lateral (${part(`parts.${name}`, `and ${orderBy} ${comparison} (select at from guide)`)}) p
+   cross join lateral (${part(`parts.${name}`, `and ${orderBy} ${comparison} (select at from guide)`, limit)}) p
    ${sorted("at")} limit ${limit}`;
 }

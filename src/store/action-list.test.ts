@@ -173,9 +173,10 @@ async function check(filters: ActionFilters, orderBy: Order, descending: boolean
 const MISCOUNTED = prepared(
   "test_miscounted",
   `select count(*) as wrong from (
-     (select merchant_id, 'all' as span, null::date as starts_on, facets, count(*) as n from recovery_actions group by 1, 4
-      union all select merchant_id, 'day', (executed_at at time zone 'UTC')::date, facets, count(*) from recovery_actions where executed_at is not null group by 1, 3, 4
-      union all select merchant_id, 'month', date_trunc('month', executed_at at time zone 'UTC')::date, facets, count(*) from recovery_actions where executed_at is not null group by 1, 3, 4)
+     (select merchant_id, 'all' as span, null::timestamptz as starts_at, facets, count(*) as n from recovery_actions group by 1, 4
+      union all select merchant_id, 'month', date_trunc('month', executed_at, 'UTC'), facets, count(*) from recovery_actions where executed_at is not null group by 1, 3, 4
+      union all select merchant_id, 'day', date_trunc('day', executed_at, 'UTC'), facets, count(*) from recovery_actions where executed_at is not null group by 1, 3, 4
+      union all select merchant_id, '3h', date_bin('3 hours', executed_at, 'epoch'), facets, count(*) from recovery_actions where executed_at is not null group by 1, 3, 4)
      except
      (select merchant_id, 'all', null, facets, actions from action_counts union all select * from executed_counts)
    ) miscounted`,

@@ -1,6 +1,6 @@
 import { hasExecuted } from "./action-facets.ts";
 import type { ListingText } from "./action-listing.ts";
-import { executedSpans } from "./executed-spans.ts";
+import { executedSpans, KEPT_SPANS, type KeptSpan, type Span } from "./executed-spans.ts";
 
 /**
  * An SQL expression: how many actions are on all pages. Counts that are kept with the actions answer it. Only what belongs to one customer,
@@ -13,14 +13,19 @@ export function totalText(listing: ListingText): string {
   if (executed === null)
     return `(select coalesce(sum(actions), 0)::int8 from action_counts
       where merchant_id = $1 ${fits} ${onlyExecuted ? `and ${hasExecuted("facets")}` : ""})`;
-  const { months, days, edges } = executedSpans(executed.from, executed.to);
-  const kept = (span: string, [from, to]: readonly [string, string]) =>
-    `(select coalesce(sum(actions), 0)::int8 from executed_counts where merchant_id = $1 and span = '${span}'
-       and starts_on >= ${listing.value(from)}::date and starts_on < ${listing.value(to)}::date ${fits})`;
-  const counted = ([from, to]: readonly [string, string]) =>
+  const spans = executedSpans(executed.from, executed.to);
+  const kept = (kind: KeptSpan) =>
+    spans[kind].map(
+      ([
+        from,
+        to,
+      ]) => `(select coalesce(sum(actions), 0)::int8 from executed_counts where merchant_id = $1 and span = '${kind}'
+       and starts_at >= ${listing.value(from)}::timestamptz and starts_at < ${listing.value(to)}::timestamptz ${fits})`,
+    );
+  const counted = ([from, to]: Span) =>
     `(select count(*) from recovery_actions where merchant_id = $1
        and executed_at >= ${listing.value(from)}::timestamptz and executed_at < ${listing.value(to)}::timestamptz ${fits})`;
-  return [kept("month", months), ...days.map((span) => kept("day", span)), ...edges.map(counted)].join(" + ");
+  return [...KEPT_SPANS.flatMap(kept), ...spans.edges.map(counted)].join(" + ");
 }
 
 /**

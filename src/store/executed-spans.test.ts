@@ -5,25 +5,20 @@ import { executedSpans, type Span } from "./executed-spans.ts";
 
 const at = (text: string) => new Date(text);
 
-test("a range is taken apart into whole months, whole days and edges", () => {
-  assert.deepEqual(executedSpans(at("2026-01-30T12:00:00Z"), at("2026-04-02T06:00:00Z")), {
-    months: ["2026-02-01T00:00:00.000Z", "2026-04-01T00:00:00.000Z"],
-    days: [
-      ["2026-01-31T00:00:00.000Z", "2026-02-01T00:00:00.000Z"],
-      ["2026-04-01T00:00:00.000Z", "2026-04-02T00:00:00.000Z"],
-    ],
-    edges: [
-      ["2026-01-30T12:00:00.000Z", "2026-01-31T00:00:00.000Z"],
-      ["2026-04-02T00:00:00.000Z", "2026-04-02T06:00:00.000Z"],
-    ],
-  });
+test("a range is taken apart into whole months, days, three hours and edges", () => {
+  const text = (spans: readonly Span[]) => spans.map(([from, to]) => `${from.slice(5, 16)} ${to.slice(5, 16)}`);
+  const { month, day, "3h": hours, edges } = executedSpans(at("2026-01-30T13:30:00Z"), at("2026-04-02T06:20:00Z"));
+  assert.deepEqual(text(month), ["02-01T00:00 04-01T00:00"]);
+  assert.deepEqual(text(day), ["01-31T00:00 02-01T00:00", "04-01T00:00 04-02T00:00"]);
+  assert.deepEqual(text(hours), ["01-30T15:00 01-31T00:00", "04-02T00:00 04-02T06:00"]);
+  assert.deepEqual(text(edges), ["01-30T13:30 01-30T15:00", "04-02T06:00 04-02T06:20"]);
 });
 
 const MONTHS = [-1, 0, 1, 2, 3, 4].map((month) => Date.UTC(2026, month));
 const HOUR_MS = 3_600_000;
 /** Beginnings of months and days, and moments right beside them and anywhere, are all likely. */
 const moment = fc
-  .tuple(fc.constantFrom(...MONTHS), fc.constantFrom(0, 24, 48, 13, 700), fc.constantFrom(-1, 0, 1, 12_345))
+  .tuple(fc.constantFrom(...MONTHS), fc.constantFrom(0, 3, 24, 48, 13, 700), fc.constantFrom(-1, 0, 1, 12_345))
   .map(([month, hours, ms]) => new Date(month + hours * HOUR_MS + ms));
 const orNone = fc.option(moment, { nil: null });
 
@@ -34,12 +29,22 @@ test("every moment of a range lies in exactly one of its spans, and no other mom
   fc.assert(
     fc.property(orNone, orNone, moment, (from, to, some) => {
       fc.pre(from !== null || to !== null);
-      const { months, days, edges } = executedSpans(from, to);
+      const { month, day, "3h": hours, edges } = executedSpans(from, to);
       const inside = (from === null || from <= some) && (to === null || some < to);
-      const spans = [months, ...days, ...edges].filter((span) => holds(span, some.getTime()));
+      const spans = [...month, ...day, ...hours, ...edges].filter((span) => holds(span, some.getTime()));
       assert.equal(spans.length, inside ? 1 : 0);
-      for (const [start] of [months, ...days])
-        if (Number.isFinite(bound(start))) assert.equal(bound(start) % (24 * HOUR_MS), 0);
+      const begin = (span: Span, hours: number) => {
+        for (const each of span.map(bound).filter(Number.isFinite)) assert.equal(each % (hours * HOUR_MS), 0);
+      };
+      for (const span of [...month, ...day]) begin(span, 24);
+      for (const span of hours) begin(span, 3);
+      for (const span of month)
+        assert.ok(
+          span.every((each) => /infinity|-01T00:00:00/.test(each)),
+          `${span}`,
+        );
+      const longest = edges.map(([start, end]) => (start === end ? 0 : bound(end) - bound(start)));
+      for (const ms of longest) assert.ok(ms < 6 * HOUR_MS, `${ms} ms are counted one by one`);
     }),
     { numRuns: 2_000 },
   );

@@ -43,15 +43,16 @@ const counting = (before: string) =>
      select $1, facets, sum(n) from changes group by facets having sum(n) <> 0 order by facets
      on conflict (merchant_id, facets) do update set actions = action_counts.actions + excluded.actions
    )
-   insert into executed_counts (merchant_id, span, starts_on, facets, actions)
-   select $1, s.span, s.starts_on, facets, sum(n)
+   insert into executed_counts (merchant_id, span, starts_at, facets, actions)
+   select $1, s.span, s.starts_at, facets, sum(n)
    from changes
    cross join lateral (
-     values ('day', (executed_at at time zone 'UTC')::date), ('month', date_trunc('month', executed_at at time zone 'UTC')::date)
-   ) s (span, starts_on)
+     values ('month', date_trunc('month', executed_at, 'UTC')), ('day', date_trunc('day', executed_at, 'UTC')),
+       ('3h', date_bin('3 hours', executed_at, 'epoch'))
+   ) s (span, starts_at)
    where executed_at is not null
-   group by s.span, s.starts_on, facets having sum(n) <> 0 order by s.span, s.starts_on, facets
-   on conflict (merchant_id, span, starts_on, facets) do update set actions = executed_counts.actions + excluded.actions`;
+   group by s.span, s.starts_at, facets having sum(n) <> 0 order by s.span, s.starts_at, facets
+   on conflict (merchant_id, span, starts_at, facets) do update set actions = executed_counts.actions + excluded.actions`;
 
 const INSERT = prepared(
   "insert_recovery_actions",

@@ -1,0 +1,170 @@
+import { coin, DAY_MS, HOUR_MS } from "./coin.ts";
+import type { Bill, Charge, World } from "./world.ts";
+
+interface Try {
+  at: number;
+  failedAt: number;
+  /** Earlier tries. */
+  tried: readonly number[];
+  /** Where the customer's pay day lies in a month, and how long what is wrong with the bill lasts: drawn, from 0 to 1. */
+  payDay: number;
+  end: number;
+}
+
+/** What decides whether a try succeeds. */
+interface Law {
+  /** Of a bill that may be paid at all. */
+  chance(of: Try): number;
+  /** Share of failed bills that nobody ever pays; else 0.2. */
+  never?: number;
+  /** Else 28. */
+  windowDays?: number;
+  /** The code of every decline; else 51 for six bills in ten, and 05. */
+  code?: string;
+}
+
+/** A second try on one day meets much the same answer. */
+const afresh = (at: number, tried: readonly number[]) =>
+  tried.some((each) => Math.floor(each / DAY_MS) === Math.floor(at / DAY_MS)) ? 0.3 : 1;
+const flat: Law["chance"] = ({ at, tried }) => 0.15 * afresh(at, tried);
+const hourOf = (at: number) => new Date(at).getUTCHours();
+const dateOf = (at: number) => new Date(at).getUTCDate();
+
+const LAWS: Readonly<Record<string, Law>> = {
+  /** Every moment is like any other. */
+  flat: { chance: flat },
+  /** Approvals come from one to six in the night. */
+  night: { chance: ({ at, tried }) => (hourOf(at) >= 1 && hourOf(at) < 6 ? 0.45 : 0.03) * afresh(at, tried) },
+  tuesday: { chance: ({ at, tried }) => (new Date(at).getUTCDay() === 2 ? 0.5 : 0.05) * afresh(at, tried) },
+  /** Everybody has money from the 25th to the 28th. */
+  pay25: { chance: ({ at, tried }) => (dateOf(at) >= 25 && dateOf(at) <= 28 ? 0.6 : 0.03) * afresh(at, tried) },
+  /** Everybody has a pay day of their own in each month, and money for three days. */
+  payown: {
+    chance: ({ at, tried, payDay }) =>
+      ((dateOf(at) - 1 - Math.floor(payDay * 28) + 31) % 31 < 3 ? 0.65 : 0.03) * afresh(at, tried),
+  },
+  /** What is wrong passes, after ten hours on average. */
+  outage: {
+    code: "91",
+    chance: ({ at, failedAt, end }) => (at > failedAt - Math.log(end) * 10 * HOUR_MS ? 0.9 : 0.01),
+  },
+  /** What is wrong passes after 3 to 25 days. */
+  late: { chance: ({ at, failedAt, end }) => (at > failedAt + (3 + 22 * end) * DAY_MS ? 0.8 : 0.01) },
+  /** Every try makes the next ones worse, for days. */
+  fatigue: {
+    code: "05",
+    chance: ({ at, tried }) =>
+      0.45 * Math.exp(-1.5 * tried.reduce((sum, each) => sum + Math.exp(-(at - each) / (4 * DAY_MS)), 0)),
+  },
+  /** Chances fade from the first day on. */
+  decay: {
+    code: "05",
+    chance: ({ at, failedAt, tried }) => 0.5 * Math.exp(-(at - failedAt) / (5 * DAY_MS)) * afresh(at, tried),
+  },
+  short: { windowDays: 5, chance: flat },
+  long: { windowDays: 60, chance: flat },
+  hard: { never: 0.7, chance: flat },
+};
+
+export const LAW_NAMES = Object.keys(LAWS);
+
+const DECLINED_SHARE = 0.13;
+const YEAR = 2025;
+/** What is drawn by lot, once for each customer or bill. */
+const LOT = { dom: 1, hour: 2, payDay: 3, first: 4, never: 5, code: 6, end: 7, charge: 8 };
+
+interface Drawn {
+  bill: Bill;
+  never: boolean;
+  code: string;
+  payDay: number;
+  end: number;
+  tried: number[];
+}
+
+/**
+ * A world with one simple law, unlike those in which the shipped prior was taught: an engine must not lose much where its picture of people is
+ * wrong.
+ *
+ * @param options.law  one of `LAW_NAMES`
+ * @param options.codes  false: charges say no code, no card and no country
+ */
+export function world(options: Record<string, unknown> = {}): World {
+  const name = String(options.law ?? "flat");
+  const codes = options.codes !== false;
+  const law = LAWS[name];
+  if (!law) throw new RangeError(`option law is one of ${LAW_NAMES.join(", ")}`);
+  const { chance, never = 0.2, windowDays = 28 } = law;
+  const drawn = new Map<string, Drawn>();
+  let seed = 0;
+
+  const charged = (customerId: string, code: string, at: Date, approved: boolean): Charge => {
+    const said = codes
+      ? { cardBrand: "visa", cardCountry: "US", cardFunding: "debit", cardFingerprint: `fp_${customerId}` }
+      : {};
+    return {
+      at,
+      approved,
+      paymentMethodType: "card",
+      ...said,
+      ...(codes && !approved && { networkDeclineCode: code }),
+    };
+  };
+
+  function draw(customer: number, month: number): Drawn {
+    const of = (lot: number, each = month) => coin(seed, lot, customer, each);
+    const ever = (lot: number) => of(lot, -1);
+    const createdAt = new Date(
+      Date.UTC(YEAR, month, 1 + Math.floor(ever(LOT.dom) * 28), Math.floor(ever(LOT.hour) * 24)),
+    );
+    const code = law!.code ?? (of(LOT.code) < 0.6 ? "51" : "05");
+    const customerId = `c${customer}`;
+    const bill: Bill = {
+      id: `b${customer}_${month}`,
+      customerId,
+      subscriptionId: `s${customer}`,
+      merchantKey: "crude",
+      amount: 2_900,
+      currency: "USD",
+      planId: "plan",
+      billingPeriod: 1,
+      billingPeriodUnit: "MONTH",
+      subscriptionCreatedAt: new Date(Date.UTC(YEAR - 1, 5, 15)),
+      createdAt,
+      windowDays,
+      first: charged(customerId, code, createdAt, of(LOT.first) >= DECLINED_SHARE),
+    };
+    return { bill, code, never: of(LOT.never) < never, payDay: ever(LOT.payDay), end: of(LOT.end), tried: [] };
+  }
+
+  function approval({ id, createdAt }: Bill, at: Date, tried: readonly Date[] = []): number {
+    const of = drawn.get(id)!;
+    if (of.never) return 0;
+    const all = tried.length === 0 ? of.tried : [...of.tried, ...tried.map((each) => each.getTime())];
+    return chance({ ...of, at: at.getTime(), failedAt: createdAt.getTime(), tried: all });
+  }
+
+  return {
+    name: `crude, ${name}${codes ? "" : ", no codes"}`,
+    *bills(given, customers) {
+      seed = given;
+      drawn.clear();
+      for (let customer = 0; customer < customers; customer++)
+        for (let month = 0; month < 12; month++) {
+          const each = draw(customer, month);
+          drawn.set(each.bill.id, each);
+        }
+      const bills = [...drawn.values()].map(({ bill }) => bill);
+      yield* bills.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+    },
+    charge(bill, at) {
+      const of = drawn.get(bill.id)!;
+      const [customer, month] = bill.id.slice(1).split("_").map(Number) as [number, number];
+      const approved =
+        coin(seed, LOT.charge, customer * 12 + month, Math.floor(at.getTime() / HOUR_MS)) < approval(bill, at);
+      of.tried.push(at.getTime());
+      return charged(bill.customerId, of.code, at, approved);
+    },
+    approval,
+  };
+}
