@@ -69,27 +69,33 @@ function sorting({ listing, beyond, limit }: Page): string {
  * day would be walked to its end: then all is sorted, which is not much.
  */
 function byDays(page: Page, cursor: Cursor | null, total: string): string {
-  const { executed, descending, value } = page.listing;
+  const { executed, descending, facets, value } = page.listing;
   const day = (at: string) => `((${at})::timestamptz at time zone 'UTC')::date`;
-  const [from, to] = [executed!.from, executed!.to].map((at) => value(at?.toISOString() ?? null));
+  const from = `${value(executed!.from?.toISOString() ?? "-infinity")}::timestamptz`;
+  const to = `${value(executed!.to?.toISOString() ?? "infinity")}::timestamptz`;
+  const startOfDay = (at: string) => `date_trunc('day', ${at}::timestamptz, 'UTC')`;
   const known = (which: "min" | "max") =>
     `(select ${day(`${which}(starts_at)`)} from executed_counts where merchant_id = $1 and span = 'day')`;
   const days = `select d::date as day from generate_series(
-    greatest(${day(from!)}, ${known("min")})::timestamp, least(${day(to!)}, ${known("max")})::timestamp, '1 day') d`;
-  // Most of a page was executed on the day on which it is: what was created then, too.
-  const nearest = (comparison: string) => (cursor === null ? "" : `where day ${comparison} ${day(value(cursor.at))}`);
-  const guide = descending
-    ? `select day from days ${nearest("<=")} order by day desc limit ${GUIDES}`
-    : `select day from days ${nearest(">=")} order by day limit ${GUIDES}`;
+    greatest(${day(from)}, ${known("min")})::timestamp, least(${day(to)}, ${known("max")})::timestamp, '1 day') d`;
+  // Most of a page was executed on the day on which it is: what was created then, too. Days with little in them are no example.
+  const fits = facets === null ? "" : `and facets like ${facets}`;
+  const at = cursor === null ? null : value(cursor.at);
+  const nearest = at === null ? "" : descending ? `and starts_at <= ${at}` : `and starts_at >= ${startOfDay(at)}`;
+  const guides = `select ${day("starts_at")} as day from executed_counts
+    where merchant_id = $1 and span = 'day' and starts_at >= ${startOfDay(from)} and starts_at <= ${to} ${fits} ${nearest}
+    group by starts_at having sum(actions) >= ${guideRows(page)} order by starts_at ${descending ? "desc" : "asc"} limit ${GUIDES}`;
   const few = `greatest(${FEW}, ${page.limit} * (select count(*) from days))`;
   return `with days as materialized (${days})
     select * from (${sorting(page)}) few where ${total} <= ${few}
     union all
-    select * from (${merge(page, "select day from days", "day", "executed_on", guide)}) many where ${total} > ${few}`;
+    select * from (${merge(page, "select day from days", "day", "executed_on", guides)}) many where ${total} > ${few}`;
 }
 
 /** So many parts guide the others. One alone may be short of a page: the first day of a range has just begun. */
 const GUIDES = 3;
+/** Rows of each of them: two fill a page. */
+const guideRows = ({ limit }: Page) => `(${limit}::int8 + 1) / 2`;
 
 /**
  * Merge the parts of an index, each of which has the order of the list.
@@ -98,7 +104,8 @@ const GUIDES = 3;
  * @param column  what that is
  * @param guides  SQL that selects the parts which are likely to fill a page soonest: no other is walked beyond where they would end it
  */
-function merge({ listing, beyond, limit }: Page, parts: string, name: string, column: string, guides: string): string {
+function merge(page: Page, parts: string, name: string, column: string, guides: string): string {
+  const { listing, beyond, limit } = page;
   const { orderBy, descending, sorted } = listing;
   const part = (of: string, and: string, rows: string) =>
     `select id, ${orderBy} as at from recovery_actions
@@ -107,7 +114,7 @@ function merge({ listing, beyond, limit }: Page, parts: string, name: string, co
   return `with parts as materialized (${parts}),
      guides as materialized (${guides}),
      ahead as materialized (select at from guides
-       cross join lateral (${part(`guides.${name}`, "", `(${limit}::int8 + 1) / 2`)}) g ${sorted("at")} limit ${limit}),
+       cross join lateral (${part(`guides.${name}`, "", guideRows(page))}) g ${sorted("at")} limit ${limit}),
      guide as materialized (select coalesce((select ${end}(at) from ahead having count(*) >= ${limit}), '${never}') as at)
    select p.id, p.at from parts
    cross join lateral (${part(`parts.${name}`, `and ${orderBy} ${comparison} (select at from guide)`, limit)}) p
