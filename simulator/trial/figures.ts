@@ -2,7 +2,7 @@ import { declineGroup } from "../../src/rules/decline-group.ts";
 import { countBrokenRules } from "./broken-rules.ts";
 import { costShare, dollars, lateFactor } from "./money.ts";
 import { codesOf, instrumentOf } from "./policy.ts";
-import type { Trial } from "./run-trial.ts";
+import type { Trial, Try } from "./run-trial.ts";
 
 /** What a policy reached in one run of a world. Money is a share of all money whose first charge failed. */
 export interface Figures {
@@ -26,13 +26,11 @@ export function figuresOf(trial: Trial): Figures {
   let value = 0;
   let paid = 0;
   for (const { bill } of trial.cases) due += dollars(bill);
-  for (const { open, charge } of trial.tries) {
-    const money = dollars(open.bill);
-    value -= costShare(open.bill) * money;
-    if (!charge.approved) continue;
+  for (const each of trial.tries) {
+    value += worthOf(each);
+    if (!each.charge.approved) continue;
     paid++;
-    recovered += money;
-    value += money * lateFactor(open.bill, charge.at.getTime());
+    recovered += dollars(each.open.bill);
   }
   const cases = Math.max(1, trial.cases.length);
   return {
@@ -44,6 +42,25 @@ export function figuresOf(trial: Trial): Figures {
     brokenRules: countBrokenRules(trial.tries),
     ...calibration(trial),
   };
+}
+
+/** What a try brought less what it cost, in dollars. */
+function worthOf({ open, charge }: Try): number {
+  const money = dollars(open.bill);
+  const cost = costShare(open.bill) * money;
+  return charge.approved ? money * lateFactor(open.bill, charge.at.getTime()) - cost : -cost;
+}
+
+/** The value of each block of so many cases, in the order in which they failed, as a share of the block's money; a rest is left out. */
+export function valueByBlock(trial: Trial, size: number): number[] {
+  const blocks = Array.from({ length: Math.floor(trial.cases.length / size) }, () => ({ due: 0, value: 0 }));
+  const blockOf = new Map(trial.cases.map((open, index) => [open, blocks[Math.floor(index / size)]]));
+  for (const [open, block] of blockOf) if (block) block.due += dollars(open.bill);
+  for (const each of trial.tries) {
+    const block = blockOf.get(each.open);
+    if (block) block.value += worthOf(each);
+  }
+  return blocks.map(({ due, value }) => value / due);
 }
 
 interface Pair {

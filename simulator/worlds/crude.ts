@@ -23,6 +23,8 @@ interface Law {
   code?: string;
 }
 
+const YEAR = 2025;
+
 /** A second try on one day meets much the same answer. */
 const afresh = (at: number, tried: readonly number[]) =>
   tried.some((each) => Math.floor(each / DAY_MS) === Math.floor(at / DAY_MS)) ? 0.3 : 1;
@@ -38,6 +40,13 @@ const LAWS: Readonly<Record<string, Law>> = {
   tuesday: { chance: ({ at, tried }) => (new Date(at).getUTCDay() === 2 ? 0.5 : 0.05) * afresh(at, tried) },
   /** Everybody has money from the 25th to the 28th. */
   pay25: { chance: ({ at, tried }) => (dateOf(at) >= 25 && dateOf(at) <= 28 ? 0.6 : 0.03) * afresh(at, tried) },
+  /** Everybody has money from the 25th to the 28th, and from July on from the 10th to the 13th. */
+  moved: {
+    chance: ({ at, tried }) => {
+      const since = dateOf(at) - (at < Date.UTC(YEAR, 6) ? 25 : 10);
+      return (since >= 0 && since <= 3 ? 0.6 : 0.03) * afresh(at, tried);
+    },
+  },
   /** Everybody has a pay day of their own in each month, and money for three days. */
   payown: {
     chance: ({ at, tried, payDay }) =>
@@ -69,7 +78,6 @@ const LAWS: Readonly<Record<string, Law>> = {
 export const LAW_NAMES = Object.keys(LAWS);
 
 const DECLINED_SHARE = 0.13;
-const YEAR = 2025;
 /** What is drawn by lot, once for each customer or bill. */
 const LOT = { dom: 1, hour: 2, payDay: 3, first: 4, never: 5, code: 6, end: 7, charge: 8 };
 
