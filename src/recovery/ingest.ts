@@ -14,9 +14,10 @@ import {
 } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { withdrawEvents } from "../store/events.ts";
-import { findInvoices, insertNewInvoices, upsertInvoices } from "../store/invoices.ts";
+import { findInvoices, insertNewInvoices, isOvertaken, upsertInvoices } from "../store/invoices.ts";
 import { upsertSubscriptions } from "../store/subscriptions.ts";
 import { upsertTransactions } from "../store/transactions.ts";
+import { foundAllNew, mayBeAllNew } from "./all-new.ts";
 import { assignCases } from "./assign-cases.ts";
 import { endByPayment, endOf, paysInFull } from "./ends.ts";
 
@@ -65,33 +66,59 @@ export async function ingestInvoices(
   opensCases = true,
 ): Promise<ReadonlySet<string>> {
   const invoices = newestById(batch);
-  // What is new and over concerns no case. A merchant's first import is years of this.
-  if (!invoices.some(({ state }) => inRecovery(state)) && (await insertNewInvoices(db, merchant.id, invoices)))
-    return NONE;
-  const { known, withdrawn } = await db.transaction(async (tx) => {
-    const ids = await upsertInvoices(tx, merchant.id, invoices);
-    const now = ports.now();
-    let withdrawn: string[] = [];
-    const newer = withIds(invoices, ids.newer);
-    const again = newer.filter(({ state }) => inRecovery(state)).map(({ id }) => id); // a new invoice has no case
-    const over = newer.filter(({ state }) => !inRecovery(state));
-    const changed = new Set([...ids.unpaid, ...again]);
-    const unpaid = invoices.filter(({ id, state }) => inRecovery(state) && changed.has(id));
-    if (unpaid.length > 0) {
-      if (again.length > 0) await pokeCasesOfInvoices(tx, merchant.id, again, ports.newId());
-      const openable = unpaid.filter((invoice) => opensCases && mayOpen(invoice, merchant, now));
-      if (openable.length > 0) {
-        const cases = openable.map((invoice) => newCase(invoice, merchant, now, ports));
-        const { assigned, enter } = await assignCases(tx, merchant.id, cases);
-        await openCases(tx, merchant.id, assigned, ports.newId());
-        await enter();
-      }
-    }
-    if (over.length > 0) withdrawn = await endAndWithdraw(tx, merchant.id, over.map(endOf), ports);
-    return { known: ids.known, withdrawn };
+  const store = async (mayBeNew: boolean) => {
+    // What is new and over concerns no case: one statement does, without a transaction.
+    const isOver = !invoices.some(({ state }) => inRecovery(state));
+    if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, invoices))) return { known: null, withdrawn: [] };
+    return await db.transaction((tx) => storeWithCases(tx, merchant, invoices, ports, opensCases, mayBeNew && !isOver));
+  };
+  const mayBeNew = mayBeAllNew(merchant.id);
+  const { known, withdrawn } = await store(mayBeNew).catch((error: unknown) => {
+    if (mayBeNew && isOvertaken(error)) return store(false);
+    throw error;
   });
   if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
   return known === null ? NONE : new Set(known);
+}
+
+/** Store them if all are new: half the work of an upsert. */
+async function storeAllNew(tx: Tx, merchantId: string, invoices: readonly Invoice[]): Promise<boolean> {
+  const areNew = await insertNewInvoices(tx, merchantId, invoices);
+  foundAllNew(merchantId, areNew);
+  return areNew;
+}
+
+async function storeWithCases(
+  tx: Tx,
+  merchant: Merchant,
+  invoices: readonly Invoice[],
+  ports: Ports,
+  opensCases: boolean,
+  mayBeNew: boolean,
+) {
+  const ids =
+    mayBeNew && (await storeAllNew(tx, merchant.id, invoices))
+      ? { newer: [], unpaid: invoices.filter(({ state }) => inRecovery(state)).map(({ id }) => id), known: null }
+      : await upsertInvoices(tx, merchant.id, invoices);
+  const now = ports.now();
+  let withdrawn: string[] = [];
+  const newer = withIds(invoices, ids.newer);
+  const again = newer.filter(({ state }) => inRecovery(state)).map(({ id }) => id); // a new invoice has no case
+  const over = newer.filter(({ state }) => !inRecovery(state));
+  const changed = new Set([...ids.unpaid, ...again]);
+  const unpaid = invoices.filter(({ id, state }) => inRecovery(state) && changed.has(id));
+  if (unpaid.length > 0) {
+    if (again.length > 0) await pokeCasesOfInvoices(tx, merchant.id, again, ports.newId());
+    const openable = unpaid.filter((invoice) => opensCases && mayOpen(invoice, merchant, now));
+    if (openable.length > 0) {
+      const cases = openable.map((invoice) => newCase(invoice, merchant, now, ports));
+      const { assigned, enter } = await assignCases(tx, merchant.id, cases);
+      await openCases(tx, merchant.id, assigned, ports.newId());
+      await enter();
+    }
+  }
+  if (over.length > 0) withdrawn = await endAndWithdraw(tx, merchant.id, over.map(endOf), ports);
+  return { known: ids.known, withdrawn };
 }
 
 /** As `ingestInvoices`, for history: what is unpaid opens no case until a newer copy is pushed. */

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
+import { prepared } from "../store/database.ts";
+import { insertNewInvoices } from "../store/invoices.ts";
+import { ingestInvoices } from "./ingest.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 const stage = await openStage();
@@ -122,6 +125,35 @@ test("an invoice that is unpaid again after it was paid opens a new case", async
     ["paid", null],
   );
 });
+
+test("a batch that was all new until another one overtook it is stored, says what was known, and opens its cases once", async () => {
+  const merchant = await stage.enter();
+  const invoice = (id: string) =>
+    ({
+      id,
+      state: "UNPAID",
+      customerId: "cus_1",
+      amount: 1,
+      currency: "EUR",
+      createdAt: START,
+      updatedAt: START,
+    }) as const;
+  let overtaken!: Promise<ReadonlySet<string>>;
+  await stage.db.transaction(async (tx) => {
+    await insertNewInvoices(tx, merchant.id, [invoice("inv_b")]);
+    overtaken = ingestInvoices(stage.db, merchant, ["inv_a", "inv_b", "inv_c"].map(invoice), stage.ports);
+    while ((await stage.db.run<{ n: number }>(WAITING)).rows[0]!.n === 0);
+  });
+  assert.deepEqual([...(await overtaken)], ["inv_b"]);
+  assert.equal((await stage.cases()).length, 2);
+  assert.deepEqual(
+    await ingestInvoices(stage.db, merchant, ["inv_a", "inv_d"].map(invoice), stage.ports),
+    new Set(["inv_a"]),
+  );
+  assert.equal((await stage.cases()).length, 3);
+});
+
+const WAITING = prepared("test_waiting", "select count(*)::int4 as n from pg_locks where not granted");
 
 test("no case opens for an amount of 0 or when the window is over already", async () => {
   await stage.invoice({ id: "inv_zero", amount: 0 });

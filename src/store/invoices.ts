@@ -1,6 +1,6 @@
 import { INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
 import { type Column, columnValues, insertNew, selectList, upsertText, withoutNulls } from "./batch.ts";
-import { type Database, prepared, sqlState, type Tx } from "./database.ts";
+import { prepared, sqlState, type Tx } from "./database.ts";
 
 const COLUMNS: readonly Column<Invoice>[] = [
   ["id", "text", "id"],
@@ -17,19 +17,18 @@ const COLUMNS: readonly Column<Invoice>[] = [
 const INSERT_NEW = insertNew("invoices", COLUMNS);
 const UNIQUE_VIOLATION = "23505";
 
-/** Store these if not one of them is known; otherwise nothing is done. `invoices`: sorted by id, no id twice. */
-export async function insertNewInvoices(
-  db: Database,
-  merchantId: string,
-  invoices: readonly Invoice[],
-): Promise<boolean> {
-  try {
-    return (await db.run(INSERT_NEW, [merchantId, ...columnValues(invoices, COLUMNS)])).rowCount > 0;
-  } catch (error) {
-    if (sqlState(error) === UNIQUE_VIOLATION) return false; // another batch brought one of them meanwhile
-    throw error;
-  }
+/**
+ * Store these if not one of them is known; otherwise nothing is done. Throws what `isOvertaken` knows when another batch brings one of them meanwhile.
+ *
+ * @param invoices  sorted by id, no id twice
+ * @returns whether they are stored
+ */
+export async function insertNewInvoices(tx: Tx, merchantId: string, invoices: readonly Invoice[]): Promise<boolean> {
+  return (await tx.run(INSERT_NEW, [merchantId, ...columnValues(invoices, COLUMNS)])).rowCount > 0;
 }
+
+/** Whether what was to be stored as new is known meanwhile. */
+export const isOvertaken = (error: unknown) => sqlState(error) === UNIQUE_VIOLATION;
 
 const RECOVERY_STATES = INVOICE_STATES.filter(inRecovery)
   .map((state) => `'${state}'`)

@@ -1,0 +1,19 @@
+/** To look for nothing costs an eighth of an upsert: who pushed something known is looked at again after so many batches. */
+const PAUSE = 16;
+const pauses = new Map<string, number>();
+
+/**
+ * Whether it is worth a look that all records of a merchant's batch are new: first imports are years of such batches, and billing systems that push an
+ * invoice when it is made send some, while others push what changed as well. A guess of this process; whoever is wrong about it only does more work.
+ */
+export function mayBeAllNew(merchantId: string): boolean {
+  const left = pauses.get(merchantId) ?? 0;
+  if (left > 1) pauses.set(merchantId, left - 1);
+  else pauses.delete(merchantId);
+  return left === 0;
+}
+
+/** What such a look found. */
+export function foundAllNew(merchantId: string, isAllNew: boolean) {
+  if (!isAllNew) pauses.set(merchantId, PAUSE);
+}
