@@ -46,8 +46,9 @@ for (const name of values.worlds.split(",")) {
     return mean(rows);
   };
   const spread = await blocksOf(even);
+  if (spread.length === 0) throw new Error(`${name}: too few customers for ${SIZE} cases`);
   for (const [start, policy] of Object.entries(policies)) {
-    const ahead = (await blocksOf(policy)).map((value, block) => value - spread[block]!);
+    const ahead = (await blocksOf(policy)).slice(0, spread.length).map((value, block) => value - spread[block]!);
     const holds = ahead.every(
       (each, block) => each >= (block < AHEAD_FROM[start as keyof typeof AHEAD_FROM] ? -BEHIND_MAX : 0),
     );

@@ -37,7 +37,10 @@ for (const name of names) {
     const worst = Math.max(...Object.values(warm!.eceByGroup));
     const cells = [fixed, even, cold, warm, oracle].map((figures) => percent(figures!.value)).join(" ");
     ahead.push(warm!.value - even!.value);
-    const holds = gapClosed.fromFixed >= fixedAim && gapClosed.fromEven >= evenAim && effort <= 0.85 && broken === 0;
+    const isCrude = name in CRUDE_WORLDS; // of which nothing is asked
+    const holds = isCrude
+      ? broken === 0
+      : gapClosed.fromFixed >= fixedAim && gapClosed.fromEven >= evenAim && effort <= 0.85 && broken === 0;
     if (!holds) missed++;
     console.log(
       `${name.padEnd(13)} ${String(seed).padStart(4)} ${String(cases).padStart(6)} ${cells} | ${percent(gapClosed.fromFixed)} ${percent(gapClosed.fromEven)} (${Math.round(fixedAim * 100)}, ${Math.round(evenAim * 100)}) | ${percent(effort)} | ${broken} | ${warm!.ece!.toFixed(3)} ${worst.toFixed(3)}${holds ? "" : "  MISSED"}`,

@@ -180,7 +180,7 @@ function summarize(all: readonly Measured[]) {
     `deep <= ${DEEP_RATIO} x second page + ${NOISE_MS} ms, by the least`,
     near,
     deeps.length,
-    `${most(ratios).toFixed(2)}, median ${quantile(ratios, 0.5).toFixed(2)}`,
+    ratios.length === 0 ? "none" : `${most(ratios).toFixed(2)}, median ${quantile(ratios, 0.5).toFixed(2)}`,
   );
   said("totalSize as counted one by one", all.filter(({ exact }) => exact).length, all.length, "");
 }

@@ -46,7 +46,12 @@ const SIZES = prepared(
   "",
   "select pg_table_size('recovery_actions') as heap, pg_indexes_size('recovery_actions') as indexes",
 );
-const KEPT = prepared("", "select merchant_id as id, sum(actions)::int8 as actions from action_counts group by 1");
+const KEPT = prepared(
+  "",
+  `select id, (select coalesce(sum(actions), 0)::int8 from action_counts where merchant_id = m.id) as actions,
+     exists (select from recovery_actions where merchant_id = m.id) as "areThere"
+   from merchants m`,
+);
 
 const { settings, log, remove } = await scratchSettings({}, process.argv[2]);
 const running = await start({
@@ -72,8 +77,10 @@ async function make({ actions, until }: { actions: number; until: Date }): Promi
 
 /** The merchant of a run before, in a folder that was kept. */
 async function kept(actions: number): Promise<string | null> {
-  const found = (await db.run<{ id: string; actions: number }>(KEPT)).rows[0];
+  const found = (await db.run<{ id: string; actions: number; areThere: boolean }>(KEPT)).rows[0];
   if (!found) return null;
+  // While it is filled it has no indexes, and after a crash what was not logged is gone.
+  if (found.actions === 0 || !found.areThere) throw new Error(`${settings.dataDir} was left half filled: remove it`);
   if (found.actions !== actions) throw new Error(`${settings.dataDir} has ${found.actions} actions, not ${actions}`);
   return found.id;
 }

@@ -29,8 +29,10 @@ test("a heading may spell its names in any way, and unknown columns are passed o
 
 test("a number of the gateway's is read by the gateway's name", () => {
   const line = "inv_1,2026-01-05T09:00:00Z,FAILED,4900,EUR,12";
-  const history = `invoiceId,createdAt,state,amount,currency,paymentGatewayErrorCode,paymentGatewayName\n${line},Adyen\n${line},\n`;
-  assert.deepEqual(readHistory(history).attempts.map(groupOf), ["FUNDS", "UNKNOWN"]);
+  const heading =
+    "invoiceId,createdAt,state,amount,currency,paymentGatewayErrorCode,paymentGatewayName,paymentGatewayType";
+  const history = [heading, `${line},Adyen,`, `${line},EU acquiring,adyen`, `${line},,`].join("\n");
+  assert.deepEqual(readHistory(history).attempts.map(groupOf), ["FUNDS", "FUNDS", "UNKNOWN"]);
 });
 
 test("the same in JSON lines is the same history", () => {

@@ -111,7 +111,7 @@ function attemptOf(fields: Fields): PastAttempt | string | null {
     networkDeclineCode: text("networkdeclinecode", "declinecode"),
     networkAdviceCode: text("networkadvicecode", "advicecode"),
     gatewayCode: text("paymentgatewayerrorcode"),
-    gateway: text("paymentgatewayname", "paymentgatewaytype"),
+    gateway: [text("paymentgatewayname"), text("paymentgatewaytype")].filter((each) => each !== null).join(" ") || null,
     declineCategory: text("declinecategory"),
     paymentMethodType: text("paymentmethodtype"),
     cardBrand: text("cardbrand"),

@@ -16,7 +16,7 @@ export const backtestCommand: Command = {
 
   FILE has an attempt on each line, CSV with a heading or JSON: invoiceId, createdAt, state (PAID or FAILED), amount (minor
   units) and currency; and what else is known: customerId networkDeclineCode networkAdviceCode paymentGatewayErrorCode
-  paymentGatewayName declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint customerTimezone; and
+  paymentGatewayName paymentGatewayType declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint customerTimezone; and
   propensity, the chance with which your system chose to try when it did, where you know it.`,
   summary: "Judge ways of trying again by a merchant's own history of attempts",
   options: { report: { type: "string" }, json: { type: "boolean" } },

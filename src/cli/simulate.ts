@@ -8,7 +8,7 @@ export const simulate: Command = {
   name: "simulate",
   usage: `[--world NAME|FILE] [--customers 2000] [--seed 1] [--policies LIST] [--options JSON] [--json]
   --world W       ${Object.keys(WORLDS).join(", ")}, or a module that exports \`world\` (balances);
-                  or one of a single simple law, as no bank is: crude: and ${LAW_NAMES.join(", ")}
+                  or crude:LAW, a world of one simple law; LAW is ${LAW_NAMES.join(", ")}
   --policies P,…  ${POLICY_NAMES.join(",")} (all)
   --options JSON  handed to the module's \`world\``,
   summary: "Compare ways of trying again on a simulated year, with the best possible one beside them",

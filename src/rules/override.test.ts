@@ -99,6 +99,10 @@ test("what the file says holds for brands known and unknown, debits and advice, 
     gatewayCodes: { "Low Balance": "FUNDS", "adyen 31": "FRAUD" },
   });
   assert.deepEqual(problems, []);
+  const onMastercard = { paymentMethodType: "card", network: "mastercard", cardCountry: null };
+  const code82 = { networkDeclineCode: "82", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
+  applyRules(read({ responseCodes: { "82": { category: 3 } } }).rules!);
+  assert.equal(readDecline(code82, onMastercard).group, "GENERIC");
   applyRules(rules!);
   const said = (codes: Partial<DeclineCodes>) =>
     readDecline(
@@ -109,8 +113,6 @@ test("what the file says holds for brands known and unknown, debits and advice, 
   assert.deepEqual({ group, words, category1 }, { group: "FRAUD", words: "the bank smells fraud", category1: true });
   assert.equal(said({ networkDeclineCode: "62" }).group, "HARD_CARD");
   assert.equal(said({ networkDeclineCode: "62" }).words, "the card is restricted");
-  const onMastercard = { paymentMethodType: "card", network: "mastercard", cardCountry: null };
-  const code82 = { networkDeclineCode: "82", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
   assert.equal(readDecline(code82, onMastercard).group, "FRAUD");
   assert.equal(said({ gatewayCode: "low_balance" }).group, "FUNDS");
   assert.equal(said({ gatewayCode: "adyen 31" }).group, "FRAUD");

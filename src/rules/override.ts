@@ -13,7 +13,7 @@ export interface RuleOverrides {
   wallets: [type: string, wallet: CardNetwork][];
   debits: [type: string, debit: BankDebit][];
   advice: AdviceCode[];
-  responseCodes: [code: string, meaning: ResponseCode][];
+  responseCodes: [code: string, meaning: ResponseCode, everywhere: boolean][];
   gatewayCodes: [code: string, group: DeclineGroup][];
 }
 
@@ -201,6 +201,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
           given.group === undefined && before ? before.group : (groupOf(given.group, `${place}.group`) ?? "GENERIC"),
         words: words(given.words, `${place}.words`) ?? before?.words ?? `code ${code}`,
       },
+      given.group !== undefined,
     ]);
   }
   for (const [code, group] of Object.entries(fields(all.gatewayCodes ?? {}, "gatewayCodes", null)))
@@ -214,6 +215,6 @@ export function applyRules({ networks, wallets, debits, advice, responseCodes, g
   for (const [type, wallet] of wallets) setWallet(type, wallet);
   for (const [type, debit] of debits) setBankDebit(type, debit);
   for (const each of advice) setAdviceCode(each);
-  for (const [code, meaning] of responseCodes) setResponseCode(code, meaning);
+  for (const [code, meaning, everywhere] of responseCodes) setResponseCode(code, meaning, everywhere);
   for (const [code, group] of gatewayCodes) setGatewayCode(code, group);
 }

@@ -71,10 +71,15 @@ const BY_CODE = new Map(RESPONSE_CODES);
 /** Codes that mean something else on a Mastercard: 82, with an advice code, is "policy" there. */
 const ON_MASTERCARD = new Map([["82", row(4, "GENERIC", "the bank's policy refused it")]]);
 
-/** From now on a response code means this, in the whole process. @see override.ts */
-export function setResponseCode(code: string, meaning: ResponseCode) {
+/**
+ * From now on a response code means this, in the whole process.
+ *
+ * @param everywhere  on a Mastercard, too, if the code has another meaning there
+ * @see override.ts
+ */
+export function setResponseCode(code: string, meaning: ResponseCode, everywhere: boolean) {
   BY_CODE.set(normalCode(code), meaning);
-  ON_MASTERCARD.delete(normalCode(code));
+  if (everywhere) ON_MASTERCARD.delete(normalCode(code));
 }
 
 /** The code as the table writes it: upper case, two characters. */

@@ -76,8 +76,10 @@ function byDays(page: Page, cursor: Cursor | null, total: string): string {
   const startOfDay = (at: string) => `date_trunc('day', ${at}::timestamptz, 'UTC')`;
   const known = (which: "min" | "max") =>
     `(select ${day(`${which}(starts_at)`)} from executed_counts where merchant_id = $1 and span = 'day')`;
+  // Where nothing was executed, an open end must leave the series without one, not without end.
   const days = `select d::date as day from generate_series(
-    greatest(${day(from)}, ${known("min")})::timestamp, least(${day(to)}, ${known("max")})::timestamp, '1 day') d`;
+    greatest(nullif(${day(from)}, '-infinity'), ${known("min")})::timestamp,
+    least(nullif(${day(to)}, 'infinity'), ${known("max")})::timestamp, '1 day') d`;
   // Most of a page was executed on the day on which it is: what was created then, too. Days with little in them are no example.
   const fits = facets === null ? "" : `and facets like ${facets}`;
   const at = cursor === null ? null : value(cursor.at);

@@ -151,6 +151,15 @@ for (const orderBy of ORDERS)
         for (const dates of DATES) await check({ ...filter, ...dates }, orderBy, descending);
     });
 
+test("where nothing was executed yet, a range of time without an end on one side is empty, in every order", async () => {
+  for (const dates of [{ executedAfter: at(1) }, { executedBefore: at(1) }])
+    for (const orderBy of ORDERS)
+      for (const descending of [false, true]) {
+        const listing = { filters: dates, orderBy, descending };
+        assert.deepEqual(await firstActions(database.db, randomUUID(), listing, 10), { total: 0, actions: [] });
+      }
+});
+
 test("enough are executed in some range that its days are merged", () => {
   const listing = { filters: DATES[1]!, orderBy: "created_at", descending: false } as const;
   assert.ok(expected(listing).length > MERGED);

@@ -52,7 +52,7 @@ async function read(
   const page = candidates(listing, cursor, "(select total from counted)", listing.value(limit));
   const text = `with counted as materialized (select ${total} as total), page as materialized (${page})
     select counted.total, found.* from counted left join (
-      select ${SELECTED}, page.at, page.at::text as "cursorAt"
+      select ${SELECTED}, page.at, to_char(page.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "cursorAt"
       from page join recovery_actions r on r.merchant_id = $1 and r.id = page.id
     ) found on true ${listing.sorted("found.at")}`;
   // Every connection keeps each statement that it has prepared: what asks for two owners at once is parsed each time.

@@ -28,7 +28,8 @@ export async function insertNewInvoices(tx: Tx, merchantId: string, invoices: re
 }
 
 /** Whether what was to be stored as new is known meanwhile. */
-export const isOvertaken = (error: unknown) => sqlState(error) === UNIQUE_VIOLATION;
+export const isOvertaken = (error: unknown) =>
+  sqlState(error) === UNIQUE_VIOLATION && (error as { table?: string }).table === "invoices";
 
 const RECOVERY_STATES = INVOICE_STATES.filter(inRecovery)
   .map((state) => `'${state}'`)

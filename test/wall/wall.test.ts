@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import pino from "pino";
 import { firstActions } from "../../src/store/action-list.ts";
@@ -144,6 +147,16 @@ test("a login that may make no roles works as the owner behind the same wall, an
   assert.equal((await walled.of(mine.id).run(text("select from merchants"))).rowCount, 1);
   assert.ok((await live(walled.of(mine.id), mine, a, "cus")).length > 0);
   await keepRequestLog(owner, new Date("2026-03-02"), new Date(0));
+  // Its migrations change the rows of all merchants all the same.
+  const folder = await mkdtemp(join(tmpdir(), "dunlin-migrations-"));
+  await cp(join(import.meta.dirname, "../../migrations"), folder, { recursive: true });
+  const next = `${String((await readdir(folder)).length + 1).padStart(4, "0")}_shout.sql`;
+  await writeFile(join(folder, next), "update merchants set name = upper(name);");
+  await migrate(plain, pino({ level: "silent" }), { volatile: true, folder });
+  await rm(folder, { recursive: true });
+  assert.deepEqual((await owner.run(text("select distinct upper(name) = name as loud from merchants"))).rows, [
+    { loud: true },
+  ]);
   await owner.close();
   await walled.close();
   await db.run(text(`drop database ${name} with (force)`));
