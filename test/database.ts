@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { after } from "node:test";
-import { type Address, type Database, openDatabase } from "../src/store/database.ts";
+import { type Address, type Database, openDatabase, prepared } from "../src/store/database.ts";
 import {
   at,
   atServer,
@@ -66,4 +66,15 @@ export async function testDatabase(): Promise<TestDatabase> {
     open--;
     throw error;
   }
+}
+
+const WAITING = prepared(
+  "test_waiting",
+  "select count(*)::int4 as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+);
+
+/** Until some statement waits for another transaction. */
+export async function someoneWaits(db: Database) {
+  for (let looks = 0; looks < 5_000; looks++) if ((await db.run<{ n: number }>(WAITING)).rows[0]!.n > 0) return;
+  throw new Error("nobody waits");
 }

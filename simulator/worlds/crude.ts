@@ -83,6 +83,8 @@ const LOT = { dom: 1, hour: 2, payDay: 3, first: 4, never: 5, code: 6, end: 7, c
 
 interface Drawn {
   bill: Bill;
+  /** Tells bills apart where coins are tossed. */
+  key: number;
   never: boolean;
   code: string;
   payDay: number;
@@ -142,7 +144,8 @@ export function world(options: Record<string, unknown> = {}): World {
       windowDays,
       first: charged(customerId, code, createdAt, of(LOT.first) >= DECLINED_SHARE),
     };
-    return { bill, code, never: of(LOT.never) < never, payDay: ever(LOT.payDay), end: of(LOT.end), tried: [] };
+    const key = customer * 12 + month;
+    return { bill, key, code, never: of(LOT.never) < never, payDay: ever(LOT.payDay), end: of(LOT.end), tried: [] };
   }
 
   function approval({ id, createdAt }: Bill, at: Date, tried: readonly Date[] = []): number {
@@ -167,9 +170,7 @@ export function world(options: Record<string, unknown> = {}): World {
     },
     charge(bill, at) {
       const of = drawn.get(bill.id)!;
-      const [customer, month] = bill.id.slice(1).split("_").map(Number) as [number, number];
-      const approved =
-        coin(seed, LOT.charge, customer * 12 + month, Math.floor(at.getTime() / HOUR_MS)) < approval(bill, at);
+      const approved = coin(seed, LOT.charge, of.key, Math.floor(at.getTime() / HOUR_MS)) < approval(bill, at);
       of.tried.push(at.getTime());
       return charged(bill.customerId, of.code, at, approved);
     },

@@ -13,7 +13,5 @@ export function mayBeAllNew(merchantId: string): boolean {
   return left === 0;
 }
 
-/** What such a look found. */
-export function foundAllNew(merchantId: string, isAllNew: boolean) {
-  if (!isAllNew) pauses.set(merchantId, PAUSE);
-}
+/** Such a look found a record that was known. */
+export const foundKnown = (merchantId: string) => pauses.set(merchantId, PAUSE);

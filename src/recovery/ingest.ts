@@ -17,7 +17,7 @@ import { withdrawEvents } from "../store/events.ts";
 import { findInvoices, insertNewInvoices, isOvertaken, upsertInvoices } from "../store/invoices.ts";
 import { upsertSubscriptions } from "../store/subscriptions.ts";
 import { upsertTransactions } from "../store/transactions.ts";
-import { foundAllNew, mayBeAllNew } from "./all-new.ts";
+import { foundKnown, mayBeAllNew } from "./all-new.ts";
 import { assignCases } from "./assign-cases.ts";
 import { endByPayment, endOf, paysInFull } from "./ends.ts";
 
@@ -81,13 +81,14 @@ export async function ingestInvoices(
   return known === null ? NONE : new Set(known);
 }
 
-/** Store them if all are new: half the work of an upsert. */
+/** Store them if all are new: two thirds of the work of an upsert. */
 async function storeAllNew(tx: Tx, merchantId: string, invoices: readonly Invoice[]): Promise<boolean> {
   const areNew = await insertNewInvoices(tx, merchantId, invoices);
-  foundAllNew(merchantId, areNew);
+  if (!areNew) foundKnown(merchantId);
   return areNew;
 }
 
+/** Store them, and open and end their cases. `mayBeNew`: it is worth a look whether all are new. */
 async function storeWithCases(
   tx: Tx,
   merchant: Merchant,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { prepared } from "../store/database.ts";
+import { someoneWaits } from "../../test/database.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
 import { ingestInvoices } from "./ingest.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
@@ -142,7 +142,7 @@ test("a batch that was all new until another one overtook it is stored, says wha
   await stage.db.transaction(async (tx) => {
     await insertNewInvoices(tx, merchant.id, [invoice("inv_b")]);
     overtaken = ingestInvoices(stage.db, merchant, ["inv_a", "inv_b", "inv_c"].map(invoice), stage.ports);
-    while ((await stage.db.run<{ n: number }>(WAITING)).rows[0]!.n === 0);
+    await someoneWaits(stage.db);
   });
   assert.deepEqual([...(await overtaken)], ["inv_b"]);
   assert.equal((await stage.cases()).length, 2);
@@ -152,8 +152,6 @@ test("a batch that was all new until another one overtook it is stored, says wha
   );
   assert.equal((await stage.cases()).length, 3);
 });
-
-const WAITING = prepared("test_waiting", "select count(*)::int4 as n from pg_locks where not granted");
 
 test("no case opens for an amount of 0 or when the window is over already", async () => {
   await stage.invoice({ id: "inv_zero", amount: 0 });

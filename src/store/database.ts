@@ -64,7 +64,7 @@ pg.types.setTypeParser(TIMESTAMPTZ, readTimestamp);
  * A moment as PostgreSQL writes it: `2026-03-02 07:12:00.123456+00`. Those in UTC and of four-digit years, as nearly all are, are read by
  * position, in less than half the time of the driver's regular expression.
  */
-export function readTimestamp(text: string): Date {
+function readTimestamp(text: string): Date {
   const end = text.length - 3;
   if (end < 19 || end > 26 || !text.endsWith("+00") || text[10] !== " " || text[0] === "0")
     return readAnyTimestamp(text);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { someoneWaits, type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import { findInvoices, insertNewInvoices, isOvertaken, upsertInvoices } from "./invoices.ts";
 
@@ -38,20 +38,11 @@ test("a batch that another one overtakes is not stored as new", async () => {
   await database.db.transaction(async (tx) => {
     await upsertInvoices(tx, merchant, [invoice("b")]);
     late = insertNewInvoices(database.db, merchant, [invoice("a"), invoice("b"), invoice("c")]).catch(isOvertaken);
-    await waiting();
+    await someoneWaits(database.db);
   });
   assert.equal(await late, true);
   assert.deepEqual(await stored(merchant), ["b"]);
 });
-
-const WAITING = { name: "test_waiting", text: "select count(*)::int4 as n from pg_locks where not granted" };
-
-/** Until some statement waits for another transaction. */
-async function waiting() {
-  for (let looks = 0; looks < 5_000; looks++)
-    if ((await database.db.run<{ n: number }>(WAITING)).rows[0]!.n > 0) return;
-  assert.fail("nobody waits");
-}
 
 test("an upsert says which were known in an older copy, and which of the new ones are in recovery", async () => {
   const merchant = randomUUID();
