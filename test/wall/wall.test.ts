@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -109,6 +109,15 @@ test("without a merchant nothing is there, and what belongs to another can't be 
   const write = insertRequestHeads(walled, [requestHead(theirs.id, "x")]);
   await assert.rejects(write, (error) => sqlState(error) === "42501");
   assert.equal((await open(worker).run(text("select from merchants"))).rowCount, 2);
+});
+
+test("the loops' statements are planned once, not for the values of each run", async () => {
+  const loops = open(worker);
+  const some = prepared("planned_once", "select from cases where merchant_id = $1 and id = any($2::uuid[])");
+  for (let run = 0; run < 3; run++) await loops.run(some, [randomUUID(), [randomUUID()]]);
+  const plans = "select generic_plans::int4 as generic, custom_plans::int4 as custom from pg_prepared_statements";
+  const { rows } = await loops.run(text(`${plans} where name = 'planned_once'`));
+  assert.deepEqual(rows, [{ generic: 3, custom: 0 }]);
 });
 
 test("neither role may change a table, see a partition by its name, or, for the API, claim to be for everybody", async () => {
