@@ -25,6 +25,7 @@ export async function openPoster(port: number, ca: string) {
   return {
     post: (request: Buffer) =>
       new Promise<void>((resolve, reject) => {
+        if (socket.closed) return reject(new Error("the connection is closed"));
         answered = { resolve, reject };
         socket.write(request);
       }),

@@ -95,7 +95,7 @@ async function run({ port, ca, apiKey, seconds, perSecond }: Steady): Promise<St
   const waiting: ((poster: Poster) => void)[] = [];
   let connections = 0;
   async function take(): Promise<Poster> {
-    const poster = idle.pop();
+    const poster = idle.shift(); // in turn, so that none is idle until the service closes it
     if (poster) return poster;
     if (connections === CONNECTIONS_MAX) return new Promise((resolve) => waiting.push(resolve));
     connections++;
@@ -103,10 +103,13 @@ async function run({ port, ca, apiKey, seconds, perSecond }: Steady): Promise<St
   }
   const push = async (index: number) => {
     const poster = await take();
-    await poster.post(passes.request(index));
-    const next = waiting.shift();
-    if (next) next(poster);
-    else idle.push(poster);
+    try {
+      await poster.post(passes.request(index));
+    } finally {
+      const next = waiting.shift();
+      if (next) next(poster);
+      else idle.push(poster);
+    }
   };
   const lister = new Client(`https://127.0.0.1:${port}`, { connect: { ca }, allowH2: false });
   const list = async (index: number) => {
