@@ -7,7 +7,7 @@ import type { IngestFacts } from "./ingest-service.ts";
 import { BATCH, bodyOf, COPY_COLUMNS, copyTextOf, createMaker, type Mix } from "./invoice-batches.ts";
 import { answer } from "./part.ts";
 
-const CONNECTIONS = 4;
+const CONNECTIONS = 8;
 const COPY = `copy bench_invoices (${COPY_COLUMNS}) from stdin`;
 
 export interface Prepared {

@@ -34,9 +34,9 @@ const OPEN = prepared(
      insert into cases (merchant_id, ${COLUMNS.map(([name]) => name).join(", ")})
      select $1::uuid, c.*
      from unnest(${arrays(COLUMNS as readonly Column<NewCase>[], 3)}) as c (${COLUMNS.map(([name]) => name).join(", ")})
-     where not exists (
-       select 1 from cases k
-       where k.merchant_id = $1 and k.invoice_id = c.invoice_id and k.ended_at is not null and not k.invoice_left offset 0)
+     where not coalesce((
+       select bool_or(k.ended_at is not null and not k.invoice_left) from cases k
+       where k.merchant_id = $1 and k.invoice_id = c.invoice_id), false)
      on conflict (merchant_id, invoice_id) where ended_at is null do update
        set customer_id = excluded.customer_id, subscription_id = excluded.subscription_id, amount = excluded.amount,
          currency = excluded.currency

@@ -98,19 +98,23 @@ export interface ActionDelivery {
   delivery: "none" | "waiting" | "delivered" | "exhausted" | "withdrawn";
 }
 
+// One probe of a key for each, by subqueries that can't be turned into a reading of all the merchant's attempts and events.
 const OF_CASES = prepared(
   "recovery_actions_of_cases",
-  `select ${SELECTED},
-     (select min(a.started_at) from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id) as "firstAttemptAt",
+  `select ${SELECTED}, a.began as "firstAttemptAt",
      case
        when r.decided_at is null then 'none'
-       when exists (select 1 from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id and a.ends = 'delivered') then 'delivered'
-       when exists (select 1 from deliveries d where d.merchant_id = $1 and d.event_id = r.id) then 'waiting'
-       when exists (select 1 from events e where e.merchant_id = $1 and e.id = r.id and e.withdrawn_at is not null) then 'withdrawn'
-       when exists (select 1 from events e where e.merchant_id = $1 and e.id = r.id and e.exhausted_at is not null) then 'exhausted'
-       else 'delivered'
+       when a.delivered then 'delivered'
+       else coalesce(
+         (select 'waiting' from deliveries d where d.merchant_id = $1 and d.event_id = r.id),
+         (select case when e.withdrawn_at is not null then 'withdrawn' when e.exhausted_at is not null then 'exhausted' end
+          from events e where e.merchant_id = $1 and e.id = r.id),
+         'delivered')
      end as delivery
    from recovery_actions r
+   cross join lateral (
+     select min(a.started_at) as began, bool_or(a.ends = 'delivered') as delivered
+     from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id) a
    where r.merchant_id = $1 and r.case_id = any($2::uuid[])
    order by r.created_at, r.id`,
 );
@@ -136,7 +140,7 @@ const ASKS = prepared(
    from recovery_actions r
    where merchant_id = $1 and (customer_id = any($2::text[]) or invoice_id = any($3::text[])) and created_at > $4
      and type = 'RETRY' and decided_at is not null and transaction_id is null
-     and (status <> 'CANCELED' or exists (select 1 from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id))`,
+     and (status <> 'CANCELED' or (select true from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id limit 1))`,
 );
 
 /** Retries asked for on these invoices or in any case of these customers, listed after `since`, that no transaction answers. */

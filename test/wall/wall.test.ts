@@ -23,6 +23,7 @@ import { keepRequestLog } from "../../src/store/request-log.ts";
 import { rolesAreUsable, signedIn, wallFacts } from "../../src/store/roles.ts";
 import { openWalled } from "../../src/store/walled.ts";
 import { testDatabase } from "../database.ts";
+import { fill } from "../plans/fill.ts";
 import { live, portsOf, rowsOf, shop } from "./life.ts";
 import { forgetful, names, through } from "./statements.ts";
 
@@ -186,7 +187,8 @@ test("behind the wall statements are planned with the same indexes as without it
     for (const orderBy of ORDERS)
       for (const descending of [true, false])
         await firstActions(collecting, merchant.id, { filters, orderBy, descending }, 101);
-  await fill(db);
+  await fill(db, { first: 1, last: 40, invoices: 500 });
+  await db.run(text("analyze"));
   const [bare, one, all] = [address, api, worker].map(open);
   let indexed = 0;
   for (const { name, text: sql } of statements.values()) {
@@ -205,32 +207,4 @@ async function indexesOf(pool: Database, sql: string): Promise<string[]> {
     const line = row["QUERY PLAN"].trim().replace(/InitPlan \d+/g, "InitPlan"); // the wall has some of its own
     return /Index Cond: .*/.exec(line) ?? /(?<=Index (Only )?Scan (using|on) )\w+/.exec(line)?.[0] ?? [];
   });
-}
-
-/** So many rows of so many merchants that the planner has something to choose from. */
-async function fill(on: Database) {
-  const id = (of: string) =>
-    `('0190' || lpad(to_hex(${of}), 4, '0') || '-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`;
-  const from = "from generate_series(1, 40) m, generate_series(1, 500) n";
-  const at = "'2026-03-01'::timestamptz + n * interval '1 minute'";
-  const merchant = id("0 * n + m").replace("lpad(to_hex(n), 12, '0')", "'000000000000'");
-  for (const sql of [
-    `insert into merchants (id, name, bucket, created_at, updated_at)
-     select distinct on (m) ${merchant}, 'm', m, ${at}, ${at} ${from}`,
-    `insert into invoices (merchant_id, id, state, customer_id, subscription_id, amount, currency, created_at, updated_at)
-     select ${merchant}, 'i' || n, 'UNPAID', 'c' || n, 's' || n, 1, 'EUR', ${at}, ${at} ${from}`,
-    `insert into transactions (merchant_id, id, state, invoice_id, customer_id, card_fingerprint, amount, currency, created_at, updated_at)
-     select ${merchant}, 't' || n, 'FAILED', 'i' || n, 'c' || n, 'f' || n, 1, 'EUR', ${at}, ${at} ${from}`,
-    `insert into cases (merchant_id, id, invoice_id, customer_id, subscription_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at)
-     select ${merchant}, ${id("1")}, 'i' || n, 'c' || n, 's' || n, 1, 'EUR', ${at}, ${at} + interval '28 days', 8, ${at} ${from}`,
-    `insert into due_cases (merchant_id, case_id, due_at) select ${merchant}, ${id("1")}, ${at} ${from}`,
-    `insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at)
-     select ${merchant}, ${id("2")}, ${id("1")}, 'i' || n, 'pause_collection', '{}', ${at} ${from}`,
-    `insert into deliveries (merchant_id, event_id, attempts_max, due_at) select ${merchant}, ${id("2")}, 7, ${at} ${from}`,
-    `insert into recovery_actions (merchant_id, id, case_id, invoice_id, customer_id, currency, type, status, action_suggestion, ideal_retry_time, reasons,
-       decided_at, executed_at, created_at, updated_at)
-     select ${merchant}, ${id("3")}, ${id("1")}, 'i' || n, 'c' || n, 'EUR', 'RETRY', 'SUCCEEDED', 'RETRY', ${at}, '[]', ${at}, ${at}, ${at}, ${at} ${from}`,
-    "analyze",
-  ])
-    await on.run(text(sql));
 }
