@@ -23,12 +23,17 @@ export interface Poke {
 
 const FIRST = prepared(
   "first_pokes",
-  `select id, part, case_ids as "caseIds" from case_pokes where merchant_id = $1 order by id, part limit $2`,
+  `select id, part, case_ids as "caseIds"
+   from (
+     select *, sum(cardinality(case_ids)) over (order by id, part rows unbounded preceding) - cardinality(case_ids) as before
+     from (select id, part, case_ids from case_pokes where merchant_id = $1 order by id, part limit $2) p
+   ) p
+   where before < $2 order by id, part`,
 );
 
-/** The first `limit` pokes of a merchant, oldest first. */
-export async function firstPokes(tx: Tx, merchantId: string, limit: number) {
-  return (await tx.run<Poke>(FIRST, [merchantId, limit])).rows;
+/** The first pokes of a merchant, oldest first, until they hold `cases`, or all. */
+export async function firstPokes(tx: Tx, merchantId: string, cases: number) {
+  return (await tx.run<Poke>(FIRST, [merchantId, cases])).rows;
 }
 
 const TAKE = prepared(

@@ -58,3 +58,17 @@ test("cases that are poked together are looked at oldest first, in whatever orde
   // Ids of cases rise with time; here they are drawn.
   assert.deepEqual(poke!.caseIds, events.map(({ caseId }) => caseId).sort());
 });
+
+test("no more pokes are read than hold the cases that are wanted, so that a flood of them is not read again for each step", async () => {
+  const merchant = await testMerchant(database.db, ports);
+  const events = await makeEvents(database.db, merchant, 12, ports.now());
+  for (let from = 0; from < 12; from += 4) {
+    const invoiceIds = events.slice(from, from + 4).map(({ invoiceId }) => invoiceId);
+    await pokeCasesOfInvoices(database.db, merchant.id, invoiceIds, ports.newId());
+  }
+  const read = async (cases: number) =>
+    (await firstPokes(database.db, merchant.id, cases)).map((p) => p.caseIds.length);
+  assert.deepEqual(await read(4), [4]);
+  assert.deepEqual(await read(5), [4, 4]);
+  assert.deepEqual(await read(100), [4, 4, 4]);
+});
