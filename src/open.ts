@@ -5,13 +5,12 @@ import type { Logger as Log } from "pino";
 import { anchorClock, realPorts } from "./clock.ts";
 import { ConfigError, type Settings } from "./config.ts";
 import type { Ports } from "./domain/ports.ts";
-import { startLoop } from "./loop.ts";
+import { startStatistics } from "./statistics.ts";
 import { type Address, type Database, errorFields, openDatabase } from "./store/database.ts";
 import { startEmbedded } from "./store/embedded/start.ts";
 import { claimInstallation } from "./store/installation.ts";
 import { migrate } from "./store/migrate.ts";
 import { rolesAreUsable, signedIn } from "./store/roles.ts";
-import { refreshStatistics } from "./store/statistics.ts";
 import { openWalled, type Walled } from "./store/walled.ts";
 
 /** The database of this installation, migrated, with its clock and its key. */
@@ -27,9 +26,6 @@ export interface Store {
   secretKey: Buffer;
   close(): Promise<void>;
 }
-
-/** The plans of a table that fills up are bad for no longer. */
-const STATISTICS_MS = 1_000;
 
 /**
  * @param mode  `own` for the service, which anchors the clock and keeps the embedded server running; `borrow` for a
@@ -58,17 +54,14 @@ export async function openStore(
     const anchor = await anchorClock(db, mode === "own" ? (settings.clockRate ?? 1) : null, new Date());
     const secretKey = settings.secretKey ?? secretKeyIn(settings.dataDir);
     await checkKey(db, secretKey, settings);
-    const statistics = startLoop("statistics", log, async () => {
-      const tables = await refreshStatistics(owner);
-      if (tables.length > 0) log.info({ tables }, "statistics.refreshed");
-      return STATISTICS_MS;
-    });
+    const ports = realPorts(anchor);
+    const statistics = startStatistics(owner, ports, log);
     return {
       address,
       db,
       walled,
       owner,
-      ports: realPorts(anchor),
+      ports,
       secretKey,
       async close() {
         await statistics.stop();

@@ -92,24 +92,33 @@ async function prepare({ port, ca, apiKey }: Steady) {
 
 async function run({ port, ca, apiKey, seconds, perSecond }: Steady): Promise<SteadyResult> {
   const idle: Poster[] = [];
-  const waiting: ((poster: Poster) => void)[] = [];
+  const waiting: ((poster: Poster | Promise<Poster>) => void)[] = [];
   let connections = 0;
   async function take(): Promise<Poster> {
     const poster = idle.shift(); // in turn, so that none is idle until the service closes it
     if (poster) return poster;
     if (connections === CONNECTIONS_MAX) return new Promise((resolve) => waiting.push(resolve));
     connections++;
-    return openPoster(port, ca);
+    return open();
   }
+  const open = () =>
+    openPoster(port, ca).catch((error) => {
+      connections--;
+      throw error;
+    });
   const push = async (index: number) => {
     const poster = await take();
-    try {
-      await poster.post(passes.request(index));
-    } finally {
-      const next = waiting.shift();
-      if (next) next(poster);
-      else idle.push(poster);
-    }
+    // On a connection that failed a request nothing is sent any more: whoever waits gets a new one.
+    const failed = await poster.post(passes.request(index)).then(
+      () => null,
+      (error: Error) => error,
+    );
+    const next = waiting.shift();
+    if (failed) poster.close();
+    if (next) next(failed ? open() : poster);
+    else if (failed) connections--;
+    else idle.push(poster);
+    if (failed) throw failed;
   };
   const lister = new Client(`https://127.0.0.1:${port}`, { connect: { ca }, allowH2: false });
   const list = async (index: number) => {

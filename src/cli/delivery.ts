@@ -51,9 +51,9 @@ export const deliveryList: Command = {
       invoiceId: text(values, "invoice"),
       limit: wholeNumber(values, "limit", 1, 10_000) ?? 50,
     };
-    return withDatabase(context, async ({ db }) => {
+    return withDatabase(context, async ({ db, walled }) => {
       const merchantId = await merchantOf(db, values);
-      const deliveries = await listDeliveries(db, merchantId, filter);
+      const deliveries = await listDeliveries(walled.of(merchantId), merchantId, filter);
       const merchant = await findMerchant(db, merchantId);
       const advice = merchant === null ? null : endpointAdvice(merchant);
       if (advice !== null && !values.json) context.print(advice);

@@ -10,13 +10,16 @@ export interface TakenCase extends Case {
   failures: number;
 }
 
+/** So many steps' worth of poked cases is looked at: one that was poked twice in it is stepped once. All pokes would be read again for each step. */
+const STEPS_SEEN = 10;
+
 /**
  * Lock up to `limit` cases that were poked or are due, and take their pokes away: so what is read from now on holds the facts
  * that they were poked for, and what comes later pokes again. The merchant's clock is locked: nobody else takes any. What
  * another transaction holds right now is left for the next time.
  */
 export async function takeCases(tx: Tx, merchantId: string, now: Date, limit: number): Promise<TakenCase[]> {
-  const pokes = await firstPokes(tx, merchantId, limit);
+  const pokes = await firstPokes(tx, merchantId, limit, STEPS_SEEN * limit);
   const due = await dueCases(tx, merchantId, now, limit);
   const failures = new Map(due.map(({ caseId, failures }) => [caseId, failures]));
   const poked = new Set(pokes.flatMap(({ caseIds }) => caseIds));

@@ -28,12 +28,12 @@ const FIRST = prepared(
      select *, sum(cardinality(case_ids)) over (order by id, part rows unbounded preceding) - cardinality(case_ids) as before
      from (select id, part, case_ids from case_pokes where merchant_id = $1 order by id, part limit $2) p
    ) p
-   where before < $2 order by id, part`,
+   where before < $3 order by id, part`,
 );
 
-/** The first pokes of a merchant, oldest first, until they hold `cases`, or all. */
-export async function firstPokes(tx: Tx, merchantId: string, cases: number) {
-  return (await tx.run<Poke>(FIRST, [merchantId, cases])).rows;
+/** The first pokes of a merchant, oldest first: at most `pokes`, and no more than it takes to hold `cases`. */
+export async function firstPokes(tx: Tx, merchantId: string, pokes: number, cases: number) {
+  return (await tx.run<Poke>(FIRST, [merchantId, pokes, cases])).rows;
 }
 
 const TAKE = prepared(

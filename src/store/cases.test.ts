@@ -54,7 +54,7 @@ test("cases that are poked together are looked at oldest first, in whatever orde
   const events = await makeEvents(database.db, merchant, 20, ports.now());
   const invoiceIds = events.map(({ invoiceId }) => invoiceId);
   await pokeCasesOfInvoices(database.db, merchant.id, invoiceIds, ports.newId());
-  const [poke] = await firstPokes(database.db, merchant.id, 10);
+  const [poke] = await firstPokes(database.db, merchant.id, 10, 100);
   // Ids of cases rise with time; here they are drawn.
   assert.deepEqual(poke!.caseIds, events.map(({ caseId }) => caseId).sort());
 });
@@ -66,9 +66,10 @@ test("no more pokes are read than hold the cases that are wanted, so that a floo
     const invoiceIds = events.slice(from, from + 4).map(({ invoiceId }) => invoiceId);
     await pokeCasesOfInvoices(database.db, merchant.id, invoiceIds, ports.newId());
   }
-  const read = async (cases: number) =>
-    (await firstPokes(database.db, merchant.id, cases)).map((p) => p.caseIds.length);
-  assert.deepEqual(await read(4), [4]);
-  assert.deepEqual(await read(5), [4, 4]);
-  assert.deepEqual(await read(100), [4, 4, 4]);
+  const read = async (pokes: number, cases: number) =>
+    (await firstPokes(database.db, merchant.id, pokes, cases)).map(({ caseIds }) => caseIds.length);
+  assert.deepEqual(await read(10, 4), [4]);
+  assert.deepEqual(await read(10, 5), [4, 4]);
+  assert.deepEqual(await read(10, 100), [4, 4, 4]);
+  assert.deepEqual(await read(2, 100), [4, 4]);
 });

@@ -79,7 +79,7 @@ const RIPE = prepared(
    from (select * from experiment_invoices
          where merchant_id = $1 and experiment_id = $2 and recovered is null and counts_at <= $3
          order by counts_at limit $4) e
-   join invoices i on i.merchant_id = $1 and i.id = e.invoice_id`,
+   cross join lateral (select state from invoices where merchant_id = $1 and id = e.invoice_id offset 0) i`,
 );
 
 /** Up to `limit` invoices that are old enough and not counted yet, with what became of them. */

@@ -10,8 +10,8 @@ export type Role = (typeof ROLES)[number];
 
 const EVERY_MERCHANT = "-c dunlin.every_merchant=on";
 /**
- * Loops run the same statements all day, with keys alone. PostgreSQL would plan each anew for its values, because an array of one looks
- * cheaper than one of a length it does not know; that takes up to twenty times as long as the statement.
+ * Loops run the same statements all day, most with keys alone. PostgreSQL would plan each anew for its values, because an array of one
+ * looks cheaper than one of a length it does not know; that takes up to twenty times as long as the statement.
  */
 const PLANNED_ONCE = "-c plan_cache_mode=force_generic_plan";
 

@@ -1,24 +1,28 @@
-import { type Database, prepared } from "./database.ts";
+import { prepared, type Tx } from "./database.ts";
 
-// relpages is what it was at the last ANALYZE or VACUUM; a table that is new has 0. 16 pages are 128 kB.
+// relpages is what it was at the last ANALYZE or VACUUM; a table that is new has 0. 16 pages are 128 kB. What is read while its first rows are
+// not committed yet is taken to be empty, so it counts as new again.
 const GROWN = prepared(
   "grown_tables",
-  `select relname as name, quote_ident(relname) as quoted from pg_class
-   where relnamespace = current_schema()::regnamespace and relkind = 'r'
-     and pg_relation_size(oid) > 8 * greatest(relpages, 2) * current_setting('block_size')::int8
+  `select relname as name from pg_class
+   where relnamespace = current_schema()::regnamespace and relkind = 'r' and pg_has_role(relowner, 'usage') and relname <> all($1::text[])
+     and pg_relation_size(oid) > 8 * greatest(case when reltuples > 0 then relpages else 0 end, 2) * current_setting('block_size')::int8
    order by 1`,
 );
 
 /**
- * Read statistics anew of tables that grew eightfold since the last time. PostgreSQL looks at its tables once a minute, and until then works by
- * plans that were made when they were empty: of the first import of a merchant each batch reads all batches before it. Any
- * number of processes may call this, any number of times.
+ * Tables that grew eightfold since their statistics were read. PostgreSQL looks at its tables once a minute, and until then works by plans
+ * that were made when they were empty: of the first import of a merchant each batch reads all batches before it.
  *
  * @param owner  owns the tables
+ * @param but  names of tables that are not asked about
  * @returns their names
  */
-export async function refreshStatistics(owner: Database): Promise<string[]> {
-  const { rows } = await owner.run<{ name: string; quoted: string }>(GROWN);
-  for (const { quoted } of rows) await owner.run(prepared("", `analyze (skip_locked) ${quoted}`));
-  return rows.map(({ name }) => name);
+export async function grownTables(owner: Tx, but: readonly string[]): Promise<string[]> {
+  return (await owner.run<{ name: string }>(GROWN, [but])).rows.map(({ name }) => name);
+}
+
+/** Read statistics of a table anew, unless somebody else is at it. Any number of processes may, any number of times. */
+export async function readStatistics(owner: Tx, table: string) {
+  await owner.run(prepared("", `analyze (skip_locked) "${table.replaceAll('"', '""')}"`));
 }

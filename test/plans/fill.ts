@@ -31,6 +31,7 @@ export async function fill(db: Database, { first, last, invoices, young = false 
        ended_at, end_reason)
      select ${merchant}, ${id(1, "n")}, ${name("i")}, ${name("c")}, ${name("s")}, 1, 'EUR', ${at}, ${at} + interval '28 days', 8, ${at},
        ${each(2, at)}, ${each(2, "'window_over'")} ${from}`,
+    `insert into case_pokes (merchant_id, id, part, case_ids) select ${merchant}, ${id(2, "n")}, 0, array[${id(1, "n")}] ${from}`,
     `insert into due_cases (merchant_id, case_id, due_at) select ${merchant}, ${id(1, "n")}, ${at} ${from}`,
     `insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at, exhausted_at)
      select ${merchant}, ${id(3, "n")}, ${id(1, "n")}, ${name("i")}, 'recovery_action', '{}', ${at}, ${each(5, at)} ${from}`,

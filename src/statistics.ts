@@ -1,0 +1,66 @@
+import type { Logger as Log } from "pino";
+import type { Ports } from "./domain/ports.ts";
+import { type Loop, startLoop } from "./loop.ts";
+import { type Connection, type Database, errorFields } from "./store/database.ts";
+import { grownTables, readStatistics } from "./store/statistics.ts";
+
+/** The plans of a table that fills up are bad for no longer. */
+const LOOK_MS = 1_000;
+/** What was read rests for so long, whatever came of it: an emptied queue keeps its size for a while. */
+const REST_MS = 10_000;
+const ANSWER_MS = 60_000;
+
+/**
+ * Reads statistics anew of tables that fill up: see `grownTables`. On a connection of its own, which nobody else waits for, and opened after
+ * the first second: most commands are over by then.
+ */
+export function startStatistics(owner: Database, { monotonicMs }: Ports, log: Log): Loop {
+  const readMs = new Map<string, number>();
+  let connection: Connection | null = null;
+  let isFirst = true;
+  let stopped = false;
+
+  async function look() {
+    if (isFirst) {
+      isFirst = false;
+      return LOOK_MS;
+    }
+    connection ??= await connected();
+    for (const [table, ms] of readMs) if (monotonicMs() - ms > REST_MS) readMs.delete(table);
+    for (const table of await grownTables(connection, [...readMs.keys()])) {
+      readMs.set(table, monotonicMs());
+      await readStatistics(connection, table);
+      log.info({ table }, "statistics.read");
+    }
+    return LOOK_MS;
+  }
+
+  async function connected() {
+    const opened = await owner.connect(ANSWER_MS);
+    opened.onLost(() => {
+      if (connection === opened) connection = null;
+    });
+    if (stopped) await opened.close();
+    return opened;
+  }
+
+  const loop = startLoop("statistics", log, () =>
+    look().catch(async (error) => {
+      // Whatever it was, the next look begins anew; a table that can't be read now rests, and the others have their turn.
+      const broken = connection;
+      connection = null;
+      await broken?.close().catch(() => {});
+      if (!stopped) log.warn(errorFields(error), "statistics.failed");
+      return LOOK_MS;
+    }),
+  );
+  return {
+    wake: loop.wake,
+    stop() {
+      stopped = true;
+      // A reading under way is not waited for.
+      void connection?.close().catch(() => {});
+      return loop.stop();
+    },
+  };
+}
