@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import pino from "pino";
 import { shippedPrior } from "../../simulator/trial/worlds.ts";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
@@ -85,6 +86,11 @@ const DELIVERED = prepared(
      select merchant_id, $4, 0, array_agg(id) from cases where merchant_id = $1 group by 1`,
 );
 
+const OUT_OF_ORDER = prepared(
+  "test_out_of_order",
+  "select id from recovery_actions where executed_at < created_at or updated_at < executed_at or updated_at < created_at",
+);
+
 /** A merchant with an endpoint, a database of its own, and a clock that moves only when told to. */
 export async function openStage() {
   const database: TestDatabase = await testDatabase();
@@ -104,6 +110,12 @@ export async function openStage() {
 
   const stage = {
     ...database,
+    /** Whatever a test did: lists by a range of time rest on an action being planned before it is executed, and changed last then or after it. */
+    async drop() {
+      const { rows } = await db.run(OUT_OF_ORDER);
+      await database.drop();
+      assert.deepEqual(rows, []);
+    },
     ports,
     now: () => now,
     /** Begin anew at START, with another merchant. */

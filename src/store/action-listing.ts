@@ -54,10 +54,19 @@ export interface ListingText {
   owners: readonly string[];
   /** The parameter with the pattern of the facets; null: any will do. */
   facets: string | null;
-  /** The bounds of the execution time, the last exclusive; null: there are none. */
-  executed: { from: Date | null; to: Date | null; since: string; until: string } | null;
+  /** The bounds of the execution time, the last exclusive, as moments, as SQL and as conditions; null: there are none. */
+  executed: Bounds | null;
   /** Whether only what was executed is listed. */
   onlyExecuted: boolean;
+}
+
+interface Bounds {
+  from: Date | null;
+  to: Date | null;
+  first: string;
+  last: string;
+  since: string;
+  until: string;
 }
 
 export function listingText(merchantId: string, { filters, orderBy, descending }: ActionListing): ListingText {
@@ -85,11 +94,15 @@ export function listingText(merchantId: string, { filters, orderBy, descending }
   };
 }
 
-function executedBounds({ executedAfter, executedBefore }: ActionFilters, value: (each: unknown) => string) {
+function executedBounds(
+  { executedAfter, executedBefore }: ActionFilters,
+  value: (each: unknown) => string,
+): Bounds | null {
   if (!executedAfter && !executedBefore) return null;
   const from = executedAfter ?? null;
   // Moments are shown in milliseconds, so what is shown as the bound itself belongs to it.
   const to = executedBefore ? new Date(executedBefore.getTime() + 1) : null;
-  const [first, last] = [value(from?.toISOString() ?? "-infinity"), value(to?.toISOString() ?? "infinity")];
-  return { from, to, since: `executed_at >= ${first}::timestamptz`, until: `executed_at < ${last}::timestamptz` };
+  const first = `${value(from?.toISOString() ?? "-infinity")}::timestamptz`;
+  const last = `${value(to?.toISOString() ?? "infinity")}::timestamptz`;
+  return { from, to, first, last, since: `executed_at >= ${first}`, until: `executed_at < ${last}` };
 }

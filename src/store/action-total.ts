@@ -51,6 +51,12 @@ export function conditions(
       bound(executed.since, isOther || (isPassed && !descending)),
       bound(executed.until, isOther || (isPassed && descending)),
     );
+  // Nobody was executed before they were planned, nor changed for the last time before they were executed: so what lies beyond an edge of the range
+  // in the day of that edge is not walked through, where it would come first. After the first page the cursor says more.
+  if (executed !== null && isPart && beyond === "") {
+    if (orderBy === "updated_at" && !descending) where.push(`updated_at >= ${executed.first}`);
+    if (orderBy === "created_at" && descending) where.push(`created_at < ${executed.last}`);
+  }
   // Said outright, so that the partial indexes on executed_at are used.
   if (onlyExecuted) where.push("executed_at is not null");
   return `${where.join(" and ")} ${beyond}`;
