@@ -214,6 +214,17 @@ test("a requestId finds its request, and the requests of a merchant are listed b
   assert.equal((await dunlin(["request", "list", "--merchant", merchantId, "--status", "4"])).code, 2);
 });
 
+test("a command whose reader has read enough goes on to its end without a word", async () => {
+  const child = started(["merchant", "list"]);
+  child.stdout.destroy();
+  let err = "";
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  const [code] = (await once(child, "close")) as [number];
+  assert.deepEqual({ code, err }, { code: 0, err: "" });
+});
+
 test("doctor finds a healthy installation healthy", async () => {
   const { code, out } = await dunlin(["doctor", "--json"]);
   const findings = JSON.parse(out) as { verdict: string; what: string }[];
