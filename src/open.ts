@@ -55,7 +55,7 @@ export async function openStore(
     const secretKey = settings.secretKey ?? secretKeyIn(settings.dataDir);
     await checkKey(db, secretKey, settings);
     const ports = realPorts(anchor);
-    const statistics = startStatistics(owner, ports, log);
+    const stopStatistics = startStatistics(owner, ports, log);
     return {
       address,
       db,
@@ -64,7 +64,7 @@ export async function openStore(
       ports,
       secretKey,
       async close() {
-        await statistics.stop();
+        await stopStatistics();
         await Promise.all([db, walled, owner].map((each) => each.close()));
         await embedded?.stop();
       },

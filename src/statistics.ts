@@ -1,7 +1,7 @@
 import type { Logger as Log } from "pino";
 import type { Ports } from "./domain/ports.ts";
-import { type Loop, startLoop } from "./loop.ts";
-import { type Connection, type Database, errorFields } from "./store/database.ts";
+import { startLoop } from "./loop.ts";
+import type { Connection, Database } from "./store/database.ts";
 import { grownTables, readStatistics } from "./store/statistics.ts";
 
 /** The plans of a table that fills up are bad for no longer. */
@@ -13,8 +13,10 @@ const ANSWER_MS = 60_000;
 /**
  * Reads statistics anew of tables that fill up: see `grownTables`. On a connection of its own, which nobody else waits for, and opened after
  * the first second: most commands are over by then.
+ *
+ * @returns what stops it; a reading under way is cut off
  */
-export function startStatistics(owner: Database, { monotonicMs }: Ports, log: Log): Loop {
+export function startStatistics(owner: Database, { monotonicMs }: Ports, log: Log): () => Promise<void> {
   const readMs = new Map<string, number>();
   let connection: Connection | null = null;
   let isFirst = true;
@@ -44,23 +46,20 @@ export function startStatistics(owner: Database, { monotonicMs }: Ports, log: Lo
     return opened;
   }
 
-  const loop = startLoop("statistics", log, () =>
-    look().catch(async (error) => {
-      // Whatever it was, the next look begins anew; a table that can't be read now rests, and the others have their turn.
-      const broken = connection;
+  const loop = startLoop("statistics", log, async () => {
+    try {
+      return await look();
+    } catch (error) {
+      // The next look begins anew. A table that can't be read now rests, and the others have their turn.
+      await connection?.close().catch(() => {});
       connection = null;
-      await broken?.close().catch(() => {});
-      if (!stopped) log.warn(errorFields(error), "statistics.failed");
-      return LOOK_MS;
-    }),
-  );
-  return {
-    wake: loop.wake,
-    stop() {
-      stopped = true;
-      // A reading under way is not waited for.
-      void connection?.close().catch(() => {});
-      return loop.stop();
-    },
+      if (stopped) return LOOK_MS;
+      throw error;
+    }
+  });
+  return () => {
+    stopped = true;
+    void connection?.close().catch(() => {});
+    return loop.stop();
   };
 }

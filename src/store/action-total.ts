@@ -51,8 +51,8 @@ export function conditions(
       bound(executed.since, isOther || (isPassed && !descending)),
       bound(executed.until, isOther || (isPassed && descending)),
     );
-  // Nobody was executed before they were planned, nor changed for the last time before they were executed: so what lies beyond an edge of the range
-  // in the day of that edge is not walked through, where it would come first. After the first page the cursor says more.
+  // No action is executed before it is planned, or changed for the last time before it is executed. So what lies in the day of an edge of the range,
+  // but beyond it, is not walked through where it would come first. After the first page the cursor says more.
   if (executed !== null && isPart && beyond === "") {
     if (orderBy === "updated_at" && !descending) where.push(`updated_at >= ${executed.first}`);
     if (orderBy === "created_at" && descending) where.push(`created_at < ${executed.last}`);

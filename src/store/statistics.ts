@@ -4,8 +4,8 @@ import { prepared, type Tx } from "./database.ts";
 // not committed yet is taken to be empty, so it counts as new again.
 const GROWN = prepared(
   "grown_tables",
-  `select relname as name from pg_class
-   where relnamespace = current_schema()::regnamespace and relkind = 'r' and pg_has_role(relowner, 'usage') and relname <> all($1::text[])
+  `select quote_ident(relname) as name from pg_class
+   where relnamespace = current_schema()::regnamespace and relkind = 'r' and pg_has_role(relowner, 'usage') and quote_ident(relname) <> all($1::text[])
      and pg_relation_size(oid) > 8 * greatest(case when reltuples > 0 then relpages else 0 end, 2) * current_setting('block_size')::int8
    order by 1`,
 );
@@ -16,13 +16,13 @@ const GROWN = prepared(
  *
  * @param owner  owns the tables
  * @param but  names of tables that are not asked about
- * @returns their names
+ * @returns their names, as SQL
  */
 export async function grownTables(owner: Tx, but: readonly string[]): Promise<string[]> {
   return (await owner.run<{ name: string }>(GROWN, [but])).rows.map(({ name }) => name);
 }
 
-/** Read statistics of a table anew, unless somebody else is at it. Any number of processes may, any number of times. */
+/** Read statistics of one of `grownTables` anew, unless somebody else is at it. Any number of processes may, any number of times. */
 export async function readStatistics(owner: Tx, table: string) {
-  await owner.run(prepared("", `analyze (skip_locked) "${table.replaceAll('"', '""')}"`));
+  await owner.run(prepared("", `analyze (skip_locked) ${table}`));
 }
