@@ -30,6 +30,7 @@ function caseOf(n: number) {
   const facts = {
     reason: reasons[n % 3]!,
     code: "51",
+    standing: n % 3,
     names: new Int32Array(0),
     offsetMs: 0,
     failedAt,

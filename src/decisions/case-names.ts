@@ -1,4 +1,4 @@
-import { nameWeight } from "../model/layout.ts";
+import { nameWeight, type Reason, STANDINGS } from "../model/layout.ts";
 
 /** What is known of a charge and of whom it is for; null is "not known". Who reads this learns what the model looks at. */
 export interface Traits {
@@ -29,7 +29,20 @@ export interface Past {
   /** Of the declined ones: paid later, and not paid so far. */
   recovered: number;
   unpaid: number;
+  /** Why the bill that was recovered last had failed. */
+  lastReason: Reason | null;
 }
+
+/** Of somebody whose first bill is yet to come. */
+export const newPast = (): Past => ({ firsts: 0, declined: 0, recovered: 0, unpaid: 0, lastReason: null });
+
+/** How a customer stands, by first charges declined, the present one among them. */
+export function standingOf({ firsts, declined }: Past): number {
+  const share = declined / (firsts + 1);
+  return share < 0.3 ? STANDINGS.good : share < 0.6 ? STANDINGS.unknown : STANDINGS.bad;
+}
+
+const PAID_EDGES = [1, 2, 4, 8];
 
 /** Names that mean the same wherever they are met, so that a prior may carry what was learned of them. */
 export const isPortable = (name: string) => !/^.(merchant|issuer):/.test(name);
@@ -37,7 +50,7 @@ export const isPortable = (name: string) => !/^.(merchant|issuer):/.test(name);
 /** The names of a bill's first charge ("f…") or of a case ("r…"): each has a weight of its own. */
 export function caseNames(stage: "f" | "r", traits: Traits): string[] {
   const { past } = traits;
-  const known = (value: string | number | null) => value ?? "?";
+  const known = (value: string | number | null) => (typeof value === "string" ? value.toLowerCase() : (value ?? "?"));
   const share = Math.round((4 * (past.declined + 0.3)) / (past.firsts + 2));
   const names = [
     `amount:${Math.round(Math.log2(Math.max(1, traits.dollars)))}`,
@@ -49,10 +62,21 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
     `brand:${known(traits.network)}`,
     `method:${known(traits.paymentMethodType)}`,
     `issuer:${known(traits.issuer)}`,
-    `rate:${share}:${Math.min(4, Math.round(Math.log2(1 + past.firsts)))}`,
+    `bills:${share}:${Math.min(4, Math.round(Math.log2(1 + past.firsts)))}`,
     `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}`,
   ];
-  if (stage === "r") names.push(`code:${known(traits.declineCode)}:${known(traits.adviceCode)}`);
+  if (stage === "r") {
+    const code = known(traits.declineCode);
+    const paid = past.firsts - past.declined;
+    names.push(
+      `code:${code}:${known(traits.adviceCode)}`,
+      // The same code says something else of somebody who always pays in the end.
+      `rate:${share}:${code}`,
+      `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}:${code}`,
+      `last:${known(past.lastReason)}:${code}`,
+      `paid:${PAID_EDGES.filter((edge) => paid >= edge).length}`,
+    );
+  }
   return names.map((name) => `${stage}${name}`);
 }
 

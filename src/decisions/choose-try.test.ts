@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "../model/belief.ts";
 import type { Reason } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
-import { caseNames, nameWeights, type Traits } from "./case-names.ts";
+import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
 import { chooseTry, EXPLORED_SHARE, type TryQuestion } from "./choose-try.ts";
 
 const HOUR = 3_600_000;
@@ -12,7 +12,8 @@ const START = Date.UTC(2026, 3, 6, 10);
 const learned = newLearned();
 
 function belief(reason: Reason): Belief {
-  const facts = { reason, code: null, names: new Int32Array(0), offsetMs: 2 * HOUR, failedAt: START, recent: [START] };
+  const names = new Int32Array(0);
+  const facts = { reason, code: null, standing: 1, names, offsetMs: 2 * HOUR, failedAt: START, recent: [START] };
   return newBelief(learned, newPerson(learned, "DE"), facts);
 }
 const question = (rest: Partial<TryQuestion> = {}): TryQuestion => ({
@@ -84,7 +85,7 @@ test("names hold what is known, and a question mark for what is not", () => {
     issuer: null,
     declineCode: null,
     adviceCode: null,
-    past: { firsts: 0, declined: 0, recovered: 0, unpaid: 0 },
+    past: newPast(),
   };
   const names = caseNames("r", traits);
   assert.ok(names.includes("rtenure:?") && names.includes("rcode:?:?") && names.includes("rissuer:?"));

@@ -3,7 +3,7 @@ import type { Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { observeFirst, observeTry } from "../model/observe.ts";
 import { type DeclineCodes, declineGroup, type Instrument } from "../rules/decline-group.ts";
-import { caseNames, nameWeights, type Past, type Traits } from "./case-names.ts";
+import { caseNames, nameWeights, newPast, type Past, standingOf, type Traits } from "./case-names.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -38,7 +38,7 @@ export interface History {
  */
 export function recall(learned: Learned, history: History): { person: Person; belief: Belief } {
   const person = newPerson(learned, history.traits.country);
-  const past: Past = { firsts: 0, declined: 0, recovered: 0, unpaid: 0 };
+  const past = newPast();
   let belief: Belief | null = null;
   for (const bill of history.bills) belief = recallBill(learned, history, person, past, bill);
   if (!belief) throw new RangeError("the last bill of the history was approved, so there is no case");
@@ -72,6 +72,7 @@ function recallBill(learned: Learned, history: History, person: Person, past: Pa
   const belief = newBelief(learned, person, {
     reason,
     code: traits.declineCode,
+    standing: standingOf(past),
     names,
     offsetMs,
     failedAt: at,
@@ -82,6 +83,7 @@ function recallBill(learned: Learned, history: History, person: Person, past: Pa
     if (!charge.approved) continue;
     past.unpaid--;
     past.recovered++;
+    past.lastReason = reason;
     break;
   }
   return belief;

@@ -13,17 +13,23 @@ import {
   NEVER,
   reasonRow,
 } from "./explanations.ts";
-import { AT, anyDayWeight, classOf, PAID_BETWEEN, type Reason, sinceBin, sinceCell } from "./layout.ts";
+import { AT, anyDayWeight, classOf, PAID_BETWEEN, type Reason, STANDINGS, sinceBin, sinceCell } from "./layout.ts";
 import { cycleChances, type Learned } from "./learned.ts";
 import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
+
+/** Where a first charge has that money is never short: after the cycles. */
+export const AMPLE = CYCLES;
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** What is believed of a customer: how likely each pay cycle is theirs. */
+/** What is believed of a customer. */
 export interface Person {
   country: string;
+  /** How likely each pay cycle is theirs. */
   cycles: Float64Array;
+  /** How likely money is never short, so that a charge that was approved says nothing of pay. */
+  ample: number;
 }
 
 /** What is believed of a case. Changed by `learnOutcome`. */
@@ -34,6 +40,8 @@ export interface Belief {
   firstReason: Reason;
   /** Where the first failure's code has its counts; null when it had none. */
   codeRow: number | null;
+  /** One of STANDINGS, as the case began. */
+  standing: number;
   /** Weights of the names that describe the case. */
   names: Int32Array;
   /** Local time less UTC. */
@@ -56,6 +64,8 @@ export interface CaseFacts {
   reason: Reason;
   /** The decline's code as it came. */
   code: string | null;
+  /** One of STANDINGS. */
+  standing: number;
   names: Int32Array;
   offsetMs: number;
   failedAt: number;
@@ -63,10 +73,14 @@ export interface CaseFacts {
   recent: number[];
 }
 
+/** Most people's money covers every bill. */
+const AMPLE_USUAL = 0.7;
+
 /** Somebody new: paid as others of the country are. */
 export const newPerson = (learned: Learned, country: string): Person => ({
   country,
   cycles: cycleChances(learned, country),
+  ample: AMPLE_USUAL,
 });
 
 /** A code's own counts are filled up with so many cases of its reason. */
@@ -106,6 +120,7 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
     reason: facts.reason,
     firstReason: facts.reason,
     codeRow: row,
+    standing: facts.standing,
     names: facts.names,
     offsetMs: facts.offsetMs,
     firstFailedAt: facts.failedAt,
@@ -153,7 +168,7 @@ export function explainTry(belief: Belief, at: number, cells: Int32Array) {
     const since = now.row[now.from + c]!;
     const isSame = day - since === lastDay - then.row[then.from + c]!;
     const between = isSame ? PAID_BETWEEN.same : PAID_BETWEEN.fresh;
-    cells[c] = sinceCell(between, kindOfCycle[c]!, sinceBin(since, hour));
+    cells[c] = sinceCell(belief.standing, between, kindOfCycle[c]!, sinceBin(since, hour));
   }
   for (let e = CYCLES; e < EXPLANATIONS; e++) cells[e] = cellOf(belief, e, at);
 }
@@ -166,12 +181,13 @@ export function cellOf(belief: Belief, explanation: number, at: number): number 
   return (at >= belief.holdsEnd[explanation - FIRST_HOLD]! ? AT.after : AT.before) + of;
 }
 
-/** The weights of a bill's first charge for each cycle; only the cycles explain anything there. */
+/** The weights of a bill's first charge: for each cycle, and for money that is never short. */
 export function explainFirst(offsetMs: number, at: number, cells: Int32Array) {
   const local = at + offsetMs;
   const day = Math.floor(local / DAY_MS);
   const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
   const { row, from } = sincePay(day);
   for (let c = 0; c < CYCLES; c++)
-    cells[c] = sinceCell(PAID_BETWEEN.first, kindOfCycle[c]!, sinceBin(row[from + c]!, hour));
+    cells[c] = sinceCell(STANDINGS.unknown, PAID_BETWEEN.first, kindOfCycle[c]!, sinceBin(row[from + c]!, hour));
+  cells[AMPLE] = AT.ample;
 }

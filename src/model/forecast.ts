@@ -47,7 +47,7 @@ const RARE = 0.004;
 /** Tries that are planned after the next one are, as a rule, this far apart. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 /** From the cell of a try that finds new pay to that of one that does not. */
-const TO_SAME = sinceCell(PAID_BETWEEN.same, 0, 0) - sinceCell(PAID_BETWEEN.fresh, 0, 0);
+const TO_SAME = sinceCell(0, PAID_BETWEEN.same, 0, 0) - sinceCell(0, PAID_BETWEEN.fresh, 0, 0);
 
 const indices = new Int32Array(16);
 /** The weight that an explanation adds at a slot when it finds new pay, as `tables`. */
@@ -72,7 +72,7 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
   const chances = new Float64Array(slots.length);
   const then = sincePay(lastDay);
   for (let k = 0; k < cycles; k++) {
-    kindCells[k] = sinceCell(PAID_BETWEEN.fresh, kindOfCycle[kept[k]!]!, 0);
+    kindCells[k] = sinceCell(belief.standing, PAID_BETWEEN.fresh, kindOfCycle[kept[k]!]!, 0);
     lastPaidOn[k] = lastDay - then.row[then.from + kept[k]!]!;
   }
   const scoreAt = scorer(learned, belief);

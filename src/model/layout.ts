@@ -24,15 +24,15 @@ const CLASSES: Readonly<Record<Reason, number>> = {
   GENERIC: 2,
   UNKNOWN: 3,
   LIMIT: 4,
-  ISSUER_DOWN: 4,
-  EXPIRED: 5,
-  INVALID_DATA: 5,
-  AUTH_REQUIRED: 5,
-  HARD_CARD: 5,
-  FRAUD: 5,
-  REVOKED: 5,
+  ISSUER_DOWN: 5,
+  EXPIRED: 6,
+  INVALID_DATA: 7,
+  AUTH_REQUIRED: 7,
+  HARD_CARD: 7,
+  FRAUD: 7,
+  REVOKED: 7,
 };
-const CLASS_COUNT = 6;
+export const CLASS_COUNT = 8;
 export const classOf = (reason: Reason) => CLASSES[reason];
 
 /** Days since pay, in bins that widen: pay day itself in four parts of the day, then 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 on. */
@@ -43,8 +43,15 @@ const BIN_OF_SINCE = Uint8Array.from({ length: 64 }, (_, days) =>
 export const sinceBin = (days: number, hour: number) =>
   days === 0 ? (hour < 6 ? 0 : hour < 10 ? 1 : hour < 16 ? 2 : 3) : BIN_OF_SINCE[Math.min(days, 63)]!;
 
+/** How a customer's first charges went: most were approved, too few to say, most were declined. Who is often short has less left soon after pay. */
+export const STANDINGS = { good: 0, unknown: 1, bad: 2 } as const;
+const STANDING_COUNT = 3;
+
 /** What lies between the last try and this one, if that is how somebody is paid. */
 export const PAID_BETWEEN = { fresh: 0, same: 1, first: 2 } as const;
+
+/** Cells of pay cycles for one standing. */
+const SINCE_CELLS = 3 * CYCLE_KINDS.length * SINCE_BINS;
 
 /** Bits of hash for names: countries, issuers, merchants, codes. */
 const NAME_BUCKETS = 4096;
@@ -66,17 +73,19 @@ export const AT = {
   tries: block(CLASS_COUNT * 6),
   gap: block(CLASS_COUNT * 8),
   weekTries: block(6),
-  since: block(3 * CYCLE_KINDS.length * SINCE_BINS),
+  since: block(STANDING_COUNT * SINCE_CELLS),
   anyDay: block(CLASS_COUNT * 4),
   before: block(CLASS_COUNT),
   after: block(CLASS_COUNT),
   never: block(1),
+  ample: block(1),
   name: block(NAME_BUCKETS),
 } as const;
 export const WEIGHTS = size;
 
-export const sinceCell = (between: number, kind: number, bin: number) =>
-  AT.since + (between * CYCLE_KINDS.length + kind) * SINCE_BINS + bin;
+/** @param standing  for a first charge there is one set of cells: `unknown` */
+export const sinceCell = (standing: number, between: number, kind: number, bin: number) =>
+  AT.since + standing * SINCE_CELLS + (between * CYCLE_KINDS.length + kind) * SINCE_BINS + bin;
 
 /** The weight of a name, such as "issuer:N26"; FNV-1a. */
 export function nameWeight(name: string): number {

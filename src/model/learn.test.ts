@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { type Belief, kindsOf, newBelief, newPerson, type Person } from "./belief.ts";
 import { KIND_CYCLE, KIND_NEVER } from "./explanations.ts";
 import { forecast } from "./forecast.ts";
-import type { Reason } from "./layout.ts";
-import { countPerson, learnCase, learnOutcome } from "./learn.ts";
+import { type Reason, STANDINGS } from "./layout.ts";
+import { countPerson, learnCase, learnFirst, learnOutcome } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
 import { PAY_CYCLES } from "./pay-cycles.ts";
 
@@ -12,7 +12,16 @@ const DAY = 86_400_000;
 const at = (moment: string) => Date.parse(`${moment}:00Z`);
 
 function failed(learned: Learned, person: Person, moment: string, reason: Reason = "FUNDS"): Belief {
-  const facts = { reason, code: "51", names: new Int32Array(0), offsetMs: 0, failedAt: at(moment), recent: [] };
+  const standing = STANDINGS.unknown;
+  const facts = {
+    reason,
+    code: "51",
+    standing,
+    names: new Int32Array(0),
+    offsetMs: 0,
+    failedAt: at(moment),
+    recent: [],
+  };
   const belief = newBelief(learned, person, facts);
   learnCase(learned, belief);
   return belief;
@@ -100,4 +109,43 @@ test("what one country's customers show is expected of the next customer there, 
   const there = newPerson(learned, "BR").cycles[fifth]!;
   assert.ok(there > 2 * before, `${there} against ${before}`);
   assert.ok(there > newPerson(learned, "JP").cycles[fifth]!);
+});
+
+test("a bill paid at once tells of pay days only in people who are sometimes short", () => {
+  const learned = newLearned();
+  const before = newPerson(learned, "SE").cycles;
+  const billed = (lateReason: Reason | null) => {
+    const person = newPerson(learned, "SE");
+    for (let month = 1; month <= 6; month++) {
+      const first = (date: number, reason: Reason | null) =>
+        learnFirst(learned, person, new Int32Array(0), 0, at(`2026-0${month}-${date}T09:00`), reason);
+      first(20, lateReason);
+      first(26, null);
+    }
+    return person;
+  };
+  const moved = ({ cycles }: Person) => sum(cycles.map((chance, c) => Math.abs(chance - before[c]!)));
+  const rich = billed(null);
+  const short = billed("FUNDS");
+  assert.ok(rich.ample > 0.7 && short.ample < 0.05, `${rich.ample}, ${short.ample}`);
+  assert.ok(moved(short) > 3 * moved(rich), `${moved(short)} against ${moved(rich)}`);
+});
+
+test("how soon money is spent is learned apart for those who are mostly short", () => {
+  const learned = newLearned();
+  const chanceFor = (standing: number) => {
+    const facts = { reason: "FUNDS" as const, code: "51", standing, names: new Int32Array(0), offsetMs: 0, recent: [] };
+    const belief = newBelief(learned, newPerson(learned, "SE"), { ...facts, failedAt: at("2026-06-12T09:00") });
+    return forecast(learned, belief, [at("2026-06-15T09:00")]).chances[0]!;
+  };
+  for (let n = 0; n < 60; n++) {
+    const person = newPerson(learned, "SE");
+    const standing = n % 2 === 0 ? STANDINGS.bad : STANDINGS.good;
+    const facts = { reason: "FUNDS" as const, code: "51", names: new Int32Array(0), offsetMs: 0, recent: [] };
+    const failedAt = at("2026-03-12T09:00");
+    const belief = newBelief(learned, person, { ...facts, standing, failedAt });
+    learnOutcome(learned, person, belief, failedAt + 3 * DAY, standing === STANDINGS.bad ? "FUNDS" : null);
+  }
+  const [good, bad] = [chanceFor(STANDINGS.good), chanceFor(STANDINGS.bad)];
+  assert.ok(bad < 0.95 * good, `${bad} against ${good}`);
 });

@@ -1,5 +1,5 @@
 import { KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
-import { AT, PAID_BETWEEN, REASONS, sinceCell, WEIGHTS } from "./layout.ts";
+import { AT, CLASS_COUNT, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
 
 /** Everything that was learned. Changed in place by `learn`; the rest of the model only reads it. */
@@ -24,7 +24,6 @@ export const SHIFTS = WEIGHTS - AT.name;
 /** Prior strength, in cases: of the kinds of one reason, and of the pay cycles, in customers. */
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
-export const TRIM_CLASSES = 6;
 /** Intercept, slope, and further slope above one half; then their variances. */
 const TRIM_START = [0, 1, 0, 0.02, 0.02, 0.04];
 export const TRIM_WIDTH = TRIM_START.length;
@@ -44,14 +43,17 @@ export function newLearned(): Learned {
   const mean = new Float64Array(WEIGHTS);
   const variance = Float64Array.from({ length: WEIGHTS }, (_, index) => priorVariance(index));
   mean[AT.reason] = 1.3;
-  for (let kind = 0; kind < CYCLE_KINDS.length; kind++) {
-    for (let bin = 0; bin < 13; bin++) {
-      const late = bin < 4 ? 0 : bin - 3;
-      mean[sinceCell(PAID_BETWEEN.fresh, kind, bin)] = bin === 0 ? -0.2 : 0.5 - 0.12 * late;
-      mean[sinceCell(PAID_BETWEEN.same, kind, bin)] = -1.2 - 0.03 * late;
-      mean[sinceCell(PAID_BETWEEN.first, kind, bin)] = bin === 0 ? 0 : 0.25 - 0.05 * late;
+  for (const standing of Object.values(STANDINGS)) {
+    for (let kind = 0; kind < CYCLE_KINDS.length; kind++) {
+      for (let bin = 0; bin < 13; bin++) {
+        const late = bin < 4 ? 0 : bin - 3;
+        mean[sinceCell(standing, PAID_BETWEEN.fresh, kind, bin)] = bin === 0 ? -0.2 : 0.5 - 0.12 * late;
+        mean[sinceCell(standing, PAID_BETWEEN.same, kind, bin)] = -1.2 - 0.03 * late;
+        mean[sinceCell(standing, PAID_BETWEEN.first, kind, bin)] = bin === 0 ? 0 : 0.25 - 0.05 * late;
+      }
     }
   }
+  mean[AT.ample] = 0.8;
   for (let n = AT.anyDay; n < AT.before; n++) mean[n] = -0.9;
   for (let n = AT.before; n < AT.after; n++) mean[n] = -2.3;
   for (let n = AT.after; n < AT.never; n++) mean[n] = 1;
@@ -70,7 +72,7 @@ export function newLearned(): Learned {
     kinds,
     shifts: new Float64Array(4 * SHIFTS),
     seen: new Float64Array(SHIFTS),
-    trim: Float64Array.from({ length: TRIM_WIDTH * TRIM_CLASSES }, (_, n) => TRIM_START[n % TRIM_WIDTH]!),
+    trim: Float64Array.from({ length: TRIM_WIDTH * CLASS_COUNT }, (_, n) => TRIM_START[n % TRIM_WIDTH]!),
   };
 }
 

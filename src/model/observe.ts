@@ -1,4 +1,4 @@
-import { type Belief, cyclesOf, explainFirst, explainTry, type Person } from "./belief.ts";
+import { AMPLE, type Belief, cyclesOf, explainFirst, explainTry, type Person } from "./belief.ts";
 import { EXPLANATIONS, KINDS, reasonRow } from "./explanations.ts";
 import { AT, REASONS, type Reason } from "./layout.ts";
 import type { Learned } from "./learned.ts";
@@ -9,6 +9,9 @@ import { momentWeights, tryWeights } from "./weights-of.ts";
 const WEEK_MS = 7 * 86_400_000;
 /** Whatever a customer has shown so far, this much of it is forgotten at each outcome: people change jobs. */
 const FORGET = 0.004;
+/** Who was short is rich again some day, and the other way round: the share of that belief which is forgotten, and what is always left of it. */
+const AMPLE_FORGET = 0.02;
+const AMPLE_LEAST = 0.002;
 /** No outcome is held to be less likely than this. */
 const CHANCE_MIN = 1e-5;
 
@@ -85,13 +88,16 @@ export function observeFirst(
   look.count = momentWeights(0, at + offsetMs, look.indices, 1 + names.length);
   explainFirst(offsetMs, at, look.cells);
   const shares = look.shares;
-  shares.set(person.cycles);
-  weigh(learned, shares, CYCLES, reason === null);
+  for (let c = 0; c < CYCLES; c++) shares[c] = (1 - person.ample) * person.cycles[c]!;
+  shares[AMPLE] = person.ample;
+  weigh(learned, shares, CYCLES + 1, reason === null);
+  // Only some of the plain refusals are about money, so they count half.
+  const isPlain = reason === "GENERIC" || reason === "UNKNOWN";
+  const ample = isPlain ? (shares[AMPLE]! + person.ample) / 2 : shares[AMPLE]!;
+  person.ample = AMPLE_LEAST + (1 - AMPLE_FORGET) * ample;
   const next = after;
   next.set(shares.subarray(0, CYCLES));
-  // Only some of the plain refusals are about money, so they count half.
-  if (reason === "GENERIC" || reason === "UNKNOWN")
-    for (let c = 0; c < CYCLES; c++) next[c] = Math.sqrt(next[c]! * person.cycles[c]!);
+  if (isPlain) for (let c = 0; c < CYCLES; c++) next[c] = Math.sqrt(next[c]! * person.cycles[c]!);
   believe(person, next);
   return true;
 }

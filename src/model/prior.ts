@@ -1,6 +1,6 @@
 import { KIND_ROWS, KINDS } from "./explanations.ts";
-import { AT, REASONS, WEIGHTS } from "./layout.ts";
-import { type Learned, newLearned, TRIM_CLASSES, TRIM_WIDTH } from "./learned.ts";
+import { AT, CLASS_COUNT, REASONS, WEIGHTS } from "./layout.ts";
+import { type Learned, newLearned, TRIM_WIDTH } from "./learned.ts";
 import { CYCLES } from "./pay-cycles.ts";
 
 /** What a model knows before it meets its first merchant, as it is written to a file. Numbers are rounded. */
@@ -19,7 +19,7 @@ export interface Prior {
   trim: number[];
 }
 
-export const LAYOUT = `2:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
+export const LAYOUT = `3:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
 
 /** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
 const KINDS_STRENGTH = 150;
@@ -42,7 +42,7 @@ export function fromPrior(prior: Prior): Learned {
     learned.kinds.set(scaled(counts, KINDS_STRENGTH), row * KINDS);
   }
   for (const [name, ...shifts] of prior.shifts) learned.shifts.set(shifts, (name - AT.name) * 4);
-  for (let of = 0; of < TRIM_CLASSES; of++)
+  for (let of = 0; of < CLASS_COUNT; of++)
     learned.trim.set(prior.trim.slice((of * TRIM_WIDTH) / 2, ((of + 1) * TRIM_WIDTH) / 2), of * TRIM_WIDTH);
   return learned;
 }
