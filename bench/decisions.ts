@@ -1,4 +1,5 @@
-// `npm run bench:decisions`: how much Dunlin recovers in simulated worlds, beside the figures it is held to.
+// `npm run bench:decisions`: how much Dunlin recovers in simulated worlds, beside the figures it is held to. With `-- --told` also beside what
+// the same engine reaches when it is told how customers are paid.
 import { parseArgs } from "node:util";
 import { compare } from "../simulator/trial/compare.ts";
 import { CRUDE_WORLDS, openWorld, shippedPrior, WORLDS } from "../simulator/trial/worlds.ts";
@@ -8,6 +9,7 @@ const { values } = parseArgs({
     customers: { type: "string", default: "20000" },
     seeds: { type: "string", default: "1,2,3,4,5" },
     worlds: { type: "string", default: Object.keys(WORLDS).join(",") },
+    told: { type: "boolean", default: false },
   },
 });
 /** Least shares of the gap closed, from fixed and from even tries; the hard world has its own. */
@@ -29,7 +31,7 @@ for (const name of names) {
       seed,
       Number(values.customers),
       shippedPrior(),
-      ["fixed", "even", "cold", "warm", "oracle"],
+      ["fixed", "even", "cold", "warm", "oracle", ...(values.told ? ["told"] : [])],
     );
     const { fixed, even, cold, warm, oracle } = policies as Record<string, NonNullable<(typeof policies)[string]>>;
     const broken = Object.values(policies).reduce((sum, figures) => sum + figures.brokenRules, 0);
@@ -45,6 +47,13 @@ for (const name of names) {
     console.log(
       `${name.padEnd(13)} ${String(seed).padStart(4)} ${String(cases).padStart(6)} ${cells} | ${percent(gapClosed.fromFixed)} ${percent(gapClosed.fromEven)} (${Math.round(fixedAim * 100)}, ${Math.round(evenAim * 100)}) | ${percent(effort)} | ${broken} | ${warm!.ece!.toFixed(3)} ${worst.toFixed(3)}${holds ? "" : "  MISSED"}`,
     );
+    if (values.told) {
+      const told = policies.told!;
+      const reached = (from: number) => percent((warm!.value - from) / (told.value - from));
+      console.log(
+        `    told the pay days ${percent(told.value)}: warm reaches ${reached(0)} of its value, ${reached(fixed!.value)} of its gain over fixed, ${reached(even!.value)} over even`,
+      );
+    }
   }
 }
 const mean = ahead.reduce((sum, each) => sum + each, 0) / ahead.length;

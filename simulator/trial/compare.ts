@@ -8,6 +8,7 @@ import type { Policy } from "./policy.ts";
 import { expert, hourCounts } from "./rule-policies.ts";
 import { runTrial } from "./run-trial.ts";
 import { even, fixed, ladder } from "./static-policies.ts";
+import { tellPay } from "./told.ts";
 
 /** What `dunlin simulate --json` prints. */
 export interface Comparison {
@@ -29,10 +30,14 @@ const POLICIES: Readonly<Record<string, (world: World, prior: Prior) => Policy>>
   hours: () => hourCounts(),
   cold: () => dunlin(newLearned()),
   warm: (_, prior) => dunlin(fromPrior(prior)),
+  /** Warm, and told how customers are paid, where the world can say. */
+  told: (world, prior) => dunlin(fromPrior(prior), { tell: tellPay(world) }),
   oracle: (world) => oracle(world),
 };
 
 export const POLICY_NAMES = Object.keys(POLICIES);
+/** What is compared unless something else is asked for. */
+export const USUAL_NAMES = POLICY_NAMES.filter((name) => name !== "told");
 /** What the shares of a gap are made of. */
 const NEEDED = ["fixed", "even", "warm", "oracle"];
 
@@ -41,7 +46,7 @@ const NEEDED = ["fixed", "even", "warm", "oracle"];
  *
  * @param names  which policies; those needed for the gap come along
  */
-export function compare(world: World, seed: number, customers: number, prior: Prior, names = POLICY_NAMES): Comparison {
+export function compare(world: World, seed: number, customers: number, prior: Prior, names = USUAL_NAMES): Comparison {
   const policies: Record<string, Figures> = {};
   let cases = 0;
   for (const name of POLICY_NAMES.filter((each) => names.includes(each) || NEEDED.includes(each))) {

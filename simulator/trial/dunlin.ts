@@ -1,4 +1,4 @@
-import { caseNames, nameWeights, type Past, type Traits } from "../../src/decisions/case-names.ts";
+import { caseNames, nameWeights, newPast, type Past, standingOf, type Traits } from "../../src/decisions/case-names.ts";
 import { chooseTry } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
 import { whereabouts } from "../../src/decisions/whereabouts.ts";
@@ -23,13 +23,19 @@ const OVER: ReadonlySet<Reason> = new Set(["HARD_CARD", "REVOKED", "FRAUD", "AUT
 
 const reasonOf = (charge: Charge): Reason => declineGroup(codesOf(charge), instrumentOf(charge));
 
+interface Options {
+  /** Is told every name that was met, for whoever makes a prior. */
+  named?(name: string): void;
+  /** Says how a customer is paid, in place of what was seen of it; null: nobody knows. */
+  tell?(bill: Bill): Float64Array | null;
+}
+
 /**
  * Dunlin's own engine as a policy: cold with a new model, warm with one that starts from a prior.
  *
  * @param learned  goes on learning from every outcome
- * @param named  is told every name that was met, for whoever makes a prior
  */
-export function dunlin(learned: Learned, named?: (name: string) => void): Policy {
+export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy {
   const customers = new Map<string, Customer>();
   const beliefs = new Map<string, Belief>();
 
@@ -37,10 +43,17 @@ export function dunlin(learned: Learned, named?: (name: string) => void): Policy
     let customer = customers.get(bill.customerId);
     if (!customer) {
       const person = newPerson(learned, countryOf(bill));
-      customer = { person, past: { firsts: 0, declined: 0, recovered: 0, unpaid: 0 } };
+      believeTold(person, bill);
+      customer = { person, past: newPast() };
       customers.set(bill.customerId, customer);
     }
     return customer;
+  }
+
+  /** What was told stays true whatever is seen. */
+  function believeTold(person: Person, bill: Bill) {
+    const cycles = tell?.(bill);
+    if (cycles) person.cycles.set(cycles);
   }
 
   function namesOf(stage: "f" | "r", bill: Bill, customer: Customer, last: Charge): Int32Array {
@@ -57,6 +70,7 @@ export function dunlin(learned: Learned, named?: (name: string) => void): Policy
     belief = newBelief(learned, customer.person, {
       reason: reasonOf(bill.first),
       code: bill.first.networkDeclineCode ?? null,
+      standing: standingOf(customer.past),
       names: namesOf("r", bill, customer, bill.first),
       offsetMs: offsetOf(bill),
       failedAt: now,
@@ -74,6 +88,7 @@ export function dunlin(learned: Learned, named?: (name: string) => void): Policy
       const reason = bill.first.approved ? null : reasonOf(bill.first);
       const names = namesOf("f", bill, customer, bill.first);
       learnFirst(learned, person, names, offsetOf(bill), bill.createdAt.getTime(), reason);
+      believeTold(person, bill);
       past.firsts++;
       if (reason === null) return;
       if (past.declined === 0) countPerson(learned, person);
@@ -97,9 +112,11 @@ export function dunlin(learned: Learned, named?: (name: string) => void): Policy
     answered(open, choice, charge) {
       const { person, past } = customers.get(open.bill.customerId)!;
       learnOutcome(learned, person, beliefs.get(open.bill.id)!, choice.at, charge.approved ? null : reasonOf(charge));
+      believeTold(person, open.bill);
       if (!charge.approved) return;
       past.unpaid--;
       past.recovered++;
+      past.lastReason = reasonOf(open.bill.first);
       beliefs.delete(open.bill.id);
     },
   };

@@ -32,7 +32,7 @@ export function makePrior(customers: number, said: (line: string) => void): Prio
     const named = (name: string) => {
       if (isPortable(name)) portable.add(nameWeight(name));
     };
-    const { cases, tries } = runTrial(world, dunlin(learned, named), 1001 + n, customers);
+    const { cases, tries } = runTrial(world, dunlin(learned, { named }), 1001 + n, customers);
     said(`${world.name}: ${cases.length} cases, ${tries.length} tries`);
     return learned;
   });

@@ -2,6 +2,7 @@ import { type Account, advance, coverage, SPENDING_CLASSES, STEPS_A_DAY } from "
 import { billsOf, type Subscriber, subscribersOf, YEAR_START } from "./billing.ts";
 import { cardOf, type PlasticCard } from "./cards.ts";
 import { choose, coin, DAY_MS, HOUR_MS } from "./coin.ts";
+import { knownPayDays } from "./pay-rhythm.ts";
 import { outageAt, overBy, USUALLY_UP } from "./spell.ts";
 import { type Trouble, troubleOf } from "./troubles.ts";
 import { type Bill, type Charge, type CreateWorld, numberOption } from "./world.ts";
@@ -94,6 +95,7 @@ export const world: CreateWorld = (options) => {
       return billsOf(seed, people, (bill) => attempt(bill, bill.createdAt.getTime()));
     },
     charge: (bill, at) => attempt(bill, at.getTime()),
+    payDays: (bill) => knownPayDays(customerOf(bill).account?.rhythm),
     approval(bill, at, tried = []) {
       const customer = customerOf(bill);
       const time = at.getTime();

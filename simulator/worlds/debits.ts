@@ -1,6 +1,7 @@
 import { type Account, advance, coverage, STEPS_A_DAY } from "./balance.ts";
 import { billsOf, type Subscriber, subscribersOf, YEAR_START } from "./billing.ts";
 import { choose, coin, DAY_MS, HOUR_MS } from "./coin.ts";
+import { knownPayDays } from "./pay-rhythm.ts";
 import { type Bill, type Charge, type CreateWorld, numberOption } from "./world.ts";
 
 type Scheme = "sepa_debit" | "ach_debit" | "bacs_debit";
@@ -94,6 +95,7 @@ export const world: CreateWorld = (options) => {
       return billsOf(seed, people, (bill) => attempt(bill, bill.createdAt.getTime()));
     },
     charge: (bill, at) => attempt(bill, at.getTime()),
+    payDays: (bill) => knownPayDays(customerOf(bill).account?.rhythm),
     approval(bill, at, tried = []) {
       const customer = customerOf(bill);
       if (now >= customer.endsAt) return 0;

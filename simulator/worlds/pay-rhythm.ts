@@ -27,6 +27,10 @@ export function payDue(rhythm: PayRhythm, day: number): number {
   return due;
 }
 
+/** The days of a rhythm that somebody could be told; null: it has none, or there is no rhythm. */
+export const knownPayDays = (rhythm: PayRhythm | undefined) =>
+  rhythm === undefined || rhythm.kind === "irregular" ? null : (day: number) => payDue(rhythm, day) > 0;
+
 function dueOn(rhythm: PayRhythm, day: number): number {
   const weekday = (day + 4) % 7;
   switch (rhythm.kind) {

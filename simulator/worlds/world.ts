@@ -40,6 +40,11 @@ export interface World {
   charge(bill: Bill, at: Date): Charge;
   /** For the oracle: the chance of approval at this moment in the world's present state, before any coin (and after trying in vain at `tried`, where the world can say). */
   approval(bill: Bill, at: Date, tried?: readonly Date[]): number;
+  /**
+   * Where money comes on pay days: tells which local days, counted since 1970, are those of the bill's customer; null where nobody could say. For measuring what an engine
+   * that must infer them loses; a world may leave it out.
+   */
+  payDays?(bill: Bill): ((day: number) => boolean) | null;
 }
 
 /** What a world module exports as `world`. */

@@ -1,4 +1,4 @@
-import { type Comparison, compare, POLICY_NAMES } from "../../simulator/trial/compare.ts";
+import { type Comparison, compare, POLICY_NAMES, USUAL_NAMES } from "../../simulator/trial/compare.ts";
 import { openWorld, shippedPrior, WORLDS } from "../../simulator/trial/worlds.ts";
 import { LAW_NAMES } from "../../simulator/worlds/crude.ts";
 import { type Command, EXIT, Failure, table, text, UsageError, wholeNumber } from "./command.ts";
@@ -9,7 +9,7 @@ export const simulate: Command = {
   usage: `[--world NAME|FILE] [--customers 2000] [--seed 1] [--policies LIST] [--options JSON] [--json]
   --world W       ${Object.keys(WORLDS).join(", ")}, or a module that exports \`world\` (balances);
                   or crude:LAW, a world of one simple law; LAW is ${LAW_NAMES.join(", ")}
-  --policies P,…  ${POLICY_NAMES.join(",")} (all)
+  --policies P,…  ${POLICY_NAMES.join(",")} (all but told)
   --options JSON  handed to the module's \`world\``,
   summary: "Compare ways of trying again on a simulated year, with the best possible one beside them",
   options: {
@@ -28,7 +28,7 @@ export const simulate: Command = {
   async run(context, values) {
     const customers = wholeNumber(values, "customers", 1, 10_000_000) ?? 2000;
     const seed = wholeNumber(values, "seed", 0, 2 ** 31) ?? 1;
-    const names = text(values, "policies")?.split(",") ?? POLICY_NAMES;
+    const names = text(values, "policies")?.split(",") ?? USUAL_NAMES;
     const stranger = names.find((name) => !POLICY_NAMES.includes(name));
     if (stranger !== undefined) throw new UsageError(`--policies knows ${POLICY_NAMES.join(", ")}, not "${stranger}".`);
     const world = await openWorld(text(values, "world") ?? "balances", optionsOf(text(values, "options"))).catch(
