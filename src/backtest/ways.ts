@@ -106,6 +106,7 @@ function knownOf(
     lastDecline: { ...failed, at: failed.at },
     cardChangedAt: null,
     cardChangeExpired: false,
+    issuerDownAt: null,
     retries: attempts.slice(1, k + 1).map(({ at }) => ({ idealRetryTime: at, status: "FAILED" })),
   };
 }

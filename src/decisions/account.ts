@@ -69,6 +69,8 @@ function knownWords(situation: Situation, history: History | null): string[] {
   for (const { sentence, times } of situation.guard.limits) words.push(`${sentence} Counted so far: ${times.length}.`);
   if (known.cardChangedAt) words.push(`The card or payment method was changed on ${when(known.cardChangedAt)}.`);
   if (known.cardChangeExpired) words.push("The customer was asked for another card, and none came within seven days.");
+  if (known.issuerDownAt)
+    words.push(`Several customers' payments found this bank down, the last one on ${when(known.issuerDownAt)}.`);
   if (history) words.push(pastWords(history, place.zone));
   words.push(
     `The window is open until ${when(known.windowEndsAt)}; ${count(known.budgetLeft, "retry", "retries")} of the budget are left.`,

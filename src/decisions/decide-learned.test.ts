@@ -53,6 +53,7 @@ function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [Known, 
     lastDecline: last.codes && { at: last.at, ...last.codes },
     cardChangedAt: null,
     cardChangeExpired: false,
+    issuerDownAt: null,
     retries: [],
     ...rest,
   };
@@ -142,4 +143,15 @@ test("a case that is not worth a try any more is given up, in words", () => {
   const { decision } = decideLearned(known, history, learned, soon(known));
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
   assert.match(decision.reasons.join(" "), /worth its cost/);
+});
+
+test("a bank that is down is tried again three hours later at the soonest, and the reasons say so", () => {
+  const [known, history] = caseOf([bill("2026-05-11", [])]);
+  const free = decideLearned(known, history, learned, soon(known)).decision as { at: Date };
+  const issuerDownAt = new Date(free.at.getTime() - HOUR);
+  const { decision } = decideLearned({ ...known, issuerDownAt }, history, learned, soon(known));
+  assert.equal(decision.kind, "retry");
+  assert.ok(+(decision as { at: Date }).at >= +issuerDownAt + 3 * HOUR);
+  assert.match(decision.reasons.join(" "), /found this bank down.*nothing is tried there before/);
+  assert.ok(decision.reasons.length <= 5);
 });

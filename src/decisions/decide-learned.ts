@@ -72,7 +72,7 @@ function isMissed(at: number, { allow }: TryQuestion, now: Date): boolean {
   return late > 0 && (late > LATE_MAX_MS || !allow(now.getTime()));
 }
 
-function questionOf({ known, guard }: Situation, belief: Belief): TryQuestion {
+function questionOf({ known, guard, upAgainAt }: Situation, belief: Belief): TryQuestion {
   const debit = known.paymentMethodType === null ? undefined : BANK_DEBITS.get(known.paymentMethodType);
   const presented = known.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard).length;
   const dollars = dollarsOf(known.amount, known.currency);
@@ -83,13 +83,13 @@ function questionOf({ known, guard }: Situation, belief: Belief): TryQuestion {
     now: Math.max(belief.lastTriedAt, anchorOf(known)),
     windowEndsAt: known.windowEndsAt.getTime(),
     triesLeft: Math.min(known.budgetLeft, debit ? debit.presentationsMax - Math.max(1, presented) : known.budgetLeft),
-    allow: (at) => forbiddenAt(guard, new Date(at)) === null,
+    allow: (at) => at >= upAgainAt && forbiddenAt(guard, new Date(at)) === null,
     stakes: { worthAt: (at) => 1 - (LOSS_A_DAY * (at - start)) / DAY_MS, cost: 0.12 / Math.max(dollars, 0.01) + 0.003 },
   };
 }
 
 function retry(situation: Situation, belief: Belief, chosen: ChosenTry): Decision {
-  const { known, guard, decline, place, now } = situation;
+  const { known, guard, decline, place, upAgainAt, now } = situation;
   // A few minutes, so that one bank does not get all tries of an hour in the same second.
   const spread = chosen.at + jitterMs(known);
   const isFree = spread < known.windowEndsAt.getTime() && forbiddenAt(guard, new Date(spread)) === null;
@@ -104,9 +104,13 @@ function retry(situation: Situation, belief: Belief, chosen: ChosenTry): Decisio
   const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
   reasons.push(`${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${then}`);
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
+  else if (upAgainAt > belief.lastTriedAt) reasons.push(outageWords(situation));
   reasons.push(triesLeft(known, place));
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
 }
+
+const outageWords = ({ known, place, upAgainAt }: Situation) =>
+  `Several customers' payments found this bank down, the last one on ${momentWords(place.zone, known.issuerDownAt!.getTime())}, so nothing is tried there before ${momentWords(place.zone, upAgainAt)}.`;
 
 const FAMILY_WORDS = {
   cycle: "the money comes with the next pay",

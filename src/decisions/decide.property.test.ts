@@ -102,6 +102,7 @@ const cases: fc.Arbitrary<{ known: Known; now: Date }> = fc
       lastDecline: given.lastCodes && { at: lastAt, ...given.lastCodes },
       cardChangedAt: given.changedHour === null ? null : at(given.changedHour),
       cardChangeExpired: given.cardChangeExpired,
+      issuerDownAt: null,
       retries: given.retryHours.map(({ hour, status }) => ({ idealRetryTime: at(hour), status })),
     };
     return { known, now: at(given.nowHour) };

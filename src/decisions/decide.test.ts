@@ -43,6 +43,7 @@ function failed(codes: Partial<DeclineCodes> | null, rest: Partial<Known> = {}):
     lastDecline: said && { at: FAILED_AT, ...said },
     cardChangedAt: null,
     cardChangeExpired: false,
+    issuerDownAt: null,
     retries: [],
     ...rest,
   };

@@ -45,6 +45,8 @@ export interface Known {
   cardChangedAt: Date | null;
   /** A card change was asked for because of the present card, and expired without a new one. */
   cardChangeExpired: boolean;
+  /** When the card's bank was found down last, by several customers; null: no outage is known. */
+  issuerDownAt: Date | null;
   /** Retry actions of this case. SCHEDULED and CANCELED ones do not count: they were never carried out. */
   retries: readonly { idealRetryTime: Date; status: ActionStatus }[];
 }

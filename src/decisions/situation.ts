@@ -3,6 +3,7 @@ import { type ReadDecline, readDecline } from "../rules/decline-group.ts";
 import { type Guard, guardOf } from "../rules/guard.ts";
 import { mayWantCustomer } from "../rules/response-codes.ts";
 import type { Known } from "./known.ts";
+import { upAgainAt } from "./outage.ts";
 import { anchorOf } from "./spread.ts";
 import { type Whereabouts, whereabouts } from "./whereabouts.ts";
 
@@ -15,6 +16,8 @@ export interface Situation {
   decline: ReadDecline | null;
   /** A new card came and was not tried on this invoice yet. */
   isNewCard: boolean;
+  /** From when on the card's bank, which was found down, may be tried again; 0: nobody found it so. */
+  upAgainAt: number;
   place: Whereabouts;
 }
 
@@ -50,6 +53,7 @@ export function situationOf(known: Known, now: Date): Situation {
     now: now.getTime(),
     guard,
     decline: last && (wantsCustomer(known) ? { ...readDecline(last, known), ...CONFIRM } : readDecline(last, known)),
+    upAgainAt: known.issuerDownAt === null ? 0 : upAgainAt(known.issuerDownAt),
     isNewCard: changedAt !== null && last === null && anchorOf(known) < changedAt,
     place: whereabouts(known),
   };

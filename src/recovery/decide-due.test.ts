@@ -123,3 +123,38 @@ test("a plan whose moment passed by hours is made anew from now on, within what 
   assert.ok(later!.ideal.getTime() >= stage.now().getTime() - MINUTE, "it lies ahead");
   assert.equal((await decisions()).length, 2);
 });
+
+test("a bank that other customers found down is left alone for some hours, and another bank is not", async () => {
+  const planAt = async () => (await stage.actions())[0]!;
+  const strangers = async (cardIssuer: string) => {
+    for (const other of ["cus_8", "cus_9"])
+      await stage.transaction({
+        invoiceId: `inv_of_${other}`,
+        customerId: other,
+        cardFingerprint: `fp_${other}`,
+        networkDeclineCode: "91",
+        cardIssuer,
+      });
+  };
+  for (const [theirs, isMoved] of [
+    ["N26", true],
+    ["ING", false],
+  ] as const) {
+    merchantId = (await stage.enter()).id;
+    await stage.invoice();
+    await stage.transaction({ cardIssuer: "N26" });
+    await stage.decide();
+    const planned = await planAt();
+    stage.at(planned.ideal.getTime() - HOUR);
+    await strangers(theirs);
+    const downAt = stage.now().getTime();
+    stage.wait(11 * MINUTE);
+    await stage.decide();
+    const now = await planAt();
+    assert.equal(now.ideal.getTime() >= downAt + 3 * HOUR, isMoved, theirs);
+    const last = (await decisions()).at(-1)!;
+    assert.equal(/found this bank down/.test(last.account.known.join(" ")), isMoved);
+    assert.equal(/nothing is tried there before/.test(last.account.reasons.join(" ")), isMoved);
+    assert.equal(last.kind, "retry");
+  }
+});

@@ -1,4 +1,5 @@
 import type { Decline, Known } from "../decisions/known.ts";
+import { downAt } from "../decisions/outage.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
@@ -31,6 +32,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     lastDecline: lastDecline(onInvoice, present),
     cardChangedAt: cardChangedAt(view, present),
     cardChangeExpired: cardChangeExpired(view, actions, present),
+    issuerDownAt: downAt(view.outage),
     // One that was canceled after it had gone out was asked for all the same.
     retries: retries.map(({ idealRetryTime, status }) => ({
       idealRetryTime,
