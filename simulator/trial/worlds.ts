@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Prior } from "../../src/model/prior.ts";
 import { world as balances } from "../worlds/balances.ts";
+import { world as business } from "../worlds/business/world.ts";
 import { world as crude, LAW_NAMES } from "../worlds/crude.ts";
 import { world as debits } from "../worlds/debits.ts";
 import { world as issuers } from "../worlds/issuers.ts";
@@ -14,6 +15,7 @@ export const WORLDS: Readonly<Record<string, CreateWorld>> = {
   hard: (options) => balances({ gone: 0.6, ...options }),
   issuers,
   debits,
+  business,
 };
 
 /** Worlds of one simple law each, as no bank is: for what an engine loses where it is wrong about people. */

@@ -2,7 +2,7 @@ import { choose, coin, DAY_MS, HOUR_MS } from "./coin.ts";
 import { PLACES, type Place } from "./places.ts";
 import type { Bill, Charge } from "./world.ts";
 
-/** All worlds bill this year, so that calendars differ by seed and not by edition. */
+/** Worlds of these subscribers bill this year, so that calendars differ by seed and not by edition. */
 export const YEAR_START = Date.UTC(2026, 0, 1);
 const YEAR_END = Date.UTC(2027, 0, 1);
 

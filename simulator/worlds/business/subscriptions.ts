@@ -1,0 +1,146 @@
+import { choose, coin, DAY_MS, HOUR_MS } from "../coin.ts";
+import type { Luck } from "../luck.ts";
+import { type Plan, scheduleOf } from "../schedule.ts";
+import { STEP_MS } from "../steps.ts";
+import type { Bill } from "../world.ts";
+import { type Company, companyOf, type Shares } from "./companies.ts";
+import { issuersOf } from "./issuers.ts";
+import { FROM, TO } from "./year.ts";
+
+/** A seller of software to companies. */
+interface Merchant {
+  key: string;
+  home: string;
+  currency: string;
+  windowDays: number;
+  /** Major units a month, by seat where seats are sold. */
+  prices: readonly number[];
+  sellsSeats: boolean;
+  /** How much bills swing with usage. */
+  usage: number;
+  /** As of `Plan`. */
+  hour: number | null;
+  date: number | null;
+  yearly: number;
+}
+
+const monthly = { sellsSeats: false, usage: 0, hour: null, date: null, yearly: 0 };
+const seats = { ...monthly, sellsSeats: true };
+const american = { home: "US", currency: "USD" };
+const MERCHANTS: readonly (readonly [Merchant, number])[] = [
+  [{ ...seats, ...american, key: "crm", windowDays: 28, prices: [25, 49], yearly: 0.1 }, 20],
+  [
+    { ...monthly, ...american, key: "hosting", windowDays: 14, prices: [60, 140, 320], usage: 0.35, hour: 2, date: 1 },
+    17,
+  ],
+  [{ ...seats, key: "design", home: "GB", currency: "GBP", windowDays: 21, prices: [12, 15], yearly: 0.1 }, 14],
+  [
+    { ...seats, key: "payroll", home: "DE", currency: "EUR", windowDays: 28, prices: [9, 14], usage: 0.05, hour: 6 },
+    12,
+  ],
+  [
+    {
+      ...monthly,
+      ...american,
+      key: "monitor",
+      windowDays: 21,
+      prices: [39, 99, 249],
+      usage: 0.2,
+      hour: 0,
+      yearly: 0.05,
+    },
+    14,
+  ],
+  [
+    { ...monthly, key: "books", home: "SG", currency: "USD", windowDays: 28, prices: [29, 59], hour: 1, yearly: 0.05 },
+    10,
+  ],
+  [
+    {
+      ...seats,
+      key: "helpdesk",
+      home: "FR",
+      currency: "EUR",
+      windowDays: 14,
+      prices: [19, 35],
+      hour: 22,
+      yearly: 0.08,
+    },
+    13,
+  ],
+];
+
+export interface Subscription extends Plan {
+  company: Company;
+  merchant: Merchant;
+  price: number;
+  /** At the start. */
+  seats: number;
+  isAbroad: boolean;
+}
+
+/** A year is sold at the price of ten months. */
+const MONTHS_A_YEAR = 10;
+
+/** Who pays whom, a company for each customer, drawn from the seed. */
+export function subscriptionsOf(seed: number, customers: number, shares: Shares, luck: Luck): Subscription[] {
+  const issuers = issuersOf(seed, luck);
+  return Array.from({ length: customers }, (_, number) => {
+    const draw = (what: number) => coin(seed, number, what, 113);
+    const merchant = choose(draw(1), MERCHANTS);
+    const price = merchant.prices[Math.floor(merchant.prices.length * draw(2))]!;
+    const count = merchant.sellsSeats ? 1 + Math.floor(Math.exp(2.2 * (draw(3) + draw(4) - 0.6))) : 1;
+    const isYearly = draw(5) < merchant.yearly;
+    const size = price * count * (isYearly ? MONTHS_A_YEAR : 1);
+    const company = companyOf(seed, number, size, issuers, shares);
+    const joins = draw(7) < 0.3 ? Math.floor(300 * draw(8)) : 0;
+    const day = FROM / DAY_MS - Math.floor(900 * draw(6) ** 2) + joins;
+    // Most sign up in their own office hours.
+    const hour = draw(9) < 0.8 ? 9 + 9 * draw(10) : 24 * draw(10);
+    return {
+      number,
+      createdAt: day * DAY_MS + Math.floor((hour * HOUR_MS - company.offsets[0]!) / 1000) * 1000,
+      unit: isYearly ? "YEAR" : "MONTH",
+      period: 1,
+      date: merchant.date,
+      hour: merchant.hour,
+      leavesAt: company.leavesAt * STEP_MS,
+      company,
+      merchant,
+      price,
+      seats: count,
+      isAbroad: company.country.code !== merchant.home,
+    };
+  });
+}
+
+/** The bills of the year in order of time, without their first charges. */
+export function* billsOf(seed: number, subscriptions: readonly Subscription[]): Generator<Omit<Bill, "first">> {
+  const seats = subscriptions.map((subscription) => subscription.seats);
+  for (const { at, number, cycle } of scheduleOf(seed, subscriptions, FROM, TO)) {
+    const { merchant, price, unit, createdAt } = subscriptions[number]!;
+    if (merchant.sellsSeats) seats[number] = staffed(seats[number]!, coin(seed, number, cycle, 114));
+    const swing = merchant.usage * 2 * (coin(seed, number, cycle, 115) + coin(seed, number, cycle, 116) - 1);
+    const amount = price * seats[number]! * (unit === "YEAR" ? MONTHS_A_YEAR : 1) * Math.exp(swing);
+    yield {
+      id: `bill-${number}-${cycle}`,
+      customerId: `customer-${number}`,
+      subscriptionId: `subscription-${number}`,
+      merchantKey: merchant.key,
+      amount: Math.round(amount * 100),
+      currency: merchant.currency,
+      planId: `${merchant.key}-${price}-${unit.toLowerCase()}`,
+      billingPeriod: 1,
+      billingPeriodUnit: unit,
+      subscriptionCreatedAt: new Date(Math.min(createdAt, at)),
+      createdAt: new Date(at),
+      windowDays: merchant.windowDays,
+    };
+  }
+}
+
+/** People join and leave between two bills. */
+function staffed(count: number, draw: number): number {
+  if (draw < 0.09) return count + 1 + Math.floor(count * 0.15);
+  return draw > 0.95 ? Math.max(1, count - 1) : count;
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { errorsOf, foretell, metOutages, shareOf } from "../tries.fixture.ts";
+import type { Bill } from "../world.ts";
+import { world } from "./world.ts";
+
+const HOUR_MS = 3_600_000;
+const bills = [...world().bills(3, 300)];
+const declinedOf = (of: readonly Bill[]) => of.filter(({ first }) => !first.approved);
+const within = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
+
+test("a seed is a year of bills, and another seed is another", () => {
+  assert.deepEqual([...world().bills(8, 30)], [...world().bills(8, 30)]);
+  assert.notDeepEqual([...world().bills(8, 30)], [...world().bills(9, 30)]);
+  for (let n = 1; n < bills.length; n++) assert.ok(bills[n]!.createdAt >= bills[n - 1]!.createdAt);
+});
+
+test("10 to 15 % of first charges are declined, half for limits and funds and a quarter by risk engines", () => {
+  within(declinedOf(bills).length / bills.length, 0.1, 0.15);
+  within(shareOf(bills, "51", "61"), 0.42, 0.65);
+  within(shareOf(bills, "05", "59"), 0.2, 0.42);
+  within(shareOf(bills, "54", "14"), 0.05, 0.14);
+  within(shareOf(bills, "41", "43", "46", "R1"), 0.01, 0.06);
+  within(shareOf(bills, "91", "96"), 0.005, 0.06);
+});
+
+test("a charge says which card it was, and Mastercard's come with advice now and then", () => {
+  for (const { first } of bills) {
+    assert.match(first.cardIssuer!, new RegExp(`^${first.cardCountry} `));
+    assert.ok(first.cardBrand && first.cardFunding && first.cardFingerprint);
+    assert.equal(first.networkDeclineCode === undefined, first.approved);
+    if (first.networkAdviceCode) assert.equal(first.cardBrand, "mastercard");
+  }
+  const advised = declinedOf(bills).filter(({ first }) => first.networkAdviceCode).length;
+  within(advised / declinedOf(bills).length, 0.03, 0.25);
+  const cards = Map.groupBy(bills, ({ customerId }) => customerId);
+  const replaced = [...cards.values()].filter((of) => new Set(of.map(({ first }) => first.cardFingerprint)).size > 1);
+  within(replaced.length / cards.size, 0.1, 0.35);
+});
+
+test("an outage is met by most cards of the issuer and hardly by others", () => {
+  const { same, others } = metOutages(world(), 1, 100);
+  within(same, 0.75, 1);
+  within(others, 0, 0.05);
+});
+
+test("the oracle's chances are what comes of tries, soon after the failure and days later", () => {
+  const tries = [2, 6].flatMap((days) => foretell(world(), 2, 150, days));
+  const [all, unlikely, , likely] = errorsOf(tries);
+  within(all!, -0.03, 0.03);
+  within(unlikely!, -0.04, 0.04);
+  within(likely!, -0.07, 0.07);
+});
+
+test("a declined try makes the issuer more suspicious, as the oracle knows of tries in vain", () => {
+  const companies = world();
+  let before = 0;
+  let foreseen = 0;
+  let after = 0;
+  for (const bill of companies.bills(4, 150)) {
+    if (bill.first.networkDeclineCode !== "05") continue;
+    const soon = new Date(bill.createdAt.getTime() + HOUR_MS);
+    const later = new Date(bill.createdAt.getTime() + 5 * HOUR_MS);
+    before += companies.approval(bill, later);
+    foreseen += companies.approval(bill, later, [soon]);
+    companies.charge(bill, bill.createdAt);
+    after += companies.approval(bill, later);
+  }
+  assert.ok(foreseen < 0.9 * before, `${foreseen} after a try in vain, ${before} before`);
+  assert.ok(after < 0.95 * before, `${after} after a try, ${before} before`);
+});
+
+test("what is charged is spent: a limit is gone after enough charges, a plain card's never", () => {
+  const companies = world();
+  const last = new Map<string, Bill>();
+  for (const bill of companies.bills(5, 60)) last.set(bill.customerId, bill);
+  const at = new Date(Math.max(...[...last.values()].map(({ createdAt }) => createdAt.getTime())));
+  const ends = [...last.values()].map((bill) => {
+    for (let n = 0; n < 60; n++) {
+      const { approved, networkDeclineCode } = companies.charge(bill, at);
+      if (!approved) return networkDeclineCode!;
+    }
+    return "paid";
+  });
+  const share = (...codes: string[]) => ends.filter((end) => codes.includes(end)).length / ends.length;
+  within(share("51", "61"), 0.3, 0.7);
+  within(share("paid"), 0.2, 0.55);
+});
+
+test("more companies at the edge are more declines, and nobody leaves who need not", () => {
+  const declined = (options: Record<string, unknown>) => declinedOf([...world(options).bills(6, 120)]);
+  assert.ok(declined({ edge: 0.3 }).length > 1.3 * declined({ edge: 0.05 }).length);
+  assert.equal(shareOf(declined({ gone: 0 }), "46", "R1"), 0);
+  assert.ok(shareOf(declined({ gone: 1 }), "46", "R1") > 0);
+  assert.throws(() => world({ edge: "much" }), /edge takes a number/);
+});
