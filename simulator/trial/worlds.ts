@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { Prior } from "../../src/model/prior.ts";
 import { world as balances } from "../worlds/balances.ts";
 import { world as business } from "../worlds/business/world.ts";
+import { world as consumers } from "../worlds/consumers/world.ts";
 import { world as crude, LAW_NAMES } from "../worlds/crude.ts";
 import { world as debits } from "../worlds/debits.ts";
 import { world as issuers } from "../worlds/issuers.ts";
@@ -16,6 +17,7 @@ export const WORLDS: Readonly<Record<string, CreateWorld>> = {
   issuers,
   debits,
   business,
+  consumers,
 };
 
 /** Worlds of one simple law each, as no bank is: for what an engine loses where it is wrong about people. */

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { errorsOf, foretell, metOutages, shareOf } from "../tries.fixture.ts";
+import type { Bill } from "../world.ts";
+import { world } from "./world.ts";
+
+const HOUR_MS = 3_600_000;
+const bills = [...world().bills(3, 300)];
+const declinedOf = (of: readonly Bill[]) => of.filter(({ first }) => !first.approved);
+const within = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
+
+test("a seed is a year of bills, and another seed is another", () => {
+  assert.deepEqual([...world().bills(8, 30)], [...world().bills(8, 30)]);
+  assert.notDeepEqual([...world().bills(8, 30)], [...world().bills(9, 30)]);
+  for (let n = 1; n < bills.length; n++) assert.ok(bills[n]!.createdAt >= bills[n - 1]!.createdAt);
+});
+
+test("10 to 15 % of first charges are declined, two fifths for want of money and a third without a reason", () => {
+  within(declinedOf(bills).length / bills.length, 0.1, 0.15);
+  within(shareOf(bills, "51"), 0.32, 0.52);
+  within(shareOf(bills, "05", "59"), 0.27, 0.47);
+  within(shareOf(bills, "54", "14"), 0.04, 0.13);
+  within(shareOf(bills, "41", "43", "46", "R1"), 0.01, 0.07);
+  within(shareOf(bills, "61", "65"), 0.02, 0.12);
+  within(shareOf(bills, "91", "96"), 0.01, 0.06);
+});
+
+test("a charge says which card it was, Mastercard's come with advice, and some cards pay two merchants", () => {
+  for (const { first } of bills) {
+    assert.match(first.cardIssuer!, new RegExp(`^${first.cardCountry} `));
+    assert.ok(first.cardBrand && first.cardFunding && first.cardFingerprint);
+    assert.equal(first.networkDeclineCode === undefined, first.approved);
+    if (first.networkAdviceCode) assert.equal(first.cardBrand, "mastercard");
+  }
+  const advised = declinedOf(bills).filter(({ first }) => first.networkAdviceCode).length;
+  within(advised / declinedOf(bills).length, 0.03, 0.25);
+  const cards = Map.groupBy(bills, ({ first }) => first.cardFingerprint);
+  const isShared = (of: Bill[]) => new Set(of.map(({ customerId }) => customerId)).size > 1;
+  within([...cards.values()].filter(isShared).length / 300, 0.07, 0.18);
+});
+
+test("an outage is met by most cards of the issuer and hardly by others", () => {
+  const { same, others } = metOutages(world(), 1, 100);
+  within(same, 0.75, 1);
+  within(others, 0, 0.05);
+});
+
+test("the oracle's chances are what comes of tries, soon after the failure and days later", () => {
+  const tries = [2, 6].flatMap((days) => foretell(world(), 2, 150, days));
+  const [all, unlikely, , likely] = errorsOf(tries);
+  within(all!, -0.03, 0.03);
+  within(unlikely!, -0.04, 0.04);
+  within(likely!, -0.07, 0.07);
+});
+
+test("who is paid has money: what fails for want of it is likelier paid in the days after a pay day", () => {
+  const people = world();
+  const best: number[] = [];
+  const usual: number[] = [];
+  for (const bill of people.bills(4, 150)) {
+    if (bill.first.networkDeclineCode !== "51" || bill.windowDays < 21) continue;
+    const chances = Array.from({ length: 80 }, (_, n) =>
+      people.approval(bill, new Date(bill.createdAt.getTime() + (n + 1) * 6 * HOUR_MS)),
+    );
+    best.push(Math.max(...chances));
+    usual.push(chances.reduce((sum, chance) => sum + chance, 0) / chances.length);
+  }
+  const mean = (of: readonly number[]) => of.reduce((sum, each) => sum + each, 0) / of.length;
+  assert.ok(mean(best) > 1.5 * mean(usual), `${mean(best)} at best, ${mean(usual)} usually`);
+});
+
+test("a second refusal within a day blocks the cards of some issuers, as the oracle knows of tries in vain", () => {
+  const people = world();
+  let blocked = 0;
+  let free = 0;
+  for (const bill of people.bills(8, 250)) {
+    if (bill.first.networkDeclineCode !== "51") continue;
+    const soon = new Date(bill.createdAt.getTime() + HOUR_MS);
+    const nextDay = new Date(bill.createdAt.getTime() + 30 * HOUR_MS);
+    if (people.approval(bill, nextDay) < 0.2) continue;
+    const isForeseen = people.approval(bill, nextDay, [soon]) === 0;
+    assert.equal(people.charge(bill, bill.createdAt).approved, false);
+    assert.equal(people.approval(bill, nextDay) === 0, isForeseen);
+    if (isForeseen) blocked++;
+    else free++;
+  }
+  assert.ok(blocked > 5 && free > 10, `${blocked} blocked, ${free} not`);
+});
+
+test("what is charged is spent: nobody's money lasts for ever", () => {
+  const people = world();
+  const last = new Map<string, Bill>();
+  for (const bill of people.bills(6, 60)) last.set(bill.customerId, bill);
+  const at = new Date(Math.max(...[...last.values()].map(({ createdAt }) => createdAt.getTime())));
+  for (const bill of last.values()) {
+    const tries = Array.from({ length: 2000 }, () => people.charge(bill, at).approved);
+    const paid = tries.filter(Boolean).length;
+    assert.ok(paid < 2000, `${bill.customerId} paid ${paid}`);
+    // Once it is gone it stays gone, at that moment.
+    assert.equal(tries.lastIndexOf(true), paid - 1);
+  }
+});
+
+test("more households from hand to mouth are more declines, and nobody leaves who need not", () => {
+  const declined = (options: Record<string, unknown>) => declinedOf([...world(options).bills(7, 120)]);
+  assert.ok(declined({ tight: 2 }).length > 1.3 * declined({ tight: 0.5 }).length);
+  assert.equal(shareOf(declined({ left: 0 }), "46", "R1"), 0);
+  assert.ok(shareOf(declined({ left: 4 }), "46", "R1") > 0);
+  assert.throws(() => world({ tight: "much" }), /tight takes a number/);
+});

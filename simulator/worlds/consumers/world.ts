@@ -1,0 +1,121 @@
+import { isForNow } from "../codes.ts";
+import { coin, DAY_MS, HOUR_MS } from "../coin.ts";
+import { createForesight } from "../futures.ts";
+import { createLuck } from "../luck.ts";
+import { downChance } from "../outages.ts";
+import { replace } from "../replacement.ts";
+import { stepAt } from "../steps.ts";
+import { type Bill, type Charge, type CreateWorld, numberOption } from "../world.ts";
+import { blockOf, chargeOf, refusalOf, refusedAt } from "./answers.ts";
+import { live, momentOf, newState, notice, pay, pays } from "./money.ts";
+import type { Person } from "./people.ts";
+import { billsOf, type Subscription, subscriptionsOf } from "./subscriptions.ts";
+
+/**
+ * World 5: streaming, gyms, boxes and news paid from debit cards and wallets. Money comes as wages, jobs, benefits and
+ * top-ups after a mail, and goes in proportion to what is there, for what has to be bought, and in lumps. A charge needs
+ * the money, a good card, an issuer that is up, no hold, and room in the day's limit; some issuers block a card that is
+ * declined twice in a day.
+ *
+ * Options: `tight` (scale of the share of households that live from hand to mouth), `left` (scale of those who leave for
+ * good).
+ */
+export const world: CreateWorld = (options) => {
+  const scales = { tight: numberOption(options, "tight", 1), left: numberOption(options, "left", 1) };
+  const luck = createLuck();
+  const foresight = createForesight(newState);
+  let seed = 0;
+  let now = 0;
+  let subscriptions: Subscription[] = [];
+
+  const subscriptionOf = (bill: { customerId: string }) => subscriptions[Number(bill.customerId.slice(9))]!;
+
+  function advance(person: Person, step: number) {
+    while (person.step < step) {
+      person.step++;
+      luck.begin(seed, person.number, person.step, 161);
+      live(person, person.state, momentOf(person, person.step), luck);
+      if (person.step === person.replacement.step) replace(person.state, person.replacement);
+      if (person.step === person.leavesAt) person.hasLeft = true;
+    }
+  }
+
+  function attempt(bill: Omit<Bill, "first">, at: number): Charge {
+    now = at;
+    const { person, merchant } = subscriptionOf(bill);
+    const { state } = person;
+    const amount = bill.amount / 100;
+    advance(person, stepAt(at));
+    person.version++;
+    const code = refusalOf(seed, person, amount, at);
+    const charge = chargeOf(seed, person, at, code);
+    if (code === null) {
+      pay(state, amount);
+      return charge;
+    }
+    if (state.awaits !== null && code === person.replacement.code) state.refusedFor ||= 1;
+    if (!isForNow(code)) return charge;
+    if (at >= person.blockedUntil) person.blockedUntil = blockOf(person.issuer, at, person.declinedAt);
+    person.declinedAt = at;
+    const isRead =
+      coin(seed, person.number, Math.floor(at / HOUR_MS), 162) < person.attention * Math.min(1.3, merchant.mail);
+    if (isRead && !person.hasLeft && state.noticedFor === 0) notice(state, amount);
+    return charge;
+  }
+
+  /** Futures in which a charge is paid, 1, or isn't, 0. */
+  const futuresOf = (bill: Bill, person: Person) =>
+    foresight.look({
+      billId: bill.id,
+      version: person.version,
+      now,
+      until: bill.createdAt.getTime() + (bill.windowDays + 1) * DAY_MS,
+      state: person.state,
+      begin: (step) => luck.begin(seed, person.number, step, 163),
+      live(states, step) {
+        const moment = momentOf(person, step);
+        for (const state of states) live(person, state, moment, luck);
+      },
+      meets: (state) => Number(pays(person, state, bill.amount / 100)),
+    });
+
+  return {
+    name: "consumers",
+    *bills(givenSeed, customers) {
+      seed = givenSeed;
+      now = 0;
+      foresight.forget();
+      subscriptions = subscriptionsOf(seed, customers, scales, luck);
+      for (const bill of billsOf(seed, subscriptions))
+        yield { ...bill, first: attempt(bill, bill.createdAt.getTime()) };
+    },
+    charge: (bill, at) => attempt(bill, at.getTime()),
+    approval(bill, at, tried = []) {
+      const { person } = subscriptionOf(bill);
+      const { issuer } = person;
+      advance(person, stepAt(now));
+      // Whoever leaves later is not foreseen, nor is a card that is replaced later.
+      if (person.hasLeft) return 0;
+      const futures = futuresOf(bill, person);
+      const time = at.getTime();
+      let { declinedAt, blockedUntil } = person;
+      for (const each of tried) {
+        const then = each.getTime();
+        if (then >= time) continue;
+        // A try while the card is blocked says nothing about the money.
+        if (then >= blockedUntil) {
+          blockedUntil = blockOf(issuer, then, declinedAt);
+          futures.inVain(then, (met) => (1 - MISSED) * met);
+        }
+        declinedAt = then;
+      }
+      if (time < blockedUntil) return 0;
+      return (
+        futures.chance(time, (met) => met) * (1 - refusedAt(person, time)) * (1 - downChance(issuer.uptime, now, time))
+      );
+    },
+  };
+};
+
+/** A try may be in vain for what the futures don't hold, so that it never rules one out. */
+const MISSED = 0.04;
