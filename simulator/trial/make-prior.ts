@@ -3,6 +3,8 @@ import { nameWeight } from "../../src/model/layout.ts";
 import { type Learned, newLearned } from "../../src/model/learned.ts";
 import { type Prior, priorOf } from "../../src/model/prior.ts";
 import { world as balances } from "../worlds/balances.ts";
+import { world as business } from "../worlds/business/world.ts";
+import { world as consumers } from "../worlds/consumers/world.ts";
 import { world as debits } from "../worlds/debits.ts";
 import { world as issuers } from "../worlds/issuers.ts";
 import type { World } from "../worlds/world.ts";
@@ -22,6 +24,10 @@ export const TEACHERS: readonly World[] = [
   issuers({ suspicion: 1.1, memory: 0.6 }),
   debits({ poor: 0.25, closing: 0.03 }),
   balances({ poor: 0.25, gone: 0.05, masked: 0.4, holds: 0.85 }),
+  business({ edge: 0.09, gone: 0.3 }),
+  consumers({ tight: 0.85, left: 1.6 }),
+  business({ edge: 0.14, gone: 0.1 }),
+  consumers({ tight: 1.2, left: 0.5 }),
 ];
 
 /** Teach one new model in each world, and put together what they learned. */
