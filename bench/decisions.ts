@@ -26,13 +26,16 @@ const ahead: number[] = [];
 for (const name of names) {
   const [fixedAim, evenAim] = AIMS[name] ?? USUAL_AIM;
   for (const seed of values.seeds.split(",").map(Number)) {
-    const { cases, policies, gapClosed } = compare(
-      await openWorld(name),
-      seed,
-      Number(values.customers),
-      shippedPrior(),
-      ["fixed", "even", "cold", "warm", "oracle", ...(values.told ? ["told"] : [])],
-    );
+    const world = await openWorld(name);
+    const isTold = values.told && world.payDays !== undefined;
+    const { cases, policies, gapClosed } = compare(world, seed, Number(values.customers), shippedPrior(), [
+      "fixed",
+      "even",
+      "cold",
+      "warm",
+      "oracle",
+      ...(isTold ? ["told"] : []),
+    ]);
     const { fixed, even, cold, warm, oracle } = policies as Record<string, NonNullable<(typeof policies)[string]>>;
     const broken = Object.values(policies).reduce((sum, figures) => sum + figures.brokenRules, 0);
     const effort = warm!.attemptsPerRecovery / even!.attemptsPerRecovery;
@@ -47,7 +50,7 @@ for (const name of names) {
     console.log(
       `${name.padEnd(13)} ${String(seed).padStart(4)} ${String(cases).padStart(6)} ${cells} | ${percent(gapClosed.fromFixed)} ${percent(gapClosed.fromEven)} (${Math.round(fixedAim * 100)}, ${Math.round(evenAim * 100)}) | ${percent(effort)} | ${broken} | ${warm!.ece!.toFixed(3)} ${worst.toFixed(3)}${holds ? "" : "  MISSED"}`,
     );
-    if (values.told) {
+    if (isTold) {
       const told = policies.told!;
       const reached = (from: number) => percent((warm!.value - from) / (told.value - from));
       console.log(

@@ -68,6 +68,7 @@ export async function live(db: Database, merchant: Merchant, ports: ReturnType<t
           invoiceId: `inv_${id}`,
           paymentMethodId: "pm",
           cardFingerprint: "fp",
+          cardIssuer: "bank",
           cardBrand: "visa",
           networkDeclineCode: "51",
           ...record(id),
