@@ -1,3 +1,2 @@
--- Attempts that found a bank down, few among all: what says that it is down for everybody.
-create index transactions_by_outage on transactions (merchant_id, card_issuer, created_at)
-  where state = 'FAILED' and network_decline_code in ('91', '96');
+-- The latest attempts at a bank, whoever's they were: what says that it is down for everybody.
+create index transactions_by_issuer on transactions (merchant_id, card_issuer, created_at) where card_issuer is not null;

@@ -1,7 +1,7 @@
 import { caseNames, nameWeights, newPast, type Past, standingOf, type Traits } from "../../src/decisions/case-names.ts";
 import { chooseTry } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
-import { downAt, OUTAGE_KNOWN_MS, type Sighting, upAgainAt } from "../../src/decisions/outage.ts";
+import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS, type BankAttempt, downAt, upAgainAt } from "../../src/decisions/outage.ts";
 import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
 import type { Reason } from "../../src/model/layout.ts";
@@ -39,8 +39,8 @@ interface Options {
 export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy {
   const customers = new Map<string, Customer>();
   const beliefs = new Map<string, Belief>();
-  /** By issuer: attempts that found it down, the latest last. */
-  const outages = new Map<string, Sighting[]>();
+  /** By issuer: the latest attempts there, the latest last. */
+  const atBanks = new Map<string, BankAttempt[]>();
 
   function customerOf(bill: Bill): Customer {
     let customer = customers.get(bill.customerId);
@@ -84,16 +84,17 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
     return belief;
   }
 
-  function sight({ at, cardIssuer }: Charge, customer: string) {
-    if (cardIssuer === undefined) return;
-    const known = outages.get(cardIssuer) ?? [];
-    outages.set(cardIssuer, [...known.filter((each) => +at - +each.at < OUTAGE_KNOWN_MS), { customer, at }]);
+  function note(charge: Charge, customer: string) {
+    if (charge.cardIssuer === undefined) return;
+    const isDown = !charge.approved && reasonOf(charge) === "ISSUER_DOWN";
+    const latest = [...(atBanks.get(charge.cardIssuer) ?? []), { customer, at: charge.at, isDown }];
+    atBanks.set(charge.cardIssuer, latest.slice(-BANK_ATTEMPTS));
   }
 
   /** From when on the issuer of a charge may be tried, as far as was seen until `now`; 0: at any time. */
   function triableAt({ cardIssuer }: Charge, now: number) {
-    const known = (cardIssuer !== undefined && outages.get(cardIssuer)) || [];
-    const down = downAt(known.filter(({ at }) => now - at.getTime() < OUTAGE_KNOWN_MS));
+    const latest = (cardIssuer !== undefined && atBanks.get(cardIssuer)) || [];
+    const down = downAt(latest.filter(({ at }) => now - at.getTime() < BANK_ATTEMPTS_MS));
     return down === null ? 0 : upAgainAt(down);
   }
 
@@ -106,7 +107,7 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
       learnFirst(learned, person, names, offsetOf(bill), bill.createdAt.getTime(), reason);
       believeTold(person, bill);
       past.firsts++;
-      if (reason === "ISSUER_DOWN") sight(bill.first, bill.customerId);
+      note(bill.first, bill.customerId);
       if (reason === null) return;
       if (past.declined === 0) countPerson(learned, person);
       past.declined++;
@@ -117,24 +118,26 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
       if (OVER.has(belief.reason)) return null;
       const rules = rulesFor(open);
       const upAt = triableAt(open.charges.at(-1)!, now);
-      const chosen = chooseTry(learned, belief, {
-        key: open.bill.id,
-        now,
-        windowEndsAt: open.endsAt,
-        triesLeft: open.triesLeft,
-        allow: (at) => at >= upAt && rules.allow(at),
-        stakes: { worthAt: (at) => lateFactor(open.bill, at), cost: costShare(open.bill) },
-      });
+      const choose = (from: number) =>
+        chooseTry(learned, belief, {
+          key: open.bill.id,
+          now,
+          windowEndsAt: open.endsAt,
+          triesLeft: open.triesLeft,
+          allow: (at) => at >= from && rules.allow(at),
+          stakes: { worthAt: (at) => lateFactor(open.bill, at), cost: costShare(open.bill) },
+        });
+      const chosen = (upAt > now && choose(upAt)) || choose(0);
       return chosen && { at: chosen.at, probability: chosen.chance };
     },
     reconsidered(open, choice) {
       const upAt = triableAt(open.charges.at(-1)!, choice.at);
-      return upAt <= choice.at ? choice : upAt < open.endsAt ? { ...choice, at: upAt } : null;
+      return upAt > choice.at && upAt < open.endsAt ? { ...choice, at: upAt } : choice;
     },
     answered(open, choice, charge) {
       const { person, past } = customers.get(open.bill.customerId)!;
       learnOutcome(learned, person, beliefs.get(open.bill.id)!, choice.at, charge.approved ? null : reasonOf(charge));
-      if (!charge.approved && reasonOf(charge) === "ISSUER_DOWN") sight(charge, open.bill.customerId);
+      note(charge, open.bill.customerId);
       believeTold(person, open.bill);
       if (!charge.approved) return;
       past.unpaid--;

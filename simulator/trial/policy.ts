@@ -66,10 +66,11 @@ export function rulesFor(open: OpenCase): Rules {
   return { notBefore: guard.notBefore?.at ?? 0, allow: (at) => forbiddenAt(guard, new Date(at)) === null };
 }
 
-function guardFor({ bill, charges, attempts }: OpenCase): Guard {
-  const { paymentMethodType, cardBrand, cardCountry, cardFingerprint } = charges.at(-1)!;
+function guardFor({ bill, attempts }: OpenCase): Guard {
+  // A card may have been replaced since this bill was tried last; another bill's attempt shows it.
+  const { paymentMethodType, cardBrand, cardCountry, cardFingerprint, at } = attempts.at(-1)!.charge;
   const ledger: LedgerEntry[] = [];
-  const since = charges.at(-1)!.at.getTime() - 60 * DAY_MS;
+  const since = at.getTime() - 60 * DAY_MS;
   for (const attempt of attempts) {
     const { charge } = attempt;
     const onThisInvoice = attempt.bill.id === bill.id;

@@ -7,7 +7,7 @@ import { countBrokenRules } from "./broken-rules.ts";
 import { compare } from "./compare.ts";
 import { dunlin } from "./dunlin.ts";
 import { calibrationError, figuresOf } from "./figures.ts";
-import type { OpenCase } from "./policy.ts";
+import { type OpenCase, rulesFor } from "./policy.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./static-policies.ts";
 import { openWorld, shippedPrior } from "./worlds.ts";
@@ -113,6 +113,18 @@ test("the second count of rules sees what the guard is there to prevent", () => 
     ),
     1,
   );
+});
+
+test("what a bank said of a new card holds for a bill that was tried on the old one", () => {
+  const { open } = caseOf("mastercard", "card", [
+    [0, "54"],
+    [24, "54"],
+  ])[0]!;
+  const at = open.charges[1]!.at.getTime() + 3_600_000;
+  const charge: Charge = { ...open.charges[0]!, at: new Date(at), cardFingerprint: "new", networkAdviceCode: "25" };
+  const rules = rulesFor({ ...open, attempts: [...open.attempts, { bill: { ...open.bill, id: "other" }, charge }] });
+  assert.equal(rulesFor(open).allow(at + 1), true);
+  assert.deepEqual([rules.allow(at + 23 * 3_600_000), rules.allow(at + 25 * 3_600_000)], [false, true]);
 });
 
 test("calibration error is the mean distance between what was said and what came", () => {

@@ -39,7 +39,7 @@ export const newPast = (): Past => ({ firsts: 0, declined: 0, recovered: 0, unpa
 /** How a customer stands, by first charges declined, the present one among them. */
 export function standingOf({ firsts, declined }: Past): number {
   const share = declined / (firsts + 1);
-  return share < 0.3 ? STANDINGS.good : share < 0.6 ? STANDINGS.unknown : STANDINGS.bad;
+  return share < 0.3 ? STANDINGS.good : share < 0.6 ? STANDINGS.between : STANDINGS.bad;
 }
 
 const PAID_EDGES = [1, 2, 4, 8];

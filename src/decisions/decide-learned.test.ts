@@ -155,3 +155,12 @@ test("a bank that is down is tried again three hours later at the soonest, and t
   assert.match(decision.reasons.join(" "), /found this bank down.*nothing is tried there before/);
   assert.ok(decision.reasons.length <= 5);
 });
+
+test("a case is not given up because its bank is down until the window ends", () => {
+  const [known, history] = caseOf([bill("2026-05-11", [])]);
+  const now = new Date(known.windowEndsAt.getTime() - 3 * HOUR);
+  const free = decideLearned(known, history, learned, now).decision;
+  assert.equal(free.kind, "retry");
+  const { decision } = decideLearned({ ...known, issuerDownAt: now }, history, learned, now);
+  assert.deepEqual(decision, free);
+});

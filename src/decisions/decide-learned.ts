@@ -49,9 +49,12 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
   if (ruled) return { decision: decide(known, now), chosen: null, outlook: NO_OUTLOOK };
   const { belief } = recall(learned, history);
   const question = questionOf(situation, belief);
-  const inTime = chooseTry(learned, belief, question);
-  const asked = inTime && isMissed(inTime.at, question, now) ? { ...question, now: now.getTime() } : question;
-  const chosen = asked === question ? inTime : chooseTry(learned, belief, asked);
+  const { upAgainAt } = situation;
+  const afterOutage: TryQuestion = { ...question, allow: (at) => at >= upAgainAt && question.allow(at) };
+  // A bank that stays down until the window ends is tried all the same: it may be up by then.
+  const { asked, chosen } =
+    (upAgainAt > now.getTime() && planned(learned, belief, afterOutage, now)) ||
+    (planned(learned, belief, question, now) ?? { asked: question, chosen: null });
   if (chosen) {
     const outlook = () => outlookOf(learned, belief, asked, chosen, known.unpaidAt.getTime());
     return { decision: retry(situation, belief, chosen), chosen, outlook };
@@ -66,13 +69,22 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
   return { decision: { kind: "stop", end: "hopeless", reasons }, chosen: null, outlook: NO_OUTLOOK };
 }
 
+/** The try to be made and what was asked for it; null: none is worth its cost. */
+function planned(learned: Learned, belief: Belief, question: TryQuestion, now: Date) {
+  const inTime = chooseTry(learned, belief, question);
+  if (!inTime || !isMissed(inTime.at, question, now)) return inTime && { asked: question, chosen: inTime };
+  const asked = { ...question, now: now.getTime() };
+  const chosen = chooseTry(learned, belief, asked);
+  return chosen && { asked, chosen };
+}
+
 /** Too long ago to be made up for at once, or not allowed any more. */
 function isMissed(at: number, { allow }: TryQuestion, now: Date): boolean {
   const late = now.getTime() - at;
   return late > 0 && (late > LATE_MAX_MS || !allow(now.getTime()));
 }
 
-function questionOf({ known, guard, upAgainAt }: Situation, belief: Belief): TryQuestion {
+function questionOf({ known, guard }: Situation, belief: Belief): TryQuestion {
   const debit = known.paymentMethodType === null ? undefined : BANK_DEBITS.get(known.paymentMethodType);
   const presented = known.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard).length;
   const dollars = dollarsOf(known.amount, known.currency);
@@ -83,7 +95,7 @@ function questionOf({ known, guard, upAgainAt }: Situation, belief: Belief): Try
     now: Math.max(belief.lastTriedAt, anchorOf(known)),
     windowEndsAt: known.windowEndsAt.getTime(),
     triesLeft: Math.min(known.budgetLeft, debit ? debit.presentationsMax - Math.max(1, presented) : known.budgetLeft),
-    allow: (at) => at >= upAgainAt && forbiddenAt(guard, new Date(at)) === null,
+    allow: (at) => forbiddenAt(guard, new Date(at)) === null,
     stakes: { worthAt: (at) => 1 - (LOSS_A_DAY * (at - start)) / DAY_MS, cost: 0.12 / Math.max(dollars, 0.01) + 0.003 },
   };
 }
@@ -104,7 +116,7 @@ function retry(situation: Situation, belief: Belief, chosen: ChosenTry): Decisio
   const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
   reasons.push(`${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${then}`);
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
-  else if (upAgainAt > belief.lastTriedAt) reasons.push(outageWords(situation));
+  else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
   reasons.push(triesLeft(known, place));
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
 }

@@ -28,7 +28,7 @@ export interface Person {
   country: string;
   /** How likely each pay cycle is theirs. */
   cycles: Float64Array;
-  /** How likely money is never short, so that a charge that was approved says nothing of pay. */
+  /** How likely money is never short. As far as it is, first charges teach nothing of how money runs out after pay; `cycles` is what holds if it is not. */
   ample: number;
 }
 
@@ -188,6 +188,6 @@ export function explainFirst(offsetMs: number, at: number, cells: Int32Array) {
   const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
   const { row, from } = sincePay(day);
   for (let c = 0; c < CYCLES; c++)
-    cells[c] = sinceCell(STANDINGS.unknown, PAID_BETWEEN.first, kindOfCycle[c]!, sinceBin(row[from + c]!, hour));
+    cells[c] = sinceCell(STANDINGS.between, PAID_BETWEEN.first, kindOfCycle[c]!, sinceBin(row[from + c]!, hour));
   cells[AMPLE] = AT.ample;
 }

@@ -43,8 +43,8 @@ const BIN_OF_SINCE = Uint8Array.from({ length: 64 }, (_, days) =>
 export const sinceBin = (days: number, hour: number) =>
   days === 0 ? (hour < 6 ? 0 : hour < 10 ? 1 : hour < 16 ? 2 : 3) : BIN_OF_SINCE[Math.min(days, 63)]!;
 
-/** How a customer's first charges went: most were approved, too few to say, most were declined. Who is often short has less left soon after pay. */
-export const STANDINGS = { good: 0, unknown: 1, bad: 2 } as const;
+/** How a customer's first charges went: most were approved, neither or too few to say, most were declined. Who is often short has less left soon after pay. */
+export const STANDINGS = { good: 0, between: 1, bad: 2 } as const;
 const STANDING_COUNT = 3;
 
 /** What lies between the last try and this one, if that is how somebody is paid. */
@@ -83,7 +83,7 @@ export const AT = {
 } as const;
 export const WEIGHTS = size;
 
-/** @param standing  for a first charge there is one set of cells: `unknown` */
+/** @param standing  for a first charge there is one set of cells: `between` */
 export const sinceCell = (standing: number, between: number, kind: number, bin: number) =>
   AT.since + standing * SINCE_CELLS + (between * CYCLE_KINDS.length + kind) * SINCE_BINS + bin;
 

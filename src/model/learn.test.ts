@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Belief, kindsOf, newBelief, newPerson, type Person } from "./belief.ts";
 import { KIND_CYCLE, KIND_NEVER } from "./explanations.ts";
 import { forecast } from "./forecast.ts";
-import { type Reason, STANDINGS } from "./layout.ts";
+import { AT, type Reason, STANDINGS } from "./layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
 import { PAY_CYCLES } from "./pay-cycles.ts";
@@ -12,7 +12,7 @@ const DAY = 86_400_000;
 const at = (moment: string) => Date.parse(`${moment}:00Z`);
 
 function failed(learned: Learned, person: Person, moment: string, reason: Reason = "FUNDS"): Belief {
-  const standing = STANDINGS.unknown;
+  const standing = STANDINGS.between;
   const facts = {
     reason,
     code: "51",
@@ -111,24 +111,31 @@ test("what one country's customers show is expected of the next customer there, 
   assert.ok(there > newPerson(learned, "JP").cycles[fifth]!);
 });
 
-test("a bill paid at once tells of pay days only in people who are sometimes short", () => {
-  const learned = newLearned();
-  const before = newPerson(learned, "SE").cycles;
-  const billed = (lateReason: Reason | null) => {
-    const person = newPerson(learned, "SE");
-    for (let month = 1; month <= 6; month++) {
-      const first = (date: number, reason: Reason | null) =>
-        learnFirst(learned, person, new Int32Array(0), 0, at(`2026-0${month}-${date}T09:00`), reason);
-      first(20, lateReason);
-      first(26, null);
+test("how money runs out after pay is learned from first charges of those who may be short, and hardly from the others", () => {
+  const taught = (ample: number) => {
+    const learned = newLearned();
+    const before = learned.mean.slice(AT.since, AT.before);
+    const person = { ...newPerson(learned, "SE"), ample };
+    for (let n = 0; n < 20; n++) {
+      person.ample = ample;
+      learnFirst(learned, person, new Int32Array(0), 0, at("2026-03-20T09:00"), "FUNDS");
     }
-    return person;
+    return sum(learned.mean.slice(AT.since, AT.before).map((mean, n) => Math.abs(mean - before[n]!)));
   };
-  const moved = ({ cycles }: Person) => sum(cycles.map((chance, c) => Math.abs(chance - before[c]!)));
-  const rich = billed(null);
-  const short = billed("FUNDS");
-  assert.ok(rich.ample > 0.7 && short.ample < 0.05, `${rich.ample}, ${short.ample}`);
-  assert.ok(moved(short) > 3 * moved(rich), `${moved(short)} against ${moved(rich)}`);
+  assert.ok(taught(0.1) > 1.1 * taught(0.999), `${taught(0.1)} against ${taught(0.999)}`);
+});
+
+test("who pays every bill at once is believed to be never short, until a decline names missing money", () => {
+  const learned = newLearned();
+  const person = newPerson(learned, "SE");
+  const first = (month: number, reason: Reason | null) =>
+    learnFirst(learned, person, new Int32Array(0), 0, at(`2026-0${month}-20T09:00`), reason);
+  const usual = person.ample;
+  for (let month = 1; month <= 6; month++) first(month, null);
+  assert.ok(person.ample > usual, `${person.ample}`);
+  first(7, "FUNDS");
+  first(8, "FUNDS");
+  assert.ok(person.ample < 0.2, `${person.ample}`);
 });
 
 test("how soon money is spent is learned apart for those who are mostly short", () => {

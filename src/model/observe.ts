@@ -9,7 +9,7 @@ import { momentWeights, tryWeights } from "./weights-of.ts";
 const WEEK_MS = 7 * 86_400_000;
 /** Whatever a customer has shown so far, this much of it is forgotten at each outcome: people change jobs. */
 const FORGET = 0.004;
-/** Who was short is rich again some day, and the other way round: the share of that belief which is forgotten, and what is always left of it. */
+/** Whose money covered every bill may be short one day: so much of that belief is forgotten at each bill, and so much is always left. */
 const AMPLE_FORGET = 0.02;
 const AMPLE_LEAST = 0.002;
 /** No outcome is held to be less likely than this. */

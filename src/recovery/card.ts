@@ -15,6 +15,12 @@ interface Attempts {
   transactions: readonly Transaction[];
 }
 
+/** The attempt that tells how the invoice is paid: the latest on it, else the customer's latest; null: none was seen. */
+export const latestAttempt = ({ case: kase, invoice, transactions }: Attempts): Transaction | null =>
+  transactions.findLast((t) => t.invoiceId === invoice.id) ??
+  transactions.findLast((t) => t.customerId === kase.customerId) ??
+  null;
+
 /** The card of the customer's latest attempt that names one. */
 export const presentCard = ({ case: kase, invoice, transactions }: Attempts): Card | null =>
   latestCard(transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId));

@@ -3,6 +3,7 @@ import { accountOf } from "../decisions/account.ts";
 import { decide } from "../decisions/decide.ts";
 import { decideLearned, type LearnedDecision } from "../decisions/decide-learned.ts";
 import type { Decision, Known } from "../decisions/known.ts";
+import { upAgainAt } from "../decisions/outage.ts";
 import type { History } from "../decisions/recall.ts";
 import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
 import type { Engine } from "../domain/merchant.ts";
@@ -48,9 +49,12 @@ export function decideCase(
   const known = knownOf(view, actions);
   const wantsLearned = view.merchant.engine === "learned";
   const history = wantsLearned && model ? historyOf(view, known, actions) : null;
-  const facts = hash("sha1", JSON.stringify([known, history?.bills, history?.traits]), "hex").slice(0, 20);
+  // An outage moves a plan that lies within it, and its end moves none.
+  const { issuerDownAt, ...lasting } = known;
+  const facts = hash("sha1", JSON.stringify([lasting, history?.bills, history?.traits]), "hex").slice(0, 20);
   const { lastDecision } = view;
-  const kept = plan && keep(plan, lastDecision, facts, history !== null, now);
+  const notBefore = issuerDownAt === null ? now : new Date(Math.max(now.getTime(), upAgainAt(issuerDownAt)));
+  const kept = plan && keep(plan, lastDecision, facts, history !== null, notBefore);
   if (kept) return { decision: kept, record: null, error: null };
 
   const { decision, error, ...made } = make(known, history, model, now);
@@ -107,16 +111,16 @@ function make(known: Known, history: History | null, model: Knowledge["model"], 
   return { decision: decide(known, now), chosen: null, outlook: () => null, engine: "static", error };
 }
 
-/** The plan as it is, when it still lies ahead and rests on the same facts and the same engine. */
+/** The plan as it is, when it still lies ahead, past any outage, and rests on the same facts and the same engine. */
 function keep(
   plan: RecoveryAction,
   last: LastDecision | null,
   facts: string,
   isLearned: boolean,
-  now: Date,
+  notBefore: Date,
 ): Decision | null {
   if (!isLearned || last?.engine !== "learned" || last.actionId !== plan.id || last.facts !== facts) return null;
-  if (plan.type !== "RETRY" || plan.idealRetryTime < now) return null;
+  if (plan.type !== "RETRY" || plan.idealRetryTime < notBefore) return null;
   const suggestion = plan.actionSuggestion === "UNSPECIFIED" ? "UNSPECIFIED" : "RETRY";
   return { kind: "retry", at: plan.idealRetryTime, suggestion, reasons: plan.reasons };
 }

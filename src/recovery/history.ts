@@ -50,7 +50,7 @@ export function viewBefore(view: CaseView, action: DeliveredAction, at: Date): C
     transactions: view.transactions.filter(({ createdAt }) => createdAt < at),
     actions: view.actions.filter(({ id, idealRetryTime }) => id !== action.id && idealRetryTime < at),
     asks: [],
-    outage: [],
+    atBank: [],
     bills: view.bills
       .filter(({ createdAt }) => createdAt < at)
       .map((bill) => ({

@@ -21,6 +21,7 @@ const viewWith = (asks: Ask[]) =>
     invoice: { id: "inv_1", amount: 4900, currency: "EUR" },
     transactions: [],
     asks,
+    atBank: [],
   }) as unknown as CaseView;
 
 test("what is known does not depend on the order in which retries of the same moment were read", () => {

@@ -1,10 +1,11 @@
 import type { Decline, Known } from "../decisions/known.ts";
-import { downAt } from "../decisions/outage.ts";
+import { type BankAttempt, downAt } from "../decisions/outage.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import { declineGroup } from "../rules/decline-group.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
-import { type Card, isOn, isSurelyOn, presentCard } from "./card.ts";
+import { type Card, isOn, isSurelyOn, latestAttempt, presentCard } from "./card.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import type { CaseView } from "./step.ts";
 
@@ -13,7 +14,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
   const { case: kase, invoice, merchant, transactions } = view;
   const onInvoice = transactions.filter((t) => t.invoiceId === invoice.id);
   const present = presentCard(view);
-  const latest = onInvoice.at(-1) ?? transactions.findLast((t) => t.customerId === kase.customerId) ?? null;
+  const latest = latestAttempt(view);
   const retries = actions.filter((a) => a.type === "RETRY" && wasAsked(a));
   return {
     caseId: kase.id,
@@ -32,7 +33,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     lastDecline: lastDecline(onInvoice, present),
     cardChangedAt: cardChangedAt(view, present),
     cardChangeExpired: cardChangeExpired(view, actions, present),
-    issuerDownAt: downAt(view.outage),
+    issuerDownAt: downAt(view.atBank.map(bankAttempt)),
     // One that was canceled after it had gone out was asked for all the same.
     retries: retries.map(({ idealRetryTime, status }) => ({
       idealRetryTime,
@@ -40,6 +41,18 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     })),
   };
 }
+
+const bankAttempt = (t: Transaction): BankAttempt => ({
+  customer: t.customerId ?? t.invoiceId,
+  at: t.createdAt,
+  isDown: t.state === "FAILED" && declineGroup(codesOf(t), instrumentOf(t)) === "ISSUER_DOWN",
+});
+
+const instrumentOf = ({ paymentMethodType, cardBrand, cardCountry }: Transaction) => ({
+  paymentMethodType: paymentMethodType ?? null,
+  network: cardBrand ?? null,
+  cardCountry: cardCountry ?? null,
+});
 
 /** Whether the merchant may have seen the instruction: then it counts, whatever became of it. */
 const wasAsked = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>

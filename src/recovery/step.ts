@@ -1,5 +1,4 @@
 import type { Decision } from "../decisions/known.ts";
-import type { Sighting } from "../decisions/outage.ts";
 import { type Case, completesDunning, type EndReason } from "../domain/case.ts";
 import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
 import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
@@ -31,8 +30,8 @@ export interface CaseView {
   transactions: readonly Transaction[];
   /** Retries asked for in any case of the customer that no transaction answers. */
   asks: readonly Ask[];
-  /** Attempts of the last hours that found the bank of the customer's card down, whoever's they were. */
-  outage: readonly Sighting[];
+  /** The latest attempts at the bank of the card, whoever's; none when nobody asks for them. */
+  atBank: readonly Transaction[];
   /** What was decided last. */
   lastDecision: LastDecision | null;
   /** Which of the events that go out once per case have gone out. */

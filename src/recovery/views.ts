@@ -1,4 +1,4 @@
-import { OUTAGE_KNOWN_MS } from "../decisions/outage.ts";
+import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS } from "../decisions/outage.ts";
 import type { Case } from "../domain/case.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Transaction } from "../domain/transaction.ts";
@@ -9,7 +9,8 @@ import { casesTold } from "../store/events.ts";
 import { findInvoices } from "../store/invoices.ts";
 import { asksConcerning, recoveryActionsOfCases } from "../store/recovery-actions.ts";
 import { subscriptionFacts } from "../store/subscriptions.ts";
-import { outageSightings, transactionsForCases, transactionsOnCards } from "../store/transactions.ts";
+import { transactionsAtBanks, transactionsForCases, transactionsOnCards } from "../store/transactions.ts";
+import { latestAttempt } from "./card.ts";
 import type { CaseView, Step } from "./step.ts";
 
 /** The longest window a rule counts over: ACH re-presentments, 180 days. */
@@ -40,8 +41,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
   const decisions = await latestDecisions(tx, merchant.id, ids);
   const own = await transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since);
   const transactions = indexed(await withOthersOnCards(tx, merchant.id, own, since));
-  const issuers = distinct(own.map(({ cardIssuer }) => cardIssuer));
-  const outages = Map.groupBy(await outagesOf(tx, merchant.id, issuers, now), ({ issuer }) => issuer);
+  const atBanks = await attemptsAtBanks(tx, merchant, own, now);
   const asks = await asksConcerning(
     tx,
     merchant.id,
@@ -53,7 +53,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
     view(kase) {
       const invoice = invoices.get(kase.invoiceId)!;
       const concerning = concern(kase, transactions);
-      const issuer = latestOf(kase, concerning)?.cardIssuer;
+      const issuer = latestAttempt({ case: kase, invoice, transactions: concerning })?.cardIssuer;
       const customers = new Set([kase.customerId, ...concerning.map(({ customerId }) => customerId)]);
       const invoiceIds = new Set(concerning.map(({ invoiceId }) => invoiceId));
       return {
@@ -64,7 +64,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
         bills: bills.get(kase.customerId) ?? [],
         actions: actions.get(kase.id) ?? [],
         transactions: concerning,
-        outage: (issuer !== undefined && outages.get(issuer)) || [],
+        atBank: (issuer && atBanks.get(issuer)) || [],
         asks: asks.filter(({ customerId, invoiceId }) => customers.has(customerId) || invoiceIds.has(invoiceId)),
         lastDecision: decisions.get(kase.id) ?? null,
         told: {
@@ -89,15 +89,14 @@ async function billsByCustomer(tx: Tx, merchant: Merchant, customerIds: readonly
   return Map.groupBy(await billsOfCustomers(tx, merchant.id, customerIds, since), ({ customerId }) => customerId);
 }
 
-/** Where a bank is not known nobody is asked. */
-async function outagesOf(tx: Tx, merchantId: string, issuers: readonly string[], now: Date) {
-  if (issuers.length === 0) return [];
-  return await outageSightings(tx, merchantId, issuers, new Date(now.getTime() - OUTAGE_KNOWN_MS), now);
+/** Only the learned engine heeds outages, and where a bank is not known there is nobody to ask about. */
+async function attemptsAtBanks(tx: Tx, merchant: Merchant, own: readonly Transaction[], now: Date) {
+  const issuers = distinct(own.map(({ cardIssuer }) => cardIssuer || undefined));
+  if (merchant.engine === "static" || issuers.length === 0) return new Map<string, Transaction[]>();
+  const since = new Date(now.getTime() - BANK_ATTEMPTS_MS);
+  const latest = await transactionsAtBanks(tx, merchant.id, issuers, since, now, BANK_ATTEMPTS);
+  return Map.groupBy(latest, ({ cardIssuer }) => cardIssuer!);
 }
-
-/** The customer's latest attempt, which tells whose card it is. */
-const latestOf = (kase: Case, transactions: readonly Transaction[]) =>
-  transactions.findLast((t) => t.invoiceId === kase.invoiceId || t.customerId === kase.customerId);
 
 interface Indexed {
   all: readonly Transaction[];

@@ -88,28 +88,23 @@ export async function transactionsOnCards(
   return oldestFirst((await tx.run<Transaction>(ON_CARDS, [merchantId, fingerprints, paymentMethodIds, since])).rows);
 }
 
-/** Of a bank that is down for many, a few of the latest tell as much as all. */
-const SIGHTINGS_MAX = 8;
-
-const OUTAGE_SIGHTINGS = prepared(
-  "outage_sightings",
-  `select issuer, customer, at from unnest($2::text[]) issuer cross join lateral (
-     select coalesce(customer_id, invoice_id) customer, created_at at from transactions
-     where merchant_id = $1 and card_issuer = issuer and created_at > $3 and created_at <= $4
-       and state = 'FAILED' and network_decline_code in ('91', '96')
-     order by created_at desc limit ${SIGHTINGS_MAX}) sighting`,
+const AT_BANKS = prepared(
+  "transactions_at_banks",
+  `select latest.* from unnest($2::text[]) bank cross join lateral (
+     ${SELECT} where merchant_id = $1 and card_issuer = bank and created_at > $3 and created_at <= $4 and state <> 'PENDING'
+     order by created_at desc, id desc limit $5) latest`,
 );
 
-/** An attempt that met a bank which could not be reached (response codes 91 and 96). */
-export interface OutageSighting {
-  issuer: string;
-  customer: string;
-  at: Date;
-}
-
-/** For each of these issuers the latest attempts that found it down, later than `since` and until `now`. */
-export async function outageSightings(tx: Tx, merchantId: string, issuers: readonly string[], since: Date, now: Date) {
-  return (await tx.run<OutageSighting>(OUTAGE_SIGHTINGS, [merchantId, issuers, since, now])).rows;
+/** For each of these issuers its `most` latest attempts that ended, later than `since` and until `now`, whoever the customer. */
+export async function transactionsAtBanks(
+  tx: Tx,
+  merchantId: string,
+  issuers: readonly string[],
+  since: Date,
+  now: Date,
+  most: number,
+) {
+  return (await tx.run<Transaction>(AT_BANKS, [merchantId, issuers, since, now, most])).rows.map(withoutNulls);
 }
 
 const oldestFirst = (rows: Transaction[]) =>

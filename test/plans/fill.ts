@@ -25,8 +25,8 @@ export async function fill(db: Database, { first, last, invoices, young = false 
      select ${merchant}, ${name("s")}, 'ACTIVE', ${name("c")}, 'p', 1, 'EUR', 1, 'MONTH', ${at}, ${at} ${from}`,
     `insert into invoices (merchant_id, id, state, customer_id, subscription_id, amount, currency, created_at, updated_at)
      select ${merchant}, ${name("i")}, 'UNPAID', ${name("c")}, ${name("s")}, 1, 'EUR', ${at}, ${at} ${from}`,
-    `insert into transactions (merchant_id, id, state, invoice_id, customer_id, card_fingerprint, payment_method_id, amount, currency, created_at, updated_at)
-     select ${merchant}, ${name("t")}, 'FAILED', ${name("i")}, ${name("c")}, ${name("f")}, ${name("p")}, 1, 'EUR', ${at}, ${at} ${from}`,
+    `insert into transactions (merchant_id, id, state, invoice_id, customer_id, card_fingerprint, payment_method_id, card_issuer, amount, currency, created_at, updated_at)
+     select ${merchant}, ${name("t")}, 'FAILED', ${name("i")}, ${name("c")}, ${name("f")}, ${name("p")}, 'b' || n % 7, 1, 'EUR', ${at}, ${at} ${from}`,
     `insert into cases (merchant_id, id, invoice_id, customer_id, subscription_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at,
        ended_at, end_reason)
      select ${merchant}, ${id(1, "n")}, ${name("i")}, ${name("c")}, ${name("s")}, 1, 'EUR', ${at}, ${at} + interval '28 days', 8, ${at},
