@@ -1,4 +1,12 @@
-import { caseNames, nameWeights, newPast, type Past, standingOf, type Traits } from "../../src/decisions/case-names.ts";
+import {
+  caseNames,
+  nameWeights,
+  newPast,
+  type Past,
+  standingOf,
+  type Traits,
+  weekdayNames,
+} from "../../src/decisions/case-names.ts";
 import { chooseTry } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
 import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS, type BankAttempt, downAt, upAgainAt } from "../../src/decisions/outage.ts";
@@ -59,8 +67,7 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
     if (cycles) person.cycles.set(cycles);
   }
 
-  function namesOf(stage: "f" | "r", bill: Bill, customer: Customer, last: Charge): Int32Array {
-    const names = caseNames(stage, traitsOf(bill, customer, last));
+  function weightsOf(names: readonly string[]): Int32Array {
     if (named) names.forEach(named);
     return nameWeights(names);
   }
@@ -70,11 +77,13 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
     if (belief) return belief;
     const customer = customers.get(open.bill.customerId)!;
     const { bill } = open;
+    const traits = traitsOf(bill, customer, bill.first);
     belief = newBelief(learned, customer.person, {
       reason: reasonOf(bill.first),
       code: bill.first.networkDeclineCode ?? null,
       standing: standingOf(customer.past),
-      names: namesOf("r", bill, customer, bill.first),
+      names: weightsOf(caseNames("r", traits)),
+      weekdays: weightsOf(weekdayNames(traits)),
       offsetMs: offsetOf(bill),
       failedAt: now,
       recent: open.attempts.map(({ charge }) => charge.at.getTime()).filter((at) => at > now - 7 * DAY_MS),
@@ -103,7 +112,7 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
       const customer = customerOf(bill);
       const { past, person } = customer;
       const reason = bill.first.approved ? null : reasonOf(bill.first);
-      const names = namesOf("f", bill, customer, bill.first);
+      const names = weightsOf(caseNames("f", traitsOf(bill, customer, bill.first)));
       learnFirst(learned, person, names, offsetOf(bill), bill.createdAt.getTime(), reason);
       believeTold(person, bill);
       past.firsts++;

@@ -47,10 +47,11 @@ const PAID_EDGES = [1, 2, 4, 8];
 /** Names that mean the same wherever they are met, so that a prior may carry what was learned of them. */
 export const isPortable = (name: string) => !/^.(merchant|issuer):/.test(name);
 
+const known = (value: string | number | null) => (typeof value === "string" ? value.toLowerCase() : (value ?? "?"));
+
 /** The names of a bill's first charge ("f…") or of a case ("r…"): each has a weight of its own. */
 export function caseNames(stage: "f" | "r", traits: Traits): string[] {
   const { past } = traits;
-  const known = (value: string | number | null) => (typeof value === "string" ? value.toLowerCase() : (value ?? "?"));
   const share = Math.round((4 * (past.declined + 0.3)) / (past.firsts + 2));
   const names = [
     `amount:${Math.round(Math.log2(Math.max(1, traits.dollars)))}`,
@@ -79,6 +80,10 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
   }
   return names.map((name) => `${stage}${name}`);
 }
+
+/** The names of the weekdays, Sunday first, for a way of paying: what a company pays with is filled and answered on working days, what a household pays with is not. */
+export const weekdayNames = ({ funding, paymentMethodType }: Pick<Traits, "funding" | "paymentMethodType">): string[] =>
+  Array.from({ length: 7 }, (_, weekday) => `rweekday:${weekday}:${known(funding)}:${known(paymentMethodType)}`);
 
 /** Where the names' weights are. */
 export const nameWeights = (names: readonly string[]): Int32Array => Int32Array.from(names, nameWeight);

@@ -15,10 +15,10 @@ const codes = (networkDeclineCode: string, networkAdviceCode: string | null = nu
   gatewayCode: null,
   declineCategory: null,
 });
-const bill = (failedOn: string, tries: [on: string, code: string | null][], code = "51"): PastBill => ({
+const bill = (on: string, tries: [on: string, code: string | null][], code: string | null = "51"): PastBill => ({
   dollars: 29,
-  charges: [[failedOn, code] as const, ...tries].map(([on, said]) => ({
-    at: new Date(`${on}T09:00:00Z`),
+  charges: [[on, code] as const, ...tries].map(([day, said]) => ({
+    at: new Date(`${day}T09:00:00Z`),
     approved: said === null,
     codes: said === null ? null : codes(said),
   })),
@@ -89,6 +89,19 @@ test("a customer whose pay always came between the 20th and the 26th is not trie
   assert.match(decision.reasons.join(" "), /money comes with the next pay.*2[1-6]/);
   assert.ok(chosen!.chance > 0.15 && decision.reasons.length >= 3 && decision.reasons.length <= 5);
   assert.ok(decision.reasons.every((reason) => /^[A-Z].*\.$/.test(reason) && !/undefined|null|NaN/.test(reason)));
+});
+
+test("that charges went well around the chosen date before is among the reasons", () => {
+  const decided = (earlier: readonly PastBill[]) => {
+    const [known, history] = caseOf([...earlier, bill("2026-05-11", [], "61")]);
+    const { decision } = decideLearned(known, history, learned, soon(known, 100));
+    return { date: (decision as { at: Date }).at.toISOString().slice(8, 10), said: decision.reasons.join(" ") };
+  };
+  const { date, said } = decided([]);
+  assert.doesNotMatch(said, /Around that date/);
+  const paid = decided([1, 2, 3, 4].map((month) => bill(`2026-0${month}-${date}`, [], null)));
+  assert.equal(paid.date, date);
+  assert.match(paid.said, /Around that date of the month, this customer's charges were approved before\./);
 });
 
 test("decided again while its moment lies ahead, the plan is word for word the same; missed by days, it is a later one", () => {

@@ -1,5 +1,7 @@
 import type { Belief } from "../model/belief.ts";
 import { kindsOf } from "../model/belief.ts";
+import { dateOf } from "../model/calendar.ts";
+import { cellSteps } from "../model/dates.ts";
 import { FAMILIES, FIRST_HOLD, familyOfKind } from "../model/explanations.ts";
 import type { Learned } from "../model/learned.ts";
 import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
@@ -114,11 +116,23 @@ function retry(situation: Situation, belief: Belief, chosen: ChosenTry): Decisio
     : "The moments were weighed together, and the best next one";
   const after = chosen.then[0];
   const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
-  reasons.push(`${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${then}`);
+  reasons.push(
+    `${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${dateWords(belief, at)}${then}`,
+  );
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
   reasons.push(triesLeft(known, place));
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
+}
+
+/** From this step on, what was approved around a date is worth a word. */
+const CLEAR = 2;
+
+/** That the customer's charges went well around the date of a moment, where they did and none failed. */
+function dateWords({ dateCells, offsetMs }: Belief, at: number): string {
+  const { approved, failed } = cellSteps(dateCells[dateOf(Math.floor((at + offsetMs) / DAY_MS)) - 1]!);
+  if (approved < CLEAR || failed > 0) return "";
+  return " Around that date of the month, this customer's charges were approved before.";
 }
 
 const outageWords = ({ known, place, upAgainAt }: Situation) =>

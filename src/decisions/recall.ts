@@ -3,7 +3,7 @@ import type { Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { observeFirst, observeTry } from "../model/observe.ts";
 import { type DeclineCodes, declineGroup, type Instrument } from "../rules/decline-group.ts";
-import { caseNames, nameWeights, newPast, type Past, standingOf, type Traits } from "./case-names.ts";
+import { caseNames, nameWeights, newPast, type Past, standingOf, type Traits, weekdayNames } from "./case-names.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -74,6 +74,7 @@ function recallBill(learned: Learned, history: History, person: Person, past: Pa
     code: traits.declineCode,
     standing: standingOf(past),
     names,
+    weekdays: nameWeights(weekdayNames(traits)),
     offsetMs,
     failedAt: at,
     recent,

@@ -1,3 +1,4 @@
+import { DATE_CELLS } from "./dates.ts";
 import { CYCLE_KINDS } from "./pay-cycles.ts";
 
 /** Why the charge before failed, as the model tells reasons apart; FIRST: a bill's first charge, nothing failed yet. */
@@ -75,6 +76,7 @@ export const AT = {
   weekTries: block(6),
   since: block(STANDING_COUNT * SINCE_CELLS),
   anyDay: block(CLASS_COUNT * 4),
+  dateCell: block(CLASS_COUNT * DATE_CELLS),
   before: block(CLASS_COUNT),
   after: block(CLASS_COUNT),
   never: block(1),
@@ -114,5 +116,6 @@ export const weekTriesWeight = (tries: number) => AT.weekTries + Math.min(5, tri
 export const hourWeight = (of: number, hour: number) => AT.hour + of * 12 + (hour >> 1);
 export const weekdayWeight = (of: number, weekday: number) => AT.weekday + of * 7 + weekday;
 export const dateWeight = (date: number) => AT.date + date - 1;
+export const dateCellWeight = (of: number, cell: number) => AT.dateCell + of * DATE_CELLS + cell;
 const ANY_DAY_EDGES = [1, 3, 7].map((days) => days * DAY_MS);
 export const anyDayWeight = (of: number, gapMs: number) => AT.anyDay + of * 4 + binOf(gapMs, ANY_DAY_EDGES);

@@ -9,6 +9,7 @@ import { type Learned, newLearned } from "./learned.ts";
 import { PAY_CYCLES } from "./pay-cycles.ts";
 
 const DAY = 86_400_000;
+const WEEKDAYS = new Int32Array(7).fill(AT.name);
 const at = (moment: string) => Date.parse(`${moment}:00Z`);
 
 function failed(learned: Learned, person: Person, moment: string, reason: Reason = "FUNDS"): Belief {
@@ -18,6 +19,7 @@ function failed(learned: Learned, person: Person, moment: string, reason: Reason
     code: "51",
     standing,
     names: new Int32Array(0),
+    weekdays: WEEKDAYS,
     offsetMs: 0,
     failedAt: at(moment),
     recent: [],
@@ -141,14 +143,29 @@ test("who pays every bill at once is believed to be never short, until a decline
 test("how soon money is spent is learned apart for those who are mostly short", () => {
   const learned = newLearned();
   const chanceFor = (standing: number) => {
-    const facts = { reason: "FUNDS" as const, code: "51", standing, names: new Int32Array(0), offsetMs: 0, recent: [] };
+    const facts = {
+      reason: "FUNDS" as const,
+      code: "51",
+      standing,
+      names: new Int32Array(0),
+      weekdays: WEEKDAYS,
+      offsetMs: 0,
+      recent: [],
+    };
     const belief = newBelief(learned, newPerson(learned, "SE"), { ...facts, failedAt: at("2026-06-12T09:00") });
     return forecast(learned, belief, [at("2026-06-15T09:00")]).chances[0]!;
   };
   for (let n = 0; n < 60; n++) {
     const person = newPerson(learned, "SE");
     const standing = n % 2 === 0 ? STANDINGS.bad : STANDINGS.good;
-    const facts = { reason: "FUNDS" as const, code: "51", names: new Int32Array(0), offsetMs: 0, recent: [] };
+    const facts = {
+      reason: "FUNDS" as const,
+      code: "51",
+      names: new Int32Array(0),
+      weekdays: WEEKDAYS,
+      offsetMs: 0,
+      recent: [],
+    };
     const failedAt = at("2026-03-12T09:00");
     const belief = newBelief(learned, person, { ...facts, standing, failedAt });
     learnOutcome(learned, person, belief, failedAt + 3 * DAY, standing === STANDINGS.bad ? "FUNDS" : null);

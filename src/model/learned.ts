@@ -31,9 +31,11 @@ export const TRIM_WIDTH = TRIM_START.length;
 /** Variance of a weight before anything was learned, by block: how much one may differ from its neighbours. */
 function priorVariance(index: number): number {
   if (index < AT.hour) return 0.15;
-  if (index < AT.elapsed) return 0.01;
+  if (index < AT.date) return 0.01;
+  if (index < AT.elapsed) return 0.03; // else what is true of a date is put down to the customers who were charged on it
   if (index < AT.weekTries) return 0.02;
   if (index < AT.since) return 0.03;
+  if (index >= AT.dateCell && index < AT.before) return 0.02;
   if (index < AT.name) return 0.1;
   return 0.015;
 }
@@ -54,7 +56,7 @@ export function newLearned(): Learned {
     }
   }
   mean[AT.ample] = 0.8;
-  for (let n = AT.anyDay; n < AT.before; n++) mean[n] = -0.9;
+  for (let n = AT.anyDay; n < AT.dateCell; n++) mean[n] = -0.9;
   for (let n = AT.before; n < AT.after; n++) mean[n] = -2.3;
   for (let n = AT.after; n < AT.never; n++) mean[n] = 1;
   mean[AT.never] = -2.6;

@@ -1,4 +1,5 @@
 import { AMPLE, type Belief, cyclesOf, explainFirst, explainTry, type Person } from "./belief.ts";
+import { noteCharge } from "./dates.ts";
 import { EXPLANATIONS, KINDS, reasonRow } from "./explanations.ts";
 import { AT, REASONS, type Reason } from "./layout.ts";
 import type { Learned } from "./learned.ts";
@@ -6,7 +7,8 @@ import { phi } from "./normal.ts";
 import { CYCLES } from "./pay-cycles.ts";
 import { momentWeights, tryWeights } from "./weights-of.ts";
 
-const WEEK_MS = 7 * 86_400_000;
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 /** Whatever a customer has shown so far, this much of it is forgotten at each outcome: people change jobs. */
 const FORGET = 0.004;
 /** Whose money covered every bill may be short one day: so much of that belief is forgotten at each bill, and so much is always left. */
@@ -82,6 +84,7 @@ export function observeFirst(
   at: number,
   reason: Reason | null,
 ): boolean {
+  noteCharge(person.dates, Math.floor((at + offsetMs) / DAY_MS), at, reason);
   if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN") return false;
   look.indices[0] = AT.reason;
   look.indices.set(names, 1);
@@ -115,6 +118,7 @@ export function observeTry(
   at: number,
   reason: Reason | null,
 ): number {
+  noteCharge(person.dates, Math.floor((at + belief.offsetMs) / DAY_MS), at, reason);
   cyclesOf(belief, before);
   look.count = tryWeights(belief, at, look.indices);
   explainTry(belief, at, look.cells);

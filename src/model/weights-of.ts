@@ -3,6 +3,7 @@ import { dateOf, weekdayOf } from "./calendar.ts";
 import {
   AT,
   classOf,
+  dateCellWeight,
   dateWeight,
   elapsedWeight,
   gapWeight,
@@ -26,7 +27,7 @@ export function momentWeights(of: number, local: number, into: Int32Array, from:
   return from + 3;
 }
 
-/** Weights that depend on the tries before: how long ago, how many. `lastAt`, `tries`: as if planned tries were made. */
+/** Weights that depend on what the case and its customer went through: the tries before, and how charges went around such a date. */
 export function historyWeights(belief: Belief, at: number, into: Int32Array, from: number): number {
   const of = classOf(belief.reason);
   into[from] = elapsedWeight(of, at - belief.firstFailedAt);
@@ -35,7 +36,10 @@ export function historyWeights(belief: Belief, at: number, into: Int32Array, fro
   let recent = 0;
   for (const time of belief.recent) if (time > at - WEEK_MS) recent++;
   into[from + 3] = weekTriesWeight(recent);
-  return from + 4;
+  const day = Math.floor((at + belief.offsetMs) / DAY_MS);
+  into[from + 4] = dateCellWeight(of, belief.dateCells[dateOf(day) - 1]!);
+  into[from + 5] = belief.weekdays[weekdayOf(day)]!;
+  return from + 6;
 }
 
 /** Everything a try's score is made of, but for what explains the failure. @returns how many were written */

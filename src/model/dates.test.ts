@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newBelief, newPerson } from "./belief.ts";
+import { DATE_CELLS, type Dates, dateCells, newDates, noteCharge } from "./dates.ts";
+import { forecast } from "./forecast.ts";
+import { AT, STANDINGS } from "./layout.ts";
+import { learnCase, learnOutcome } from "./learn.ts";
+import { newLearned } from "./learned.ts";
+
+const DAY = 86_400_000;
+const at = (date: string) => Date.parse(`${date}T12:00:00Z`);
+const note = (dates: Dates, date: string, reason: Parameters<typeof noteCharge>[3]) =>
+  noteCharge(dates, at(date) / DAY - 0.5, at(date), reason);
+/** How much was approved around a date, and how much failed, in steps. */
+const stepsOf = (dates: Dates, now: string) =>
+  Array.from(dateCells(dates, at(now)), (cell) => [Math.floor(cell / 5), cell % 5] as const);
+
+test("nobody who was never charged is told apart by dates", () => {
+  const cells = dateCells(newDates(), at("2026-03-01"));
+  assert.deepEqual(new Set(cells), new Set([0]));
+  assert.equal(cells.length, 31);
+});
+
+test("approvals and failures are seen on the dates around theirs, over the end of a month too, and on no others", () => {
+  const dates = newDates();
+  for (const month of ["01", "02", "03"]) {
+    note(dates, `2026-${month}-01`, null);
+    note(dates, `2026-${month}-15`, "FUNDS");
+  }
+  const steps = stepsOf(dates, "2026-03-20");
+  const good = steps.map(([approved]) => approved);
+  const bad = steps.map(([, failed]) => failed);
+  assert.ok(good[0]! >= 3 && good[30]! >= 2 && good[14] === 0, good.join());
+  assert.ok(bad[14]! >= 3 && bad[13]! >= 2 && bad[0] === 0 && bad[30] === 0, bad.join());
+  assert.ok(dateCells(dates, at("2026-03-20")).every((cell) => cell < DATE_CELLS));
+});
+
+test("what was long ago counts for little", () => {
+  const dates = newDates();
+  note(dates, "2024-03-10", null);
+  assert.equal(stepsOf(dates, "2024-03-11")[9]![0], 2);
+  assert.equal(stepsOf(dates, "2026-03-11")[9]![0], 0);
+  note(dates, "2026-03-10", "LIMIT");
+  assert.deepEqual(stepsOf(dates, "2026-03-11")[9], [0, 2]);
+});
+
+test("a lost card, or a bank that is down, says nothing about a date", () => {
+  const dates = newDates();
+  note(dates, "2026-03-10", "HARD_CARD");
+  note(dates, "2026-03-10", "ISSUER_DOWN");
+  assert.deepEqual(dates, newDates());
+});
+
+test("where approvals came on the customer's good dates and on no others, the next good date is the likelier one", () => {
+  const learned = newLearned();
+  const facts = { reason: "UNKNOWN" as const, code: null, standing: STANDINGS.between, offsetMs: 0, recent: [] };
+  const names = new Int32Array(0);
+  const weekdays = new Int32Array(7).fill(AT.name);
+  /** Somebody whose charges were approved around one date of January and February, and failed around another. */
+  const open = (good: number, bad: number) => {
+    const person = newPerson(learned, "DE");
+    for (const month of [0, 1]) {
+      for (const [date, reason] of [
+        [good, null],
+        [bad, "UNKNOWN"],
+      ] as const) {
+        const moment = Date.UTC(2026, month, date, 12);
+        noteCharge(person.dates, Math.floor(moment / DAY), moment, reason);
+      }
+    }
+    const failedAt = Date.UTC(2026, 2, 1, 12);
+    return { person, belief: newBelief(learned, person, { ...facts, names, weekdays, failedAt }) };
+  };
+  for (let n = 0; n < 400; n++) {
+    const [good, bad] = n % 2 === 0 ? [10, 20] : [20, 10];
+    const { person, belief } = open(good, bad);
+    learnCase(learned, belief);
+    const date = n % 4 < 2 ? 10 : 20;
+    learnOutcome(learned, person, belief, Date.UTC(2026, 2, date, 12), date === good ? null : "UNKNOWN");
+  }
+  const slots = [10, 20].map((date) => Date.UTC(2026, 2, date, 12));
+  const early = forecast(learned, open(10, 20).belief, slots).chances;
+  const late = forecast(learned, open(20, 10).belief, slots).chances;
+  assert.ok(early[0]! > late[0]! + 0.1 && late[1]! > early[1]! + 0.1, `${[...early]} against ${[...late]}`);
+});
