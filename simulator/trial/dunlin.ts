@@ -5,14 +5,14 @@ import {
   type Past,
   standingOf,
   type Traits,
-  weekdayNames,
+  wayOfPaying,
 } from "../../src/decisions/case-names.ts";
 import { chooseTry } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
 import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS, type BankAttempt, downAt, upAgainAt } from "../../src/decisions/outage.ts";
 import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
-import type { Reason } from "../../src/model/layout.ts";
+import { payRow, type Reason } from "../../src/model/layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "../../src/model/learn.ts";
 import type { Learned } from "../../src/model/learned.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
@@ -83,7 +83,7 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
       code: bill.first.networkDeclineCode ?? null,
       standing: standingOf(customer.past),
       names: weightsOf(caseNames("r", traits)),
-      weekdays: weightsOf(weekdayNames(traits)),
+      payRow: payRow(wayOfPaying(traits)),
       offsetMs: offsetOf(bill),
       failedAt: now,
       recent: open.attempts.map(({ charge }) => charge.at.getTime()).filter((at) => at > now - 7 * DAY_MS),

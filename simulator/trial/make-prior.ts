@@ -7,6 +7,7 @@ import { world as business } from "../worlds/business/world.ts";
 import { world as consumers } from "../worlds/consumers/world.ts";
 import { world as debits } from "../worlds/debits.ts";
 import { world as issuers } from "../worlds/issuers.ts";
+import { silent } from "../worlds/silent.ts";
 import type { World } from "../worlds/world.ts";
 import { dunlin } from "./dunlin.ts";
 import { runTrial } from "./run-trial.ts";
@@ -28,6 +29,9 @@ export const TEACHERS: readonly World[] = [
   consumers({ tight: 0.85, left: 1.6 }),
   business({ edge: 0.14, gone: 0.1 }),
   consumers({ tight: 1.2, left: 0.5 }),
+  // Merchants who push invoices and nothing else.
+  silent(balances({ poor: 0.18, gone: 0.25, masked: 0.2, holds: 1.1 })),
+  silent(consumers({ tight: 1, left: 1 })),
 ];
 
 /** Teach one new model in each world, and put together what they learned. */

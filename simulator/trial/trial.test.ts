@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newLearned } from "../../src/model/learned.ts";
 import { fromPrior } from "../../src/model/prior.ts";
-import type { Bill, Charge, World } from "../worlds/world.ts";
+import { silent } from "../worlds/silent.ts";
+import type { Bill, Charge } from "../worlds/world.ts";
 import { countBrokenRules } from "./broken-rules.ts";
 import { compare } from "./compare.ts";
 import { dunlin } from "./dunlin.ts";
@@ -30,19 +31,6 @@ test("bank debits are presented no more often than their scheme allows, and well
   assert.ok(gapClosed.fromEven > 0.35, `${gapClosed.fromEven}`);
   assert.ok(policies.warm!.attempts <= 6 && policies.warm!.brokenRules === 0);
 });
-
-/** A world whose charges say nothing but whether they were approved, as where no transaction is pushed. */
-function silent(world: World): World {
-  const mute = ({ at, approved, paymentMethodType }: Charge): Charge => ({ at, approved, paymentMethodType });
-  return {
-    name: `${world.name}, silent`,
-    *bills(seed, customers) {
-      for (const bill of world.bills(seed, customers)) yield { ...bill, first: mute(bill.first) };
-    },
-    charge: (bill, at) => mute(world.charge(bill, at)),
-    approval: (bill, at, tried) => world.approval(bill, at, tried),
-  };
-}
 
 test("without codes, cards and countries Dunlin still beats six even tries", async () => {
   const world = silent(await openWorld("balances"));

@@ -81,9 +81,9 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
   return names.map((name) => `${stage}${name}`);
 }
 
-/** The names of the weekdays, Sunday first, for a way of paying: what a company pays with is filled and answered on working days, what a household pays with is not. */
-export const weekdayNames = ({ funding, paymentMethodType }: Pick<Traits, "funding" | "paymentMethodType">): string[] =>
-  Array.from({ length: 7 }, (_, weekday) => `rweekday:${weekday}:${known(funding)}:${known(paymentMethodType)}`);
+/** How somebody pays, as far as the weekday matters to it. */
+export const wayOfPaying = ({ funding, paymentMethodType }: Pick<Traits, "funding" | "paymentMethodType">) =>
+  `${known(funding)}:${known(paymentMethodType)}`;
 
 /** Where the names' weights are. */
 export const nameWeights = (names: readonly string[]): Int32Array => Int32Array.from(names, nameWeight);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "../model/belief.ts";
 import type { Reason } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
-import { caseNames, nameWeights, newPast, type Traits, weekdayNames } from "./case-names.ts";
+import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
 import { chooseTry, EXPLORED_SHARE, type TryQuestion } from "./choose-try.ts";
 
 const HOUR = 3_600_000;
@@ -13,13 +13,12 @@ const learned = newLearned();
 
 function belief(reason: Reason): Belief {
   const names = new Int32Array(0);
-  const weekdays = nameWeights(weekdayNames({ funding: null, paymentMethodType: null }));
   const facts = {
     reason,
     code: null,
     standing: 1,
     names,
-    weekdays,
+    payRow: 0,
     offsetMs: 2 * HOUR,
     failedAt: START,
     recent: [START],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newLearned } from "../model/learned.ts";
+import { classOf, dateCellWeight } from "../model/layout.ts";
+import { type Learned, newLearned } from "../model/learned.ts";
 import type { DeclineCodes } from "../rules/decline-group.ts";
 import { decideLearned } from "./decide-learned.ts";
 import type { Known } from "./known.ts";
@@ -91,17 +92,27 @@ test("a customer whose pay always came between the 20th and the 26th is not trie
   assert.ok(decision.reasons.every((reason) => /^[A-Z].*\.$/.test(reason) && !/undefined|null|NaN/.test(reason)));
 });
 
-test("that charges went well around the chosen date before is among the reasons", () => {
-  const decided = (earlier: readonly PastBill[]) => {
+test("that payments went through around the chosen date before is said where that spoke for it, and none failed there", () => {
+  const taught = newLearned();
+  for (const cell of [15, 20]) taught.mean[dateCellWeight(classOf("LIMIT"), cell)] = 0.3;
+  const decided = (model: Learned, earlier: readonly PastBill[]) => {
     const [known, history] = caseOf([...earlier, bill("2026-05-11", [], "61")]);
-    const { decision } = decideLearned(known, history, learned, soon(known, 100));
+    const { decision } = decideLearned(known, history, model, soon(known, 100));
     return { date: (decision as { at: Date }).at.toISOString().slice(8, 10), said: decision.reasons.join(" ") };
   };
-  const { date, said } = decided([]);
+  const months = [1, 2, 3, 4];
+  const { date, said } = decided(taught, []);
   assert.doesNotMatch(said, /Around that date/);
-  const paid = decided([1, 2, 3, 4].map((month) => bill(`2026-0${month}-${date}`, [], null)));
+  const paidOn = months.map((month) => bill(`2026-0${month}-${date}`, [], null));
+  const paid = decided(taught, paidOn);
   assert.equal(paid.date, date);
-  assert.match(paid.said, /Around that date of the month, this customer's charges were approved before\./);
+  assert.match(paid.said, /Around that date of the month, payments of this customer went through before/);
+  assert.doesNotMatch(decided(learned, paidOn).said, /Around that date/);
+  const once = decided(taught, paidOn.slice(3));
+  assert.equal(once.date, date);
+  assert.doesNotMatch(once.said, /Around that date/);
+  const failed = bill(`2026-05-0${Number(date) < 10 ? 1 : 9}`, [[`2026-05-${Number(date) < 10 ? "02" : "10"}`, "51"]]);
+  assert.doesNotMatch(decided(taught, [...paidOn, failed]).said, /Around that date/);
 });
 
 test("decided again while its moment lies ahead, the plan is word for word the same; missed by days, it is a later one", () => {

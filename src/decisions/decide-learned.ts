@@ -3,6 +3,7 @@ import { kindsOf } from "../model/belief.ts";
 import { dateOf } from "../model/calendar.ts";
 import { cellSteps } from "../model/dates.ts";
 import { FAMILIES, FIRST_HOLD, familyOfKind } from "../model/explanations.ts";
+import { classOf, dateCellWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
 import { BANK_DEBITS } from "../rules/bank-debits.ts";
@@ -59,7 +60,7 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
     (planned(learned, belief, question, now) ?? { asked: question, chosen: null });
   if (chosen) {
     const outlook = () => outlookOf(learned, belief, asked, chosen, known.unpaidAt.getTime());
-    return { decision: retry(situation, belief, chosen), chosen, outlook };
+    return { decision: retry(situation, learned, belief, chosen), chosen, outlook };
   }
   const fallback = decide(known, now);
   if (fallback.kind !== "retry") return { decision: fallback, chosen: null, outlook: NO_OUTLOOK };
@@ -102,7 +103,7 @@ function questionOf({ known, guard }: Situation, belief: Belief): TryQuestion {
   };
 }
 
-function retry(situation: Situation, belief: Belief, chosen: ChosenTry): Decision {
+function retry(situation: Situation, learned: Learned, belief: Belief, chosen: ChosenTry): Decision {
   const { known, guard, decline, place, upAgainAt, now } = situation;
   // A few minutes, so that one bank does not get all tries of an hour in the same second.
   const spread = chosen.at + jitterMs(known);
@@ -117,7 +118,7 @@ function retry(situation: Situation, belief: Belief, chosen: ChosenTry): Decisio
   const after = chosen.then[0];
   const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
   reasons.push(
-    `${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${dateWords(belief, at)}${then}`,
+    `${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${chosen.drawn ? "" : dateWords(learned, belief, at)}${then}`,
   );
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
@@ -125,14 +126,19 @@ function retry(situation: Situation, belief: Belief, chosen: ChosenTry): Decisio
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
 }
 
-/** From this step on, what was approved around a date is worth a word. */
-const CLEAR = 2;
+/** From this step on, what was approved around a date is worth a word: two charges of late. */
+const CLEAR = 3;
+/** In standard deviations of a try's score: so much it must speak for a moment. */
+const WEIGHTY = 0.05;
 
-/** That the customer's charges went well around the date of a moment, where they did and none failed. */
-function dateWords({ dateCells, offsetMs }: Belief, at: number): string {
-  const { approved, failed } = cellSteps(dateCells[dateOf(Math.floor((at + offsetMs) / DAY_MS)) - 1]!);
-  if (approved < CLEAR || failed > 0) return "";
-  return " Around that date of the month, this customer's charges were approved before.";
+/** That the customer's charges went well around the date of a moment, where none failed, and that spoke for it. */
+function dateWords({ mean }: Learned, { dateCells, offsetMs, reason }: Belief, at: number): string {
+  const cell = dateCells[dateOf(Math.floor((at + offsetMs) / DAY_MS)) - 1]!;
+  const { approved, failed } = cellSteps(cell);
+  const of = classOf(reason);
+  const gain = mean[dateCellWeight(of, cell)]! - mean[dateCellWeight(of, 0)]!;
+  if (approved < CLEAR || failed > 0 || gain < WEIGHTY) return "";
+  return " Around that date of the month, payments of this customer went through before, as far as is known.";
 }
 
 const outageWords = ({ known, place, upAgainAt }: Situation) =>

@@ -1,9 +1,9 @@
 import { type Belief, newBelief, newPerson, type Person } from "../model/belief.ts";
-import type { Reason } from "../model/layout.ts";
+import { payRow, type Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { observeFirst, observeTry } from "../model/observe.ts";
 import { type DeclineCodes, declineGroup, type Instrument } from "../rules/decline-group.ts";
-import { caseNames, nameWeights, newPast, type Past, standingOf, type Traits, weekdayNames } from "./case-names.ts";
+import { caseNames, nameWeights, newPast, type Past, standingOf, type Traits, wayOfPaying } from "./case-names.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -13,6 +13,8 @@ export interface PastCharge {
   approved: boolean;
   /** null when nothing was said. */
   codes: DeclineCodes | null;
+  /** Nobody charged: a new card stands where a charge would, and says nothing of the customer. */
+  isPresumed?: true;
 }
 
 /** A bill with its charges, oldest first; the first of them is the one that came with the bill. */
@@ -60,7 +62,7 @@ function recallBill(learned: Learned, history: History, person: Person, past: Pa
     adviceCode: first.codes?.networkAdviceCode ?? null,
     past: { ...past },
   };
-  observeFirst(learned, person, nameWeights(caseNames("f", traits)), offsetMs, at, reason);
+  if (!first.isPresumed) observeFirst(learned, person, nameWeights(caseNames("f", traits)), offsetMs, at, reason);
   past.firsts++;
   if (reason === null) return null;
   past.declined++;
@@ -74,7 +76,7 @@ function recallBill(learned: Learned, history: History, person: Person, past: Pa
     code: traits.declineCode,
     standing: standingOf(past),
     names,
-    weekdays: nameWeights(weekdayNames(traits)),
+    payRow: payRow(wayOfPaying(traits)),
     offsetMs,
     failedAt: at,
     recent,

@@ -1,4 +1,4 @@
-import { type Dates, dateCells, newDates } from "./dates.ts";
+import { type DatedCharge, dateCells } from "./dates.ts";
 import {
   ANY_DAY,
   codeRow,
@@ -31,7 +31,8 @@ export interface Person {
   cycles: Float64Array;
   /** How likely money is never short. As far as it is, first charges teach nothing of how money runs out after pay; `cycles` is what holds if it is not. */
   ample: number;
-  dates: Dates;
+  /** Their charges, as far as they say something of their dates; changed by `noteCharge`. */
+  charges: DatedCharge[];
 }
 
 /** What is believed of a case. Changed by `learnOutcome`. */
@@ -46,9 +47,9 @@ export interface Belief {
   standing: number;
   /** Weights of the names that describe the case. */
   names: Int32Array;
-  /** Of each weekday, Sunday first, the weight for how this customer pays. */
-  weekdays: Int32Array;
-  /** For each date of the month, the cell of what the customer's charges showed of it before the case. */
+  /** Of how the customer pays: see `payRow`. */
+  payRow: number;
+  /** For each date of the month, the cell of what the customer's charges showed of it until the case began, its own first one among them. */
   dateCells: Uint8Array;
   /** Local time less UTC. */
   offsetMs: number;
@@ -73,7 +74,7 @@ export interface CaseFacts {
   /** One of STANDINGS. */
   standing: number;
   names: Int32Array;
-  weekdays: Int32Array;
+  payRow: number;
   offsetMs: number;
   failedAt: number;
   /** Tries on the card in the week before, the failed one included. */
@@ -88,7 +89,7 @@ export const newPerson = (learned: Learned, country: string): Person => ({
   country,
   cycles: cycleChances(learned, country),
   ample: AMPLE_USUAL,
-  dates: newDates(),
+  charges: [],
 });
 
 /** A code's own counts are filled up with so many cases of its reason. */
@@ -130,8 +131,8 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
     codeRow: row,
     standing: facts.standing,
     names: facts.names,
-    weekdays: facts.weekdays,
-    dateCells: dateCells(person.dates, facts.failedAt),
+    payRow: facts.payRow,
+    dateCells: dateCells(person.charges, facts.failedAt),
     offsetMs: facts.offsetMs,
     firstFailedAt: facts.failedAt,
     lastTriedAt: facts.failedAt,

@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newBelief, newPerson } from "./belief.ts";
-import { DATE_CELLS, type Dates, dateCells, newDates, noteCharge } from "./dates.ts";
+import { DATE_CELLS, type DatedCharge, dateCells, noteCharge } from "./dates.ts";
 import { forecast } from "./forecast.ts";
-import { AT, STANDINGS } from "./layout.ts";
+import { STANDINGS } from "./layout.ts";
 import { learnCase, learnOutcome } from "./learn.ts";
 import { newLearned } from "./learned.ts";
 
 const DAY = 86_400_000;
 const at = (date: string) => Date.parse(`${date}T12:00:00Z`);
-const note = (dates: Dates, date: string, reason: Parameters<typeof noteCharge>[3]) =>
+const note = (dates: DatedCharge[], date: string, reason: Parameters<typeof noteCharge>[3]) =>
   noteCharge(dates, at(date) / DAY - 0.5, at(date), reason);
 /** How much was approved around a date, and how much failed, in steps. */
-const stepsOf = (dates: Dates, now: string) =>
+const stepsOf = (dates: DatedCharge[], now: string) =>
   Array.from(dateCells(dates, at(now)), (cell) => [Math.floor(cell / 5), cell % 5] as const);
 
 test("nobody who was never charged is told apart by dates", () => {
-  const cells = dateCells(newDates(), at("2026-03-01"));
+  const cells = dateCells([], at("2026-03-01"));
   assert.deepEqual(new Set(cells), new Set([0]));
   assert.equal(cells.length, 31);
 });
 
 test("approvals and failures are seen on the dates around theirs, over the end of a month too, and on no others", () => {
-  const dates = newDates();
+  const dates: DatedCharge[] = [];
   for (const month of ["01", "02", "03"]) {
     note(dates, `2026-${month}-01`, null);
     note(dates, `2026-${month}-15`, "FUNDS");
@@ -36,7 +36,7 @@ test("approvals and failures are seen on the dates around theirs, over the end o
 });
 
 test("what was long ago counts for little", () => {
-  const dates = newDates();
+  const dates: DatedCharge[] = [];
   note(dates, "2024-03-10", null);
   assert.equal(stepsOf(dates, "2024-03-11")[9]![0], 2);
   assert.equal(stepsOf(dates, "2026-03-11")[9]![0], 0);
@@ -44,18 +44,35 @@ test("what was long ago counts for little", () => {
   assert.deepEqual(stepsOf(dates, "2026-03-11")[9], [0, 2]);
 });
 
+test("what came after the moment asked about, and all but the latest two dozen, is no part of it", () => {
+  const dates: DatedCharge[] = [];
+  note(dates, "2026-03-10", null);
+  note(dates, "2199-03-20", null);
+  assert.deepEqual(
+    [9, 19].map((date) => stepsOf(dates, "2026-03-11")[date]![0]),
+    [2, 0],
+  );
+  for (let n = 0; n < 24; n++) note(dates, "2026-03-25", "FUNDS");
+  assert.deepEqual(
+    [9, 24].map((date) => stepsOf(dates, "2026-03-26")[date]),
+    [
+      [0, 0],
+      [0, 4],
+    ],
+  );
+});
+
 test("a lost card, or a bank that is down, says nothing about a date", () => {
-  const dates = newDates();
+  const dates: DatedCharge[] = [];
   note(dates, "2026-03-10", "HARD_CARD");
   note(dates, "2026-03-10", "ISSUER_DOWN");
-  assert.deepEqual(dates, newDates());
+  assert.deepEqual(dates, []);
 });
 
 test("where approvals came on the customer's good dates and on no others, the next good date is the likelier one", () => {
   const learned = newLearned();
   const facts = { reason: "UNKNOWN" as const, code: null, standing: STANDINGS.between, offsetMs: 0, recent: [] };
   const names = new Int32Array(0);
-  const weekdays = new Int32Array(7).fill(AT.name);
   /** Somebody whose charges were approved around one date of January and February, and failed around another. */
   const open = (good: number, bad: number) => {
     const person = newPerson(learned, "DE");
@@ -65,11 +82,11 @@ test("where approvals came on the customer's good dates and on no others, the ne
         [bad, "UNKNOWN"],
       ] as const) {
         const moment = Date.UTC(2026, month, date, 12);
-        noteCharge(person.dates, Math.floor(moment / DAY), moment, reason);
+        noteCharge(person.charges, Math.floor(moment / DAY), moment, reason);
       }
     }
     const failedAt = Date.UTC(2026, 2, 1, 12);
-    return { person, belief: newBelief(learned, person, { ...facts, names, weekdays, failedAt }) };
+    return { person, belief: newBelief(learned, person, { ...facts, names, payRow: 0, failedAt }) };
   };
   for (let n = 0; n < 400; n++) {
     const [good, bad] = n % 2 === 0 ? [10, 20] : [20, 10];

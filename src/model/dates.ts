@@ -1,13 +1,12 @@
 import { dateOf } from "./calendar.ts";
 import type { Reason } from "./layout.ts";
 
-/** How a customer's charges went, by the day of the month on which they were made. Changed by `noteCharge`. */
-export interface Dates {
-  /** For each date, how many were approved and how many failed for want of money; a younger one weighs more than one. */
-  approved: Float64Array;
-  failed: Float64Array;
-  /** When the first of them was made; null before. */
-  since: number | null;
+/** A charge of a customer's that says something of its date. */
+export interface DatedCharge {
+  /** Day of the month where the customer lives, 1 to 31. */
+  date: number;
+  at: number;
+  approved: boolean;
 }
 
 const DATES = 31;
@@ -17,33 +16,27 @@ const DAY_MS = 86_400_000;
 const FADE_MS = 120 * DAY_MS;
 /** What happened on a date tells of the dates around it, by a factor of e less for each so many days. */
 const REACH_DAYS = 2;
+/** So many of the latest are kept: about what is read of a customer's history. */
+const KEPT = 24;
 
 const NEARNESS = Array.from({ length: DATES }, (_, one) =>
   Float64Array.from({ length: DATES }, (_, other) => {
     const days = Math.abs(one - other);
-    return Math.exp(-Math.min(days, MONTH - days) / REACH_DAYS);
+    return Math.exp(-(days === 0 ? 0 : Math.max(1, Math.min(days, MONTH - days))) / REACH_DAYS);
   }),
 );
 
-/** Of somebody who was never charged. */
-export const newDates = (): Dates => ({
-  approved: new Float64Array(DATES),
-  failed: new Float64Array(DATES),
-  since: null,
-});
-
 /**
- * Note a charge.
+ * Note a charge among those of its customer.
  *
  * @param day  local, since 1970
- * @param reason  why it failed; null: it was approved. What is no matter of money says nothing about a date, and is not noted
+ * @param reason  why it failed; null: it was approved. A lost card or a bank that was down says nothing about a date, and is not noted
  */
-export function noteCharge(dates: Dates, day: number, at: number, reason: Reason | null) {
+export function noteCharge(charges: DatedCharge[], day: number, at: number, reason: Reason | null) {
   if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN" && reason !== "LIMIT")
     return;
-  dates.since ??= at;
-  // The old fade by the young growing: so nothing has to be written anew.
-  (reason === null ? dates.approved : dates.failed)[dateOf(day) - 1]! += Math.exp((at - dates.since) / FADE_MS);
+  charges.push({ date: dateOf(day), at, approved: reason === null });
+  if (charges.length > KEPT) charges.shift();
 }
 
 const EDGES = [0.15, 0.6, 1.2, 2.5];
@@ -54,9 +47,13 @@ export const DATE_CELLS = STEPS * STEPS;
 /** What a cell says: in steps from 0 to 4, how much was approved and how much failed. */
 export const cellSteps = (cell: number) => ({ approved: Math.floor(cell / STEPS), failed: cell % STEPS });
 
-/** For each date of the month which of DATE_CELLS it is in, as of a moment; the first is the 1st. */
-export function dateCells({ approved, failed, since }: Dates, now: number): Uint8Array {
-  const faded = Math.exp(((since ?? now) - now) / FADE_MS);
+/** For each date of the month, the 1st first, which of DATE_CELLS it is in by the charges made until then. */
+export function dateCells(charges: readonly DatedCharge[], until: number): Uint8Array {
+  const approved = new Float64Array(DATES);
+  const failed = new Float64Array(DATES);
+  for (const charge of charges)
+    if (charge.at <= until)
+      (charge.approved ? approved : failed)[charge.date - 1]! += Math.exp((charge.at - until) / FADE_MS);
   return Uint8Array.from(NEARNESS, (nearness) => {
     let good = 0;
     let bad = 0;
@@ -64,7 +61,7 @@ export function dateCells({ approved, failed, since }: Dates, now: number): Uint
       good += nearness[n]! * approved[n]!;
       bad += nearness[n]! * failed[n]!;
     }
-    return STEPS * stepOf(faded * good) + stepOf(faded * bad);
+    return STEPS * stepOf(good) + stepOf(bad);
   });
 }
 

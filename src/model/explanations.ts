@@ -1,5 +1,5 @@
 import { dateOf, monthLength, weekdayOf } from "./calendar.ts";
-import { REASONS, type Reason } from "./layout.ts";
+import { bucketOf, REASONS, type Reason } from "./layout.ts";
 import { CYCLES } from "./pay-cycles.ts";
 
 /**
@@ -101,8 +101,4 @@ export const KIND_ROWS = REASONS.length + CODE_ROWS;
 export const reasonRow = (reason: Reason) => REASONS.indexOf(reason) * KINDS;
 
 /** The row of a decline code as it came, whatever its reason was read as. */
-export function codeRow(code: string): number {
-  let hash = 0x811c9dc5;
-  for (let n = 0; n < code.length; n++) hash = Math.imul(hash ^ code.charCodeAt(n), 0x01000193);
-  return (REASONS.length + (((hash ^ (hash >>> 15)) >>> 0) % CODE_ROWS)) * KINDS;
-}
+export const codeRow = (code: string) => (REASONS.length + bucketOf(code, CODE_ROWS)) * KINDS;

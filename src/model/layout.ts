@@ -57,6 +57,9 @@ const SINCE_CELLS = 3 * CYCLE_KINDS.length * SINCE_BINS;
 /** Bits of hash for names: countries, issuers, merchants, codes. */
 const NAME_BUCKETS = 4096;
 
+/** Ways of paying share so many rows by hash. */
+const PAY_ROWS = 32;
+
 let size = 0;
 const block = (count: number) => {
   const from = size;
@@ -77,6 +80,7 @@ export const AT = {
   since: block(STANDING_COUNT * SINCE_CELLS),
   anyDay: block(CLASS_COUNT * 4),
   dateCell: block(CLASS_COUNT * DATE_CELLS),
+  payWeekday: block(PAY_ROWS * 7),
   before: block(CLASS_COUNT),
   after: block(CLASS_COUNT),
   never: block(1),
@@ -89,12 +93,19 @@ export const WEIGHTS = size;
 export const sinceCell = (standing: number, between: number, kind: number, bin: number) =>
   AT.since + standing * SINCE_CELLS + (between * CYCLE_KINDS.length + kind) * SINCE_BINS + bin;
 
-/** The weight of a name, such as "issuer:N26"; FNV-1a. */
-export function nameWeight(name: string): number {
+/** FNV-1a, into so many buckets. */
+export function bucketOf(text: string, buckets: number): number {
   let hash = 0x811c9dc5;
-  for (let n = 0; n < name.length; n++) hash = Math.imul(hash ^ name.charCodeAt(n), 0x01000193);
-  return AT.name + (((hash ^ (hash >>> 15)) >>> 0) % NAME_BUCKETS);
+  for (let n = 0; n < text.length; n++) hash = Math.imul(hash ^ text.charCodeAt(n), 0x01000193);
+  return ((hash ^ (hash >>> 15)) >>> 0) % buckets;
 }
+
+/** The weight of a name, such as "issuer:N26". */
+export const nameWeight = (name: string) => AT.name + bucketOf(name, NAME_BUCKETS);
+
+/** The row of a way of paying, such as "debit:card": companies' cards are filled and answered on working days, those of households are not. */
+export const payRow = (way: string) => bucketOf(way, PAY_ROWS);
+export const payWeekdayWeight = (row: number, weekday: number) => AT.payWeekday + row * 7 + weekday;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -9,7 +9,6 @@ import { type Learned, newLearned } from "./learned.ts";
 import { PAY_CYCLES } from "./pay-cycles.ts";
 
 const DAY = 86_400_000;
-const WEEKDAYS = new Int32Array(7).fill(AT.name);
 const at = (moment: string) => Date.parse(`${moment}:00Z`);
 
 function failed(learned: Learned, person: Person, moment: string, reason: Reason = "FUNDS"): Belief {
@@ -19,7 +18,7 @@ function failed(learned: Learned, person: Person, moment: string, reason: Reason
     code: "51",
     standing,
     names: new Int32Array(0),
-    weekdays: WEEKDAYS,
+    payRow: 0,
     offsetMs: 0,
     failedAt: at(moment),
     recent: [],
@@ -148,7 +147,7 @@ test("how soon money is spent is learned apart for those who are mostly short", 
       code: "51",
       standing,
       names: new Int32Array(0),
-      weekdays: WEEKDAYS,
+      payRow: 0,
       offsetMs: 0,
       recent: [],
     };
@@ -162,7 +161,7 @@ test("how soon money is spent is learned apart for those who are mostly short", 
       reason: "FUNDS" as const,
       code: "51",
       names: new Int32Array(0),
-      weekdays: WEEKDAYS,
+      payRow: 0,
       offsetMs: 0,
       recent: [],
     };

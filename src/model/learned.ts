@@ -35,7 +35,8 @@ function priorVariance(index: number): number {
   if (index < AT.elapsed) return 0.03; // else what is true of a date is put down to the customers who were charged on it
   if (index < AT.weekTries) return 0.02;
   if (index < AT.since) return 0.03;
-  if (index >= AT.dateCell && index < AT.before) return 0.02;
+  if (index >= AT.dateCell && index < AT.payWeekday) return 0.02;
+  if (index >= AT.payWeekday && index < AT.before) return 0.015;
   if (index < AT.name) return 0.1;
   return 0.015;
 }

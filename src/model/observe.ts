@@ -84,7 +84,7 @@ export function observeFirst(
   at: number,
   reason: Reason | null,
 ): boolean {
-  noteCharge(person.dates, Math.floor((at + offsetMs) / DAY_MS), at, reason);
+  noteCharge(person.charges, Math.floor((at + offsetMs) / DAY_MS), at, reason);
   if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN") return false;
   look.indices[0] = AT.reason;
   look.indices.set(names, 1);
@@ -118,7 +118,7 @@ export function observeTry(
   at: number,
   reason: Reason | null,
 ): number {
-  noteCharge(person.dates, Math.floor((at + belief.offsetMs) / DAY_MS), at, reason);
+  noteCharge(person.charges, Math.floor((at + belief.offsetMs) / DAY_MS), at, reason);
   cyclesOf(belief, before);
   look.count = tryWeights(belief, at, look.indices);
   explainTry(belief, at, look.cells);

@@ -8,6 +8,7 @@ import {
   elapsedWeight,
   gapWeight,
   hourWeight,
+  payWeekdayWeight,
   REASONS,
   triesWeight,
   weekdayWeight,
@@ -38,7 +39,7 @@ export function historyWeights(belief: Belief, at: number, into: Int32Array, fro
   into[from + 3] = weekTriesWeight(recent);
   const day = Math.floor((at + belief.offsetMs) / DAY_MS);
   into[from + 4] = dateCellWeight(of, belief.dateCells[dateOf(day) - 1]!);
-  into[from + 5] = belief.weekdays[weekdayOf(day)]!;
+  into[from + 5] = payWeekdayWeight(belief.payRow, weekdayOf(day));
   return from + 6;
 }
 

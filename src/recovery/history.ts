@@ -103,8 +103,11 @@ function openBill(view: CaseView, known: Known, actions: readonly DeliveredActio
       failed.push({ at: attemptedAt ?? idealRetryTime, approved: false, codes: null });
   const charges = failed.filter(({ at }) => at.getTime() >= since).sort((a, b) => a.at.getTime() - b.at.getTime());
   const first = charges[0];
-  // Where the first attempt of all was not pushed, it was made when the invoice became unpaid.
-  if (!first || (known.cardChangedAt === null && first.at.getTime() > kase.unpaidAt.getTime() + DAY_MS))
-    charges.unshift({ at: known.cardChangedAt ?? kase.unpaidAt, approved: false, codes: null });
+  const presumed = { approved: false, codes: null };
+  if (known.cardChangedAt !== null) {
+    if (!first) charges.push({ ...presumed, at: known.cardChangedAt, isPresumed: true });
+  } else if (!first || first.at.getTime() > kase.unpaidAt.getTime() + DAY_MS)
+    // Where the first attempt of all was not pushed, it was made when the invoice became unpaid.
+    charges.unshift({ ...presumed, at: kase.unpaidAt });
   return { dollars: dollarsOf(invoice.amount, invoice.currency), charges };
 }
