@@ -83,7 +83,7 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
 
 /** How somebody pays, as far as the weekday matters to it. */
 export const wayOfPaying = ({ funding, paymentMethodType }: Pick<Traits, "funding" | "paymentMethodType">) =>
-  `${known(funding)}:${known(paymentMethodType)}`;
+  `way:${known(funding)}:${known(paymentMethodType)}`;
 
 /** Where the names' weights are. */
 export const nameWeights = (names: readonly string[]): Int32Array => Int32Array.from(names, nameWeight);

@@ -58,7 +58,7 @@ const SINCE_CELLS = 3 * CYCLE_KINDS.length * SINCE_BINS;
 const NAME_BUCKETS = 4096;
 
 /** Ways of paying share so many rows by hash. */
-const PAY_ROWS = 32;
+const PAY_ROWS = 64;
 
 let size = 0;
 const block = (count: number) => {
@@ -103,7 +103,7 @@ export function bucketOf(text: string, buckets: number): number {
 /** The weight of a name, such as "issuer:N26". */
 export const nameWeight = (name: string) => AT.name + bucketOf(name, NAME_BUCKETS);
 
-/** The row of a way of paying, such as "debit:card": companies' cards are filled and answered on working days, those of households are not. */
+/** The row of a way of paying, such as "way:debit:card": companies' cards are filled and answered on working days, those of households are not. */
 export const payRow = (way: string) => bucketOf(way, PAY_ROWS);
 export const payWeekdayWeight = (row: number, weekday: number) => AT.payWeekday + row * 7 + weekday;
 

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { forecast } from "../model/forecast.ts";
+import { dateCellWeight, payRow, payWeekdayWeight } from "../model/layout.ts";
+import { newLearned } from "../model/learned.ts";
+import { wayOfPaying } from "./case-names.ts";
+import { type History, type PastBill, type PastCharge, recall } from "./recall.ts";
+
+const HOUR = 3_600_000;
+const learned = newLearned();
+const codes = {
+  networkDeclineCode: "51",
+  networkAdviceCode: null,
+  gatewayCode: null,
+  declineCategory: null,
+};
+const failed = (moment: string): PastCharge => ({ at: new Date(`${moment}:00Z`), approved: false, codes });
+const paid = (moment: string): PastCharge => ({ at: new Date(`${moment}:00Z`), approved: true, codes: null });
+
+function historyOf(bills: PastCharge[][], offsetMs = 0, funding: string | null = "debit"): History {
+  const traits = {
+    tenureDays: 200,
+    billingPeriod: 1,
+    billingPeriodUnit: "MONTH",
+    merchant: "own",
+    country: "AU",
+    paymentMethodType: "card",
+    network: "visa",
+    funding,
+    issuer: null,
+  };
+  return {
+    traits,
+    instrument: { paymentMethodType: "card", network: "visa", cardCountry: "AU" },
+    offsetAt: () => offsetMs,
+    bills: bills.map((charges): PastBill => ({ dollars: 20, charges })),
+  };
+}
+/** How much was approved and how much failed around a date, in steps. */
+const stepsAt = (history: History, date: number) => {
+  const cell = recall(learned, history).belief.dateCells[date - 1]!;
+  return [Math.floor(cell / 5), cell % 5];
+};
+
+test("the record of dates holds first charges and tries, by the dates where the customer lives", () => {
+  const bills = [
+    [failed("2026-03-09T20:00"), failed("2026-03-14T20:00"), paid("2026-03-19T20:00")],
+    [failed("2026-04-09T20:00")],
+  ];
+  const local = historyOf(bills, 10 * HOUR);
+  const there = [10, 15, 20].map((date) => stepsAt(local, date));
+  assert.deepEqual(there, [
+    [0, 3],
+    [0, 2],
+    [2, 0],
+  ]);
+  assert.notDeepEqual(
+    [10, 15, 20].map((date) => stepsAt(historyOf(bills), date)),
+    there,
+  );
+});
+
+test("a try is told by the date that it is where the customer lives", () => {
+  const { belief } = recall(learned, historyOf([[failed("2026-04-09T20:00")]], 10 * HOUR));
+  const [eighth, ninth] = [7, 8].map((n) => belief.dateCells[n]!);
+  assert.notEqual(eighth, ninth);
+  const tuned = newLearned();
+  const chance = () => forecast(tuned, belief, [Date.parse("2026-05-08T20:00:00Z")]).chances[0]!;
+  const before = chance();
+  tuned.mean[dateCellWeight(1, eighth!)] = 1;
+  assert.equal(chance(), before);
+  tuned.mean[dateCellWeight(1, ninth!)] = 1;
+  assert.ok(chance() > before + 0.05);
+});
+
+test("what happened on other bills after a case began is not in its record", () => {
+  const open = failed("2026-04-28T09:00");
+  const alone = recall(learned, historyOf([[open]])).belief.dateCells;
+  const beside = historyOf([
+    [failed("2026-05-10T09:00"), failed("2026-05-12T09:00"), paid("2026-05-14T09:00")],
+    [open],
+  ]);
+  assert.deepEqual(recall(learned, beside).belief.dateCells, alone);
+});
+
+test("a new card that nobody has charged says nothing of the customer", () => {
+  const at = new Date("2026-04-28T09:00:00Z");
+  const { person, belief } = recall(learned, historyOf([[{ at, approved: false, codes: null, isPresumed: true }]]));
+  const stranger = recall(learned, historyOf([[{ at, approved: false, codes: null }]])).person;
+  assert.deepEqual(person.charges, []);
+  assert.deepEqual(new Set(belief.dateCells), new Set([0]));
+  assert.ok(stranger.charges.length === 1 && stranger.ample < person.ample);
+});
+
+test("each way of paying has weekdays of its own, and each class of reasons its own view of a date", () => {
+  const tuned = newLearned();
+  const row = (funding: string | null) => payRow(wayOfPaying({ funding, paymentMethodType: "card" }));
+  tuned.mean[payWeekdayWeight(row("credit"), 1)] = 1;
+  tuned.mean[payWeekdayWeight(row("debit"), 2)] = 1;
+  const days = ["2026-05-04", "2026-05-05"].map((day) => Date.parse(`${day}T12:00:00Z`)); // Monday and Tuesday
+  const open = [failed("2026-04-28T09:00")];
+  const of = (funding: string, model = tuned) =>
+    forecast(model, recall(model, historyOf([open], 0, funding)).belief, days).chances;
+  const plain = of("debit", learned);
+  const [credit, debit] = [of("credit"), of("debit")];
+  assert.ok(credit[0]! > plain[0]! + 0.05 && debit[1]! > plain[1]! + 0.05, `${[...credit]}, ${[...debit]}`);
+  assert.ok(Math.abs(credit[1]! - plain[1]!) < 1e-9 && Math.abs(debit[0]! - plain[0]!) < 1e-9);
+
+  const cell = recall(learned, historyOf([open])).belief.dateCells[3]!;
+  const dated = newLearned();
+  dated.mean[dateCellWeight(2, cell)] = 1;
+  assert.deepEqual(of("debit", dated), plain);
+  dated.mean[dateCellWeight(1, cell)] = 1; // not enough money
+  assert.ok(of("debit", dated)[0]! > plain[0]! + 0.05);
+});
+
+test("the common ways of paying share no weekdays", () => {
+  const ways = [
+    ...["credit", "debit", "prepaid", null].map((funding) => ({ funding, paymentMethodType: "card" })),
+    ...[null, "sepa_debit", "ach_debit", "bacs_debit", "paypal"].map((paymentMethodType) => ({
+      funding: null,
+      paymentMethodType,
+    })),
+  ];
+  assert.equal(new Set(ways.map((way) => payRow(wayOfPaying(way)))).size, ways.length);
+});
