@@ -86,4 +86,9 @@ export const wayOfPaying = ({ funding, paymentMethodType }: Pick<Traits, "fundin
   `way:${known(funding)}:${known(paymentMethodType)}`;
 
 /** Where the names' weights are. */
-export const nameWeights = (names: readonly string[]): Int32Array => Int32Array.from(names, nameWeight);
+export function nameWeights(names: readonly string[]): Int32Array {
+  // Int32Array.from takes almost three times as long, and a year of bills has some two hundred names.
+  const weights = new Int32Array(names.length);
+  for (let n = 0; n < names.length; n++) weights[n] = nameWeight(names[n]!);
+  return weights;
+}

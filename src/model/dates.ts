@@ -54,15 +54,18 @@ export function dateCells(charges: readonly DatedCharge[], until: number): Uint8
   for (const charge of charges)
     if (charge.at <= until)
       (charge.approved ? approved : failed)[charge.date - 1]! += Math.exp((charge.at - until) / FADE_MS);
-  return Uint8Array.from(NEARNESS, (nearness) => {
+  const cells = new Uint8Array(DATES);
+  for (let date = 0; date < DATES; date++) {
+    const nearness = NEARNESS[date]!;
     let good = 0;
     let bad = 0;
     for (let n = 0; n < DATES; n++) {
       good += nearness[n]! * approved[n]!;
       bad += nearness[n]! * failed[n]!;
     }
-    return STEPS * stepOf(good) + stepOf(bad);
-  });
+    cells[date] = STEPS * stepOf(good) + stepOf(bad);
+  }
+  return cells;
 }
 
 function stepOf(amount: number) {
