@@ -14,9 +14,19 @@ import {
   NEVER,
   reasonRow,
 } from "./explanations.ts";
-import { AT, anyDayWeight, classOf, PAID_BETWEEN, type Reason, STANDINGS, sinceBin, sinceCell } from "./layout.ts";
+import {
+  AT,
+  anyDayWeight,
+  classOf,
+  PAID_BETWEEN,
+  type Reason,
+  STANDINGS,
+  sinceBins,
+  sinceCell,
+  TO_SAME,
+} from "./layout.ts";
 import { cycleChances, type Learned } from "./learned.ts";
-import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
+import { CYCLE_KINDS, CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 
 /** Where a first charge has that money is never short: after the cycles. */
 export const AMPLE = CYCLES;
@@ -163,6 +173,9 @@ export function cyclesOf({ weights, cyclesBefore }: Belief, cycles: Float64Array
   return cycles;
 }
 
+/** For the call at hand: the first cell of each kind of cycle. */
+const firstCells = new Int32Array(CYCLE_KINDS.length);
+
 /**
  * Which weight each explanation adds to a try at that moment.
  *
@@ -175,11 +188,13 @@ export function explainTry(belief: Belief, at: number, cells: Int32Array) {
   const lastDay = Math.floor((belief.lastTriedAt + belief.offsetMs) / DAY_MS);
   const now = sincePay(day);
   const then = sincePay(lastDay);
+  const bins = sinceBins(hour);
+  for (let kind = 0; kind < firstCells.length; kind++)
+    firstCells[kind] = sinceCell(belief.standing, PAID_BETWEEN.fresh, kind, 0);
   for (let c = 0; c < CYCLES; c++) {
     const since = now.row[now.from + c]!;
     const isSame = day - since === lastDay - then.row[then.from + c]!;
-    const between = isSame ? PAID_BETWEEN.same : PAID_BETWEEN.fresh;
-    cells[c] = sinceCell(belief.standing, between, kindOfCycle[c]!, sinceBin(since, hour));
+    cells[c] = firstCells[kindOfCycle[c]!]! + bins[since]! + (isSame ? TO_SAME : 0);
   }
   for (let e = CYCLES; e < EXPLANATIONS; e++) cells[e] = cellOf(belief, e, at);
 }
@@ -198,7 +213,9 @@ export function explainFirst(offsetMs: number, at: number, cells: Int32Array) {
   const day = Math.floor(local / DAY_MS);
   const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
   const { row, from } = sincePay(day);
-  for (let c = 0; c < CYCLES; c++)
-    cells[c] = sinceCell(STANDINGS.between, PAID_BETWEEN.first, kindOfCycle[c]!, sinceBin(row[from + c]!, hour));
+  const bins = sinceBins(hour);
+  for (let kind = 0; kind < firstCells.length; kind++)
+    firstCells[kind] = sinceCell(STANDINGS.between, PAID_BETWEEN.first, kind, 0);
+  for (let c = 0; c < CYCLES; c++) cells[c] = firstCells[kindOfCycle[c]!]! + bins[row[from + c]!]!;
   cells[AMPLE] = AT.ample;
 }

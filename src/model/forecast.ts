@@ -1,9 +1,9 @@
 import { type Belief, cellOf } from "./belief.ts";
 import { EXPLANATIONS } from "./explanations.ts";
-import { AT, classOf, gapWeight, PAID_BETWEEN, REASONS, sinceBin, sinceCell, triesWeight } from "./layout.ts";
+import { AT, classOf, gapWeight, PAID_BETWEEN, REASONS, sinceBins, sinceCell, TO_SAME, triesWeight } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
-import { CYCLES, kindOfCycle, LONGEST, sincePay } from "./pay-cycles.ts";
+import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 import { historyWeights, momentWeights } from "./weights-of.ts";
 
 const DAY_MS = 86_400_000;
@@ -46,8 +46,6 @@ let forecasts = 0;
 const RARE = 0.004;
 /** Tries that are planned after the next one are, as a rule, this far apart. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
-/** From the cell of a try that finds new pay to that of one that does not. */
-const TO_SAME = sinceCell(0, PAID_BETWEEN.same, 0, 0) - sinceCell(0, PAID_BETWEEN.fresh, 0, 0);
 
 const indices = new Int32Array(16);
 /** The weight that an explanation adds at a slot when it finds new pay, as `tables`. */
@@ -56,8 +54,6 @@ const cells = new Int32Array(SIZE);
 const laterScores = new Float64Array(SLOTS_MAX);
 const kindCells = new Int32Array(EXPLANATIONS);
 const lastPaidOn = new Int32Array(EXPLANATIONS);
-/** For the day looked at: the bin of each number of days since pay. */
-const bins = Int32Array.from({ length: LONGEST + 1 }, (_, days) => sinceBin(days, 0));
 
 /** @param slots  moments of possible tries, earliest first; two a day of a year at most */
 export function forecast(learned: Learned, belief: Belief, slots: readonly number[]): Forecast {
@@ -81,7 +77,7 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
     const score = scoreAt(at, s);
     const day = dayOf(belief, at);
     const { row, from } = sincePay(day);
-    bins[0] = sinceBin(0, Math.floor((at + belief.offsetMs - day * DAY_MS) / HOUR_MS));
+    const bins = sinceBins(Math.floor((at + belief.offsetMs - day * DAY_MS) / HOUR_MS));
     let chance = 0;
     for (let k = 0; k < cycles; k++) {
       const place = s * width + k;

@@ -1,5 +1,5 @@
 import { DATE_CELLS } from "./dates.ts";
-import { CYCLE_KINDS } from "./pay-cycles.ts";
+import { CYCLE_KINDS, LONGEST } from "./pay-cycles.ts";
 
 /** Why the charge before failed, as the model tells reasons apart; FIRST: a bill's first charge, nothing failed yet. */
 export const REASONS = [
@@ -43,6 +43,13 @@ const BIN_OF_SINCE = Uint8Array.from({ length: 64 }, (_, days) =>
 );
 export const sinceBin = (days: number, hour: number) =>
   days === 0 ? (hour < 6 ? 0 : hour < 10 ? 1 : hour < 16 ? 2 : 3) : BIN_OF_SINCE[Math.min(days, 63)]!;
+
+const bins = Int32Array.from({ length: LONGEST + 1 }, (_, days) => sinceBin(days, 0));
+/** For an hour of the day, the bin of each number of days since pay, up to LONGEST. Written over by the next call. */
+export function sinceBins(hour: number): Int32Array {
+  bins[0] = sinceBin(0, hour);
+  return bins;
+}
 
 /** How a customer's first charges went: most were approved, neither or too few to say, most were declined. Who is often short has less left soon after pay. */
 export const STANDINGS = { good: 0, between: 1, bad: 2 } as const;
@@ -92,6 +99,8 @@ export const WEIGHTS = size;
 /** @param standing  for a first charge there is one set of cells: `between` */
 export const sinceCell = (standing: number, between: number, kind: number, bin: number) =>
   AT.since + standing * SINCE_CELLS + (between * CYCLE_KINDS.length + kind) * SINCE_BINS + bin;
+/** From the cell of a try that finds new pay to that of one that does not. */
+export const TO_SAME = sinceCell(0, PAID_BETWEEN.same, 0, 0) - sinceCell(0, PAID_BETWEEN.fresh, 0, 0);
 
 /** FNV-1a, into so many buckets. */
 export function bucketOf(text: string, buckets: number): number {
