@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { historyOf } from "./history.ts";
+import { knownOf } from "./known.ts";
+import type { CaseView } from "./step.ts";
+
+const unpaidAt = new Date("2026-03-02T10:00:00Z");
+const cardChangedAt = new Date("2026-03-05T10:00:00Z");
+/** An unpaid invoice of which no attempt was pushed. */
+const view = {
+  case: { id: "case_1", customerId: "cus_1", unpaidAt, windowEndsAt: unpaidAt, budget: 8 },
+  merchant: { leadMs: 0 },
+  invoice: { id: "inv_1", amount: 4900, currency: "EUR" },
+  subscription: null,
+  transactions: [],
+  bills: [],
+  actions: [],
+  asks: [],
+  atBank: [],
+} as unknown as CaseView;
+
+test("a first charge that nobody pushed was made when the invoice became unpaid; a new card is a charge that nobody made", () => {
+  const known = knownOf(view, []);
+  assert.deepEqual(historyOf(view, known, []).bills.at(-1)!.charges, [{ at: unpaidAt, approved: false, codes: null }]);
+  const changed = historyOf(view, { ...known, cardChangedAt }, []);
+  assert.deepEqual(changed.bills.at(-1)!.charges, [
+    { at: cardChangedAt, approved: false, codes: null, isPresumed: true },
+  ]);
+});
