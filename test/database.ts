@@ -78,3 +78,14 @@ export async function someoneWaits(db: Database) {
   for (let looks = 0; looks < 5_000; looks++) if ((await db.run<{ n: number }>(WAITING)).rows[0]!.n > 0) return;
   throw new Error("nobody waits");
 }
+
+const TABLES_OF_ROWS = prepared(
+  "tables_of_rows",
+  "select relname as name from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace",
+);
+
+/** Autovacuum leaves all tables that are there now alone: else it may read statistics in the middle of filling them, or change plans between two looks. */
+export async function stopAutovacuum(db: Database) {
+  for (const { name } of (await db.run<{ name: string }>(TABLES_OF_ROWS)).rows)
+    await db.run(prepared("", `alter table ${name} set (autovacuum_enabled = false)`));
+}

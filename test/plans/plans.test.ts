@@ -12,7 +12,7 @@ import { signedIn } from "../../src/store/roles.ts";
 import { grownTables, readStatistics } from "../../src/store/statistics.ts";
 import { openWalled } from "../../src/store/walled.ts";
 import { eventually } from "../contract/running.ts";
-import { testDatabase } from "../database.ts";
+import { stopAutovacuum, testDatabase } from "../database.ts";
 import { removeAtExit } from "../server.ts";
 import { live, portsOf, shop } from "../wall/life.ts";
 import { through } from "../wall/statements.ts";
@@ -36,6 +36,7 @@ const TABLES = ["invoices", "cases", "recovery_actions", "events", "deliveries"]
 for (const [whose, shops] of Object.entries(SIZES))
   test(`in a database ${whose} every statement finds its rows by all of their keys`, async (t) => {
     const { db, address, drop } = await testDatabase();
+    await stopAutovacuum(db); // else PostgreSQL might be the one who reads the statistics, and before all is filled
     const { api, worker } = signedIn(address, true);
     const pools = [
       openWalled(api, 4, () => {}),
@@ -59,7 +60,6 @@ for (const [whose, shops] of Object.entries(SIZES))
     const ports2 = portsOf("fb");
     await live(kept(asWorker, loops), await shop(db, ports2), ports2, "cus2");
     await recordAttempts(kept(asWorker, loops), [], ports.newId());
-    for (const table of TABLES) await leaveToUs(db, table);
     for (const each of shops) await fill(db, each);
     const grown = await grownTables(db, []);
     for (const table of TABLES) assert.ok(grown.includes(table), `${table} grew, and ${grown} were found`);
@@ -81,7 +81,7 @@ test("whoever works on a database reads statistics anew while its tables fill up
   const { settings } = readSettings({ DUNLIN_DATA: folder }, () => null, new Date());
   const store = await openStore(settings, "own", 2, pino({ level: "silent" }), (error) => assert.fail(error));
   t.after(store.close);
-  await leaveToUs(store.owner, "invoices");
+  await stopAutovacuum(store.owner);
   await fill(store.db, { first: 1, last: 1, invoices: 2_000 });
   const known = prepared("known", "select reltuples::int4 as rows from pg_class where oid = 'invoices'::regclass");
   // If it looked before the rows were committed, it looks again ten seconds later.
@@ -124,10 +124,6 @@ const AVERAGE = prepared(
    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
      and not coalesce(a.attoptions @> array['n_distinct=1'], false) order by 1`,
 );
-
-/** Else PostgreSQL might be the one who reads the statistics. */
-const leaveToUs = (db: Database, table: string) =>
-  db.run(prepared("", `alter table ${table} set (autovacuum_enabled = false)`));
 
 // Of a bitmap the line names the index, which is named by its table.
 const BIG =

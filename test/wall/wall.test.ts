@@ -22,7 +22,7 @@ import { insertRequestHeads, requestHead } from "../../src/store/request-heads.t
 import { keepRequestLog } from "../../src/store/request-log.ts";
 import { rolesAreUsable, signedIn, wallFacts } from "../../src/store/roles.ts";
 import { openWalled } from "../../src/store/walled.ts";
-import { testDatabase } from "../database.ts";
+import { stopAutovacuum, testDatabase } from "../database.ts";
 import { fill } from "../plans/fill.ts";
 import { live, portsOf, rowsOf, shop } from "./life.ts";
 import { forgetful, names, through } from "./statements.ts";
@@ -187,9 +187,7 @@ test("behind the wall statements are planned with the same indexes as without it
     for (const orderBy of ORDERS)
       for (const descending of [true, false])
         await firstActions(collecting, merchant.id, { filters, orderBy, descending }, 101);
-  // Autovacuum between two looks would make two plans of one statement.
-  for (const { name } of (await db.run<{ name: string }>(TABLES)).rows)
-    await db.run(text(`alter table ${name} set (autovacuum_enabled = false)`));
+  await stopAutovacuum(db);
   await fill(db, { first: 1, last: 40, invoices: 500 });
   await db.run(text("vacuum analyze"));
   const [bare, one, all] = [address, api, worker].map(open);
@@ -202,12 +200,6 @@ test("behind the wall statements are planned with the same indexes as without it
   }
   assert.ok(indexed > 10, `${indexed} of ${statements.size}`);
 });
-
-const TABLES = prepared(
-  "tables_of_rows",
-  `select relname as name from pg_class
-   where relkind = 'r' and relnamespace = current_schema()::regnamespace`,
-);
 
 /** Which indexes a plan uses, and for what. */
 async function indexesOf(pool: Database, sql: string): Promise<string[]> {
