@@ -13,7 +13,7 @@ import { dunlin } from "./dunlin.ts";
 import { runTrial } from "./run-trial.ts";
 
 /**
- * The worlds that the shipped prior is taught in. Every one has other parameters than the worlds of the bench, and the
+ * The worlds that the shipped prior is taught in. Every one but the last has other parameters than the worlds of the bench, and the
  * seeds (from 1001) give it other merchants, customers and issuers than any seed the bench uses.
  */
 export const TEACHERS: readonly World[] = [

@@ -6,7 +6,7 @@ import { whereabouts } from "../decisions/whereabouts.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { OWN_MERCHANT } from "../model/own.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
-import { isOn, presentCard } from "./card.ts";
+import { isOn, latestAttempt, presentCard } from "./card.ts";
 import { codesOf } from "./known.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import type { CaseView } from "./step.ts";
@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 export function historyOf(view: CaseView, known: Known, actions: readonly DeliveredAction[]): History {
   const { case: kase, invoice, subscription, transactions } = view;
   const place = whereabouts(known);
-  const latest = transactions.findLast((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId);
+  const latest = latestAttempt(view);
   const tried = Map.groupBy(transactions, ({ invoiceId }) => invoiceId);
   const earlier = view.bills
     .filter(({ id }) => id !== invoice.id)

@@ -1,9 +1,9 @@
 import { isForNow } from "../codes.ts";
 import { DAY_MS } from "../coin.ts";
 import { createForesight } from "../futures.ts";
+import { liveOn } from "../lives.ts";
 import { createLuck } from "../luck.ts";
 import { downChance } from "../outages.ts";
-import { replace } from "../replacement.ts";
 import { STEP_MS, stepAt } from "../steps.ts";
 import { type Bill, type Charge, type CreateWorld, numberOption } from "../world.ts";
 import { chargeOf, refusalOf, suspicionAt } from "./answers.ts";
@@ -31,15 +31,11 @@ export const world: CreateWorld = (options) => {
 
   const subscriptionOf = (bill: { customerId: string }) => subscriptions[Number(bill.customerId.slice(9))]!;
 
-  function advance(company: Company, step: number) {
-    while (company.step < step) {
-      company.step++;
-      luck.begin(seed, company.number, company.step, 131);
-      live(company, company.state, momentOf(company, company.step), luck);
-      if (company.step === company.replacement.step) replace(company.state, company.replacement);
-      if (company.step === company.leavesAt) company.hasLeft = true;
-    }
-  }
+  const advance = (company: Company, until: number) =>
+    liveOn(company, until, (step) => {
+      luck.begin(seed, company.number, step, 131);
+      live(company, company.state, momentOf(company, step), luck);
+    });
 
   function attempt(bill: Omit<Bill, "first">, at: number): Charge {
     now = at;

@@ -1,4 +1,5 @@
 import { coin } from "../coin.ts";
+import { issuersByCountry } from "../issuers-by-country.ts";
 import type { Luck } from "../luck.ts";
 import { type Uptime, uptimeOf } from "../outages.ts";
 import { COUNTRIES, type Country } from "./countries.ts";
@@ -24,17 +25,10 @@ const ADVICE = ["02", "25", "26", "27", "24"] as const;
 const OUTAGE_MEDIAN_MS = 35 * 60_000;
 
 /** A country's issuers, the most usual one first. */
-export function issuersOf(seed: number, luck: Luck): ReadonlyMap<Country, readonly (readonly [Issuer, number])[]> {
-  return new Map(
-    COUNTRIES.map(([country], place) => [
-      country,
-      NAMES.map((_, rank) => [issuerOf(seed, country, place, rank, luck), 1 / (1 + rank)]),
-    ]),
-  );
-}
+export const issuersOf = (seed: number, luck: Luck) =>
+  issuersByCountry(COUNTRIES, NAMES.length, (country, number, rank) => issuerOf(seed, country, number, rank, luck));
 
-function issuerOf(seed: number, country: Country, place: number, rank: number, luck: Luck): Issuer {
-  const number = place * NAMES.length + rank;
+function issuerOf(seed: number, country: Country, number: number, rank: number, luck: Luck): Issuer {
   const draw = (what: number) => coin(seed, number, what, 141);
   const upkeep = {
     perMonth: 0.6 + 4 * draw(1) * draw(2),

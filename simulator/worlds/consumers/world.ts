@@ -1,9 +1,9 @@
 import { isForNow } from "../codes.ts";
 import { coin, DAY_MS, HOUR_MS } from "../coin.ts";
 import { createForesight } from "../futures.ts";
+import { liveOn } from "../lives.ts";
 import { createLuck } from "../luck.ts";
 import { downChance } from "../outages.ts";
-import { replace } from "../replacement.ts";
 import { stepAt } from "../steps.ts";
 import { type Bill, type Charge, type CreateWorld, numberOption } from "../world.ts";
 import { blockOf, chargeOf, refusalOf, refusedAt } from "./answers.ts";
@@ -30,15 +30,11 @@ export const world: CreateWorld = (options) => {
 
   const subscriptionOf = (bill: { customerId: string }) => subscriptions[Number(bill.customerId.slice(9))]!;
 
-  function advance(person: Person, step: number) {
-    while (person.step < step) {
-      person.step++;
-      luck.begin(seed, person.number, person.step, 161);
-      live(person, person.state, momentOf(person, person.step), luck);
-      if (person.step === person.replacement.step) replace(person.state, person.replacement);
-      if (person.step === person.leavesAt) person.hasLeft = true;
-    }
-  }
+  const advance = (person: Person, until: number) =>
+    liveOn(person, until, (step) => {
+      luck.begin(seed, person.number, step, 161);
+      live(person, person.state, momentOf(person, step), luck);
+    });
 
   function attempt(bill: Omit<Bill, "first">, at: number): Charge {
     now = at;
