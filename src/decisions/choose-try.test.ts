@@ -4,7 +4,8 @@ import { type Belief, newBelief, newPerson } from "../model/belief.ts";
 import type { Reason } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
-import { chooseTry, EXPLORED_SHARE, type TryQuestion } from "./choose-try.ts";
+import { chooseTry, EXPLORED_SHARE, LOT_COST_MAX, type TryQuestion } from "./choose-try.ts";
+import { worthOfNext } from "./plan-tries.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -78,6 +79,28 @@ test("about three in a hundred first moments are drawn by lot, with the chance o
   const second = belief("FUNDS");
   second.tries = 1;
   for (let n = 0; n < 300; n++) assert.equal(chooseTry(learned, second, question({ key: `case-${n}` }))!.drawn, false);
+});
+
+test("a moment that is drawn by lot costs the plan little, whatever the chance of the try", () => {
+  let elsewhere = 0;
+  for (const reason of ["FUNDS", "GENERIC", "ISSUER_DOWN"] as const) {
+    for (let n = 0; n < 2000; n++) {
+      const { at, drawn, propensity, weighed } = chooseTry(learned, belief(reason), question({ key: `case-${n}` }))!;
+      if (!drawn) continue;
+      const { forecast, plan, stakes } = weighed;
+      const slot = forecast.slots.indexOf(at);
+      if (slot === plan.slots[0]) continue;
+      elsewhere++;
+      const worth = worthOfNext(forecast, plan, stakes)[plan.picked.indexOf(slot)]!;
+      assert.ok(
+        worth >= (1 - LOT_COST_MAX) * plan.value && worth <= plan.value + 1e-9,
+        `${reason} ${worth} of ${plan.value}`,
+      );
+      const cheap = EXPLORED_SHARE / propensity;
+      assert.ok(cheap > 1 && Math.abs(cheap - Math.round(cheap)) < 1e-6, "each of so many is as likely");
+    }
+  }
+  assert.ok(elsewhere > 60, `${elsewhere}`);
 });
 
 test("names hold what is known, and a question mark for what is not", () => {

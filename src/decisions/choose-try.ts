@@ -4,7 +4,7 @@ import { classOf, hourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { trimmed } from "../model/trim.ts";
 import type { Stakes } from "./board.ts";
-import { planTries, type TryPlan } from "./plan-tries.ts";
+import { planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -19,8 +19,8 @@ export const SOONEST_MS = 2 * HOUR_MS;
 const LAST_MS = HOUR_MS / 2;
 /** Share of first tries whose moment is drawn by lot, so that history can be weighed again for another policy. */
 export const EXPLORED_SHARE = 0.03;
-/** Moments drawn by lot are among those that promise at least this share of the best. */
-const NEARLY = 0.6;
+/** A moment drawn by lot costs at most this share of what the plan is worth. */
+export const LOT_COST_MAX = 0.05;
 
 /**
  * A try weighs more than it costs: each decline makes an issuer more suspicious, and where chances are small they are
@@ -76,32 +76,35 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const plan = planTries(seen, question.triesLeft, stakes);
   const best = plan.slots[0];
   if (best === undefined) return null;
-  const { chances } = seen;
-  let slot = best;
-  let propensity = 1;
-  let drawn = false;
-  if (belief.tries === 0) {
-    // Of a plan with several tries another order of trying costs little; the lot is among promising moments only.
-    const promising = [...slots.keys()].filter((each) => chances[each]! >= NEARLY * chances[best]!);
-    const lot = share(`${question.key}:lot`);
-    const each = EXPLORED_SHARE / promising.length;
-    propensity = 1 - EXPLORED_SHARE + (promising.includes(best) ? each : 0);
-    if (lot < EXPLORED_SHARE) {
-      slot = promising[Math.floor((lot / EXPLORED_SHARE) * promising.length)]!;
-      drawn = true;
-      if (slot !== best) propensity = each;
-    }
-  }
+  const { slot, propensity, drawn } =
+    belief.tries === 0 ? drawFirst(question.key, seen, plan, stakes) : { slot: best, propensity: 1, drawn: false };
   const then = plan.slots.filter((other) => other > slot).map((other) => slots[other]!);
   return {
     at: slots[slot]!,
-    chance: trimmed(learned, classOf(belief.reason), chances[slot]!),
+    chance: trimmed(learned, classOf(belief.reason), seen.chances[slot]!),
     propensity,
     value: plan.value,
     then,
     drawn,
     weighed: { forecast: seen, plan, stakes },
   };
+}
+
+/**
+ * The best slot for a first try; or, by lot, another that costs the plan little. What a plan is worth says so, not the chance of the try:
+ * a slot two weeks later may promise as much, and costs the time and the tries that would have come before it.
+ */
+function drawFirst(key: string, forecast: Forecast, plan: TryPlan, stakes: Stakes) {
+  const best = plan.slots[0]!;
+  const least = (1 - LOT_COST_MAX) * plan.value;
+  const worth = worthOfNext(forecast, plan, stakes);
+  const cheap = plan.picked.filter((slot, n) => slot === best || worth[n]! >= least);
+  const each = EXPLORED_SHARE / cheap.length;
+  const usual = 1 - EXPLORED_SHARE + each;
+  const lot = share(`${key}:lot`);
+  if (lot >= EXPLORED_SHARE) return { slot: best, propensity: usual, drawn: false };
+  const slot = cheap[Math.floor((lot / EXPLORED_SHARE) * cheap.length)]!;
+  return { slot, propensity: slot === best ? usual : each, drawn: true };
 }
 
 /**
