@@ -58,6 +58,18 @@ test("a bank that was down is tried within three days, a card that is gone not a
   assert.equal(chooseTry(learned, belief("REVOKED"), dear), null);
 });
 
+test("where tries often succeed more is asked of a try, so fewer are planned", () => {
+  const planned = (usual: number) => {
+    const { then } = chooseTry(
+      { ...learned, tries: Float64Array.of(usual, 1000) },
+      belief("FUNDS"),
+      question({ triesLeft: 20 }),
+    )!;
+    return then.length;
+  };
+  assert.ok(planned(0.6) < planned(0), `${planned(0.6)} and ${planned(0)}`);
+});
+
 test("nothing is chosen where nothing is allowed, no try is left or the window is over", () => {
   assert.equal(chooseTry(learned, belief("FUNDS"), question({ allow: () => false })), null);
   assert.equal(chooseTry(learned, belief("FUNDS"), question({ triesLeft: 0 })), null);

@@ -23,10 +23,10 @@ export const EXPLORED_SHARE = 0.03;
 export const LOT_COST_MAX = 0.05;
 
 /**
- * A try weighs more than it costs: each decline makes an issuer more suspicious, and where chances are small they are
- * least sure. At 1.7 tries for each recovery fell by 4 to 6 %, and the value by 0.1 points (balances, seeds 33 and 34).
+ * A try must bring more than it costs, by this part of what a try usually brings: each decline makes an issuer more suspicious, and
+ * chances that look just worth a try are the least sure. Where few tries succeed at all, little more is asked.
  */
-const TRY_WEIGHT = 1.7;
+const USUAL_PART = 0.05;
 
 /** What is to be decided. */
 export interface TryQuestion {
@@ -44,7 +44,7 @@ export interface TryQuestion {
 export interface Weighed {
   forecast: Forecast;
   plan: TryPlan;
-  /** With what a try weighs, which is more than it costs. */
+  /** With what a try must bring, which is more than it costs. */
   stakes: Stakes;
 }
 
@@ -71,7 +71,7 @@ export interface ChosenTry {
 export function chooseTry(learned: Learned, belief: Belief, question: TryQuestion): ChosenTry | null {
   const slots = slotsOf(learned, belief, question);
   if (slots.length === 0) return null;
-  const stakes = { ...question.stakes, cost: question.stakes.cost * TRY_WEIGHT };
+  const stakes = { ...question.stakes, cost: question.stakes.cost + USUAL_PART * learned.tries[0]! };
   const seen = forecast(learned, belief, slots);
   const plan = planTries(seen, question.triesLeft, stakes);
   const best = plan.slots[0];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Belief, kindsOf, newBelief, newPerson, type Person } from "./belief.ts";
-import { KIND_CYCLE, KIND_NEVER } from "./explanations.ts";
+import { KIND_CYCLE, KIND_NEVER, KINDS, reasonRow } from "./explanations.ts";
 import { forecast } from "./forecast.ts";
 import { AT, type Reason, STANDINGS } from "./layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "./learn.ts";
@@ -171,4 +171,47 @@ test("how soon money is spent is learned apart for those who are mostly short", 
   }
   const [good, bad] = [chanceFor(STANDINGS.good), chanceFor(STANDINGS.bad)];
   assert.ok(bad < 0.95 * good, `${bad} against ${good}`);
+});
+
+test("cases that come in do not make their own kind the usual one: what a name says is counted with the name", () => {
+  const learned = newLearned();
+  const names = Int32Array.from({ length: 30 }, (_, n) => AT.name + n);
+  for (let n = 0; n < names.length; n++) learned.shifts[4 * n] = 0.1;
+  const shareOfCycle = () => {
+    const counts = learned.kinds.subarray(reasonRow("FUNDS"), reasonRow("FUNDS") + KINDS);
+    return counts[KIND_CYCLE]! / sum(counts);
+  };
+  const before = shareOfCycle();
+  for (let n = 0; n < 5000; n++) {
+    const facts = {
+      reason: "FUNDS" as const,
+      code: null,
+      standing: STANDINGS.between,
+      names,
+      payRow: 0,
+      offsetMs: 0,
+      failedAt: at("2026-03-12T09:00"),
+      recent: [],
+    };
+    const belief = newBelief(learned, newPerson(learned, "SE"), facts);
+    assert.ok(kindsOf(belief)[KIND_CYCLE]! > before + 0.1);
+    learnCase(learned, belief);
+  }
+  assert.ok(Math.abs(shareOfCycle() - before) < 0.01, `${shareOfCycle()}, and ${before} before`);
+});
+
+test("the usual share of tries that succeed is that of the latest thousand or so", () => {
+  const learned = newLearned();
+  const tries = (count: number, approvedOf: (n: number) => boolean) => {
+    for (let n = 0; n < count; n++) {
+      const person = newPerson(learned, "SE");
+      const belief = failed(learned, person, "2026-03-12T09:00");
+      learnOutcome(learned, person, belief, belief.firstFailedAt + 3 * DAY, approvedOf(n) ? null : "FUNDS");
+    }
+    return learned.tries[0]!;
+  };
+  assert.ok(tries(20, () => true) < 0.7, "a few tries do not say much");
+  const quarter = tries(3000, (n) => n % 4 === 0);
+  assert.ok(Math.abs(quarter - 0.25) < 0.04, `${quarter}`);
+  assert.ok(tries(3000, () => false) < 0.02);
 });

@@ -8,10 +8,15 @@ import { CYCLES } from "./pay-cycles.ts";
 import { learnTrim } from "./trim.ts";
 
 /** No weight becomes surer than this: old lessons fade as new ones come, so that a world that changes is followed. */
-const VARIANCE_MIN = 0.0004;
+const VARIANCE_MIN = 0.0001;
 /** A case counts as one of at most so many of its reason. */
 const KINDS_MAX = 1500;
 const CYCLES_MAX = 6000;
+/** A name's step shrinks from one part in so many. A case has some thirty names, and they all move together. */
+const SHIFT_STEP = 0.15;
+const SHIFT_SLOWNESS = 25;
+/** The usual share of tries that are approved is that of about so many of the latest. */
+const TRIES_MAX = 1000;
 /** An explanation less likely than this has no part in what the weights learn. */
 const SHARE_MIN = 1e-4;
 
@@ -76,15 +81,21 @@ export function learnFirst(
   countCycles(learned, person, cyclesBefore);
 }
 
-/** The case's kinds are counted from the start, so that outcomes can move them. */
+/**
+ * One case more of its reason and code, of whatever kind such cases have been: what it suffers from is counted as outcomes tell. Were it
+ * counted as it is believed to be, with all that its names say, then the counts would hold what the names hold already, and both
+ * would drive each other until one kind is left.
+ */
 export function learnCase(learned: Learned, belief: Belief) {
-  const kinds = kindsOf(belief);
   for (const row of rowsOf(belief)) {
-    let total = 0;
-    for (let kind = 0; kind < KINDS; kind++) total += learned.kinds[row + kind]! + kinds[kind]!;
-    const shrink = total > KINDS_MAX ? KINDS_MAX / total : 1;
-    for (let kind = 0; kind < KINDS; kind++)
-      learned.kinds[row + kind] = (learned.kinds[row + kind]! + kinds[kind]!) * shrink;
+    const counts = learned.kinds.subarray(row, row + KINDS);
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    if (total === 0) {
+      counts.set(kindsOf(belief));
+      continue;
+    }
+    const growth = Math.min(KINDS_MAX, total + 1) / total;
+    for (let kind = 0; kind < KINDS; kind++) counts[kind]! *= growth;
   }
 }
 
@@ -102,6 +113,13 @@ export function learnOutcome(learned: Learned, person: Person, belief: Belief, a
   learnTrim(learned, of, chance, reason === null);
   learnKinds(learned, belief, kindsBefore);
   countCycles(learned, person, cyclesBefore);
+  countTry(learned, reason === null);
+}
+
+function countTry({ tries }: Learned, approved: boolean) {
+  const count = Math.min(TRIES_MAX, tries[1]! + 1);
+  tries[0]! += (Number(approved) - tries[0]!) / count;
+  tries[1] = count;
 }
 
 const rowsOf = ({ firstReason, codeRow }: Belief) =>
@@ -120,7 +138,7 @@ function learnKinds(learned: Learned, belief: Belief, before: Float64Array) {
     const place = name - AT.name;
     if (place < 0 || place >= SHIFTS) continue;
     const seen = learned.seen[place]!++;
-    const step = 0.6 / (25 + seen ** 0.8);
+    const step = SHIFT_STEP / (SHIFT_SLOWNESS + seen ** 0.8);
     for (let family = 0; family < 4; family++) {
       const at = place * 4 + family;
       learned.shifts[at] = Math.max(-1.5, Math.min(1.5, learned.shifts[at]! + step * families[family]!));

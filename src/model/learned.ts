@@ -18,6 +18,8 @@ export interface Learned {
   seen: Float64Array;
   /** Calibration of what was chosen, by class of reason: see trim.ts. */
   trim: Float64Array;
+  /** Share of the latest tries that were approved, and of how many. */
+  tries: Float64Array;
 }
 
 export const SHIFTS = WEIGHTS - AT.name;
@@ -27,6 +29,8 @@ const CYCLES_STRENGTH = 60;
 /** Intercept, slope, and further slope above one half; then their variances. */
 const TRIM_START = [0, 1, 0, 0.02, 0.02, 0.04];
 export const TRIM_WIDTH = TRIM_START.length;
+/** Before any try was seen: as if one in five of so many had been approved. */
+const TRIES_START = [0.2, 20];
 
 /** Variance of a weight before anything was learned, by block: how much one may differ from its neighbours. */
 function priorVariance(index: number): number {
@@ -76,6 +80,7 @@ export function newLearned(): Learned {
     shifts: new Float64Array(4 * SHIFTS),
     seen: new Float64Array(SHIFTS),
     trim: Float64Array.from({ length: TRIM_WIDTH * CLASS_COUNT }, (_, n) => TRIM_START[n % TRIM_WIDTH]!),
+    tries: Float64Array.from(TRIES_START),
   };
 }
 
