@@ -21,6 +21,7 @@ interface Made {
   decision: Decision;
   outlook: Outlook | null;
   drawn: boolean;
+  hourDrawn: boolean;
   fallback: string | null;
 }
 
@@ -32,7 +33,7 @@ interface Made {
 export function accountOf(
   known: Known,
   history: History | null,
-  { decision, outlook, drawn, fallback }: Made,
+  { decision, outlook, drawn, hourDrawn, fallback }: Made,
   before: readonly string[] | null,
   now: Date,
 ): Account {
@@ -47,6 +48,7 @@ export function accountOf(
     hours: outlook?.hours ?? [],
     even: outlook?.even ?? null,
     drawn,
+    hourDrawn,
     fallback,
   };
 }

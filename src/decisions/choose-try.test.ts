@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "../model/belief.ts";
-import type { Reason } from "../model/layout.ts";
-import { newLearned } from "../model/learned.ts";
+import { classOf, hourWeight, type Reason } from "../model/layout.ts";
+import { type Learned, newLearned } from "../model/learned.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
 import { chooseTry, EXPLORED_SHARE, LOT_COST_MAX, type TryQuestion } from "./choose-try.ts";
 import { worthOfNext } from "./plan-tries.ts";
@@ -113,6 +113,31 @@ test("a moment that is drawn by lot costs the plan little, whatever the chance o
     }
   }
   assert.ok(elsewhere > 60, `${elsewhere}`);
+});
+
+test("in a fifth of the decisions one hour is drawn, the likelier the better it may be, and said where it is another than the usual", () => {
+  const hourOf = (at: number) => new Date(at + 2 * HOUR).getUTCHours();
+  const hoursOf = (model: Learned) => {
+    const drawn = new Map<number, number>();
+    for (let n = 0; n < 1000; n++) {
+      const asked = question({ key: `case-${n}`, windowEndsAt: START + 21 * DAY + 7 * HOUR });
+      const { at, hourDrawn } = chooseTry(model, belief("FUNDS"), asked)!;
+      if (hourDrawn) drawn.set(hourOf(at), (drawn.get(hourOf(at)) ?? 0) + 1);
+      else if (at > START + DAY)
+        assert.ok([9, 21].includes(hourOf(at)) || at > asked.windowEndsAt - HOUR, `${hourOf(at)}`);
+    }
+    return drawn;
+  };
+  const equal = hoursOf(learned);
+  assert.ok(equal.get(13)! > 10 && equal.get(17)! > 10 && !equal.has(9) && !equal.has(21), `${[...equal]}`);
+  const all = [...equal.values()].reduce((sum, count) => sum + count, 0);
+  assert.ok(all > 50 && all < 200, `${all}`);
+  const sure = { ...learned, mean: learned.mean.slice(), variance: learned.variance.slice() };
+  for (let hour = 0; hour < 24; hour += 2) {
+    sure.mean[hourWeight(classOf("FUNDS"), hour)] = hour === 8 || hour === 20 ? 0.2 : 0;
+    sure.variance[hourWeight(classOf("FUNDS"), hour)] = 1e-4;
+  }
+  assert.equal(hoursOf(sure).size, 0, "where the best hours are known, no other is drawn");
 });
 
 test("names hold what is known, and a question mark for what is not", () => {

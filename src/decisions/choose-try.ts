@@ -2,6 +2,7 @@ import type { Belief } from "../model/belief.ts";
 import { type Forecast, forecast } from "../model/forecast.ts";
 import { classOf, hourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
+import { probit } from "../model/normal.ts";
 import { trimmed } from "../model/trim.ts";
 import type { Stakes } from "./board.ts";
 import { planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
@@ -21,12 +22,17 @@ const LAST_MS = HOUR_MS / 2;
 export const EXPLORED_SHARE = 0.03;
 /** A moment drawn by lot costs at most this share of what the plan is worth. */
 export const LOT_COST_MAX = 0.05;
+/**
+ * Share of tries that may be made at one hour of the day only, drawn by how likely it is believed to be the best one: else an hour that was
+ * never tried stays where the prior put it.
+ */
+export const HOUR_DRAWN_SHARE = 0.2;
 
 /**
  * A try must bring more than it costs, by this part of what a try usually brings: each decline makes an issuer more suspicious, and
  * chances that look just worth a try are the least sure. Where few tries succeed at all, little more is asked.
  */
-const USUAL_PART = 0.05;
+const USUAL_PART = 0.03;
 
 /** What is to be decided. */
 export interface TryQuestion {
@@ -53,13 +59,15 @@ export interface ChosenTry {
   at: number;
   /** The chance that it succeeds, calibrated. */
   chance: number;
-  /** The chance with which this moment was chosen: 1 but for tries drawn by lot and those that might have been. */
+  /** The chance with which this moment was chosen among those looked at: 1 but for tries drawn by lot and those that might have been. */
   propensity: number;
   /** Expected worth of all tries that are planned, as a share of the amount due. */
   value: number;
   /** The moments planned if this one fails, as of now. */
   then: readonly number[];
   drawn: boolean;
+  /** Its hour would not have been looked at, had it not been drawn. */
+  hourDrawn: boolean;
   weighed: Weighed;
 }
 
@@ -69,7 +77,11 @@ export interface ChosenTry {
  * Pure: the same belief, question and `now` give the same answer.
  */
 export function chooseTry(learned: Learned, belief: Belief, question: TryQuestion): ChosenTry | null {
-  const slots = slotsOf(learned, belief, question);
+  const of = classOf(belief.reason);
+  const usual = goodHours(learned, of);
+  const turn = `${question.key}:${belief.tries}`;
+  const hours = share(`${turn}:hour`) < HOUR_DRAWN_SHARE ? [drawnHour(learned, of, turn)] : usual;
+  const slots = slotsOf(belief, question, hours);
   if (slots.length === 0) return null;
   const stakes = { ...question.stakes, cost: question.stakes.cost + USUAL_PART * learned.tries[0]! };
   const seen = forecast(learned, belief, slots);
@@ -79,13 +91,15 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const { slot, propensity, drawn } =
     belief.tries === 0 ? drawFirst(question.key, seen, plan, stakes) : { slot: best, propensity: 1, drawn: false };
   const then = plan.slots.filter((other) => other > slot).map((other) => slots[other]!);
+  const at = slots[slot]!;
   return {
-    at: slots[slot]!,
-    chance: trimmed(learned, classOf(belief.reason), seen.chances[slot]!),
+    at,
+    chance: trimmed(learned, of, seen.chances[slot]!),
     propensity,
     value: plan.value,
     then,
     drawn,
+    hourDrawn: !isUsual(belief, question, usual, at),
     weighed: { forecast: seen, plan, stakes },
   };
 }
@@ -109,22 +123,28 @@ function drawFirst(key: string, forecast: Forecast, plan: TryPlan, stakes: Stake
 
 /**
  * The moments that may be chosen, earliest first: every slot of the first day, since after a fault at the bank hours
- * count, and of later days the hour of each half that has proved best.
+ * count, of later days those at good hours, and the last one of the window.
  */
-function slotsOf(learned: Learned, belief: Belief, { now, windowEndsAt, allow }: TryQuestion): number[] {
+function slotsOf(belief: Belief, { now, windowEndsAt, allow }: TryQuestion, hours: readonly number[]): number[] {
   const slots: number[] = [];
-  const good = goodHours(learned, classOf(belief.reason));
-  const toSlot = (at: number) => Math.ceil((at + belief.offsetMs - SLOT_START_MS) / SLOT_MS);
-  for (let n = toSlot(now + SOONEST_MS); ; n++) {
-    const at = n * SLOT_MS + SLOT_START_MS - belief.offsetMs;
-    if (at >= windowEndsAt - LAST_MS) break;
-    const slotOfDay = ((n % SLOTS_A_DAY) + SLOTS_A_DAY) % SLOTS_A_DAY;
-    if ((at < now + DAY_MS || good.includes(slotOfDay)) && allow(at)) slots.push(at);
-  }
   const last = windowEndsAt - LAST_MS;
+  for (let n = Math.ceil(slotOf(belief, now + SOONEST_MS)); ; n++) {
+    const at = n * SLOT_MS + SLOT_START_MS - belief.offsetMs;
+    if (at >= last) break;
+    if ((at < now + DAY_MS || hours.includes(modulo(n, SLOTS_A_DAY))) && allow(at)) slots.push(at);
+  }
   if (last >= now + SOONEST_MS && allow(last)) slots.push(last);
   return slots;
 }
+
+/** Whether a moment that was chosen would have been looked at, had no hour been drawn. */
+const isUsual = (belief: Belief, { now, windowEndsAt }: TryQuestion, hours: readonly number[], at: number) =>
+  at < now + DAY_MS || at === windowEndsAt - LAST_MS || hours.includes(modulo(slotOf(belief, at), SLOTS_A_DAY));
+
+/** A whole number at the beginning of a slot. */
+const slotOf = ({ offsetMs }: Belief, at: number) => (at + offsetMs - SLOT_START_MS) / SLOT_MS;
+const modulo = (n: number, by: number) => ((n % by) + by) % by;
+const weightOfHour = (of: number, slot: number) => hourWeight(of, (slot * SLOT_MS + SLOT_START_MS) / HOUR_MS);
 
 /** The slot of each half of the local day with the best hour for such declines. */
 function goodHours({ mean }: Learned, of: number): number[] {
@@ -132,12 +152,25 @@ function goodHours({ mean }: Learned, of: number): number[] {
   return [0, half].map((from) => {
     let best = from;
     for (let slot = from; slot < from + half; slot++) {
-      const weightOf = (n: number) => mean[hourWeight(of, (n * SLOT_MS + SLOT_START_MS) / HOUR_MS)]!;
       // Of hours that are alike the latest is taken: what is booked in the morning is there by then.
-      if (weightOf(slot) >= weightOf(best)) best = slot;
+      if (mean[weightOfHour(of, slot)]! >= mean[weightOfHour(of, best)]!) best = slot;
     }
     return best;
   });
+}
+
+/** The slot of the day that is best by one draw from what is believed of each. The same for the same turn. */
+function drawnHour({ mean, variance }: Learned, of: number, turn: string): number {
+  let best = 0;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let slot = 0; slot < SLOTS_A_DAY; slot++) {
+    const weight = weightOfHour(of, slot);
+    const drawn = mean[weight]! + Math.sqrt(variance[weight]!) * probit(share(`${slot}:${turn}`));
+    if (drawn <= most) continue;
+    most = drawn;
+    best = slot;
+  }
+  return best;
 }
 
 /** A number in [0, 1) that depends on the text alone: FNV-1a. */

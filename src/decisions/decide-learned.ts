@@ -114,7 +114,9 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   const reasons = [declineWords(decline, false), explained(belief)];
   const why = chosen.drawn
     ? "One first try in thirty is drawn by lot among good moments, to keep learning: this one"
-    : "The moments were weighed together, and the best next one";
+    : chosen.hourDrawn
+      ? "In one try of five the hour is drawn, by how good each is believed to be, to keep learning: the best next moment at this one"
+      : "The moments were weighed together, and the best next one";
   const after = chosen.then[0];
   const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
   reasons.push(

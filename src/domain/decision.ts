@@ -45,6 +45,8 @@ export interface Account {
   } | null;
   /** The moment was drawn by lot, to learn from it. */
   drawn: boolean;
+  /** Its hour was drawn, to learn from it. */
+  hourDrawn: boolean;
   /** Why the static policy decided for a merchant that wants the learned engine; null: it did not. */
   fallback: string | null;
 }

@@ -86,6 +86,7 @@ export function decideCase(
               decision,
               outlook: made.outlook(),
               drawn: made.chosen?.drawn ?? false,
+              hourDrawn: made.chosen?.hourDrawn ?? false,
               fallback: wantsLearned && made.engine === "static" ? fallback : null,
             },
             lastDecision?.known ?? null,

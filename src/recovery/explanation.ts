@@ -164,13 +164,17 @@ const prospectWords = ({ chance, worth }: Prospect) =>
   `a chance of ${percent(chance)}, and with the tries planned after it worth ${percent(worth)} of the amount.`;
 const isSameDay = (a: LocalDay, b: LocalDay) => dayWords(a) === dayWords(b) && a.year === b.year;
 
+const HOUR_DRAWN =
+  "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning: so was this one.";
+
 function whyThisHour(retry: DecisionRecord | null, zone: Zone): string[] {
   if (!retry) return ["No retry was planned."];
-  const { hours, reasons } = retry.account;
+  const { hours, reasons, hourDrawn } = retry.account;
   if (hours.length === 0) return reasons;
   const chosen = when(zone, retry.idealTime!);
   return [
     `The retry is for ${chosen}; a few minutes are added, so that a bank does not get all tries in one second.`,
+    ...(hourDrawn ? [HOUR_DRAWN] : []),
     ...hours.map(({ at, chance }) => `At ${when(zone, at)}: a chance of ${percent(chance)}.`),
   ];
 }
@@ -236,6 +240,7 @@ function howChosen(latest: DecisionRecord | null): string[] {
   ];
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   if (account.drawn) lines.push("The moment was drawn by lot among good ones, to go on learning.");
+  if (account.hourDrawn) lines.push(HOUR_DRAWN);
   if (propensity !== null) lines.push(`It was chosen with a probability of ${(100 * propensity).toFixed(1)}%.`);
   return lines;
 }

@@ -80,6 +80,8 @@ function revived(record: DecisionRecord): DecisionRecord {
     hours: hours.map((each) => ({ ...each, at: new Date(each.at) })),
     ruledOut: ruledOut.map((each) => ({ ...each, from: new Date(each.from), to: new Date(each.to) })),
     even: even && { ...even, tries: moments(even.tries), plan: moments(even.plan) },
+    // Of before hours were drawn.
+    hourDrawn: record.account.hourDrawn ?? false,
   };
   return { ...record, account };
 }

@@ -17,6 +17,7 @@ function decided(account: Partial<Account>): DecisionRecord {
     hours: [],
     even: null,
     drawn: false,
+    hourDrawn: false,
     fallback: null,
   };
   return {
@@ -61,6 +62,13 @@ test("the plot, the sentences and the table say the same", () => {
 test("on the clocks of the reader a moment is on the day that it is there", () => {
   const page = textOf(considered(decided({ days: DAYS }), day(28), "Pacific/Auckland"));
   assert.match(page, /Chosen: 5 Mar 2026 21:00/);
+});
+
+test("an hour that was drawn is said to be", () => {
+  assert.match(
+    textOf(considered(decided({ days: DAYS, hourDrawn: true }), day(28), "UTC")),
+    /its hour drawn by how good/,
+  );
 });
 
 test("a moment that was drawn by lot is said to be", () => {
