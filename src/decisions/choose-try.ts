@@ -52,6 +52,8 @@ export interface Weighed {
   plan: TryPlan;
   /** With what a try must bring, which is more than it costs. */
   stakes: Stakes;
+  /** What the plan is worth with its next try at each slot that it was chosen from; null where no lot asked for it. */
+  worth: readonly number[] | null;
 }
 
 /** The next try, and what a person or a later evaluation may ask about it. */
@@ -88,8 +90,10 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const plan = planTries(seen, question.triesLeft, stakes);
   const best = plan.slots[0];
   if (best === undefined) return null;
-  const { slot, propensity, drawn } =
-    belief.tries === 0 ? drawFirst(question.key, seen, plan, stakes) : { slot: best, propensity: 1, drawn: false };
+  const worth = belief.tries === 0 ? worthOfNext(seen, plan, stakes) : null;
+  const { slot, propensity, drawn } = worth
+    ? drawFirst(question.key, plan, worth)
+    : { slot: best, propensity: 1, drawn: false };
   const then = plan.slots.filter((other) => other > slot).map((other) => slots[other]!);
   const at = slots[slot]!;
   return {
@@ -100,7 +104,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     then,
     drawn,
     hourDrawn: !isUsual(belief, question, usual, at),
-    weighed: { forecast: seen, plan, stakes },
+    weighed: { forecast: seen, plan, stakes, worth },
   };
 }
 
@@ -108,10 +112,9 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
  * The best slot for a first try; or, by lot, another that costs the plan little. What a plan is worth says so, not the chance of the try:
  * a slot two weeks later may promise as much, and costs the time and the tries that would have come before it.
  */
-function drawFirst(key: string, forecast: Forecast, plan: TryPlan, stakes: Stakes) {
+function drawFirst(key: string, plan: TryPlan, worth: readonly number[]) {
   const best = plan.slots[0]!;
   const least = (1 - LOT_COST_MAX) * plan.value;
-  const worth = worthOfNext(forecast, plan, stakes);
   const cheap = plan.picked.filter((slot, n) => slot === best || worth[n]! >= least);
   const each = EXPLORED_SHARE / cheap.length;
   const usual = 1 - EXPLORED_SHARE + each;
