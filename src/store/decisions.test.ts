@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import type { Account, DecisionRecord } from "../domain/decision.ts";
+import { prepared } from "./database.ts";
+import { decisionsOfCase, insertDecisions, latestDecisions } from "./decisions.ts";
+
+const MERCHANT = "0198a000-0000-7000-8000-000000000001";
+const CASE = "0198a000-0000-7000-8000-00000000000c";
+const at = (day: number) => new Date(Date.UTC(2026, 5, day, 9));
+const ACCOUNT: Account = {
+  reasons: ["One.", "Two."],
+  known: ["Three."],
+  changed: [],
+  ruledOut: [{ rule: "A rule.", source: "A document.", from: at(2), to: at(3) }],
+  days: [
+    { at: at(4), chance: 0.1234, worth: -0.02 },
+    { at: at(5), chance: 0, worth: 1 },
+  ],
+  hours: [],
+  even: { tries: [at(4), at(8)], recovers: 0.5, worth: 0.4, plan: [at(5)], planRecovers: 0.6, planWorth: 0.55 },
+  drawn: false,
+  hourDrawn: true,
+  fallback: null,
+};
+const record = (number: number, account: Account): DecisionRecord => ({
+  caseId: CASE,
+  number,
+  madeAt: at(1),
+  engine: "learned",
+  modelVersion: 3,
+  kind: "retry",
+  actionId: null,
+  idealTime: at(5),
+  chance: 0.3,
+  propensity: 0.97,
+  facts: "f",
+  account,
+});
+const OVERWRITE = prepared(
+  "test_overwrite_account",
+  "update decisions set account = $2 where merchant_id = $1 and number = 1",
+);
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+test("an account is read as it was kept, and so is one that an earlier program kept", async () => {
+  const { db } = database;
+  const records = [record(1, ACCOUNT), record(2, { ...ACCOUNT, days: [], even: null, ruledOut: [], drawn: true })];
+  await db.transaction((tx) => insertDecisions(tx, MERCHANT, records));
+  assert.deepEqual(await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE)), records);
+  const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [CASE]));
+  assert.deepEqual([latest.get(CASE)!.number, latest.get(CASE)!.known], [2, ["Three."]]);
+
+  const { hourDrawn: _, ...former } = ACCOUNT;
+  const asNumbers = (_key: string, value: unknown) =>
+    typeof value === "string" && /^2026-/.test(value) ? Date.parse(value) : value;
+  await db.run(OVERWRITE, [MERCHANT, JSON.stringify(former, asNumbers)]);
+  const [first] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
+  assert.deepEqual(first!.account, { ...ACCOUNT, hourDrawn: false });
+});
