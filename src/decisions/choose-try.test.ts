@@ -4,7 +4,7 @@ import { type Belief, newBelief, newPerson } from "../model/belief.ts";
 import { classOf, hourWeight, type Reason } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
-import { chooseTry, EXPLORED_SHARE, LOT_COST_MAX, type TryQuestion } from "./choose-try.ts";
+import { chooseTry, EXPLORED_SHARE, HOUR_DRAWN_SHARE, LOT_COST_MAX, type TryQuestion } from "./choose-try.ts";
 import { worthOfNext } from "./plan-tries.ts";
 
 const HOUR = 3_600_000;
@@ -103,7 +103,7 @@ test("a moment that is drawn by lot costs the plan little, whatever the chance o
       const slot = forecast.slots.indexOf(at);
       if (slot === plan.slots[0]) continue;
       elsewhere++;
-      const worth = worthOfNext(forecast, plan, stakes)[plan.picked.indexOf(slot)]!;
+      const worth = worthOfNext(forecast, plan, stakes, plan.picked)[plan.picked.indexOf(slot)]!;
       assert.ok(
         worth >= (1 - LOT_COST_MAX) * plan.value && worth <= plan.value + 1e-9,
         `${reason} ${worth} of ${plan.value}`,
@@ -115,29 +115,45 @@ test("a moment that is drawn by lot costs the plan little, whatever the chance o
   assert.ok(elsewhere > 60, `${elsewhere}`);
 });
 
-test("in a fifth of the decisions one hour is drawn, the likelier the better it may be, and said where it is another than the usual", () => {
-  const hourOf = (at: number) => new Date(at + 2 * HOUR).getUTCHours();
-  const hoursOf = (model: Learned) => {
-    const drawn = new Map<number, number>();
-    for (let n = 0; n < 1000; n++) {
+test("in a fifth of the decisions an hour is drawn, the oftener the likelier it is the best, and it costs the plan little", () => {
+  const slotOf = (at: number) => (new Date(at + 2 * HOUR).getUTCHours() - 1) / 4;
+  const drawnBy = (model: Learned) => {
+    const drawn = Array<number>(6).fill(0);
+    for (let n = 0; n < 2000; n++) {
       const asked = question({ key: `case-${n}`, windowEndsAt: START + 21 * DAY + 7 * HOUR });
-      const { at, hourDrawn } = chooseTry(model, belief("FUNDS"), asked)!;
-      if (hourDrawn) drawn.set(hourOf(at), (drawn.get(hourOf(at)) ?? 0) + 1);
-      else if (at > START + DAY)
-        assert.ok([9, 21].includes(hourOf(at)) || at > asked.windowEndsAt - HOUR, `${hourOf(at)}`);
+      const { at, hourDrawn, drawn: byLot, value, weighed } = chooseTry(model, belief("FUNDS"), asked)!;
+      if (!hourDrawn) continue;
+      const { forecast, plan, stakes } = weighed;
+      const [worth] = worthOfNext(forecast, plan, stakes, [forecast.slots.indexOf(at)]);
+      assert.ok(!byLot && at !== forecast.slots[plan.slots[0]!] && worth! >= (1 - LOT_COST_MAX) * value);
+      drawn[slotOf(at)]!++;
     }
     return drawn;
   };
-  const equal = hoursOf(learned);
-  assert.ok(equal.get(13)! > 10 && equal.get(17)! > 10 && !equal.has(9) && !equal.has(21), `${[...equal]}`);
-  const all = [...equal.values()].reduce((sum, count) => sum + count, 0);
-  assert.ok(all > 50 && all < 200, `${all}`);
-  const sure = { ...learned, mean: learned.mean.slice(), variance: learned.variance.slice() };
-  for (let hour = 0; hour < 24; hour += 2) {
-    sure.mean[hourWeight(classOf("FUNDS"), hour)] = hour === 8 || hour === 20 ? 0.2 : 0;
-    sure.variance[hourWeight(classOf("FUNDS"), hour)] = 1e-4;
+  const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
+  const withHours = (weightOf: (hour: number) => number, variance: number) => {
+    const model = { ...learned, mean: learned.mean.slice(), variance: learned.variance.slice() };
+    for (let hour = 0; hour < 24; hour += 2) {
+      model.mean[hourWeight(classOf("FUNDS"), hour)] = weightOf(hour);
+      model.variance[hourWeight(classOf("FUNDS"), hour)] = variance;
+    }
+    return model;
+  };
+  const alike = drawnBy(learned);
+  assert.ok(total(alike) > 0.12 * 2000 && total(alike) < HOUR_DRAWN_SHARE * 1.2 * 2000, `${alike}`);
+  assert.ok(alike.filter((count) => count > 20).length >= 4, `${alike}`);
+  const worse = drawnBy(withHours((hour) => (hour === 16 ? -0.15 : 0), 0.01));
+  assert.ok(worse[4]! < 0.4 * Math.min(...worse.filter((_, slot) => slot !== 4 && alike[slot]! > 20)), `${worse}`);
+  const known = drawnBy(withHours((hour) => (hour === 12 ? 0.2 : 0), 1e-4));
+  assert.equal(total(known.filter((_, slot) => slot !== 3)), 0, `${known}`);
+});
+
+test("a drawn hour never ends a case", () => {
+  // One hundredth more, and nobody would be tried.
+  for (let n = 0; n < 1000; n++) {
+    const asked = question({ key: `case-${n}`, stakes: { worthAt: () => 1, cost: 0.39 } });
+    assert.ok(chooseTry(learned, belief("FUNDS"), asked)!.value > 0);
   }
-  assert.equal(hoursOf(sure).size, 0, "where the best hours are known, no other is drawn");
 });
 
 test("names hold what is known, and a question mark for what is not", () => {

@@ -20,11 +20,11 @@ export const SOONEST_MS = 2 * HOUR_MS;
 const LAST_MS = HOUR_MS / 2;
 /** Share of first tries whose moment is drawn by lot, so that history can be weighed again for another policy. */
 export const EXPLORED_SHARE = 0.03;
-/** A moment drawn by lot costs at most this share of what the plan is worth. */
+/** A moment that was drawn costs at most this share of what the plan is worth. */
 export const LOT_COST_MAX = 0.05;
 /**
- * Share of tries that may be made at one hour of the day only, drawn by how likely it is believed to be the best one: else an hour that was
- * never tried stays where the prior put it.
+ * Share of tries whose hour is drawn, by how likely each is believed to be the best one: else an hour that was never tried stays where
+ * the prior put it.
  */
 export const HOUR_DRAWN_SHARE = 0.2;
 
@@ -36,7 +36,7 @@ const USUAL_PART = 0.03;
 
 /** What is to be decided. */
 export interface TryQuestion {
-  /** Names the case and the try: the lot falls the same way when it is decided again. */
+  /** Names the case: what is drawn for it falls the same way when it is decided again. */
   key: string;
   now: number;
   windowEndsAt: number;
@@ -61,14 +61,14 @@ export interface ChosenTry {
   at: number;
   /** The chance that it succeeds, calibrated. */
   chance: number;
-  /** The chance with which this moment was chosen among those looked at: 1 but for tries drawn by lot and those that might have been. */
+  /** The chance with which the lot chose this moment: 1 but for tries drawn by lot and those that might have been. The draw of an hour is not in it. */
   propensity: number;
   /** Expected worth of all tries that are planned, as a share of the amount due. */
   value: number;
   /** The moments planned if this one fails, as of now. */
   then: readonly number[];
   drawn: boolean;
-  /** Its hour would not have been looked at, had it not been drawn. */
+  /** Another moment would have been chosen, had its hour not been drawn. */
   hourDrawn: boolean;
   weighed: Weighed;
 }
@@ -80,30 +80,30 @@ export interface ChosenTry {
  */
 export function chooseTry(learned: Learned, belief: Belief, question: TryQuestion): ChosenTry | null {
   const of = classOf(belief.reason);
-  const usual = goodHours(learned, of);
-  const turn = `${question.key}:${belief.tries}`;
-  const hours = share(`${turn}:hour`) < HOUR_DRAWN_SHARE ? [drawnHour(learned, of, turn)] : usual;
-  const slots = slotsOf(belief, question, hours);
+  const hour = drawnHour(learned, of, `${question.key}:${belief.tries}`);
+  const slots = slotsOf(belief, question, [...goodHours(learned, of), ...(hour === null ? [] : [hour])]);
   if (slots.length === 0) return null;
   const stakes = { ...question.stakes, cost: question.stakes.cost + USUAL_PART * learned.tries[0]! };
   const seen = forecast(learned, belief, slots);
   const plan = planTries(seen, question.triesLeft, stakes);
   const best = plan.slots[0];
   if (best === undefined) return null;
-  const worth = belief.tries === 0 ? worthOfNext(seen, plan, stakes) : null;
-  const { slot, propensity, drawn } = worth
-    ? drawFirst(question.key, plan, worth)
-    : { slot: best, propensity: 1, drawn: false };
+  const worth = belief.tries === 0 ? worthOfNext(seen, plan, stakes, plan.picked) : null;
+  const {
+    slot: usual,
+    propensity,
+    drawn,
+  } = worth ? drawFirst(question.key, plan, worth) : { slot: best, propensity: 1, drawn: false };
+  const slot = drawn || hour === null ? usual : bestAtHour(hour, belief, seen, plan, stakes);
   const then = plan.slots.filter((other) => other > slot).map((other) => slots[other]!);
-  const at = slots[slot]!;
   return {
-    at,
+    at: slots[slot]!,
     chance: trimmed(learned, of, seen.chances[slot]!),
     propensity,
     value: plan.value,
     then,
     drawn,
-    hourDrawn: !isUsual(belief, question, usual, at),
+    hourDrawn: slot !== usual,
     weighed: { forecast: seen, plan, stakes, worth },
   };
 }
@@ -126,7 +126,7 @@ function drawFirst(key: string, plan: TryPlan, worth: readonly number[]) {
 
 /**
  * The moments that may be chosen, earliest first: every slot of the first day, since after a fault at the bank hours
- * count, of later days those at good hours, and the last one of the window.
+ * count, of later days those at some hours, and the last one of the window.
  */
 function slotsOf(belief: Belief, { now, windowEndsAt, allow }: TryQuestion, hours: readonly number[]): number[] {
   const slots: number[] = [];
@@ -139,10 +139,6 @@ function slotsOf(belief: Belief, { now, windowEndsAt, allow }: TryQuestion, hour
   if (last >= now + SOONEST_MS && allow(last)) slots.push(last);
   return slots;
 }
-
-/** Whether a moment that was chosen would have been looked at, had no hour been drawn. */
-const isUsual = (belief: Belief, { now, windowEndsAt }: TryQuestion, hours: readonly number[], at: number) =>
-  at < now + DAY_MS || at === windowEndsAt - LAST_MS || hours.includes(modulo(slotOf(belief, at), SLOTS_A_DAY));
 
 /** A whole number at the beginning of a slot. */
 const slotOf = ({ offsetMs }: Belief, at: number) => (at + offsetMs - SLOT_START_MS) / SLOT_MS;
@@ -162,8 +158,9 @@ function goodHours({ mean }: Learned, of: number): number[] {
   });
 }
 
-/** The slot of the day that is best by one draw from what is believed of each. The same for the same turn. */
-function drawnHour({ mean, variance }: Learned, of: number, turn: string): number {
+/** The hour of the day, as a slot, that is best by one draw from what is believed of each; null where this turn draws none. */
+function drawnHour({ mean, variance }: Learned, of: number, turn: string): number | null {
+  if (share(`${turn}:hour`) >= HOUR_DRAWN_SHARE) return null;
   let best = 0;
   let most = Number.NEGATIVE_INFINITY;
   for (let slot = 0; slot < SLOTS_A_DAY; slot++) {
@@ -174,6 +171,16 @@ function drawnHour({ mean, variance }: Learned, of: number, turn: string): numbe
     best = slot;
   }
   return best;
+}
+
+/** The slot at that hour with which, as the next try, the plan is worth most; the plan's own next one where each would cost too much. */
+function bestAtHour(hour: number, belief: Belief, forecast: Forecast, plan: TryPlan, stakes: Stakes): number {
+  const slots = [...forecast.slots.keys()].filter(
+    (slot) => modulo(slotOf(belief, forecast.slots[slot]!), SLOTS_A_DAY) === hour,
+  );
+  const worth = worthOfNext(forecast, plan, stakes, slots);
+  const most = Math.max(...worth);
+  return most < (1 - LOT_COST_MAX) * plan.value ? plan.slots[0]! : slots[worth.indexOf(most)]!;
 }
 
 /** A number in [0, 1) that depends on the text alone: FNV-1a. */

@@ -115,7 +115,7 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   const why = chosen.drawn
     ? "One first try in thirty is drawn by lot among good moments, to keep learning: this one"
     : chosen.hourDrawn
-      ? "In one try of five the hour is drawn, by how good each is believed to be, to keep learning: the best next moment at this one"
+      ? "In one try of five the hour is drawn, by how likely each is believed to be the best one, to keep learning; the best next moment at that hour"
       : "The moments were weighed together, and the best next one";
   const after = chosen.then[0];
   const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;

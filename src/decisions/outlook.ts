@@ -40,7 +40,7 @@ export function outlookOf(
 
 /** The slots that the plan was chosen from, each in place of its next try. */
 function prospects({ forecast, plan, stakes, worth: known }: Weighed, calibrated: (chance: number) => number) {
-  const worth = known ?? worthOfNext(forecast, plan, stakes);
+  const worth = known ?? worthOfNext(forecast, plan, stakes, plan.picked);
   return plan.picked.map((slot, n) => ({
     at: new Date(forecast.slots[slot]!),
     chance: calibrated(forecast.chances[slot]!),

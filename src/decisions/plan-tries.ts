@@ -136,13 +136,10 @@ function moveEach(board: Board, picked: readonly number[], value: number): numbe
   return most;
 }
 
-/**
- * For each slot that a plan was chosen from: what the plan is worth when its next try is made there instead, and those that still
- * come after it follow.
- */
-export function worthOfNext(forecast: Forecast, { slots: plan, picked }: TryPlan, stakes: Stakes): number[] {
+/** For each of these slots: what the plan is worth when its next try is made there instead, and those that still come after it follow. */
+export function worthOfNext(forecast: Forecast, { slots: plan }: TryPlan, stakes: Stakes, slots: readonly number[]) {
   const board = boardOf(forecast, stakes);
-  return picked.map((slot) => {
+  return slots.map((slot) => {
     const follow = plan.slice(1).filter((other) => forecast.slots[other]! - forecast.slots[slot]! >= APART_MS);
     if (board.tries !== follow.length) lookAt(board, follow);
     return worthWith(board, slot, 0, 0);

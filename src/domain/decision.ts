@@ -45,7 +45,7 @@ export interface Account {
   } | null;
   /** The moment was drawn by lot, to learn from it. */
   drawn: boolean;
-  /** Its hour was drawn, to learn from it. */
+  /** Its hour was drawn, to learn from it: another moment would have been chosen. */
   hourDrawn: boolean;
   /** Why the static policy decided for a merchant that wants the learned engine; null: it did not. */
   fallback: string | null;
@@ -65,7 +65,7 @@ export interface DecisionRecord {
   idealTime: Date | null;
   /** The chance that was given to the try; null where none was worked out. */
   chance: number | null;
-  /** The chance with which this moment was chosen: history can be weighed again by it. */
+  /** The chance with which this moment was chosen: history can be weighed again by it. Whether an hour was drawn is not in it. */
   propensity: number | null;
   /** A fingerprint of the facts. */
   facts: string;

@@ -12,10 +12,10 @@ const VARIANCE_MIN = 0.0001;
 /** A case counts as one of at most so many of its reason. */
 const KINDS_MAX = 1500;
 const CYCLES_MAX = 6000;
-/** A name's step shrinks from one part in so many. A case has some thirty names, and they all move together. */
-const SHIFT_STEP = 0.15;
-const SHIFT_SLOWNESS = 25;
-/** The usual share of tries that are approved is that of about so many of the latest. */
+/** A name's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has some thirty names, and all move together. */
+const SHIFT_RATE = 0.15;
+const SHIFT_DELAY = 25;
+/** The share of tries that are approved is a mean over about so many of the latest. */
 const TRIES_MAX = 1000;
 /** An explanation less likely than this has no part in what the weights learn. */
 const SHARE_MIN = 1e-4;
@@ -86,18 +86,23 @@ export function learnFirst(
  * counted as it is believed to be, with all that its names say, then the counts would hold what the names hold already, and both
  * would drive each other until one kind is left.
  */
-export function learnCase(learned: Learned, belief: Belief) {
-  for (const row of rowsOf(belief)) {
-    const counts = learned.kinds.subarray(row, row + KINDS);
-    const total = counts.reduce((sum, count) => sum + count, 0);
-    if (total === 0) {
-      counts.set(kindsOf(belief));
-      continue;
-    }
+export function learnCase({ kinds }: Learned, belief: Belief) {
+  const ofReason = kinds.subarray(reasonRow(belief.firstReason), reasonRow(belief.firstReason) + KINDS);
+  addCase(ofReason, ofReason);
+  if (belief.codeRow !== null) addCase(kinds.subarray(belief.codeRow, belief.codeRow + KINDS), ofReason);
+}
+
+/** @param usual  the shares that the first case has */
+function addCase(counts: Float64Array, usual: Float64Array) {
+  const total = sumOf(counts);
+  if (total === 0) counts.set(usual.map((count) => count / sumOf(usual)));
+  else {
     const growth = Math.min(KINDS_MAX, total + 1) / total;
     for (let kind = 0; kind < KINDS; kind++) counts[kind]! *= growth;
   }
 }
+
+const sumOf = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
 
 /**
  * What is learned from a try: of the weights, the case, the person's pay, and what such cases suffer from.
@@ -138,7 +143,7 @@ function learnKinds(learned: Learned, belief: Belief, before: Float64Array) {
     const place = name - AT.name;
     if (place < 0 || place >= SHIFTS) continue;
     const seen = learned.seen[place]!++;
-    const step = SHIFT_STEP / (SHIFT_SLOWNESS + seen ** 0.8);
+    const step = SHIFT_RATE / (SHIFT_DELAY + seen ** 0.8);
     for (let family = 0; family < 4; family++) {
       const at = place * 4 + family;
       learned.shifts[at] = Math.max(-1.5, Math.min(1.5, learned.shifts[at]! + step * families[family]!));

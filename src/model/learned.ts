@@ -18,7 +18,7 @@ export interface Learned {
   seen: Float64Array;
   /** Calibration of what was chosen, by class of reason: see trim.ts. */
   trim: Float64Array;
-  /** Share of the latest tries that were approved, and of how many. */
+  /** Share of the latest tries that were approved, and of how many. A merchant's own: see own.ts. */
   tries: Float64Array;
 }
 

@@ -1,9 +1,9 @@
 import { AT, nameWeight } from "./layout.ts";
-import type { Learned } from "./learned.ts";
+import { type Learned, newLearned } from "./learned.ts";
 
 /**
- * In what a merchant differs from the others that share a model: how its first charges and its retries go beside theirs, and what
- * its cases suffer from. These few numbers have places of their own in the model, and whoever works for a merchant puts
+ * In what a merchant differs from the others that share a model: how its first charges and its retries go beside theirs, what
+ * its cases suffer from, and how many of its tries are approved. These few numbers have places of their own in the model, and whoever works for a merchant puts
  * that merchant's there first.
  */
 export const OWN_MERCHANT = "own";
@@ -12,17 +12,17 @@ export const OWN_MERCHANT = "own";
 const PLACES = ["f", "r"].map((stage) => nameWeight(`${stage}merchant:${OWN_MERCHANT}`));
 /** Mean, variance, four shifts, and how often it was seen. */
 const WIDTH = 7;
-export const OWN_SIZE = WIDTH * PLACES.length;
+const TRIES_AT = WIDTH * PLACES.length;
+export const OWN_SIZE = TRIES_AT + newLearned().tries.length;
 
 /** The numbers that are in a merchant's places now, copied. */
 export function ownOf(learned: Learned): Float64Array {
-  return Float64Array.from(
-    PLACES.flatMap((index) => {
-      const name = index - AT.name;
-      const shifts = learned.shifts.subarray(4 * name, 4 * name + 4);
-      return [learned.mean[index]!, learned.variance[index]!, ...shifts, learned.seen[name]!];
-    }),
-  );
+  const named = PLACES.flatMap((index) => {
+    const name = index - AT.name;
+    const shifts = learned.shifts.subarray(4 * name, 4 * name + 4);
+    return [learned.mean[index]!, learned.variance[index]!, ...shifts, learned.seen[name]!];
+  });
+  return Float64Array.from([...named, ...learned.tries]);
 }
 
 /** Put a merchant's numbers in their places. */
@@ -35,4 +35,5 @@ export function putOwn(learned: Learned, own: Float64Array) {
     learned.shifts.set(rest.slice(0, 4), 4 * name);
     learned.seen[name] = rest[4]!;
   });
+  learned.tries.set(own.subarray(TRIES_AT));
 }

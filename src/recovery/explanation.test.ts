@@ -86,6 +86,26 @@ test("Why this hour? The chances at the other hours of that day", async () => {
   assert.ok(hours.length >= 3);
 });
 
+test("Why this hour? Because it was drawn, in one try of five, and only there is it said", async () => {
+  const invoices = Array.from({ length: 80 }, (_, n) => `inv_${n}`);
+  for (const [n, id] of invoices.entries()) {
+    await stage.invoice({ id, customerId: `cus_${n}` });
+    await stage.transaction({ invoiceId: id, customerId: `cus_${n}`, cardFingerprint: `fp_${n}` });
+  }
+  await stage.decide();
+  const drawn: string[] = [];
+  for (const id of invoices) {
+    const answers = [await asked("Why this hour?", id), await asked("How was it chosen?", id)];
+    const { decisions } = (await explain(stage.db, merchantId, id, stage.now()))!;
+    const [{ account }] = decisions as [(typeof decisions)[0]];
+    if (account.hourDrawn) drawn.push(id);
+    for (const answer of [...answers, account.reasons.join()])
+      assert.equal(/hour is drawn, by how likely/.test(answer), account.hourDrawn, answer);
+    assert.equal(/the draw of its hour aside/.test(answers[1]!), account.hourDrawn);
+  }
+  assert.ok(drawn.length > 0 && drawn.length < 40, `${drawn.length}`);
+});
+
 test("Which rules? What each one left out, by document and date, and how much of each limit is used", async () => {
   await failing({ cardBrand: "mastercard", networkAdviceCode: "28" });
   const answer = await asked("Which rules?");

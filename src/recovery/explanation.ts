@@ -241,6 +241,9 @@ function howChosen(latest: DecisionRecord | null): string[] {
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   if (account.drawn) lines.push("The moment was drawn by lot among good ones, to go on learning.");
   if (account.hourDrawn) lines.push(HOUR_DRAWN);
-  if (propensity !== null) lines.push(`It was chosen with a probability of ${(100 * propensity).toFixed(1)}%.`);
+  if (propensity !== null)
+    lines.push(
+      `It was chosen with a probability of ${(100 * propensity).toFixed(1)}%${account.hourDrawn ? ", the draw of its hour aside" : ""}.`,
+    );
   return lines;
 }

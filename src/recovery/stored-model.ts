@@ -25,8 +25,9 @@ export function numbersOf(bytes: Buffer): Float64Array {
 export function ownNumbers(bytes: Buffer | null): Float64Array {
   if (bytes === null) return NOBODY;
   const numbers = numbersOf(bytes);
-  if (numbers.length !== OWN_SIZE || !numbers.every(Number.isFinite))
-    throw new RangeError("a merchant's own part of the model is unreadable");
+  if (!numbers.every(Number.isFinite)) throw new RangeError("a merchant's own part of the model is unreadable");
+  // Of an earlier layout: the model that it belongs to is learned anew, and this with it.
+  if (numbers.length !== OWN_SIZE) return NOBODY;
   return numbers;
 }
 

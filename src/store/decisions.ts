@@ -49,6 +49,10 @@ type Stored = Omit<Account, "days" | "hours" | "even"> & {
 const packed = (numbers: readonly number[]) => numbers.join(" ");
 const unpacked = (text: string) => (text === "" ? [] : text.split(" ").map(Number));
 
+interface StoredRecord extends Omit<DecisionRecord, "account"> {
+  account: Stored | Account;
+}
+
 const packedProspects = (prospects: readonly Prospect[]) =>
   packed(prospects.flatMap(({ at, chance, worth }) => [at.getTime(), chance, worth]));
 
@@ -91,14 +95,15 @@ const OF_CASE = prepared(
 
 /** All decisions in a case, oldest first. */
 export async function decisionsOfCase(tx: Tx, merchantId: string, caseId: string) {
-  return (await tx.run<DecisionRecord>(OF_CASE, [merchantId, caseId])).rows.map((row) => ({
+  const { rows } = await tx.run<StoredRecord>(OF_CASE, [merchantId, caseId]);
+  return rows.map((row) => ({
     ...row,
-    account: accountOf(row.account),
+    account: restored(row.account),
   }));
 }
 
 /** As it was before it was stored. Accounts of earlier programs have lists in place of packed numbers, and did not draw hours. */
-function accountOf({ days, hours, even, ruledOut, hourDrawn, ...rest }: Stored | Account): Account {
+function restored({ days, hours, even, ruledOut, hourDrawn, ...rest }: Stored | Account): Account {
   const prospects = (stored: string | Prospect[]) =>
     typeof stored === "string" ? unpackedProspects(stored) : stored.map((each) => ({ ...each, at: new Date(each.at) }));
   const moments = (stored: string | Date[]) =>

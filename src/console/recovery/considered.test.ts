@@ -67,7 +67,7 @@ test("on the clocks of the reader a moment is on the day that it is there", () =
 test("an hour that was drawn is said to be", () => {
   assert.match(
     textOf(considered(decided({ days: DAYS, hourDrawn: true }), day(28), "UTC")),
-    /its hour drawn by how good/,
+    /its hour drawn by how likely/,
   );
 });
 
