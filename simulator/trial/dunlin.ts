@@ -27,8 +27,11 @@ interface Customer {
   past: Past;
 }
 
-/** Reasons after which the product asks for another card and does not try this one again, whatever the network. */
-const OVER: ReadonlySet<Reason> = new Set(["HARD_CARD", "REVOKED", "FRAUD", "AUTH_REQUIRED"]);
+/**
+ * Reasons after which the service stops for good. After others it asks for another card, which no world can answer: so here it goes on
+ * as every policy does, where the network's rules allow it and a try is worth its cost, since banks replace cards by themselves.
+ */
+const OVER: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
 
 const reasonOf = (charge: Charge): Reason => declineGroup(codesOf(charge), instrumentOf(charge));
 

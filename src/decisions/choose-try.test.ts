@@ -4,7 +4,14 @@ import { type Belief, newBelief, newPerson } from "../model/belief.ts";
 import { classOf, hourWeight, type Reason } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
-import { chooseTry, EXPLORED_SHARE, HOUR_DRAWN_SHARE, LOT_COST_MAX, type TryQuestion } from "./choose-try.ts";
+import {
+  chooseTry,
+  EXPLORED_SHARE,
+  HOPELESS_TRIED_SHARE,
+  HOUR_DRAWN_SHARE,
+  LOT_COST_MAX,
+  type TryQuestion,
+} from "./choose-try.ts";
 import { worthOfNext } from "./plan-tries.ts";
 
 const HOUR = 3_600_000;
@@ -148,11 +155,23 @@ test("in a fifth of the decisions an hour is drawn, the oftener the likelier it 
   assert.equal(total(known.filter((_, slot) => slot !== 3)), 0, `${known}`);
 });
 
+test("of the cases that are not worth a try one in twenty is tried all the same, with the chance of it written down", () => {
+  let tried = 0;
+  for (let n = 0; n < 2000; n++) {
+    const dear = question({ key: `case-${n}`, stakes: { worthAt: () => 1, cost: 0.5 } });
+    const chosen = chooseTry(learned, belief("FUNDS"), dear);
+    if (!chosen) continue;
+    tried++;
+    assert.ok(chosen.hopeless && chosen.propensity <= HOPELESS_TRIED_SHARE && chosen.value > 0);
+  }
+  assert.ok(Math.abs(tried / 2000 - HOPELESS_TRIED_SHARE) < 0.02, `${tried}`);
+});
+
 test("a drawn hour never ends a case", () => {
   // One hundredth more, and nobody would be tried.
   for (let n = 0; n < 1000; n++) {
     const asked = question({ key: `case-${n}`, stakes: { worthAt: () => 1, cost: 0.39 } });
-    assert.ok(chooseTry(learned, belief("FUNDS"), asked)!.value > 0);
+    assert.equal(chooseTry(learned, belief("FUNDS"), asked)!.hopeless, false);
   }
 });
 

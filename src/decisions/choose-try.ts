@@ -27,6 +27,11 @@ export const LOT_COST_MAX = 0.05;
  * the prior put it.
  */
 export const HOUR_DRAWN_SHARE = 0.2;
+/**
+ * Share of cases that are tried although no try seems worth its cost, as if tries cost nothing: else what is once believed to be hopeless is
+ * never seen to be otherwise.
+ */
+export const HOPELESS_TRIED_SHARE = 0.05;
 
 /**
  * A try must bring more than it costs, by this part of what a try usually brings: each decline makes an issuer more suspicious, and
@@ -70,11 +75,13 @@ export interface ChosenTry {
   drawn: boolean;
   /** Another moment would have been chosen, had its hour not been drawn. */
   hourDrawn: boolean;
+  /** No try is worth its cost: the case is one of the few that are tried all the same. */
+  hopeless: boolean;
   weighed: Weighed;
 }
 
 /**
- * When to try next; null when nothing allowed is worth its cost.
+ * When to try next; null when nothing allowed is worth its cost, but for a few cases.
  *
  * Pure: the same belief, question and `now` give the same answer.
  */
@@ -83,9 +90,15 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const hour = drawnHour(learned, of, `${question.key}:${belief.tries}`);
   const slots = slotsOf(belief, question, [...goodHours(learned, of), ...(hour === null ? [] : [hour])]);
   if (slots.length === 0) return null;
-  const stakes = { ...question.stakes, cost: question.stakes.cost + USUAL_PART * learned.tries[0]! };
   const seen = forecast(learned, belief, slots);
-  const plan = planTries(seen, question.triesLeft, stakes);
+  let stakes = { ...question.stakes, cost: question.stakes.cost + USUAL_PART * learned.tries[0]! };
+  let plan = planTries(seen, question.triesLeft, stakes);
+  const hopeless = plan.slots.length === 0;
+  if (hopeless) {
+    if (share(`${question.key}:hopeless`) >= HOPELESS_TRIED_SHARE) return null;
+    stakes = { ...stakes, cost: 0 };
+    plan = planTries(seen, question.triesLeft, stakes);
+  }
   const best = plan.slots[0];
   if (best === undefined) return null;
   const worth = belief.tries === 0 ? worthOfNext(seen, plan, stakes, plan.picked) : null;
@@ -99,11 +112,12 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   return {
     at: slots[slot]!,
     chance: trimmed(learned, of, seen.chances[slot]!),
-    propensity,
+    propensity: hopeless ? HOPELESS_TRIED_SHARE * propensity : propensity,
     value: plan.value,
     then,
     drawn,
     hourDrawn: slot !== usual,
+    hopeless,
     weighed: { forecast: seen, plan, stakes, worth },
   };
 }

@@ -112,11 +112,13 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   const type = known.paymentMethodType;
   const hasRules = type === null || type === "card" || BANK_DEBITS.has(type);
   const reasons = [declineWords(decline, false), explained(belief)];
-  const why = chosen.drawn
-    ? "One first try in thirty is drawn by lot among good moments, to keep learning: this one"
-    : chosen.hourDrawn
-      ? "In one try of five the hour is drawn, by how likely each is believed to be the best one, to keep learning; the best next moment at that hour"
-      : "The moments were weighed together, and the best next one";
+  const why = chosen.hopeless
+    ? "By what is known no try is worth its cost; one such case in twenty is tried all the same, to keep learning: the best next moment"
+    : chosen.drawn
+      ? "One first try in thirty is drawn by lot among good moments, to keep learning: this one"
+      : chosen.hourDrawn
+        ? "In one try of five the hour is drawn, by how likely each is believed to be the best one, to keep learning; the best next moment at that hour"
+        : "The moments were weighed together, and the best next one";
   const after = chosen.then[0];
   const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
   reasons.push(

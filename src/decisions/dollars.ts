@@ -39,5 +39,6 @@ const PER_DOLLAR: Readonly<Record<string, number>> = {
   ZAR: 1820,
 };
 
-/** An amount of minor units in US dollars, roughly. */
-export const dollarsOf = (amount: number, currency: string): number => amount / (PER_DOLLAR[currency] ?? 100);
+/** An amount of minor units in US dollars, roughly. Some billing systems write currencies in small letters. */
+export const dollarsOf = (amount: number, currency: string): number =>
+  amount / (PER_DOLLAR[currency.toUpperCase()] ?? 100);
