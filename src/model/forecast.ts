@@ -43,7 +43,7 @@ const { next, later, paidOn } = tables;
 let forecasts = 0;
 
 /** A cycle with less than this share of all cycles' chance is left out, and so is another explanation less likely. */
-const RARE = 0.004;
+const RARE = 0.006;
 /** Tries that are planned after the next one are, as a rule, this far apart. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 

@@ -11,7 +11,7 @@ import { type Database, prepared } from "../store/database.ts";
 import { SHARED_MODEL, saveLearning } from "../store/learned.ts";
 import { createModels, type MerchantModel } from "./models.ts";
 import { openStage, START } from "./stage.fixture.ts";
-import { bytesOf } from "./stored-model.ts";
+import { bytesOf, NOBODY, ownNumbers } from "./stored-model.ts";
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -120,4 +120,9 @@ test("when the database does not answer, what was read before goes on being used
   assert.equal(learnedOf(await models.of(merchant.id)).mean[0], 7);
   assert.ok("trouble" in (await models.of("01900000-0000-7000-8000-0000000000ff")));
   assert.deepEqual(lines, ["model.unreadable"]);
+});
+
+test("a merchant's own numbers of an earlier layout count as none, and damaged ones are refused", () => {
+  assert.deepEqual(ownNumbers(bytesOf(new Float64Array(OWN_SIZE - 2).fill(0.5))), NOBODY);
+  assert.throws(() => ownNumbers(bytesOf(new Float64Array(OWN_SIZE).fill(Number.NaN))), /unreadable/);
 });
