@@ -1,5 +1,6 @@
 import {
   caseNames,
+  codeWeight,
   nameWeights,
   newPast,
   type Past,
@@ -86,6 +87,7 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
       code: bill.first.networkDeclineCode ?? null,
       standing: standingOf(customer.past),
       names: weightsOf(caseNames("r", traits)),
+      codeName: codeWeight(traits),
       payRow: payRow(wayOfPaying(traits)),
       offsetMs: offsetOf(bill),
       failedAt: now,

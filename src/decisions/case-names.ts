@@ -70,7 +70,7 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
     const code = known(traits.declineCode);
     const paid = past.firsts - past.declined;
     names.push(
-      `code:${code}:${known(traits.adviceCode)}`,
+      codeName(traits),
       // The same code says something else of somebody who always pays in the end.
       `rate:${share}:${code}`,
       `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}:${code}`,
@@ -80,6 +80,11 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
   }
   return names.map((name) => `${stage}${name}`);
 }
+
+const codeName = ({ declineCode, adviceCode }: Traits) => `code:${known(declineCode)}:${known(adviceCode)}`;
+
+/** Where the weight of a case's code and advice is. */
+export const codeWeight = (traits: Traits) => nameWeight(`r${codeName(traits)}`);
 
 /** How somebody pays, as far as the weekday matters to it. */
 export const wayOfPaying = ({ funding, paymentMethodType }: Pick<Traits, "funding" | "paymentMethodType">) =>

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "../model/belief.ts";
-import { classOf, hourWeight, type Reason } from "../model/layout.ts";
+import { AT, classOf, hourWeight, type Reason } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
 import {
   chooseTry,
   EXPLORED_SHARE,
+  HOPELESS_HALF_TRIES,
   HOPELESS_TRIED_SHARE,
   HOUR_DRAWN_SHARE,
   LOT_COST_MAX,
@@ -26,12 +27,19 @@ function belief(reason: Reason): Belief {
     code: null,
     standing: 1,
     names,
+    codeName: AT.name,
     payRow: 0,
     offsetMs: 2 * HOUR,
     failedAt: START,
     recent: [START],
   };
   return newBelief(learned, newPerson(learned, "DE"), facts);
+}
+/** A model that has seen so many tries after the code of `belief`. */
+function familiar(tries: number): Learned {
+  const seen = learned.seen.slice();
+  seen[0] = tries;
+  return { ...learned, seen };
 }
 const question = (rest: Partial<TryQuestion> = {}): TryQuestion => ({
   key: "case 1",
@@ -62,7 +70,7 @@ test("the moment is allowed, inside the window and not at once, and the same whe
 test("a bank that was down is tried within three days, a card that is gone not at all", () => {
   assert.ok(chooseTry(learned, belief("ISSUER_DOWN"), question({ key: "outage" }))!.at < START + 3 * DAY);
   const dear = question({ stakes: { worthAt: () => 1, cost: 0.05 } });
-  assert.equal(chooseTry(learned, belief("REVOKED"), dear), null);
+  assert.equal(chooseTry(familiar(10_000), belief("REVOKED"), dear), null);
 });
 
 test("where tries often succeed more is asked of a try, so fewer are planned", () => {
@@ -155,16 +163,25 @@ test("in a fifth of the decisions an hour is drawn, the oftener the likelier it 
   assert.equal(total(known.filter((_, slot) => slot !== 3)), 0, `${known}`);
 });
 
-test("of the cases that are not worth a try one in twenty is tried all the same, with the chance of it written down", () => {
-  let tried = 0;
-  for (let n = 0; n < 2000; n++) {
-    const dear = question({ key: `case-${n}`, stakes: { worthAt: () => 1, cost: 0.5 } });
-    const chosen = chooseTry(learned, belief("FUNDS"), dear);
-    if (!chosen) continue;
-    tried++;
-    assert.ok(chosen.hopeless && chosen.propensity <= HOPELESS_TRIED_SHARE && chosen.value > 0);
+test("of the cases that are not worth a try one in twenty is tried all the same, more after a code that was seldom met, with the chance of it written down", () => {
+  for (const [seen, share] of [
+    [0, 1],
+    [HOPELESS_HALF_TRIES, 0.5],
+    [10_000, HOPELESS_TRIED_SHARE],
+  ] as const) {
+    const model = familiar(seen);
+    let tried = 0;
+    for (let n = 0; n < 2000; n++) {
+      const dear = question({ key: `case-${n}`, stakes: { worthAt: () => 1, cost: 0.1 } });
+      const chosen = chooseTry(model, belief("REVOKED"), dear);
+      if (!chosen) continue;
+      tried++;
+      assert.ok(chosen.hopeless && chosen.propensity <= share && chosen.value > 0);
+    }
+    assert.ok(Math.abs(tried / 2000 - share) < 0.03, `${tried} of ${share}`);
   }
-  assert.ok(Math.abs(tried / 2000 - HOPELESS_TRIED_SHARE) < 0.02, `${tried}`);
+  const dearest = question({ stakes: { worthAt: () => 1, cost: 0.2 } });
+  assert.equal(chooseTry(familiar(0), belief("REVOKED"), dearest), null, "a try that costs more than tries bring");
 });
 
 test("a drawn hour never ends a case", () => {

@@ -1,6 +1,6 @@
 import type { Belief } from "../model/belief.ts";
 import { type Forecast, forecast } from "../model/forecast.ts";
-import { classOf, hourWeight } from "../model/layout.ts";
+import { AT, classOf, hourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { probit } from "../model/normal.ts";
 import { trimmed } from "../model/trim.ts";
@@ -29,9 +29,11 @@ export const LOT_COST_MAX = 0.05;
 export const HOUR_DRAWN_SHARE = 0.2;
 /**
  * Share of cases that are tried although no try seems worth its cost, as if tries cost nothing: else what is once believed to be hopeless is
- * never seen to be otherwise.
+ * never seen to be otherwise. At least so many; of a code that few tries were seen of, more.
  */
 export const HOPELESS_TRIED_SHARE = 0.05;
+/** When so many tries after a code were seen, half of the hopeless cases with it are tried. */
+export const HOPELESS_HALF_TRIES = 30;
 
 /**
  * A try must bring more than it costs, by this part of what a try usually brings: each decline makes an issuer more suspicious, and
@@ -94,8 +96,9 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   let stakes = { ...question.stakes, cost: question.stakes.cost + USUAL_PART * learned.tries[0]! };
   let plan = planTries(seen, question.triesLeft, stakes);
   const hopeless = plan.slots.length === 0;
+  const triedShare = hopelessShare(learned, belief, question.stakes);
   if (hopeless) {
-    if (share(`${question.key}:hopeless`) >= HOPELESS_TRIED_SHARE) return null;
+    if (share(`${question.key}:hopeless`) >= triedShare) return null;
     stakes = { ...stakes, cost: 0 };
     plan = planTries(seen, question.triesLeft, stakes);
   }
@@ -112,7 +115,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   return {
     at: slots[slot]!,
     chance: trimmed(learned, of, seen.chances[slot]!),
-    propensity: hopeless ? HOPELESS_TRIED_SHARE * propensity : propensity,
+    propensity: hopeless ? triedShare * propensity : propensity,
     value: plan.value,
     then,
     drawn,
@@ -120,6 +123,16 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     hopeless,
     weighed: { forecast: seen, plan, stakes, worth },
   };
+}
+
+/**
+ * How many of the hopeless cases are tried. Banks differ in what they mean by a code, so what is believed of one is worth little before tries
+ * have shown it. Where a try costs more than tries usually bring nobody has to look.
+ */
+function hopelessShare({ seen, tries }: Learned, { codeName }: Belief, { cost }: Stakes): number {
+  if (cost >= tries[0]!) return 0;
+  const half = HOPELESS_HALF_TRIES;
+  return Math.max(HOPELESS_TRIED_SHARE, half / (half + seen[codeName - AT.name]!));
 }
 
 /**

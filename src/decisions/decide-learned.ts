@@ -113,7 +113,7 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   const hasRules = type === null || type === "card" || BANK_DEBITS.has(type);
   const reasons = [declineWords(decline, false), explained(belief)];
   const why = chosen.hopeless
-    ? "By what is known no try is worth its cost; one such case in twenty is tried all the same, to keep learning: the best next moment"
+    ? "By what is known no try is worth its cost; a share of such cases, larger after codes that were seldom met, is tried all the same, to keep learning: the best next moment"
     : chosen.drawn
       ? "One first try in thirty is drawn by lot among good moments, to keep learning: this one"
       : chosen.hourDrawn

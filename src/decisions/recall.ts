@@ -3,7 +3,16 @@ import { payRow, type Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { observeFirst, observeTry } from "../model/observe.ts";
 import { type DeclineCodes, declineGroup, type Instrument } from "../rules/decline-group.ts";
-import { caseNames, nameWeights, newPast, type Past, standingOf, type Traits, wayOfPaying } from "./case-names.ts";
+import {
+  caseNames,
+  codeWeight,
+  nameWeights,
+  newPast,
+  type Past,
+  standingOf,
+  type Traits,
+  wayOfPaying,
+} from "./case-names.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -76,6 +85,7 @@ function recallBill(learned: Learned, history: History, person: Person, past: Pa
     code: traits.declineCode,
     standing: standingOf(past),
     names,
+    codeName: codeWeight(traits),
     payRow: payRow(wayOfPaying(traits)),
     offsetMs,
     failedAt: at,

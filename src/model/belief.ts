@@ -57,6 +57,8 @@ export interface Belief {
   standing: number;
   /** Weights of the names that describe the case. */
   names: Int32Array;
+  /** The one among them of the first failure's code and advice. */
+  codeName: number;
   /** Of how the customer pays: see `payRow`. */
   payRow: number;
   /** For each date of the month, the cell of what the customer's charges showed of it until the case began, its own first one among them. */
@@ -84,6 +86,7 @@ export interface CaseFacts {
   /** One of STANDINGS. */
   standing: number;
   names: Int32Array;
+  codeName: number;
   payRow: number;
   offsetMs: number;
   failedAt: number;
@@ -141,6 +144,7 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
     codeRow: row,
     standing: facts.standing,
     names: facts.names,
+    codeName: facts.codeName,
     payRow: facts.payRow,
     dateCells: dateCells(person.charges, facts.failedAt),
     offsetMs: facts.offsetMs,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { newBelief, newPerson } from "./belief.ts";
 import { DATE_CELLS, type DatedCharge, dateCells, noteCharge } from "./dates.ts";
 import { forecast } from "./forecast.ts";
-import { STANDINGS } from "./layout.ts";
+import { AT, STANDINGS } from "./layout.ts";
 import { learnCase, learnOutcome } from "./learn.ts";
 import { newLearned } from "./learned.ts";
 
@@ -86,7 +86,7 @@ test("where approvals came on the customer's good dates and on no others, the ne
       }
     }
     const failedAt = Date.UTC(2026, 2, 1, 12);
-    return { person, belief: newBelief(learned, person, { ...facts, names, payRow: 0, failedAt }) };
+    return { person, belief: newBelief(learned, person, { ...facts, names, codeName: AT.name, payRow: 0, failedAt }) };
   };
   for (let n = 0; n < 400; n++) {
     const [good, bad] = n % 2 === 0 ? [10, 20] : [20, 10];

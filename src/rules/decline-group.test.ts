@@ -126,7 +126,10 @@ test("the bare category HARD speaks only where no cause is known", () => {
   assert.equal(group({ declineCategory: hard }), "HARD_CARD");
   assert.equal(group({ declineCategory: hard, networkDeclineCode: "05" }), "HARD_CARD");
   assert.equal(group({ declineCategory: hard, networkDeclineCode: "51" }), "FUNDS");
-  assert.equal(group({ declineCategory: hard, networkDeclineCode: "59" }), "FRAUD");
+  for (const code of ["59", "63"]) {
+    assert.equal(group({ networkDeclineCode: code }), "GENERIC", code);
+    assert.equal(group({ declineCategory: hard, networkDeclineCode: code }), "FRAUD", code);
+  }
   assert.equal(group({ declineCategory: "DECLINE_CATEGORY_SOFT" }), "GENERIC");
 });
 

@@ -36,6 +36,9 @@ export interface ReadDecline {
   category1: boolean;
 }
 
+/** Response codes of payments that looked unusual or failed a check for security: for now, unless the category says HARD. */
+const SUSPECTED_FRAUD: ReadonlySet<string> = new Set(["59", "63"]);
+
 type Fact = { group: DeclineGroup; words: string | null; code: string | null };
 
 /**
@@ -44,7 +47,7 @@ type Fact = { group: DeclineGroup; words: string | null; code: string | null };
  * 1. any fact that ends retries, the most restrictive first (REVOKED, FRAUD, HARD_CARD, INVALID_DATA, EXPIRED,
  *    AUTH_REQUIRED), whichever field says so;
  * 2. a fact that tells a time (LIMIT, FUNDS, ISSUER_DOWN), by field: network advice, network code, gateway, category;
- * 3. the category HARD, which names no cause: HARD_CARD, or FRAUD beside response code 59;
+ * 3. the category HARD, which names no cause: HARD_CARD, or FRAUD beside response codes 59 and 63;
  * 4. GENERIC, also for the category SOFT;
  * 5. UNKNOWN.
  *
@@ -87,7 +90,7 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   if (decided) return { ...decided, ...rest };
   const generic = facts.find((fact) => fact.group === "GENERIC");
   if (suffix === "HARD") {
-    const isRisk = response !== null && codes.networkDeclineCode!.trim() === "59";
+    const isRisk = response !== null && SUSPECTED_FRAUD.has(codes.networkDeclineCode!.trim());
     return {
       group: isRisk ? "FRAUD" : "HARD_CARD",
       words: generic?.words ?? null,

@@ -8,7 +8,8 @@ const table = (rows: Partial<Record<DeclineGroup, string>>): ReadonlyMap<string,
 /** Stripe's decline codes, and its three advice values. @see docs/sources.md#stripe-decline-codes */
 const STRIPE = table({
   FUNDS: "insufficient_funds",
-  GENERIC: "do_not_honor generic_decline call_issuer no_action_taken try_again_later service_not_allowed",
+  GENERIC:
+    "do_not_honor generic_decline call_issuer no_action_taken security_violation service_not_allowed try_again_later",
   LIMIT: "card_velocity_exceeded withdrawal_count_limit_exceeded",
   ISSUER_DOWN: "issuer_not_available processing_error reenter_transaction approve_with_id",
   EXPIRED: "expired_card new_account_information_available",
@@ -18,7 +19,7 @@ const STRIPE = table({
   HARD_CARD: `lost_card stolen_card pickup_card restricted_card card_not_supported currency_not_supported
     transaction_not_allowed do_not_try_again`,
   REVOKED: "revocation_of_authorization revocation_of_all_authorizations stop_payment_order",
-  FRAUD: "fraudulent merchant_blacklist security_violation highest_risk_level",
+  FRAUD: "fraudulent merchant_blacklist highest_risk_level",
 });
 
 /** Recurly's transaction error codes. @see docs/sources.md#recurly-error-codes */

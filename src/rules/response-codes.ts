@@ -58,7 +58,7 @@ export const RESPONSE_CODES: ReadonlyMap<string, ResponseCode> = new Map([
 
   ["54", row(3, "EXPIRED", "the card has expired")],
   ["55", row(3, "INVALID_DATA", "the PIN is wrong")],
-  ["63", row(3, "FRAUD", "the security check failed")],
+  ["63", row(3, "GENERIC", "the security check failed")],
   ["82", row(3, "INVALID_DATA", "the card check value is wrong")],
   ["1A", row(3, "AUTH_REQUIRED", "the bank wants the customer to confirm")],
   ["6P", row(3, "INVALID_DATA", "the customer's data could not be confirmed")],
