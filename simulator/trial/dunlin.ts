@@ -15,7 +15,8 @@ import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
 import { payRow, type Reason } from "../../src/model/layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "../../src/model/learn.ts";
-import type { Learned } from "../../src/model/learned.ts";
+import { cycleChances, type Learned } from "../../src/model/learned.ts";
+import { CYCLES } from "../../src/model/pay-cycles.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { costShare, dollars, lateFactor } from "./money.ts";
@@ -61,8 +62,20 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
       believeTold(person, bill);
       customer = { person, past: newPast() };
       customers.set(bill.customerId, customer);
-    }
+    } else keepUp(customer.person);
     return customer;
+  }
+
+  /** What was learned of the country since, as if the person's own charges were looked at anew: the service recalls them each time. */
+  function keepUp(person: Person) {
+    const usual = cycleChances(learned, person.country);
+    let total = 0;
+    for (let c = 0; c < CYCLES; c++) {
+      person.cycles[c]! *= usual[c]! / person.usual[c]!;
+      total += person.cycles[c]!;
+    }
+    for (let c = 0; c < CYCLES; c++) person.cycles[c]! /= total;
+    person.usual = usual;
   }
 
   /** What was told stays true whatever is seen. */

@@ -37,6 +37,8 @@ const HOUR_MS = 3_600_000;
 /** What is believed of a customer. */
 export interface Person {
   country: string;
+  /** How likely each pay cycle is in their country. */
+  usual: Float64Array;
   /** How likely each pay cycle is theirs. */
   cycles: Float64Array;
   /** How likely money is never short. As far as it is, first charges teach nothing of how money runs out after pay; `cycles` is what holds if it is not. */
@@ -98,12 +100,10 @@ export interface CaseFacts {
 const AMPLE_USUAL = 0.7;
 
 /** Somebody new: paid as others of the country are. */
-export const newPerson = (learned: Learned, country: string): Person => ({
-  country,
-  cycles: cycleChances(learned, country),
-  ample: AMPLE_USUAL,
-  charges: [],
-});
+export function newPerson(learned: Learned, country: string): Person {
+  const usual = cycleChances(learned, country);
+  return { country, usual, cycles: usual.slice(), ample: AMPLE_USUAL, charges: [] };
+}
 
 /** A code's own counts are filled up with so many cases of its reason. */
 const CODE_STRENGTH = 30;

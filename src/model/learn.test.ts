@@ -113,6 +113,37 @@ test("what one country's customers show is expected of the next customer there, 
   assert.ok(there > newPerson(learned, "JP").cycles[fifth]!);
 });
 
+test("where all are paid at the end of the month that is learned, and approvals on any day make nobody paid by the week", () => {
+  const learned = newLearned();
+  const chanceOf = (pattern: RegExp) => {
+    const { cycles } = newPerson(learned, "DE");
+    return PAY_CYCLES.reduce((all, { words }, c) => all + (pattern.test(words) ? cycles[c]! : 0), 0);
+  };
+  const [weekly, monthEnd] = [/^on [A-Z]\w+days$/, /(end|last day|30th|1st) of the month$/];
+  const before = [chanceOf(weekly), chanceOf(monthEnd)] as const;
+  const none = new Int32Array(0);
+  for (let n = 0; n < 400; n++) {
+    const person = newPerson(learned, "DE");
+    for (let month = 0; month < 6; month++) {
+      const billedAt = Date.UTC(2026, month, 2 + ((n * 7) % 26), 9);
+      const isDeclined = month === n % 6;
+      learnFirst(learned, person, none, 0, billedAt, isDeclined ? "FUNDS" : null);
+      if (!isDeclined) continue;
+      countPerson(learned, person);
+      const belief = failed(learned, person, new Date(billedAt).toISOString().slice(0, 16));
+      const paidAt = Date.UTC(2026, month + 1, 0);
+      for (let tries = 1; tries <= 6; tries++) {
+        const triedAt = billedAt + tries * 4.5 * DAY;
+        const isApproved = triedAt > paidAt && triedAt < paidAt + 9 * DAY;
+        learnOutcome(learned, person, belief, triedAt, isApproved ? null : "FUNDS");
+        if (isApproved) break;
+      }
+    }
+  }
+  assert.ok(chanceOf(monthEnd) > 4 * before[1], `${chanceOf(monthEnd)} against ${before[1]}`);
+  assert.ok(chanceOf(weekly) < before[0] / 3, `${chanceOf(weekly)} against ${before[0]}`);
+});
+
 test("how money runs out after pay is learned from first charges of those who may be short, and hardly from the others", () => {
   const taught = (ample: number) => {
     const learned = newLearned();

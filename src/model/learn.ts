@@ -12,6 +12,10 @@ const VARIANCE_MIN = 0.0001;
 /** A case counts as one of at most so many of its reason. */
 const KINDS_MAX = 1500;
 const CYCLES_MAX = 6000;
+/** In a new country what is known from everywhere counts as so many people. */
+const COUNTRY_START = 20;
+/** A person counts as so much of one: of what is believed of most of them, only so much was seen. */
+const PERSON = 0.2;
 /** A name's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has some thirty names, and all move together. */
 const SHIFT_RATE = 0.15;
 const SHIFT_DELAY = 25;
@@ -66,7 +70,10 @@ function move({ mean, variance }: Learned, index: number, g: number, h: number) 
   variance[index] = Math.max(VARIANCE_MIN, v * (1 - Math.min(0.9, v * h)));
 }
 
-/** What is learned from a bill's first charge: of the person's pay, and of first charges. */
+/**
+ * What is learned from a bill's first charge: of the person's pay, and of first charges. How people of the country are paid is learned from
+ * tries alone: most first charges are approved on any day, whoever is paid when.
+ */
 export function learnFirst(
   learned: Learned,
   person: Person,
@@ -75,10 +82,7 @@ export function learnFirst(
   at: number,
   reason: Reason | null,
 ) {
-  cyclesBefore.set(person.cycles);
-  if (!observeFirst(learned, person, names, offsetMs, at, reason)) return;
-  moveWeights(learned);
-  countCycles(learned, person, cyclesBefore);
+  if (observeFirst(learned, person, names, offsetMs, at, reason)) moveWeights(learned);
 }
 
 /**
@@ -153,7 +157,7 @@ function learnKinds(learned: Learned, belief: Belief, before: Float64Array) {
 
 /** The counts of the country and of everywhere follow what is now believed of the person. */
 function countCycles(learned: Learned, person: Person, before: Float64Array) {
-  const own = countryCycles(learned, person.country);
+  const own = countryCycles(learned, person);
   for (let c = 0; c < CYCLES; c++) {
     const change = person.cycles[c]! - before[c]!;
     own[c] = Math.max(0, own[c]! + change);
@@ -161,18 +165,20 @@ function countCycles(learned: Learned, person: Person, before: Float64Array) {
   }
 }
 
-function countryCycles(learned: Learned, country: string): Float64Array {
-  const own = learned.countryCycles.get(country) ?? new Float64Array(CYCLES);
+function countryCycles(learned: Learned, { country, usual }: Person): Float64Array {
+  const own = learned.countryCycles.get(country) ?? usual.map((chance) => chance * COUNTRY_START);
   learned.countryCycles.set(country, own);
   return own;
 }
 
-/** Somebody's first failure: from now on they count among the people of their country. */
+/**
+ * Somebody's first failure: one person more in their country, paid as people there are. What outcomes tell of it is counted as they come. Were
+ * the person counted as is believed of them, most of which is what was believed before, what was learned could hardly move it.
+ */
 export function countPerson(learned: Learned, person: Person) {
-  for (const counts of [countryCycles(learned, person.country), learned.cycles]) {
-    let total = 0;
-    for (let c = 0; c < CYCLES; c++) total += counts[c]! + person.cycles[c]!;
-    const shrink = total > CYCLES_MAX ? CYCLES_MAX / total : 1;
-    for (let c = 0; c < CYCLES; c++) counts[c] = (counts[c]! + person.cycles[c]!) * shrink;
+  for (const counts of [countryCycles(learned, person), learned.cycles]) {
+    const total = sumOf(counts);
+    const growth = Math.min(CYCLES_MAX, total + PERSON) / total;
+    for (let c = 0; c < CYCLES; c++) counts[c]! *= growth;
   }
 }

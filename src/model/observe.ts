@@ -9,7 +9,7 @@ import { momentWeights, tryWeights } from "./weights-of.ts";
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
-/** Whatever a customer has shown so far, this much of it is forgotten at each outcome: people change jobs. */
+/** Whatever a customer has shown so far, this much of it is forgotten at each outcome, back to what is usual: people change jobs. */
 const FORGET = 0.004;
 /** Whose money covered every bill may be short one day: so much of that belief is forgotten at each bill, and so much is always left. */
 const AMPLE_FORGET = 0.02;
@@ -159,5 +159,6 @@ function heed(learned: Learned, belief: Belief, reason: Reason) {
 function believe(person: Person, next: Float64Array) {
   let total = 0;
   for (let c = 0; c < CYCLES; c++) total += next[c]!;
-  for (let c = 0; c < CYCLES; c++) person.cycles[c] = (1 - FORGET) * (next[c]! / total) + FORGET / CYCLES;
+  const { usual, cycles } = person;
+  for (let c = 0; c < CYCLES; c++) cycles[c] = (1 - FORGET) * (next[c]! / total) + FORGET * usual[c]!;
 }
