@@ -62,7 +62,10 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
       believeTold(person, bill);
       customer = { person, past: newPast() };
       customers.set(bill.customerId, customer);
-    } else keepUp(customer.person);
+    } else {
+      keepUp(customer.person);
+      believeTold(customer.person, bill);
+    }
     return customer;
   }
 

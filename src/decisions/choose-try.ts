@@ -29,11 +29,13 @@ export const LOT_COST_MAX = 0.05;
 export const HOUR_DRAWN_SHARE = 0.2;
 /**
  * Share of cases that are tried although no try seems worth its cost, as if tries cost nothing: else what is once believed to be hopeless is
- * never seen to be otherwise. At least so many; of a code that few tries were seen of, more.
+ * never seen to be otherwise. At least so many; after a code that few tries were seen of, more.
  */
 export const HOPELESS_TRIED_SHARE = 0.05;
 /** When so many tries after a code were seen, half of the hopeless cases with it are tried. */
 export const HOPELESS_HALF_TRIES = 30;
+/** Where a try costs this share of what is due or more, no hopeless case is tried. */
+const DEAR = 0.2;
 
 /**
  * A try must bring more than it costs, by this part of what a try usually brings: each decline makes an issuer more suspicious, and
@@ -43,7 +45,7 @@ const USUAL_PART = 0.03;
 
 /** What is to be decided. */
 export interface TryQuestion {
-  /** Names the case: what is drawn for it falls the same way when it is decided again. */
+  /** Names the case: what is drawn for it falls the same way when it is decided again by what was known then. */
   key: string;
   now: number;
   windowEndsAt: number;
@@ -127,10 +129,10 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
 
 /**
  * How many of the hopeless cases are tried. Banks differ in what they mean by a code, so what is believed of one is worth little before tries
- * have shown it. Where a try costs more than tries usually bring nobody has to look.
+ * have shown it.
  */
-function hopelessShare({ seen, tries }: Learned, { codeName }: Belief, { cost }: Stakes): number {
-  if (cost >= tries[0]!) return 0;
+function hopelessShare({ seen }: Learned, { codeName }: Belief, { cost }: Stakes): number {
+  if (cost >= DEAR) return 0;
   const half = HOPELESS_HALF_TRIES;
   return Math.max(HOPELESS_TRIED_SHARE, half / (half + seen[codeName - AT.name]!));
 }

@@ -1,7 +1,7 @@
 import { type Belief, kindsOf, type Person } from "./belief.ts";
 import { familyOfKind, KINDS, reasonRow } from "./explanations.ts";
 import { AT, classOf, type Reason, WEIGHTS } from "./layout.ts";
-import { type Learned, SHIFTS } from "./learned.ts";
+import { COUNTRY_START, type Learned, SHIFTS } from "./learned.ts";
 import { density, phi } from "./normal.ts";
 import { look, observeFirst, observeTry } from "./observe.ts";
 import { CYCLES } from "./pay-cycles.ts";
@@ -12,9 +12,7 @@ const VARIANCE_MIN = 0.0001;
 /** A case counts as one of at most so many of its reason. */
 const KINDS_MAX = 1500;
 const CYCLES_MAX = 6000;
-/** In a new country what is known from everywhere counts as so many people. */
-const COUNTRY_START = 20;
-/** A person counts as so much of one: of what is believed of most of them, only so much was seen. */
+/** A person counts as so much: of what is believed of most of them, only so much was seen. */
 const PERSON = 0.2;
 /** A name's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has some thirty names, and all move together. */
 const SHIFT_RATE = 0.15;
@@ -172,7 +170,7 @@ function countryCycles(learned: Learned, { country, usual }: Person): Float64Arr
 }
 
 /**
- * Somebody's first failure: one person more in their country, paid as people there are. What outcomes tell of it is counted as they come. Were
+ * Somebody's first failure: their country counts for a little more, its people paid as they were. What outcomes tell of it is counted as they come. Were
  * the person counted as is believed of them, most of which is what was believed before, what was learned could hardly move it.
  */
 export function countPerson(learned: Learned, person: Person) {

@@ -7,7 +7,7 @@ export interface Learned {
   /** Mean and variance of each weight. */
   mean: Float64Array;
   variance: Float64Array;
-  /** How many customers are paid by each cycle: everywhere, and by country. */
+  /** How likely each pay cycle is, as counts of people: everywhere, and by country. */
   cycles: Float64Array;
   countryCycles: Map<string, Float64Array>;
   /** How many cases had each kind of explanation: rows of KINDS, by reason and by code. */
@@ -26,6 +26,8 @@ export const SHIFTS = WEIGHTS - AT.name;
 /** Prior strength, in cases: of the kinds of one reason, and of the pay cycles, in customers. */
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
+/** In a country of which little is known, what is known from everywhere fills up the counts to so many people. */
+export const COUNTRY_START = 20;
 /** Intercept, slope, and further slope above one half; then their variances. */
 const TRIM_START = [0, 1, 0, 0.02, 0.02, 0.04];
 export const TRIM_WIDTH = TRIM_START.length;

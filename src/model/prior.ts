@@ -1,6 +1,6 @@
 import { KIND_ROWS, KINDS } from "./explanations.ts";
 import { AT, CLASS_COUNT, REASONS, WEIGHTS } from "./layout.ts";
-import { type Learned, newLearned, TRIM_WIDTH } from "./learned.ts";
+import { COUNTRY_START, type Learned, newLearned, TRIM_WIDTH } from "./learned.ts";
 import { CYCLES } from "./pay-cycles.ts";
 
 /** What a model knows before it meets its first merchant, as it is written to a file. Numbers are rounded. */
@@ -19,7 +19,7 @@ export interface Prior {
   trim: number[];
 }
 
-export const LAYOUT = `5:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
+export const LAYOUT = `6:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
 
 /** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
 const KINDS_STRENGTH = 150;
@@ -35,8 +35,15 @@ export function fromPrior(prior: Prior): Learned {
     learned.variance[index] = variance;
   }
   learned.cycles.set(scaled(prior.cycles, CYCLES_STRENGTH));
-  for (const [country, counts] of Object.entries(prior.countryCycles))
-    learned.countryCycles.set(country, Float64Array.from(scaled(counts, COUNTRY_STRENGTH)));
+  for (const [country, counts] of Object.entries(prior.countryCycles)) {
+    const own = scaled(counts, COUNTRY_STRENGTH);
+    const lacking = Math.max(0, COUNTRY_START - own.reduce((sum, count) => sum + count, 0));
+    const everywhere = scaled(prior.cycles, lacking);
+    learned.countryCycles.set(
+      country,
+      Float64Array.from(own, (count, c) => count + everywhere[c]!),
+    );
+  }
   for (let row = 0; row < KIND_ROWS; row++) {
     const counts = prior.kinds.slice(row * KINDS, (row + 1) * KINDS);
     learned.kinds.set(scaled(counts, KINDS_STRENGTH), row * KINDS);
