@@ -98,7 +98,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   let stakes = { ...question.stakes, cost: question.stakes.cost + USUAL_PART * learned.tries[0]! };
   let plan = planTries(seen, question.triesLeft, stakes);
   const hopeless = plan.slots.length === 0;
-  const triedShare = hopelessShare(learned, belief, question.stakes);
+  const triedShare = hopeless ? hopelessShare(learned, belief, question.stakes) : 1;
   if (hopeless) {
     if (share(`${question.key}:hopeless`) >= triedShare) return null;
     stakes = { ...stakes, cost: 0 };
@@ -117,7 +117,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   return {
     at: slots[slot]!,
     chance: trimmed(learned, of, seen.chances[slot]!),
-    propensity: hopeless ? triedShare * propensity : propensity,
+    propensity: triedShare * propensity,
     value: plan.value,
     then,
     drawn,

@@ -96,12 +96,15 @@ export function learnCase({ kinds }: Learned, belief: Belief) {
 
 /** @param usual  the shares that the first case has */
 function addCase(counts: Float64Array, usual: Float64Array) {
+  if (sumOf(counts) === 0) counts.set(usual.map((count) => count / sumOf(usual)));
+  else grow(counts, 1, KINDS_MAX);
+}
+
+/** So many more in the same shares, until there are `most`. */
+function grow(counts: Float64Array, by: number, most: number) {
   const total = sumOf(counts);
-  if (total === 0) counts.set(usual.map((count) => count / sumOf(usual)));
-  else {
-    const growth = Math.min(KINDS_MAX, total + 1) / total;
-    for (let kind = 0; kind < KINDS; kind++) counts[kind]! *= growth;
-  }
+  const growth = Math.min(most, total + by) / total;
+  for (let n = 0; n < counts.length; n++) counts[n]! *= growth;
 }
 
 const sumOf = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
@@ -174,9 +177,5 @@ function countryCycles(learned: Learned, { country, usual }: Person): Float64Arr
  * the person counted as is believed of them, most of which is what was believed before, what was learned could hardly move it.
  */
 export function countPerson(learned: Learned, person: Person) {
-  for (const counts of [countryCycles(learned, person), learned.cycles]) {
-    const total = sumOf(counts);
-    const growth = Math.min(CYCLES_MAX, total + PERSON) / total;
-    for (let c = 0; c < CYCLES; c++) counts[c]! *= growth;
-  }
+  for (const counts of [countryCycles(learned, person), learned.cycles]) grow(counts, PERSON, CYCLES_MAX);
 }
