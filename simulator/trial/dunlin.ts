@@ -42,6 +42,8 @@ interface Options {
   named?(name: string): void;
   /** Says how a customer is paid, in place of what was seen of it; null: nobody knows. */
   tell?(bill: Bill): Float64Array | null;
+  /** Hears of each try what chance of approval it was given, and what came of it. */
+  foresaw?(chance: number, approved: boolean): void;
 }
 
 /**
@@ -49,7 +51,7 @@ interface Options {
  *
  * @param learned  goes on learning from every outcome
  */
-export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy {
+export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {}): Policy {
   const customers = new Map<string, Customer>();
   const beliefs = new Map<string, Belief>();
   /** By issuer: the latest attempts there, the latest last. */
@@ -166,7 +168,9 @@ export function dunlin(learned: Learned, { named, tell }: Options = {}): Policy 
     },
     answered(open, choice, charge) {
       const { person, past } = customers.get(open.bill.customerId)!;
-      learnOutcome(learned, person, beliefs.get(open.bill.id)!, choice.at, charge.approved ? null : reasonOf(charge));
+      const belief = beliefs.get(open.bill.id)!;
+      const chance = learnOutcome(learned, person, belief, choice.at, charge.approved ? null : reasonOf(charge));
+      foresaw?.(chance, charge.approved);
       note(charge, open.bill.customerId);
       believeTold(person, open.bill);
       if (!charge.approved) return;

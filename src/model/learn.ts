@@ -113,8 +113,15 @@ const sumOf = (counts: Float64Array) => counts.reduce((sum, count) => sum + coun
  * What is learned from a try: of the weights, the case, the person's pay, and what such cases suffer from.
  *
  * @param reason  why it failed; null: it was approved
+ * @returns the chance that had been given to an approval
  */
-export function learnOutcome(learned: Learned, person: Person, belief: Belief, at: number, reason: Reason | null) {
+export function learnOutcome(
+  learned: Learned,
+  person: Person,
+  belief: Belief,
+  at: number,
+  reason: Reason | null,
+): number {
   kindsOf(belief, kindsBefore);
   cyclesBefore.set(person.cycles);
   const of = classOf(belief.reason);
@@ -124,6 +131,7 @@ export function learnOutcome(learned: Learned, person: Person, belief: Belief, a
   learnKinds(learned, belief, kindsBefore);
   countCycles(learned, person, cyclesBefore);
   countTry(learned, reason === null);
+  return chance;
 }
 
 function countTry({ tries }: Learned, approved: boolean) {

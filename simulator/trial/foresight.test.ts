@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newLearned } from "../../src/model/learned.ts";
+import { fromPrior } from "../../src/model/prior.ts";
+import { foresightOf } from "./foresight.ts";
+import { openWorld, shippedPrior } from "./worlds.ts";
+
+test("the engine foresees another policy's tries better than their mean does, less well than the world itself, and warm better than cold", async () => {
+  const look = async (learned = fromPrior(shippedPrior())) =>
+    foresightOf(await openWorld("balances"), learned, 71, 400);
+  const [warm, again, cold] = [await look(), await look(), await look(newLearned())];
+  assert.ok(warm.tries > 400);
+  assert.deepEqual(again, warm);
+  assert.ok(warm.engine < 0.95 * warm.share, `${warm.engine} of ${warm.share}`);
+  assert.ok(warm.world < warm.engine, `${warm.world} of ${warm.engine}`);
+  assert.ok(warm.early < cold.early, `${warm.early}, cold ${cold.early}`);
+  assert.deepEqual([cold.tries, cold.share, cold.world], [warm.tries, warm.share, warm.world], "the same tries");
+});

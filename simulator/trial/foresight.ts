@@ -1,0 +1,70 @@
+import type { Learned } from "../../src/model/learned.ts";
+import type { World } from "../worlds/world.ts";
+import { dunlin } from "./dunlin.ts";
+import { runTrial } from "./run-trial.ts";
+import { even } from "./static-policies.ts";
+
+/** How well a year of six even tries was foreseen: mean of minus the logarithm of the chance that was given to what came, in nats. */
+export interface Foresight {
+  tries: number;
+  /** By the engine, which learns from each try after it was judged by it; over all tries, and over the first quarter of them. */
+  engine: number;
+  early: number;
+  /** By the share of all tries that are approved, in hindsight. */
+  share: number;
+  /** By the world itself, which knows what is hidden. */
+  world: number;
+}
+
+/** No chance counts as less likely than this, nor as surer than what is left. */
+const LEAST = 1e-4;
+
+/**
+ * Let the engine look on while another policy tries. Its tries do not depend on what was learned, so two engines are judged by the same
+ * ones, and a difference shows that would be lost in the luck of what each had chosen.
+ */
+export function foresightOf(world: World, learned: Learned, seed: number, customers: number): Foresight {
+  const byEngine: number[] = [];
+  const byWorld: number[] = [];
+  let approvals = 0;
+  let trueChance = 0;
+  const engine = dunlin(learned, {
+    foresaw(chance, approved) {
+      byEngine.push(loss(chance, approved));
+      byWorld.push(loss(trueChance, approved));
+      approvals += Number(approved);
+    },
+  });
+  const policy = even();
+  runTrial(
+    world,
+    {
+      billed: (bill) => engine.billed?.(bill),
+      next(open, now) {
+        engine.next(open, now);
+        return policy.next(open, now);
+      },
+      reconsidered(open, choice) {
+        trueChance = world.approval(open.bill, new Date(choice.at));
+        return choice;
+      },
+      answered: (open, choice, charge) => engine.answered?.(open, choice, charge),
+    },
+    seed,
+    customers,
+  );
+  const tries = byEngine.length;
+  const share = approvals / tries;
+  return {
+    tries,
+    engine: mean(byEngine),
+    early: mean(byEngine.slice(0, Math.ceil(tries / 4))),
+    share: share * loss(share, true) + (1 - share) * loss(share, false),
+    world: mean(byWorld),
+  };
+}
+
+const loss = (chance: number, approved: boolean) =>
+  -Math.log(Math.min(1 - LEAST, Math.max(LEAST, approved ? chance : 1 - chance)));
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
