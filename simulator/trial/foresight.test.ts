@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { newLearned } from "../../src/model/learned.ts";
 import { fromPrior } from "../../src/model/prior.ts";
 import { foresightOf } from "./foresight.ts";
+import { runTrial } from "./run-trial.ts";
+import { even } from "./static-policies.ts";
 import { openWorld, shippedPrior } from "./worlds.ts";
 
 test("the engine foresees another policy's tries better than their mean does, less well than the world itself, and warm better than cold", async () => {
@@ -15,4 +17,6 @@ test("the engine foresees another policy's tries better than their mean does, le
   assert.ok(warm.world < warm.engine, `${warm.world} of ${warm.engine}`);
   assert.ok(warm.early < cold.early, `${warm.early}, cold ${cold.early}`);
   assert.deepEqual([cold.tries, cold.share, cold.world], [warm.tries, warm.share, warm.world], "the same tries");
+  const unwatched = runTrial(await openWorld("balances"), even(), 71, 400);
+  assert.equal(warm.tries, unwatched.tries.length, "which nobody who looks on changes");
 });

@@ -12,7 +12,7 @@ export interface Foresight {
   early: number;
   /** By the share of all tries that are approved, in hindsight. */
   share: number;
-  /** By the world itself, which knows what is hidden. */
+  /** By the world itself, which knows what is hidden, as it is when the try is planned. */
   world: number;
 }
 
@@ -27,11 +27,9 @@ export function foresightOf(world: World, learned: Learned, seed: number, custom
   const byEngine: number[] = [];
   const byWorld: number[] = [];
   let approvals = 0;
-  let trueChance = 0;
   const engine = dunlin(learned, {
     foresaw(chance, approved) {
       byEngine.push(loss(chance, approved));
-      byWorld.push(loss(trueChance, approved));
       approvals += Number(approved);
     },
   });
@@ -42,13 +40,14 @@ export function foresightOf(world: World, learned: Learned, seed: number, custom
       billed: (bill) => engine.billed?.(bill),
       next(open, now) {
         engine.next(open, now);
-        return policy.next(open, now);
+        const choice = policy.next(open, now);
+        // Asked now, as the oracle asks: right before the try the world has made the next bill already, and is past it.
+        return choice && { ...choice, probability: world.approval(open.bill, new Date(choice.at)) };
       },
-      reconsidered(open, choice) {
-        trueChance = world.approval(open.bill, new Date(choice.at));
-        return choice;
+      answered(open, choice, charge) {
+        byWorld.push(loss(choice.probability!, charge.approved));
+        engine.answered?.(open, choice, charge);
       },
-      answered: (open, choice, charge) => engine.answered?.(open, choice, charge),
     },
     seed,
     customers,
