@@ -1,5 +1,5 @@
 // `npm run bench:foresight`: how well the engine foresees the outcomes of six even tries, which are the same whatever was learned: a
-// thousandth of a nat shows here after a minute, where the value of what is chosen differs by luck.
+// thousandth of a nat shows here after minutes, where the value of what is chosen differs by luck.
 import { parseArgs } from "node:util";
 import { foresightOf } from "../simulator/trial/foresight.ts";
 import { openWorld, shippedPrior, WORLDS } from "../simulator/trial/worlds.ts";

@@ -39,6 +39,7 @@ export function foresightOf(world: World, learned: Learned, seed: number, custom
     {
       billed: (bill) => engine.billed?.(bill),
       next(open, now) {
+        // What it would do is not used: asked, it begins to believe something of the case.
         engine.next(open, now);
         const choice = policy.next(open, now);
         // Asked now, as the oracle asks: right before the try the world has made the next bill already, and is past it.
