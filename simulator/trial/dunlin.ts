@@ -1,19 +1,19 @@
 import {
   caseNames,
+  caseRows,
   codeWeight,
   nameWeights,
   newPast,
   type Past,
   standingOf,
   type Traits,
-  wayOfPaying,
 } from "../../src/decisions/case-names.ts";
 import { chooseTry } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
 import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS, type BankAttempt, downAt, upAgainAt } from "../../src/decisions/outage.ts";
 import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
-import { payRow, type Reason } from "../../src/model/layout.ts";
+import type { Reason } from "../../src/model/layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "../../src/model/learn.ts";
 import { cycleChances, type Learned } from "../../src/model/learned.ts";
 import { CYCLES } from "../../src/model/pay-cycles.ts";
@@ -106,7 +106,7 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
       standing: standingOf(customer.past),
       names: weightsOf(caseNames("r", traits)),
       codeName: codeWeight(traits),
-      payRow: payRow(wayOfPaying(traits)),
+      rows: caseRows(traits),
       offsetMs: offsetOf(bill),
       failedAt: now,
       recent: open.attempts.map(({ charge }) => charge.at.getTime()).filter((at) => at > now - 7 * DAY_MS),

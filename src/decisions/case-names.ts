@@ -1,4 +1,4 @@
-import { nameWeight, type Reason, STANDINGS } from "../model/layout.ts";
+import { nameWeight, type Reason, type Rows, rowsOf, STANDINGS } from "../model/layout.ts";
 
 /** What is known of a charge and of whom it is for; null is "not known". Who reads this learns what the model looks at. */
 export interface Traits {
@@ -86,9 +86,16 @@ const codeName = ({ declineCode, adviceCode }: Traits) => `code:${known(declineC
 /** Where the weight of a case's code and advice is. */
 export const codeWeight = (traits: Traits) => nameWeight(`r${codeName(traits)}`);
 
-/** How somebody pays, as far as the weekday matters to it. */
-export const wayOfPaying = ({ funding, paymentMethodType }: Pick<Traits, "funding" | "paymentMethodType">) =>
-  `way:${known(funding)}:${known(paymentMethodType)}`;
+/** Where the weights of a case are that count at certain times alone. */
+export const caseRows = (
+  traits: Pick<Traits, "funding" | "paymentMethodType" | "country" | "declineCode" | "issuer">,
+): Rows =>
+  rowsOf({
+    pay: `${known(traits.funding)}:${known(traits.paymentMethodType)}`,
+    country: traits.country,
+    code: `${known(traits.declineCode)}`,
+    issuer: `${known(traits.issuer)}`,
+  });
 
 /** Where the names' weights are. */
 export function nameWeights(names: readonly string[]): Int32Array {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "../model/belief.ts";
-import { AT, classOf, hourWeight, type Reason } from "../model/layout.ts";
+import { AT, classOf, hourWeight, issuerHourWeight, type Reason } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
 import {
@@ -28,7 +28,7 @@ function belief(reason: Reason): Belief {
     standing: 1,
     names,
     codeName: AT.name,
-    payRow: 0,
+    rows: { pay: 0, country: 0, code: 0, issuer: 0 },
     offsetMs: 2 * HOUR,
     failedAt: START,
     recent: [START],
@@ -183,6 +183,19 @@ test("of the cases that are not worth a try one in twenty is tried all the same,
   }
   const dearest = question({ stakes: { worthAt: () => 1, cost: 0.2 } });
   assert.equal(chooseTry(familiar(0), belief("REVOKED"), dearest), null, "a dear try");
+});
+
+test("where an issuer trusts an hour more than others, its customers' cards are tried then", () => {
+  const trusting = { ...newLearned() };
+  const of = belief("GENERIC");
+  trusting.mean[issuerHourWeight(of.rows, 5)] = 1;
+  const hours = (model: Learned) =>
+    Array.from({ length: 100 }, (_, n) => {
+      const chosen = chooseTry(model, belief("GENERIC"), question({ key: `case ${n}` }))!;
+      return chosen.drawn || chosen.hourDrawn ? null : new Date(chosen.at + of.offsetMs).getUTCHours();
+    }).filter((hour) => hour !== null);
+  assert.deepEqual(new Set(hours(trusting)), new Set([5]));
+  assert.ok(!hours(learned).includes(5));
 });
 
 test("a drawn hour never ends a case", () => {

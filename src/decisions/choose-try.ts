@@ -1,6 +1,6 @@
 import type { Belief } from "../model/belief.ts";
 import { type Forecast, forecast } from "../model/forecast.ts";
-import { AT, classOf, hourWeight } from "../model/layout.ts";
+import { AT, classOf, hourWeight, issuerHourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { probit } from "../model/normal.ts";
 import { trimmed } from "../model/trim.ts";
@@ -91,8 +91,8 @@ export interface ChosenTry {
  */
 export function chooseTry(learned: Learned, belief: Belief, question: TryQuestion): ChosenTry | null {
   const of = classOf(belief.reason);
-  const hour = drawnHour(learned, of, `${question.key}:${belief.tries}`);
-  const slots = slotsOf(belief, question, [...goodHours(learned, of), ...(hour === null ? [] : [hour])]);
+  const hour = drawnHour(learned, belief, `${question.key}:${belief.tries}`);
+  const slots = slotsOf(belief, question, [...goodHours(learned, belief), ...(hour === null ? [] : [hour])]);
   if (slots.length === 0) return null;
   const seen = forecast(learned, belief, slots);
   let stakes = { ...question.stakes, cost: question.stakes.cost + USUAL_PART * learned.tries[0]! };
@@ -172,29 +172,40 @@ function slotsOf(belief: Belief, { now, windowEndsAt, allow }: TryQuestion, hour
 /** A whole number at the beginning of a slot. */
 const slotOf = ({ offsetMs }: Belief, at: number) => (at + offsetMs - SLOT_START_MS) / SLOT_MS;
 const modulo = (n: number, by: number) => ((n % by) + by) % by;
-const weightOfHour = (of: number, slot: number) => hourWeight(of, (slot * SLOT_MS + SLOT_START_MS) / HOUR_MS);
+/** The weights of an hour of the day, as a slot: for such declines, and for the issuer. */
+const weightOfHour = ({ reason }: Belief, slot: number) => hourWeight(classOf(reason), hourOf(slot));
+const weightOfOwnHour = ({ rows }: Belief, slot: number) => issuerHourWeight(rows, hourOf(slot));
+const hourOf = (slot: number) => (slot * SLOT_MS + SLOT_START_MS) / HOUR_MS;
 
-/** The slot of each half of the local day with the best hour for such declines. */
-function goodHours({ mean }: Learned, of: number): number[] {
+/** The slot of each half of the local day with the best hour for such a case. */
+function goodHours({ mean }: Learned, belief: Belief): number[] {
   const half = SLOTS_A_DAY / 2;
   return [0, half].map((from) => {
     let best = from;
+    let most = Number.NEGATIVE_INFINITY;
     for (let slot = from; slot < from + half; slot++) {
+      const score = mean[weightOfHour(belief, slot)]! + mean[weightOfOwnHour(belief, slot)]!;
       // Of hours that are alike the latest is taken: what is booked in the morning is there by then.
-      if (mean[weightOfHour(of, slot)]! >= mean[weightOfHour(of, best)]!) best = slot;
+      if (score < most) continue;
+      most = score;
+      best = slot;
     }
     return best;
   });
 }
 
-/** The hour of the day, as a slot, that is best by one draw from what is believed of each; null where this turn draws none. */
-function drawnHour({ mean, variance }: Learned, of: number, turn: string): number | null {
+/**
+ * The hour of the day, as a slot, that is best by one draw from what is believed of each; null where this turn draws none. What is not known of
+ * the one issuer is not drawn: each would be explored anew, and what all of them say of an hour tells enough to look there.
+ */
+function drawnHour({ mean, variance }: Learned, belief: Belief, turn: string): number | null {
   if (share(`${turn}:hour`) >= HOUR_DRAWN_SHARE) return null;
   let best = 0;
   let most = Number.NEGATIVE_INFINITY;
   for (let slot = 0; slot < SLOTS_A_DAY; slot++) {
-    const weight = weightOfHour(of, slot);
-    const drawn = mean[weight]! + Math.sqrt(variance[weight]!) * probit(share(`${slot}:${turn}`));
+    const usual = weightOfHour(belief, slot);
+    const own = weightOfOwnHour(belief, slot);
+    const drawn = mean[usual]! + mean[own]! + Math.sqrt(variance[usual]!) * probit(share(`${slot}:${turn}`));
     if (drawn <= most) continue;
     most = drawn;
     best = slot;

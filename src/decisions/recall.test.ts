@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forecast } from "../model/forecast.ts";
-import { dateCellWeight, payRow, payWeekdayWeight } from "../model/layout.ts";
+import { dateCellWeight, payWeekdayWeight } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
-import { wayOfPaying } from "./case-names.ts";
+import { caseRows } from "./case-names.ts";
 import { type History, type PastBill, type PastCharge, recall } from "./recall.ts";
 
 const HOUR = 3_600_000;
@@ -92,11 +92,13 @@ test("a new card that nobody has charged says nothing of the customer", () => {
   assert.ok(stranger.charges.length === 1 && stranger.ample < person.ample);
 });
 
+const nothingElse = { country: "SE", declineCode: null, issuer: null };
+
 test("each way of paying has weekdays of its own, and each class of reasons its own view of a date", () => {
   const tuned = newLearned();
-  const row = (funding: string | null) => payRow(wayOfPaying({ funding, paymentMethodType: "card" }));
-  tuned.mean[payWeekdayWeight(row("credit"), 1)] = 1;
-  tuned.mean[payWeekdayWeight(row("debit"), 2)] = 1;
+  const rows = (funding: string) => caseRows({ ...nothingElse, funding, paymentMethodType: "card" });
+  tuned.mean[payWeekdayWeight(rows("credit"), 1)] = 1;
+  tuned.mean[payWeekdayWeight(rows("debit"), 2)] = 1;
   const days = ["2026-05-04", "2026-05-05"].map((day) => Date.parse(`${day}T12:00:00Z`)); // Monday and Tuesday
   const open = [failed("2026-04-28T09:00")];
   const of = (funding: string, model = tuned) =>
@@ -122,5 +124,5 @@ test("the common ways of paying share no weekdays", () => {
       paymentMethodType,
     })),
   ];
-  assert.equal(new Set(ways.map((way) => payRow(wayOfPaying(way)))).size, ways.length);
+  assert.equal(new Set(ways.map((way) => caseRows({ ...nothingElse, ...way }).pay)).size, ways.length);
 });

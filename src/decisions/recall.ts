@@ -1,17 +1,17 @@
 import { type Belief, newBelief, newPerson, type Person } from "../model/belief.ts";
-import { payRow, type Reason } from "../model/layout.ts";
+import type { Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { observeFirst, observeTry } from "../model/observe.ts";
 import { type DeclineCodes, declineGroup, type Instrument } from "../rules/decline-group.ts";
 import {
   caseNames,
+  caseRows,
   codeWeight,
   nameWeights,
   newPast,
   type Past,
   standingOf,
   type Traits,
-  wayOfPaying,
 } from "./case-names.ts";
 
 const WEEK_MS = 7 * 86_400_000;
@@ -86,7 +86,7 @@ function recallBill(learned: Learned, history: History, person: Person, past: Pa
     standing: standingOf(past),
     names,
     codeName: codeWeight(traits),
-    payRow: payRow(wayOfPaying(traits)),
+    rows: caseRows(traits),
     offsetMs,
     failedAt: at,
     recent,

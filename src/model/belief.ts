@@ -20,6 +20,7 @@ import {
   classOf,
   PAID_BETWEEN,
   type Reason,
+  type Rows,
   STANDINGS,
   sinceBins,
   sinceCell,
@@ -61,8 +62,7 @@ export interface Belief {
   names: Int32Array;
   /** The one among them of the first failure's code and advice. */
   codeName: number;
-  /** Of how the customer pays: see `payRow`. */
-  payRow: number;
+  rows: Rows;
   /** For each date of the month, the cell of what the customer's charges showed of it until the case began, its own first one among them. */
   dateCells: Uint8Array;
   /** Local time less UTC. */
@@ -89,7 +89,7 @@ export interface CaseFacts {
   standing: number;
   names: Int32Array;
   codeName: number;
-  payRow: number;
+  rows: Rows;
   offsetMs: number;
   failedAt: number;
   /** Tries on the card in the week before, the failed one included. */
@@ -145,7 +145,7 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
     standing: facts.standing,
     names: facts.names,
     codeName: facts.codeName,
-    payRow: facts.payRow,
+    rows: facts.rows,
     dateCells: dateCells(person.charges, facts.failedAt),
     offsetMs: facts.offsetMs,
     firstFailedAt: facts.failedAt,

@@ -86,7 +86,16 @@ test("where approvals came on the customer's good dates and on no others, the ne
       }
     }
     const failedAt = Date.UTC(2026, 2, 1, 12);
-    return { person, belief: newBelief(learned, person, { ...facts, names, codeName: AT.name, payRow: 0, failedAt }) };
+    return {
+      person,
+      belief: newBelief(learned, person, {
+        ...facts,
+        names,
+        codeName: AT.name,
+        rows: { pay: 0, country: 0, code: 0, issuer: 0 },
+        failedAt,
+      }),
+    };
   };
   for (let n = 0; n < 400; n++) {
     const [good, bad] = n % 2 === 0 ? [10, 20] : [20, 10];

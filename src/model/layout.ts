@@ -64,8 +64,11 @@ const SINCE_CELLS = 3 * CYCLE_KINDS.length * SINCE_BINS;
 /** Bits of hash for names: countries, issuers, merchants, codes. */
 const NAME_BUCKETS = 4096;
 
-/** Ways of paying share so many rows by hash. */
-const PAY_ROWS = 64;
+/** Ways of paying, countries, codes and issuers share so many rows each by hash. */
+const ROWS = { pay: 64, country: 64, code: 64, issuer: 256 } as const;
+/** Parts of a day for which an issuer has weights of its own: four hours each. */
+const DAY_PARTS = 6;
+const ELAPSED_BINS = 10;
 
 let size = 0;
 const block = (count: number) => {
@@ -80,19 +83,23 @@ export const AT = {
   hour: block(CLASS_COUNT * 12),
   weekday: block(CLASS_COUNT * 7),
   date: block(31),
-  elapsed: block(CLASS_COUNT * 10),
+  elapsed: block(CLASS_COUNT * ELAPSED_BINS),
   tries: block(CLASS_COUNT * 6),
   gap: block(CLASS_COUNT * 8),
   weekTries: block(6),
   since: block(STANDING_COUNT * SINCE_CELLS),
   anyDay: block(CLASS_COUNT * 4),
   dateCell: block(CLASS_COUNT * DATE_CELLS),
-  payWeekday: block(PAY_ROWS * 7),
+  payWeekday: block(ROWS.pay * 7),
+  countryDate: block(ROWS.country * 31),
+  codeElapsed: block(ROWS.code * ELAPSED_BINS),
   before: block(CLASS_COUNT),
   after: block(CLASS_COUNT),
   never: block(1),
   ample: block(1),
+  firstDate: block(31),
   name: block(NAME_BUCKETS),
+  issuerHour: block(ROWS.issuer * DAY_PARTS),
 } as const;
 export const WEIGHTS = size;
 
@@ -112,9 +119,26 @@ export function bucketOf(text: string, buckets: number): number {
 /** The weight of a name, such as "issuer:N26". */
 export const nameWeight = (name: string) => AT.name + bucketOf(name, NAME_BUCKETS);
 
-/** The row of a way of paying, such as "way:debit:card": companies' cards are filled and answered on working days, those of households are not. */
-export const payRow = (way: string) => bucketOf(way, PAY_ROWS);
-export const payWeekdayWeight = (row: number, weekday: number) => AT.payWeekday + row * 7 + weekday;
+/** Of what a case is, when it has weights for certain times alone: one row each. */
+export type Rows = Readonly<Record<keyof typeof ROWS, number>>;
+
+/** @param of  for example the way of paying "debit:card" */
+export const rowsOf = (of: Readonly<Record<keyof typeof ROWS, string>>): Rows => ({
+  pay: bucketOf(`way:${of.pay}`, ROWS.pay),
+  country: bucketOf(of.country, ROWS.country),
+  code: bucketOf(of.code, ROWS.code),
+  issuer: bucketOf(of.issuer, ROWS.issuer),
+});
+
+/** Companies' cards are filled and answered on working days, those of households are not. */
+export const payWeekdayWeight = ({ pay }: Rows, weekday: number) => AT.payWeekday + pay * 7 + weekday;
+/** A country has dates of its own, whatever its people's pay cycles are taken for. */
+export const countryDateWeight = ({ country }: Rows, date: number) => AT.countryDate + country * 31 + date - 1;
+/** What one code says may pass within hours, and what another one of the same reason says only in weeks. */
+export const codeElapsedWeight = ({ code }: Rows, ms: number) => AT.codeElapsed + code * ELAPSED_BINS + elapsedBin(ms);
+/** An issuer may trust some hours more than others. */
+export const issuerHourWeight = ({ issuer }: Rows, hour: number) =>
+  AT.issuerHour + issuer * DAY_PARTS + Math.floor((hour * DAY_PARTS) / 24);
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -126,7 +150,8 @@ function binOf(value: number, edges: readonly number[]) {
 }
 
 const ELAPSED_EDGES = [0.25, 0.75, 1.5, 2.5, 4, 6, 9, 13, 20].map((days) => days * DAY_MS);
-export const elapsedWeight = (of: number, ms: number) => AT.elapsed + of * 10 + binOf(ms, ELAPSED_EDGES);
+const elapsedBin = (ms: number) => binOf(ms, ELAPSED_EDGES);
+export const elapsedWeight = (of: number, ms: number) => AT.elapsed + of * ELAPSED_BINS + elapsedBin(ms);
 
 const GAP_EDGES = [3, 9, 18, 36, 72, 120, 216].map((hours) => hours * HOUR_MS);
 export const gapWeight = (of: number, ms: number) => AT.gap + of * 8 + binOf(ms, GAP_EDGES);
@@ -135,7 +160,8 @@ export const triesWeight = (of: number, tries: number) => AT.tries + of * 6 + Ma
 export const weekTriesWeight = (tries: number) => AT.weekTries + Math.min(5, tries);
 export const hourWeight = (of: number, hour: number) => AT.hour + of * 12 + (hour >> 1);
 export const weekdayWeight = (of: number, weekday: number) => AT.weekday + of * 7 + weekday;
-export const dateWeight = (date: number) => AT.date + date - 1;
+/** First charges have dates of their own: most are approved on any day, and they are so many that a retry's date would mean nothing. */
+export const dateWeight = (of: number, date: number) => (of === 0 ? AT.firstDate : AT.date) + date - 1;
 export const dateCellWeight = (of: number, cell: number) => AT.dateCell + of * DATE_CELLS + cell;
 const ANY_DAY_EDGES = [1, 3, 7].map((days) => days * DAY_MS);
 export const anyDayWeight = (of: number, gapMs: number) => AT.anyDay + of * 4 + binOf(gapMs, ANY_DAY_EDGES);

@@ -22,7 +22,7 @@ export interface Learned {
   tries: Float64Array;
 }
 
-export const SHIFTS = WEIGHTS - AT.name;
+export const SHIFTS = AT.issuerHour - AT.name;
 /** Prior strength, in cases: of the kinds of one reason, and of the pay cycles, in customers. */
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
@@ -42,7 +42,10 @@ function priorVariance(index: number): number {
   if (index < AT.weekTries) return 0.02;
   if (index < AT.since) return 0.03;
   if (index >= AT.dateCell && index < AT.payWeekday) return 0.02;
-  if (index >= AT.payWeekday && index < AT.before) return 0.015;
+  if (index >= AT.payWeekday && index < AT.countryDate) return 0.015;
+  if (index >= AT.countryDate && index < AT.before) return 0.02;
+  if (index >= AT.firstDate && index < AT.name) return 0.03;
+  if (index >= AT.issuerHour) return 0.02;
   if (index < AT.name) return 0.1;
   return 0.015;
 }

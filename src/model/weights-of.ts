@@ -3,11 +3,14 @@ import { dateOf, weekdayOf } from "./calendar.ts";
 import {
   AT,
   classOf,
+  codeElapsedWeight,
+  countryDateWeight,
   dateCellWeight,
   dateWeight,
   elapsedWeight,
   gapWeight,
   hourWeight,
+  issuerHourWeight,
   payWeekdayWeight,
   REASONS,
   triesWeight,
@@ -24,11 +27,11 @@ export function momentWeights(of: number, local: number, into: Int32Array, from:
   const day = Math.floor(local / DAY_MS);
   into[from] = hourWeight(of, Math.floor((local - day * DAY_MS) / HOUR_MS));
   into[from + 1] = weekdayWeight(of, weekdayOf(day));
-  into[from + 2] = dateWeight(dateOf(day));
+  into[from + 2] = dateWeight(of, dateOf(day));
   return from + 3;
 }
 
-/** Weights that depend on what the case and its customer went through: the tries before, and how charges went around such a date. */
+/** Weights that depend on what the case is, and on what it and its customer went through: the tries before, and how charges went around such a date. */
 export function historyWeights(belief: Belief, at: number, into: Int32Array, from: number): number {
   const of = classOf(belief.reason);
   into[from] = elapsedWeight(of, at - belief.firstFailedAt);
@@ -37,10 +40,15 @@ export function historyWeights(belief: Belief, at: number, into: Int32Array, fro
   let recent = 0;
   for (const time of belief.recent) if (time > at - WEEK_MS) recent++;
   into[from + 3] = weekTriesWeight(recent);
-  const day = Math.floor((at + belief.offsetMs) / DAY_MS);
-  into[from + 4] = dateCellWeight(of, belief.dateCells[dateOf(day) - 1]!);
-  into[from + 5] = payWeekdayWeight(belief.payRow, weekdayOf(day));
-  return from + 6;
+  const local = at + belief.offsetMs;
+  const day = Math.floor(local / DAY_MS);
+  const date = dateOf(day);
+  into[from + 4] = dateCellWeight(of, belief.dateCells[date - 1]!);
+  into[from + 5] = payWeekdayWeight(belief.rows, weekdayOf(day));
+  into[from + 6] = countryDateWeight(belief.rows, date);
+  into[from + 7] = codeElapsedWeight(belief.rows, at - belief.firstFailedAt);
+  into[from + 8] = issuerHourWeight(belief.rows, Math.floor((local - day * DAY_MS) / HOUR_MS));
+  return from + 9;
 }
 
 /** Everything a try's score is made of, but for what explains the failure. @returns how many were written */
