@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "../model/belief.ts";
 import { AT, classOf, hourWeight, issuerHourWeight, type Reason } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
+import { chanceOf } from "../model/observe.ts";
+import { trimmed } from "../model/trim.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
 import {
   chooseTry,
@@ -13,6 +15,7 @@ import {
   LOT_COST_MAX,
   type TryQuestion,
 } from "./choose-try.ts";
+import { outlookOf } from "./outlook.ts";
 import { worthOfNext } from "./plan-tries.ts";
 
 const HOUR = 3_600_000;
@@ -196,6 +199,19 @@ test("where an issuer trusts an hour more than others, its customers' cards are 
     }).filter((hour) => hour !== null);
   assert.deepEqual(new Set(hours(trusting)), new Set([5]));
   assert.ok(!hours(learned).includes(5));
+});
+
+test("the chance of a moment is the same wherever it is said: of the choice, of its day and of its hour", () => {
+  for (const reason of ["FUNDS", "GENERIC", "LIMIT"] as const)
+    for (let n = 0; n < 20; n++) {
+      const asked = question({ key: `case ${n}`, windowEndsAt: START + (14 + n) * DAY });
+      const chosen = chooseTry(learned, belief(reason), asked)!;
+      const said = trimmed(learned, classOf(reason), chanceOf(learned, belief(reason), chosen.at));
+      assert.equal(chosen.chance, said);
+      const { days, hours } = outlookOf(learned, belief(reason), asked, chosen, START);
+      const same = [...days, ...hours].filter(({ at }) => at.getTime() === chosen.at);
+      assert.ok(same.length > 0 && same.every(({ chance }) => Math.abs(chance - said) < 2e-4), `${said}`);
+    }
 });
 
 test("a drawn hour never ends a case", () => {

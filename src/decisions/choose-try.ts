@@ -3,6 +3,7 @@ import { type Forecast, forecast } from "../model/forecast.ts";
 import { AT, classOf, hourWeight, issuerHourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { probit } from "../model/normal.ts";
+import { chanceOf } from "../model/observe.ts";
 import { trimmed } from "../model/trim.ts";
 import type { Stakes } from "./board.ts";
 import { planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
@@ -116,7 +117,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const then = plan.slots.filter((other) => other > slot).map((other) => slots[other]!);
   return {
     at: slots[slot]!,
-    chance: trimmed(learned, of, seen.chances[slot]!),
+    chance: trimmed(learned, of, chanceOf(learned, belief, slots[slot]!)),
     propensity: triedShare * propensity,
     value: plan.value,
     then,

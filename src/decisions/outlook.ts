@@ -1,8 +1,9 @@
 import type { Account, Prospect } from "../domain/decision.ts";
 import type { Belief } from "../model/belief.ts";
-import { forecast } from "../model/forecast.ts";
 import { classOf } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
+import { phi, probit } from "../model/normal.ts";
+import { chanceOf } from "../model/observe.ts";
 import { trimmed } from "../model/trim.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
@@ -30,20 +31,27 @@ export function outlookOf(
 ): Outlook {
   const of = classOf(belief.reason);
   const calibrated = (chance: number) => rounded(trimmed(learned, of, chance));
-  // The hours come last: they are a forecast of their own, and only one can be asked at a time.
   return {
-    days: bestOfEach(prospects(chosen.weighed, calibrated), belief.offsetMs),
-    even: evenTries(chosen.weighed, question, unpaidAt),
+    days: bestOfEach(prospects(learned, belief, chosen, calibrated), belief.offsetMs),
     hours: hoursOf(learned, belief, question, chosen, calibrated),
+    even: evenTries(chosen.weighed, question, unpaidAt),
   };
 }
 
 /** The slots that the plan was chosen from, each in place of its next try. */
-function prospects({ forecast, plan, stakes, worth: known }: Weighed, calibrated: (chance: number) => number) {
+function prospects(
+  learned: Learned,
+  belief: Belief,
+  { at: chosenAt, weighed: { forecast, plan, stakes, worth: known } }: ChosenTry,
+  calibrated: (chance: number) => number,
+) {
+  const { slots, chances } = forecast;
   const worth = known ?? worthOfNext(forecast, plan, stakes, plan.picked);
+  // A forecast is off by much the same at all slots, so what is true of the chosen one corrects the others.
+  const excess = probit(chances[slots.indexOf(chosenAt)]!) - probit(chanceOf(learned, belief, chosenAt));
   return plan.picked.map((slot, n) => ({
-    at: new Date(forecast.slots[slot]!),
-    chance: calibrated(forecast.chances[slot]!),
+    at: new Date(slots[slot]!),
+    chance: calibrated(phi(probit(chances[slot]!) - excess)),
     worth: rounded(worth[n]!),
   }));
 }
@@ -69,12 +77,10 @@ function hoursOf(
   const slots = Array.from({ length: SLOTS_A_DAY }, (_, n) => start + n * SLOT_MS).filter(
     (at) => at >= question.now + SOONEST_MS && at < question.windowEndsAt && question.allow(at),
   );
-  const { chances } = forecast(learned, belief, slots);
-  return slots.map((at, slot) => ({
-    at: new Date(at),
-    chance: calibrated(chances[slot]!),
-    worth: rounded(chances[slot]! * stakes.worthAt(at) - stakes.cost),
-  }));
+  return slots.map((at) => {
+    const chance = chanceOf(learned, belief, at);
+    return { at: new Date(at), chance: calibrated(chance), worth: rounded(chance * stakes.worthAt(at) - stakes.cost) };
+  });
 }
 
 /** Six tries spread evenly over the window, the last one an hour before its end: those that are still to come, and allowed. */

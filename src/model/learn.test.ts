@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Belief, kindsOf, newBelief, newPerson, type Person } from "./belief.ts";
 import { KIND_CYCLE, KIND_NEVER, KINDS, reasonRow } from "./explanations.ts";
 import { forecast } from "./forecast.ts";
-import { AT, classOf, dateWeight, type Reason, type Rows, STANDINGS } from "./layout.ts";
+import { AT, type Reason, STANDINGS } from "./layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
 import { PAY_CYCLES } from "./pay-cycles.ts";
@@ -248,50 +248,4 @@ test("the usual share of tries that succeed is that of the latest thousand or so
   const quarter = tries(3000, (n) => n % 4 === 0);
   assert.ok(Math.abs(quarter - 0.25) < 0.04, `${quarter}`);
   assert.ok(tries(3000, () => false) < 0.02);
-});
-
-test("what is true of a date is learned from retries, however many bills are first charged on it", () => {
-  const learned = newLearned();
-  const weightOf = (date: number) => learned.mean[dateWeight(classOf("FUNDS"), date)]!;
-  for (let n = 0; n < 400; n++) {
-    const triedAt = at(`2026-03-${n % 2 === 0 ? "25" : "18"}T09:00`);
-    for (let bill = 0; bill < 12; bill++)
-      learnFirst(learned, newPerson(learned, "SE"), new Int32Array(0), 0, triedAt, bill % 4 === 0 ? "FUNDS" : null);
-    const person = newPerson(learned, "SE");
-    const belief = failed(learned, person, "2026-03-12T09:00");
-    learnOutcome(learned, person, belief, triedAt, n % 2 === 0 ? null : "FUNDS");
-  }
-  assert.ok(weightOf(25) > 0.3, `${weightOf(25)}`);
-  assert.ok(weightOf(18) < -0.3, `${weightOf(18)}`);
-});
-
-test("a country's dates, a code's first days and an issuer's hours are learned apart from those of others", () => {
-  const learned = newLearned();
-  const own = { pay: 0, country: 1, code: 1, issuer: 1 };
-  const others = { pay: 0, country: 2, code: 2, issuer: 2 };
-  const beliefOf = (rows: Rows, names = new Int32Array(0)) =>
-    newBelief(learned, newPerson(learned, "SE"), {
-      reason: "GENERIC",
-      code: "05",
-      standing: STANDINGS.between,
-      names,
-      codeName: AT.name,
-      rows,
-      offsetMs: 0,
-      failedAt: at("2026-03-12T09:00"),
-      recent: [],
-    });
-  const triedAt = at("2026-03-13T02:00");
-  for (let n = 0; n < 400; n++) {
-    const rows = n % 2 === 0 ? own : others;
-    learnOutcome(learned, newPerson(learned, "SE"), beliefOf(rows), triedAt, rows === own ? null : "GENERIC");
-  }
-  const chanceOf = (rows: Rows, moment = triedAt) => forecast(learned, beliefOf(rows), [moment]).chances[0]!;
-  assert.ok(chanceOf(own) > chanceOf(others) + 0.2, `${chanceOf(own)} against ${chanceOf(others)}`);
-  for (const name of ["country", "code", "issuer"] as const) {
-    const mixed = { ...others, [name]: own[name] };
-    assert.ok(chanceOf(mixed) > chanceOf(others) + 0.02, `${name}: ${chanceOf(mixed)} against ${chanceOf(others)}`);
-  }
-  const elsewhen = at("2026-03-20T13:00");
-  assert.ok(Math.abs(chanceOf(own, elsewhen) - chanceOf(others, elsewhen)) < 1e-9, "another date, hour and week");
 });

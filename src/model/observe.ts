@@ -32,26 +32,55 @@ export const look = {
   approved: false,
 };
 
+/** Describe a try in `look`. */
+function lookAtTry(belief: Belief, at: number) {
+  look.count = tryWeights(belief, at, look.indices);
+  explainTry(belief, at, look.cells);
+}
+
+/** What the weights that count whatever the explanation add up to, and by what scores are divided for what is not known of weights. */
+function usualScore({ mean, variance }: Learned): { usual: number; scale: number } {
+  const { indices, count } = look;
+  let usual = 0;
+  let spread = CELL_SPREAD;
+  for (let n = 0; n < count; n++) {
+    usual += mean[indices[n]!]!;
+    spread += variance[indices[n]!]!;
+  }
+  return { usual, scale: 1 / Math.sqrt(1 + spread) };
+}
+
+/**
+ * The chance that a try is approved: the very one that `observeTry` gives back once it was made, and that calibration is learned from. A
+ * forecast leaves out what is unlikely and takes the weights as known, which serves to plan, but not to say a chance.
+ */
+export function chanceOf(learned: Learned, belief: Belief, at: number): number {
+  lookAtTry(belief, at);
+  const { usual, scale } = usualScore(learned);
+  let chance = 0;
+  let sum = 0;
+  for (let e = 0; e < EXPLANATIONS; e++) {
+    const share = belief.weights[e]!;
+    chance += share * phi((usual + learned.mean[look.cells[e]!]!) * scale);
+    sum += share;
+  }
+  return chance / sum;
+}
+
 /**
  * Weigh the explanations by how well each foresaw the outcome that `look` describes.
  *
  * @param shares  the chance of each explanation before the outcome; those after it are written back
  * @returns the chance that had been given to an approval
  */
-function weigh({ mean, variance }: Learned, shares: Float64Array, explanations: number, approved: boolean): number {
-  const { indices, count, cells, scores } = look;
-  let common = 0;
-  let spread = CELL_SPREAD;
-  for (let n = 0; n < count; n++) {
-    common += mean[indices[n]!]!;
-    spread += variance[indices[n]!]!;
-  }
+function weigh(learned: Learned, shares: Float64Array, explanations: number, approved: boolean): number {
+  const { cells, scores } = look;
+  const { usual, scale } = usualScore(learned);
   const sign = approved ? 1 : -1;
-  const scale = 1 / Math.sqrt(1 + spread);
   let total = 0;
   let sum = 0;
   for (let e = 0; e < explanations; e++) {
-    const score = sign * (common + mean[cells[e]!]!) * scale;
+    const score = sign * (usual + learned.mean[cells[e]!]!) * scale;
     scores[e] = score;
     sum += shares[e]!;
     shares[e]! *= Math.max(phi(score), CHANCE_MIN);
@@ -120,8 +149,7 @@ export function observeTry(
 ): number {
   noteCharge(person.charges, Math.floor((at + belief.offsetMs) / DAY_MS), at, reason);
   cyclesOf(belief, before);
-  look.count = tryWeights(belief, at, look.indices);
-  explainTry(belief, at, look.cells);
+  lookAtTry(belief, at);
   const shares = look.shares;
   shares.set(belief.weights);
   const chance = weigh(learned, shares, EXPLANATIONS, reason === null);
