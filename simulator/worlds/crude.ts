@@ -9,6 +9,8 @@ interface Try {
   /** Where the customer's pay day lies in a month, and how long what is wrong with the bill lasts: drawn, from 0 to 1. */
   payDay: number;
   end: number;
+  /** Which customer it is, from 0. */
+  customer: number;
 }
 
 /** What decides whether a try succeeds. */
@@ -21,6 +23,8 @@ interface Law {
   windowDays?: number;
   /** The code of every decline; else 51 for six bills in ten, and 05. */
   code?: string;
+  /** Customers live in two countries and have cards of four banks, and charges say so; else all are alike. */
+  apart?: boolean;
 }
 
 const YEAR = 2025;
@@ -70,6 +74,19 @@ const LAWS: Readonly<Record<string, Law>> = {
     code: "05",
     chance: ({ at, failedAt, tried }) => 0.5 * Math.exp(-(at - failedAt) / (5 * DAY_MS)) * afresh(at, tried),
   },
+  /** Everybody has money from the 10th to the 13th in one country, from the 25th to the 28th in the other. */
+  countries: {
+    apart: true,
+    chance: ({ at, tried, customer }) => {
+      const since = dateOf(at) - (customer % 2 === 0 ? 10 : 25);
+      return (since >= 0 && since <= 3 ? 0.6 : 0.03) * afresh(at, tried);
+    },
+  },
+  /** Each bank approves in a quarter of the day of its own. */
+  banks: {
+    apart: true,
+    chance: ({ at, tried, customer }) => (Math.floor(hourOf(at) / 6) === customer % 4 ? 0.4 : 0.03) * afresh(at, tried),
+  },
   short: { windowDays: 5, chance: flat },
   long: { windowDays: 60, chance: flat },
   hard: { never: 0.7, chance: flat },
@@ -83,6 +100,7 @@ const LOT = { dom: 1, hour: 2, payDay: 3, first: 4, never: 5, code: 6, end: 7, c
 
 interface Drawn {
   bill: Bill;
+  customer: number;
   /** Tells bills apart where coins are tossed. */
   key: number;
   never: boolean;
@@ -104,13 +122,19 @@ export function world(options: Record<string, unknown> = {}): World {
   const codes = options.codes !== false;
   const law = LAWS[name];
   if (!law) throw new RangeError(`option law is one of ${LAW_NAMES.join(", ")}`);
-  const { chance, never = 0.2, windowDays = 28 } = law;
+  const { chance, never = 0.2, windowDays = 28, apart = false } = law;
   const drawn = new Map<string, Drawn>();
   let seed = 0;
 
-  const charged = (customerId: string, code: string, at: Date, approved: boolean): Charge => {
+  const charged = (customer: number, code: string, at: Date, approved: boolean): Charge => {
     const said = codes
-      ? { cardBrand: "visa", cardCountry: "US", cardFunding: "debit", cardFingerprint: `fp_${customerId}` }
+      ? {
+          cardBrand: "visa",
+          cardCountry: apart && customer % 2 === 0 ? "DE" : "US",
+          cardFunding: "debit",
+          cardFingerprint: `fp_c${customer}`,
+          ...(apart && { cardIssuer: `bank ${customer % 4}` }),
+        }
       : {};
     return {
       at,
@@ -142,10 +166,19 @@ export function world(options: Record<string, unknown> = {}): World {
       subscriptionCreatedAt: new Date(Date.UTC(YEAR - 1, 5, 15)),
       createdAt,
       windowDays,
-      first: charged(customerId, code, createdAt, of(LOT.first) >= DECLINED_SHARE),
+      first: charged(customer, code, createdAt, of(LOT.first) >= DECLINED_SHARE),
     };
     const key = customer * 12 + month;
-    return { bill, key, code, never: of(LOT.never) < never, payDay: ever(LOT.payDay), end: of(LOT.end), tried: [] };
+    return {
+      bill,
+      customer,
+      key,
+      code,
+      never: of(LOT.never) < never,
+      payDay: ever(LOT.payDay),
+      end: of(LOT.end),
+      tried: [],
+    };
   }
 
   function approval({ id, createdAt }: Bill, at: Date, tried: readonly Date[] = []): number {
@@ -172,7 +205,7 @@ export function world(options: Record<string, unknown> = {}): World {
       const of = drawn.get(bill.id)!;
       const approved = coin(seed, LOT.charge, of.key, Math.floor(at.getTime() / HOUR_MS)) < approval(bill, at);
       of.tried.push(at.getTime());
-      return charged(bill.customerId, of.code, at, approved);
+      return charged(of.customer, of.code, at, approved);
     },
     approval,
   };

@@ -100,6 +100,16 @@ test("a crude world obeys its law, whatever else is asked meanwhile", async () =
   await assert.rejects(openWorld("crude:night", { law: "gravity" }), /law is one of flat, night/);
 });
 
+test("a crude world whose law tells countries and banks apart says them, and the others say one country and no bank", async () => {
+  const placesOf = async (name: string) => {
+    const world = await openWorld(name);
+    const said = [...world.bills(4, 40)].map(({ first }) => `${first.cardCountry} ${first.cardIssuer}`);
+    return [...new Set(said)].sort();
+  };
+  assert.deepEqual(await placesOf("crude:banks"), ["DE bank 0", "DE bank 2", "US bank 1", "US bank 3"]);
+  assert.deepEqual(await placesOf("crude:flat"), ["US undefined"]);
+});
+
 test("a world of one's own is opened from its module, with options, and one without a world is refused", async () => {
   const path = new URL("./issuers.ts", import.meta.url).pathname;
   assert.equal((await openWorld(path, { memory: 2 })).name, "issuers");

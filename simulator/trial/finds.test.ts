@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fromPrior } from "../../src/model/prior.ts";
+import { dunlin } from "./dunlin.ts";
+import { runTrial, type Try } from "./run-trial.ts";
+import { openWorld, shippedPrior } from "./worlds.ts";
+
+/** Of the last third of a year's first tries, the share made when the world's law likes them. */
+async function foundBy(name: string, customers: number, isGood: (tried: Try) => boolean): Promise<number> {
+  const { tries } = runTrial(await openWorld(name), dunlin(fromPrior(shippedPrior())), 1, customers);
+  const firsts = tries.filter(({ open, charge }) => open.charges[1] === charge);
+  const late = firsts.slice(Math.floor((2 * firsts.length) / 3));
+  return late.filter(isGood).length / late.length;
+}
+
+test("each bank is found to have hours of its own", async () => {
+  const share = await foundBy("crude:banks", 3000, ({ charge }) => {
+    const bank = Number(charge.cardIssuer!.slice("bank ".length));
+    return Math.floor(charge.at.getUTCHours() / 6) === bank;
+  });
+  assert.ok(share > 0.6, `${share}`);
+});
+
+test("each country is found to have pay days of its own", async () => {
+  const share = await foundBy("crude:countries", 3000, ({ charge }) => {
+    const since = charge.at.getUTCDate() - (charge.cardCountry === "DE" ? 10 : 25);
+    return since >= 0 && since <= 3;
+  });
+  assert.ok(share > 0.3, `${share}`);
+});
