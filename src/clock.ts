@@ -41,6 +41,8 @@ export function realPorts(anchor: ClockAnchor): Ports {
 function orderedIds(now: () => Date): () => string {
   let lastMs = 0;
   let sequence = 0;
+  let pool = Buffer.alloc(0);
+  let used = 0;
   return () => {
     const ms = now().getTime();
     if (ms > lastMs) {
@@ -50,9 +52,18 @@ function orderedIds(now: () => Date): () => string {
       lastMs++;
       sequence = 0;
     }
-    return uuidV7(new Date(lastMs), sequence, randomBytes(8));
+    if (used === pool.length) {
+      pool = randomBytes(CHANCE_BYTES * POOLED);
+      used = 0;
+    }
+    used += CHANCE_BYTES;
+    return uuidV7(new Date(lastMs), sequence, pool.subarray(used - CHANCE_BYTES, used));
   };
 }
+
+/** Chance for so many ids is drawn at once: the system is asked thousands of times a second else. */
+const POOLED = 512;
+const CHANCE_BYTES = 8;
 
 const SEQUENCE_MAX = 0xfff;
 

@@ -63,7 +63,7 @@ export function rulesFor(open: OpenCase): Rules {
   if (isDebit && endsRetries(declineGroup(codesOf(last), instrumentOf(last))))
     return { notBefore: 0, allow: () => false };
   const guard = guardFor(open);
-  return { notBefore: guard.notBefore?.at ?? 0, allow: (at) => forbiddenAt(guard, new Date(at)) === null };
+  return { notBefore: guard.notBefore?.at ?? 0, allow: (at) => forbiddenAt(guard, at) === null };
 }
 
 function guardFor({ bill, attempts }: OpenCase): Guard {

@@ -107,7 +107,7 @@ function ruledOut({ known, guard }: Situation): RuledOut[] {
   const end = known.windowEndsAt.getTime();
   let isSame = false;
   for (let at = from + STEP_MS; at < end && at < from + YEAR_MS; at += STEP_MS) {
-    const ruling = forbiddenAt(guard, new Date(at));
+    const ruling = forbiddenAt(guard, at);
     const latest = found.at(-1);
     if (ruling && isSame && latest?.rule === ruling.sentence) latest.to = new Date(at);
     else if (ruling)

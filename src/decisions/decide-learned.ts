@@ -98,7 +98,7 @@ function questionOf({ known, guard }: Situation, belief: Belief): TryQuestion {
     now: Math.max(belief.lastTriedAt, anchorOf(known)),
     windowEndsAt: known.windowEndsAt.getTime(),
     triesLeft: Math.min(known.budgetLeft, debit ? debit.presentationsMax - Math.max(1, presented) : known.budgetLeft),
-    allow: (at) => forbiddenAt(guard, new Date(at)) === null,
+    allow: (at) => forbiddenAt(guard, at) === null,
     stakes: { worthAt: (at) => 1 - (LOSS_A_DAY * (at - start)) / DAY_MS, cost: 0.12 / Math.max(dollars, 0.01) + 0.003 },
   };
 }
@@ -107,7 +107,7 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   const { known, guard, decline, place, upAgainAt, now } = situation;
   // A few minutes, so that one bank does not get all tries of an hour in the same second.
   const spread = chosen.at + jitterMs(known);
-  const isFree = spread < known.windowEndsAt.getTime() && forbiddenAt(guard, new Date(spread)) === null;
+  const isFree = spread < known.windowEndsAt.getTime() && forbiddenAt(guard, spread) === null;
   const at = Math.max(now, isFree ? spread : chosen.at);
   const type = known.paymentMethodType;
   const hasRules = type === null || type === "card" || BANK_DEBITS.has(type);

@@ -41,13 +41,13 @@ function nextTry(situation: Situation): Decision {
   let missed = false;
   const retryAt = (moment: Moment, at: number): Decision | null => {
     if (at >= windowEnd) return null;
-    const ruling = forbiddenAt(guard, new Date(at));
+    const ruling = forbiddenAt(guard, at);
     refused ??= ruling;
     return ruling ? null : retry(situation, moment, at, refused);
   };
   for (const moment of moments(situation)) {
     // One that is forbidden stays so when it is late: else the plan would move as time passes, and nothing else.
-    const ruling = forbiddenAt(guard, new Date(moment.at));
+    const ruling = forbiddenAt(guard, moment.at);
     refused ??= ruling;
     if (ruling) continue;
     missed ||= moment.at < now;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Decision } from "../decisions/known.ts";
 import { type Case, completesDunning, type EndReason } from "../domain/case.ts";
 import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
@@ -220,7 +221,7 @@ function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" 
   } as const;
   const existing = draft.settled.find(isPlan);
   if (existing) {
-    if (JSON.stringify({ ...existing, ...wanted }) === JSON.stringify(existing)) return existing;
+    if (isDeepStrictEqual({ ...existing, ...wanted }, existing)) return existing;
     const replanned = { ...existing, ...wanted, updatedAt: now };
     put(draft, replanned);
     return replanned;

@@ -163,15 +163,15 @@ const isUnknown = ({ name }: CardNetwork) => name === UNKNOWN_NETWORK.name;
  * Limits hold in every rolling window that contains the attempt, also in windows that reach over attempts already
  * asked for at later moments. Both ends of a window belong to it.
  *
+ * @param at  in milliseconds since 1970
  * @returns null when it is allowed, else the rule that forbids it
  */
-export function forbiddenAt(guard: Guard, at: Date): Ruling | null {
-  const time = at.getTime();
+export function forbiddenAt(guard: Guard, at: number): Ruling | null {
   if (guard.bar) return guard.bar;
   if (guard.usedUp) return guard.usedUp;
-  if (guard.notBefore && time - guard.earlyMs < guard.notBefore.at) return guard.notBefore;
-  if (guard.notAfter && time > guard.notAfter.at) return guard.notAfter;
-  return guard.limits.find((limit) => overfills(limit, time, guard.earlyMs)) ?? null;
+  if (guard.notBefore && at - guard.earlyMs < guard.notBefore.at) return guard.notBefore;
+  if (guard.notAfter && at > guard.notAfter.at) return guard.notAfter;
+  return guard.limits.find((limit) => overfills(limit, at, guard.earlyMs)) ?? null;
 }
 
 /** A fullest window can always be slid to begin at an attempt: at an earlier one, or at the new one. */

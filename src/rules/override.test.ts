@@ -27,7 +27,7 @@ function allowedAfter(
   }));
   const instrument = { paymentMethodType, network, cardCountry: null };
   const guard = guardOf({ instrument, amount: 4900, ledger, firstTriedAt: null, earlyMs: 0 });
-  return forbiddenAt(guard, new Date(start + 2 * DAY_MS));
+  return forbiddenAt(guard, start + 2 * DAY_MS);
 }
 
 test("everything that is wrong is said at once, each with its place and what to write", () => {
