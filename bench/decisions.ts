@@ -15,6 +15,8 @@ const { values } = parseArgs({
 /** Least shares of the gap closed, from fixed and from even tries; the hard world has its own. */
 const AIMS: Readonly<Record<string, readonly [number, number]>> = { hard: [0.85, 0.4] };
 const USUAL_AIM: readonly [number, number] = [0.85, 0.55];
+const EFFORT_MAX = 0.85;
+const ECE_MAX = 0.02;
 
 const percent = (share: number) => `${(share * 100).toFixed(1).padStart(5)} %`;
 console.log(
@@ -45,7 +47,11 @@ for (const name of names) {
     const isCrude = name in CRUDE_WORLDS; // of which nothing is asked
     const holds = isCrude
       ? broken === 0
-      : gapClosed.fromFixed >= fixedAim && gapClosed.fromEven >= evenAim && effort <= 0.85 && broken === 0;
+      : gapClosed.fromFixed >= fixedAim &&
+        gapClosed.fromEven >= evenAim &&
+        effort <= EFFORT_MAX &&
+        warm!.ece! <= ECE_MAX &&
+        broken === 0;
     if (!holds) missed++;
     console.log(
       `${name.padEnd(13)} ${String(seed).padStart(4)} ${String(cases).padStart(6)} ${cells} | ${percent(gapClosed.fromFixed)} ${percent(gapClosed.fromEven)} (${Math.round(fixedAim * 100)}, ${Math.round(evenAim * 100)}) | ${percent(effort)} | ${broken} | ${warm!.ece!.toFixed(3)} ${worst.toFixed(3)}${holds ? "" : "  MISSED"}`,
