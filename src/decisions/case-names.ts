@@ -94,7 +94,7 @@ export const caseRows = (
     pay: `${known(traits.funding)}:${known(traits.paymentMethodType)}`,
     country: traits.country,
     code: `${known(traits.declineCode)}`,
-    issuer: `${known(traits.issuer)}`,
+    issuer: traits.issuer?.toLowerCase() ?? null,
   });
 
 /** Where the names' weights are. */

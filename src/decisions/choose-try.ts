@@ -173,19 +173,23 @@ function slotsOf(belief: Belief, { now, windowEndsAt, allow }: TryQuestion, hour
 /** A whole number at the beginning of a slot. */
 const slotOf = ({ offsetMs }: Belief, at: number) => (at + offsetMs - SLOT_START_MS) / SLOT_MS;
 const modulo = (n: number, by: number) => ((n % by) + by) % by;
-/** The weights of an hour of the day, as a slot: for such declines, and for the issuer. */
-const weightOfHour = ({ reason }: Belief, slot: number) => hourWeight(classOf(reason), hourOf(slot));
-const weightOfOwnHour = ({ rows }: Belief, slot: number) => issuerHourWeight(rows, hourOf(slot));
 const hourOf = (slot: number) => (slot * SLOT_MS + SLOT_START_MS) / HOUR_MS;
+/** The weight of an hour of the day, as a slot, for such declines. */
+const weightOfHour = ({ reason }: Belief, slot: number) => hourWeight(classOf(reason), hourOf(slot));
+/** What is believed of an hour: for such declines, and for the issuer. */
+function scoreOfHour({ mean }: Learned, belief: Belief, slot: number): number {
+  const own = issuerHourWeight(belief.rows, hourOf(slot));
+  return mean[weightOfHour(belief, slot)]! + (own === null ? 0 : mean[own]!);
+}
 
 /** The slot of each half of the local day with the best hour for such a case. */
-function goodHours({ mean }: Learned, belief: Belief): number[] {
+function goodHours(learned: Learned, belief: Belief): number[] {
   const half = SLOTS_A_DAY / 2;
   return [0, half].map((from) => {
     let best = from;
     let most = Number.NEGATIVE_INFINITY;
     for (let slot = from; slot < from + half; slot++) {
-      const score = mean[weightOfHour(belief, slot)]! + mean[weightOfOwnHour(belief, slot)]!;
+      const score = scoreOfHour(learned, belief, slot);
       // Of hours that are alike the latest is taken: what is booked in the morning is there by then.
       if (score < most) continue;
       most = score;
@@ -199,14 +203,13 @@ function goodHours({ mean }: Learned, belief: Belief): number[] {
  * The hour of the day, as a slot, that is best by one draw from what is believed of each; null where this turn draws none. What is not known of
  * the one issuer is not drawn: each would be explored anew, and what all of them say of an hour tells enough to look there.
  */
-function drawnHour({ mean, variance }: Learned, belief: Belief, turn: string): number | null {
+function drawnHour(learned: Learned, belief: Belief, turn: string): number | null {
   if (share(`${turn}:hour`) >= HOUR_DRAWN_SHARE) return null;
   let best = 0;
   let most = Number.NEGATIVE_INFINITY;
   for (let slot = 0; slot < SLOTS_A_DAY; slot++) {
-    const usual = weightOfHour(belief, slot);
-    const own = weightOfOwnHour(belief, slot);
-    const drawn = mean[usual]! + mean[own]! + Math.sqrt(variance[usual]!) * probit(share(`${slot}:${turn}`));
+    const spread = Math.sqrt(learned.variance[weightOfHour(belief, slot)]!);
+    const drawn = scoreOfHour(learned, belief, slot) + spread * probit(share(`${slot}:${turn}`));
     if (drawn <= most) continue;
     most = drawn;
     best = slot;

@@ -2,7 +2,6 @@ import type { Account, Prospect } from "../domain/decision.ts";
 import type { Belief } from "../model/belief.ts";
 import { classOf } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
-import { phi, probit } from "../model/normal.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed } from "../model/trim.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
@@ -30,47 +29,39 @@ export function outlookOf(
   unpaidAt: number,
 ): Outlook {
   const of = classOf(belief.reason);
-  const calibrated = (chance: number) => rounded(trimmed(learned, of, chance));
+  const chanceAt = (at: number) => chanceOf(learned, belief, at);
+  const calibrated = (chance: number) => trimmed(learned, of, chance);
   return {
-    days: bestOfEach(prospects(learned, belief, chosen, calibrated), belief.offsetMs),
-    hours: hoursOf(learned, belief, question, chosen, calibrated),
+    days: prospects(belief, chosen, (at) => calibrated(chanceAt(at))),
+    hours: hoursOf(belief, question, chosen, chanceAt, calibrated),
     even: evenTries(chosen.weighed, question, unpaidAt),
   };
 }
 
-/** The slots that the plan was chosen from, each in place of its next try. */
+/** Of the slots that the plan was chosen from the best one of each local day, in place of its next try: the first day has several. */
 function prospects(
-  learned: Learned,
-  belief: Belief,
-  { at: chosenAt, weighed: { forecast, plan, stakes, worth: known } }: ChosenTry,
-  calibrated: (chance: number) => number,
-) {
-  const { slots, chances } = forecast;
+  { offsetMs }: Belief,
+  { weighed: { forecast, plan, stakes, worth: known } }: ChosenTry,
+  chanceAt: (at: number) => number,
+): Prospect[] {
   const worth = known ?? worthOfNext(forecast, plan, stakes, plan.picked);
-  // A forecast is off by much the same at all slots, so what is true of the chosen one corrects the others.
-  const excess = probit(chances[slots.indexOf(chosenAt)]!) - probit(chanceOf(learned, belief, chosenAt));
-  return plan.picked.map((slot, n) => ({
-    at: new Date(slots[slot]!),
-    chance: calibrated(phi(probit(chances[slot]!) - excess)),
-    worth: rounded(worth[n]!),
-  }));
+  const each = plan.picked.map((slot, n) => ({ at: forecast.slots[slot]!, worth: worth[n]! }));
+  const byDay = Map.groupBy(each, ({ at }) => Math.floor((at + offsetMs) / DAY_MS));
+  return [...byDay.values()].map((some) => {
+    const { at, worth } = some.reduce((best, other) => (other.worth > best.worth ? other : best));
+    return { at: new Date(at), chance: rounded(chanceAt(at)), worth: rounded(worth) };
+  });
 }
 
 /** Nobody reads more digits, and each is stored with every decision. */
 const rounded = (share: number) => Math.round(share * 10_000) / 10_000;
 
-/** One of each local day: the first day has several. */
-function bestOfEach(days: readonly Prospect[], offsetMs: number): Prospect[] {
-  const byDay = Map.groupBy(days, ({ at }) => Math.floor((at.getTime() + offsetMs) / DAY_MS));
-  return [...byDay.values()].map((some) => some.reduce((best, each) => (each.worth > best.worth ? each : best)));
-}
-
 /** Every fourth hour of the day of a moment, as far as a try is allowed then. */
 function hoursOf(
-  learned: Learned,
   belief: Belief,
   question: TryQuestion,
   { at: chosenAt, weighed: { stakes } }: ChosenTry,
+  chanceAt: (at: number) => number,
   calibrated: (chance: number) => number,
 ): Prospect[] {
   const start = Math.floor((chosenAt + belief.offsetMs) / DAY_MS) * DAY_MS + SLOT_START_MS - belief.offsetMs;
@@ -78,8 +69,12 @@ function hoursOf(
     (at) => at >= question.now + SOONEST_MS && at < question.windowEndsAt && question.allow(at),
   );
   return slots.map((at) => {
-    const chance = chanceOf(learned, belief, at);
-    return { at: new Date(at), chance: calibrated(chance), worth: rounded(chance * stakes.worthAt(at) - stakes.cost) };
+    const chance = chanceAt(at);
+    return {
+      at: new Date(at),
+      chance: rounded(calibrated(chance)),
+      worth: rounded(chance * stakes.worthAt(at) - stakes.cost),
+    };
   });
 }
 

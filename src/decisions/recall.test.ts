@@ -126,3 +126,20 @@ test("the common ways of paying share no weekdays", () => {
   ];
   assert.equal(new Set(ways.map((way) => caseRows({ ...nothingElse, ...way }).pay)).size, ways.length);
 });
+
+test("the common countries and codes share no rows, and an issuer that is not known has none", () => {
+  const countries =
+    "US GB DE FR ES IT NL BE AT CH SE DK NO FI PL PT IE CZ HU RO GR CA MX BR AR CL CO AU NZ JP KR SG HK IN ID MY TH PH ZA TR IL AE SA".split(
+      " ",
+    );
+  const codes =
+    "51 05 54 14 41 43 04 07 15 57 59 61 62 63 65 78 79 82 91 93 96 19 1A 46 R0 R1 R3 N7 R01 R02 R03 R09 AM04 MS03 MS02 AC01 AC04 AC06 MD01 0 1 B".split(
+      " ",
+    );
+  const rowsOf = (traits: Partial<Parameters<typeof caseRows>[0]>) =>
+    caseRows({ ...nothingElse, funding: null, paymentMethodType: null, ...traits });
+  assert.equal(new Set(countries.map((country) => rowsOf({ country }).country)).size, countries.length);
+  assert.equal(new Set([null, ...codes].map((declineCode) => rowsOf({ declineCode }).code)).size, codes.length + 1);
+  assert.equal(rowsOf({}).issuer, null);
+  assert.notEqual(rowsOf({ issuer: "a bank" }).issuer, rowsOf({ issuer: "another" }).issuer);
+});

@@ -62,10 +62,10 @@ export const PAID_BETWEEN = { fresh: 0, same: 1, first: 2 } as const;
 const SINCE_CELLS = 3 * CYCLE_KINDS.length * SINCE_BINS;
 
 /** Bits of hash for names: countries, issuers, merchants, codes. */
-const NAME_BUCKETS = 4096;
+export const NAME_BUCKETS = 4096;
 
-/** Ways of paying, countries, codes and issuers share so many rows each by hash. */
-const ROWS = { pay: 64, country: 64, code: 64, issuer: 256 } as const;
+/** Ways of paying, countries, codes and issuers share so many rows each by hash: enough that common ones share none. */
+const ROWS = { pay: 64, country: 256, code: 256, issuer: 256 } as const;
 /** Parts of a day for which an issuer has weights of its own: four hours each. */
 const DAY_PARTS = 6;
 const ELAPSED_BINS = 10;
@@ -119,15 +119,20 @@ export function bucketOf(text: string, buckets: number): number {
 /** The weight of a name, such as "issuer:N26". */
 export const nameWeight = (name: string) => AT.name + bucketOf(name, NAME_BUCKETS);
 
-/** Of what a case is, when it has weights for certain times alone: one row each. */
-export type Rows = Readonly<Record<keyof typeof ROWS, number>>;
+/** Of what a case is, when it has weights for certain times alone: one row each. `issuer`: null when it is not known. */
+export interface Rows {
+  readonly pay: number;
+  readonly country: number;
+  readonly code: number;
+  readonly issuer: number | null;
+}
 
 /** @param of  for example the way of paying "debit:card" */
-export const rowsOf = (of: Readonly<Record<keyof typeof ROWS, string>>): Rows => ({
+export const rowsOf = (of: { pay: string; country: string; code: string; issuer: string | null }): Rows => ({
   pay: bucketOf(`way:${of.pay}`, ROWS.pay),
-  country: bucketOf(of.country, ROWS.country),
-  code: bucketOf(of.code, ROWS.code),
-  issuer: bucketOf(of.issuer, ROWS.issuer),
+  country: bucketOf(`country/${of.country}`, ROWS.country),
+  code: bucketOf(`code/r${of.code}`, ROWS.code),
+  issuer: of.issuer === null ? null : bucketOf(of.issuer, ROWS.issuer),
 });
 
 /** Companies' cards are filled and answered on working days, those of households are not. */
@@ -136,9 +141,9 @@ export const payWeekdayWeight = ({ pay }: Rows, weekday: number) => AT.payWeekda
 export const countryDateWeight = ({ country }: Rows, date: number) => AT.countryDate + country * 31 + date - 1;
 /** What one code says may pass within hours, and what another one of the same reason says only in weeks. */
 export const codeElapsedWeight = ({ code }: Rows, ms: number) => AT.codeElapsed + code * ELAPSED_BINS + elapsedBin(ms);
-/** An issuer may trust some hours more than others. */
-export const issuerHourWeight = ({ issuer }: Rows, hour: number) =>
-  AT.issuerHour + issuer * DAY_PARTS + Math.floor((hour * DAY_PARTS) / 24);
+/** An issuer may trust some hours more than others. null: it is not known, and what is true of such hours has its weights already. */
+export const issuerHourWeight = ({ issuer }: Rows, hour: number): number | null =>
+  issuer === null ? null : AT.issuerHour + issuer * DAY_PARTS + Math.floor((hour * DAY_PARTS) / 24);
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

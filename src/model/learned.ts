@@ -1,5 +1,5 @@
 import { KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
-import { AT, CLASS_COUNT, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
+import { AT, CLASS_COUNT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
 
 /** Everything that was learned. Changed in place by `learn`; the rest of the model only reads it. */
@@ -22,7 +22,7 @@ export interface Learned {
   tries: Float64Array;
 }
 
-export const SHIFTS = AT.issuerHour - AT.name;
+export const SHIFTS = NAME_BUCKETS;
 /** Prior strength, in cases: of the kinds of one reason, and of the pay cycles, in customers. */
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;

@@ -17,7 +17,7 @@ const AMPLE_LEAST = 0.002;
 /** No outcome is held to be less likely than this. */
 const CHANCE_MIN = 1e-5;
 
-/** An outcome as the model looks at it; filled anew by each observation, and read by `learn` right after it. */
+/** An outcome as the model looks at it; filled anew by each observation and by `chanceOf`, and read by `learn` right after an observation. */
 export const look = {
   /** The weights whatever the explanation, and how many they are. */
   indices: new Int32Array(64),
@@ -51,8 +51,8 @@ function usualScore({ mean, variance }: Learned): { usual: number; scale: number
 }
 
 /**
- * The chance that a try is approved: the very one that `observeTry` gives back once it was made, and that calibration is learned from. A
- * forecast leaves out what is unlikely and takes the weights as known, which serves to plan, but not to say a chance.
+ * The chance that a try at that moment is approved, not calibrated: as `observeTry` gives it back once it was made, which is what calibration is
+ * learned from. A forecast leaves out what is unlikely and takes the weights as known, which serves to plan, but not to say a chance.
  */
 export function chanceOf(learned: Learned, belief: Belief, at: number): number {
   lookAtTry(belief, at);

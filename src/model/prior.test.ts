@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { AT, nameWeight } from "./layout.ts";
+import { AT, countryDateWeight, issuerHourWeight, nameWeight, rowsOf } from "./layout.ts";
 import { newLearned } from "./learned.ts";
 import { fromPrior, LAYOUT, type Prior, priorOf } from "./prior.ts";
 
@@ -34,13 +34,16 @@ test("a merchant's or an issuer's own weight never leaves its world", () => {
   const taught = newLearned();
   const own = nameWeight("rmerchant:m1");
   const shared = nameWeight("rfunding:prepaid");
-  for (const weight of [own, shared]) {
+  const rows = rowsOf({ pay: "debit:card", country: "SE", code: "51", issuer: "a bank" });
+  const hour = issuerHourWeight(rows, 9)!;
+  const date = countryDateWeight(rows, 25);
+  for (const weight of [own, hour, shared, date]) {
     taught.mean[weight] = 0.5;
     taught.variance[weight] = 0.001;
   }
   const prior = fromPrior(priorOf([taught], new Set([shared])));
-  assert.equal(prior.mean[own], 0);
-  assert.ok(prior.mean[shared]! > 0.1);
+  for (const weight of [own, hour]) assert.equal(prior.mean[weight], 0);
+  for (const weight of [shared, date]) assert.ok(prior.mean[weight]! > 0.1);
 });
 
 test("a prior of another layout is refused", () => {

@@ -19,7 +19,7 @@ export interface Prior {
   trim: number[];
 }
 
-export const LAYOUT = `7:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
+export const LAYOUT = `8:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
 
 /** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
 const KINDS_STRENGTH = 150;

@@ -47,7 +47,9 @@ export function historyWeights(belief: Belief, at: number, into: Int32Array, fro
   into[from + 5] = payWeekdayWeight(belief.rows, weekdayOf(day));
   into[from + 6] = countryDateWeight(belief.rows, date);
   into[from + 7] = codeElapsedWeight(belief.rows, at - belief.firstFailedAt);
-  into[from + 8] = issuerHourWeight(belief.rows, Math.floor((local - day * DAY_MS) / HOUR_MS));
+  const issuerHour = issuerHourWeight(belief.rows, Math.floor((local - day * DAY_MS) / HOUR_MS));
+  if (issuerHour === null) return from + 8;
+  into[from + 8] = issuerHour;
   return from + 9;
 }
 
