@@ -127,7 +127,7 @@ export interface Rows {
   readonly issuer: number | null;
 }
 
-/** @param of  for example the way of paying "debit:card" */
+/** The texts put in front are such that common countries and codes share no row: a hash of short texts often does. `of.pay`: for example "debit:card". */
 export const rowsOf = (of: { pay: string; country: string; code: string; issuer: string | null }): Rows => ({
   pay: bucketOf(`way:${of.pay}`, ROWS.pay),
   country: bucketOf(`country/${of.country}`, ROWS.country),
