@@ -28,3 +28,11 @@ test("each country is found to have pay days of its own", async () => {
   });
   assert.ok(share > 0.4, `${share}`);
 });
+
+test("small amounts are found to be paid at other times than large ones", async () => {
+  const share = await foundBy("crude:amounts", 3000, ({ open: { bill }, charge }) => {
+    const days = (charge.at.getTime() - bill.createdAt.getTime()) / 86_400_000;
+    return bill.amount === 900 ? days < 4 : days > 12;
+  });
+  assert.ok(share > 0.6, `${share}`);
+});

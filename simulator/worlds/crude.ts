@@ -25,6 +25,8 @@ interface Law {
   code?: string;
   /** Customers live in two countries and have cards of four banks, and charges say so; else all are alike. */
   apart?: boolean;
+  /** Minor units; else the same of all. */
+  amount?(customer: number): number;
 }
 
 const YEAR = 2025;
@@ -87,6 +89,14 @@ const LAWS: Readonly<Record<string, Law>> = {
     apart: true,
     chance: ({ at, tried, customer }) => (Math.floor(hourOf(at) / 6) === customer % 4 ? 0.4 : 0.03) * afresh(at, tried),
   },
+  /** Small amounts are paid in the first four days, large ones after twelve. */
+  amounts: {
+    amount: (customer) => (customer % 2 === 0 ? 900 : 5_900),
+    chance: ({ at, failedAt, tried, customer }) => {
+      const days = (at - failedAt) / DAY_MS;
+      return ((customer % 2 === 0 ? days < 4 : days > 12) ? 0.4 : 0.03) * afresh(at, tried);
+    },
+  },
   short: { windowDays: 5, chance: flat },
   long: { windowDays: 60, chance: flat },
   hard: { never: 0.7, chance: flat },
@@ -122,7 +132,7 @@ export function world(options: Record<string, unknown> = {}): World {
   const codes = options.codes !== false;
   const law = LAWS[name];
   if (!law) throw new RangeError(`option law is one of ${LAW_NAMES.join(", ")}`);
-  const { chance, never = 0.2, windowDays = 28, apart = false } = law;
+  const { chance, never = 0.2, windowDays = 28, apart = false, amount = () => 2_900 } = law;
   const drawn = new Map<string, Drawn>();
   let seed = 0;
 
@@ -158,7 +168,7 @@ export function world(options: Record<string, unknown> = {}): World {
       customerId,
       subscriptionId: `s${customer}`,
       merchantKey: "crude",
-      amount: 2_900,
+      amount: amount(customer),
       currency: "USD",
       planId: "plan",
       billingPeriod: 1,

@@ -1,4 +1,4 @@
-import { nameWeight, type Reason, type Rows, rowsOf, STANDINGS } from "../model/layout.ts";
+import { nameWeight, type Reason, rowsOf, STANDINGS } from "../model/layout.ts";
 
 /** What is known of a charge and of whom it is for; null is "not known". Who reads this learns what the model looks at. */
 export interface Traits {
@@ -49,13 +49,18 @@ export const isPortable = (name: string) => !/^.(merchant|issuer):/.test(name);
 
 const known = (value: string | number | null) => (typeof value === "string" ? value.toLowerCase() : (value ?? "?"));
 
+/** Steps that double. */
+const amountStep = ({ dollars }: Pick<Traits, "dollars">) => Math.round(Math.log2(Math.max(1, dollars)));
+const tenureStep = (days: number) => Math.round(Math.log2(1 + Math.max(0, days) / 20));
+const lower = (value: string | null) => value?.toLowerCase() ?? null;
+
 /** The names of a bill's first charge ("f…") or of a case ("r…"): each has a weight of its own. */
 export function caseNames(stage: "f" | "r", traits: Traits): string[] {
   const { past } = traits;
   const share = Math.round((4 * (past.declined + 0.3)) / (past.firsts + 2));
   const names = [
-    `amount:${Math.round(Math.log2(Math.max(1, traits.dollars)))}`,
-    `tenure:${traits.tenureDays === null ? "?" : Math.round(Math.log2(1 + Math.max(0, traits.tenureDays) / 20))}`,
+    `amount:${amountStep(traits)}`,
+    `tenure:${traits.tenureDays === null ? "?" : tenureStep(traits.tenureDays)}`,
     `period:${known(traits.billingPeriod)}${known(traits.billingPeriodUnit)}`,
     `merchant:${traits.merchant}`,
     `country:${traits.country}`,
@@ -86,15 +91,19 @@ const codeName = ({ declineCode, adviceCode }: Traits) => `code:${known(declineC
 /** Where the weight of a case's code and advice is. */
 export const codeWeight = (traits: Traits) => nameWeight(`r${codeName(traits)}`);
 
-/** Where the weights of a case are that count at certain times alone. */
+/** Where the rows of a case are: its weights for certain moments. */
 export const caseRows = (
-  traits: Pick<Traits, "funding" | "paymentMethodType" | "country" | "declineCode" | "issuer">,
-): Rows =>
+  traits: Omit<Traits, "billingPeriod" | "billingPeriodUnit" | "merchant" | "past">,
+): Int32Array =>
   rowsOf({
-    pay: `${known(traits.funding)}:${known(traits.paymentMethodType)}`,
     country: traits.country,
-    code: `${known(traits.declineCode)}`,
-    issuer: traits.issuer?.toLowerCase() ?? null,
+    code: lower(traits.declineCode),
+    advice: lower(traits.adviceCode),
+    pay: traits.paymentMethodType && `${known(traits.funding)}:${known(traits.paymentMethodType)}`,
+    network: lower(traits.network),
+    amount: amountStep(traits),
+    tenure: traits.tenureDays === null ? null : tenureStep(traits.tenureDays),
+    issuer: lower(traits.issuer),
   });
 
 /** Where the names' weights are. */

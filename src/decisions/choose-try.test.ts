@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "../model/belief.ts";
-import { AT, classOf, hourWeight, issuerHourWeight, type Reason } from "../model/layout.ts";
+import { AT, classOf, dayPartColumn, hourWeight, type Reason, rowStart } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed } from "../model/trim.ts";
@@ -21,6 +21,7 @@ import { worthOfNext } from "./plan-tries.ts";
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const START = Date.UTC(2026, 3, 6, 10);
+const BANK = rowStart("issuer", "a bank");
 const learned = newLearned();
 
 function belief(reason: Reason): Belief {
@@ -31,7 +32,7 @@ function belief(reason: Reason): Belief {
     standing: 1,
     names,
     codeName: AT.name,
-    rows: { pay: 0, country: 0, code: 0, issuer: 0 },
+    rows: Int32Array.of(BANK),
     offsetMs: 2 * HOUR,
     failedAt: START,
     recent: [START],
@@ -191,7 +192,7 @@ test("of the cases that are not worth a try one in twenty is tried all the same,
 test("where an issuer trusts an hour more than others, its customers' cards are tried then", () => {
   const trusting = { ...newLearned() };
   const of = belief("GENERIC");
-  trusting.mean[issuerHourWeight(of.rows, 5)!] = 1;
+  trusting.mean[BANK + dayPartColumn(5)] = 1;
   const hours = (model: Learned) =>
     Array.from({ length: 100 }, (_, n) => {
       const chosen = chooseTry(model, belief("GENERIC"), question({ key: `case ${n}` }))!;

@@ -1,6 +1,6 @@
 import type { Belief } from "../model/belief.ts";
 import { type Forecast, forecast } from "../model/forecast.ts";
-import { AT, classOf, hourWeight, issuerHourWeight } from "../model/layout.ts";
+import { AT, classOf, dayPartColumn, hourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { probit } from "../model/normal.ts";
 import { chanceOf } from "../model/observe.ts";
@@ -176,10 +176,12 @@ const modulo = (n: number, by: number) => ((n % by) + by) % by;
 const hourOf = (slot: number) => (slot * SLOT_MS + SLOT_START_MS) / HOUR_MS;
 /** The weight of an hour of the day, as a slot, for such declines. */
 const weightOfHour = ({ reason }: Belief, slot: number) => hourWeight(classOf(reason), hourOf(slot));
-/** What is believed of an hour: for such declines, and for the issuer. */
+/** What is believed of an hour: for such declines, and for such cases. */
 function scoreOfHour({ mean }: Learned, belief: Belief, slot: number): number {
-  const own = issuerHourWeight(belief.rows, hourOf(slot));
-  return mean[weightOfHour(belief, slot)]! + (own === null ? 0 : mean[own]!);
+  const column = dayPartColumn(hourOf(slot));
+  let score = mean[weightOfHour(belief, slot)]!;
+  for (const row of belief.rows) score += mean[row + column]!;
+  return score;
 }
 
 /** The slot of each half of the local day with the best hour for such a case. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forecast } from "../model/forecast.ts";
-import { dateCellWeight, payWeekdayWeight } from "../model/layout.ts";
+import { COLUMN_EDGES, dateCellWeight, ROW_WIDTH, ROWS_OF, rowStart } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
 import { caseRows } from "./case-names.ts";
 import { type History, type PastBill, type PastCharge, recall } from "./recall.ts";
@@ -92,13 +92,13 @@ test("a new card that nobody has charged says nothing of the customer", () => {
   assert.ok(stranger.charges.length === 1 && stranger.ample < person.ample);
 });
 
-const nothingElse = { country: "SE", declineCode: null, issuer: null };
+/** Where in a row the weights of the weekdays begin. */
+const WEEKDAYS = COLUMN_EDGES[1]!;
 
 test("each way of paying has weekdays of its own, and each class of reasons its own view of a date", () => {
   const tuned = newLearned();
-  const rows = (funding: string) => caseRows({ ...nothingElse, funding, paymentMethodType: "card" });
-  tuned.mean[payWeekdayWeight(rows("credit"), 1)] = 1;
-  tuned.mean[payWeekdayWeight(rows("debit"), 2)] = 1;
+  tuned.mean[rowStart("pay", "credit:card") + WEEKDAYS + 1] = 1;
+  tuned.mean[rowStart("pay", "debit:card") + WEEKDAYS + 2] = 1;
   const days = ["2026-05-04", "2026-05-05"].map((day) => Date.parse(`${day}T12:00:00Z`)); // Monday and Tuesday
   const open = [failed("2026-04-28T09:00")];
   const of = (funding: string, model = tuned) =>
@@ -116,30 +116,31 @@ test("each way of paying has weekdays of its own, and each class of reasons its 
   assert.ok(of("debit", dated)[0]! > plain[0]! + 0.05);
 });
 
-test("the common ways of paying share no weekdays", () => {
-  const ways = [
-    ...["credit", "debit", "prepaid", null].map((funding) => ({ funding, paymentMethodType: "card" })),
-    ...[null, "sepa_debit", "ach_debit", "bacs_debit", "paypal"].map((paymentMethodType) => ({
-      funding: null,
-      paymentMethodType,
-    })),
-  ];
-  assert.equal(new Set(ways.map((way) => caseRows({ ...nothingElse, ...way }).pay)).size, ways.length);
-});
+const COMMON = {
+  country:
+    "US GB DE FR ES IT NL BE AT CH SE DK NO FI PL PT IE CZ HU RO GR CA MX BR AR CL CO AU NZ JP KR SG HK IN ID MY TH PH ZA TR IL AE SA",
+  code: "51 05 54 14 41 43 04 07 15 57 59 61 62 63 65 78 79 82 91 93 96 19 1a 46 r0 r1 r3 n7 r01 r02 r03 r09 am04 ms03 ms02 ac01 ac04 ac06 md01 0 1 b",
+  advice: "01 02 03 04 05 21 22 24 25 26 27 28 29 30 40 41 42 43 99",
+  network: "visa mastercard amex american_express discover jcb unionpay diners maestro cartes_bancaires elo interac",
+  pay: "credit:card debit:card prepaid:card ?:card ?:sepa_debit ?:ach_debit ?:bacs_debit ?:paypal",
+} as const;
 
-test("the common countries and codes share no rows, and an issuer that is not known has none", () => {
-  const countries =
-    "US GB DE FR ES IT NL BE AT CH SE DK NO FI PL PT IE CZ HU RO GR CA MX BR AR CL CO AU NZ JP KR SG HK IN ID MY TH PH ZA TR IL AE SA".split(
-      " ",
+test("common values share no row, and what is not known has none", () => {
+  for (const [kind, values] of Object.entries(COMMON) as [keyof typeof COMMON, string][]) {
+    const starts = values.split(" ").map((value) => rowStart(kind, value));
+    assert.equal(new Set(starts).size, starts.length, kind);
+  }
+  const unknown = { funding: null, paymentMethodType: null, network: null, issuer: null };
+  const traits = { ...unknown, country: "SE", dollars: 20, tenureDays: null, declineCode: null, adviceCode: null };
+  const known = { funding: "debit", paymentMethodType: "card", network: "Visa", issuer: "A Bank", declineCode: "R01" };
+  assert.equal(caseRows(traits).length, 2, "a country and an amount there always are");
+  const rows = caseRows({ ...traits, ...known, tenureDays: 400, adviceCode: "24" });
+  const kinds = [...rows].map((row) => {
+    const of = Object.entries(ROWS_OF).find(
+      ([, { start, rows: count }]) => row >= start && row < start + count * ROW_WIDTH,
     );
-  const codes =
-    "51 05 54 14 41 43 04 07 15 57 59 61 62 63 65 78 79 82 91 93 96 19 1A 46 R0 R1 R3 N7 R01 R02 R03 R09 AM04 MS03 MS02 AC01 AC04 AC06 MD01 0 1 B".split(
-      " ",
-    );
-  const rowsOf = (traits: Partial<Parameters<typeof caseRows>[0]>) =>
-    caseRows({ ...nothingElse, funding: null, paymentMethodType: null, ...traits });
-  assert.equal(new Set(countries.map((country) => rowsOf({ country }).country)).size, countries.length);
-  assert.equal(new Set([null, ...codes].map((declineCode) => rowsOf({ declineCode }).code)).size, codes.length + 1);
-  assert.equal(rowsOf({}).issuer, null);
-  assert.notEqual(rowsOf({ issuer: "a bank" }).issuer, rowsOf({ issuer: "another" }).issuer);
+    return of![0];
+  });
+  assert.deepEqual(new Set(kinds), new Set(Object.keys(ROWS_OF)));
+  assert.deepEqual(new Set(caseRows({ ...traits, dollars: 1e12, tenureDays: 1e9 })).size, 3, "steps beyond the last");
 });

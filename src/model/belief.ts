@@ -20,7 +20,6 @@ import {
   classOf,
   PAID_BETWEEN,
   type Reason,
-  type Rows,
   STANDINGS,
   sinceBins,
   sinceCell,
@@ -62,7 +61,8 @@ export interface Belief {
   names: Int32Array;
   /** The one among them of the first failure's code and advice. */
   codeName: number;
-  rows: Rows;
+  /** Where its rows of weights begin. */
+  rows: Int32Array;
   /** For each date of the month, the cell of what the customer's charges showed of it until the case began, its own first one among them. */
   dateCells: Uint8Array;
   /** Local time less UTC. */
@@ -89,7 +89,7 @@ export interface CaseFacts {
   standing: number;
   names: Int32Array;
   codeName: number;
-  rows: Rows;
+  rows: Int32Array;
   offsetMs: number;
   failedAt: number;
   /** Tries on the card in the week before, the failed one included. */

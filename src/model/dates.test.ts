@@ -92,7 +92,7 @@ test("where approvals came on the customer's good dates and on no others, the ne
         ...facts,
         names,
         codeName: AT.name,
-        rows: { pay: 0, country: 0, code: 0, issuer: 0 },
+        rows: new Int32Array(0),
         failedAt,
       }),
     };

@@ -1,10 +1,21 @@
 import { type Belief, cellOf } from "./belief.ts";
 import { EXPLANATIONS } from "./explanations.ts";
-import { AT, classOf, gapWeight, PAID_BETWEEN, REASONS, sinceBins, sinceCell, TO_SAME, triesWeight } from "./layout.ts";
+import {
+  AT,
+  classOf,
+  gapWeight,
+  PAID_BETWEEN,
+  REASONS,
+  ROW_WIDTH,
+  sinceBins,
+  sinceCell,
+  TO_SAME,
+  triesWeight,
+} from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
 import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
-import { historyWeights, momentWeights } from "./weights-of.ts";
+import { columnsAt, historyWeights, momentWeights } from "./weights-of.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -124,14 +135,24 @@ function scorer({ mean }: Learned, belief: Belief) {
   for (const name of belief.names) shared += mean[name]!;
   const of = classOf(belief.reason);
   const laterTries = mean[triesWeight(of, belief.tries + 1)]! - mean[triesWeight(of, belief.tries)]!;
+  const rows = sumRows(mean, belief.rows);
   const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
   return (at: number, s: number) => {
     const count = historyWeights(belief, at, indices, momentWeights(of, at + belief.offsetMs, indices, 0));
     let score = shared;
     for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
+    for (const column of columnsAt(belief, at)) score += rows[column]!;
     laterScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
     return score;
   };
+}
+
+const summed = new Float64Array(ROW_WIDTH);
+/** The rows of a case added up, column by column. */
+function sumRows(mean: Float64Array, rows: Int32Array): Float64Array {
+  summed.fill(0);
+  for (const row of rows) for (let column = 0; column < ROW_WIDTH; column++) summed[column]! += mean[row + column]!;
+  return summed;
 }
 
 const merged = new Float64Array(CYCLES);

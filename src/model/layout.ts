@@ -64,11 +64,34 @@ const SINCE_CELLS = 3 * CYCLE_KINDS.length * SINCE_BINS;
 /** Bits of hash for names: countries, issuers, merchants, codes. */
 export const NAME_BUCKETS = 4096;
 
-/** Ways of paying, countries, codes and issuers share so many rows each by hash: enough that common ones share none. */
-const ROWS = { pay: 64, country: 256, code: 256, issuer: 256 } as const;
-/** Parts of a day for which an issuer has weights of its own: four hours each. */
-const DAY_PARTS = 6;
 const ELAPSED_BINS = 10;
+const GAP_BINS = 8;
+const TRIES_BINS = 6;
+
+/**
+ * What may make some moments better for one case than for another. Each value has a row of weights for moments, which start at zero with every
+ * merchant. So many rows are shared by hash, enough that common values share none.
+ */
+const ROWS = {
+  country: 256,
+  code: 256,
+  advice: 64,
+  pay: 64,
+  network: 64,
+  amount: 32,
+  tenure: 16,
+  issuer: 256,
+} as const;
+type RowKind = keyof typeof ROWS;
+const ROW_COUNT = Object.values(ROWS).reduce((sum, rows) => sum + rows, 0);
+/** Parts of a day, of four hours each. */
+const DAY_PARTS = 6;
+/** Where in a row the weights of a moment begin: each moment has one of each group. */
+const COLUMNS = { dayPart: 0, weekday: 6, date: 13, elapsed: 44, gap: 54, tries: 62 } as const;
+/** Where the groups of columns begin, and where the last one ends. */
+export const COLUMN_EDGES: readonly number[] = [...Object.values(COLUMNS), COLUMNS.tries + TRIES_BINS];
+export const COLUMN_GROUPS = COLUMN_EDGES.length - 1;
+export const ROW_WIDTH = COLUMN_EDGES[COLUMN_GROUPS]!;
 
 let size = 0;
 const block = (count: number) => {
@@ -84,22 +107,19 @@ export const AT = {
   weekday: block(CLASS_COUNT * 7),
   date: block(31),
   elapsed: block(CLASS_COUNT * ELAPSED_BINS),
-  tries: block(CLASS_COUNT * 6),
-  gap: block(CLASS_COUNT * 8),
+  tries: block(CLASS_COUNT * TRIES_BINS),
+  gap: block(CLASS_COUNT * GAP_BINS),
   weekTries: block(6),
   since: block(STANDING_COUNT * SINCE_CELLS),
   anyDay: block(CLASS_COUNT * 4),
   dateCell: block(CLASS_COUNT * DATE_CELLS),
-  payWeekday: block(ROWS.pay * 7),
-  countryDate: block(ROWS.country * 31),
-  codeElapsed: block(ROWS.code * ELAPSED_BINS),
   before: block(CLASS_COUNT),
   after: block(CLASS_COUNT),
   never: block(1),
   ample: block(1),
   firstDate: block(31),
   name: block(NAME_BUCKETS),
-  issuerHour: block(ROWS.issuer * DAY_PARTS),
+  row: block(ROW_COUNT * ROW_WIDTH),
 } as const;
 export const WEIGHTS = size;
 
@@ -119,31 +139,71 @@ export function bucketOf(text: string, buckets: number): number {
 /** The weight of a name, such as "issuer:N26". */
 export const nameWeight = (name: string) => AT.name + bucketOf(name, NAME_BUCKETS);
 
-/** Of what a case is, when it has weights for certain times alone: one row each. `issuer`: null when it is not known. */
-export interface Rows {
-  readonly pay: number;
-  readonly country: number;
-  readonly code: number;
-  readonly issuer: number | null;
+/** Where the rows of each kind begin, and how many they are. */
+export const ROWS_OF = rowPlaces();
+function rowPlaces() {
+  const places: Partial<Record<RowKind, { start: number; rows: number }>> = {};
+  let start: number = AT.row;
+  for (const kind of Object.keys(ROWS) as RowKind[]) {
+    places[kind] = { start, rows: ROWS[kind] };
+    start += ROWS[kind] * ROW_WIDTH;
+  }
+  return places as Readonly<Record<RowKind, { start: number; rows: number }>>;
 }
 
-/** The texts put in front are such that common countries and codes share no row: a hash of short texts often does. `of.pay`: for example "debit:card". */
-export const rowsOf = (of: { pay: string; country: string; code: string; issuer: string | null }): Rows => ({
-  pay: bucketOf(`way:${of.pay}`, ROWS.pay),
-  country: bucketOf(`country/${of.country}`, ROWS.country),
-  code: bucketOf(`code/r${of.code}`, ROWS.code),
-  issuer: of.issuer === null ? null : bucketOf(of.issuer, ROWS.issuer),
-});
+/** What is put in front of a text, such that common values share no row: a hash of short texts often does. */
+const PREFIX = {
+  country: "country/",
+  code: "code/r",
+  advice: "advice/",
+  pay: "way:",
+  network: "ca/",
+  issuer: "",
+} as const;
 
-/** Companies' cards are filled and answered on working days, those of households are not. */
-export const payWeekdayWeight = ({ pay }: Rows, weekday: number) => AT.payWeekday + pay * 7 + weekday;
-/** A country has dates of its own, whatever its people's pay cycles are taken for. */
-export const countryDateWeight = ({ country }: Rows, date: number) => AT.countryDate + country * 31 + date - 1;
-/** What one code says may pass within hours, and what another one of the same reason says only in weeks. */
-export const codeElapsedWeight = ({ code }: Rows, ms: number) => AT.codeElapsed + code * ELAPSED_BINS + elapsedBin(ms);
-/** An issuer may trust some hours more than others. null: it is not known, and what is true of such hours has its weights already. */
-export const issuerHourWeight = ({ issuer }: Rows, hour: number): number | null =>
-  issuer === null ? null : AT.issuerHour + issuer * DAY_PARTS + Math.floor((hour * DAY_PARTS) / 24);
+/** Of what a case has a row each, where it is known: texts such as "SE", "51", "24", "debit:card", "visa"; steps of amount and tenure. */
+export type RowValues = Readonly<
+  Record<keyof typeof PREFIX, string | null> & { amount: number; tenure: number | null }
+>;
+
+/** Where the row of a value begins. A step that is too large shares the last row. */
+export function rowStart(kind: RowKind, value: string | number): number {
+  const { start, rows } = ROWS_OF[kind];
+  const row =
+    typeof value === "number"
+      ? Math.min(value, rows - 1)
+      : bucketOf(`${PREFIX[kind as keyof typeof PREFIX]}${value}`, rows);
+  return start + row * ROW_WIDTH;
+}
+
+/** Where the rows of a case begin. What is not known (null) has none. */
+export function rowsOf(values: RowValues): Int32Array {
+  const known = Object.entries(values).filter((each): each is [RowKind, string | number] => each[1] !== null);
+  return Int32Array.from(known, ([kind, value]) => rowStart(kind, value));
+}
+
+/** Where in a row a part of the day has its weight. */
+export const dayPartColumn = (hour: number) => COLUMNS.dayPart + Math.floor((hour * DAY_PARTS) / 24);
+
+/** A moment as rows tell it apart. `date`: 1 to 31. */
+interface RowMoment {
+  hour: number;
+  weekday: number;
+  date: number;
+  elapsedMs: number;
+  gapMs: number;
+  tries: number;
+}
+
+/** The columns of a moment: COLUMN_GROUPS numbers, written into `columns`. */
+export function columnsOf(of: RowMoment, columns: Int32Array) {
+  columns[0] = dayPartColumn(of.hour);
+  columns[1] = COLUMNS.weekday + of.weekday;
+  columns[2] = COLUMNS.date + of.date - 1;
+  columns[3] = COLUMNS.elapsed + elapsedBin(of.elapsedMs);
+  columns[4] = COLUMNS.gap + gapBin(of.gapMs);
+  columns[5] = COLUMNS.tries + triesBin(of.tries);
+}
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -159,9 +219,11 @@ const elapsedBin = (ms: number) => binOf(ms, ELAPSED_EDGES);
 export const elapsedWeight = (of: number, ms: number) => AT.elapsed + of * ELAPSED_BINS + elapsedBin(ms);
 
 const GAP_EDGES = [3, 9, 18, 36, 72, 120, 216].map((hours) => hours * HOUR_MS);
-export const gapWeight = (of: number, ms: number) => AT.gap + of * 8 + binOf(ms, GAP_EDGES);
+const gapBin = (ms: number) => binOf(ms, GAP_EDGES);
+export const gapWeight = (of: number, ms: number) => AT.gap + of * GAP_BINS + gapBin(ms);
 
-export const triesWeight = (of: number, tries: number) => AT.tries + of * 6 + Math.min(5, tries);
+const triesBin = (tries: number) => Math.min(TRIES_BINS - 1, tries);
+export const triesWeight = (of: number, tries: number) => AT.tries + of * TRIES_BINS + triesBin(tries);
 export const weekTriesWeight = (tries: number) => AT.weekTries + Math.min(5, tries);
 export const hourWeight = (of: number, hour: number) => AT.hour + of * 12 + (hour >> 1);
 export const weekdayWeight = (of: number, weekday: number) => AT.weekday + of * 7 + weekday;

@@ -2,6 +2,7 @@ import { type Belief, kindsOf, type Person } from "./belief.ts";
 import { familyOfKind, KINDS, reasonRow } from "./explanations.ts";
 import { AT, classOf, type Reason, WEIGHTS } from "./layout.ts";
 import { COUNTRY_START, type Learned, SHIFTS } from "./learned.ts";
+import { strain } from "./loosen.ts";
 import { density, phi } from "./normal.ts";
 import { look, observeFirst, observeTry } from "./observe.ts";
 import { CYCLES } from "./pay-cycles.ts";
@@ -53,7 +54,10 @@ function moveWeights(learned: Learned) {
     pullsG[cells[e]!]! += dg;
     pullsH[cells[e]!]! += dh;
   }
-  for (let n = 0; n < count; n++) move(learned, indices[n]!, g * scale, h * scale * scale);
+  for (let n = 0; n < count; n++) {
+    strain(learned, indices[n]!, g * scale);
+    move(learned, indices[n]!, g * scale, h * scale * scale);
+  }
   for (let e = 0; e < explanations; e++) {
     const cell = cells[e]!;
     if (pullsH[cell] === 0) continue;

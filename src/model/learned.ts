@@ -1,4 +1,5 @@
 import { KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
+import { GROUPS } from "./groups.ts";
 import { AT, CLASS_COUNT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
 
@@ -18,6 +19,8 @@ export interface Learned {
   seen: Float64Array;
   /** Calibration of what was chosen, by class of reason: see trim.ts. */
   trim: Float64Array;
+  /** How much groups of weights were held back: see loosen.ts. */
+  strain: Float64Array;
   /** Share of the latest tries that were approved, and of how many. A merchant's own: see own.ts. */
   tries: Float64Array;
 }
@@ -41,11 +44,9 @@ function priorVariance(index: number): number {
   if (index < AT.elapsed) return 0.03; // else what is true of a date is put down to the customers who were charged on it
   if (index < AT.weekTries) return 0.02;
   if (index < AT.since) return 0.03;
-  if (index >= AT.dateCell && index < AT.payWeekday) return 0.02;
-  if (index >= AT.payWeekday && index < AT.countryDate) return 0.015;
-  if (index >= AT.countryDate && index < AT.before) return 0.02;
+  if (index >= AT.dateCell && index < AT.before) return 0.02;
   if (index >= AT.firstDate && index < AT.name) return 0.03;
-  if (index >= AT.issuerHour) return 0.02;
+  if (index >= AT.row) return 0.0015; // most say nothing; those that do are loosened
   if (index < AT.name) return 0.1;
   return 0.015;
 }
@@ -85,6 +86,7 @@ export function newLearned(): Learned {
     shifts: new Float64Array(4 * SHIFTS),
     seen: new Float64Array(SHIFTS),
     trim: Float64Array.from({ length: TRIM_WIDTH * CLASS_COUNT }, (_, n) => TRIM_START[n % TRIM_WIDTH]!),
+    strain: new Float64Array(2 * GROUPS.length),
     tries: Float64Array.from(TRIES_START),
   };
 }

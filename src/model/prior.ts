@@ -19,7 +19,7 @@ export interface Prior {
   trim: number[];
 }
 
-export const LAYOUT = `8:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
+export const LAYOUT = `9:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
 
 /** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
 const KINDS_STRENGTH = 150;
@@ -104,8 +104,7 @@ function pooled(models: readonly Learned[], index: number, fresh: Learned): [num
   let precision = 0;
   let sum = 0;
   for (const { mean, variance } of models) {
-    const gained = 1 / variance[index]! - 1 / before;
-    if (gained < 1e-6) continue;
+    if (mean[index] === fresh.mean[index]) continue;
     // A weight differs between worlds by about half of what it differs from nothing.
     const weight = 1 / (variance[index]! + before / 4);
     precision += weight;
@@ -115,8 +114,8 @@ function pooled(models: readonly Learned[], index: number, fresh: Learned): [num
   const shift = sum / (precision + 1 / before);
   let spread = 0;
   let seen = 0;
-  for (const { mean, variance } of models) {
-    if (1 / variance[index]! - 1 / before < 1e-6) continue;
+  for (const { mean } of models) {
+    if (mean[index] === fresh.mean[index]) continue;
     spread += (mean[index]! - fresh.mean[index]! - shift) ** 2;
     seen++;
   }

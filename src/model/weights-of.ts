@@ -2,16 +2,14 @@ import type { Belief } from "./belief.ts";
 import { dateOf, weekdayOf } from "./calendar.ts";
 import {
   AT,
+  COLUMN_GROUPS,
   classOf,
-  codeElapsedWeight,
-  countryDateWeight,
+  columnsOf,
   dateCellWeight,
   dateWeight,
   elapsedWeight,
   gapWeight,
   hourWeight,
-  issuerHourWeight,
-  payWeekdayWeight,
   REASONS,
   triesWeight,
   weekdayWeight,
@@ -40,17 +38,26 @@ export function historyWeights(belief: Belief, at: number, into: Int32Array, fro
   let recent = 0;
   for (const time of belief.recent) if (time > at - WEEK_MS) recent++;
   into[from + 3] = weekTriesWeight(recent);
+  const date = dateOf(Math.floor((at + belief.offsetMs) / DAY_MS));
+  into[from + 4] = dateCellWeight(of, belief.dateCells[date - 1]!);
+  return from + 5;
+}
+
+const moment = { hour: 0, weekday: 0, date: 1, elapsedMs: 0, gapMs: 0, tries: 0 };
+const columns = new Int32Array(COLUMN_GROUPS);
+
+/** The columns of a try at that moment in each of its rows. Written over by the next call. */
+export function columnsAt(belief: Belief, at: number): Int32Array {
   const local = at + belief.offsetMs;
   const day = Math.floor(local / DAY_MS);
-  const date = dateOf(day);
-  into[from + 4] = dateCellWeight(of, belief.dateCells[date - 1]!);
-  into[from + 5] = payWeekdayWeight(belief.rows, weekdayOf(day));
-  into[from + 6] = countryDateWeight(belief.rows, date);
-  into[from + 7] = codeElapsedWeight(belief.rows, at - belief.firstFailedAt);
-  const issuerHour = issuerHourWeight(belief.rows, Math.floor((local - day * DAY_MS) / HOUR_MS));
-  if (issuerHour === null) return from + 8;
-  into[from + 8] = issuerHour;
-  return from + 9;
+  moment.hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
+  moment.weekday = weekdayOf(day);
+  moment.date = dateOf(day);
+  moment.elapsedMs = at - belief.firstFailedAt;
+  moment.gapMs = at - belief.lastTriedAt;
+  moment.tries = belief.tries;
+  columnsOf(moment, columns);
+  return columns;
 }
 
 /** Everything a try's score is made of, but for what explains the failure. @returns how many were written */
@@ -58,5 +65,8 @@ export function tryWeights(belief: Belief, at: number, into: Int32Array): number
   into[0] = AT.reason + REASONS.indexOf(belief.reason);
   into.set(belief.names, 1);
   const next = momentWeights(classOf(belief.reason), at + belief.offsetMs, into, 1 + belief.names.length);
-  return historyWeights(belief, at, into, next);
+  let count = historyWeights(belief, at, into, next);
+  columnsAt(belief, at);
+  for (const row of belief.rows) for (const column of columns) into[count++] = row + column;
+  return count;
 }
