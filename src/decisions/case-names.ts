@@ -15,7 +15,7 @@ export interface Traits {
   network: string | null;
   funding: string | null;
   issuer: string | null;
-  /** The latest decline's codes as they came. */
+  /** The codes of the decline that the case began with, as they came. */
   declineCode: string | null;
   adviceCode: string | null;
   past: Past;

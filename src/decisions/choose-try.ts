@@ -203,7 +203,7 @@ function goodHours(learned: Learned, belief: Belief): number[] {
 
 /**
  * The hour of the day, as a slot, that is best by one draw from what is believed of each; null where this turn draws none. What is not known of
- * the one issuer is not drawn: each would be explored anew, and what all of them say of an hour tells enough to look there.
+ * its rows is not drawn: each would be explored anew, and what all of them say of an hour tells enough to look there.
  */
 function drawnHour(learned: Learned, belief: Belief, turn: string): number | null {
   if (share(`${turn}:hour`) >= HOUR_DRAWN_SHARE) return null;

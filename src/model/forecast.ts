@@ -134,14 +134,15 @@ function scorer({ mean }: Learned, belief: Belief) {
   let shared = mean[AT.reason + REASONS.indexOf(belief.reason)]!;
   for (const name of belief.names) shared += mean[name]!;
   const of = classOf(belief.reason);
-  const laterTries = mean[triesWeight(of, belief.tries + 1)]! - mean[triesWeight(of, belief.tries)]!;
   const rows = sumRows(mean, belief.rows);
+  const laterTries = mean[triesWeight(of, belief.tries + 1)]! - mean[triesWeight(of, belief.tries)]!;
   const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
   return (at: number, s: number) => {
     const count = historyWeights(belief, at, indices, momentWeights(of, at + belief.offsetMs, indices, 0));
     let score = shared;
     for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
     for (const column of columnsAt(belief, at)) score += rows[column]!;
+    // Rows count as for the very next try: in what they learned from, a longer wait was a later moment too, and they are not told apart.
     laterScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
     return score;
   };

@@ -1,7 +1,7 @@
 import { AT, CLASS_COUNT, COLUMN_EDGES, COLUMN_GROUPS, ROW_WIDTH, ROWS_OF, WEIGHTS } from "./layout.ts";
 
 /** Weights that say the same kind of thing, of times for the most part: so many in a row from `from` on, and the same ones in each of the next rows. */
-export interface Group {
+interface Group {
   from: number;
   width: number;
   rows: number;

@@ -61,7 +61,7 @@ export const PAID_BETWEEN = { fresh: 0, same: 1, first: 2 } as const;
 /** Cells of pay cycles for one standing. */
 const SINCE_CELLS = 3 * CYCLE_KINDS.length * SINCE_BINS;
 
-/** Bits of hash for names: countries, issuers, merchants, codes. */
+/** Buckets for names by hash: countries, issuers, merchants, codes. */
 export const NAME_BUCKETS = 4096;
 
 const ELAPSED_BINS = 10;
@@ -69,8 +69,8 @@ const GAP_BINS = 8;
 const TRIES_BINS = 6;
 
 /**
- * What may make some moments better for one case than for another. Each value has a row of weights for moments, which start at zero with every
- * merchant. So many rows are shared by hash, enough that common values share none.
+ * What may make some moments better for one case than for another. Each value has a row of weights for moments, which start at zero: no
+ * prior has any. Steps of amount and tenure have a row each; texts share so many by hash, enough that common ones share none, and that few issuers do.
  */
 const ROWS = {
   country: 256,
@@ -87,11 +87,27 @@ const ROW_COUNT = Object.values(ROWS).reduce((sum, rows) => sum + rows, 0);
 /** Parts of a day, of four hours each. */
 const DAY_PARTS = 6;
 /** Where in a row the weights of a moment begin: each moment has one of each group. */
-const COLUMNS = { dayPart: 0, weekday: 6, date: 13, elapsed: 44, gap: 54, tries: 62 } as const;
+const COLUMNS = runningSums({
+  dayPart: DAY_PARTS,
+  weekday: 7,
+  date: 31,
+  elapsed: ELAPSED_BINS,
+  gap: GAP_BINS,
+});
 /** Where the groups of columns begin, and where the last one ends. */
-export const COLUMN_EDGES: readonly number[] = [...Object.values(COLUMNS), COLUMNS.tries + TRIES_BINS];
+export const COLUMN_EDGES: readonly number[] = [...Object.values(COLUMNS), COLUMNS.gap + GAP_BINS];
 export const COLUMN_GROUPS = COLUMN_EDGES.length - 1;
 export const ROW_WIDTH = COLUMN_EDGES[COLUMN_GROUPS]!;
+
+/** Where each begins when they follow one another. */
+function runningSums<K extends string>(sizes: Readonly<Record<K, number>>): Readonly<Record<K, number>> {
+  let sum = 0;
+  const starts = Object.entries<number>(sizes).map(([name, count]) => {
+    sum += count;
+    return [name, sum - count] as const;
+  });
+  return Object.fromEntries(starts) as Record<K, number>;
+}
 
 let size = 0;
 const block = (count: number) => {
@@ -140,16 +156,10 @@ export function bucketOf(text: string, buckets: number): number {
 export const nameWeight = (name: string) => AT.name + bucketOf(name, NAME_BUCKETS);
 
 /** Where the rows of each kind begin, and how many they are. */
-export const ROWS_OF = rowPlaces();
-function rowPlaces() {
-  const places: Partial<Record<RowKind, { start: number; rows: number }>> = {};
-  let start: number = AT.row;
-  for (const kind of Object.keys(ROWS) as RowKind[]) {
-    places[kind] = { start, rows: ROWS[kind] };
-    start += ROWS[kind] * ROW_WIDTH;
-  }
-  return places as Readonly<Record<RowKind, { start: number; rows: number }>>;
-}
+const ROW_STARTS = runningSums(ROWS);
+export const ROWS_OF = Object.fromEntries(
+  Object.entries(ROWS).map(([kind, rows]) => [kind, { start: AT.row + ROW_STARTS[kind as RowKind] * ROW_WIDTH, rows }]),
+) as Readonly<Record<RowKind, { start: number; rows: number }>>;
 
 /** What is put in front of a text, such that common values share no row: a hash of short texts often does. */
 const PREFIX = {
@@ -162,9 +172,7 @@ const PREFIX = {
 } as const;
 
 /** Of what a case has a row each, where it is known: texts such as "SE", "51", "24", "debit:card", "visa"; steps of amount and tenure. */
-export type RowValues = Readonly<
-  Record<keyof typeof PREFIX, string | null> & { amount: number; tenure: number | null }
->;
+type RowValues = Readonly<Record<keyof typeof PREFIX, string | null> & { amount: number; tenure: number | null }>;
 
 /** Where the row of a value begins. A step that is too large shares the last row. */
 export function rowStart(kind: RowKind, value: string | number): number {
@@ -192,7 +200,6 @@ interface RowMoment {
   date: number;
   elapsedMs: number;
   gapMs: number;
-  tries: number;
 }
 
 /** The columns of a moment: COLUMN_GROUPS numbers, written into `columns`. */
@@ -202,7 +209,6 @@ export function columnsOf(of: RowMoment, columns: Int32Array) {
   columns[2] = COLUMNS.date + of.date - 1;
   columns[3] = COLUMNS.elapsed + elapsedBin(of.elapsedMs);
   columns[4] = COLUMNS.gap + gapBin(of.gapMs);
-  columns[5] = COLUMNS.tries + triesBin(of.tries);
 }
 
 const HOUR_MS = 3_600_000;
@@ -222,8 +228,7 @@ const GAP_EDGES = [3, 9, 18, 36, 72, 120, 216].map((hours) => hours * HOUR_MS);
 const gapBin = (ms: number) => binOf(ms, GAP_EDGES);
 export const gapWeight = (of: number, ms: number) => AT.gap + of * GAP_BINS + gapBin(ms);
 
-const triesBin = (tries: number) => Math.min(TRIES_BINS - 1, tries);
-export const triesWeight = (of: number, tries: number) => AT.tries + of * TRIES_BINS + triesBin(tries);
+export const triesWeight = (of: number, tries: number) => AT.tries + of * TRIES_BINS + Math.min(TRIES_BINS - 1, tries);
 export const weekTriesWeight = (tries: number) => AT.weekTries + Math.min(5, tries);
 export const hourWeight = (of: number, hour: number) => AT.hour + of * 12 + (hour >> 1);
 export const weekdayWeight = (of: number, weekday: number) => AT.weekday + of * 7 + weekday;

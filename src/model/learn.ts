@@ -2,7 +2,7 @@ import { type Belief, kindsOf, type Person } from "./belief.ts";
 import { familyOfKind, KINDS, reasonRow } from "./explanations.ts";
 import { AT, classOf, type Reason, WEIGHTS } from "./layout.ts";
 import { COUNTRY_START, type Learned, SHIFTS } from "./learned.ts";
-import { strain } from "./loosen.ts";
+import { loosenStiff, noteStrain } from "./loosen.ts";
 import { density, phi } from "./normal.ts";
 import { look, observeFirst, observeTry } from "./observe.ts";
 import { CYCLES } from "./pay-cycles.ts";
@@ -15,7 +15,7 @@ const KINDS_MAX = 1500;
 const CYCLES_MAX = 6000;
 /** A person counts as so much: of what is believed of most of them, only so much was seen. */
 const PERSON = 0.2;
-/** A name's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has some thirty names, and all move together. */
+/** A name's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has sixteen names, and all move together. */
 const SHIFT_RATE = 0.15;
 const SHIFT_DELAY = 25;
 /** The share of tries that are approved is a mean over about so many of the latest. */
@@ -55,7 +55,7 @@ function moveWeights(learned: Learned) {
     pullsH[cells[e]!]! += dh;
   }
   for (let n = 0; n < count; n++) {
-    strain(learned, indices[n]!, g * scale);
+    noteStrain(learned, indices[n]!, g * scale);
     move(learned, indices[n]!, g * scale, h * scale * scale);
   }
   for (let e = 0; e < explanations; e++) {
@@ -64,6 +64,7 @@ function moveWeights(learned: Learned) {
     move(learned, cell, pullsG[cell]! * scale, pullsH[cell]! * scale * scale);
     pullsG[cell] = pullsH[cell] = 0;
   }
+  loosenStiff(learned);
 }
 
 function move({ mean, variance }: Learned, index: number, g: number, h: number) {

@@ -1,6 +1,6 @@
 import { KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
-import { GROUPS } from "./groups.ts";
 import { AT, CLASS_COUNT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
+import { newStrain } from "./loosen.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
 
 /** Everything that was learned. Changed in place by `learn`; the rest of the model only reads it. */
@@ -19,6 +19,8 @@ export interface Learned {
   seen: Float64Array;
   /** Calibration of what was chosen, by class of reason: see trim.ts. */
   trim: Float64Array;
+  /** The means before any lesson. Not stored: a model is made from its prior, and what is stored is put in its place. */
+  start: Float64Array;
   /** How much groups of weights were held back: see loosen.ts. */
   strain: Float64Array;
   /** Share of the latest tries that were approved, and of how many. A merchant's own: see own.ts. */
@@ -86,7 +88,8 @@ export function newLearned(): Learned {
     shifts: new Float64Array(4 * SHIFTS),
     seen: new Float64Array(SHIFTS),
     trim: Float64Array.from({ length: TRIM_WIDTH * CLASS_COUNT }, (_, n) => TRIM_START[n % TRIM_WIDTH]!),
-    strain: new Float64Array(2 * GROUPS.length),
+    start: mean.slice(),
+    strain: newStrain(),
     tries: Float64Array.from(TRIES_START),
   };
 }

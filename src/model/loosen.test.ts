@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newBelief, newPerson } from "./belief.ts";
 import { GROUP_OF, GROUPS, NO_GROUP } from "./groups.ts";
-import { AT, COLUMN_EDGES, dayPartColumn, ROWS_OF, rowStart, STANDINGS } from "./layout.ts";
+import { AT, COLUMN_EDGES, dayPartColumn, ROW_WIDTH, ROWS_OF, rowStart, rowsOf, STANDINGS } from "./layout.ts";
 import { learnOutcome } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
-import { strain } from "./loosen.ts";
+import { loosenStiff, noteStrain } from "./loosen.ts";
 
 const HOUR = 3_600_000;
 const FAILED_AT = Date.parse("2026-03-12T00:00:00Z");
@@ -44,39 +44,85 @@ test("where one network's cards go well by day and another's by night, the hours
   assert.ok(gain("visa") > 0.5 && gain("amex") < -0.5, `${gain("visa")} and ${gain("amex")}`);
 });
 
-test("where outcomes have nothing to do with what is known, next to nothing is loosened", () => {
-  let state = 7;
-  const learned = taught(() => {
+/** Numbers in [0, 1) that look drawn. */
+function numbers(seed: number) {
+  let state = seed;
+  return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32 < 0.3;
-  }, 4000);
+    return state / 2 ** 32;
+  };
+}
+
+test("where outcomes have nothing to do with what is known, next to nothing is loosened", () => {
+  const draw = numbers(7);
+  const learned = newLearned();
+  for (let n = 0; n < 5000; n++) {
+    const one = (values: string) => values.split(" ")[Math.floor(draw() * values.split(" ").length)]!;
+    const rows = rowsOf({
+      country: one("SE PL DE"),
+      code: one("51 05"),
+      advice: one("01 24 02"),
+      pay: one("debit:card credit:card"),
+      network: one("visa amex"),
+      amount: Math.floor(draw() * 8),
+      tenure: Math.floor(draw() * 5),
+      issuer: one("a b c d e"),
+    });
+    const person = newPerson(learned, "SE");
+    const facts = { reason: "GENERIC", code: "05", standing: STANDINGS.between, codeName: AT.name } as const;
+    const of = { names: new Int32Array(0), rows, offsetMs: 0, failedAt: FAILED_AT, recent: [] };
+    const at = FAILED_AT + Math.floor(1 + draw() * 600) * HOUR;
+    learnOutcome(learned, person, newBelief(learned, person, { ...facts, ...of }), at, draw() < 0.3 ? null : "GENERIC");
+  }
   const loosened = GROUPS.filter(({ from, width, rows }) => {
-    const last = from + width - 1 + (rows - 1) * COLUMN_EDGES.at(-1)!;
+    const last = from + width - 1 + (rows - 1) * ROW_WIDTH;
     return learned.variance[from]! > start.variance[from]! || learned.variance[last]! > start.variance[last]!;
   });
-  assert.ok(loosened.length <= 2, `${loosened.length} of ${GROUPS.length}`);
+  assert.ok(loosened.length <= 3, `${loosened.length} of ${GROUPS.length}`);
 });
 
-test("a group is never loosened beyond its limit, and weights of no group never", () => {
-  const learned = newLearned();
-  const weight = rowStart("network", "visa");
-  const group = GROUPS[GROUP_OF[weight]!]!;
-  for (const index of [weight, AT.name]) {
-    learned.mean[index] = 0.5;
-    for (let n = 0; n < 1000; n++) strain(learned, index, 1);
+/** So many lessons that pull a weight by as much as it lacks of the truth. */
+function lessons(learned: Learned, weight: number, truth: number, count: number) {
+  for (let n = 0; n < count; n++) {
+    const pull = truth - learned.mean[weight]! + (n % 2 === 0 ? 0.5 : -0.5);
+    noteStrain(learned, weight, pull);
+    learned.mean[weight]! += 0.01 * pull;
+    loosenStiff(learned);
   }
-  assert.equal(learned.variance[weight], group.varianceMax);
+}
+
+test("a group is loosened where its prior was wrong, whichever way, up to a limit; what is of no group never is", () => {
+  const weight = rowStart("network", "visa");
+  const { varianceMax } = GROUPS[GROUP_OF[weight]!]!;
+  for (const [prior, truth] of [
+    [0, 1],
+    [0.6, 1.6],
+    [0.6, -0.6],
+  ] as const) {
+    const learned = newLearned();
+    for (const index of [weight, AT.name]) {
+      learned.start[index] = learned.mean[index] = prior;
+      lessons(learned, index, truth, 300);
+    }
+    const now = learned.variance[weight]!;
+    assert.ok(now > start.variance[weight]! && now <= varianceMax, `from ${prior} to ${truth}: ${now}`);
+    assert.equal(learned.variance[AT.name], start.variance[AT.name]);
+  }
   assert.equal(GROUP_OF[AT.name], NO_GROUP);
-  assert.equal(learned.variance[AT.name], start.variance[AT.name]);
+  const right = newLearned();
+  right.start[weight] = right.mean[weight] = 0.6;
+  lessons(right, weight, 0.6, 300);
+  assert.equal(right.variance[weight], start.variance[weight]);
 });
 
-test("groups do not overlap, and each row is in six of them", () => {
+test("groups do not overlap, and each row is in five of them", () => {
   const members = GROUPS.map(() => 0);
   for (const group of GROUP_OF) if (group !== NO_GROUP) members[group]!++;
+  assert.ok(GROUPS.length < NO_GROUP);
   assert.deepEqual(
     members,
     GROUPS.map(({ width, rows }) => width * rows),
   );
   const row = rowStart("issuer", "a bank");
-  assert.equal(new Set(GROUP_OF.subarray(row, row + COLUMN_EDGES.at(-1)!)).size, 6);
+  assert.equal(new Set(GROUP_OF.subarray(row, row + ROW_WIDTH)).size, 5);
 });

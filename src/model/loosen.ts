@@ -2,41 +2,61 @@ import { GROUP_OF, GROUPS, NO_GROUP } from "./groups.ts";
 import { ROW_WIDTH } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 
-/** What was seen counts by so much less at each lesson: a group that has long been right may turn out to be stiff. */
+/** What was seen of a group counts by so much less at each lesson that meets it. */
 const KEPT = 0.9995;
-/** So many standard deviations of strain are no chance. */
+/** So many standard deviations of strain are no chance; the more often a group was loosened, the more it takes. */
 const CLEAR = 3;
-/** Squares of strain that must have been seen: the first few lessons say anything. */
+const CLEAR_MORE = 0.5;
+/** Before so much was seen, in squares of gains, one lesson may be most of it. */
 const SEEN_MIN = 0.002;
 const FACTOR = 3;
 
+/** Of each group: the sum of gains, the sum of their squares, and how often it was loosened. */
+const SUM = 0;
+const SQUARES = 1;
+const TIMES = 2;
+const WIDTH = 3;
+export const newStrain = () => new Float64Array(WIDTH * GROUPS.length);
+
+/** The groups that a lesson found too stiff. */
+const stiff: number[] = [];
+
 /**
- * A group of weights is as stiff as its variance is small. If all lessons pull its weights further away from nothing, where they went already, they
- * were too stiff: what nobody expected to matter does. Then all of the group are loosened, those that were not pulled yet among them.
+ * Note how a lesson pulls a weight, before any weight is moved.
  *
- * A lesson's pull times the weight is what would have been gained had the weight been larger: zero on average where it is right, below where it is
- * noise. (Sutton adapts the rates of learning by the same product: "Adapting bias by gradient descent", 1992.)
+ * A group of weights is as stiff as its variance is small. The pull times how far the weight has come from its start is what would have been gained had
+ * it come further: zero in the mean where it is right, less where it is noise. Where the sum is clearly more, for most of what the lessons say of late, the group has been too
+ * stiff: what nobody expected to matter does. (As rates of learning adapt in Sutton, "Adapting bias by gradient descent", 1992; there a trace of
+ * late steps stands where the whole way stands here.)
  *
- * @param pull  derivative of the log-likelihood of an outcome by the weight, before the weight is moved
+ * @param pull  derivative of the log-likelihood of the outcome by the weight
  */
-export function strain(learned: Learned, weight: number, pull: number) {
+export function noteStrain(learned: Learned, weight: number, pull: number) {
   const group = GROUP_OF[weight]!;
   if (group === NO_GROUP) return;
-  const sums = learned.strain;
-  const gain = pull * learned.mean[weight]!;
-  const sum = sums[2 * group]! * KEPT + gain;
-  const squares = sums[2 * group + 1]! * KEPT * KEPT + gain * gain;
-  const isStiff = squares > SEEN_MIN && sum > CLEAR * Math.sqrt(squares);
-  if (isStiff) loosen(learned, group);
-  sums[2 * group] = isStiff ? 0 : sum;
-  sums[2 * group + 1] = isStiff ? 0 : squares;
+  const { mean, start, strain } = learned;
+  const at = WIDTH * group;
+  const gain = pull * (mean[weight]! - start[weight]!);
+  const sum = strain[at + SUM]! * KEPT + gain;
+  const squares = strain[at + SQUARES]! * KEPT * KEPT + gain * gain;
+  strain[at + SUM] = sum;
+  strain[at + SQUARES] = squares;
+  const clear = CLEAR + CLEAR_MORE * strain[at + TIMES]!;
+  if (squares > SEEN_MIN && sum > clear * Math.sqrt(squares) && !stiff.includes(group)) stiff.push(group);
 }
 
-function loosen({ variance }: Learned, group: number) {
-  const { from, width, rows, varianceMax } = GROUPS[group]!;
-  for (let row = 0; row < rows; row++) {
-    const start = from + row * ROW_WIDTH;
-    for (let n = start; n < start + width; n++)
-      variance[n] = Math.max(variance[n]!, Math.min(varianceMax, variance[n]! * FACTOR));
+/** Once the lesson's weights have moved, loosen the groups that were found too stiff: all of their weights, those that were never met among them. */
+export function loosenStiff({ variance, strain }: Learned) {
+  for (const group of stiff) {
+    const { from, width, rows, varianceMax } = GROUPS[group]!;
+    for (let row = 0; row < rows; row++) {
+      const first = from + row * ROW_WIDTH;
+      for (let n = first; n < first + width; n++)
+        variance[n] = Math.max(variance[n]!, Math.min(varianceMax, variance[n]! * FACTOR));
+    }
+    strain[WIDTH * group + SUM] = 0;
+    strain[WIDTH * group + SQUARES] = 0;
+    strain[WIDTH * group + TIMES]!++;
   }
+  stiff.length = 0;
 }

@@ -11,6 +11,7 @@ function changed() {
     learned.mean[n] = n / 7;
   });
   learned.seen[4095] = 3;
+  learned.strain[5] = 0.25;
   learned.countryCycles.set(
     "SE",
     Float64Array.from({ length: CYCLES }, (_, n) => n),

@@ -18,15 +18,19 @@ export function partsOf(learned: Learned): Map<string, Float64Array> {
   return parts;
 }
 
-/** Put stored numbers in place. Throws when there is no such part, or when its numbers are none. */
-export function putPart(learned: Learned, name: string, numbers: Float64Array) {
+/**
+ * Put stored numbers in place. Throws when there is no such part, or when its numbers are none.
+ *
+ * @param places  the model's parts, for who puts many
+ */
+export function putPart(learned: Learned, name: string, numbers: Float64Array, places = partsOf(learned)) {
   if (!numbers.every(Number.isFinite)) throw new RangeError(`part ${name} holds something that is no number`);
   if (name.startsWith(COUNTRY)) {
     if (numbers.length !== CYCLES) throw new RangeError(`part ${name} has ${numbers.length} numbers, not ${CYCLES}`);
     learned.countryCycles.set(name.slice(COUNTRY.length), numbers);
     return;
   }
-  const place = partsOf(learned).get(name);
+  const place = places.get(name);
   if (place?.length !== numbers.length) throw new RangeError(`there is no part ${name} of ${numbers.length} numbers`);
   place.set(numbers);
 }

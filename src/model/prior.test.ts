@@ -44,6 +44,18 @@ test("a merchant's own weight never leaves its world, nor does any row", () => {
   assert.ok(prior.mean[shared]! > 0.1);
 });
 
+test("what a world loosened and never met does not count, and what it met and loosened does", () => {
+  const fresh = newLearned();
+  const taught = newLearned();
+  const [unmet, met] = [AT.hour + 1, AT.hour + 2];
+  for (const weight of [unmet, met]) taught.variance[weight] = 3 * fresh.variance[weight]!;
+  taught.mean[met] = 0.5;
+  const prior = fromPrior(priorOf([taught], new Set()));
+  assert.equal(prior.mean[unmet], fresh.mean[unmet]);
+  assert.ok(prior.mean[met]! > 0.05, `${prior.mean[met]}`);
+  assert.equal(prior.start[met], prior.mean[met]);
+});
+
 test("a prior of another layout is refused", () => {
   assert.throws(() => fromPrior({ ...priorOf([newLearned()], new Set()), layout: "0" }), /layout/);
 });

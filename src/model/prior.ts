@@ -1,4 +1,5 @@
 import { KIND_ROWS, KINDS } from "./explanations.ts";
+import { GROUPS } from "./groups.ts";
 import { AT, CLASS_COUNT, REASONS, WEIGHTS } from "./layout.ts";
 import { COUNTRY_START, type Learned, newLearned, TRIM_WIDTH } from "./learned.ts";
 import { CYCLES } from "./pay-cycles.ts";
@@ -19,7 +20,7 @@ export interface Prior {
   trim: number[];
 }
 
-export const LAYOUT = `9:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}`;
+export const LAYOUT = `9:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}:${GROUPS.length}`;
 
 /** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
 const KINDS_STRENGTH = 150;
@@ -32,6 +33,7 @@ export function fromPrior(prior: Prior): Learned {
   const learned = newLearned();
   for (const [index, mean, variance] of prior.weights) {
     learned.mean[index] = mean;
+    learned.start[index] = mean;
     learned.variance[index] = variance;
   }
   learned.cycles.set(scaled(prior.cycles, CYCLES_STRENGTH));
@@ -70,6 +72,7 @@ const SPREAD_MIN = 0.3;
  * One prior from models that were taught in different worlds: of each weight the mean, and as its variance how much the
  * worlds differ. So what holds everywhere starts firm, and what differs starts open.
  *
+ * @param models  taught from a new model each: a weight that is not what it was there has been met
  * @param portable  name weights that mean the same everywhere
  */
 export function priorOf(models: readonly Learned[], portable: ReadonlySet<number>): Prior {

@@ -29,7 +29,7 @@ export function momentWeights(of: number, local: number, into: Int32Array, from:
   return from + 3;
 }
 
-/** Weights that depend on what the case is, and on what it and its customer went through: the tries before, and how charges went around such a date. */
+/** Weights that depend on why the case failed, and on what it and its customer went through: the tries before, and how charges went around such a date. */
 export function historyWeights(belief: Belief, at: number, into: Int32Array, from: number): number {
   const of = classOf(belief.reason);
   into[from] = elapsedWeight(of, at - belief.firstFailedAt);
@@ -43,7 +43,7 @@ export function historyWeights(belief: Belief, at: number, into: Int32Array, fro
   return from + 5;
 }
 
-const moment = { hour: 0, weekday: 0, date: 1, elapsedMs: 0, gapMs: 0, tries: 0 };
+const moment = { hour: 0, weekday: 0, date: 1, elapsedMs: 0, gapMs: 0 };
 const columns = new Int32Array(COLUMN_GROUPS);
 
 /** The columns of a try at that moment in each of its rows. Written over by the next call. */
@@ -55,7 +55,6 @@ export function columnsAt(belief: Belief, at: number): Int32Array {
   moment.date = dateOf(day);
   moment.elapsedMs = at - belief.firstFailedAt;
   moment.gapMs = at - belief.lastTriedAt;
-  moment.tries = belief.tries;
   columnsOf(moment, columns);
   return columns;
 }

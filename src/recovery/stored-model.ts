@@ -1,6 +1,6 @@
 import { type Learned, newLearned } from "../model/learned.ts";
 import { OWN_SIZE, ownOf } from "../model/own.ts";
-import { PARTS, putPart } from "../model/parts.ts";
+import { PARTS, partsOf, putPart } from "../model/parts.ts";
 import { fromPrior, LAYOUT, type Prior } from "../model/prior.ts";
 import type { Tx } from "../store/database.ts";
 import { partsSince } from "../store/learned.ts";
@@ -52,7 +52,8 @@ export async function catchUp(tx: Tx, modelId: string, held: HeldModel, stored: 
   if (held.version === 0 && parts.filter(({ name }) => !name.startsWith("country/")).length < PARTS)
     throw new UnreadableModel("the stored model is not complete");
   try {
-    for (const { name, numbers } of parts) putPart(held.learned, name, numbersOf(numbers));
+    const places = partsOf(held.learned);
+    for (const { name, numbers } of parts) putPart(held.learned, name, numbersOf(numbers), places);
   } catch (error) {
     throw new UnreadableModel((error as Error).message);
   }
