@@ -31,7 +31,7 @@ interface Options {
 
 /** Without a hint a new version is found this much later. */
 const LOOK_MS = 2_000;
-/** Models of merchants that don't share: 1.3 MB each. */
+/** Models of merchants that don't share: 1.2 MB each. */
 const MODELS_MAX = 40;
 /** Merchants of which it is remembered where their model is. */
 const LOOKED_MAX = 10_000;
