@@ -115,6 +115,19 @@ test("a group is loosened where its prior was wrong, whichever way, up to a limi
   assert.equal(right.variance[weight], start.variance[weight]);
 });
 
+test("where what was learned is true no more, the group is loosened again", () => {
+  const learned = newLearned();
+  const weight = rowStart("network", "visa");
+  const usual = start.variance[weight]!;
+  learned.mean[weight] = 0.8;
+  for (let n = 0; n < 600; n++) noteStrain(learned, weight, n % 2 === 0 ? 0.5 : -0.5);
+  loosenStiff(learned);
+  assert.equal(learned.variance[weight], usual, "it is right");
+  for (let n = 0; n < 600; n++) noteStrain(learned, weight, n % 2 === 0 ? 0.2 : -0.8);
+  loosenStiff(learned);
+  assert.ok(learned.variance[weight]! > usual, `${learned.variance[weight]}`);
+});
+
 test("groups do not overlap, and each row is in five of them", () => {
   const members = GROUPS.map(() => 0);
   for (const group of GROUP_OF) if (group !== NO_GROUP) members[group]!++;

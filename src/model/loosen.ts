@@ -7,11 +7,13 @@ const KEPT = 0.9995;
 /** So many standard deviations of strain are no chance; the more often a group was loosened, the more it takes. */
 const CLEAR = 3;
 const CLEAR_MORE = 0.5;
+/** So many below zero are more than noise: what had been learned is not true any more. */
+const WRONG = 4;
 /** Before so much was seen, in squares of gains, one lesson may be most of it. */
 const SEEN_MIN = 0.002;
 const FACTOR = 3;
 
-/** Of each group: the sum of gains, the sum of their squares, and how often it was loosened. */
+/** Of each group: the sum of gains, the sum of their squares, and how often it was loosened because it was held back. */
 const SUM = 0;
 const SQUARES = 1;
 const TIMES = 2;
@@ -26,7 +28,7 @@ const stiff: number[] = [];
  *
  * A group of weights is as stiff as its variance is small. The pull times how far the weight has come from its start is what would have been gained had
  * it come further: zero in the mean where it is right, less where it is noise. Where the sum is clearly more, for most of what the lessons say of late, the group has been too
- * stiff: what nobody expected to matter does. (As rates of learning adapt in Sutton, "Adapting bias by gradient descent", 1992; there a trace of
+ * stiff: what nobody expected to matter does. Where it is far less, the world has changed. (As rates of learning adapt in Sutton, "Adapting bias by gradient descent", 1992; there a trace of
  * late steps stands where the whole way stands here.)
  *
  * @param pull  derivative of the log-likelihood of the outcome by the weight
@@ -41,8 +43,9 @@ export function noteStrain(learned: Learned, weight: number, pull: number) {
   const squares = strain[at + SQUARES]! * KEPT * KEPT + gain * gain;
   strain[at + SUM] = sum;
   strain[at + SQUARES] = squares;
-  const clear = CLEAR + CLEAR_MORE * strain[at + TIMES]!;
-  if (squares > SEEN_MIN && sum > clear * Math.sqrt(squares) && !stiff.includes(group)) stiff.push(group);
+  if (squares < SEEN_MIN || stiff.includes(group)) return;
+  const deviations = sum / Math.sqrt(squares);
+  if (deviations > CLEAR + CLEAR_MORE * strain[at + TIMES]! || deviations < -WRONG) stiff.push(group);
 }
 
 /** Once the lesson's weights have moved, loosen the groups that were found too stiff: all of their weights, those that were never met among them. */
@@ -54,9 +57,10 @@ export function loosenStiff({ variance, strain }: Learned) {
       for (let n = first; n < first + width; n++)
         variance[n] = Math.max(variance[n]!, Math.min(varianceMax, variance[n]! * FACTOR));
     }
-    strain[WIDTH * group + SUM] = 0;
-    strain[WIDTH * group + SQUARES] = 0;
-    strain[WIDTH * group + TIMES]!++;
+    const at = WIDTH * group;
+    if (strain[at + SUM]! > 0) strain[at + TIMES]!++;
+    strain[at + SUM] = 0;
+    strain[at + SQUARES] = 0;
   }
   stiff.length = 0;
 }
