@@ -95,7 +95,8 @@ test("the PostgreSQL example does the same, and the work and its end are one tra
   const database = await testDatabase();
   const { socketDir, user, database: name } = database.address as { socketDir: string; user: string; database: string };
   const pool = new pg.Pool({ host: socketDir, user, database: name });
-  // The server may end a connection that the pool has closed already, and then nobody else listens.
+  // The server may end a connection that the pool is closing, or has closed already, and then nobody else listens.
+  pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   t.after(async () => {
     await pool.end();
