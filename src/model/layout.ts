@@ -155,8 +155,8 @@ export function bucketOf(text: string, buckets: number): number {
 /** The weight of a name, such as "issuer:N26". */
 export const nameWeight = (name: string) => AT.name + bucketOf(name, NAME_BUCKETS);
 
-/** Where the rows of each kind begin, and how many they are. */
 const ROW_STARTS = runningSums(ROWS);
+/** Where the rows of each kind begin, and how many they are. */
 export const ROWS_OF = Object.fromEntries(
   Object.entries(ROWS).map(([kind, rows]) => [kind, { start: AT.row + ROW_STARTS[kind as RowKind] * ROW_WIDTH, rows }]),
 ) as Readonly<Record<RowKind, { start: number; rows: number }>>;
