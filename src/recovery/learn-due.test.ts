@@ -154,17 +154,27 @@ test("from invoices alone there are lessons too", async () => {
   assert.equal((await findLearnedMerchant(stage.db, merchant.id))!.lessons, 1);
 });
 
-test("numbers of another layout are thrown away, and everything is learned again", async () => {
-  const merchant = await stage.enter();
+for (const sharesLearning of [true, false])
+  test(`numbers of another layout are thrown away, and everything is learned again${sharesLearning ? "" : ", also for who does not share"}`, async () => {
+    const merchant = await stage.enter(true, { sharesLearning });
+    const modelId = sharesLearning ? SHARED_MODEL : merchant.id;
+    await recovered();
+    stage.wait(HOUR);
+    await stage.learner(ANNE).learnDue();
+    const before = await stored(modelId);
+    assert.ok(before.size > 50);
+    await stage.db.run(prepared("age_layout", "update learned_models set layout = '1:7'"));
+    // There is nothing new to learn, and yet it is learned anew.
+    assert.equal(await stage.learner(ANNE).learnDue(), 2);
+    assert.equal((await findLearnedMerchant(stage.db, merchant.id))!.lessons, 2);
+    assert.deepEqual(await stored(modelId), before);
+  });
+
+test("numbers of a later layout are left to the program that wrote them", async () => {
+  await stage.enter();
   await recovered();
   stage.wait(HOUR);
   await stage.learner(ANNE).learnDue();
-  const before = await stored();
-  await stage.db.run(prepared("age_layout", "update learned_models set layout = '1:7'"));
-  // There is nothing new to learn, and yet it is learned anew.
-  assert.equal(await stage.learner(ANNE).learnDue(), 2);
-  assert.equal((await findLearnedMerchant(stage.db, merchant.id))!.lessons, 2);
-  assert.deepEqual(await stored(), before);
   await stage.db.run(prepared("newer_layout", "update learned_models set layout = '999:7'"));
   await stage.transaction();
   assert.equal(await stage.learner(BEN).learnDue(), 0);

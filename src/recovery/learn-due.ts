@@ -17,6 +17,7 @@ import {
   type LessonRow,
   lessonsAfter,
   merchantsWithLessons,
+  modelsOfOtherLayouts,
   releaseLearnerLease,
   SHARED_MODEL,
   type StoredPart,
@@ -79,7 +80,9 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     const realNow = ports.realNow();
     if (!(await takeLearnerLease(db, owner, realNow, new Date(realNow.getTime() + LEASE_MS)))) return 0;
     // What cannot be read is begun anew at the start, and not only when there is something more to learn.
-    if (!isChecked) await modelOf(SHARED_MODEL);
+    if (!isChecked)
+      for (const modelId of new Set([SHARED_MODEL, ...(await modelsOfOtherLayouts(db, LAYOUT))]))
+        await modelOf(modelId);
     isChecked = true;
     const until = new Date(ports.now().getTime() - SETTLE_MS);
     let learned = 0;

@@ -30,6 +30,16 @@ export async function findModel(tx: Tx, modelId: string) {
   return (await tx.run<StoredModel>(MODEL, [modelId])).rows[0] ?? null;
 }
 
+const OTHER_LAYOUTS = prepared(
+  "models_of_other_layouts",
+  "select merchant_id as id from learned_models where layout <> $1",
+);
+
+/** The models that were stored by an earlier program, or by a later one. */
+export async function modelsOfOtherLayouts(tx: Tx, layout: string) {
+  return (await tx.run<{ id: string }>(OTHER_LAYOUTS, [layout])).rows.map(({ id }) => id);
+}
+
 /** Where the model of a merchant is, and what is its own in it. */
 export interface ModelOfMerchant {
   modelId: string;
