@@ -17,6 +17,7 @@ const AIMS: Readonly<Record<string, readonly [number, number]>> = { hard: [0.85,
 const USUAL_AIM: readonly [number, number] = [0.85, 0.55];
 const EFFORT_MAX = 0.85;
 const ECE_MAX = 0.02;
+const GROUP_ECE_MAX = 0.03;
 
 const percent = (share: number) => `${(share * 100).toFixed(1).padStart(5)} %`;
 console.log(
@@ -25,6 +26,7 @@ console.log(
 let missed = 0;
 const names = values.worlds.split(",").flatMap((name) => (name === "crude" ? Object.keys(CRUDE_WORLDS) : name));
 const ahead: number[] = [];
+const groups: { name: string; ece: number; byChance: number }[] = [];
 for (const name of names) {
   const [fixedAim, evenAim] = AIMS[name] ?? USUAL_AIM;
   for (const seed of values.seeds.split(",").map(Number)) {
@@ -41,10 +43,16 @@ for (const name of names) {
     const { fixed, even, cold, warm, oracle } = policies as Record<string, NonNullable<(typeof policies)[string]>>;
     const broken = Object.values(policies).reduce((sum, figures) => sum + figures.brokenRules, 0);
     const effort = warm!.attemptsPerRecovery / even!.attemptsPerRecovery;
-    const worst = Math.max(...Object.values(warm!.eceByGroup));
+    const own = Object.entries(warm!.eceByGroup).map(([group, ece]) => ({
+      name: `${name} ${seed} ${group}`,
+      ece,
+      byChance: warm!.eceByChance[group]!,
+    }));
+    const worst = own.reduce((most, { ece }) => Math.max(most, ece), 0);
     const cells = [fixed, even, cold, warm, oracle].map((figures) => percent(figures!.value)).join(" ");
     ahead.push(warm!.value - even!.value);
     const isCrude = name in CRUDE_WORLDS; // of which nothing is asked
+    if (!isCrude) groups.push(...own);
     const holds = isCrude
       ? broken === 0
       : gapClosed.fromFixed >= fixedAim &&
@@ -69,4 +77,9 @@ const mean = ahead.reduce((sum, each) => sum + each, 0) / ahead.length;
 console.log(
   `Warm is ahead of even tries in ${ahead.filter((each) => each > 0).length} of ${ahead.length} rows, by ${(mean * 100).toFixed(2)} points on average, least ${(Math.min(...ahead) * 100).toFixed(2)}.`,
 );
+const beyond = groups.filter(({ ece }) => ece > GROUP_ECE_MAX).sort((a, b) => b.ece - a.ece);
+console.log(
+  `Calibration of classes of declines with 300 tries or more is within ${GROUP_ECE_MAX} in ${groups.length - beyond.length} of ${groups.length}.${beyond.length > 0 ? " Beyond it, and what so few tries would show by chance if all were true:" : ""}`,
+);
+for (const { name, ece, byChance } of beyond) console.log(`  ${name}: ${ece.toFixed(3)} (${byChance.toFixed(3)})`);
 console.log(missed === 0 ? "All aims are met." : `${missed} rows miss an aim.`);

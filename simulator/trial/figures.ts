@@ -17,7 +17,10 @@ export interface Figures {
   brokenRules: number;
   /** Expected calibration error over ten equal bins of probability; null for a policy that expects nothing. */
   ece: number | null;
+  /** The same by what the charge before was declined for, where there were tries enough to say. */
   eceByGroup: Record<string, number>;
+  /** What so few tries would show on average if each chance were true. */
+  eceByChance: Record<string, number>;
 }
 
 export function figuresOf(trial: Trial): Figures {
@@ -71,7 +74,7 @@ interface Pair {
 /** Fewer tries than this in a group say nothing about its calibration. */
 const GROUP_MIN = 300;
 
-function calibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup"> {
+function calibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup" | "eceByChance"> {
   const all: Pair[] = [];
   const groups = new Map<string, Pair[]>();
   for (const { open, choice, charge } of trial.tries) {
@@ -88,16 +91,25 @@ function calibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup"> {
   return {
     ece: all.length > 0 ? calibrationError(all) : null,
     eceByGroup: Object.fromEntries(big.map(([name, pairs]) => [name, calibrationError(pairs)])),
+    eceByChance: Object.fromEntries(big.map(([name, pairs]) => [name, errorByChance(pairs)])),
   };
 }
 
 /** Mean distance between what was expected and what came, over ten bins, weighted by how much fell into each. */
-export function calibrationError(pairs: readonly Pair[]): number {
-  const bins = Array.from({ length: 10 }, () => ({ p: 0, y: 0 }));
+export const calibrationError = (pairs: readonly Pair[]): number =>
+  binsOf(pairs).reduce((sum, { p, y }) => sum + Math.abs(p - y), 0) / pairs.length;
+
+/** The calibration error to be expected of chances that are all true: the mean distance of a normal number from its mean is √(2/π) of its deviation. */
+export const errorByChance = (pairs: readonly Pair[]): number =>
+  binsOf(pairs).reduce((sum, { variance }) => sum + Math.sqrt((2 * variance) / Math.PI), 0) / pairs.length;
+
+function binsOf(pairs: readonly Pair[]) {
+  const bins = Array.from({ length: 10 }, () => ({ p: 0, y: 0, variance: 0 }));
   for (const { p, y } of pairs) {
     const bin = bins[Math.min(9, Math.floor(p * 10))]!;
     bin.p += p;
     bin.y += y;
+    bin.variance += p * (1 - p);
   }
-  return bins.reduce((sum, bin) => sum + Math.abs(bin.p - bin.y), 0) / pairs.length;
+  return bins;
 }

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newLearned } from "../../src/model/learned.ts";
 import { fromPrior } from "../../src/model/prior.ts";
+import { coin } from "../worlds/coin.ts";
 import { silent } from "../worlds/silent.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { countBrokenRules } from "./broken-rules.ts";
 import { compare } from "./compare.ts";
 import { dunlin } from "./dunlin.ts";
-import { calibrationError, figuresOf } from "./figures.ts";
+import { calibrationError, errorByChance, figuresOf } from "./figures.ts";
 import { type OpenCase, rulesFor } from "./policy.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./static-policies.ts";
@@ -119,4 +120,16 @@ test("calibration error is the mean distance between what was said and what came
   const pairs = [0.2, 0.2, 0.2, 0.2, 0.2].map((p, n) => ({ p, y: Number(n === 0) }));
   assert.ok(calibrationError(pairs) < 1e-9);
   assert.ok(Math.abs(calibrationError(pairs.map(({ p }) => ({ p, y: 1 }))) - 0.8) < 1e-9);
+});
+
+test("chances that are all true miss by chance what is expected of so many tries", () => {
+  const runs = Array.from({ length: 200 }, (_, run) =>
+    Array.from({ length: 400 }, (_, n) => {
+      const p = coin(run, n, 0, 1);
+      return { p, y: Number(coin(run, n, 1, 1) < p) };
+    }),
+  );
+  const mean = (of: (pairs: { p: number; y: number }[]) => number) =>
+    runs.reduce((sum, pairs) => sum + of(pairs), 0) / runs.length;
+  assert.ok(Math.abs(mean(calibrationError) / mean(errorByChance) - 1) < 0.1);
 });
