@@ -5,6 +5,7 @@ import { AT, classOf, dayPartColumn, hourWeight, type Reason, rowStart } from ".
 import { type Learned, newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed } from "../model/trim.ts";
+import { APART_MS } from "./board.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
 import {
   chooseTry,
@@ -140,7 +141,11 @@ test("in a fifth of the decisions an hour is drawn, the oftener the likelier it 
     const drawn = Array<number>(6).fill(0);
     for (let n = 0; n < 2000; n++) {
       const asked = question({ key: `case-${n}`, windowEndsAt: START + 21 * DAY + 7 * HOUR });
-      const { at, hourDrawn, drawn: byLot, value, weighed } = chooseTry(model, belief("FUNDS"), asked)!;
+      const { at, hourDrawn, drawn: byLot, value, then, weighed } = chooseTry(model, belief("FUNDS"), asked)!;
+      assert.ok(
+        then.length === 0 || then[0]! - at >= APART_MS,
+        "the try that it took the place of is not the next one",
+      );
       if (!hourDrawn) continue;
       const { forecast, plan, stakes } = weighed;
       const [worth] = worthOfNext(forecast, plan, stakes, [forecast.slots.indexOf(at)]);

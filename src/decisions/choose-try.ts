@@ -6,7 +6,7 @@ import { probit } from "../model/normal.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed } from "../model/trim.ts";
 import type { Stakes } from "./board.ts";
-import { planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
+import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -60,6 +60,8 @@ export interface TryQuestion {
 export interface Weighed {
   forecast: Forecast;
   plan: TryPlan;
+  /** Slots of the try that was chosen and of those that follow it: the plan, but for what a draw put in place of its next try. */
+  tries: readonly number[];
   /** With what a try must bring, which is more than it costs. */
   stakes: Stakes;
   /** What the plan is worth with its next try at each slot that it was chosen from; null where no lot asked for it. */
@@ -114,17 +116,17 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     drawn,
   } = worth ? drawFirst(question.key, plan, worth) : { slot: best, propensity: 1, drawn: false };
   const slot = drawn || hour === null ? usual : bestAtHour(hour, belief, seen, plan, stakes);
-  const then = plan.slots.filter((other) => other > slot).map((other) => slots[other]!);
+  const tries = [slot, ...followers(seen, plan, slot)];
   return {
     at: slots[slot]!,
     chance: trimmed(learned, of, chanceOf(learned, belief, slots[slot]!)),
     propensity: triedShare * propensity,
     value: plan.value,
-    then,
+    then: tries.slice(1).map((other) => slots[other]!),
     drawn,
     hourDrawn: slot !== usual,
     hopeless,
-    weighed: { forecast: seen, plan, stakes, worth },
+    weighed: { forecast: seen, plan, tries, stakes, worth },
   };
 }
 

@@ -81,19 +81,19 @@ function hoursOf(
 /** Six tries spread evenly over the window, the last one an hour before its end: those that are still to come, and allowed. */
 function evenTries(weighed: Weighed, question: TryQuestion, unpaidAt: number): Account["even"] {
   const { windowEndsAt, triesLeft, stakes } = question;
-  const { forecast, plan } = weighed;
+  const { forecast } = weighed;
   const wanted = Array.from(
     { length: EVEN_TRIES },
     (_, n) => unpaidAt + ((windowEndsAt - unpaidAt) * (n + 1)) / EVEN_TRIES - (n + 1 === EVEN_TRIES ? HOUR_MS : 0),
   ).filter((at) => at >= question.now + SOONEST_MS && question.allow(at));
   const tries = [...new Set(wanted.slice(0, triesLeft).map((at) => nearest(forecast.slots, at)))];
-  const [even, planned] = judge(forecast, [tries, plan.slots], stakes);
+  const [even, planned] = judge(forecast, [tries, weighed.tries], stakes);
   const dates = (slots: readonly number[]) => slots.map((slot) => new Date(forecast.slots[slot]!));
   return {
     tries: dates(tries),
     recovers: rounded(even!.recovers),
     worth: rounded(even!.worth),
-    plan: dates(plan.slots),
+    plan: dates(weighed.tries),
     planRecovers: rounded(planned!.recovers),
     planWorth: rounded(planned!.worth),
   };

@@ -136,11 +136,15 @@ function moveEach(board: Board, picked: readonly number[], value: number): numbe
   return most;
 }
 
+/** The tries of a plan that still come after its next one when that is made at this slot instead. */
+export const followers = ({ slots }: Forecast, { slots: plan }: TryPlan, slot: number): number[] =>
+  plan.slice(1).filter((other) => slots[other]! - slots[slot]! >= APART_MS);
+
 /** For each of these slots: what the plan is worth when its next try is made there instead, and those that still come after it follow. */
-export function worthOfNext(forecast: Forecast, { slots: plan }: TryPlan, stakes: Stakes, slots: readonly number[]) {
+export function worthOfNext(forecast: Forecast, plan: TryPlan, stakes: Stakes, slots: readonly number[]) {
   const board = boardOf(forecast, stakes);
   return slots.map((slot) => {
-    const follow = plan.slice(1).filter((other) => forecast.slots[other]! - forecast.slots[slot]! >= APART_MS);
+    const follow = followers(forecast, plan, slot);
     if (board.tries !== follow.length) lookAt(board, follow);
     return worthWith(board, slot, 0, 0);
   });
