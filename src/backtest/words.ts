@@ -7,6 +7,8 @@ export const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
 /** Points of a hundred, with a sign. */
 export const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(1)}`;
 
+const whole = (count: number) => Math.floor(count).toLocaleString("en");
+
 /** An amount of minor units as people write it. */
 export function money(amount: number, currency: string): string {
   const digits = minorDigits(currency);
@@ -17,7 +19,7 @@ export function money(amount: number, currency: string): string {
 
 /** The whole of a book in a sentence. */
 export const bookWords = ({ currency, invoices, recovered, amount, recoveredAmount }: Book) =>
-  `${invoices} ${invoices === 1 ? "invoice" : "invoices"} over ${money(amount, currency)} failed, and your system recovered ${recovered} of them (${percent(recovered / invoices)}): ${money(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
+  `${whole(invoices)} ${invoices === 1 ? "invoice" : "invoices"} over ${money(amount, currency)} failed, and your system recovered ${whole(recovered)} of them (${percent(recovered / invoices)}): ${money(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
 
 /** Rounding leaves this much between two ways that chose alike. */
 const NOTHING = 1e-9;
@@ -55,12 +57,12 @@ export function judgedWords({ words, money: judged }: Judged, { currency, amount
 export function notSaidWords({ why, effective, unseen }: NotSaid): string {
   if (why === "unseen")
     return `In ${percent(unseen)} of the invoices it does what your system hardly ever did, so there is nothing to learn it from.`;
-  return `Your system did the same too seldom: what can be compared weighs as much as ${Math.floor(effective)} invoices, and 200 are needed.`;
+  return `Your system did the same too seldom: what can be compared weighs as much as ${whole(effective)} invoices, and 200 are needed.`;
 }
 
 /** The choices behind an estimate. */
 export const basisWords = (judged: Estimate) =>
-  `${judged.depth === 1 ? "first try" : `first ${judged.depth} tries`}; as much as ${Math.floor(judged.effective)} invoices`;
+  `${judged.depth === 1 ? "first try" : `first ${judged.depth} tries`}; as much as ${whole(judged.effective)} invoices`;
 
 /** What the numbers rest on, and what could make them wrong. */
 export function assumptions({ chancesKnown, tooYoung, leftOut }: Backtest): string[] {
@@ -72,8 +74,8 @@ export function assumptions({ chancesKnown, tooYoung, leftOut }: Backtest): stri
       : "The chances with which your system chose are worked out from how often it chose so, by the number of tries, the reason of the decline, and the weeks since the first failure. If it looked at anything else that has to do with success, the results are off by that.",
     "A change of card is not counted as recovered, since no history of attempts tells what asking for one would have brought.",
     "Each range holds the truth in 95 of 100 such reports, so of many ranges one may well be wrong. An experiment answers the same question without these assumptions.",
-    ...(tooYoung > 0 ? [`${tooYoung} failed invoices are left out because their 28 days were not over.`] : []),
-    ...(leftOut > 0 ? [`${leftOut} records of the file could not be read and are left out.`] : []),
+    ...(tooYoung > 0 ? [`${whole(tooYoung)} failed invoices are left out because their 28 days were not over.`] : []),
+    ...(leftOut > 0 ? [`${whole(leftOut)} records of the file could not be read and are left out.`] : []),
   ];
 }
 
