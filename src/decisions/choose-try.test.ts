@@ -67,7 +67,7 @@ test("the moment is allowed, inside the window and not at once, and the same whe
       if (!chosen) continue;
       assert.ok(chosen.at >= START + 2 * HOUR && chosen.at < asked.windowEndsAt && allow(chosen.at));
       assert.ok(chosen.chance > 0 && chosen.chance < 1 && chosen.value > 0);
-      assert.ok(chosen.then.every((at) => at > chosen.at));
+      assert.ok(chosen.next.every((at) => at > chosen.at));
     }
   }
 });
@@ -80,12 +80,12 @@ test("a bank that was down is tried within three days, a card that is gone not a
 
 test("where tries often succeed more is asked of a try, so fewer are planned", () => {
   const planned = (usual: number) => {
-    const { then } = chooseTry(
+    const { next } = chooseTry(
       { ...learned, tries: Float64Array.of(usual, 1000) },
       belief("FUNDS"),
       question({ triesLeft: 20 }),
     )!;
-    return then.length;
+    return next.length;
   };
   assert.ok(planned(0.6) < planned(0), `${planned(0.6)} and ${planned(0)}`);
 });
@@ -141,9 +141,9 @@ test("in a fifth of the decisions an hour is drawn, the oftener the likelier it 
     const drawn = Array<number>(6).fill(0);
     for (let n = 0; n < 2000; n++) {
       const asked = question({ key: `case-${n}`, windowEndsAt: START + 21 * DAY + 7 * HOUR });
-      const { at, hourDrawn, drawn: byLot, value, then, weighed } = chooseTry(model, belief("FUNDS"), asked)!;
+      const { at, hourDrawn, drawn: byLot, value, next, weighed } = chooseTry(model, belief("FUNDS"), asked)!;
       assert.ok(
-        then.length === 0 || then[0]! - at >= APART_MS,
+        next.length === 0 || next[0]! - at >= APART_MS,
         "the try that it took the place of is not the next one",
       );
       if (!hourDrawn) continue;

@@ -78,7 +78,7 @@ export interface ChosenTry {
   /** Expected worth of all tries that are planned, as a share of the amount due. */
   value: number;
   /** The moments planned if this one fails, as of now. */
-  then: readonly number[];
+  next: readonly number[];
   drawn: boolean;
   /** Another moment would have been chosen, had its hour not been drawn. */
   hourDrawn: boolean;
@@ -122,7 +122,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     chance: trimmed(learned, of, chanceOf(learned, belief, slots[slot]!)),
     propensity: triedShare * propensity,
     value: plan.value,
-    then: tries.slice(1).map((other) => slots[other]!),
+    next: tries.slice(1).map((other) => slots[other]!),
     drawn,
     hourDrawn: slot !== usual,
     hopeless,

@@ -119,7 +119,7 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
       : chosen.hourDrawn
         ? "In one try of five the hour is drawn, by how likely each is believed to be the best one, to keep learning; the best next moment at that hour"
         : "The moments were weighed together, and the best next one";
-  const after = chosen.then[0];
+  const after = chosen.next[0];
   const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
   reasons.push(
     `${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${chosen.drawn ? "" : dateWords(learned, belief, at)}${then}`,
