@@ -2,6 +2,7 @@ import { KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
 import { AT, CLASS_COUNT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
 import { newStrain } from "./loosen.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
+import { newTrim } from "./trim.ts";
 
 /** Everything that was learned. Changed in place by `learn`; the rest of the model only reads it. */
 export interface Learned {
@@ -33,9 +34,6 @@ const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
 /** In a country of which little is known, what is known from everywhere fills up the counts to so many people. */
 export const COUNTRY_START = 20;
-/** Intercept, slope, and further slope above one half; then their variances. */
-const TRIM_START = [0, 1, 0, 0.02, 0.02, 0.04];
-export const TRIM_WIDTH = TRIM_START.length;
 /** Before any try was seen: as if one in five of so many had been approved. */
 const TRIES_START = [0.2, 20];
 
@@ -87,7 +85,7 @@ export function newLearned(): Learned {
     kinds,
     shifts: new Float64Array(4 * SHIFTS),
     seen: new Float64Array(SHIFTS),
-    trim: Float64Array.from({ length: TRIM_WIDTH * CLASS_COUNT }, (_, n) => TRIM_START[n % TRIM_WIDTH]!),
+    trim: newTrim(CLASS_COUNT),
     start: mean.slice(),
     strain: newStrain(),
     tries: Float64Array.from(TRIES_START),

@@ -1,8 +1,9 @@
 import { KIND_ROWS, KINDS } from "./explanations.ts";
 import { GROUPS } from "./groups.ts";
 import { AT, CLASS_COUNT, REASONS, WEIGHTS } from "./layout.ts";
-import { COUNTRY_START, type Learned, newLearned, TRIM_WIDTH } from "./learned.ts";
+import { COUNTRY_START, type Learned, newLearned } from "./learned.ts";
 import { CYCLES } from "./pay-cycles.ts";
+import { TRIM_SHIFTS, TRIM_WIDTH } from "./trim.ts";
 
 /** What a model knows before it meets its first merchant, as it is written to a file. Numbers are rounded. */
 export interface Prior {
@@ -20,7 +21,7 @@ export interface Prior {
   trim: number[];
 }
 
-export const LAYOUT = `9:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}:${GROUPS.length}`;
+export const LAYOUT = `10:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}:${GROUPS.length}`;
 
 /** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
 const KINDS_STRENGTH = 150;
@@ -52,7 +53,7 @@ export function fromPrior(prior: Prior): Learned {
   }
   for (const [name, ...shifts] of prior.shifts) learned.shifts.set(shifts, (name - AT.name) * 4);
   for (let of = 0; of < CLASS_COUNT; of++)
-    learned.trim.set(prior.trim.slice((of * TRIM_WIDTH) / 2, ((of + 1) * TRIM_WIDTH) / 2), of * TRIM_WIDTH);
+    learned.trim.set(prior.trim.slice(of * TRIM_SHIFTS, (of + 1) * TRIM_SHIFTS), of * TRIM_WIDTH);
   return learned;
 }
 
@@ -87,7 +88,7 @@ export function priorOf(models: readonly Learned[], portable: ReadonlySet<number
     Array.from(of(fresh), (_, n) => round(models.reduce((sum, learned) => sum + of(learned)[n]!, 0) / models.length));
   prior.cycles = average(({ cycles }) => cycles);
   prior.kinds = average(({ kinds }) => kinds);
-  prior.trim = average(({ trim }) => trim).filter((_, n) => n % TRIM_WIDTH < TRIM_WIDTH / 2);
+  prior.trim = average(({ trim }) => trim).filter((_, n) => n % TRIM_WIDTH < TRIM_SHIFTS);
   for (const country of new Set(models.flatMap(({ countryCycles }) => [...countryCycles.keys()])))
     prior.countryCycles[country] = average(
       ({ countryCycles }) => countryCycles.get(country) ?? new Float64Array(CYCLES),
