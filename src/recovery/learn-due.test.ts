@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
+import { shippedPrior } from "../../simulator/trial/worlds.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import { partsOf } from "../model/parts.ts";
+import { fromPrior, LAYOUT } from "../model/prior.ts";
 import { prepared } from "../store/database.ts";
-import { findLearnedMerchant, findModel, partsSince, SHARED_MODEL } from "../store/learned.ts";
-import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
+import { findLearnedMerchant, findModel, partsSince, renewModel, SHARED_MODEL } from "../store/learned.ts";
+import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
+import { bytesOf } from "./stored-model.ts";
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -170,12 +174,65 @@ for (const sharesLearning of [true, false])
     assert.deepEqual(await stored(modelId), before);
   });
 
-test("numbers of a later layout are left to the program that wrote them", async () => {
+for (const sharesLearning of [true, false])
+  test(`numbers of a later layout are left to the program that wrote them${sharesLearning ? "" : ", also of who does not share"}`, async () => {
+    const merchant = await stage.enter(true, { sharesLearning });
+    await recovered();
+    stage.wait(HOUR);
+    await stage.learner(ANNE).learnDue();
+    await stage.db.run(prepared("newer_layout", "update learned_models set layout = '999:7'"));
+    await recovered("inv_2");
+    stage.wait(HOUR);
+    assert.equal(await stage.learner(ANNE).learnDue(), 0);
+    const { layout, version } = (await findModel(stage.db, sharesLearning ? SHARED_MODEL : merchant.id))!;
+    assert.deepEqual({ layout, version }, { layout: "999:7", version: 1 });
+  });
+
+test("a model that is begun anew is the prior, whole and at once, though there is nothing left to learn", async () => {
   await stage.enter();
   await recovered();
   stage.wait(HOUR);
   await stage.learner(ANNE).learnDue();
-  await stage.db.run(prepared("newer_layout", "update learned_models set layout = '999:7'"));
-  await stage.transaction();
+  await stage.db.run(prepared("age_layout", "update learned_models set layout = '1:7'"));
+  await stage.db.run(prepared("no_more_lessons", "truncate recovery_actions"));
+  assert.equal(await stage.learner(ANNE).learnDue(), 0);
+  assert.deepEqual(await findModel(stage.db, SHARED_MODEL), { layout: LAYOUT, version: 2 });
+  const prior = [...partsOf(fromPrior(shippedPrior()))].map(([name, numbers]) => [
+    name,
+    bytesOf(numbers).toString("hex"),
+  ]);
+  assert.deepEqual(await stored(), new Map(prior as [string, string][]));
   assert.equal(await stage.learner(BEN).learnDue(), 0);
+  assert.equal((await findModel(stage.db, SHARED_MODEL))!.version, 2);
+});
+
+test("a model that somebody wrote to meanwhile is not begun anew", async () => {
+  const merchant = await stage.enter();
+  await recovered();
+  stage.wait(HOUR);
+  await stage.learner(ANNE).learnDue();
+  const before = await stored();
+  assert.equal(
+    await renewModel(stage.db, { modelId: SHARED_MODEL, layout: LAYOUT, version: 0, parts: [] }, START),
+    false,
+  );
+  assert.deepEqual(await stored(), before);
+  assert.equal((await findLearnedMerchant(stage.db, merchant.id))!.lessons, 2);
+});
+
+test("what a merchant taught all others stays taught when the model that was once its own is begun anew", async () => {
+  const merchant = await stage.enter(true, { sharesLearning: false });
+  await recovered();
+  stage.wait(HOUR);
+  await stage.learner(ANNE).learnDue();
+  await stage.db.run(prepared("share", "update merchants set shares_learning = true"));
+  await recovered("inv_2");
+  stage.wait(HOUR);
+  assert.equal(await stage.learner(ANNE).learnDue(), 2);
+  await stage.db.run(
+    prepared("age_own", `update learned_models set layout = '1:7' where merchant_id <> '${SHARED_MODEL}'`),
+  );
+  assert.equal(await stage.learner(ANNE).learnDue(), 0);
+  assert.equal((await findModel(stage.db, merchant.id))!.layout, LAYOUT);
+  assert.equal((await findLearnedMerchant(stage.db, merchant.id))!.lessons, 4);
 });

@@ -13,12 +13,12 @@ import { type Database, errorFields } from "../store/database.ts";
 import {
   findLearnedMerchant,
   findModel,
-  forgetModel,
   type LessonRow,
   lessonsAfter,
   merchantsWithLessons,
   modelsOfOtherLayouts,
   releaseLearnerLease,
+  renewModel,
   SHARED_MODEL,
   type StoredPart,
   saveLearning,
@@ -168,9 +168,17 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     } catch (error) {
       if (!(error instanceof UnreadableModel)) throw error;
       log.warn({ modelId, trouble: error.message }, "model.learned_anew");
-      await forgetModel(db, modelId, LAYOUT, stored.version, ports.now());
-      return { ...newModel(prior), version: stored.version + 1, saved: new Map() };
+      return await begunAnew(modelId, stored.version);
     }
+  }
+
+  /** The prior in place of what cannot be read, stored at once: until all is learned again decisions rest on that. Null: another one wrote meanwhile. */
+  async function begunAnew(modelId: string, version: number): Promise<Taught | null> {
+    const model: Taught = { ...newModel(prior), version: version + 1, saved: new Map() };
+    const parts = changedParts(model);
+    if (!(await renewModel(db, { modelId, layout: LAYOUT, version, parts }, ports.now()))) return null;
+    for (const { name, numbers } of parts) model.saved.set(name, numbers);
+    return model;
   }
 
   return { learnDue, release: () => releaseLearnerLease(db, owner) };

@@ -186,9 +186,7 @@ export async function saveLearning(db: Database, learning: Learning, now: Date):
           ? await tx.run(FIRST_MERCHANT, values)
           : await tx.run(NEXT_MERCHANT, [...values, merchantVersion]);
       if (model.rowCount + merchant.rowCount !== 2) throw new Superseded();
-      const names = parts.map(({ name }) => name);
-      const numbers = parts.map((part) => part.numbers);
-      await tx.run(SAVE_PARTS, [modelId, modelVersion + 1, names, numbers]);
+      await tx.run(SAVE_PARTS, partValues(modelId, modelVersion + 1, parts));
     });
     return true;
   } catch (error) {
@@ -199,21 +197,44 @@ export async function saveLearning(db: Database, learning: Learning, now: Date):
 
 class Superseded extends Error {}
 
-const FORGET = prepared(
-  "forget_learned_model",
-  `with parts as (delete from learned_parts where merchant_id = $1),
-   cursors as (
-     delete from learned_merchants l using merchants m
-     where m.id = l.merchant_id and (($1 = '${SHARED_MODEL}' and m.shares_learning) or m.id = $1))
-   update learned_models set layout = $2, version = version + 1, changed_at = $3 where merchant_id = $1 and version = $4`,
+const partValues = (modelId: string, version: number, parts: readonly StoredPart[]) => [
+  modelId,
+  version,
+  parts.map(({ name }) => name),
+  parts.map(({ numbers }) => numbers),
+];
+
+const RENEW = prepared(
+  "renew_learned_model",
+  "update learned_models set layout = $2, version = version + 1, changed_at = $3 where merchant_id = $1 and version = $4",
+);
+const DROP_PARTS = prepared("drop_learned_parts", "delete from learned_parts where merchant_id = $1");
+const DROP_CURSORS = prepared(
+  "drop_learned_cursors",
+  `delete from learned_merchants l using merchants m
+   where m.id = l.merchant_id and $1 = case when m.shares_learning then '${SHARED_MODEL}' else m.id end`,
 );
 
 /**
- * Begin anew: the numbers go, and with them the cursors of those who taught them, so that their outcomes are learned again. Nothing
- * happens when somebody wrote after `version`.
+ * Begin a model anew from these parts, which are all it has: those that there were go, and with them the cursors of those who taught
+ * it, so that their outcomes are learned again.
+ *
+ * @param renewed.version  of the model that is given up
+ * @returns false when somebody wrote after that version: then nothing is changed
  */
-export async function forgetModel(tx: Tx, modelId: string, layout: string, version: number, now: Date) {
-  await tx.run(FORGET, [modelId, layout, now, version]);
+export async function renewModel(
+  db: Database,
+  renewed: { modelId: string; layout: string; version: number; parts: readonly StoredPart[] },
+  now: Date,
+): Promise<boolean> {
+  const { modelId, layout, version, parts } = renewed;
+  return await db.transaction(async (tx) => {
+    if ((await tx.run(RENEW, [modelId, layout, now, version])).rowCount === 0) return false;
+    await tx.run(DROP_PARTS, [modelId]);
+    await tx.run(DROP_CURSORS, [modelId]);
+    await tx.run(SAVE_PARTS, partValues(modelId, version + 1, parts));
+    return true;
+  });
 }
 
 const TAKE_LEASE = prepared(
