@@ -20,7 +20,7 @@ export interface Figures {
   /** The same by what the charge before was declined for, where there were tries enough to say. */
   eceByGroup: Record<string, number>;
   /** What so few tries would show on average if each chance were true. */
-  eceByChance: Record<string, number>;
+  eceIfTrue: Record<string, number>;
 }
 
 export function figuresOf(trial: Trial): Figures {
@@ -74,7 +74,7 @@ interface Pair {
 /** Fewer tries than this in a group say nothing about its calibration. */
 const GROUP_MIN = 300;
 
-function calibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup" | "eceByChance"> {
+function calibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup" | "eceIfTrue"> {
   const all: Pair[] = [];
   const groups = new Map<string, Pair[]>();
   for (const { open, choice, charge } of trial.tries) {
@@ -91,7 +91,7 @@ function calibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup" | "eceByC
   return {
     ece: all.length > 0 ? calibrationError(all) : null,
     eceByGroup: Object.fromEntries(big.map(([name, pairs]) => [name, calibrationError(pairs)])),
-    eceByChance: Object.fromEntries(big.map(([name, pairs]) => [name, errorByChance(pairs)])),
+    eceIfTrue: Object.fromEntries(big.map(([name, pairs]) => [name, errorIfTrue(pairs)])),
   };
 }
 
@@ -100,7 +100,7 @@ export const calibrationError = (pairs: readonly Pair[]): number =>
   binsOf(pairs).reduce((sum, { p, y }) => sum + Math.abs(p - y), 0) / pairs.length;
 
 /** The calibration error to be expected of chances that are all true: the mean distance of a normal number from its mean is √(2/π) of its deviation. */
-export const errorByChance = (pairs: readonly Pair[]): number =>
+export const errorIfTrue = (pairs: readonly Pair[]): number =>
   binsOf(pairs).reduce((sum, { variance }) => sum + Math.sqrt((2 * variance) / Math.PI), 0) / pairs.length;
 
 function binsOf(pairs: readonly Pair[]) {

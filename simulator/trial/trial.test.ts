@@ -8,7 +8,7 @@ import type { Bill, Charge } from "../worlds/world.ts";
 import { countBrokenRules } from "./broken-rules.ts";
 import { compare } from "./compare.ts";
 import { dunlin } from "./dunlin.ts";
-import { calibrationError, errorByChance, figuresOf } from "./figures.ts";
+import { calibrationError, errorIfTrue, figuresOf } from "./figures.ts";
 import { type OpenCase, rulesFor } from "./policy.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./static-policies.ts";
@@ -131,5 +131,5 @@ test("chances that are all true miss by chance what is expected of so many tries
   );
   const mean = (of: (pairs: { p: number; y: number }[]) => number) =>
     runs.reduce((sum, pairs) => sum + of(pairs), 0) / runs.length;
-  assert.ok(Math.abs(mean(calibrationError) / mean(errorByChance) - 1) < 0.1);
+  assert.ok(Math.abs(mean(calibrationError) / mean(errorIfTrue) - 1) < 0.1);
 });

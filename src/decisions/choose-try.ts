@@ -75,7 +75,7 @@ export interface ChosenTry {
   chance: number;
   /** The chance with which the lot chose this moment: 1 but for tries drawn by lot and those that might have been. The draw of an hour is not in it. */
   propensity: number;
-  /** Expected worth of all tries that are planned, as a share of the amount due. */
+  /** Expected worth of the plan, as a share of the amount due, before a draw put another moment in place of its next try. */
   value: number;
   /** The moments planned if this one fails, as of now. */
   next: readonly number[];
