@@ -1,9 +1,8 @@
 import { KIND_ROWS, KINDS } from "./explanations.ts";
 import { GROUPS } from "./groups.ts";
-import { AT, CLASS_COUNT, REASONS, WEIGHTS } from "./layout.ts";
+import { AT, REASONS, WEIGHTS } from "./layout.ts";
 import { COUNTRY_START, type Learned, newLearned } from "./learned.ts";
 import { CYCLES } from "./pay-cycles.ts";
-import { TRIM_SHIFTS, TRIM_WIDTH } from "./trim.ts";
 
 /** What a model knows before it meets its first merchant, as it is written to a file. Numbers are rounded. */
 export interface Prior {
@@ -18,7 +17,6 @@ export interface Prior {
   kinds: number[];
   /** [name weight, shift of each family]. */
   shifts: [number, number, number, number, number][];
-  trim: number[];
 }
 
 export const LAYOUT = `10:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}:${GROUPS.length}`;
@@ -52,8 +50,6 @@ export function fromPrior(prior: Prior): Learned {
     learned.kinds.set(scaled(counts, KINDS_STRENGTH), row * KINDS);
   }
   for (const [name, ...shifts] of prior.shifts) learned.shifts.set(shifts, (name - AT.name) * 4);
-  for (let of = 0; of < CLASS_COUNT; of++)
-    learned.trim.set(prior.trim.slice(of * TRIM_SHIFTS, (of + 1) * TRIM_SHIFTS), of * TRIM_WIDTH);
   return learned;
 }
 
@@ -78,7 +74,7 @@ const SPREAD_MIN = 0.3;
  */
 export function priorOf(models: readonly Learned[], portable: ReadonlySet<number>): Prior {
   const fresh = newLearned();
-  const prior: Prior = { layout: LAYOUT, weights: [], cycles: [], countryCycles: {}, kinds: [], shifts: [], trim: [] };
+  const prior: Prior = { layout: LAYOUT, weights: [], cycles: [], countryCycles: {}, kinds: [], shifts: [] };
   for (let index = 0; index < WEIGHTS; index++) {
     if (index >= AT.name && !portable.has(index)) continue;
     const [mean, variance] = pooled(models, index, fresh);
@@ -88,7 +84,6 @@ export function priorOf(models: readonly Learned[], portable: ReadonlySet<number
     Array.from(of(fresh), (_, n) => round(models.reduce((sum, learned) => sum + of(learned)[n]!, 0) / models.length));
   prior.cycles = average(({ cycles }) => cycles);
   prior.kinds = average(({ kinds }) => kinds);
-  prior.trim = average(({ trim }) => trim).filter((_, n) => n % TRIM_WIDTH < TRIM_SHIFTS);
   for (const country of new Set(models.flatMap(({ countryCycles }) => [...countryCycles.keys()])))
     prior.countryCycles[country] = average(
       ({ countryCycles }) => countryCycles.get(country) ?? new Float64Array(CYCLES),
