@@ -1,4 +1,4 @@
-// A process of `ingest`: sends what it prepared before the clock starts, over HTTPS to the service or by COPY to its database.
+// A process of `ingest` and `reading`: sends what it prepared before the clock starts, over HTTPS to the service or by COPY to its database.
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { connectTo, copyIn } from "./copy.ts";
@@ -11,7 +11,8 @@ const CONNECTIONS = 8;
 const COPY = `copy bench_invoices (${COPY_COLUMNS}) from stdin`;
 
 export interface Prepared {
-  way: "https" | "copy";
+  /** `bare`: over HTTPS to what only parses. */
+  way: "https" | "bare" | "copy";
   mix: Mix;
   batches: number;
   /** COPY only: so many batches in one transaction. */
@@ -24,10 +25,14 @@ const maker = createMaker(Date.now());
 const twinMaker = createMaker(Date.now());
 const merchantId = randomUUID();
 let facts: IngestFacts;
-let posters: Awaited<ReturnType<typeof openPoster>>[] = [];
+type Posters = Awaited<ReturnType<typeof openPoster>>[];
+const posters: Record<"https" | "bare", Posters> = { https: [], bare: [] };
 let clients: pg.Client[] = [];
 let way: Prepared["way"] = "https";
 let pieces: Buffer[] = [];
+
+const postersTo = (port: number): Promise<Posters> =>
+  Promise.all(Array.from({ length: CONNECTIONS }, () => openPoster(port, facts.ca)));
 
 async function drain(send: (index: number, piece: Buffer) => Promise<void>) {
   const waiting = pieces.values();
@@ -51,7 +56,8 @@ function pieceTexts({ mix, batches, together = 1 }: Prepared): string[] {
 answer({
   async connect(given: IngestFacts) {
     facts = given;
-    posters = await Promise.all(Array.from({ length: CONNECTIONS }, () => openPoster(facts.port, facts.ca)));
+    posters.https = await postersTo(facts.port);
+    if (facts.barePort !== undefined) posters.bare = await postersTo(facts.barePort);
     clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => connectTo(facts.address)));
   },
   prepare(what: Prepared) {
@@ -67,5 +73,5 @@ answer({
   run: () =>
     way === "copy"
       ? drain((index, piece) => copyIn(clients[index]!, COPY, piece))
-      : drain((index, piece) => posters[index]!.post(piece)),
+      : drain((index, piece) => posters[way as "https" | "bare"][index]!.post(piece)),
 });

@@ -9,6 +9,8 @@ import { type DatabaseFacts, databaseFacts, scratchSettings } from "./scratch.ts
 
 export interface IngestFacts extends DatabaseFacts {
   port: number;
+  /** Of HTTPS that only parses, where there is some. */
+  barePort?: number;
   ca: string;
   apiKey: string;
 }

@@ -2,8 +2,9 @@ import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { benchDelivery } from "./delivery.ts";
 import { benchIngest } from "./ingest.ts";
+import { benchReading } from "./reading.ts";
 
-const BENCHES = { ingest: benchIngest, delivery: benchDelivery };
+const BENCHES = { reading: benchReading, ingest: benchIngest, delivery: benchDelivery };
 type Name = keyof typeof BENCHES;
 
 const { values, positionals } = parseArgs({ options: { quick: { type: "boolean" } }, allowPositionals: true });
