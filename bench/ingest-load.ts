@@ -70,8 +70,10 @@ answer({
             .map((batch) => postRequest("/ingest/v1/invoices", facts.apiKey, bodyOf(batch)));
     return { records: what.batches * BATCH, bytes: pieces[0]!.length };
   },
-  run: () =>
-    way === "copy"
+  run() {
+    const by = way;
+    return by === "copy"
       ? drain((index, piece) => copyIn(clients[index]!, COPY, piece))
-      : drain((index, piece) => posters[way as "https" | "bare"][index]!.post(piece)),
+      : drain((index, piece) => posters[by][index]!.post(piece));
+  },
 });

@@ -1,11 +1,9 @@
 // A process of `ingest`: the service itself with its API, as in production, over a new database.
 import { readFileSync } from "node:fs";
-import { createApiKey } from "../src/auth/api-keys.ts";
-import { createMerchant } from "../src/recovery/merchants.ts";
 import { start } from "../src/start.ts";
 import { prepared } from "../src/store/database.ts";
 import { answer } from "./part.ts";
-import { type DatabaseFacts, databaseFacts, scratchSettings } from "./scratch.ts";
+import { type DatabaseFacts, databaseFacts, ingestKey, scratchSettings } from "./scratch.ts";
 
 export interface IngestFacts extends DatabaseFacts {
   port: number;
@@ -38,13 +36,8 @@ await store.owner.run(TWIN);
 answer(
   {
     async facts(): Promise<IngestFacts> {
-      const { owner: db, ports, secretKey, address } = store;
-      const limits = { ratePerSecond: 1_000_000, rateBurst: 1_000_000 };
-      const merchant = await createMerchant(db, "Bench", limits, secretKey, ports);
-      const key = { merchantId: merchant.id, permissions: ["ingest:invoices"] as const };
-      const { apiKey } = await createApiKey(db, key, ports);
-      const facts = await databaseFacts(db, address, settings.dataDir);
-      return { ...facts, port: settings.port, ca: readFileSync(caPath!, "utf8"), apiKey };
+      const facts = await databaseFacts(store.owner, store.address, settings.dataDir);
+      return { ...facts, port: settings.port, ca: readFileSync(caPath!, "utf8"), apiKey: await ingestKey(store) };
     },
     counts: async () => (await store.owner.run(COUNT)).rows[0],
   },

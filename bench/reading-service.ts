@@ -7,13 +7,11 @@ import { join } from "node:path";
 import { localCertificate } from "../src/api/certificate.ts";
 import { parseTrustedProxies } from "../src/api/client-address.ts";
 import { createApi } from "../src/api/server.ts";
-import { createApiKey } from "../src/auth/api-keys.ts";
 import { createMetrics } from "../src/metrics.ts";
 import { openStore } from "../src/open.ts";
-import { createMerchant } from "../src/recovery/merchants.ts";
 import type { IngestFacts } from "./ingest-service.ts";
 import { answer } from "./part.ts";
-import { databaseFacts, scratchSettings } from "./scratch.ts";
+import { databaseFacts, ingestKey, scratchSettings } from "./scratch.ts";
 
 const { settings, log, remove } = await scratchSettings();
 const store = await openStore(settings, "own", 5, log, (error) => {
@@ -63,16 +61,15 @@ await once(bare, "listening");
 answer(
   {
     async facts(): Promise<IngestFacts> {
-      const limits = { ratePerSecond: 1_000_000, rateBurst: 1_000_000 };
-      const merchant = await createMerchant(owner, "Bench", limits, secretKey, ports);
-      const { apiKey } = await createApiKey(
-        owner,
-        { merchantId: merchant.id, permissions: ["ingest:invoices"] },
-        ports,
-      );
       const facts = await databaseFacts(owner, address, settings.dataDir);
       const barePort = (bare.address() as AddressInfo).port;
-      return { ...facts, port: settings.port, barePort, ca: readFileSync(caFile, "utf8"), apiKey };
+      return {
+        ...facts,
+        port: settings.port,
+        barePort,
+        ca: readFileSync(caFile, "utf8"),
+        apiKey: await ingestKey(store),
+      };
     },
     read: async () => read,
   },

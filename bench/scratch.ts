@@ -3,7 +3,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
+import { createApiKey } from "../src/auth/api-keys.ts";
 import type { Settings } from "../src/config.ts";
+import type { Store } from "../src/open.ts";
+import { createMerchant } from "../src/recovery/merchants.ts";
 import { type Address, type Database, prepared } from "../src/store/database.ts";
 
 /** What a benchmark asks of the process that holds the database. */
@@ -72,4 +75,11 @@ export async function databaseFacts(db: Database, address: Address, dataDir: str
   const { facts } = (await db.run<{ facts: string }>(SERVER)).rows[0]!;
   if (!/fsync on, synchronous_commit on/.test(facts)) throw new Error(`not durable: ${facts}`);
   return { postmaster: Number.parseInt(pidFile, 10), address, server: facts };
+}
+
+/** A key of a new merchant's that may push invoices, as many as there are. */
+export async function ingestKey({ owner, secretKey, ports }: Pick<Store, "owner" | "secretKey" | "ports">) {
+  const limits = { ratePerSecond: 1_000_000, rateBurst: 1_000_000 };
+  const merchant = await createMerchant(owner, "Bench", limits, secretKey, ports);
+  return (await createApiKey(owner, { merchantId: merchant.id, permissions: ["ingest:invoices"] }, ports)).apiKey;
 }
