@@ -41,6 +41,15 @@ async function recovered(invoiceId = "inv_1") {
   await retried({ invoiceId, state: "PAID" });
 }
 
+/** A merchant whose two retries were learned. */
+async function taught(settings: Parameters<typeof stage.enter>[1] = {}) {
+  const merchant = await stage.enter(true, settings);
+  await recovered();
+  stage.wait(HOUR);
+  assert.equal(await stage.learner(ANNE).learnDue(), 2);
+  return merchant;
+}
+
 async function stored(modelId = SHARED_MODEL) {
   const parts = await partsSince(stage.db, modelId, 0);
   return new Map(parts.map(({ name, numbers }) => [name, numbers.toString("hex")]));
@@ -61,10 +70,7 @@ test("each settled retry is learned once, some minutes after it was recorded, an
 });
 
 test("learned again from the start, the outcomes give the same numbers to the last bit", async () => {
-  await stage.enter();
-  await recovered();
-  stage.wait(HOUR);
-  await stage.learner(ANNE).learnDue();
+  await taught();
   const once = await stored();
   for (const statement of CLEAR) await stage.db.run(statement);
   await stage.learner(ANNE).learnDue();
@@ -137,10 +143,7 @@ async function counted(dieAfter: number): Promise<number> {
 }
 
 test("who does not share has a model of its own, and the shared one hears nothing of it", async () => {
-  const merchant = await stage.enter(true, { sharesLearning: false });
-  await recovered();
-  stage.wait(HOUR);
-  assert.equal(await stage.learner(ANNE).learnDue(), 2);
+  const merchant = await taught({ sharesLearning: false });
   assert.equal(await findModel(stage.db, SHARED_MODEL), null);
   assert.equal((await findModel(stage.db, merchant.id))!.version, 1);
 });
@@ -160,11 +163,8 @@ test("from invoices alone there are lessons too", async () => {
 
 for (const sharesLearning of [true, false])
   test(`numbers of another layout are thrown away, and everything is learned again${sharesLearning ? "" : ", also for who does not share"}`, async () => {
-    const merchant = await stage.enter(true, { sharesLearning });
+    const merchant = await taught({ sharesLearning });
     const modelId = sharesLearning ? SHARED_MODEL : merchant.id;
-    await recovered();
-    stage.wait(HOUR);
-    await stage.learner(ANNE).learnDue();
     const before = await stored(modelId);
     assert.ok(before.size > 50);
     await stage.db.run(prepared("age_layout", "update learned_models set layout = '1:7'"));
@@ -176,10 +176,7 @@ for (const sharesLearning of [true, false])
 
 for (const sharesLearning of [true, false])
   test(`numbers of a later layout are left to the program that wrote them${sharesLearning ? "" : ", also of who does not share"}`, async () => {
-    const merchant = await stage.enter(true, { sharesLearning });
-    await recovered();
-    stage.wait(HOUR);
-    await stage.learner(ANNE).learnDue();
+    const merchant = await taught({ sharesLearning });
     await stage.db.run(prepared("newer_layout", "update learned_models set layout = '999:7'"));
     await recovered("inv_2");
     stage.wait(HOUR);
@@ -189,10 +186,7 @@ for (const sharesLearning of [true, false])
   });
 
 test("a model that is begun anew is the prior, whole and at once, though there is nothing left to learn", async () => {
-  await stage.enter();
-  await recovered();
-  stage.wait(HOUR);
-  await stage.learner(ANNE).learnDue();
+  await taught();
   await stage.db.run(prepared("age_layout", "update learned_models set layout = '1:7'"));
   await stage.db.run(prepared("no_more_lessons", "truncate recovery_actions"));
   assert.equal(await stage.learner(ANNE).learnDue(), 0);
@@ -202,15 +196,12 @@ test("a model that is begun anew is the prior, whole and at once, though there i
     bytesOf(numbers).toString("hex"),
   ]);
   assert.deepEqual(await stored(), new Map(prior as [string, string][]));
-  assert.equal(await stage.learner(BEN).learnDue(), 0);
+  assert.equal(await stage.learner(ANNE).learnDue(), 0);
   assert.equal((await findModel(stage.db, SHARED_MODEL))!.version, 2);
 });
 
 test("a model that somebody wrote to meanwhile is not begun anew", async () => {
-  const merchant = await stage.enter();
-  await recovered();
-  stage.wait(HOUR);
-  await stage.learner(ANNE).learnDue();
+  const merchant = await taught();
   const before = await stored();
   assert.equal(
     await renewModel(stage.db, { modelId: SHARED_MODEL, layout: LAYOUT, version: 0, parts: [] }, START),
@@ -221,10 +212,7 @@ test("a model that somebody wrote to meanwhile is not begun anew", async () => {
 });
 
 test("what a merchant taught all others stays taught when the model that was once its own is begun anew", async () => {
-  const merchant = await stage.enter(true, { sharesLearning: false });
-  await recovered();
-  stage.wait(HOUR);
-  await stage.learner(ANNE).learnDue();
+  const merchant = await taught({ sharesLearning: false });
   await stage.db.run(prepared("share", "update merchants set shares_learning = true"));
   await recovered("inv_2");
   stage.wait(HOUR);
