@@ -104,10 +104,10 @@ function recordOf(kind: RecordKind<unknown>, header: Header, cells: readonly str
   for (const [index, [, field]] of header.entries()) {
     const cell = cells[index]!;
     if (field === undefined || cell === "") continue;
-    const { integer, schema } = kind.fields.get(field)!;
+    const { form, schema } = kind.fields.get(field)!;
     const isBoolean = (schema as { type?: string }).type === "boolean" && /^(true|false)$/.test(cell);
     if (isBoolean) record[field] = cell === "true";
-    else record[field] = integer && /^(0|[1-9]\d{0,15})$/.test(cell) ? Number(cell) : cell;
+    else record[field] = form === "integer" && /^(0|[1-9]\d{0,15})$/.test(cell) ? Number(cell) : cell;
   }
   return record;
 }

@@ -51,7 +51,7 @@ export function judge(name: string, { bytes, headers = {} }: Body): Verdict {
   if (!fits.get(name)!(value)) return refused();
   const records = (value as Record<string, Record<string, unknown>[]>)[name]!;
   const fields = fieldsOf.get(name)!;
-  const isInteger = (field: string) => fields.get(field)?.integer === true;
+  const isInteger = (field: string) => fields.get(field)?.form === "integer";
   if (unlike.some((each) => isInteger(each.name) && records.includes(each.holder as never)))
     return refused("digits-only");
   const rule = brokenRule(records, value, fields);

@@ -1,7 +1,9 @@
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const END = Date.UTC(2200, 0, 1);
 const DAY_MS = 86_400_000;
+const LENGTH_MIN = 20;
 const LENGTH_MAX = 64;
+const ZERO = 0x30;
 const DASH = 0x2d;
 const PLUS = 0x2b;
 const POINT = 0x2e;
@@ -26,45 +28,57 @@ export const MOMENT_PATTERN =
  * @example parseMoment("2026-03-01T01:30:00.1239+02:00") // 2026-02-28T23:30:00.123Z
  */
 export function parseMoment(text: string): Date | undefined {
-  if (text.length < 20 || text.length > LENGTH_MAX) return undefined;
-  const year = two(text, 0) * 100 + two(text, 2);
-  const month = two(text, 5);
-  const day = two(text, 8);
-  const hour = two(text, 11);
-  const minute = two(text, 14);
-  const second = two(text, 17);
-  // What is no number is NaN, and every comparison with it fails. The years are the outermost that an offset brings inside.
-  if (!(year >= 1969 && year <= 2200 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month)))
-    return undefined;
-  if (!(hour <= 23 && minute <= 59 && second <= 59)) return undefined;
-  if (code(text, 4) !== DASH || code(text, 7) !== DASH || code(text, 13) !== COLON || code(text, 16) !== COLON)
-    return undefined;
-  if ((code(text, 10) | LOWER) !== LETTER_T) return undefined;
-
-  let at = 19;
-  let millisecond = 0;
-  if (code(text, at) === POINT) {
-    const start = ++at;
-    for (let unit = 100; digit(text, at) <= 9; at++, unit = Math.floor(unit / 10))
-      millisecond += unit * digit(text, at);
-    if (at === start) return undefined;
-  }
-  const time =
-    daysSince1970(year, month, day) * DAY_MS +
-    (hour * 60 + minute - offsetMinutes(text, at)) * 60_000 +
-    second * 1000 +
-    millisecond;
-  return time >= 0 && time < END ? new Date(time) : undefined;
+  if (text.length > LENGTH_MAX) return undefined;
+  const time = momentIn(written, 0, written.write(text));
+  return Number.isNaN(time) ? undefined : new Date(time);
 }
 
-/** Minutes ahead of UTC; NaN when what stands from `at` to the end is neither Z nor an offset. */
-function offsetMinutes(text: string, at: number): number {
-  const sign = code(text, at);
-  if ((sign | LOWER) === LETTER_Z) return text.length === at + 1 ? 0 : Number.NaN;
-  if ((sign !== PLUS && sign !== DASH) || text.length !== at + 6 || code(text, at + 3) !== COLON) return Number.NaN;
-  const hours = two(text, at + 1);
-  const minutes = two(text, at + 4);
-  return hours <= 23 && minutes <= 59 ? (sign === PLUS ? 1 : -1) * (hours * 60 + minutes) : Number.NaN;
+const UTF8_BYTES_MAX = 3;
+/** Where a text is written to be read. */
+const written = Buffer.alloc(LENGTH_MAX * UTF8_BYTES_MAX);
+
+/** As `parseMoment`, of the bytes from `from` to before `to`: milliseconds since 1970, or NaN. */
+export function momentIn(bytes: Uint8Array, from: number, to: number): number {
+  if (to - from < LENGTH_MIN || to - from > LENGTH_MAX) return Number.NaN;
+  const year = two(bytes, from) * 100 + two(bytes, from + 2);
+  const month = two(bytes, from + 5);
+  const day = two(bytes, from + 8);
+  const hour = two(bytes, from + 11);
+  const minute = two(bytes, from + 14);
+  const second = two(bytes, from + 17);
+  // What is no number is less than any. The years are the outermost that an offset brings inside.
+  if (year < 1969 || year > 2200 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return Number.NaN;
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return Number.NaN;
+  if (bytes[from + 4] !== DASH || bytes[from + 7] !== DASH || bytes[from + 13] !== COLON || bytes[from + 16] !== COLON)
+    return Number.NaN;
+  if ((bytes[from + 10]! | LOWER) !== LETTER_T) return Number.NaN;
+  let at = from + 19;
+  let millisecond = 0;
+  if (bytes[at] === POINT) {
+    const start = ++at;
+    for (let unit = 100; at < to; at++) {
+      const digit = bytes[at]! - ZERO;
+      if (digit < 0 || digit > 9) break;
+      millisecond += unit * digit;
+      unit = unit === 100 ? 10 : unit === 10 ? 1 : 0;
+    }
+    if (at === start) return Number.NaN;
+  }
+  const isUtc = at === to - 1 && (bytes[at]! | LOWER) === LETTER_Z;
+  const minutes = hour * 60 + minute - (isUtc ? 0 : offsetMinutes(bytes, at, to));
+  const time = daysSince1970(year, month, day) * DAY_MS + minutes * 60_000 + second * 1000 + millisecond;
+  return time >= 0 && time < END ? time : Number.NaN;
+}
+
+/** Minutes ahead of UTC; NaN when what stands from `at` to `to` is no offset. */
+function offsetMinutes(bytes: Uint8Array, at: number, to: number): number {
+  if (to !== at + 6 || bytes[at + 3] !== COLON) return Number.NaN;
+  const sign = bytes[at];
+  if (sign !== PLUS && sign !== DASH) return Number.NaN;
+  const hours = two(bytes, at + 1);
+  const minutes = two(bytes, at + 4);
+  if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return Number.NaN;
+  return (sign === PLUS ? 1 : -1) * (hours * 60 + minutes);
 }
 
 const isLeap = (year: number) => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
@@ -73,17 +87,16 @@ const daysIn = (year: number, month: number) => (month === 2 && isLeap(year) ? 2
 /** Howard Hinnant's days_from_civil: a third of the time of Date.UTC. */
 function daysSince1970(year: number, month: number, day: number) {
   const marchYear = month > 2 ? year : year - 1;
-  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
-  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400);
+  const dayOfYear = Math.trunc((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
+  const leapDays = Math.trunc(marchYear / 4) - Math.trunc(marchYear / 100) + Math.trunc(marchYear / 400);
   return marchYear * 365 + leapDays + dayOfYear - 719_468;
 }
 
-const code = (text: string, at: number) => text.charCodeAt(at);
+const NO_NUMBER = -1_000_000;
 
-/** 0 to 9, or NaN. */
-function digit(text: string, at: number) {
-  const value = text.charCodeAt(at) - 48;
-  return value >= 0 && value <= 9 ? value : Number.NaN;
+/** The number of two digits. */
+function two(bytes: Uint8Array, at: number) {
+  const high = bytes[at]! - ZERO;
+  const low = bytes[at + 1]! - ZERO;
+  return high >= 0 && high <= 9 && low >= 0 && low <= 9 ? high * 10 + low : NO_NUMBER;
 }
-
-const two = (text: string, at: number) => digit(text, at) * 10 + digit(text, at + 1);

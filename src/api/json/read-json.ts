@@ -6,13 +6,16 @@ import { refuseHeap } from "./refuse-heap.ts";
 export interface JsonBody {
   text: string;
   value: unknown;
-  /** ASCII without an escape or DEL: then no string in it holds a control character or a lone surrogate. */
+  /** See `isPlain`. */
   plain: boolean;
 }
 
 const BACKSLASH = 0x5c;
 const DEL = 0x7f;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** ASCII without a backslash or DEL: when it is JSON, no string in it holds an escape, a control character or a lone surrogate. */
+export const isPlain = (body: Buffer) => isAscii(body) && !body.includes(BACKSLASH) && !body.includes(DEL);
 
 /** Read a body as JSON. Throws a 400 that says what is wrong and repeats nothing of it. */
 export function readJson(body: Buffer): JsonBody {
@@ -21,7 +24,7 @@ export function readJson(body: Buffer): JsonBody {
   if (body.subarray(0, 3).equals(BOM)) throw new ApiError(400, "the body must not begin with a byte order mark");
   const text = ascii ? body.toString("latin1") : body.toString("utf8");
   refuseHeap(text);
-  return { text, value: parse(text), plain: ascii && !body.includes(BACKSLASH) && !body.includes(DEL) };
+  return { text, value: parse(text), plain: isPlain(body) };
 }
 
 function parse(text: string): unknown {
