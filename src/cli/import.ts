@@ -62,7 +62,7 @@ export const importHistory: Command = {
       const { wrong, broken } = await takeRows(opened(file!, "stored", bar), kind, columns, async (records) => {
         rows += records.length;
         if (rows <= skip) return;
-        known += (await store(walled.of(merchantId), merchant, records, ports)).size;
+        known += (await store(walled.of(merchantId), merchant, records, ports)).known.size;
         bookmark.set(rows);
       });
       if (broken !== null) throw new Failure(broken);

@@ -4,13 +4,13 @@ import { SUBSCRIPTIONS } from "../api/ingest/subscription.ts";
 import { TRANSACTIONS } from "../api/ingest/transaction.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { importInvoices, ingestSubscriptions, ingestTransactions } from "../recovery/ingest.ts";
+import { importInvoices, ingestSubscriptions, ingestTransactions, type Stored } from "../recovery/ingest.ts";
 import type { Database } from "../store/database.ts";
 
-/** A kind of records, and how a batch is stored, all of it or none; it returns the ids that were known in this copy or a newer one. */
+/** A kind of records, and how a batch is stored, all of it or none. */
 export interface HistoryKind<Row = unknown> {
   kind: RecordKind<Row>;
-  store(db: Database, merchant: Merchant, records: Row[], ports: Ports): Promise<ReadonlySet<string>>;
+  store(db: Database, merchant: Merchant, records: Row[], ports: Ports): Promise<Stored>;
 }
 
 const historyKind = <Row>(kind: RecordKind<Row>, store: HistoryKind<Row>["store"]) =>

@@ -23,20 +23,26 @@ import { endByPayment, endOf, paysInFull } from "./ends.ts";
 
 const DAY_MS = 86_400_000;
 
+/** What became of a batch. */
+export interface Stored {
+  /** How many records it held; of two with one id only one counts. */
+  records: number;
+  /** The ids of those that were known already, in this copy or a newer one. */
+  known: ReadonlySet<string>;
+}
+
 /** Told after the commit which events were taken back, so that a sender that has read them already drops them. */
 export type OnWithdrawn = (merchantId: string, eventIds: readonly string[]) => void;
 
 /**
  * Store a batch of subscriptions, all of it or none; of each the newer copy stays.
- *
- * @returns the ids of those that were known in this copy or a newer one
  */
 export async function ingestSubscriptions(
   db: Database,
   merchant: Merchant,
   batch: readonly Subscription[],
   ports: Ports,
-): Promise<ReadonlySet<string>> {
+): Promise<Stored> {
   const subscriptions = newestById(batch);
   const changed = await db.transaction(async (tx) => {
     const rows = await upsertSubscriptions(tx, merchant.id, subscriptions);
@@ -48,14 +54,12 @@ export async function ingestSubscriptions(
   // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
   const ended = subscriptions.filter(({ id, state }) => changed.has(id) && endsRecovery(state)).map(({ id }) => id);
   if (ended.length > 0) await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
-  return knownOf(subscriptions, changed);
+  return storedOf(subscriptions, changed);
 }
 
 /**
  * Store a batch of invoices, all of it or none; of each the newer copy stays. In the same transaction cases are opened
  * for what is unpaid, and ended for what is not any more: nothing of those that was not delivered goes out after the commit.
- *
- * @returns the ids of those that were known in this copy or a newer one
  */
 export async function ingestInvoices(
   db: Database,
@@ -64,7 +68,7 @@ export async function ingestInvoices(
   ports: Ports,
   onWithdrawn: OnWithdrawn = () => {},
   opensCases = true,
-): Promise<ReadonlySet<string>> {
+): Promise<Stored> {
   const invoices = newestById(batch);
   const store = async (mayBeNew: boolean) => {
     // What is new and over concerns no case: one statement does, without a transaction.
@@ -78,7 +82,7 @@ export async function ingestInvoices(
     throw error;
   });
   if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
-  return known === null ? NONE : new Set(known);
+  return { records: invoices.length, known: known === null ? NONE : new Set(known) };
 }
 
 /** Store them if all are new: two thirds of the work of an upsert. */
@@ -129,8 +133,6 @@ export const importInvoices = (db: Database, merchant: Merchant, batch: readonly
 /**
  * Store a batch of payment attempts, all of it or none; of each the newer copy stays. An attempt that paid its invoice in
  * full ends the case in the same transaction.
- *
- * @returns the ids of those that were known in this copy or a newer one
  */
 export async function ingestTransactions(
   db: Database,
@@ -138,7 +140,7 @@ export async function ingestTransactions(
   batch: readonly Transaction[],
   ports: Ports,
   onWithdrawn: OnWithdrawn = () => {},
-): Promise<ReadonlySet<string>> {
+): Promise<Stored> {
   const transactions = newestById(batch);
   const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
   const { changed, ...concerned } = await db.transaction(async (tx) => {
@@ -151,13 +153,15 @@ export async function ingestTransactions(
       await db.transaction((tx) => tellCases(tx, merchant.id, changed, ports));
   const events = distinct([...concerned.withdrawn, ...withdrawn]);
   if (events.length > 0) onWithdrawn(merchant.id, events);
-  return knownOf(transactions, new Set(changed.map(({ id }) => id)));
+  return storedOf(transactions, new Set(changed.map(({ id }) => id)));
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-const knownOf = (records: readonly { id: string }[], changed: ReadonlySet<string>): ReadonlySet<string> =>
-  changed.size === records.length ? NONE : new Set(records.map(({ id }) => id)).difference(changed);
+const storedOf = (records: readonly { id: string }[], changed: ReadonlySet<string>): Stored => ({
+  records: records.length,
+  known: changed.size === records.length ? NONE : new Set(records.map(({ id }) => id)).difference(changed),
+});
 
 /**
  * Let the cases look at these attempts, and end those that one of them paid.

@@ -6,7 +6,7 @@ import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { prepared } from "../store/database.ts";
-import { ingestInvoices } from "./ingest.ts";
+import { ingestInvoices, type Stored } from "./ingest.ts";
 import { joinFlushes } from "./join-flushes.ts";
 
 let database: TestDatabase;
@@ -163,15 +163,29 @@ test("merchants do not wait for each other", async () => {
 test("while the database is away all that were joined fail at once", async () => {
   const away = Object.assign(new Error("away"), { code: "ECONNREFUSED" });
   let flushes = 0;
-  const first = Promise.withResolvers<ReadonlySet<string>>();
+  const first = Promise.withResolvers<Stored>();
   const ingest = joinFlushes<Invoice>(() => (flushes++ === 0 ? first.promise : Promise.reject(away)));
   const merchant = await testMerchant(database.db, ports);
   const pushed = [1, 2, 3].map(() => ingest(merchant, [invoice(randomUUID())]));
-  first.resolve(new Set());
+  first.resolve({ records: 1, known: new Set() });
   const outcomes = await Promise.allSettled(pushed);
   assert.deepEqual(
     outcomes.map(({ status }) => status),
     ["fulfilled", "rejected", "rejected"],
   );
   assert.equal(flushes, 2);
+});
+
+test("a record that stands twice in a request counts once, and in two that are joined once for each", async () => {
+  const { merchant, flushes, push } = await shop();
+  assert.equal(await push(invoice("a"), newer("a")), 1);
+  assert.equal(await push(invoice("c"), invoice("b"), invoice("a")), 2);
+  const pushed: Promise<number>[] = [];
+  await holding(merchant, "a", async () => {
+    pushed.push(push(invoice("a", { updatedAt: new Date(at.getTime() + 2) })));
+    await new Promise((done) => setTimeout(done, 50));
+    pushed.push(push(invoice("d"), invoice("e"), invoice("d")), push(invoice("e"), invoice("f"), invoice("b")));
+  });
+  assert.deepEqual(await Promise.all(pushed), [1, 2, 2]);
+  assert.deepEqual(flushes.slice(2), [1, 6]);
 });

@@ -1,8 +1,9 @@
 import type { Merchant } from "../domain/merchant.ts";
 import { isOutage } from "../store/database.ts";
+import type { Stored } from "./ingest.ts";
 
-/** Stores records of a merchant, all of them or none; returns the ids of those that were known already. */
-export type Flush<Row> = (merchant: Merchant, records: readonly Row[]) => Promise<ReadonlySet<string>>;
+/** Stores records of a merchant, all of them or none. */
+export type Flush<Row> = (merchant: Merchant, records: readonly Row[]) => Promise<Stored>;
 
 /** Stores a batch, all of it or none; returns how many records changed. */
 export type Ingest<Row> = (merchant: Merchant, records: readonly Row[]) => Promise<number>;
@@ -53,8 +54,10 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Inge
 
   async function flushTogether(requests: readonly Request<Row>[]) {
     try {
-      const known = await flush(requests.at(-1)!.merchant, allRecords(requests));
-      for (const { records, settled } of requests) settled.resolve(changedOf(records, known));
+      const all = allRecords(requests);
+      const stored = await flush(requests.at(-1)!.merchant, all);
+      const noneTwice = stored.records === all.length;
+      for (const { records, settled } of requests) settled.resolve(changedOf(records, stored.known, noneTwice));
     } catch (error) {
       // What was stored before stays as it was, so nothing is lost by asking again; while the database is away nothing is gained.
       if (requests.length === 1 || isOutage(error)) for (const { settled } of requests) settled.reject(error);
@@ -78,9 +81,8 @@ function takeTogether<Row>(waiting: Request<Row>[]): Request<Row>[] {
 const allRecords = <Row>(requests: readonly Request<Row>[]): readonly Row[] =>
   requests.length === 1 ? requests[0]!.records : requests.flatMap(({ records }) => records);
 
-/** An id that stands in a batch twice is one record. */
-function changedOf(records: readonly { id: string }[], known: ReadonlySet<string>): number {
-  if (known.size === 0 && records.every(({ id }, index) => index === 0 || records[index - 1]!.id < id))
-    return records.length;
-  return new Set(records.map(({ id }) => id)).difference(known).size;
+/** How many of a request's records changed. A set works out a hash of each id, so it is made only when an id may stand in it twice. */
+function changedOf(records: readonly { id: string }[], known: ReadonlySet<string>, noneTwice: boolean): number {
+  if (!noneTwice) return new Set(records.map(({ id }) => id)).difference(known).size;
+  return known.size === 0 ? records.length : records.filter(({ id }) => !known.has(id)).length;
 }

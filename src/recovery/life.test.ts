@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { someoneWaits } from "../../test/database.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
-import { ingestInvoices } from "./ingest.ts";
+import { ingestInvoices, type Stored } from "./ingest.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 const stage = await openStage();
@@ -138,18 +138,18 @@ test("a batch that was all new until another one overtook it is stored, says wha
       createdAt: START,
       updatedAt: START,
     }) as const;
-  let overtaken!: Promise<ReadonlySet<string>>;
+  let overtaken!: Promise<Stored>;
   await stage.db.transaction(async (tx) => {
     await insertNewInvoices(tx, merchant.id, [invoice("inv_b")]);
     overtaken = ingestInvoices(stage.db, merchant, ["inv_a", "inv_b", "inv_c"].map(invoice), stage.ports);
     await someoneWaits(stage.db);
   });
-  assert.deepEqual([...(await overtaken)], ["inv_b"]);
+  assert.deepEqual([...(await overtaken).known], ["inv_b"]);
   assert.equal((await stage.cases()).length, 2);
-  assert.deepEqual(
-    await ingestInvoices(stage.db, merchant, ["inv_a", "inv_d"].map(invoice), stage.ports),
-    new Set(["inv_a"]),
-  );
+  assert.deepEqual(await ingestInvoices(stage.db, merchant, ["inv_a", "inv_d"].map(invoice), stage.ports), {
+    records: 2,
+    known: new Set(["inv_a"]),
+  });
   assert.equal((await stage.cases()).length, 3);
 });
 
@@ -173,10 +173,10 @@ test("without an endpoint the case is planned and no event is made", async () =>
 });
 
 test("an older or equal copy changes nothing", async () => {
-  const known = new Set(["inv_1"]);
-  assert.deepEqual(await stage.invoice(), new Set());
-  assert.deepEqual(await stage.invoice({ state: "PAID" }), known);
-  assert.deepEqual(await stage.invoice({ state: "PAID", updatedAt: new Date(stage.now().getTime() - 1) }), known);
+  const unchanged = { records: 1, known: new Set(["inv_1"]) };
+  assert.deepEqual(await stage.invoice(), { records: 1, known: new Set() });
+  assert.deepEqual(await stage.invoice({ state: "PAID" }), unchanged);
+  assert.deepEqual(await stage.invoice({ state: "PAID", updatedAt: new Date(stage.now().getTime() - 1) }), unchanged);
 });
 
 test("a case counts as recovered when an instruction succeeded, for what the invoice asked for when it ended", async () => {

@@ -85,7 +85,7 @@ function uploads({ page, upload, ports }: Console) {
     const merchant = (await findMerchant(db, merchantId))!;
     const stored = { rows: 0, known: 0 };
     const taken = await takeRows(file, HISTORY_KINDS[kind].kind, columns, async (records) => {
-      stored.known += (await HISTORY_KINDS[kind].store(db, merchant, records, ports)).size;
+      stored.known += (await HISTORY_KINDS[kind].store(db, merchant, records, ports)).known.size;
       stored.rows += records.length;
     });
     const whole = isWhole(taken);
