@@ -1,5 +1,6 @@
 import pg from "pg";
 import type { Address } from "../src/store/database.ts";
+import type { Copy } from "./twins.ts";
 
 /** What pg's connection can do beyond its published types. */
 interface CopyConnection extends pg.Connection {
@@ -7,14 +8,15 @@ interface CopyConnection extends pg.Connection {
   endCopyFrom(): void;
 }
 
-/** `COPY … FROM STDIN` as one message after another on pg's own connection; a transaction of its own. */
-export const copyIn = (client: pg.Client, sql: string, data: Buffer): Promise<void> =>
+/** One COPY … FROM STDIN after another, as one query on pg's own connection and so one transaction. */
+export const copyIn = (client: pg.Client, { sql, data }: Copy): Promise<void> =>
   new Promise((resolve, reject) => {
+    const waiting = data.values();
     let problem: Error | undefined;
     client.query({
       submit: (connection: pg.Connection) => connection.query(sql),
       handleCopyInResponse(connection: CopyConnection) {
-        connection.sendCopyFromChunk(data);
+        connection.sendCopyFromChunk(waiting.next().value!);
         connection.endCopyFrom();
       },
       handleCommandComplete() {},

@@ -4,11 +4,11 @@ import type pg from "pg";
 import { connectTo, copyIn } from "./copy.ts";
 import { openPoster, postRequest } from "./https-posts.ts";
 import type { IngestFacts } from "./ingest-service.ts";
-import { BATCH, bodyOf, COPY_COLUMNS, copyTextOf, createMaker, type Mix } from "./invoice-batches.ts";
+import { BATCH, bodyOf, createMaker, type Mix } from "./invoice-batches.ts";
 import { answer } from "./part.ts";
+import { type Copy, copyOf } from "./twins.ts";
 
 const CONNECTIONS = 8;
-const COPY = `copy bench_invoices (${COPY_COLUMNS}) from stdin`;
 
 export interface Prepared {
   /** `bare`: over HTTPS to what only parses. */
@@ -29,12 +29,14 @@ type Posters = Awaited<ReturnType<typeof openPoster>>[];
 const posters: Record<"https" | "bare", Posters> = { https: [], bare: [] };
 let clients: pg.Client[] = [];
 let way: Prepared["way"] = "https";
-let pieces: Buffer[] = [];
+/** What `run` sends: requests, or copies. */
+let requests: Buffer[] = [];
+let copies: Copy[] = [];
 
 const postersTo = (port: number): Promise<Posters> =>
   Promise.all(Array.from({ length: CONNECTIONS }, () => openPoster(port, facts.ca)));
 
-async function drain(send: (index: number, piece: Buffer) => Promise<void>) {
+async function drain<Piece>(pieces: readonly Piece[], send: (index: number, piece: Piece) => Promise<void>) {
   const waiting = pieces.values();
   const startedMs = performance.now();
   await Promise.all(
@@ -42,14 +44,13 @@ async function drain(send: (index: number, piece: Buffer) => Promise<void>) {
       for (const piece of waiting) await send(index, piece);
     }),
   );
-  pieces = [];
   return performance.now() - startedMs;
 }
 
-function pieceTexts({ mix, batches, together = 1 }: Prepared): string[] {
-  const texts = twinMaker.batches(mix, batches, true).map((batch) => copyTextOf(batch, merchantId));
+function copiesOf({ mix, batches, together = 1 }: Prepared): Copy[] {
+  const made = twinMaker.batches(mix, batches, true);
   return Array.from({ length: Math.ceil(batches / together) }, (_, index) =>
-    texts.slice(index * together, (index + 1) * together).join(""),
+    copyOf(made.slice(index * together, (index + 1) * together).flat(), merchantId),
   );
 }
 
@@ -62,18 +63,17 @@ answer({
   },
   prepare(what: Prepared) {
     way = what.way;
-    pieces =
-      way === "copy"
-        ? pieceTexts(what).map((text) => Buffer.from(text))
-        : maker
-            .batches(what.mix, what.batches, what.fresh === true)
-            .map((batch) => postRequest("/ingest/v1/invoices", facts.apiKey, bodyOf(batch)));
-    return { records: what.batches * BATCH, bytes: pieces[0]!.length };
+    if (way === "copy") copies = copiesOf(what);
+    else
+      requests = maker
+        .batches(what.mix, what.batches, what.fresh === true)
+        .map((batch) => postRequest("/ingest/v1/invoices", facts.apiKey, bodyOf(batch)));
+    return { records: what.batches * BATCH };
   },
   run() {
     const by = way;
     return by === "copy"
-      ? drain((index, piece) => copyIn(clients[index]!, COPY, piece))
-      : drain((index, piece) => posters[by][index]!.post(piece));
+      ? drain(copies, (index, copy) => copyIn(clients[index]!, copy))
+      : drain(requests, (index, request) => posters[by][index]!.post(request));
   },
 });

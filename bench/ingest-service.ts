@@ -4,6 +4,7 @@ import { start } from "../src/start.ts";
 import { prepared } from "../src/store/database.ts";
 import { answer } from "./part.ts";
 import { type DatabaseFacts, databaseFacts, ingestKey, scratchSettings } from "./scratch.ts";
+import { CREATE_TWINS } from "./twins.ts";
 
 export interface IngestFacts extends DatabaseFacts {
   port: number;
@@ -13,12 +14,11 @@ export interface IngestFacts extends DatabaseFacts {
   apiKey: string;
 }
 
-/** The table that plain COPY writes to: the same columns, checks, fill factor and indexes. */
-const TWIN = prepared("bench_twin", "create table bench_invoices (like invoices including all)");
 const COUNT = prepared(
   "bench_count",
   `select (select count(*) from invoices) as invoices, (select count(*) from bench_invoices) as twins,
-     (select count(*) from cases) as cases`,
+     (select count(*) from cases) as cases, (select count(*) from bench_cases) as "caseTwins",
+     (select count(*) from bench_due_cases) as "dueTwins"`,
 );
 
 const { settings, log, remove } = await scratchSettings();
@@ -31,7 +31,7 @@ const running = await start({
   },
 });
 const { store, caPath } = running;
-await store.owner.run(TWIN);
+for (const [index, text] of CREATE_TWINS.entries()) await store.owner.run(prepared(`bench_twin_${index}`, text));
 
 answer(
   {

@@ -69,15 +69,3 @@ export function createMaker(nowMs: number) {
 /** A batch as the body of a request. */
 export const bodyOf = (batch: readonly Invoice[]) =>
   JSON.stringify({ invoices: batch.map((invoice) => ({ ...invoice, state: `INVOICE_STATE_${invoice.state}` })) });
-
-/** A batch as lines for COPY, in the order of `COPY_COLUMNS`. */
-export const copyTextOf = (batch: readonly Invoice[], merchantId: string) =>
-  batch
-    .map(
-      ({ id, state, customerId, subscriptionId, amount, currency, createdAt, updatedAt }) =>
-        `${merchantId}\t${id}\t${state}\t${customerId}\t${subscriptionId}\t\\N\t${amount}\t${currency}\t${createdAt.toISOString()}\t${updatedAt.toISOString()}\n`,
-    )
-    .join("");
-
-export const COPY_COLUMNS =
-  "merchant_id, id, state, customer_id, subscription_id, business_entity, amount, currency, created_at, updated_at";
