@@ -33,6 +33,11 @@ const SHAPES_MAX = 64;
 interface Stop {
   name: string;
   field: Field;
+  /** Of the field, read from one kind of object: fields have one or another, and to look for them takes longer. */
+  form: Field["form"];
+  required: boolean;
+  least: number;
+  most: number;
   /** Its key as it stands in a body, with quotes and colon. */
   written: Uint8Array;
   /** Its own power of two: the sum of those that a record has says which shape it is. */
@@ -73,6 +78,10 @@ export function createWalk(name: string, fields: readonly (readonly [string, Fie
     ([name, field], index): Stop => ({
       name,
       field,
+      form: field.form,
+      required: field.required,
+      least: field.range?.[0] ?? 0,
+      most: field.range?.[1] ?? 0,
       written: keyOf(name),
       weight: 2 ** index,
       seenIn: 0,
@@ -83,7 +92,7 @@ export function createWalk(name: string, fields: readonly (readonly [string, Fie
     }),
   );
 
-  const required = stops.filter(({ field }) => field.required).length;
+  const required = stops.filter((stop) => stop.required).length;
   const shapes = new Map<number, Shape>();
 
   return (body: Buffer): Record<string, unknown>[] | undefined => {
@@ -121,7 +130,7 @@ export function createWalk(name: string, fields: readonly (readonly [string, Fie
       if (!stop || stop.seenIn === number || !takeValue(stop)) return undefined;
       stop.seenIn = number;
       if (stop.value !== undefined) weight += stop.weight;
-      if (stop.field.required) missing--;
+      if (stop.required) missing--;
       if (last) last.next = stop;
       last = stop;
       expected = stop.next;
@@ -156,17 +165,16 @@ const keyOf = (name: string) => Buffer.from(`"${name}":`);
 function takeValue(stop: Stop): boolean {
   if (bytes[at]! <= SPACE) skipSpaces();
   stop.value = undefined;
-  if (bytes[at] === LETTER_N) return passes(NULL) && !stop.field.required;
+  if (bytes[at] === LETTER_N) return passes(NULL) && !stop.required;
   stop.value = takeAny(stop);
   return stop.value !== undefined;
 }
 
 function takeAny(stop: Stop): unknown {
-  const { field } = stop;
-  const { form } = field;
+  const { form } = stop;
   if (form === "identifier") return takeIdentifier(stop);
   if (form === "moment") return takeMoment();
-  return form === "integer" ? takeInteger(field) : takeWord(stop);
+  return form === "integer" ? takeInteger(stop) : takeWord(stop);
 }
 
 function takeIdentifier({ name, field }: Stop): string | undefined {
@@ -197,7 +205,7 @@ function takeMoment(): Date | undefined {
   return Number.isNaN(time) ? undefined : new Date(time);
 }
 
-function takeInteger({ range }: Field): number | undefined {
+function takeInteger({ least, most }: Stop): number | undefined {
   const within = bytes;
   const start = at;
   let value = 0;
@@ -210,7 +218,7 @@ function takeInteger({ range }: Field): number | undefined {
   const digits = end - start;
   if (digits === 0 || digits > DIGITS_MAX || (digits > 1 && within[start] === ZERO)) return undefined;
   at = end;
-  return value >= range![0] && value <= range![1] ? value : undefined;
+  return value >= least && value <= most ? value : undefined;
 }
 
 /** Any other value that is no object, array or number. What was read lately is known again by its bytes. */
