@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { bindWithoutCopies } from "./bind.ts";
 
 /** A prepared statement: `name` is unique in the process, `text` never changes. */
 export interface Statement {
@@ -123,7 +124,10 @@ export function poolOf(
   const pool = new pg.Pool({ ...config, pipeline } as pg.PoolConfig);
   pool.on("error", onError);
   // Between the pool's own listener and a transaction's there is a moment without one, and a dying server may use it.
-  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("connect", (client) => {
+    client.on("error", () => {});
+    bindWithoutCopies(client);
+  });
   return pool;
 }
 
