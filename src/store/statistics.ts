@@ -1,12 +1,12 @@
 import { prepared, type Tx } from "./database.ts";
 
-// relpages is what it was at the last ANALYZE or VACUUM; a table that is new has 0. 16 pages are 128 kB. What is read while its first rows are
-// not committed yet is taken to be empty, so it counts as new again.
+// relpages is what it was at the last ANALYZE or VACUUM; a table that is new has 0, and is read once it has four pages: a hundred cases. What is read
+// while its first rows are not committed yet is taken to be empty, so it counts as new again.
 const GROWN = prepared(
   "grown_tables",
   `select quote_ident(relname) as name from pg_class
    where relnamespace = current_schema()::regnamespace and relkind = 'r' and pg_has_role(relowner, 'usage') and quote_ident(relname) <> all($1::text[])
-     and pg_relation_size(oid) > 8 * greatest(case when reltuples > 0 then relpages else 0 end, 2) * current_setting('block_size')::int8
+     and pg_relation_size(oid) > 8 * greatest(case when reltuples > 0 then relpages else 0 end, 0.5) * current_setting('block_size')::int8
    order by 1`,
 );
 
