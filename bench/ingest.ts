@@ -41,12 +41,12 @@ async function compare(service: Part, load: Part, facts: IngestFacts, mix: Mix, 
   await run("copy");
   await run("https", true);
   const { perSecond } = await run("https");
-  batches = countFor(perSecond / BATCH, quick ? 0.7 : 2, 4);
+  batches = countFor(perSecond / BATCH, 0.7, 4);
   // Enough that is known, or the longer rounds would find too little to change.
   await run("https", true);
   const ours: Round[] = [];
   const ceiling: Round[] = [];
-  for (let i = 0; i < (quick ? 3 : 5); i++) {
+  for (let i = 0; i < (quick ? 3 : 15); i++) {
     ours.push(await run("https"));
     ceiling.push(await run("copy"));
   }

@@ -30,9 +30,9 @@ export async function benchReading(quick: boolean) {
     await run("bare");
     await run("https");
     const { perSecond } = await run("https");
-    batches = countFor(perSecond / BATCH, quick ? 0.7 : 2, 4);
+    batches = countFor(perSecond / BATCH, 0.5, 4);
     const [ours, ceiling]: [Round[], Round[]] = [[], []];
-    for (let i = 0; i < (quick ? 3 : 5); i++) {
+    for (let i = 0; i < (quick ? 5 : 21); i++) {
       ours.push(await run("https"));
       ceiling.push(await run("bare"));
     }
