@@ -9,6 +9,7 @@ import { parseTrustedProxies } from "../src/api/client-address.ts";
 import { createApi } from "../src/api/server.ts";
 import { createMetrics } from "../src/metrics.ts";
 import { openStore } from "../src/open.ts";
+import { type Packed, release } from "../src/store/packed.ts";
 import type { IngestFacts } from "./ingest-service.ts";
 import { answer } from "./part.ts";
 import { databaseFacts, ingestKey, scratchSettings } from "./scratch.ts";
@@ -20,9 +21,10 @@ const store = await openStore(settings, "own", 5, log, (error) => {
 const { db, owner, ports, secretKey, address } = store;
 const { cert, key, caFile } = await localCertificate(join(settings.dataDir, "tls"), settings.host, ports.realNow());
 let read = 0;
-const take = async (_merchant: unknown, records: readonly unknown[]) => {
-  read += records.length;
-  return records.length;
+const take = async (_merchant: unknown, batch: Packed<unknown>) => {
+  read += batch.count;
+  release(batch);
+  return batch.count;
 };
 const api = await createApi({
   everyone: db,

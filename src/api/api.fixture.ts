@@ -8,6 +8,7 @@ import { PERMISSIONS, type Permission } from "../domain/permission.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import { insertMerchant } from "../store/merchants.ts";
+import { type Packed, unpack } from "../store/packed.ts";
 import type { ApiOptions } from "./api.ts";
 import { parseTrustedProxies } from "./client-address.ts";
 import { createApi } from "./server.ts";
@@ -78,10 +79,13 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
   const ports = testPorts(clock);
   const ingested: Ingested[] = [];
   const lines: string[] = [];
-  const ingest = (kind: string) => async (merchant: Merchant, records: readonly unknown[]) => {
-    ingested.push({ kind, merchantId: merchant.id, records: [...records] });
-    return records.length;
-  };
+  const ingest =
+    (kind: string) =>
+    async <Row>(merchant: Merchant, batch: Packed<Row>) => {
+      const fields = batch.columns.map(([, , field]) => field as keyof Row & string);
+      ingested.push({ kind, merchantId: merchant.id, records: unpack(batch, fields) });
+      return batch.count;
+    };
   const destination = new Writable({
     write(line, _encoding, done) {
       lines.push(String(line));

@@ -19,6 +19,7 @@ import { listRecoveryActionsRoute } from "./list/list-recovery-actions.ts";
 import { createListener, type Listening, listen, rawReply } from "./listener.ts";
 import { networkRoute } from "./network.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
+import { readBody } from "./read-body.ts";
 import { readyzRoute } from "./readyz.ts";
 import { CALLER_REQUEST_ID, callerRequestId } from "./request-id.ts";
 import { createRequestLog, noteOf, noteOfUnreadable, type RequestLog } from "./request-log.ts";
@@ -151,7 +152,7 @@ function createHttp(
   }
   for (const name of ["caller", "records", "said", "callerRequestId"]) http.decorateRequest(name, null);
   http.removeAllContentTypeParsers();
-  http.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  http.addContentTypeParser("application/json", (_request, payload, done) => readBody(payload, done));
   http.addHook("onRequest", async (request, reply) => {
     startedAt.set(request, { monotonicMs: ports.monotonicMs(), now: ports.now() });
     reply.header("x-request-id", request.id);

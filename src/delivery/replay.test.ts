@@ -93,7 +93,7 @@ test("what was paid, delivered, withdrawn or is still waiting is skipped, with t
   await endCases(
     database.db,
     merchant.id,
-    [{ invoiceId: paid!.invoiceId, endReason: "paid", paidAt: START, amount: null, currency: null, saidAt: START }],
+    [{ id: paid!.caseId, endReason: "paid", paidAt: START, amount: null, currency: null }],
     START,
     randomUUID(),
   );

@@ -6,15 +6,26 @@ import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { importInvoices, ingestSubscriptions, ingestTransactions, type Stored } from "../recovery/ingest.ts";
 import type { Database } from "../store/database.ts";
+import type { Packed } from "../store/packed.ts";
 
 /** A kind of records, and how a batch is stored, all of it or none. */
 export interface HistoryKind<Row = unknown> {
   kind: RecordKind<Row>;
-  store(db: Database, merchant: Merchant, records: Row[], ports: Ports): Promise<Stored>;
+  store(db: Database, merchant: Merchant, records: readonly Row[], ports: Ports): Promise<Stored>;
 }
 
-const historyKind = <Row>(kind: RecordKind<Row>, store: HistoryKind<Row>["store"]) =>
-  ({ kind, store }) as HistoryKind<unknown>;
+type StoreBatches<Row> = (
+  db: Database,
+  merchant: Merchant,
+  batches: readonly Packed<Row>[],
+  ports: Ports,
+) => Promise<Stored>;
+
+const historyKind = <Row>(kind: RecordKind<Row>, store: StoreBatches<Row>) =>
+  ({
+    kind,
+    store: (db, merchant, records, ports) => store(db, merchant, [kind.pack(records)], ports),
+  }) as HistoryKind<Row> as HistoryKind;
 
 /** In the order in which they are best imported. */
 export const KIND_NAMES = ["subscriptions", "invoices", "transactions"] as const;

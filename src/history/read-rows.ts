@@ -1,5 +1,5 @@
 import { ApiError } from "../api/errors.ts";
-import { BATCH_MAX, type RecordKind, readBatch } from "../api/ingest/batch.ts";
+import { BATCH_MAX, type RecordKind, readAny } from "../api/ingest/batch.ts";
 import type { Row } from "./rows.ts";
 
 /** What is wrong with a row. */
@@ -55,7 +55,7 @@ export function readRows<Record>(
 }
 
 function read<Record>(kind: RecordKind<Record>, rows: readonly Row[]): Record[] {
-  const records = readBatch(kind, Buffer.from(`{"${kind.name}":[${rows.map(({ json }) => json).join()}]}`));
+  const records = readAny(kind, Buffer.from(`{"${kind.name}":[${rows.map(({ json }) => json).join()}]}`));
   // A line may hold two records with a comma between them, and its errors would be another line's.
   if (records.length !== rows.length) throw new ApiError(400, "must hold one record");
   return records;

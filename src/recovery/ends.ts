@@ -1,10 +1,10 @@
 import type { Invoice } from "../domain/invoice.ts";
 import type { Transaction, TransactionState } from "../domain/transaction.ts";
-import type { CaseEnd } from "../store/cases.ts";
+import type { CaseEnd, SaidEnd } from "../store/cases.ts";
 
 /** Whether this attempt covers all that the invoice asks for. `states`: those that count as paid. */
 export const paysInFull = (
-  transaction: Transaction,
+  transaction: Pick<Transaction, "invoiceId" | "state" | "currency" | "amount">,
   invoice: Invoice,
   states: readonly TransactionState[] = ["PAID"],
 ) =>
@@ -22,14 +22,22 @@ const END_OF_STATE = {
 } as const;
 
 /** The end of a case that an invoice in a state outside recovery says. */
-export function endOf(invoice: Invoice): CaseEnd {
-  const endReason = END_OF_STATE[invoice.state as keyof typeof END_OF_STATE];
-  const { id: invoiceId, updatedAt, amount, currency } = invoice;
-  return { invoiceId, endReason, paidAt: endReason === "paid" ? updatedAt : null, saidAt: updatedAt, amount, currency };
+export function endOf({
+  state,
+  updatedAt,
+  amount,
+  currency,
+}: Pick<Invoice, "state" | "updatedAt" | "amount" | "currency">): CaseEnd {
+  const endReason = END_OF_STATE[state as keyof typeof END_OF_STATE];
+  return { endReason, paidAt: endReason === "paid" ? updatedAt : null, amount, currency };
 }
 
 /** The end of a case that a payment in full brings. */
-export const endByPayment = ({ invoiceId, createdAt, updatedAt }: Transaction): CaseEnd => ({
+export const endByPayment = ({
+  invoiceId,
+  createdAt,
+  updatedAt,
+}: Pick<Transaction, "invoiceId" | "createdAt" | "updatedAt">): SaidEnd => ({
   invoiceId,
   endReason: "paid",
   paidAt: createdAt,

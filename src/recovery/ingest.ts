@@ -1,20 +1,30 @@
-import { type Invoice, inRecovery } from "../domain/invoice.ts";
+import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { endsRecovery, type Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import { newestById } from "../store/batch.ts";
+import { type Arranged, arrange } from "../store/arrange.ts";
 import {
-  type CaseEnd,
+  casesSaidToEnd,
+  type EndedCase,
   endCases,
   openCases,
   pokeCasesOfCustomers,
   pokeCasesOfInvoices,
   pokeCasesOfSubscriptions,
+  type SaidEnd,
 } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { withdrawEvents } from "../store/events.ts";
-import { findInvoices, insertNewInvoices, isOvertaken, upsertInvoices } from "../store/invoices.ts";
+import {
+  type ChangedInvoices,
+  findInvoices,
+  insertNewInvoices,
+  isOvertaken,
+  placesInRecovery,
+  upsertInvoices,
+} from "../store/invoices.ts";
+import { type Packed, release, unpack } from "../store/packed.ts";
 import { upsertSubscriptions } from "../store/subscriptions.ts";
 import { upsertTransactions } from "../store/transactions.ts";
 import { foundKnown, mayBeAllNew } from "./all-new.ts";
@@ -35,15 +45,15 @@ export interface Stored {
 export type OnWithdrawn = (merchantId: string, eventIds: readonly string[]) => void;
 
 /**
- * Store a batch of subscriptions, all of it or none; of each the newer copy stays.
+ * Store batches of subscriptions, all of them or none; of each the newest copy stays.
  */
 export async function ingestSubscriptions(
   db: Database,
   merchant: Merchant,
-  batch: readonly Subscription[],
+  batches: readonly Packed<Subscription>[],
   ports: Ports,
 ): Promise<Stored> {
-  const subscriptions = newestById(batch);
+  const subscriptions = arrange(batches);
   const changed = await db.transaction(async (tx) => {
     const rows = await upsertSubscriptions(tx, merchant.id, subscriptions);
     // An invoice may have come before its subscription, so new ones concern cases too.
@@ -52,101 +62,111 @@ export async function ingestSubscriptions(
     return new Set(ids);
   });
   // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
-  const ended = subscriptions.filter(({ id, state }) => changed.has(id) && endsRecovery(state)).map(({ id }) => id);
+  const ended = unpack(subscriptions, ["id", "state"])
+    .filter(({ id, state }) => changed.has(id) && endsRecovery(state))
+    .map(({ id }) => id);
+  release(subscriptions);
   if (ended.length > 0) await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
   return storedOf(subscriptions, changed);
 }
 
 /**
- * Store a batch of invoices, all of it or none; of each the newer copy stays. In the same transaction cases are opened
+ * Store batches of invoices, all of them or none; of each the newest copy stays. In the same transaction cases are opened
  * for what is unpaid, and ended for what is not any more: nothing of those that was not delivered goes out after the commit.
  */
 export async function ingestInvoices(
   db: Database,
   merchant: Merchant,
-  batch: readonly Invoice[],
+  batches: readonly Packed<Invoice>[],
   ports: Ports,
   onWithdrawn: OnWithdrawn = () => {},
   opensCases = true,
 ): Promise<Stored> {
-  const invoices = newestById(batch);
+  const invoices = arrange(batches);
+  const unpaid = unpack(invoices, UNPAID_FIELDS, placesInRecovery(invoices));
   const store = async (mayBeNew: boolean) => {
     // What is new and over concerns no case: one statement does, without a transaction.
-    const isOver = !invoices.some(({ state }) => inRecovery(state));
+    const isOver = unpaid.length === 0;
     if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, invoices))) return { known: null, withdrawn: [] };
-    return await db.transaction((tx) => storeWithCases(tx, merchant, invoices, ports, opensCases, mayBeNew && !isOver));
+    return await db.transaction(async (tx) => {
+      const allNew = mayBeNew && !isOver && (await storeAllNew(tx, merchant.id, invoices));
+      const changed = allNew ? null : await upsertInvoices(tx, merchant.id, invoices);
+      return await tellCasesOfInvoices(tx, merchant, opensCases ? unpaid : [], changed, ports);
+    });
   };
   const mayBeNew = mayBeAllNew(merchant.id);
   const { known, withdrawn } = await store(mayBeNew).catch((error: unknown) => {
     if (mayBeNew && isOvertaken(error)) return store(false);
     throw error;
   });
+  release(invoices);
   if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
-  return { records: invoices.length, known: known === null ? NONE : new Set(known) };
+  return { records: invoices.count, known: known === null ? NONE : new Set(known) };
 }
 
 /** Store them if all are new: two thirds of the work of an upsert. */
-async function storeAllNew(tx: Tx, merchantId: string, invoices: readonly Invoice[]): Promise<boolean> {
+async function storeAllNew(tx: Tx, merchantId: string, invoices: Arranged<Invoice>): Promise<boolean> {
   const areNew = await insertNewInvoices(tx, merchantId, invoices);
   if (!areNew) foundKnown(merchantId);
   return areNew;
 }
 
-/** Store them, and open and end their cases. `mayBeNew`: it is worth a look whether all are new. */
-async function storeWithCases(
+const UNPAID_FIELDS = ["id", "customerId", "subscriptionId", "amount", "currency", "updatedAt"] as const;
+type Unpaid = Pick<Invoice, (typeof UNPAID_FIELDS)[number]>;
+
+/**
+ * Open and end the cases of invoices that were stored.
+ *
+ * @param unpaid  those in recovery that may get a case, stored or not
+ * @param changed  what was stored; null when all were new
+ */
+async function tellCasesOfInvoices(
   tx: Tx,
   merchant: Merchant,
-  invoices: readonly Invoice[],
+  unpaid: readonly Unpaid[],
+  changed: ChangedInvoices | null,
   ports: Ports,
-  opensCases: boolean,
-  mayBeNew: boolean,
 ) {
-  const ids =
-    mayBeNew && (await storeAllNew(tx, merchant.id, invoices))
-      ? { newer: [], unpaid: invoices.filter(({ state }) => inRecovery(state)).map(({ id }) => id), known: null }
-      : await upsertInvoices(tx, merchant.id, invoices);
+  const again = changed?.unpaidAgain ?? []; // a new invoice has no case
+  if (again.length > 0) await pokeCasesOfInvoices(tx, merchant.id, again, ports.newId());
+  const stored = changed && new Set([...changed.unpaid, ...again]);
   const now = ports.now();
-  let withdrawn: string[] = [];
-  const newer = withIds(invoices, ids.newer);
-  const again = newer.filter(({ state }) => inRecovery(state)).map(({ id }) => id); // a new invoice has no case
-  const over = newer.filter(({ state }) => !inRecovery(state));
-  const changed = new Set([...ids.unpaid, ...again]);
-  const unpaid = invoices.filter(({ id, state }) => inRecovery(state) && changed.has(id));
-  if (unpaid.length > 0) {
-    if (again.length > 0) await pokeCasesOfInvoices(tx, merchant.id, again, ports.newId());
-    const openable = unpaid.filter((invoice) => opensCases && mayOpen(invoice, merchant, now));
-    if (openable.length > 0) {
-      const cases = openable.map((invoice) => newCase(invoice, merchant, now, ports));
-      const { assigned, enter } = await assignCases(tx, merchant.id, cases);
-      await openCases(tx, merchant.id, assigned, ports.newId());
-      await enter();
-    }
+  const openable = unpaid.filter(
+    (invoice) => (stored === null || stored.has(invoice.id)) && mayOpen(invoice, merchant, now),
+  );
+  if (openable.length > 0) {
+    const cases = openable.map((invoice) => newCase(invoice, merchant, now, ports));
+    const { assigned, enter } = await assignCases(tx, merchant.id, cases);
+    await openCases(tx, merchant.id, assigned, ports.newId());
+    await enter();
   }
-  if (over.length > 0) withdrawn = await endAndWithdraw(tx, merchant.id, over.map(endOf), ports);
-  return { known: ids.known, withdrawn };
+  const ended = (changed?.ended ?? []).map(({ caseId, ...invoice }) => ({ id: caseId, ...endOf(invoice) }));
+  return { known: changed?.known ?? null, withdrawn: await endAndWithdraw(tx, merchant.id, ended, ports) };
 }
 
 /** As `ingestInvoices`, for history: what is unpaid opens no case until a newer copy is pushed. */
-export const importInvoices = (db: Database, merchant: Merchant, batch: readonly Invoice[], ports: Ports) =>
-  ingestInvoices(db, merchant, batch, ports, () => {}, false);
+export const importInvoices = (db: Database, merchant: Merchant, batches: readonly Packed<Invoice>[], ports: Ports) =>
+  ingestInvoices(db, merchant, batches, ports, () => {}, false);
 
 /**
- * Store a batch of payment attempts, all of it or none; of each the newer copy stays. An attempt that paid its invoice in
+ * Store batches of payment attempts, all of them or none; of each the newest copy stays. An attempt that paid its invoice in
  * full ends the case in the same transaction.
  */
 export async function ingestTransactions(
   db: Database,
   merchant: Merchant,
-  batch: readonly Transaction[],
+  batches: readonly Packed<Transaction>[],
   ports: Ports,
   onWithdrawn: OnWithdrawn = () => {},
 ): Promise<Stored> {
-  const transactions = newestById(batch);
-  const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
+  const transactions = arrange(batches);
+  const attempts = unpack(transactions, ATTEMPT_FIELDS);
   const { changed, ...concerned } = await db.transaction(async (tx) => {
-    const changed = (await upsertTransactions(tx, merchant.id, transactions)).map(({ id }) => byId.get(id)!);
+    const ids = new Set((await upsertTransactions(tx, merchant.id, transactions)).map(({ id }) => id));
+    const changed = attempts.filter(({ id }) => ids.has(id));
     return { changed, ...(await tellCases(tx, merchant.id, changed, ports)) };
   });
+  release(transactions);
   const { withdrawn } = concerned.all
     ? concerned
     : // A case that was opened meanwhile has not seen these attempts, and could not be told: now each side sees the other.
@@ -158,17 +178,24 @@ export async function ingestTransactions(
 
 const NONE: ReadonlySet<string> = new Set();
 
-const storedOf = (records: readonly { id: string }[], changed: ReadonlySet<string>): Stored => ({
-  records: records.length,
-  known: changed.size === records.length ? NONE : new Set(records.map(({ id }) => id)).difference(changed),
+const storedOf = ({ count, ids }: Arranged<unknown>, changed: ReadonlySet<string>): Stored => ({
+  records: count,
+  known: changed.size === count ? NONE : new Set(ids).difference(changed),
 });
+
+/** What cases are told of an attempt. */
+const ATTEMPT_FIELDS = [
+  ...(["id", "state", "invoiceId", "customerId", "amount", "currency"] as const),
+  ...(["createdAt", "updatedAt"] as const),
+] as const;
+type Attempt = Pick<Transaction, (typeof ATTEMPT_FIELDS)[number]>;
 
 /**
  * Let the cases look at these attempts, and end those that one of them paid.
  *
  * @returns `all`: whether every attempt found a case; and the events that were taken back
  */
-async function tellCases(tx: Tx, merchantId: string, attempts: readonly Transaction[], ports: Ports) {
+async function tellCases(tx: Tx, merchantId: string, attempts: readonly Attempt[], ports: Ports) {
   let withdrawn: string[] = [];
   if (attempts.length === 0) return { all: true, withdrawn };
   const invoiceIds = distinct(attempts.map(({ invoiceId }) => invoiceId));
@@ -177,39 +204,40 @@ async function tellCases(tx: Tx, merchantId: string, attempts: readonly Transact
   const paid = attempts.filter(({ state }) => state === "PAID");
   if (paid.length > 0) {
     const invoices = await findInvoices(tx, merchantId, distinct(paid.map(({ invoiceId }) => invoiceId)));
-    const ends = new Map<string, CaseEnd>();
+    const ends = new Map<string, SaidEnd>();
     for (const transaction of paid) {
       const invoice = invoices.get(transaction.invoiceId);
       if (invoice && paysInFull(transaction, invoice)) ends.set(invoice.id, endByPayment(transaction));
     }
-    if (ends.size > 0) withdrawn = await endAndWithdraw(tx, merchantId, [...ends.values()], ports);
+    if (ends.size > 0) {
+      const cases = await casesSaidToEnd(tx, merchantId, [...ends.values()]);
+      withdrawn = await endAndWithdraw(tx, merchantId, cases, ports);
+    }
   }
   return { all: told >= invoiceIds.length, withdrawn };
 }
 
 /** What an ended case has not delivered goes back, whether it ended now or before. */
-async function endAndWithdraw(tx: Tx, merchantId: string, ends: readonly CaseEnd[], ports: Ports): Promise<string[]> {
+async function endAndWithdraw(
+  tx: Tx,
+  merchantId: string,
+  cases: readonly EndedCase[],
+  ports: Ports,
+): Promise<string[]> {
+  if (cases.length === 0) return [];
   const now = ports.now();
-  const cases = await endCases(tx, merchantId, ends, now, ports.newId());
-  return cases.length > 0 ? await withdrawEvents(tx, merchantId, cases, [], now) : [];
+  await endCases(tx, merchantId, cases, now, ports.newId());
+  const ids = cases.map(({ id }) => id);
+  return await withdrawEvents(tx, merchantId, ids, [], now);
 }
 
-/** Those with these ids, which are in the same order. Each id is compared with one other; a set would work out a hash of each first. */
-function withIds(invoices: readonly Invoice[], ids: readonly string[]): Invoice[] {
-  let next = 0;
-  const found = invoices.filter(({ id }) => next < ids.length && id === ids[next] && next++ >= 0);
-  if (next < ids.length)
-    throw new Error(`the ids of invoices are not in the order in which they were stored: ${ids[next]}`);
-  return found;
-}
-
-const windowEndsAt = (invoice: Invoice, merchant: Merchant) =>
+const windowEndsAt = (invoice: Unpaid, merchant: Merchant) =>
   new Date(invoice.updatedAt.getTime() + merchant.windowDays * DAY_MS);
 
-const mayOpen = (invoice: Invoice, merchant: Merchant, now: Date) =>
+const mayOpen = (invoice: Unpaid, merchant: Merchant, now: Date) =>
   invoice.amount > 0 && windowEndsAt(invoice, merchant) > now;
 
-const newCase = (invoice: Invoice, merchant: Merchant, now: Date, ports: Ports) => ({
+const newCase = (invoice: Unpaid, merchant: Merchant, now: Date, ports: Ports) => ({
   id: ports.newId(),
   invoiceId: invoice.id,
   customerId: invoice.customerId,

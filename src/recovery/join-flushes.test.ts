@@ -6,6 +6,7 @@ import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { prepared } from "../store/database.ts";
+import { packInvoices } from "../store/packed.fixture.ts";
 import { ingestInvoices, type Stored } from "./ingest.ts";
 import { joinFlushes } from "./join-flushes.ts";
 
@@ -42,15 +43,17 @@ const FIND = prepared(
    from invoices i where merchant_id = $1 order by id`,
 );
 
+const batchOf = (...records: Invoice[]) => packInvoices(...records)[0]!;
+
 /** A way to ingest for a merchant, the sizes of its flushes, and what is stored, by transaction. */
 async function shop() {
   const merchant = await testMerchant(database.db, ports);
   const flushes: number[] = [];
-  const ingest = joinFlushes<Invoice>((of, records) => {
-    flushes.push(records.length);
-    return ingestInvoices(database.db, of, records, ports);
+  const ingest = joinFlushes<Invoice>((of, batches) => {
+    flushes.push(batches.reduce((sum, { count }) => sum + count, 0));
+    return ingestInvoices(database.db, of, batches, ports);
   });
-  const push = (...records: Invoice[]) => ingest(merchant, records);
+  const push = (...records: Invoice[]) => ingest(merchant, batchOf(...records));
   const stored = async () => {
     const { rows } = await database.db.run<{ id: string; state: string; transaction: string; cases: number }>(FIND, [
       merchant.id,
@@ -155,7 +158,7 @@ test("merchants do not wait for each other", async () => {
   await one.push(invoice("a"));
   await holding(one.merchant, "a", async () => {
     const waiting = one.push(newer("a"));
-    assert.equal(await one.ingest(two.merchant, [invoice("a")]), 1);
+    assert.equal(await one.ingest(two.merchant, batchOf(invoice("a"))), 1);
     waiting.catch(() => {});
   });
 });
@@ -166,7 +169,7 @@ test("while the database is away all that were joined fail at once", async () =>
   const first = Promise.withResolvers<Stored>();
   const ingest = joinFlushes<Invoice>(() => (flushes++ === 0 ? first.promise : Promise.reject(away)));
   const merchant = await testMerchant(database.db, ports);
-  const pushed = [1, 2, 3].map(() => ingest(merchant, [invoice(randomUUID())]));
+  const pushed = [1, 2, 3].map(() => ingest(merchant, batchOf(invoice(randomUUID()))));
   first.resolve({ records: 1, known: new Set() });
   const outcomes = await Promise.allSettled(pushed);
   assert.deepEqual(
@@ -188,4 +191,22 @@ test("a record that stands twice in a request counts once, and in two that are j
   });
   assert.deepEqual(await Promise.all(pushed), [1, 2, 2]);
   assert.deepEqual(flushes.slice(2), [1, 6]);
+});
+
+test("requests of all sizes at once, whose memory is used again and again, are stored each as it was", async () => {
+  const { merchant, ingest, stored } = await shop();
+  const states = ["PAID", "UNPAID", "VOIDED", "DRAFT", "REFUNDED"] as const;
+  const expected = new Map<string, string>();
+  const push = async (from: number) => {
+    for (let turn = 0; turn < 12; turn++) {
+      const records = Array.from({ length: 1 + ((from * 7 + turn * 31) % 60) }, (_, n) => {
+        const id = `in_${"x".repeat((from + n) % 90)}_${from}_${turn}_${n}`;
+        return invoice(id, { state: states[(from + turn + n) % states.length]! });
+      });
+      for (const { id, state } of records) expected.set(id, state);
+      assert.equal(await ingest(merchant, batchOf(...records)), records.length);
+    }
+  };
+  await Promise.all(Array.from({ length: 12 }, (_, from) => push(from)));
+  assert.deepEqual(new Map((await stored()).map(({ id, state }) => [id, state])), expected);
 });

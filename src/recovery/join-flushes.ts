@@ -1,16 +1,17 @@
 import type { Merchant } from "../domain/merchant.ts";
 import { isOutage } from "../store/database.ts";
+import { type Packed, release } from "../store/packed.ts";
 import type { Stored } from "./ingest.ts";
 
-/** Stores records of a merchant, all of them or none. */
-export type Flush<Row> = (merchant: Merchant, records: readonly Row[]) => Promise<Stored>;
+/** Stores batches of a merchant, all of them or none. */
+export type Flush<Row> = (merchant: Merchant, batches: readonly Packed<Row>[]) => Promise<Stored>;
 
 /** Stores a batch, all of it or none; returns how many records changed. */
-export type Ingest<Row> = (merchant: Merchant, records: readonly Row[]) => Promise<number>;
+export type Ingest<Row> = (merchant: Merchant, batch: Packed<Row>) => Promise<number>;
 
 interface Request<Row> {
   merchant: Merchant;
-  records: readonly Row[];
+  batch: Packed<Row>;
   settled: PromiseWithResolvers<number>;
 }
 
@@ -32,14 +33,14 @@ const TOGETHER_MIN = 2;
  * Requests of a merchant that come while one of its is being flushed wait, and are flushed together: one statement and one commit for all. Each is
  * answered after the commit that holds its records. When such a flush fails, each is flushed alone, so that only the one at fault fails.
  */
-export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Ingest<Row> {
+export function joinFlushes<Row>(flush: Flush<Row>): Ingest<Row> {
   const queues = new Map<string, Queue<Row>>();
 
-  function ingest(merchant: Merchant, records: readonly Row[]): Promise<number> {
+  function ingest(merchant: Merchant, batch: Packed<Row>): Promise<number> {
     const queue = queues.get(merchant.id) ?? { flushes: 0, waiting: [] };
     queues.set(merchant.id, queue);
     const settled = Promise.withResolvers<number>();
-    queue.waiting.push({ merchant, records, settled });
+    queue.waiting.push({ merchant, batch, settled });
     const mayBegin = queue.flushes < FLUSHES_MAX && queue.waiting.length >= TOGETHER_MIN;
     if (queue.flushes === 0 || mayBegin) drain(merchant.id, queue);
     return settled.promise;
@@ -54,13 +55,15 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Inge
 
   async function flushTogether(requests: readonly Request<Row>[]) {
     try {
-      const all = allRecords(requests);
-      const stored = await flush(requests.at(-1)!.merchant, all);
-      const noneTwice = stored.records === all.length;
-      for (const { records, settled } of requests) settled.resolve(changedOf(records, stored.known, noneTwice));
+      const batches = requests.map(({ batch }) => batch);
+      const stored = await flush(requests.at(-1)!.merchant, batches);
+      const noneTwice = stored.records === batches.reduce((sum, { count }) => sum + count, 0);
+      for (const { batch, settled } of requests)
+        settle(batch, () => settled.resolve(changedOf(batch, stored.known, noneTwice)));
     } catch (error) {
       // What was stored before stays as it was, so nothing is lost by asking again; while the database is away nothing is gained.
-      if (requests.length === 1 || isOutage(error)) for (const { settled } of requests) settled.reject(error);
+      if (requests.length === 1 || isOutage(error))
+        for (const { batch, settled } of requests) settle(batch, () => settled.reject(error));
       else for (const request of requests) await flushTogether([request]);
     }
   }
@@ -68,21 +71,24 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Inge
   return ingest;
 }
 
+/** Answers a request, whose records nobody needs afterwards. */
+function settle(batch: Packed<unknown>, answer: () => void) {
+  answer();
+  release(batch);
+}
+
 /** The first requests that fit into one flush, at least one. */
 function takeTogether<Row>(waiting: Request<Row>[]): Request<Row>[] {
   let records = 0;
   const over = waiting.findIndex((request, index) => {
-    records += request.records.length;
+    records += request.batch.count;
     return index > 0 && records > RECORDS_MAX;
   });
   return waiting.splice(0, over < 0 ? waiting.length : over);
 }
 
-const allRecords = <Row>(requests: readonly Request<Row>[]): readonly Row[] =>
-  requests.length === 1 ? requests[0]!.records : requests.flatMap(({ records }) => records);
-
-/** How many of a request's records changed. A set works out a hash of each id, so it is made only when an id may stand in it twice. */
-function changedOf(records: readonly { id: string }[], known: ReadonlySet<string>, noneTwice: boolean): number {
-  if (!noneTwice) return new Set(records.map(({ id }) => id)).difference(known).size;
-  return known.size === 0 ? records.length : records.filter(({ id }) => !known.has(id)).length;
+/** How many of a batch's records changed. A set works out a hash of each id, so it is made only when an id may stand in it twice. */
+function changedOf({ ids }: Packed<unknown>, known: ReadonlySet<string>, noneTwice: boolean): number {
+  if (!noneTwice) return new Set(ids).difference(known).size;
+  return known.size === 0 ? ids.length : ids.filter((id) => !known.has(id)).length;
 }

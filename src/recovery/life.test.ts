@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { someoneWaits } from "../../test/database.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
+import { arrangeInvoices, packInvoices } from "../store/packed.fixture.ts";
 import { ingestInvoices, type Stored } from "./ingest.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
@@ -140,16 +141,24 @@ test("a batch that was all new until another one overtook it is stored, says wha
     }) as const;
   let overtaken!: Promise<Stored>;
   await stage.db.transaction(async (tx) => {
-    await insertNewInvoices(tx, merchant.id, [invoice("inv_b")]);
-    overtaken = ingestInvoices(stage.db, merchant, ["inv_a", "inv_b", "inv_c"].map(invoice), stage.ports);
+    await insertNewInvoices(tx, merchant.id, arrangeInvoices(invoice("inv_b")));
+    overtaken = ingestInvoices(
+      stage.db,
+      merchant,
+      packInvoices(...["inv_a", "inv_b", "inv_c"].map(invoice)),
+      stage.ports,
+    );
     await someoneWaits(stage.db);
   });
   assert.deepEqual([...(await overtaken).known], ["inv_b"]);
   assert.equal((await stage.cases()).length, 2);
-  assert.deepEqual(await ingestInvoices(stage.db, merchant, ["inv_a", "inv_d"].map(invoice), stage.ports), {
-    records: 2,
-    known: new Set(["inv_a"]),
-  });
+  assert.deepEqual(
+    await ingestInvoices(stage.db, merchant, packInvoices(...["inv_a", "inv_d"].map(invoice)), stage.ports),
+    {
+      records: 2,
+      known: new Set(["inv_a"]),
+    },
+  );
   assert.equal((await stage.cases()).length, 3);
 });
 

@@ -13,6 +13,7 @@ import { prepared } from "../store/database.ts";
 import type { Replayable } from "../store/delivery-states.ts";
 import { looksOf, talliesOf } from "../store/experiment-results.ts";
 import { stopExperiment } from "../store/experiments.ts";
+import { packInvoices, packSubscriptions, packTransactions } from "../store/packed.fixture.ts";
 import { countDue } from "./count-due.ts";
 import { decideDue } from "./decide-due.ts";
 import { type ExperimentPlan, startExperiment } from "./experiments.ts";
@@ -147,18 +148,16 @@ export async function openStage() {
       ingestInvoices(
         db,
         merchant,
-        [
-          {
-            id: "inv_1",
-            state: "UNPAID",
-            customerId: "cus_1",
-            amount: 4900,
-            currency: "EUR",
-            createdAt: START,
-            updatedAt: now,
-            ...over,
-          },
-        ],
+        packInvoices({
+          id: "inv_1",
+          state: "UNPAID",
+          customerId: "cus_1",
+          amount: 4900,
+          currency: "EUR",
+          createdAt: START,
+          updatedAt: now,
+          ...over,
+        }),
         ports,
       ),
     /** Push an attempt made now: declined for lack of money, unless said otherwise. */
@@ -166,31 +165,37 @@ export async function openStage() {
       ingestTransactions(
         db,
         merchant,
-        [
-          {
-            id: `txn_${++ids}`,
-            state: "FAILED",
-            invoiceId: "inv_1",
-            customerId: "cus_1",
-            amount: 4900,
-            currency: "EUR",
-            createdAt: now,
-            updatedAt: now,
-            paymentMethodType: "card",
-            cardBrand: "visa",
-            cardCountry: "DE",
-            cardFingerprint: "fp_1",
-            networkDeclineCode: "51",
-            ...over,
-          },
-        ],
+        packTransactions({
+          id: `txn_${++ids}`,
+          state: "FAILED",
+          invoiceId: "inv_1",
+          customerId: "cus_1",
+          amount: 4900,
+          currency: "EUR",
+          createdAt: now,
+          updatedAt: now,
+          paymentMethodType: "card",
+          cardBrand: "visa",
+          cardCountry: "DE",
+          cardFingerprint: "fp_1",
+          networkDeclineCode: "51",
+          ...over,
+        }),
         ports,
       ),
     subscription: (state: SubscriptionState) =>
       ingestSubscriptions(
         db,
         merchant,
-        [{ id: "sub_1", state, customerId: "cus_1", amount: 1, currency: "EUR", createdAt: START, updatedAt: now }],
+        packSubscriptions({
+          id: "sub_1",
+          state,
+          customerId: "cus_1",
+          amount: 1,
+          currency: "EUR",
+          createdAt: START,
+          updatedAt: now,
+        }),
         ports,
       ),
     actions: async () => (await db.run<ActionRow>(ACTIONS, [merchant.id])).rows,

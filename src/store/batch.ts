@@ -71,14 +71,3 @@ export interface Changed {
   id: string;
   inserted: boolean;
 }
-
-/** The newest copy of each id, sorted by id, so that two batches take their row locks in the same order. */
-export function newestById<Row extends { id: string; updatedAt: Date }>(rows: readonly Row[]): readonly Row[] {
-  // Most billing systems push in the order of their ids: then there is nothing to do.
-  if (rows.every((row, index) => index === 0 || rows[index - 1]!.id < row.id)) return rows;
-  // Of equal moments the later in the batch stays last: the sort is stable. A map of ids would take three times as long.
-  const sorted = [...rows].sort((a, b) =>
-    a.id < b.id ? -1 : a.id > b.id ? 1 : a.updatedAt.getTime() - b.updatedAt.getTime(),
-  );
-  return sorted.filter(({ id }, index) => id !== sorted[index + 1]?.id);
-}

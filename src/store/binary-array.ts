@@ -36,6 +36,9 @@ function writeInt8(value: number): number {
 }
 
 const YEAR_2000_MS = Date.UTC(2000, 0, 1);
+/** PostgreSQL counts the microseconds since the year 2000. @param ms  since 1970 */
+export const microsecondsOf = (ms: number) => (ms - YEAR_2000_MS) * 1000;
+export const dateOf = (microseconds: number) => new Date(microseconds / 1000 + YEAR_2000_MS);
 const UUID_CHARS = 36;
 const HYPHEN = 0x2d;
 const hyphenAt = (text: string, index: number) => text.charCodeAt(index) === HYPHEN;
@@ -75,13 +78,14 @@ const TYPES: Record<string, ElementType> = {
   int4: fixed(23, 4, (value: number) => bytes.writeInt32BE(value, at)),
   int8: fixed(20, 8, writeInt8),
   float8: fixed(701, 8, (value: number) => view.setFloat64(at, value)),
-  timestamptz: fixed(1184, 8, (value: Date) => writeInt8((value.getTime() - YEAR_2000_MS) * 1000)),
+  timestamptz: fixed(1184, 8, (value: Date) => writeInt8(microsecondsOf(value.getTime()))),
   uuid: fixed(2950, 16, writeUuid),
   text: { oid: 25, write: writeText, sizeMax: utf8Max },
   jsonb: { oid: 3802, write: writeJsonb, sizeMax: (value: string) => 1 + utf8Max(value) },
 };
 
-const HEADER_BYTES = 20;
+export const HEADER_BYTES = 20;
+const EMPTY_BYTES = 12;
 const LENGTH_BYTES = 4;
 
 /**
@@ -95,13 +99,26 @@ export function binaryArray<Row>(rows: readonly Row[], field: keyof Row, type: s
   reserve(HEADER_BYTES, 0);
   at = HEADER_BYTES;
   const nulls = (element === TYPES.text && writeShortTexts(rows, field)) || writeEach(rows, field, element);
-  const dimensions = rows.length === 0 ? 0 : 1;
-  bytes.writeInt32BE(dimensions, 0);
-  bytes.writeInt32BE(nulls === "nulls" ? 1 : 0, 4);
-  bytes.writeUInt32BE(element.oid, 8);
-  bytes.writeInt32BE(rows.length, 12);
-  bytes.writeInt32BE(1, 16); // the first index
-  return Buffer.from(bytes.subarray(0, dimensions === 0 ? 12 : at));
+  writeHeader(bytes, type, rows.length, nulls === "nulls");
+  return Buffer.from(bytes.subarray(0, rows.length === 0 ? EMPTY_BYTES : at));
+}
+
+/** What stands in front of the elements: `HEADER_BYTES`, but of an array without any `EMPTY_BYTES`. */
+export function writeHeader(into: Buffer, type: string, count: number, hasNulls: boolean) {
+  into.writeInt32BE(count === 0 ? 0 : 1, 0); // dimensions
+  into.writeInt32BE(hasNulls ? 1 : 0, 4);
+  into.writeUInt32BE(TYPES[type]!.oid, 8);
+  into.writeInt32BE(count, 12);
+  into.writeInt32BE(1, 16); // the first index
+}
+
+/** One value as the elements of an array hold it, without its length. */
+export function elementOf(type: string, value: unknown): Buffer {
+  const element = TYPES[type]!;
+  reserve(element.sizeMax(value as never), 0);
+  at = 0;
+  at = element.write(value as never);
+  return Buffer.from(bytes.subarray(0, at));
 }
 
 function writeEach<Row>(rows: readonly Row[], field: keyof Row, { sizeMax, write }: ElementType): "nulls" | "none" {

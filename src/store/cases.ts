@@ -55,29 +55,43 @@ export async function openCases(tx: Tx, merchantId: string, cases: readonly NewC
   await tx.run(OPEN, [merchantId, pokeId, ...columnValues(cases, COLUMNS as readonly Column<NewCase>[])]);
 }
 
-/** Why and since when the case of an invoice is over. */
+/** Why and since when a case is over. */
 export interface CaseEnd {
-  invoiceId: string;
   endReason: EndReason;
   /** The moment the payment is dated; only of a paid one. */
   paidAt: Date | null;
-  /** When the record was written that says so. A bank debit may have begun long before it is paid. */
-  saidAt: Date;
   /** What the invoice asked for in the end, in minor units; null when the record does not say. */
   amount: number | null;
   currency: string | null;
 }
 
-// By itself, because most invoices that leave recovery were never in it, and a plan that expects a case of each reads all cases.
-const TO_END = prepared(
-  "cases_to_end",
+/** A case, and its end. */
+export interface EndedCase extends CaseEnd {
+  id: string;
+}
+
+/** What a record says of the case of an invoice. */
+export interface SaidEnd extends CaseEnd {
+  invoiceId: string;
+  /** When the record was written that says so. A bank debit may have begun long before it is paid. */
+  saidAt: Date;
+}
+
+// By itself, because a plan that expects a case of each reads all cases.
+const SAID_TO_END = prepared(
+  "cases_said_to_end",
   `select k.id, e.n::int4 - 1 as index
    from unnest($2::text[], $3::timestamptz[]) with ordinality as e (invoice_id, said_at, n)
    ${of("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")} order by k.id`,
 );
 
-/** A case and what is said of its end. */
-type EndedCase = Omit<CaseEnd, "invoiceId" | "saidAt"> & { id: string };
+/** The cases, ended or not, that this is said of, sorted by id. What was said before a case began says nothing about it. */
+export async function casesSaidToEnd(tx: Tx, merchantId: string, said: readonly SaidEnd[]): Promise<EndedCase[]> {
+  const values = [merchantId, binaryArray(said, "invoiceId", "text"), binaryArray(said, "saidAt", "timestamptz")];
+  const { rows } = await tx.run<{ id: string; index: number }>(SAID_TO_END, values);
+  return rows.map(({ id, index }) => ({ ...said[index]!, id }));
+}
+
 const END_COLUMNS: readonly Column<EndedCase>[] = [
   ["id", "uuid", "id"],
   ["end_reason", "text", "endReason"],
@@ -108,18 +122,12 @@ const END = prepared(
 );
 
 /**
- * These invoices are out of recovery: end their open cases, and let the deciding loop settle what all of them left. What was
- * said before a case began says nothing about it.
+ * The invoices of these cases are out of recovery: end those that are open, and let the deciding loop settle what all of them left.
  *
- * @returns the ids of all cases of these invoices that it concerns, ended before or now
+ * @param cases  sorted by id
  */
-export async function endCases(tx: Tx, merchantId: string, ends: readonly CaseEnd[], now: Date, pokeId: string) {
-  const values = [merchantId, binaryArray(ends, "invoiceId", "text"), binaryArray(ends, "saidAt", "timestamptz")];
-  const { rows } = await tx.run<{ id: string; index: number }>(TO_END, values);
-  if (rows.length === 0) return [];
-  const cases = rows.map(({ id, index }): EndedCase => ({ ...ends[index]!, id }));
+export async function endCases(tx: Tx, merchantId: string, cases: readonly EndedCase[], now: Date, pokeId: string) {
   await tx.run(END, [merchantId, now, pokeId, ...columnValues(cases, END_COLUMNS)]);
-  return cases.map(({ id }) => id);
 }
 
 const pokeBy = (column: "invoice_id" | "customer_id" | "subscription_id", condition: string) =>

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { someoneWaits, type TestDatabase, testDatabase } from "../../test/database.ts";
-import type { Invoice } from "../domain/invoice.ts";
-import { findInvoices, insertNewInvoices, isOvertaken, upsertInvoices } from "./invoices.ts";
+import { INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
+import { type NewCase, openCases } from "./cases.ts";
+import { findInvoices, insertNewInvoices, isOvertaken, placesInRecovery, upsertInvoices } from "./invoices.ts";
+import { arrangeInvoices } from "./packed.fixture.ts";
 
 let database: TestDatabase;
 before(async () => {
@@ -25,33 +27,80 @@ const stored = async (merchantId: string) =>
 
 test("invoices are stored as new ones all together, or not at all when the merchant has one of them already", async () => {
   const [merchant, other] = [randomUUID(), randomUUID()];
-  assert.equal(await insertNewInvoices(database.db, merchant, [invoice("b")]), true);
-  assert.equal(await insertNewInvoices(database.db, merchant, [invoice("a"), invoice("b", "VOIDED", 2)]), false);
+  assert.equal(await insertNewInvoices(database.db, merchant, arrangeInvoices(invoice("b"))), true);
+  assert.equal(
+    await insertNewInvoices(database.db, merchant, arrangeInvoices(invoice("a"), invoice("b", "VOIDED", 2))),
+    false,
+  );
   assert.deepEqual(await stored(merchant), ["b"]);
   assert.equal((await findInvoices(database.db, merchant, ["b"])).get("b")!.state, "PAID");
-  assert.equal(await insertNewInvoices(database.db, other, [invoice("a"), invoice("b")]), true);
+  assert.equal(await insertNewInvoices(database.db, other, arrangeInvoices(invoice("a"), invoice("b"))), true);
 });
 
 test("a batch that another one overtakes is not stored as new", async () => {
   const merchant = randomUUID();
   let late!: Promise<unknown>;
   await database.db.transaction(async (tx) => {
-    await upsertInvoices(tx, merchant, [invoice("b")]);
-    late = insertNewInvoices(database.db, merchant, [invoice("a"), invoice("b"), invoice("c")]).catch(isOvertaken);
+    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("b")));
+    late = insertNewInvoices(database.db, merchant, arrangeInvoices(invoice("a"), invoice("b"), invoice("c"))).catch(
+      isOvertaken,
+    );
     await someoneWaits(database.db);
   });
   assert.equal(await late, true);
   assert.deepEqual(await stored(merchant), ["b"]);
 });
 
-test("an upsert says which were known in an older copy, and which of the new ones are in recovery", async () => {
+test("an upsert says what is in recovery, new or again, and what was known in this copy or a newer one", async () => {
   const merchant = randomUUID();
-  const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, invoices);
-  assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { newer: [], unpaid: ["b"], known: null });
-  assert.deepEqual(await upsert(invoice("a"), invoice("b", "PAID", 2), invoice("c", "PARTIALLY_PAID")), {
-    newer: ["b"],
+  const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, arrangeInvoices(...invoices));
+  const nothing = { unpaid: [], unpaidAgain: [], ended: [], known: null };
+  assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { ...nothing, unpaid: ["b"] });
+  assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID", 2), invoice("c", "PARTIALLY_PAID")), {
+    ...nothing,
     unpaid: ["c"],
+    unpaidAgain: ["b"],
     known: ["a"],
   });
-  assert.deepEqual(await upsert(invoice("c", "PARTIALLY_PAID")), { newer: [], unpaid: [], known: ["c"] });
+  assert.deepEqual(await upsert(invoice("c", "PARTIALLY_PAID")), { ...nothing, known: ["c"] });
+});
+
+test("an upsert names the cases of what left recovery, but none that began after the copy was written", async () => {
+  const merchant = randomUUID();
+  const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, arrangeInvoices(...invoices));
+  await upsert(invoice("a", "UNPAID"), invoice("b", "UNPAID"), invoice("c", "UNPAID"), invoice("d", "UNPAID"));
+  const [early, late] = [new Date("2026-01-01T00:00:00Z"), new Date("2026-01-05T00:00:00Z")];
+  const caseOf = (invoiceId: string, unpaidAt: Date): NewCase => ({
+    id: randomUUID(),
+    invoiceId,
+    customerId: "cus_1",
+    subscriptionId: null,
+    amount: 1999,
+    currency: "EUR",
+    unpaidAt,
+    windowEndsAt: new Date("2026-03-01T00:00:00Z"),
+    budget: 8,
+    arm: "dunlin",
+    openedAt: unpaidAt,
+  });
+  const [a, b, c] = [caseOf("a", early), caseOf("b", late), caseOf("c", early)];
+  await openCases(database.db, merchant, [a!, b!, c!], randomUUID());
+  const { ended } = await upsert(
+    { ...invoice("a", "PAID", 3), amount: 5 },
+    invoice("b", "PAID", 3),
+    invoice("c", "UNPAID", 3),
+    invoice("d", "VOIDED", 3),
+  );
+  const updatedAt = new Date("2026-01-03T00:00:00Z");
+  assert.deepEqual(ended, [{ caseId: a!.id, state: "PAID", amount: 5, currency: "EUR", updatedAt }]);
+});
+
+test("those in recovery are found by their states alone", () => {
+  const named = { ...invoice("UNPAID"), customerId: "PARTIALLY_PAID" };
+  const all = INVOICE_STATES.map((state, n) => invoice(`in_${n}`, state));
+  const invoices = arrangeInvoices(named, ...all);
+  assert.deepEqual(
+    placesInRecovery(invoices).map((place) => invoices.ids[place]),
+    all.filter(({ state }) => inRecovery(state)).map(({ id }) => id),
+  );
 });

@@ -1,8 +1,9 @@
 import type { Subscription } from "../domain/subscription.ts";
-import { type Changed, type Column, columnValues, upsertNewer, withoutNulls } from "./batch.ts";
+import type { Arranged } from "./arrange.ts";
+import { type Changed, type Column, upsertNewer, withoutNulls } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
 
-const COLUMNS: readonly Column<Subscription>[] = [
+export const SUBSCRIPTION_COLUMNS: readonly Column<Subscription>[] = [
   ["id", "text", "id"],
   ["state", "text", "state"],
   ["customer_id", "text", "customerId"],
@@ -19,11 +20,11 @@ const COLUMNS: readonly Column<Subscription>[] = [
   ["billing_period_unit", "text", "billingPeriodUnit"],
 ];
 
-const UPSERT = upsertNewer("subscriptions", COLUMNS);
+const UPSERT = upsertNewer("subscriptions", SUBSCRIPTION_COLUMNS);
 
-/** Keep the newer copy of each; returns those that changed. `subscriptions`: sorted by id, no id twice. */
-export async function upsertSubscriptions(tx: Tx, merchantId: string, subscriptions: readonly Subscription[]) {
-  return (await tx.run<Changed>(UPSERT, [merchantId, ...columnValues(subscriptions, COLUMNS)])).rows;
+/** Keep the newer copy of each; returns those that changed. */
+export async function upsertSubscriptions(tx: Tx, merchantId: string, subscriptions: Arranged<Subscription>) {
+  return (await tx.run<Changed>(UPSERT, [merchantId, ...subscriptions.arrays])).rows;
 }
 
 /** What recovery looks at of a subscription. */

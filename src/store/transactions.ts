@@ -1,8 +1,9 @@
 import type { Transaction } from "../domain/transaction.ts";
-import { type Changed, type Column, columnValues, selectList, upsertNewer, withoutNulls } from "./batch.ts";
+import type { Arranged } from "./arrange.ts";
+import { type Changed, type Column, selectList, upsertNewer, withoutNulls } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
 
-const COLUMNS: readonly Column<Transaction>[] = [
+export const TRANSACTION_COLUMNS: readonly Column<Transaction>[] = [
   ["id", "text", "id"],
   ["state", "text", "state"],
   ["invoice_id", "text", "invoiceId"],
@@ -41,14 +42,14 @@ const COLUMNS: readonly Column<Transaction>[] = [
   ["network_token", "bool", "networkToken"],
 ];
 
-const UPSERT = upsertNewer("transactions", COLUMNS);
+const UPSERT = upsertNewer("transactions", TRANSACTION_COLUMNS);
 
-/** Keep the newer copy of each; returns those that changed. `transactions`: sorted by id, no id twice. */
-export async function upsertTransactions(tx: Tx, merchantId: string, transactions: readonly Transaction[]) {
-  return (await tx.run<Changed>(UPSERT, [merchantId, ...columnValues(transactions, COLUMNS)])).rows;
+/** Keep the newer copy of each; returns those that changed. */
+export async function upsertTransactions(tx: Tx, merchantId: string, transactions: Arranged<Transaction>) {
+  return (await tx.run<Changed>(UPSERT, [merchantId, ...transactions.arrays])).rows;
 }
 
-const SELECT = `select ${selectList(COLUMNS)} from transactions`;
+const SELECT = `select ${selectList(TRANSACTION_COLUMNS)} from transactions`;
 
 const FOR_CASES = prepared(
   "transactions_for_cases",

@@ -9,6 +9,7 @@ import { createMerchant, type MerchantSettings } from "../../src/recovery/mercha
 import { createModels } from "../../src/recovery/models.ts";
 import { actionsAfter, firstActions } from "../../src/store/action-list.ts";
 import { type Database, prepared } from "../../src/store/database.ts";
+import { packInvoices, packSubscriptions, packTransactions } from "../../src/store/packed.fixture.ts";
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 2, 2, 10);
@@ -54,27 +55,25 @@ export async function live(db: Database, merchant: Merchant, ports: ReturnType<t
     ingestInvoices(
       db,
       merchant,
-      ids.map((id) => ({ id: `inv_${id}`, state, subscriptionId: `sub_${id}`, ...record(id) })),
+      packInvoices(...ids.map((id) => ({ id: `inv_${id}`, state, subscriptionId: `sub_${id}`, ...record(id) }))),
       ports,
     );
   const failed = (id: number) =>
     ingestTransactions(
       db,
       merchant,
-      [
-        {
-          id: `tx_${id}_${ports.now().getTime()}`,
-          state: "FAILED",
-          invoiceId: `inv_${id}`,
-          paymentMethodId: "pm",
-          cardFingerprint: "fp",
-          cardIssuer: "bank",
-          cardBrand: "visa",
-          networkDeclineCode: "51",
-          ...record(id),
-          createdAt: ports.now(),
-        },
-      ],
+      packTransactions({
+        id: `tx_${id}_${ports.now().getTime()}`,
+        state: "FAILED",
+        invoiceId: `inv_${id}`,
+        paymentMethodId: "pm",
+        cardFingerprint: "fp",
+        cardIssuer: "bank",
+        cardBrand: "visa",
+        networkDeclineCode: "51",
+        ...record(id),
+        createdAt: ports.now(),
+      }),
       ports,
     );
   const models = createModels({ db, ports, log, prior: shippedPrior() });
@@ -95,7 +94,7 @@ export async function live(db: Database, merchant: Merchant, ports: ReturnType<t
     await decide();
   }
   await invoices("PAID", [1]);
-  await ingestSubscriptions(db, merchant, [{ id: "sub_2", state: "CANCELED", ...record(2) }], ports);
+  await ingestSubscriptions(db, merchant, packSubscriptions({ id: "sub_2", state: "CANCELED", ...record(2) }), ports);
   await decide();
   for (const orderBy of ["created_at", "updated_at", "executed_at"] as const) {
     const listing = { filters: {}, orderBy, descending: false };

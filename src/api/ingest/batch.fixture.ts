@@ -1,8 +1,9 @@
 // What the tests of batches begin with: records that are right, and the refusal of those that are not.
 import assert from "node:assert/strict";
 import type { Invoice } from "../../domain/invoice.ts";
+import { unpack } from "../../store/packed.ts";
 import { ApiError } from "../errors.ts";
-import { readBatch } from "./batch.ts";
+import { type RecordKind, readBatch } from "./batch.ts";
 import { INVOICES } from "./invoice.ts";
 import { TRANSACTIONS } from "./transaction.ts";
 
@@ -18,10 +19,13 @@ export const TRANSACTION = { ...INVOICE, id: "tx_1", state: "TRANSACTION_STATE_F
 export const VISA = "4111111111111111";
 
 export const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
-export const invoices = (...records: unknown[]) => readBatch(INVOICES, bytes({ invoices: records }));
+/** The records of a body, as the domain has them. */
+export const read = <Row>(kind: RecordKind<Row>, body: Buffer) =>
+  unpack(readBatch(kind, body), [...kind.fields.keys()] as (keyof Row & string)[]) as Row[];
+export const invoices = (...records: unknown[]) => read(INVOICES, bytes({ invoices: records }));
 export const invoiceWith = (fields: object) => invoices({ ...INVOICE, ...fields })[0] as Invoice;
 export const transactionWith = (fields: object) =>
-  readBatch(TRANSACTIONS, bytes({ transactions: [{ ...TRANSACTION, ...fields }] }))[0]!;
+  read(TRANSACTIONS, bytes({ transactions: [{ ...TRANSACTION, ...fields }] }))[0]!;
 /** A body of one invoice in which a field stands as this very text. */
 export const invoiceText = (field: string, literal: string) =>
   `{"invoices": [${JSON.stringify({ ...INVOICE, [field]: "@" }).replace('"@"', literal)}]}`;

@@ -6,11 +6,11 @@ import {
   invoices,
   invoiceText,
   invoiceWith,
+  read,
   refusal,
   textRefusal,
   transactionWith,
 } from "./batch.fixture.ts";
-import { readBatch } from "./batch.ts";
 import { INVOICES } from "./invoice.ts";
 import { SUBSCRIPTIONS } from "./subscription.ts";
 
@@ -53,13 +53,13 @@ test("a subscription is read with all its fields, and every state of the contrac
     billingPeriod: 3,
     billingPeriodUnit: "BILLING_PERIOD_UNIT_WEEK",
   });
-  const read = readBatch(SUBSCRIPTIONS, bytes({ subscriptions: states.map(record) }));
+  const subscriptions = read(SUBSCRIPTIONS, bytes({ subscriptions: states.map(record) }));
   assert.deepEqual(
-    read.map(({ state }) => state),
+    subscriptions.map(({ state }) => state),
     states,
   );
-  assert.equal(read[0]!.billingPeriodUnit, "WEEK");
-  assert.deepEqual(read[0]!.canceledAt, new Date("2026-02-01T00:00:00.000Z"));
+  assert.equal(subscriptions[0]!.billingPeriodUnit, "WEEK");
+  assert.deepEqual(subscriptions[0]!.canceledAt, new Date("2026-02-01T00:00:00.000Z"));
 });
 
 test("a transaction is read with prefixes stripped", () => {
@@ -249,8 +249,8 @@ test("enums, currencies, countries, cards and zones are checked", () => {
 test("unknown fields are ignored, a thousand of them and those with dangerous names too", () => {
   const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field${index}`, { index }]));
   assert.deepEqual(invoiceWith(many), invoiceWith({}));
-  const [read] = readBatch(INVOICES, bytes(invoiceText("__proto__", '{"polluted": true, "amount": 1}')));
-  assert.deepEqual(Object.keys(read!).sort(), Object.keys(invoiceWith({})).sort());
+  const [invoice] = read(INVOICES, bytes(invoiceText("__proto__", '{"polluted": true, "amount": 1}')));
+  assert.deepEqual(Object.keys(invoice!).sort(), Object.keys(invoiceWith({})).sort());
   assert.equal(({} as { polluted?: boolean }).polluted, undefined);
   invoiceWith({ constructor: { prototype: { polluted: true } } });
   assert.equal(({} as { polluted?: boolean }).polluted, undefined);

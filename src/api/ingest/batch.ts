@@ -1,5 +1,8 @@
 import Type, { type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
+import type { Column } from "../../store/batch.ts";
+import type { Packed } from "../../store/packed.ts";
+import { createPacker, pack } from "../../store/packer.ts";
 import { ApiError, badField } from "../errors.ts";
 import { isCardNumber } from "../json/card-number.ts";
 import { isPlain, type JsonBody, readJson } from "../json/read-json.ts";
@@ -20,16 +23,23 @@ export interface RecordKind<Row> {
   /** Whether all records fit their schemas; 25 µs for 200 invoices. */
   fits(records: unknown): boolean;
   /** See `createWalk`. */
-  walk(body: Buffer): Record<string, unknown>[] | undefined;
+  walk(body: Buffer): Packed<Row> | undefined;
+  pack(records: readonly Row[]): Packed<Row>;
   /** JSON Schema of one record. */
   schema: TSchema;
-  /** Never set: it ties the kind to what it is read into. */
-  row?: Row;
 }
 
-/** `name` is the field of the body that holds the records. */
-export function recordKind<Row>(name: string, fields: Record<keyof Row & string, Field>): RecordKind<Row> {
+/**
+ * @param name  the field of the body that holds the records
+ * @param columns  where they are stored: one for each field
+ */
+export function recordKind<Row extends { id: string }>(
+  name: string,
+  columns: readonly Column<Row>[],
+  fields: Record<keyof Row & string, Field>,
+): RecordKind<Row> {
   const all = Object.entries<Field>(fields);
+  const packer = createPacker(columns);
   const schema = Type.Object(
     Object.fromEntries(all.map(([key, field]) => [key, field.required ? field.schema : orNull(field.schema)])),
   );
@@ -39,7 +49,8 @@ export function recordKind<Row>(name: string, fields: Record<keyof Row & string,
     fields: new Map(all),
     order: all,
     fits: (records) => compiled.Check(records),
-    walk: createWalk(name, all, BATCH_MAX),
+    walk: createWalk(name, all, packer, BATCH_MAX),
+    pack: (records) => pack(packer, records),
     schema,
   };
 }
@@ -47,23 +58,26 @@ export function recordKind<Row>(name: string, fields: Record<keyof Row & string,
 // Many clients write what they do not have as null: it is the same as absent.
 const orNull = (schema: TSchema) => Type.Optional(Type.Union([schema, Type.Null()]));
 
+/** What it takes to check records. */
+type Kind = Pick<RecordKind<unknown>, "name" | "fields" | "order" | "fits">;
+
 /** The records of a body, or a 400 that names the first record and field at fault. All of them or none. */
-export function readBatch<Row>(kind: RecordKind<Row>, bytes: Buffer): Row[] {
-  return ((isPlain(bytes) && kind.walk(bytes)) || readAny(kind, bytes)) as Row[];
+export function readBatch<Row>(kind: RecordKind<Row>, bytes: Buffer): Packed<Row> {
+  return (isPlain(bytes) && kind.walk(bytes)) || kind.pack(readAny(kind, bytes));
 }
 
-/** As `readBatch`, of a body that may be anything. */
-export function readAny(kind: RecordKind<unknown>, bytes: Buffer): unknown[] {
+/** The records of a body that may be anything. */
+export function readAny<Row>(kind: RecordKind<Row>, bytes: Buffer): Row[] {
   const body = readJson(bytes);
   const records = recordsOf(kind, body.value);
   refuseChanges(kind, body);
   if (!kind.fits(records)) throw firstMisfit(kind, records);
   refuseCards(body.value as Record<string, unknown>, "", 1, (key) => key !== kind.name);
-  return records.map((record, index) => readRecord(kind, record as Record<string, unknown>, index, body.plain));
+  return records.map((record, index) => readRecord(kind, record as Record<string, unknown>, index, body.plain) as Row);
 }
 
 // The length comes before anything that looks at each record: a megabyte of `{}` must cost nothing.
-function recordsOf(kind: RecordKind<unknown>, value: unknown): unknown[] {
+function recordsOf(kind: Kind, value: unknown): unknown[] {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new ApiError(400, `the body must be an object with the array ${kind.name}`);
   if (!Object.hasOwn(value, kind.name)) throw badField(kind.name, "is required");
@@ -75,7 +89,7 @@ function recordsOf(kind: RecordKind<unknown>, value: unknown): unknown[] {
 }
 
 /** Refuse what JSON.parse changes silently. A text that is what JSON.stringify writes has nothing of it: most have not. */
-function refuseChanges(kind: RecordKind<unknown>, { value, text }: JsonBody) {
+function refuseChanges(kind: Kind, { value, text }: JsonBody) {
   if (isCanonical(value, text)) return;
   const flaw = scanJson(text, (path, source) => refuseNumber(kind, path, source));
   if (flaw?.kind === "depth") throw tooDeep();
@@ -90,7 +104,7 @@ function isCanonical(value: unknown, text: string) {
   }
 }
 
-function refuseNumber(kind: RecordKind<unknown>, path: Path, source: string) {
+function refuseNumber(kind: Kind, path: Path, source: string) {
   const field = path.length === 3 && path[0] === kind.name ? kind.fields.get(path[2] as string) : undefined;
   if (field?.form === "integer") throw badField(pathText(path), field.says);
   if (!field && isCardNumber(source)) throw refuseCardNumber(pathText(path));
@@ -100,7 +114,7 @@ function refuseNumber(kind: RecordKind<unknown>, path: Path, source: string) {
 const pathText = (path: Path) => placeOf("", path);
 
 /** The first record, and in it the first field, that does not fit its schema. */
-function firstMisfit(kind: RecordKind<unknown>, records: readonly unknown[]): ApiError {
+function firstMisfit(kind: Kind, records: readonly unknown[]): ApiError {
   for (const [index, record] of records.entries()) {
     const place = `${kind.name}[${index}]`;
     if (typeof record !== "object" || record === null || Array.isArray(record))
@@ -118,7 +132,7 @@ function firstMisfit(kind: RecordKind<unknown>, records: readonly unknown[]): Ap
 /** The body is at level 1, its array at 2. */
 const RECORD_LEVEL = 3;
 
-function readRecord(kind: RecordKind<unknown>, record: Record<string, unknown>, index: number, plain: boolean) {
+function readRecord(kind: Kind, record: Record<string, unknown>, index: number, plain: boolean) {
   const row: Record<string, unknown> = {};
   let known = 0;
   for (const [key, field] of kind.order) {

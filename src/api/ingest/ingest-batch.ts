@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { isUnknownCurrency } from "../../domain/currency.ts";
 import type { Permission } from "../../domain/permission.ts";
 import type { Ingest } from "../../recovery/join-flushes.ts";
+import { countTexts } from "../../store/packed.ts";
+import { giveBack } from "../../store/spare-memory.ts";
 import type { Api } from "../api.ts";
 import { refuseOtherBodies } from "../framing.ts";
 import { type RecordKind, readBatch } from "./batch.ts";
@@ -20,18 +22,29 @@ export function ingestBatchRoute<Row extends { currency: string }>(
     { onRequest, config: { family: "ingest" } },
     async (request: FastifyRequest, _reply: FastifyReply) => {
       const { merchant } = request.caller!;
-      const records = readBatch(kind, (request.body as Buffer | undefined) ?? Buffer.alloc(0));
-      request.records = records.length;
-      const changed = await ingest(merchant, records);
-      const unknown = records.filter(({ currency }) => isUnknownCurrency(currency));
+      const batch = readGivenBody(kind, request.body as Buffer | undefined);
+      const received = batch.count;
+      request.records = received;
+      const unknown = [...countTexts(batch, "currency")].filter(([currency]) => isUnknownCurrency(currency));
+      const changed = await ingest(merchant, batch);
       if (unknown.length > 0) {
-        const currencies = [...new Set(unknown.map(({ currency }) => currency))];
-        request.log.warn({ merchantId: merchant.id, records: unknown.length, currencies }, "currency.unknown");
+        const records = unknown.reduce((sum, [, count]) => sum + count, 0);
+        const currencies = unknown.map(([currency]) => currency);
+        request.log.warn({ merchantId: merchant.id, records, currencies }, "currency.unknown");
       }
-      request.log.info({ merchantId: merchant.id, received: records.length, changed }, `${kind.name}.ingested`);
-      api.metrics.recordsIngested(kind.name, records.length, changed);
+      request.log.info({ merchantId: merchant.id, received, changed }, `${kind.name}.ingested`);
+      api.metrics.recordsIngested(kind.name, received, changed);
       if (changed > 0) api.onIngested();
       return { requestId: request.id };
     },
   );
+}
+
+/** As `readBatch`; nobody reads the body after this. */
+function readGivenBody<Row>(kind: RecordKind<Row>, body: Buffer = Buffer.alloc(0)) {
+  try {
+    return readBatch(kind, body);
+  } finally {
+    giveBack(body);
+  }
 }

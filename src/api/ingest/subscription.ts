@@ -1,8 +1,9 @@
 import { BILLING_PERIOD_UNITS, SUBSCRIPTION_STATES, type Subscription } from "../../domain/subscription.ts";
+import { SUBSCRIPTION_COLUMNS } from "../../store/subscriptions.ts";
 import { recordKind } from "./batch.ts";
 import { amount, currency, INT4_MAX, identifier, integer, moment, oneOf, optional, text } from "./fields.ts";
 
-export const SUBSCRIPTIONS = recordKind<Subscription>("subscriptions", {
+export const SUBSCRIPTIONS = recordKind<Subscription>("subscriptions", SUBSCRIPTION_COLUMNS, {
   id: identifier,
   state: oneOf("SUBSCRIPTION_STATE_", SUBSCRIPTION_STATES),
   customerId: identifier,

@@ -1,4 +1,5 @@
 import { CARD_FUNDINGS, INITIATORS, TRANSACTION_STATES, type Transaction } from "../../domain/transaction.ts";
+import { TRANSACTION_COLUMNS } from "../../store/transactions.ts";
 import { recordKind } from "./batch.ts";
 import {
   amount,
@@ -20,7 +21,7 @@ import {
   timezone,
 } from "./fields.ts";
 
-export const TRANSACTIONS = recordKind<Transaction>("transactions", {
+export const TRANSACTIONS = recordKind<Transaction>("transactions", TRANSACTION_COLUMNS, {
   id: identifier,
   state: oneOf("TRANSACTION_STATE_", TRANSACTION_STATES),
   invoiceId: identifier,

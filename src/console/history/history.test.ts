@@ -12,6 +12,7 @@ import { createMerchant } from "../../recovery/merchants.ts";
 import { audit, listAudited } from "../../store/audit-log.ts";
 import { prepared } from "../../store/database.ts";
 import { findJob, keepJob, takeJob } from "../../store/jobs.ts";
+import { packTransactions } from "../../store/packed.fixture.ts";
 import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const SCRIPT = "<script>alert(1)</script>.csv";
@@ -46,7 +47,8 @@ async function live(merchant: Merchant, invoices: number) {
       ...(isPaid ? {} : { networkDeclineCode: "51" }),
     }),
   );
-  for (const batch of inBatches(transactions)) await ingestTransactions(at.db, merchant, batch, at.ports);
+  for (const batch of inBatches(transactions))
+    await ingestTransactions(at.db, merchant, packTransactions(...batch), at.ports);
 }
 
 test("a backtest is asked for by a form, judged in a thread of its own, and its report says no more than the history can tell", async () => {

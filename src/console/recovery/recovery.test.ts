@@ -11,6 +11,7 @@ import { createMerchant } from "../../recovery/merchants.ts";
 import { createModels } from "../../recovery/models.ts";
 import { prepared } from "../../store/database.ts";
 import { insertExperiment } from "../../store/experiments.ts";
+import { packInvoices, packTransactions } from "../../store/packed.fixture.ts";
 import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const DAY_MS = 86_400_000;
@@ -39,7 +40,7 @@ const unpaid = (id: string, over: Partial<Invoice> = {}): Invoice => ({
 });
 async function push(merchant: Merchant, ...invoices: Invoice[]) {
   for (const invoice of invoices) {
-    await ingestInvoices(at.db, merchant, [invoice], at.ports);
+    await ingestInvoices(at.db, merchant, packInvoices(invoice), at.ports);
     const { amount, currency, customerId } = invoice;
     const now = at.ports.now();
     const failed: Transaction = {
@@ -57,7 +58,7 @@ async function push(merchant: Merchant, ...invoices: Invoice[]) {
       networkDeclineCode: "51",
       paymentGatewayErrorMessage: SCRIPT,
     };
-    if (invoice.state === "UNPAID") await ingestTransactions(at.db, merchant, [failed], at.ports);
+    if (invoice.state === "UNPAID") await ingestTransactions(at.db, merchant, packTransactions(failed), at.ports);
   }
   const { db, ports } = at;
   const models = createModels({ db, ports, log, prior: shippedPrior() });

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { dateOf } from "./binary-array.ts";
+import { giveBack, takeMemory } from "./spare-memory.ts";
+
+/**
+ * Records of one kind as PostgreSQL takes them. Most are only passed on, so nobody makes objects, strings and dates of them: of each column
+ * there are the elements of an array in binary form, each with its length in front, one after another.
+ */
+export interface Packed<Row> {
+  columns: readonly (readonly [name: string, type: string, field: string])[];
+  count: number;
+  /** As they came: in any order, perhaps one twice. */
+  ids: readonly string[];
+  /** Of each column. */
+  elements: readonly Buffer[];
+  /** Where the elements begin, column after column; behind each column where its last one ends. */
+  starts: Int32Array;
+  /** Where elements and starts are. */
+  memory: Buffer;
+  /** Never set: it ties a batch to what its records are. */
+  row?: Row;
+}
+
+/** Nobody needs these records any more. */
+export function release({ memory }: Packed<unknown>) {
+  giveBack(memory);
+}
+
+/** Memory for the starts of so many columns and records, and behind them for so many bytes. */
+export function takePackedMemory(columns: number, count: number, size: number) {
+  const starts = columns * (count + 1);
+  const memory = takeMemory(starts * Int32Array.BYTES_PER_ELEMENT + size);
+  return {
+    memory,
+    starts: new Int32Array(memory.buffer, memory.byteOffset, starts),
+    bytes: memory.subarray(starts * Int32Array.BYTES_PER_ELEMENT),
+  };
+}
+
+export const LENGTH_BYTES = 4;
+export const NULL_LENGTH = -1;
+export const INT8_BYTES = 8;
+
+/** Quicker than Buffer's own writer, which checks what it is given. */
+export function writeInt32(bytes: Buffer, at: number, value: number) {
+  bytes[at] = value >> 24;
+  bytes[at + 1] = value >> 16;
+  bytes[at + 2] = value >> 8;
+  bytes[at + 3] = value;
+}
+
+const readInt32 = (bytes: Buffer, at: number) =>
+  (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
+
+/** A whole number within 2^53, as int8 or the microseconds of timestamptz have it. */
+export function writeInt8(bytes: Buffer, at: number, value: number) {
+  writeInt32(bytes, at, Math.floor(value / 2 ** 32));
+  writeInt32(bytes, at + 4, value >>> 0);
+}
+
+const readInt8 = (bytes: Buffer, at: number) => readInt32(bytes, at) * 2 ** 32 + (readInt32(bytes, at + 4) >>> 0);
+
+/**
+ * These fields of each record. What is not known is absent.
+ *
+ * @param places  of the records, counted from 0; of all if it is left out
+ */
+export function unpack<Row, Field extends keyof Row & string>(
+  packed: Packed<Row>,
+  fields: readonly Field[],
+  places: readonly number[] = packed.ids.map((_, index) => index),
+): Pick<Row, Field>[] {
+  const rows: Record<string, unknown>[] = places.map(() => ({}));
+  for (const field of fields) {
+    const column = columnOf(packed, field);
+    for (let index = 0; index < places.length; index++) {
+      const value = valueAt(packed, column, places[index]!);
+      if (value !== undefined) rows[index]![field] = value;
+    }
+  }
+  return rows as Pick<Row, Field>[];
+}
+
+/** The places of the records whose field holds one of these texts. */
+export function placesWith<Row>(packed: Packed<Row>, field: keyof Row & string, texts: readonly Buffer[]): number[] {
+  const { count, elements, starts } = packed;
+  const column = columnOf(packed, field);
+  const bytes = elements[column]!;
+  const first = column * (count + 1);
+  const places: number[] = [];
+  for (let place = 0; place < count; place++) {
+    const from = starts[first + place]! + LENGTH_BYTES;
+    const length = starts[first + place + 1]! - from;
+    if (texts.some((text) => text.length === length && holds(bytes, from, text))) places.push(place);
+  }
+  return places;
+}
+
+function holds(bytes: Buffer, from: number, text: Buffer): boolean {
+  for (let index = 0; index < text.length; index++) if (bytes[from + index] !== text[index]) return false;
+  return true;
+}
+
+/** How many records have each text in this field, where it is known. */
+export function countTexts<Row>(packed: Packed<Row>, field: keyof Row & string): Map<string, number> {
+  const { count, elements, starts } = packed;
+  const column = columnOf(packed, field);
+  const bytes = elements[column]!;
+  const first = column * (count + 1);
+  const counts = new Map<string, number>();
+  // Mostly one text stands in all of them, and making strings takes longer than comparing bytes.
+  for (let run = first; run < first + count; ) {
+    let end = run + 1;
+    while (end < first + count && sameElement(bytes, starts[run]!, starts[run + 1]!, starts[end]!)) end++;
+    const text = valueAt(packed, column, run - first) as string | undefined;
+    if (text !== undefined) counts.set(text, (counts.get(text) ?? 0) + end - run);
+    run = end;
+  }
+  return counts;
+}
+
+/** Whether two elements are the same. Those of different lengths differ in their first bytes. */
+function sameElement(bytes: Buffer, from: number, to: number, other: number): boolean {
+  for (let index = from; index < to; index++) if (bytes[index] !== bytes[other + index - from]) return false;
+  return true;
+}
+
+const columnOf = <Row>({ columns }: Packed<Row>, field: string) => columns.findIndex(([, , name]) => name === field);
+
+function valueAt<Row>({ columns, count, elements, starts }: Packed<Row>, column: number, index: number): unknown {
+  const place = column * (count + 1) + index;
+  const bytes = elements[column]!;
+  const at = starts[place]! + LENGTH_BYTES;
+  const end = starts[place + 1]!;
+  if (isNull(bytes, starts[place]!)) return undefined;
+  const type = columns[column]![1];
+  if (type === "text") return bytes.toString("utf8", at, end);
+  if (type === "int8") return readInt8(bytes, at);
+  if (type === "int4") return readInt32(bytes, at);
+  if (type === "timestamptz") return dateOf(readInt8(bytes, at));
+  assert.equal(type, "bool");
+  return bytes[at] === 1;
+}
+
+/** Whether the element that begins here is null: lengths are never so long. */
+export const isNull = (bytes: Buffer, start: number) => bytes[start] === 0xff;
+
+/** When the record was changed last, comparable with that of others. */
+export function changedAt<Row>(packed: Packed<Row>, index: number): number {
+  const column = columnOf(packed, "updatedAt");
+  return readInt8(packed.elements[column]!, packed.starts[column * (packed.count + 1) + index]! + LENGTH_BYTES);
+}

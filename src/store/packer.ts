@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import type { Column } from "./batch.ts";
+import { elementOf, microsecondsOf } from "./binary-array.ts";
+import {
+  INT8_BYTES,
+  LENGTH_BYTES,
+  NULL_LENGTH,
+  type Packed,
+  takePackedMemory,
+  writeInt8,
+  writeInt32,
+} from "./packed.ts";
+
+/** Packs records one by one, column by column. It is used again and again; a record that was not finished is forgotten by `begin`. */
+export interface Packer<Row> {
+  columns: readonly Column<Row>[];
+  writers: readonly ColumnWriter[];
+  begin(): void;
+  /** Packs what was put since `begin`. `ids`: of the records, one for each. */
+  end(ids: readonly string[]): Packed<Row>;
+}
+
+/** One column on the way. */
+export interface ColumnWriter {
+  /** int4, int8, timestamptz, bool, text */
+  readonly type: string;
+  bytes: Buffer;
+  at: number;
+  count: number;
+  starts: Int32Array;
+}
+
+export function createPacker<Row>(columns: readonly Column<Row>[]): Packer<Row> {
+  const writers = columns.map(
+    ([, type]): ColumnWriter => ({
+      type,
+      bytes: Buffer.allocUnsafeSlow(4096),
+      at: 0,
+      count: 0,
+      starts: new Int32Array(256),
+    }),
+  );
+  return {
+    columns,
+    writers,
+    begin() {
+      for (const writer of writers) {
+        writer.at = 0;
+        writer.count = 0;
+      }
+    },
+    end(ids) {
+      const count = ids.length;
+      const size = writers.reduce((sum, { at }) => sum + at, 0);
+      const { memory, starts, bytes } = takePackedMemory(columns.length, count, size);
+      let used = 0;
+      const elements = writers.map((writer, index) => {
+        assert.equal(writer.count, count);
+        const from = index * (count + 1);
+        starts.set(writer.starts.subarray(0, count), from);
+        starts[from + count] = writer.at;
+        writer.bytes.copy(bytes, used, 0, writer.at);
+        used += writer.at;
+        return bytes.subarray(used - writer.at, used);
+      });
+      return { columns, count, ids, elements, starts, memory };
+    },
+  };
+}
+
+/** Begins an element that takes at most so many bytes; returns where its value goes. */
+function beginElement(writer: ColumnWriter, length: number): number {
+  const from = writer.at;
+  if (writer.count === writer.starts.length) growStarts(writer);
+  writer.starts[writer.count++] = from;
+  if (from + LENGTH_BYTES + length > writer.bytes.length) growBytes(writer, from + LENGTH_BYTES + length);
+  return from + LENGTH_BYTES;
+}
+
+function growStarts(writer: ColumnWriter) {
+  const more = new Int32Array(2 * writer.starts.length);
+  more.set(writer.starts);
+  writer.starts = more;
+}
+
+function growBytes(writer: ColumnWriter, needed: number) {
+  const more = Buffer.allocUnsafeSlow(Math.max(2 * writer.bytes.length, needed));
+  writer.bytes.copy(more, 0, 0, writer.at);
+  writer.bytes = more;
+}
+
+export function putNull(writer: ColumnWriter) {
+  const at = beginElement(writer, 0);
+  writeInt32(writer.bytes, at - LENGTH_BYTES, NULL_LENGTH);
+  writer.at = at;
+}
+
+/** The text that these bytes hold in UTF-8. */
+export function putBytes(writer: ColumnWriter, source: Uint8Array, from: number, to: number) {
+  const at = beginElement(writer, to - from);
+  const into = writer.bytes;
+  writeInt32(into, at - LENGTH_BYTES, to - from);
+  const shift = at - from;
+  for (let index = from; index < to; index++) into[index + shift] = source[index]!;
+  writer.at = to + shift;
+}
+
+/** @param ms  since 1970 */
+export function putMoment(writer: ColumnWriter, ms: number) {
+  const at = beginElement(writer, INT8_BYTES);
+  writeInt32(writer.bytes, at - LENGTH_BYTES, INT8_BYTES);
+  writeInt8(writer.bytes, at, microsecondsOf(ms));
+  writer.at = at + INT8_BYTES;
+}
+
+/** A whole number that its column, int4 or int8, can hold. */
+export function putInteger(writer: ColumnWriter, value: number) {
+  const size = writer.type === "int8" ? INT8_BYTES : LENGTH_BYTES;
+  const at = beginElement(writer, size);
+  writeInt32(writer.bytes, at - LENGTH_BYTES, size);
+  if (size === INT8_BYTES) writeInt8(writer.bytes, at, value);
+  else writeInt32(writer.bytes, at, value);
+  writer.at = at + size;
+}
+
+/** What `elementOf` returned, which is quicker than the value where the same one comes again and again. */
+export const putElement = (writer: ColumnWriter, element: Uint8Array) => putBytes(writer, element, 0, element.length);
+
+/** What the other column, of the same type, got last. */
+export function putSame(writer: ColumnWriter, other: ColumnWriter) {
+  const from = other.starts[other.count - 1]!;
+  putBytes(writer, other.bytes, from + LENGTH_BYTES, other.at);
+}
+
+/** What a column of text got last, if that is ASCII. */
+export const lastText = ({ bytes, starts, count, at }: ColumnWriter) =>
+  bytes.toString("latin1", starts[count - 1]! + LENGTH_BYTES, at);
+
+const ASCII_MAX = 0x7f;
+
+function putText(writer: ColumnWriter, text: string) {
+  const at = beginElement(writer, 3 * text.length);
+  const into = writer.bytes;
+  let end = at;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code > ASCII_MAX) {
+      end = at + into.write(text, at);
+      break;
+    }
+    into[end++] = code;
+  }
+  writeInt32(into, at - LENGTH_BYTES, end - at);
+  writer.at = end;
+}
+
+/** Records as the domain has them, packed. What is not known is undefined or null. */
+export function pack<Row extends { id: string }>(packer: Packer<Row>, rows: readonly Row[]): Packed<Row> {
+  packer.begin();
+  for (const [index, writer] of packer.writers.entries()) {
+    const field = packer.columns[index]![2];
+    for (const row of rows) {
+      const value: unknown = row[field];
+      if (value === undefined || value === null) putNull(writer);
+      else if (typeof value === "string") putText(writer, value);
+      else putElement(writer, elementOf(writer.type, value));
+    }
+  }
+  return packer.end(rows.map(({ id }) => id));
+}
