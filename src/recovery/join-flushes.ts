@@ -54,18 +54,19 @@ export function joinFlushes<Row>(flush: Flush<Row>): Ingest<Row> {
   }
 
   async function flushTogether(requests: readonly Request<Row>[]) {
+    const batches = requests.map(({ batch }) => batch);
+    let stored: Stored;
     try {
-      const batches = requests.map(({ batch }) => batch);
-      const stored = await flush(requests.at(-1)!.merchant, batches);
-      const noneTwice = stored.records === batches.reduce((sum, { count }) => sum + count, 0);
-      for (const { batch, settled } of requests)
-        settle(batch, () => settled.resolve(changedOf(batch, stored.known, noneTwice)));
+      stored = await flush(requests.at(-1)!.merchant, batches);
     } catch (error) {
       // What was stored before stays as it was, so nothing is lost by asking again; while the database is away nothing is gained.
-      if (requests.length === 1 || isOutage(error))
-        for (const { batch, settled } of requests) settle(batch, () => settled.reject(error));
-      else for (const request of requests) await flushTogether([request]);
+      if (requests.length > 1 && !isOutage(error)) for (const request of requests) await flushTogether([request]);
+      else for (const { batch, settled } of requests) settle(batch, () => settled.reject(error));
+      return;
     }
+    const noneTwice = stored.records === batches.reduce((sum, { count }) => sum + count, 0);
+    for (const { batch, settled } of requests)
+      settle(batch, () => settled.resolve(changedOf(batch, stored.known, noneTwice)));
   }
 
   return ingest;
