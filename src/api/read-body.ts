@@ -4,7 +4,10 @@ import { ApiError } from "./errors.ts";
 import { BODY_BYTES_MAX, tooLarge } from "./framing.ts";
 
 const wrongLength = () => new ApiError(400, "the body is not as long as its Content-Length says");
-const UNKNOWN_BYTES = 64 * 1024;
+/** Nobody gets more for saying that a long body comes: what is longer grows as it comes. */
+const FIRST_BYTES_MAX = 64 * 1024;
+
+const NOTHING = Buffer.alloc(0);
 
 /**
  * The body of a request, in memory that whoever has read it gives back.
@@ -15,7 +18,7 @@ export function readBody(request: IncomingMessage, done: (error: Error | null, b
   const said = request.headers["content-length"];
   const expected = said === undefined ? undefined : Number(said);
   if (expected !== undefined && expected > BODY_BYTES_MAX) return done(tooLarge());
-  let memory = takeMemory(expected ?? UNKNOWN_BYTES);
+  let memory: Buffer = NOTHING;
   let length = 0;
 
   request.on("data", onData);
@@ -35,11 +38,14 @@ export function readBody(request: IncomingMessage, done: (error: Error | null, b
   }
   function onData(chunk: Buffer) {
     if (length + chunk.length > BODY_BYTES_MAX) return end(tooLarge());
-    if (length + chunk.length > memory.length) grow(length + chunk.length);
+    if (length + chunk.length > memory.length)
+      grow(
+        length === 0 ? Math.max(chunk.length, Math.min(expected ?? 0, FIRST_BYTES_MAX)) : 2 * (length + chunk.length),
+      );
     length += chunk.copy(memory, length);
   }
-  function grow(needed: number) {
-    const larger = takeMemory(2 * needed);
+  function grow(size: number) {
+    const larger = takeMemory(size);
     memory.copy(larger, 0, 0, length);
     giveBack(memory);
     memory = larger;

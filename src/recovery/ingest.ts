@@ -5,6 +5,7 @@ import { endsRecovery, type Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { type Arranged, arrange } from "../store/arrange.ts";
 import {
+  casesOfLeft,
   casesSaidToEnd,
   type EndedCase,
   endCases,
@@ -140,7 +141,8 @@ async function tellCasesOfInvoices(
     await openCases(tx, merchant.id, assigned, ports.newId());
     await enter();
   }
-  const ended = (changed?.ended ?? []).map(({ caseId, ...invoice }) => ({ id: caseId, ...endOf(invoice) }));
+  const left = changed && changed.left.length > 0 ? await casesOfLeft(tx, merchant.id, changed.left) : [];
+  const ended = left.map(({ id, ...invoice }) => ({ id, ...endOf(invoice) }));
   return { known: changed?.known ?? null, withdrawn: await endAndWithdraw(tx, merchant.id, ended, ports) };
 }
 

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { someoneWaits } from "../../test/database.ts";
+import type { Tx } from "../store/database.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
 import { arrangeInvoices, packInvoices } from "../store/packed.fixture.ts";
+import { foundKnown } from "./all-new.ts";
 import { ingestInvoices, type Stored } from "./ingest.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
@@ -160,6 +162,34 @@ test("a batch that was all new until another one overtook it is stored, says wha
     },
   );
   assert.equal((await stage.cases()).length, 3);
+});
+
+test("a paid copy that waits for the batch which opens the case ends that case all the same", async () => {
+  const merchant = await stage.enter();
+  foundKnown(merchant.id); // so that it is an upsert that waits
+  const copy = (state: "UNPAID" | "PAID", seconds: number) =>
+    packInvoices({
+      id: "inv_1",
+      state,
+      customerId: "cus_1",
+      amount: 4_900,
+      currency: "EUR",
+      createdAt: START,
+      updatedAt: new Date(START.getTime() + seconds * 1_000),
+    });
+  stage.wait(MINUTE);
+  let paid!: Promise<Stored>;
+  await stage.db.transaction(async (tx) => {
+    const within = { ...stage.db, run: tx.run, transaction: <T>(work: (of: Tx) => Promise<T>) => work(tx) };
+    await ingestInvoices(within, merchant, copy("UNPAID", 1), stage.ports);
+    paid = ingestInvoices(stage.db, merchant, copy("PAID", 2), stage.ports);
+    await someoneWaits(stage.db);
+  });
+  await paid;
+  assert.deepEqual(
+    (await stage.cases()).map(({ end }) => end),
+    ["paid"],
+  );
 });
 
 test("no case opens for an amount of 0 or when the window is over already", async () => {

@@ -46,7 +46,7 @@ function piecesOf({ portal = "", statement = "", values = [], binary = false, va
   const isText: boolean[] = [];
   const written = values.map((value) => {
     const mapped = valueMapper(value);
-    isText.push(typeof mapped === "string");
+    isText.push(!Buffer.isBuffer(mapped));
     return typeof mapped === "string" ? Buffer.from(mapped) : mapped;
   });
   const names = Buffer.byteLength(portal) + Buffer.byteLength(statement);
@@ -66,9 +66,9 @@ function piecesOf({ portal = "", statement = "", values = [], binary = false, va
     at += own.write(name, at);
     own[at++] = 0;
   }
-  at = own.writeInt16BE(values.length, at);
+  at = own.writeUInt16BE(values.length, at);
   for (const each of isText) at = own.writeInt16BE(each ? 0 : 1, at);
-  at = own.writeInt16BE(values.length, at);
+  at = own.writeUInt16BE(values.length, at);
   for (const bytes of written) {
     at = own.writeInt32BE(bytes?.length ?? NULL_LENGTH, at);
     if (isApart(bytes)) {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { someoneWaits, type TestDatabase, testDatabase } from "../../test/database.ts";
 import { INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
-import { type NewCase, openCases } from "./cases.ts";
+import { casesOfLeft, type NewCase, openCases } from "./cases.ts";
 import { findInvoices, insertNewInvoices, isOvertaken, placesInRecovery, upsertInvoices } from "./invoices.ts";
 import { arrangeInvoices } from "./packed.fixture.ts";
 
@@ -54,7 +54,7 @@ test("a batch that another one overtakes is not stored as new", async () => {
 test("an upsert says what is in recovery, new or again, and what was known in this copy or a newer one", async () => {
   const merchant = randomUUID();
   const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, arrangeInvoices(...invoices));
-  const nothing = { unpaid: [], unpaidAgain: [], ended: [], known: null };
+  const nothing = { unpaid: [], unpaidAgain: [], left: [], known: null };
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { ...nothing, unpaid: ["b"] });
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID", 2), invoice("c", "PARTIALLY_PAID")), {
     ...nothing,
@@ -65,10 +65,16 @@ test("an upsert says what is in recovery, new or again, and what was known in th
   assert.deepEqual(await upsert(invoice("c", "PARTIALLY_PAID")), { ...nothing, known: ["c"] });
 });
 
-test("an upsert names the cases of what left recovery, but none that began after the copy was written", async () => {
+test("an upsert names what was known and is not in recovery now, and not what is new", async () => {
   const merchant = randomUUID();
   const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, arrangeInvoices(...invoices));
-  await upsert(invoice("a", "UNPAID"), invoice("b", "UNPAID"), invoice("c", "UNPAID"), invoice("d", "UNPAID"));
+  await upsert(invoice("a", "UNPAID"), invoice("b", "PAID"));
+  const { left } = await upsert(invoice("a", "PAID", 2), invoice("b", "REFUNDED", 2), invoice("c", "VOIDED", 2));
+  assert.deepEqual(left, ["a", "b"]);
+});
+
+test("cases of what left recovery are found with what their invoices say, but none that began after that was written", async () => {
+  const merchant = randomUUID();
   const [early, late] = [new Date("2026-01-01T00:00:00Z"), new Date("2026-01-05T00:00:00Z")];
   const caseOf = (invoiceId: string, unpaidAt: Date): NewCase => ({
     id: randomUUID(),
@@ -84,15 +90,16 @@ test("an upsert names the cases of what left recovery, but none that began after
     openedAt: unpaidAt,
   });
   const [a, b, c] = [caseOf("a", early), caseOf("b", late), caseOf("c", early)];
-  await openCases(database.db, merchant, [a!, b!, c!], randomUUID());
-  const { ended } = await upsert(
-    { ...invoice("a", "PAID", 3), amount: 5 },
-    invoice("b", "PAID", 3),
-    invoice("c", "UNPAID", 3),
-    invoice("d", "VOIDED", 3),
+  await upsertInvoices(
+    database.db,
+    merchant,
+    arrangeInvoices({ ...invoice("a", "PAID", 3), amount: 5 }, invoice("b", "PAID", 3)),
   );
+  await openCases(database.db, merchant, [a!, b!, c!], randomUUID());
   const updatedAt = new Date("2026-01-03T00:00:00Z");
-  assert.deepEqual(ended, [{ caseId: a!.id, state: "PAID", amount: 5, currency: "EUR", updatedAt }]);
+  assert.deepEqual(await casesOfLeft(database.db, merchant, ["a", "b", "d"]), [
+    { id: a!.id, state: "PAID", amount: 5, currency: "EUR", updatedAt },
+  ]);
 });
 
 test("those in recovery are found by their states alone", () => {

@@ -41,49 +41,32 @@ export const placesInRecovery = (invoices: Packed<Invoice>) => placesWith(invoic
 
 const ids = (condition: string) => `coalesce(json_agg(id) filter (where ${condition}), '[]')`;
 
-// One row: the client reads it in a third of the time that 200 take. The cases of what left recovery are looked up here, where it takes a probe of an
-// index for each, since few have one: the subquery can't be flattened, so that they are never all read.
+// One row: the client reads it in a third of the time that 200 take.
 const UPSERT = prepared(
   "upsert_invoices",
-  `with changed as (
-     ${upsertText("invoices", INVOICE_COLUMNS, "id, state, amount, currency, updated_at, (xmax = 0) as inserted")}
-   ), ended as (
-     select k.id as "caseId", c.state, c.amount, c.currency, c.updated_at as "updatedAt"
-     from changed c
-     cross join lateral (
-       select id from cases where merchant_id = $1 and invoice_id = c.id and unpaid_at <= c.updated_at offset 0
-     ) k
-     where not c.inserted and not c.${IN_RECOVERY}
-   )
+  `with changed as (${upsertText("invoices", INVOICE_COLUMNS, "id, state, (xmax = 0) as inserted")})
    select ${ids(`inserted and ${IN_RECOVERY}`)} as unpaid, ${ids(`not inserted and ${IN_RECOVERY}`)} as "unpaidAgain",
-     (select coalesce(json_agg(ended order by "caseId"), '[]') from ended) as ended,
+     ${ids(`not inserted and not ${IN_RECOVERY}`)} as "left",
      case when count(*) < cardinality($2::text[])
        then (select json_agg(k.id) from unnest($2::text[]) as k (id) where k.id not in (select id from changed)) end as known
    from changed`,
 );
 
-/** What an upsert of invoices changed. */
+/** What an upsert of invoices changed: the ids of those that */
 export interface ChangedInvoices {
-  /** The ids of those that are new and in recovery. */
+  /** are new and in recovery; */
   unpaid: string[];
-  /** The ids of those that were known in an older copy and are in recovery. */
+  /** were known in an older copy and are in recovery; */
   unpaidAgain: string[];
-  /** Of those that were known in an older copy and are not in recovery: each case that began before this copy was written, sorted by its id. */
-  ended: EndedInvoice[];
-  /** The ids of those that were known in this copy or a newer one; null: none was. */
+  /** were known in an older copy and are not in recovery; */
+  left: string[];
+  /** were known in this copy or a newer one; null: none was. */
   known: string[] | null;
-}
-
-/** A case, and what the copy of its invoice says that is not in recovery. */
-export interface EndedInvoice extends Pick<Invoice, "state" | "amount" | "currency" | "updatedAt"> {
-  caseId: string;
 }
 
 /** Keep the newer copy of each. */
 export async function upsertInvoices(tx: Tx, merchantId: string, invoices: Arranged<Invoice>) {
-  const changed = (await tx.run<ChangedInvoices>(UPSERT, [merchantId, ...invoices.arrays])).rows[0]!;
-  for (const each of changed.ended) each.updatedAt = new Date(each.updatedAt);
-  return changed;
+  return (await tx.run<ChangedInvoices>(UPSERT, [merchantId, ...invoices.arrays])).rows[0]!;
 }
 
 const FIND = prepared(
