@@ -27,7 +27,7 @@ const APART_MIN = 2048;
 
 /**
  * Have this client write large parameters as they are. The driver copies all of a statement's into one message, in a buffer that begins small
- * and is thrown away as it grows: of a flush some four times what it holds, which nobody sees but the collector of garbage, who then looks
+ * and is thrown away as it grows: of a flush two and a half times what it holds, which nobody sees but the collector of garbage, who then looks
  * through the whole heap.
  *
  * @see https://www.postgresql.org/docs/current/protocol-message-formats.html#PROTOCOL-MESSAGE-FORMATS-BIND
