@@ -10,9 +10,9 @@ const FEW = 5_000;
  * actions there are or how rare the wanted ones are. It reads indexes only; each way reads one that has the wanted order.
  *
  * @param total  SQL: how many are on all pages
- * @param limit  SQL: rows of the page
+ * @param limit  rows of the page; part of the text, because a plan for any number of rows sorts all there are
  */
-export function candidates(listing: ListingText, cursor: Cursor | null, total: string, limit: string): string {
+export function candidates(listing: ListingText, cursor: Cursor | null, total: string, limit: number): string {
   const { owners, facets, executed, orderBy } = listing;
   const page = { listing, beyond: cursor === null ? "" : beyondText(listing, cursor), limit };
   if (owners.length > 0) return inOrder(page);
@@ -24,7 +24,7 @@ interface Page {
   listing: ListingText;
   /** A condition: what comes after the page before. */
   beyond: string;
-  limit: string;
+  limit: number;
 }
 
 const beyondText = ({ orderBy, descending, value }: ListingText, { at, id }: Cursor) =>
@@ -69,7 +69,7 @@ function sorting({ listing, beyond, limit }: Page): string {
  * day would be walked to its end: then all is sorted, which is not much.
  */
 function byDays(page: Page, cursor: Cursor | null, total: string): string {
-  const { executed, descending, facets, value } = page.listing;
+  const { executed, orderBy, descending, facets, value } = page.listing;
   const day = (at: string) => `((${at})::timestamptz at time zone 'UTC')::date`;
   const from = `${value(executed!.from?.toISOString() ?? "-infinity")}::timestamptz`;
   const to = `${value(executed!.to?.toISOString() ?? "infinity")}::timestamptz`;
@@ -80,24 +80,41 @@ function byDays(page: Page, cursor: Cursor | null, total: string): string {
   const days = `select d::date as day from generate_series(
     greatest(nullif(${day(from)}, '-infinity'), ${known("min")})::timestamp,
     least(nullif(${day(to)}, 'infinity'), ${known("max")})::timestamp, '1 day') d`;
-  // Most of a page was executed on the day on which it is: what was created then, too. Days with little in them are no example.
+  // Most of a page was executed on the day on which it is: what was created then, too. The first page of what was created last is where that
+  // is, not at the end of the range.
+  const latest = "(select max(created_at) from recovery_actions where merchant_id = $1)";
+  const at = cursor !== null ? value(cursor.at) : orderBy === "created_at" && descending ? latest : null;
   const fits = facets === null ? "" : `and facets like ${facets}`;
-  const at = cursor === null ? null : value(cursor.at);
-  const nearest = at === null ? "" : descending ? `and starts_at <= ${at}` : `and starts_at >= ${startOfDay(at)}`;
-  const guides = `select ${day("starts_at")} as day from executed_counts
-    where merchant_id = $1 and span = 'day' and starts_at >= ${startOfDay(from)} and starts_at <= ${to} ${fits} ${nearest}
-    group by starts_at having sum(actions) >= ${guideRows(page)} order by starts_at ${descending ? "desc" : "asc"} limit ${GUIDES}`;
+  // Days with little in them are no example, nor are those that the range cuts: most of such a day may have to be walked for what is in the range.
+  const full = (
+    and: string,
+    direction: string,
+    count: number,
+  ) => `(select ${day("starts_at")} as day from executed_counts
+    where merchant_id = $1 and span = 'day' and starts_at >= ${from} and starts_at <= ${to} - interval '1 day' ${fits} ${and}
+    group by starts_at having sum(actions) >= ${guideRows(page)} order by starts_at ${direction} limit ${count})`;
+  // Where the days ahead have nothing, as beyond an end of the range, one behind must do: without a guide all would be walked to their ends.
+  const behind = (at: string) =>
+    descending ? full(`and starts_at > ${at}`, "asc", 1) : full(`and starts_at < ${startOfDay(at)}`, "desc", 1);
+  const [onward, direction] = descending
+    ? [`starts_at <= ${at}`, "desc"]
+    : [`starts_at >= ${startOfDay(`${at}`)}`, "asc"];
+  const ahead = full(at === null ? "" : `and ${onward}`, direction, GUIDES);
+  const guides = at === null ? ahead : `${ahead} union all ${behind(at)}`;
+  // Nothing is executed before it is planned, or changed for the last time before it is executed: so days beyond the guide have nothing for the page.
+  const [isBounded, comparison] = descending ? [orderBy === "created_at", ">="] : [orderBy === "updated_at", "<="];
+  const reached = isBounded ? `where parts.day ${comparison} (select ${day("at")} from guide)` : "";
   const few = `greatest(${FEW}, ${page.limit} * (select count(*) from days))`;
   return `with days as materialized (${days})
     select * from (${sorting(page)}) few where ${total} <= ${few}
     union all
-    select * from (${merge(page, "select day from days", "day", "executed_on", guides)}) many where ${total} > ${few}`;
+    select * from (${merge(page, "select day from days", "day", "executed_on", guides, reached)}) many where ${total} > ${few}`;
 }
 
 /** So many parts guide the others. One alone may be short of a page: the first day of a range has just begun. */
 const GUIDES = 3;
 /** Rows of each of them: two fill a page. */
-const guideRows = ({ limit }: Page) => `(${limit}::int8 + 1) / 2`;
+const guideRows = ({ limit }: Page) => Math.ceil(limit / 2);
 
 /**
  * Merge the parts of an index, each of which has the order of the list.
@@ -105,11 +122,12 @@ const guideRows = ({ limit }: Page) => `(${limit}::int8 + 1) / 2`;
  * @param parts  SQL that selects the values, as `name`, of what the index has before the order
  * @param column  what that is
  * @param guides  SQL that selects the parts which are likely to fill a page soonest: no other is walked beyond where they would end it
+ * @param reached  a condition, with `where`, on `parts`: those that may have anything as far as `guide` goes; empty: any may
  */
-function merge(page: Page, parts: string, name: string, column: string, guides: string): string {
+function merge(page: Page, parts: string, name: string, column: string, guides: string, reached = ""): string {
   const { listing, beyond, limit } = page;
   const { orderBy, descending, sorted } = listing;
-  const part = (of: string, and: string, rows: string) =>
+  const part = (of: string, and: string, rows: number) =>
     `select id, ${orderBy} as at from recovery_actions
      where ${conditions(listing, beyond, true)} and ${column} = ${of} ${and} ${sorted(orderBy)} limit ${rows}`;
   const [end, comparison, never] = descending ? ["min", ">=", "-infinity"] : ["max", "<=", "infinity"];
@@ -120,5 +138,5 @@ function merge(page: Page, parts: string, name: string, column: string, guides: 
      guide as materialized (select coalesce((select ${end}(at) from ahead having count(*) >= ${limit}), '${never}') as at)
    select p.id, p.at from parts
    cross join lateral (${part(`parts.${name}`, `and ${orderBy} ${comparison} (select at from guide)`, limit)}) p
-   ${sorted("at")} limit ${limit}`;
+   ${reached} ${sorted("at")} limit ${limit}`;
 }

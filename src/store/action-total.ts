@@ -1,6 +1,6 @@
 import { hasExecuted } from "./action-facets.ts";
 import type { ListingText } from "./action-listing.ts";
-import { executedSpans, KEPT_SPANS, type KeptSpan, type Span } from "./executed-spans.ts";
+import { executedSpans, type KeptSpan, type Span } from "./executed-spans.ts";
 
 /**
  * An SQL expression: how many actions are on all pages. Counts that are kept with the actions answer it. Only what belongs to one customer,
@@ -13,19 +13,35 @@ export function totalText(listing: ListingText): string {
   if (executed === null)
     return `(select coalesce(sum(actions), 0)::int8 from action_counts
       where merchant_id = $1 ${fits} ${onlyExecuted ? `and ${hasExecuted("facets")}` : ""})`;
-  const spans = executedSpans(executed.from, executed.to);
-  const kept = (kind: KeptSpan) =>
-    spans[kind].map(
-      ([
-        from,
-        to,
-      ]) => `(select coalesce(sum(actions), 0)::int8 from executed_counts where merchant_id = $1 and span = '${kind}'
-       and starts_at >= ${listing.value(from)}::timestamptz and starts_at < ${listing.value(to)}::timestamptz ${fits})`,
-    );
-  const counted = ([from, to]: Span) =>
-    `(select count(*) from recovery_actions where merchant_id = $1
-       and executed_at >= ${listing.value(from)}::timestamptz and executed_at < ${listing.value(to)}::timestamptz ${fits})`;
-  return [...KEPT_SPANS.flatMap(kept), ...spans.edges.map(counted)].join(" + ");
+  const { kept, edges } = executedSpans(executed.from, executed.to);
+  const within = (column: string) => `merchant_id = $1 and ${column} >= s.since and ${column} < s.before ${fits}`;
+  return `${summed(listing, kept, `select sum(actions) as actions from executed_counts where span = s.kind and ${within("starts_at")}`)}
+    + ${summed(listing, edges, `select count(*) as actions from recovery_actions where ${within("executed_at")}`)}`;
+}
+
+/** What `each` says of the actions in a span `s`, added up by the signs of the spans. They are parameters, not text: every range has one statement. */
+function summed({ value }: ListingText, spans: readonly (Span & { kind?: KeptSpan })[], each: string): string {
+  const list = (values: readonly unknown[], type: string) => `${value(values)}::${type}[]`;
+  const columns = [
+    list(
+      spans.map(({ kind }) => kind ?? null),
+      "text",
+    ),
+    list(
+      spans.map(({ from }) => from),
+      "timestamptz",
+    ),
+    list(
+      spans.map(({ to }) => to),
+      "timestamptz",
+    ),
+    list(
+      spans.map(({ sign }) => sign),
+      "int8",
+    ),
+  ];
+  return `(select coalesce(sum(s.sign * c.actions), 0)::int8
+      from unnest(${columns.join(", ")}) as s (kind, since, before, sign) cross join lateral (${each}) c)`;
 }
 
 /**

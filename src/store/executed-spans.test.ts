@@ -4,47 +4,75 @@ import fc from "fast-check";
 import { executedSpans, type Span } from "./executed-spans.ts";
 
 const at = (text: string) => new Date(text);
+const HOUR_MS = 3_600_000;
 
-test("a range is taken apart into whole months, days, three hours and edges", () => {
-  const text = (spans: readonly Span[]) => spans.map(([from, to]) => `${from.slice(5, 16)} ${to.slice(5, 16)}`);
-  const { month, day, "3h": hours, edges } = executedSpans(at("2026-01-30T13:30:00Z"), at("2026-04-02T06:20:00Z"));
-  assert.deepEqual(text(month), ["02-01T00:00 04-01T00:00"]);
-  assert.deepEqual(text(day), ["01-31T00:00 02-01T00:00", "04-01T00:00 04-02T00:00"]);
-  assert.deepEqual(text(hours), ["01-30T15:00 01-31T00:00", "04-02T00:00 04-02T06:00"]);
-  assert.deepEqual(text(edges), ["01-30T13:30 01-30T15:00", "04-02T06:00 04-02T06:20"]);
+test("a range is taken apart into months, days, three hours and edges, each end by the nearest of them", () => {
+  const text = ({ sign, from, to }: Span) => `${sign < 0 ? "-" : "+"} ${from.slice(5, 16)} ${to.slice(5, 16)}`;
+  const { kept, edges } = executedSpans(at("2026-01-30T13:30:00Z"), at("2026-04-02T06:20:00Z"));
+  assert.deepEqual(
+    kept.map((span) => `${span.kind} ${text(span)}`),
+    [
+      "month + 02-01T00:00 04-01T00:00",
+      "day + 01-31T00:00 02-01T00:00",
+      "day + 04-01T00:00 04-02T00:00",
+      "3h + 01-30T12:00 01-31T00:00",
+      "3h + 04-02T00:00 04-02T06:00",
+    ],
+  );
+  assert.deepEqual(edges.map(text), ["- 01-30T12:00 01-30T13:30", "+ 04-02T06:00 04-02T06:20"]);
+});
+
+test("a range that ends near the end of a month is taken from the whole month", () => {
+  const { kept } = executedSpans(at("2026-01-01T00:00:00Z"), at("2026-01-29T00:00:00Z"));
+  assert.deepEqual(
+    kept.map(({ kind, sign }) => ({ kind, sign })),
+    [
+      { kind: "month", sign: 1 },
+      { kind: "day", sign: -1 },
+    ],
+  );
 });
 
 const MONTHS = [-1, 0, 1, 2, 3, 4].map((month) => Date.UTC(2026, month));
-const HOUR_MS = 3_600_000;
 /** Beginnings of months and days, and moments right beside them and anywhere, are all likely. */
 const moment = fc
-  .tuple(fc.constantFrom(...MONTHS), fc.constantFrom(0, 3, 24, 48, 13, 700), fc.constantFrom(-1, 0, 1, 12_345))
+  .tuple(fc.constantFrom(...MONTHS), fc.constantFrom(0, 3, 24, 48, 13, 370, 700), fc.constantFrom(-1, 0, 1, 12_345))
   .map(([month, hours, ms]) => new Date(month + hours * HOUR_MS + ms));
 const orNone = fc.option(moment, { nil: null });
+const bound = (text: string) =>
+  text.endsWith("infinity") ? Number(text.replace("infinity", "Infinity")) : Date.parse(text);
 
-test("every moment of a range lies in exactly one of its spans, and no other moment in any", () => {
-  const holds = ([from, to]: Span, ms: number) => bound(from) <= ms && ms < bound(to);
-  const bound = (text: string) =>
-    text.endsWith("infinity") ? Number(text.replace("infinity", "Infinity")) : Date.parse(text);
+test("by the signs of its spans every moment of a range counts once, and no other moment at all", () => {
   fc.assert(
     fc.property(orNone, orNone, moment, (from, to, some) => {
       fc.pre(from !== null || to !== null);
-      const { month, day, "3h": hours, edges } = executedSpans(from, to);
+      const { kept, edges } = executedSpans(from, to);
       const inside = (from === null || from <= some) && (to === null || some < to);
-      const spans = [...month, ...day, ...hours, ...edges].filter((span) => holds(span, some.getTime()));
-      assert.equal(spans.length, inside ? 1 : 0);
-      const begin = (span: Span, hours: number) => {
-        for (const each of span.map(bound).filter(Number.isFinite)) assert.equal(each % (hours * HOUR_MS), 0);
-      };
-      for (const span of [...month, ...day]) begin(span, 24);
-      for (const span of hours) begin(span, 3);
-      for (const span of month)
-        assert.ok(
-          span.every((each) => /infinity|-01T00:00:00/.test(each)),
-          `${span}`,
-        );
-      const longest = edges.map(([start, end]) => (start === end ? 0 : bound(end) - bound(start)));
-      for (const ms of longest) assert.ok(ms < 6 * HOUR_MS, `${ms} ms are counted one by one`);
+      const held = [...kept, ...edges].filter((span) => bound(span.from) <= +some && +some < bound(span.to));
+      assert.equal(
+        held.reduce((sum, { sign }) => sum + sign, 0),
+        inside ? 1 : 0,
+      );
+    }),
+    { numRuns: 4_000 },
+  );
+});
+
+test("spans begin and end where counts do, and little is counted at the edges, or beside the months", () => {
+  fc.assert(
+    fc.property(orNone, orNone, (from, to) => {
+      fc.pre(from !== null || to !== null);
+      const { kept, edges } = executedSpans(from, to);
+      const hoursOf = (spans: readonly Span[]) =>
+        spans.reduce((sum, span) => sum + (bound(span.to) - bound(span.from)) / HOUR_MS, 0);
+      for (const { kind, from, to } of kept)
+        for (const each of [from, to].map(bound).filter(Number.isFinite)) {
+          assert.equal(each % ((kind === "3h" ? 3 : 24) * HOUR_MS), 0);
+          if (kind === "month") assert.equal(new Date(each).getUTCDate(), 1);
+        }
+      assert.ok(hoursOf(edges) <= 3);
+      assert.ok(hoursOf(kept.filter(({ kind }) => kind === "3h")) <= 24);
+      assert.ok(hoursOf(kept.filter(({ kind }) => kind === "day")) <= 32 * 24);
     }),
     { numRuns: 2_000 },
   );

@@ -1,65 +1,74 @@
-/** From the first to before the second moment, in text that PostgreSQL reads; empty when they are the same. */
-export type Span = readonly [from: string, to: string];
-
 /** How long the stretches are of which counts are kept: a month, a day, three hours; all begin in UTC. */
 export const KEPT_SPANS = ["month", "day", "3h"] as const;
 export type KeptSpan = (typeof KEPT_SPANS)[number];
 
-/** A range of time as whole months, the days beside them, the three hours beside these, and what is left at the edges. Every moment of it lies in exactly one. */
-export interface ExecutedSpans extends Record<KeptSpan, readonly Span[]> {
+/** From the first to before the second moment, in text that PostgreSQL reads, and whether what lies there is added or taken away. */
+export interface Span {
+  from: string;
+  to: string;
+  sign: 1 | -1;
+}
+
+/** A range of time as whole months, days and three hours, and what is left at the edges: added up by their signs they hold each moment of it once, and no other. */
+export interface ExecutedSpans {
+  kept: readonly (Span & { kind: KeptSpan })[];
   edges: readonly Span[];
 }
 
 const HOUR_MS = 3_600_000;
-const EMPTY: Span = ["-infinity", "-infinity"];
 type Range = readonly [from: number, to: number];
 
 /**
- * Take the range from `from` (inclusive) to `to` (exclusive) apart, in UTC, so that only its edges must be counted one by one.
+ * Take the range from `from` (inclusive) to `to` (exclusive) apart, in UTC, so that only its edges must be counted one by one: no more than an hour
+ * and a half at each end. An end goes to the nearest beginning of a month, also beyond it, from there to that of a day, and of three hours: so a range
+ * to the 28th is a month less three days, and no end takes more than sixteen days.
  *
  * @param from, to  null: without an end on this side
- * @returns one span of months, two of each other kind
  */
 export function executedSpans(from: Date | null, to: Date | null): ExecutedSpans {
-  const bounds: Range = [from?.getTime() ?? Number.NEGATIVE_INFINITY, to?.getTime() ?? Number.POSITIVE_INFINITY];
-  if (bounds[0] >= bounds[1])
-    return { month: [EMPTY], day: [EMPTY, EMPTY], "3h": [EMPTY, EMPTY], edges: [EMPTY, EMPTY] };
-  const month = inner(bounds, "month");
-  const day = inside(bounds, month, "day");
-  const hours = inside(bounds, day.all, "3h");
-  const edges = hours.all ? [span(bounds[0], hours.all[0]), span(hours.all[1], bounds[1])] : [span(...bounds), EMPTY];
-  return { month: [month ? span(...month) : EMPTY], day: day.spans, "3h": hours.spans, edges };
+  const range: Range = [from?.getTime() ?? Number.NEGATIVE_INFINITY, to?.getTime() ?? Number.POSITIVE_INFINITY];
+  if (range[0] >= range[1]) return { kept: [], edges: [] };
+  const kept: ExecutedSpans["kept"][number][] = [];
+  let counted: Range | null = null;
+  for (const kind of KEPT_SPANS) {
+    const near: Range = [nearest(kind, range[0]), nearest(kind, range[1])];
+    if (!counted && near[0] === near[1]) continue;
+    kept.push(...between(counted, near).map((span) => ({ ...span, kind })));
+    counted = near;
+  }
+  return { kept, edges: between(counted, range) };
 }
 
-/** What lies in whole stretches of `bounds` beside what lies in longer ones, and all of it together. */
-function inside(bounds: Range, longer: Range | null, kind: KeptSpan) {
-  const all = inner(bounds, kind);
-  if (!all) return { all, spans: [EMPTY, EMPTY] };
-  if (!longer) return { all, spans: [span(...all), EMPTY] };
-  return { all, spans: [span(all[0], longer[0]), span(longer[1], all[1])] };
+/** What has to be added to one range, or taken away, so that it is the other. */
+function between(counted: Range | null, wanted: Range): Span[] {
+  if (!counted) return spans(wanted[0], wanted[1]);
+  return [...spans(wanted[0], counted[0]), ...spans(counted[1], wanted[1])];
 }
 
-/** The whole stretches within a range; null when not even a beginning of one lies in it. */
-function inner([from, to]: Range, kind: KeptSpan): Range | null {
-  const first = startOf(kind, from);
-  const begins = first < from ? startOf(kind, first + LONGEST_MS[kind]) : first;
-  const ends = startOf(kind, to);
-  return begins <= ends ? [begins, ends] : null;
+function spans(from: number, to: number): Span[] {
+  if (from === to) return [];
+  return from < to
+    ? [{ from: textOf(from), to: textOf(to), sign: 1 }]
+    : [{ from: textOf(to), to: textOf(from), sign: -1 }];
 }
 
-const LONGEST_MS: Readonly<Record<KeptSpan, number>> = {
-  month: 31 * 24 * HOUR_MS,
-  day: 24 * HOUR_MS,
-  "3h": 3 * HOUR_MS,
-};
-
-/** When the stretch began in which a moment lies. */
-function startOf(kind: KeptSpan, ms: number): number {
+/** The beginning of a stretch that is nearest to a moment. */
+function nearest(kind: KeptSpan, ms: number): number {
   if (!Number.isFinite(ms)) return ms;
-  if (kind !== "month") return Math.floor(ms / LONGEST_MS[kind]) * LONGEST_MS[kind];
-  const at = new Date(ms);
-  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth());
+  const [begins, ends] = stretchOf(kind, ms);
+  return ms - begins <= ends - ms ? begins : ends;
 }
 
-const span = (from: number, to: number): Span => [textOf(from), textOf(to)];
+/** The stretch in which a moment lies. */
+function stretchOf(kind: KeptSpan, ms: number): Range {
+  if (kind !== "month") {
+    const long = kind === "day" ? 24 * HOUR_MS : 3 * HOUR_MS;
+    const begins = Math.floor(ms / long) * long;
+    return [begins, begins + long];
+  }
+  const at = new Date(ms);
+  const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()];
+  return [Date.UTC(year, month), Date.UTC(year, month + 1)];
+}
+
 const textOf = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString() : ms < 0 ? "-infinity" : "infinity");

@@ -25,7 +25,7 @@ test("an action is shown with its prefixes; what is not known is left out", asyn
     cardCountry: "DE",
     createdAt: "2026-01-16T10:00:00Z",
     executedAt: "2026-01-20T10:00:05.25Z",
-    updatedAt: "2026-01-20T10:00:05.25Z",
+    updatedAt: "2026-01-20T10:00:05.250999Z",
   });
   const { recoveryActions } = await list();
   assert.deepEqual(recoveryActions, [

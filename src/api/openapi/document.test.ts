@@ -224,7 +224,7 @@ test("every operation of the document exists", () => {
 });
 
 test("a recovery action has the fields of the document, and the examples of the list fit", () => {
-  const at0 = new Date(0);
+  const at0 = new Date(0).toISOString();
   const all = toActionJson({
     ...{ id: "", invoiceId: "", subscriptionId: "", customerId: "", transactionId: "", paymentMethodType: "card" },
     ...{ cardCountry: "DE", currency: "EUR", type: "RETRY", status: "SENT", integrationType: "CUSTOM" },

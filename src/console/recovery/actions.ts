@@ -131,15 +131,15 @@ async function actionTable(tx: Tx, merchantId: string, rows: readonly ListedActi
   return table(
     "Recovery actions",
     [
-      { head: "Created", cell: ({ createdAt }) => moment(createdAt, zone) },
+      { head: "Created", cell: ({ createdAt }) => moment(new Date(createdAt), zone) },
       { head: "Type", cell: ({ type }) => html`<span class="whole">${spaced(type)}</span>` },
       { head: "Status", cell: ({ status }) => actionState(status) },
       { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId) },
       { head: "Customer", cell: ({ customerId }) => html`<span class="id" title="${customerId}">${customerId}</span>` },
       { head: "Amount", cell: amount, numeric: true },
       { head: "Country", cell: ({ cardCountry }) => countryName(cardCountry) },
-      { head: "Planned for", cell: ({ idealRetryTime }) => moment(idealRetryTime, zone) },
-      { head: "Executed", cell: ({ executedAt }) => moment(executedAt, zone) },
+      { head: "Planned for", cell: ({ idealRetryTime }) => moment(new Date(idealRetryTime), zone) },
+      { head: "Executed", cell: ({ executedAt }) => moment(executedAt === null ? null : new Date(executedAt), zone) },
     ],
     rows,
   );
@@ -175,8 +175,8 @@ async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zon
       const invoice = invoices.get(row.invoiceId);
       return [
         row.id,
-        row.createdAt.toISOString(),
-        zonedIso(row.createdAt, zone),
+        row.createdAt,
+        zonedIso(new Date(row.createdAt), zone),
         row.type,
         row.status,
         row.invoiceId,
@@ -187,9 +187,9 @@ async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zon
         invoice ? majorText(invoice.amount, invoice.currency) : null,
         row.currency,
         row.cardCountry,
-        row.idealRetryTime.toISOString(),
-        row.executedAt?.toISOString() ?? null,
-        row.executedAt && zonedIso(row.executedAt, zone),
+        row.idealRetryTime,
+        row.executedAt,
+        row.executedAt && zonedIso(new Date(row.executedAt), zone),
         row.reasons.join(" "),
       ];
     });
