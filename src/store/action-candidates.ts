@@ -3,7 +3,7 @@ import type { Cursor, ListingText } from "./action-listing.ts";
 import { conditions } from "./action-total.ts";
 
 /** As many are sorted in 5 ms. */
-const FEW = 5_000;
+const FEW = 15_000;
 
 /**
  * SQL that selects `id` and `at`, the value of the order, of the actions of one page: the work goes by the length of the page, not by how many

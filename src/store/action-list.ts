@@ -2,7 +2,7 @@ import type { RecoveryAction } from "../domain/recovery-action.ts";
 import { candidates } from "./action-candidates.ts";
 import { type ActionListing, type Cursor, type ListingText, listingText } from "./action-listing.ts";
 import { totalText } from "./action-total.ts";
-import { prepared, type Tx } from "./database.ts";
+import { plannedOnce, type Tx } from "./database.ts";
 
 const MOMENTS = ["idealRetryTime", "executedAt", "attemptedAt", "createdAt", "updatedAt"] as const;
 type Moment = (typeof MOMENTS)[number];
@@ -66,7 +66,7 @@ async function read(
     ) found on true ${listing.sorted("found.at")}`;
   // Every connection keeps each statement that it has prepared: what asks for two owners at once is parsed each time.
   const name = listing.owners.length > 1 ? "" : `list_${kind}_${listing.name}_${rows}`;
-  const found = (await tx.run<Found>(prepared(name, text), listing.values)).rows;
+  const found = (await tx.run<Found>(plannedOnce(name, text), listing.values)).rows;
   return found.slice(0, limit);
 }
 

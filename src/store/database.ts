@@ -6,9 +6,14 @@ import { bindWithoutCopies } from "./bind.ts";
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** Behind the wall, outside of a transaction: PostgreSQL plans it once, for all values. */
+  readonly isPlannedOnce?: true;
 }
 
 export const prepared = (name: string, text: string): Statement => ({ name, text });
+
+/** A statement whose text leaves one good plan, so that nobody has to look for it anew for the values of each run. */
+export const plannedOnce = (name: string, text: string): Statement => ({ name, text, isPlannedOnce: true });
 
 /** Runs statements, inside a transaction or each for itself. */
 export interface Tx {

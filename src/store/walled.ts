@@ -64,8 +64,9 @@ async function runAlone<Row>(
   commits: () => void,
 ): Promise<Result<Row>> {
   commits();
+  const begins = statement.isPlannedOnce ? `${begin}; set local plan_cache_mode = force_generic_plan` : begin;
   const [began, done, ended] = await inOnePiece(client, () =>
-    Promise.allSettled([client.query(begin), runOn<Row>(client, statement, values), client.query("commit")]),
+    Promise.allSettled([client.query(begins), runOn<Row>(client, statement, values), client.query("commit")]),
   );
   for (const each of [began, done, ended]) if (each.status === "rejected") throw each.reason;
   return (done as PromiseFulfilledResult<Result<Row>>).value;
