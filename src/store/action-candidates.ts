@@ -127,12 +127,19 @@ const guideRows = ({ limit }: Page) => Math.ceil(limit / 2);
  * @param guides  SQL that selects the parts which are likely to fill a page soonest: no other is walked beyond where they would end it
  * @param reached  a condition, with `where`, on `parts`: those that may have anything as far as `guide` goes; empty: any may
  */
-function merge(page: Page, parts: string, name: string, column: string, guides: string, reached = ""): string {
+function merge(
+  page: Page,
+  parts: string,
+  name: string,
+  column: "facets" | "executed_on",
+  guides: string,
+  reached = "",
+): string {
   const { listing, beyond, limit } = page;
   const { orderBy, descending, sorted } = listing;
   const part = (of: string, and: string, rows: number) =>
     `select id, ${orderBy} as at from recovery_actions
-     where ${conditions(listing, beyond, true)} and ${column} = ${of} ${and} ${sorted(orderBy)} limit ${rows}`;
+     where ${conditions(listing, beyond, column)} and ${column} = ${of} ${and} ${sorted(orderBy)} limit ${rows}`;
   const [end, comparison, never] = descending ? ["min", ">=", "-infinity"] : ["max", "<=", "infinity"];
   return `with parts as materialized (${parts}),
      guides as materialized (${guides}),
