@@ -51,6 +51,21 @@ test("moments are read to the millisecond, in whatever form the server writes th
   }
 });
 
+test("a server that writes dates as one country does is asked for those that everybody reads", async (t) => {
+  const own = await testDatabase();
+  t.after(own.drop);
+  const named = prepared("", "select current_database() as name");
+  const { name } = (await own.db.run<{ name: string }>(named)).rows[0]!;
+  await own.db.run(prepared("", `alter database ${name} set datestyle = 'German'`));
+  const pool = openDatabase(own.address, 1, () => {});
+  t.after(pool.close);
+  const alone = await pool.connect();
+  t.after(alone.close);
+  const read = prepared("", "select '2026-03-04 07:12:00.5Z'::timestamptz as at, '2026-03-04'::date::text as day");
+  for (const on of [pool, alone])
+    assert.deepEqual((await on.run(read)).rows, [{ at: new Date("2026-03-04T07:12:00.5Z"), day: "2026-03-04" }]);
+});
+
 const RAISE = (code: string) =>
   prepared(`raise_${code}`, `do $$ begin raise exception 'planned' using errcode = '${code}'; end $$`);
 

@@ -136,9 +136,12 @@ export function poolOf(
   return pool;
 }
 
+/** Moments are read from text, which a server that is set up so would write as `02.03.2026`. */
+const READABLE = "-c datestyle=ISO";
+
 const clientConfig = (address: Address): pg.ClientConfig => ({
   ...("url" in address
-    ? { connectionString: withSession(address.url, address.session) }
+    ? { connectionString: withSession(address.url, sessionOf(address)) }
     : // Said in full, because pg would fill gaps from PGPORT and PGSSLMODE, which mean another server.
       {
         host: address.socketDir,
@@ -146,16 +149,17 @@ const clientConfig = (address: Address): pg.ClientConfig => ({
         ssl: false,
         user: address.user,
         database: address.database,
-        options: address.session,
+        options: sessionOf(address),
       }),
   application_name: "dunlin",
   connectionTimeoutMillis: 10_000,
   keepAlive: true,
 });
 
+const sessionOf = ({ session }: Address) => (session === undefined ? READABLE : `${READABLE} ${session}`);
+
 /** Of two options in a URL the later one counts, so it says what the first one says, too. */
-function withSession(url: string, session: string | undefined) {
-  if (session === undefined) return url;
+function withSession(url: string, session: string) {
   const given = new URLSearchParams(url.split("?")[1]).get("options");
   const options = given === null ? session : `${given} ${session}`;
   return `${url}${url.includes("?") ? "&" : "?"}options=${encodeURIComponent(options)}`;
