@@ -14,8 +14,8 @@ const CASE = "0198a000-0000-7000-8000-00000000000c";
 const START = Date.UTC(2026, 0, 20);
 const DAY_MS = 86_400_000;
 /** More than are sorted at once. */
-const COUNT = 19_000;
-const MERGED = 15_000;
+const COUNT = 6_500;
+const MERGED = 5_000;
 
 const INSERT_CASE = prepared(
   "test_case",
@@ -55,7 +55,7 @@ const oneOf = <T>(values: readonly T[], index: number, salt: number) =>
 
 /** Several are made in the same millisecond. */
 function planned(index: number): RecoveryAction {
-  const createdAt = new Date(START + Math.floor(index / 3) * 825_000);
+  const createdAt = new Date(START + Math.floor(index / 3) * 2_400_000);
   return {
     id: randomUUID(),
     caseId: CASE,
