@@ -69,38 +69,19 @@ function sorting({ listing, beyond, limit }: Page): string {
  * day would be walked to its end: then all is sorted, which is not much.
  */
 function byDays(page: Page, cursor: Cursor | null, total: string): string {
-  const { executed, orderBy, descending, facets, value } = page.listing;
-  const day = (at: string) => `((${at})::timestamptz at time zone 'UTC')::date`;
+  const { executed, orderBy, descending, value } = page.listing;
   const from = `${value(executed!.from?.toISOString() ?? "-infinity")}::timestamptz`;
   const to = `${value(executed!.to?.toISOString() ?? "infinity")}::timestamptz`;
-  const startOfDay = (at: string) => `date_trunc('day', ${at}::timestamptz, 'UTC')`;
   const known = (which: "min" | "max") =>
     `(select ${day(`${which}(starts_at)`)} from executed_counts where merchant_id = $1 and span = 'day')`;
   // Where nothing was executed, an open end must leave the series without one, not without end.
   const days = `select d::date as day from generate_series(
     greatest(nullif(${day(from)}, '-infinity'), ${known("min")})::timestamp,
     least(nullif(${day(to)}, 'infinity'), ${known("max")})::timestamp, '1 day') d`;
-  // Most of a page was executed on the day on which it is: what was created then, too. The first page of what was created last is where that
-  // is, not at the end of the range.
+  // The first page of what was created last is where that is, not at the end of the range.
   const latest = "(select max(created_at) from recovery_actions where merchant_id = $1)";
   const at = cursor !== null ? value(cursor.at) : orderBy === "created_at" && descending ? latest : null;
-  const fits = facets === null ? "" : `and facets like ${facets}`;
-  // Days with little in them are no example, nor are those that the range cuts: most of such a day may have to be walked for what is in the range.
-  const full = (
-    and: string,
-    direction: string,
-    count: number,
-  ) => `(select ${day("starts_at")} as day from executed_counts
-    where merchant_id = $1 and span = 'day' and starts_at >= ${from} and starts_at <= ${to} - interval '1 day' ${fits} ${and}
-    group by starts_at having sum(actions) >= ${guideRows(page)} order by starts_at ${direction} limit ${count})`;
-  // Where the days ahead have nothing, as beyond an end of the range, one behind must do: without a guide all would be walked to their ends.
-  const behind = (at: string) =>
-    descending ? full(`and starts_at > ${at}`, "asc", 1) : full(`and starts_at < ${startOfDay(at)}`, "desc", 1);
-  const [onward, direction] = descending
-    ? [`starts_at <= ${at}`, "desc"]
-    : [`starts_at >= ${startOfDay(`${at}`)}`, "asc"];
-  const ahead = full(at === null ? "" : `and ${onward}`, direction, GUIDES);
-  const guides = at === null ? ahead : `${ahead} union all ${behind(at)}`;
+  const guides = guideDays(page, at, from, to);
   // Nothing is executed before it is planned, or changed for the last time before it is executed: so days beyond the guide have nothing for the page.
   const [isBounded, comparison] = descending ? [orderBy === "created_at", ">="] : [orderBy === "updated_at", "<="];
   const reached = isBounded ? `where parts.day ${comparison} (select ${day("at")} from guide)` : "";
@@ -109,6 +90,31 @@ function byDays(page: Page, cursor: Cursor | null, total: string): string {
     select * from (${sorting(page)}) few where ${total} <= ${few}
     union all
     select * from (${merge(page, "select day from days", "day", "executed_on", guides, reached)}) many where ${total} > ${few}`;
+}
+
+const day = (at: string) => `((${at})::timestamptz at time zone 'UTC')::date`;
+const startOfDay = (at: string) => `date_trunc('day', ${at}::timestamptz, 'UTC')`;
+
+/**
+ * SQL that selects the days of a range that guide the others. Most of a page was executed on the day on which it is: what was created then, too.
+ *
+ * @param at  SQL: where the page begins; null: at the end of the range
+ */
+function guideDays(page: Page, at: string | null, from: string, to: string): string {
+  const { facets, descending } = page.listing;
+  const fits = facets === null ? "" : `and facets like ${facets}`;
+  // Days with little in them are no example, nor are those that the range cuts: most of such a day may have to be walked for what is in the range.
+  const nearest = (where: string, direction: string, count: number) =>
+    `(select ${day("starts_at")} as day from executed_counts
+      where merchant_id = $1 and span = 'day' and starts_at >= ${from} and starts_at <= ${to} - interval '1 day' ${fits} ${where}
+      group by starts_at having sum(actions) >= ${guideRows(page)} order by starts_at ${direction} limit ${count})`;
+  const [onward, back] = descending ? ["desc", "asc"] : ["asc", "desc"];
+  if (at === null) return nearest("", onward, GUIDES);
+  const [ahead, behind] = descending
+    ? [`starts_at <= ${at}`, `starts_at > ${at}`]
+    : [`starts_at >= ${startOfDay(at)}`, `starts_at < ${startOfDay(at)}`];
+  // Where the days ahead have nothing, as beyond an end of the range, one behind must do: without a guide all would be walked to their ends.
+  return `${nearest(`and ${ahead}`, onward, GUIDES)} union all ${nearest(`and ${behind}`, back, 1)}`;
 }
 
 /** So many parts guide the others. One alone may be short of a page: the first day of a range has just begun. */
