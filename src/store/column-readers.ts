@@ -1,0 +1,35 @@
+import pg from "pg";
+
+const INT8 = 20;
+const TIMESTAMPTZ = 1184;
+const readAnyTimestamp = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date;
+
+/** Has the driver read large numbers as numbers, and moments to the millisecond, for the whole process. */
+export function setColumnReaders() {
+  pg.types.setTypeParser(INT8, readInt8);
+  pg.types.setTypeParser(TIMESTAMPTZ, readTimestamp);
+}
+
+function readInt8(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number)) throw new Error(`int8 ${text} is beyond 2^53`);
+  return number;
+}
+
+/**
+ * A moment as PostgreSQL writes it: `2026-03-02 07:12:00.123456+00`. Those in UTC and of four-digit years, as nearly all are, are read by
+ * position, in less than half the time of the driver's regular expression.
+ */
+function readTimestamp(text: string): Date {
+  const end = text.length - 3;
+  if (end < 19 || end > 26 || !text.endsWith("+00") || text[10] !== " " || text[0] === "0")
+    return readAnyTimestamp(text);
+  let ms = 0;
+  for (let index = 20, worth = 100; index < 23 && index < end; index++, worth /= 10)
+    ms += (text.charCodeAt(index) - ZERO) * worth;
+  const year = two(text, 0) * 100 + two(text, 2);
+  return new Date(Date.UTC(year, two(text, 5) - 1, two(text, 8), two(text, 11), two(text, 14), two(text, 17), ms));
+}
+
+const ZERO = 48;
+const two = (text: string, index: number) => (text.charCodeAt(index) - ZERO) * 10 + text.charCodeAt(index + 1) - ZERO;
