@@ -190,3 +190,26 @@ test("a customer with many unpaid invoices is stepped through in one batch, each
     assert.ok(within <= 10, `${within} retries asked for in 30 days beside 10 attempts`);
   }
 });
+
+test("a case ends although the event of a retry that was carried out never got an answer, and the retry stays failed", async () => {
+  await stage.subscription("ACTIVE");
+  await stage.invoice({ subscriptionId: "sub_1" });
+  await stage.transaction();
+  await stage.decide();
+  const planned = (await stage.actions()).at(-1)!;
+  stage.at(planned.ideal.getTime() - 49 * MINUTE);
+  await stage.decide();
+  stage.at(planned.ideal.getTime() + MINUTE);
+  await stage.transaction({ recoveryActionId: planned.id, initiator: "RECOVERY_ACTION" });
+  await stage.decide();
+  stage.wait(MINUTE);
+  await stage.subscription("CANCELED");
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.cases()).map(({ end }) => end),
+    ["subscription_canceled"],
+  );
+  assert.equal((await stage.actions())[0]!.status, "FAILED");
+  const [asked] = (await stage.events()).filter(({ type }) => type === "recovery_action");
+  assert.deepEqual([asked!.waiting, asked!.withdrawn], [false, true]);
+});

@@ -262,10 +262,10 @@ function cancelPlans(draft: Draft) {
     if (isPlan(action)) put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
 }
 
-/** The case ends, and takes back what is still on its way. */
+/** The case ends, and takes back what is still on its way. What was carried out although nobody answered its event stays what it was. */
 function cancelUndelivered(draft: Draft) {
   for (const action of draft.settled)
-    if (isAwaited(action) && action.delivery === "waiting")
+    if (isAwaited(action) && action.delivery === "waiting" && action.executedAt === null)
       put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
 }
 
