@@ -16,6 +16,7 @@ const DAY_MS = 86_400_000;
 /** More than are sorted at once. */
 const COUNT = 6_500;
 const MERGED = 5_000;
+const MERGED_PAGE = 50;
 
 const INSERT_CASE = prepared(
   "test_case",
@@ -160,9 +161,11 @@ test("where nothing was executed yet, a range of time without an end on one side
       }
 });
 
-test("enough are executed in some range that its days are merged", () => {
-  const listing = { filters: DATES[1]!, orderBy: "created_at", descending: false } as const;
-  assert.ok(expected(listing).length > MERGED);
+test("enough are executed in some range that its days are merged, and not sorted", () => {
+  const filters = DATES[1]!;
+  const { length } = expected({ filters, orderBy: "created_at", descending: false });
+  const days = Math.ceil((filters.executedBefore!.getTime() - START) / DAY_MS) + 1;
+  assert.ok(length > Math.max(MERGED, (MERGED_PAGE + 1) * days), `${length} in ${days} days`);
 });
 
 test("each status lists what has it", async () => {
@@ -174,7 +177,7 @@ async function check(filters: ActionFilters, orderBy: Order, descending: boolean
   const ids = expected(listing);
   // Pages so small that the days of execution are merged, where there is enough to merge.
   const isMerged = ids.length > MERGED && filters.executedBefore !== undefined && orderBy !== "executed_at";
-  const found = await walk(listing, isMerged ? 100 : Math.max(7, Math.ceil(ids.length / 3)));
+  const found = await walk(listing, isMerged ? MERGED_PAGE : Math.max(7, Math.ceil(ids.length / 3)));
   assert.equal(found.total, ids.length, JSON.stringify(listing));
   assert.deepEqual(found.ids, ids, JSON.stringify(listing));
 }

@@ -2,7 +2,7 @@ import type { RecoveryAction } from "../domain/recovery-action.ts";
 import { candidates } from "./action-candidates.ts";
 import { type ActionListing, type Cursor, type ListingText, listingText } from "./action-listing.ts";
 import { totalText } from "./action-total.ts";
-import { plannedOnce, type Tx } from "./database.ts";
+import { plannedOnce, prepared, type Tx } from "./database.ts";
 
 const MOMENTS = ["idealRetryTime", "executedAt", "attemptedAt", "createdAt", "updatedAt"] as const;
 type Moment = (typeof MOMENTS)[number];
@@ -67,12 +67,14 @@ async function read(
     ) found on true ${listing.sorted("found.at")}`;
   // Every connection keeps each statement that it has prepared: what asks for two owners at once is parsed each time.
   const name = listing.owners.length > 1 ? "" : `list_${kind}_${listing.name}_${rows}`;
-  const found = (await tx.run<Found>(plannedOnce(name, text), listing.values)).rows;
+  // Which index suits an owner goes by how much the owner has, so that is looked for anew.
+  const statement = listing.owners.length > 0 ? prepared(name, text) : plannedOnce(name, text);
+  const found = (await tx.run<Found>(statement, listing.values)).rows;
   return found.slice(0, limit);
 }
 
-/** So many rows are asked for, or more: a statement for every number of them would be too many to keep. */
-const STEPS = [11, 26, 51, 101, 1_000];
+/** So many rows are asked for, or more: every connection keeps a plan for each number of them, of up to 200 kB. */
+const STEPS = [51, 101, 1_000];
 
 /** A row of a page, with the total; where the page is empty, the total alone. */
 type Found = { total: number } & (ListedAction | { id: null });

@@ -30,6 +30,7 @@ const SIZES: Readonly<Record<string, readonly Shops[]>> = {
   ],
 };
 
+/** Those of one customer or invoice are planned for whom they are asked. */
 const LISTS = /^list_(first|next)_/;
 /** Those that take the first rows of an order of a merchant's rows. */
 const FIRST = /^(first_due_cases|due_cases|first_pokes)$/;
@@ -55,7 +56,7 @@ for (const [whose, shops] of Object.entries(SIZES))
     const [requests, loops] = [new Map<string, Statement>(), new Map<string, Statement>()];
     const kept = (on: Database, statements: Map<string, Statement>) =>
       through(on, (statement) => {
-        statements.set(statement.text, statement);
+        if (!LISTS.test(statement.name) || statement.isPlannedOnce) statements.set(statement.text, statement);
         return statement;
       });
     await live(kept(walled.of(merchant.id), requests), merchant, ports, "cus");
@@ -128,24 +129,19 @@ const AVERAGE = prepared(
      and not coalesce(a.attoptions @> array['n_distinct=1'], false) order by 1`,
 );
 
-/** Each statement that a list has: every filter by itself and with a range of time, every order, first pages and later ones. */
+/** Each statement of a list that is planned once: with a filter, a range of time, both and none, every order, first pages of 50 and of 100 and later ones. */
 async function listAll(db: Database, merchantId: string) {
   const executedAfter = new Date("2026-03-01");
   const cursor = { at: executedAfter.toISOString(), id: randomUUID() };
-  for (const filter of [
-    {},
-    { cardCountry: "DE" },
-    { customerId: "c" },
-    { subscriptionId: "s" },
-    { invoiceId: "i" },
-    { transactionId: "t" },
-  ])
+  for (const filter of [{}, { cardCountry: "DE" }])
     for (const filters of [filter, { ...filter, executedAfter }])
       for (const orderBy of ORDERS)
         for (const descending of [false, true]) {
           const listing = { filters, orderBy, descending };
-          await firstActions(db, merchantId, listing, 101);
-          await actionsAfter(db, merchantId, listing, cursor, 1_000, 101);
+          for (const limit of [51, 101]) {
+            await firstActions(db, merchantId, listing, limit);
+            await actionsAfter(db, merchantId, listing, cursor, 1_000, limit);
+          }
         }
 }
 

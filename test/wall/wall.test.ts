@@ -11,6 +11,7 @@ import {
   type Address,
   type Database,
   openDatabase,
+  plannedOnce,
   prepared,
   type Statement,
   sqlState,
@@ -119,6 +120,14 @@ test("the loops' statements are planned once, not for the values of each run", a
   const plans = "select generic_plans::int4 as generic, custom_plans::int4 as custom from pg_prepared_statements";
   const { rows } = await loops.run(text(`${plans} where name = 'planned_once'`));
   assert.deepEqual(rows, [{ generic: 3, custom: 0 }]);
+});
+
+test("what says so is planned once behind the wall, too, and the next one is not", async () => {
+  const ports = portsOf("da");
+  const walled = walls(api).of((await shop(db, ports)).id);
+  const mode = "select current_setting('plan_cache_mode') as mode";
+  assert.deepEqual((await walled.run(plannedOnce("", mode))).rows, [{ mode: "force_generic_plan" }]);
+  assert.deepEqual((await walled.run(prepared("", mode))).rows, [{ mode: "auto" }]);
 });
 
 test("neither role may change a table, see a partition by its name, or, for the API, claim to be for everybody", async () => {
