@@ -21,24 +21,12 @@ export function totalText(listing: ListingText): string {
 
 /** What `each` says of the actions in a span `s`, added up by the signs of the spans. They are parameters, not text: every range has one statement. */
 function summed({ value }: ListingText, spans: readonly (Span & { kind?: KeptSpan })[], each: string): string {
-  const list = (values: readonly unknown[], type: string) => `${value(values)}::${type}[]`;
+  const list = (type: string, of: (span: (typeof spans)[number]) => unknown) => `${value(spans.map(of))}::${type}[]`;
   const columns = [
-    list(
-      spans.map(({ kind }) => kind ?? null),
-      "text",
-    ),
-    list(
-      spans.map(({ from }) => from),
-      "timestamptz",
-    ),
-    list(
-      spans.map(({ to }) => to),
-      "timestamptz",
-    ),
-    list(
-      spans.map(({ sign }) => sign),
-      "int8",
-    ),
+    list("text", ({ kind }) => kind ?? null),
+    list("timestamptz", ({ from }) => from),
+    list("timestamptz", ({ to }) => to),
+    list("int8", ({ sign }) => sign),
   ];
   return `(select coalesce(sum(s.sign * c.actions), 0)::int8
       from unnest(${columns.join(", ")}) as s (kind, since, before, sign) cross join lateral (${each}) c)`;
