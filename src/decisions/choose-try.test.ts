@@ -4,7 +4,7 @@ import { type Belief, newBelief, newPerson } from "../model/belief.ts";
 import { AT, classOf, dayPartColumn, hourWeight, type Reason, rowStart } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
-import { trimmed } from "../model/trim.ts";
+import { trimmed, trimOf } from "../model/trim.ts";
 import { APART_MS } from "./board.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
 import {
@@ -212,12 +212,12 @@ test("the chance of a moment is the same wherever it is said: of the choice, of 
     for (let n = 0; n < 20; n++) {
       const asked = question({ key: `case ${n}`, windowEndsAt: START + (14 + n) * DAY });
       const chosen = chooseTry(learned, belief(reason), asked)!;
-      const said = trimmed(learned, classOf(reason), chanceOf(learned, belief(reason), chosen.at));
+      const said = trimmed(learned, trimOf(belief(reason)), chanceOf(learned, belief(reason), chosen.at));
       assert.equal(chosen.chance, said);
       const { days, hours } = outlookOf(learned, belief(reason), asked, chosen, START);
       assert.ok([...days, ...hours].some(({ at }) => at.getTime() === chosen.at));
       for (const { at, chance } of [...days, ...hours]) {
-        const alone = trimmed(learned, classOf(reason), chanceOf(learned, belief(reason), at.getTime()));
+        const alone = trimmed(learned, trimOf(belief(reason)), chanceOf(learned, belief(reason), at.getTime()));
         assert.ok(Math.abs(chance - alone) < 1e-4, `${chance} and ${alone}`);
       }
     }

@@ -4,7 +4,7 @@ import { AT, classOf, dayPartColumn, hourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { probit } from "../model/normal.ts";
 import { chanceOf } from "../model/observe.ts";
-import { trimmed } from "../model/trim.ts";
+import { trimmed, trimOf } from "../model/trim.ts";
 import type { Stakes } from "./board.ts";
 import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
 
@@ -93,7 +93,6 @@ export interface ChosenTry {
  * Pure: the same belief, question and `now` give the same answer.
  */
 export function chooseTry(learned: Learned, belief: Belief, question: TryQuestion): ChosenTry | null {
-  const of = classOf(belief.reason);
   const hour = drawnHour(learned, belief, `${question.key}:${belief.tries}`);
   const slots = slotsOf(belief, question, [...goodHours(learned, belief), ...(hour === null ? [] : [hour])]);
   if (slots.length === 0) return null;
@@ -119,7 +118,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const tries = [slot, ...followers(seen, plan, slot)];
   return {
     at: slots[slot]!,
-    chance: trimmed(learned, of, chanceOf(learned, belief, slots[slot]!)),
+    chance: trimmed(learned, trimOf(belief), chanceOf(learned, belief, slots[slot]!)),
     propensity: triedShare * propensity,
     value: plan.value,
     next: tries.slice(1).map((other) => slots[other]!),

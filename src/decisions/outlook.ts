@@ -1,9 +1,8 @@
 import type { Account, Prospect } from "../domain/decision.ts";
 import type { Belief } from "../model/belief.ts";
-import { classOf } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
-import { trimmed } from "../model/trim.ts";
+import { trimmed, trimOf } from "../model/trim.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
 
@@ -28,7 +27,7 @@ export function outlookOf(
   chosen: ChosenTry,
   unpaidAt: number,
 ): Outlook {
-  const of = classOf(belief.reason);
+  const of = trimOf(belief);
   const chanceAt = (at: number) => chanceOf(learned, belief, at);
   const calibrated = (chance: number) => trimmed(learned, of, chance);
   return {

@@ -7,6 +7,7 @@ import { AT, type Reason, STANDINGS } from "./layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
 import { PAY_CYCLES } from "./pay-cycles.ts";
+import { trimmed, trimOf } from "./trim.ts";
 
 const DAY = 86_400_000;
 const at = (moment: string) => Date.parse(`${moment}:00Z`);
@@ -248,4 +249,20 @@ test("the usual share of tries that succeed is that of the latest thousand or so
   const quarter = tries(3000, (n) => n % 4 === 0);
   assert.ok(Math.abs(quarter - 0.25) < 0.04, `${quarter}`);
   assert.ok(tries(3000, () => false) < 0.02);
+});
+
+test("what came of later tries corrects the chances of later ones, and of first ones nothing", () => {
+  const learned = newLearned();
+  const belief = failed(learned, newPerson(learned, "DE"), "2026-06-12T09:00", "LIMIT");
+  const first = trimOf(belief);
+  learnOutcome(learned, newPerson(learned, "DE"), belief, belief.firstFailedAt + DAY, "LIMIT");
+  const later = trimOf(belief);
+  const corrected = (of: number) => trimmed(learned, of, 0.5);
+  const afterFirst = corrected(first);
+  assert.ok(afterFirst < 0.4999, `${afterFirst}`);
+  assert.ok(Math.abs(corrected(later) - 0.5) < 1e-4, `${corrected(later)}`);
+  learnOutcome(learned, newPerson(learned, "DE"), belief, belief.firstFailedAt + 3 * DAY, "LIMIT");
+  assert.equal(trimOf(belief), later);
+  assert.equal(corrected(first), afterFirst);
+  assert.ok(corrected(later) < 0.4999, `${corrected(later)}`);
 });

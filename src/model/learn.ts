@@ -1,12 +1,12 @@
 import { type Belief, kindsOf, type Person } from "./belief.ts";
 import { familyOfKind, KINDS, reasonRow } from "./explanations.ts";
-import { AT, classOf, type Reason, WEIGHTS } from "./layout.ts";
+import { AT, type Reason, WEIGHTS } from "./layout.ts";
 import { COUNTRY_START, type Learned, SHIFTS } from "./learned.ts";
 import { loosenStiff, noteStrain } from "./loosen.ts";
 import { density, phi } from "./normal.ts";
 import { look, observeFirst, observeTry } from "./observe.ts";
 import { CYCLES } from "./pay-cycles.ts";
-import { learnTrim } from "./trim.ts";
+import { learnTrim, trimOf } from "./trim.ts";
 
 /** No weight becomes surer than this: old lessons fade as new ones come, so that a world that changes is followed. */
 const VARIANCE_MIN = 0.0001;
@@ -129,7 +129,7 @@ export function learnOutcome(
 ): number {
   kindsOf(belief, kindsBefore);
   cyclesBefore.set(person.cycles);
-  const of = classOf(belief.reason);
+  const of = trimOf(belief);
   const chance = observeTry(learned, person, belief, at, reason);
   moveWeights(learned);
   learnTrim(learned, of, chance, reason === null);

@@ -1,5 +1,5 @@
 import { KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
-import { AT, CLASS_COUNT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
+import { AT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
 import { newStrain } from "./loosen.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
 import { newTrim } from "./trim.ts";
@@ -18,7 +18,7 @@ export interface Learned {
   shifts: Float64Array;
   /** How often each name was seen, for the step of its shift. */
   seen: Float64Array;
-  /** Calibration of what was chosen, by class of reason: see trim.ts. */
+  /** Calibration of what was chosen, by class of reason, first tries apart: see trim.ts. */
   trim: Float64Array;
   /** The means before any lesson. Not stored: a model is made from its prior, and what is stored is put in its place. */
   start: Float64Array;
@@ -85,7 +85,7 @@ export function newLearned(): Learned {
     kinds,
     shifts: new Float64Array(4 * SHIFTS),
     seen: new Float64Array(SHIFTS),
-    trim: newTrim(CLASS_COUNT),
+    trim: newTrim(),
     start: mean.slice(),
     strain: newStrain(),
     tries: Float64Array.from(TRIES_START),

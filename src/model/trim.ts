@@ -1,10 +1,14 @@
+import type { Belief } from "./belief.ts";
+import { CLASS_COUNT, classOf } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { density, phi, probit } from "./normal.ts";
 
 /** Scores Φ⁻¹(p) at which the correction is learned: chances of 5, 21, 50, 79 and 95 %. Between two of them it is a line. */
 const KNOTS = [-1.6, -0.8, 0, 0.8, 1.6];
 const LAST = KNOTS.length - 1;
-/** Of each class: its shifts, one for each knot, then their variances. */
+/** A first try is corrected by what came of first tries, a later one by what came of later ones. */
+const STAGES = 2;
+/** Of each class and stage: its shifts, one for each knot, then their variances. */
 const WIDTH = 2 * KNOTS.length;
 const VARIANCE_START = 0.1;
 /** Never surer than this: what choosing puts on a chance changes with what was learned. */
@@ -13,15 +17,24 @@ const VARIANCE_MIN = 0.001;
 const REACH = 2.5;
 
 /** Corrects nothing yet. */
-export const newTrim = (classes: number) =>
-  Float64Array.from({ length: WIDTH * classes }, (_, n) => (n % WIDTH < KNOTS.length ? 0 : VARIANCE_START));
+export const newTrim = () =>
+  Float64Array.from({ length: WIDTH * STAGES * CLASS_COUNT }, (_, n) =>
+    n % WIDTH < KNOTS.length ? 0 : VARIANCE_START,
+  );
+
+/** By what the next try of a case is corrected: the number of its class and stage. */
+export const trimOf = ({ reason, tries }: Pick<Belief, "reason" | "tries">) =>
+  STAGES * classOf(reason) + Math.min(tries, STAGES - 1);
 
 /**
- * A chance as experience with chosen tries corrects it: its score is shifted by what the two knots around it say, by class of reason.
+ * A chance as experience with chosen tries corrects it: its score is shifted by what the two knots around it say, by class of reason, and apart
+ * for first tries and later ones.
  *
  * Whoever picks the best of many uncertain numbers picks those that came out too high; and where a limit is lifted all at once, low chances
  * and high ones come out too high, and those around one half too low. The shifts are learned from the tries that were made, so they take off
  * both. A higher chance is never corrected to a lower one.
+ *
+ * @param of  as `trimOf` says
  */
 export function trimmed({ trim }: Learned, of: number, chance: number): number {
   const x = probit(chance);
