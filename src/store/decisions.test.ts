@@ -15,7 +15,7 @@ const ACCOUNT: Account = {
   ruledOut: [{ rule: "A rule.", source: "A document.", from: at(2), to: at(3) }],
   days: [
     { at: at(4), chance: 0.1234, worth: -0.02 },
-    { at: at(5), chance: 0, worth: 1 },
+    { at: new Date(at(5).getTime() + 169_551), chance: 0, worth: 1 },
   ],
   hours: [],
   even: { tries: [at(4), at(8)], recovers: 0.5, worth: 0.4, plan: [at(5)], planRecovers: 0.6, planWorth: 0.55 },
@@ -59,7 +59,15 @@ test("an account is read as it was kept, and so is one that an earlier program k
   const { hourDrawn: _, ...former } = ACCOUNT;
   const asNumbers = (_key: string, value: unknown) =>
     typeof value === "string" && /^2026-/.test(value) ? Date.parse(value) : value;
-  await db.run(OVERWRITE, [MERCHANT, JSON.stringify(former, asNumbers)]);
-  const [first] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
-  assert.deepEqual(first!.account, { ...ACCOUNT, hourDrawn: false });
+  const asTexts = {
+    ...former,
+    days: `${at(4).getTime()} 0.1234 -0.02 ${at(5).getTime() + 169_551} 0 1`,
+    hours: "",
+    even: { ...ACCOUNT.even, tries: `${at(4).getTime()} ${at(8).getTime()}`, plan: `${at(5).getTime()}` },
+  };
+  for (const kept of [former, asTexts]) {
+    await db.run(OVERWRITE, [MERCHANT, JSON.stringify(kept, asNumbers)]);
+    const [first] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
+    assert.deepEqual(first!.account, { ...ACCOUNT, hourDrawn: false });
+  }
 });

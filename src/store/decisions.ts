@@ -1,7 +1,8 @@
-import type { Account, DecisionRecord, LastDecision, Prospect } from "../domain/decision.ts";
+import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
 import { type Database, prepared, type Tx } from "./database.ts";
 import { keepPartitions, type TimedTable } from "./partitions.ts";
+import { type FormerAccount, restored, type StoredAccount, storedOf } from "./stored-account.ts";
 
 // The account travels as JSON.
 interface Row extends Omit<DecisionRecord, "account"> {
@@ -35,44 +36,8 @@ export async function insertDecisions(tx: Tx, merchantId: string, decisions: rea
   await tx.run(INSERT, [merchantId, ...columnValues(rows, COLUMNS)]);
 }
 
-/** An account whose numbers are packed, as it is stored: see `packed`. */
-type Stored = Omit<Account, "days" | "hours" | "even"> & {
-  days: string;
-  hours: string;
-  even: (Omit<NonNullable<Account["even"]>, "tries" | "plan"> & { tries: string; plan: string }) | null;
-};
-
-/**
- * Numbers as one text. An account has some hundred and fifty, most of them moments, chances and worths: as JSON they were two thirds of
- * it, and PostgreSQL took 40 µs to read them and as much to compress them.
- */
-const packed = (numbers: readonly number[]) => numbers.join(" ");
-const unpacked = (text: string) => (text === "" ? [] : text.split(" ").map(Number));
-
 interface StoredRecord extends Omit<DecisionRecord, "account"> {
-  account: Stored | Account;
-}
-
-const packedProspects = (prospects: readonly Prospect[]) =>
-  packed(prospects.flatMap(({ at, chance, worth }) => [at.getTime(), chance, worth]));
-
-function unpackedProspects(text: string): Prospect[] {
-  const numbers = unpacked(text);
-  return Array.from({ length: numbers.length / 3 }, (_, n) => ({
-    at: new Date(numbers[3 * n]!),
-    chance: numbers[3 * n + 1]!,
-    worth: numbers[3 * n + 2]!,
-  }));
-}
-
-function storedOf(account: Account): Stored {
-  const { days, hours, even } = account;
-  return {
-    ...account,
-    days: packedProspects(days),
-    hours: packedProspects(hours),
-    even: even && { ...even, tries: packed(even.tries.map(Number)), plan: packed(even.plan.map(Number)) },
-  };
+  account: StoredAccount | FormerAccount;
 }
 
 const LATEST = prepared(
@@ -100,22 +65,6 @@ export async function decisionsOfCase(tx: Tx, merchantId: string, caseId: string
     ...row,
     account: restored(row.account),
   }));
-}
-
-/** As it was before it was stored. Accounts of earlier programs have lists in place of packed numbers, and did not draw hours. */
-function restored({ days, hours, even, ruledOut, hourDrawn, ...rest }: Stored | Account): Account {
-  const prospects = (stored: string | Prospect[]) =>
-    typeof stored === "string" ? unpackedProspects(stored) : stored.map((each) => ({ ...each, at: new Date(each.at) }));
-  const moments = (stored: string | Date[]) =>
-    (typeof stored === "string" ? unpacked(stored) : stored).map((moment) => new Date(moment));
-  return {
-    ...rest,
-    days: prospects(days),
-    hours: prospects(hours),
-    even: even && { ...even, tries: moments(even.tries), plan: moments(even.plan) },
-    ruledOut: ruledOut.map((each) => ({ ...each, from: new Date(each.from), to: new Date(each.to) })),
-    hourDrawn: hourDrawn ?? false,
-  };
 }
 
 /** A partition holds the decisions on the cases that were opened in its month. */

@@ -1,0 +1,112 @@
+import type { Account, Prospect } from "../domain/decision.ts";
+
+type Even = NonNullable<Account["even"]>;
+type Numbers = "days" | "hours" | "even";
+
+/** An account as it is stored: its sentences, and all its numbers as one text. */
+export type StoredAccount = Omit<Account, Numbers> & {
+  /**
+   * Days, hours, even tries, the plan beside them, and what both reach. A moment is minutes since the one before it, a share is in ten-thousandths. An
+   * account has some hundred and fifty numbers. So they take a third of what they take as JSON, and with its sentences it is, as a rule, short enough
+   * for PostgreSQL not to compress it, which took as long as to write it.
+   */
+  numbers: string;
+};
+
+/** Accounts of earlier programs had lists of prospects and moments; later ones their numbers as texts, moments in milliseconds of the epoch. */
+export type FormerAccount = Omit<Account, Numbers | "hourDrawn"> & {
+  hourDrawn?: boolean;
+  days: string | Prospect[];
+  hours: string | Prospect[];
+  even: (Omit<Even, "tries" | "plan"> & { tries: string | number[]; plan: string | number[] }) | null;
+};
+
+export function storedOf({ days, hours, even, ...sentences }: Account): StoredAccount {
+  const lists = [
+    prospectNumbers(days),
+    prospectNumbers(hours),
+    momentNumbers(even?.tries ?? []),
+    momentNumbers(even?.plan ?? []),
+    even ? [even.recovers, even.worth, even.planRecovers, even.planWorth].map(tenThousandths) : [],
+  ];
+  return { ...sentences, numbers: lists.map((list) => list.join(" ")).join("/") };
+}
+
+/** As it was before it was stored. */
+export function restored(stored: StoredAccount | FormerAccount): Account {
+  const { ruledOut, hourDrawn, ...rest } = stored;
+  const times = ruledOut.map((each) => ({ ...each, from: new Date(each.from), to: new Date(each.to) }));
+  if (!("numbers" in rest)) return { ...rest, ...formerNumbers(rest), ruledOut: times, hourDrawn: hourDrawn ?? false };
+  const { numbers, ...sentences } = rest;
+  const [days, hours, tries, plan, reached] = numbers
+    .split("/")
+    .map((list) => (list === "" ? [] : list.split(" ").map(Number)));
+  const [recovers, worth, planRecovers, planWorth] = reached!.map(share);
+  const even = { tries: moments(tries!), plan: moments(plan!), recovers, worth, planRecovers, planWorth } as Even;
+  return {
+    ...sentences,
+    days: prospects(days!),
+    hours: prospects(hours!),
+    even: reached!.length > 0 ? even : null,
+    ruledOut: times,
+    hourDrawn: hourDrawn ?? false,
+  };
+}
+
+const MINUTE_MS = 60_000;
+
+const tenThousandths = (share: number) => Math.round(share * 10_000);
+const share = (tenThousandths: number) => tenThousandths / 10_000;
+
+function momentNumbers(moments: readonly Date[]): number[] {
+  let before = 0;
+  return moments.map((at) => {
+    const minutes = (at.getTime() - before) / MINUTE_MS;
+    before = at.getTime();
+    return minutes;
+  });
+}
+
+function moments(numbers: readonly number[]): Date[] {
+  let at = 0;
+  return numbers.map((minutes) => {
+    at += Math.round(minutes * MINUTE_MS);
+    return new Date(at);
+  });
+}
+
+function prospectNumbers(prospects: readonly Prospect[]): number[] {
+  const numbers = momentNumbers(prospects.map(({ at }) => at));
+  for (const { chance, worth } of prospects) numbers.push(tenThousandths(chance), tenThousandths(worth));
+  return numbers;
+}
+
+/** The moments of all of them, then what is said of each. */
+function prospects(numbers: readonly number[]): Prospect[] {
+  const count = numbers.length / 3;
+  return moments(numbers.slice(0, count)).map((at, n) => ({
+    at,
+    chance: share(numbers[count + 2 * n]!),
+    worth: share(numbers[count + 2 * n + 1]!),
+  }));
+}
+
+function formerNumbers({ days, hours, even }: Pick<FormerAccount, Numbers>): Pick<Account, Numbers> {
+  const numbersOf = (list: string | number[]) =>
+    typeof list === "string" ? (list === "" ? [] : list.split(" ").map(Number)) : list;
+  const prospectsOf = (list: string | Prospect[]) => {
+    if (typeof list !== "string") return list.map((each) => ({ ...each, at: new Date(each.at) }));
+    const numbers = numbersOf(list);
+    return Array.from({ length: numbers.length / 3 }, (_, n) => ({
+      at: new Date(numbers[3 * n]!),
+      chance: numbers[3 * n + 1]!,
+      worth: numbers[3 * n + 2]!,
+    }));
+  };
+  const momentsOf = (list: string | number[]) => numbersOf(list).map((at) => new Date(at));
+  return {
+    days: prospectsOf(days),
+    hours: prospectsOf(hours),
+    even: even && { ...even, tries: momentsOf(even.tries), plan: momentsOf(even.plan) },
+  };
+}
