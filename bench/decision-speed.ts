@@ -61,6 +61,7 @@ const decision = cpuMicros((n) => {
     windowEndsAt: failedAt + 28 * DAY_MS,
     triesLeft: 6,
     allow: () => true,
+    limits: [],
     stakes: { worthAt: (at) => 1 - (0.004 * (at - failedAt)) / DAY_MS, cost: 0.008 },
   });
 });

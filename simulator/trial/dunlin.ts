@@ -149,14 +149,16 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
       const belief = beliefOf(open, now);
       if (OVER.has(belief.reason)) return null;
       const rules = rulesFor(open);
+      const triesLeft = Math.min(open.triesLeft, rules.triesMax);
       const upAt = triableAt(open.charges.at(-1)!, now);
       const choose = (from: number) =>
         chooseTry(learned, belief, {
           key: open.bill.id,
           now,
           windowEndsAt: open.endsAt,
-          triesLeft: open.triesLeft,
+          triesLeft,
           allow: (at) => at >= from && rules.allow(at),
+          limits: rules.limits(now, triesLeft),
           stakes: { worthAt: (at) => lateFactor(open.bill, at), cost: costShare(open.bill) },
         });
       const chosen = (upAt > now && choose(upAt)) || choose(0);

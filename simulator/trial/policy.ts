@@ -2,7 +2,7 @@ import { BANK_DEBITS } from "../../src/rules/bank-debits.ts";
 import { DAY_MS } from "../../src/rules/card-networks.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import { endsRetries } from "../../src/rules/decline-groups.ts";
-import { forbiddenAt, type Guard, guardOf, type LedgerEntry } from "../../src/rules/guard.ts";
+import { fillable, forbiddenAt, type Guard, guardOf, type LedgerEntry, type PlanLimit } from "../../src/rules/guard.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 
 /** Tries that every policy has for a case, beside the first charge. */
@@ -53,6 +53,10 @@ export interface Rules {
   /** Not before this, by the bank's advice; 0 when nothing was advised. */
   notBefore: number;
   allow(at: number): boolean;
+  /** No more than so many further declines. */
+  triesMax: number;
+  /** What is allowed of so many further declines together, from a moment on. */
+  limits(from: number, tries: number): PlanLimit[];
 }
 
 /** What the rules say about another try of the case now, by the same guard that the service uses. */
@@ -61,9 +65,14 @@ export function rulesFor(open: OpenCase): Rules {
   const isDebit = BANK_DEBITS.has(last.paymentMethodType);
   // A return that may not be presented again; of cards the guard knows by itself.
   if (isDebit && endsRetries(declineGroup(codesOf(last), instrumentOf(last))))
-    return { notBefore: 0, allow: () => false };
+    return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
   const guard = guardFor(open);
-  return { notBefore: guard.notBefore?.at ?? 0, allow: (at) => forbiddenAt(guard, at) === null };
+  return {
+    notBefore: guard.notBefore?.at ?? 0,
+    allow: (at) => forbiddenAt(guard, at) === null,
+    triesMax: guard.triesLeft?.count ?? Number.POSITIVE_INFINITY,
+    limits: (from, tries) => fillable(guard, from, tries),
+  };
 }
 
 function guardFor({ bill, attempts }: OpenCase): Guard {

@@ -1,5 +1,6 @@
 import { EXPLANATIONS } from "../model/explanations.ts";
 import { type Forecast, tables } from "../model/forecast.ts";
+import { keepsLimit, type PlanLimit } from "../rules/guard.ts";
 
 /** What a try is worth and costs, as shares of the amount due. */
 export interface Stakes {
@@ -41,18 +42,20 @@ export interface Board {
   forecast: Forecast;
   worth: Float64Array;
   cost: number;
+  limits: readonly PlanLimit[];
   /** Tries of the plan looked at. */
   tries: number;
 }
 
-export function boardOf(forecast: Forecast, { worthAt, cost }: Stakes): Board {
+/** @param limits  to be kept by what is put into the plan */
+export function boardOf(forecast: Forecast, { worthAt, cost }: Stakes, limits: readonly PlanLimit[] = []): Board {
   if (!forecast.isLatest()) throw new Error("another forecast was made meanwhile");
   const { shares, slots } = forecast;
   left.set(shares);
   reached[0] = shares.reduce((sum, share) => sum + share, 0);
   const worth = new Float64Array(slots.length);
   for (let slot = 0; slot < worth.length; slot++) worth[slot] = worthAt(slots[slot]!);
-  return { forecast, worth, cost, tries: 0 };
+  return { forecast, worth, cost, limits, tries: 0 };
 }
 
 /** The plan looked at. */
@@ -118,20 +121,27 @@ export function walkBack({ tries, worth, cost, forecast }: Board) {
   }
 }
 
-/** Where in the plan that slot would come; -1 when it is too near to one of its tries. */
+/** Where in the plan that slot would come; -1 when it is too near to one of its tries, or a limit would not be kept. */
 export function placeOf(board: Board, slot: number): number {
   let place = 0;
   while (place < board.tries && plan[place]! < slot) place++;
-  return isApart(board, slot, place, place) ? place : -1;
+  return fits(board, slot, place, place) ? place : -1;
 }
 
-/** Whether a slot is far enough from the tries before a place and those from `after` on. */
-export function isApart({ tries, forecast: { slots } }: Board, slot: number, place: number, after: number): boolean {
+/** Whether a slot is far enough from the tries before a place and those from `after` on, and keeps the limits together with them. */
+export function fits(
+  { tries, limits, forecast: { slots } }: Board,
+  slot: number,
+  place: number,
+  after: number,
+): boolean {
   const at = slots[slot]!;
-  return (
-    (place === 0 || at - slots[plan[place - 1]!]! >= APART_MS) &&
-    (after >= tries || slots[plan[after]!]! - at >= APART_MS)
-  );
+  if (place > 0 && at - slots[plan[place - 1]!]! < APART_MS) return false;
+  if (after < tries && slots[plan[after]!]! - at < APART_MS) return false;
+  if (limits.length === 0) return true;
+  const others = [...plan.subarray(0, place), ...plan.subarray(after, tries)];
+  const moments = [slot, ...others].map((each) => slots[each]!);
+  return limits.every((limit) => keepsLimit(limit, moments));
 }
 
 /**

@@ -52,6 +52,7 @@ const question = (rest: Partial<TryQuestion> = {}): TryQuestion => ({
   windowEndsAt: START + 28 * DAY,
   triesLeft: 6,
   allow: () => true,
+  limits: [],
   stakes: { worthAt: (at) => 1 - (0.004 * (at - START)) / DAY, cost: 0.008 },
   ...rest,
 });

@@ -5,6 +5,7 @@ import type { Learned } from "../model/learned.ts";
 import { probit } from "../model/normal.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
+import type { PlanLimit } from "../rules/guard.ts";
 import type { Stakes } from "./board.ts";
 import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
 
@@ -53,6 +54,8 @@ export interface TryQuestion {
   triesLeft: number;
   /** Whether the rules allow a try then. */
   allow(at: number): boolean;
+  /** What the rules allow of several tries together, as far as those that are left could be too many. */
+  limits: readonly PlanLimit[];
   stakes: Stakes;
 }
 
@@ -98,13 +101,13 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   if (slots.length === 0) return null;
   const seen = forecast(learned, belief, slots);
   let stakes = { ...question.stakes, cost: question.stakes.cost + USUAL_PART * learned.tries[0]! };
-  let plan = planTries(seen, question.triesLeft, stakes);
+  let plan = planTries(seen, question.triesLeft, stakes, question.limits);
   const hopeless = plan.slots.length === 0;
   const triedShare = hopeless ? hopelessShare(learned, belief, question.stakes) : 1;
   if (hopeless) {
     if (share(`${question.key}:hopeless`) >= triedShare) return null;
     stakes = { ...stakes, cost: 0 };
-    plan = planTries(seen, question.triesLeft, stakes);
+    plan = planTries(seen, question.triesLeft, stakes, question.limits);
   }
   const best = plan.slots[0];
   if (best === undefined) return null;

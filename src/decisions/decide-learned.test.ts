@@ -190,3 +190,24 @@ test("a case is not given up because its bank is down until the window ends", ()
   const { decision } = decideLearned({ ...known, issuerDownAt: now }, history, learned, now);
   assert.deepEqual(decision, free);
 });
+
+test("where rules leave few tries they are not spent early, and the reasons say how few", () => {
+  const bills = [...paidOnThe25th, bill("2026-05-02", [])];
+  const plannedFor = (rest: Partial<Known>) => {
+    const [known, history] = caseOf(bills, rest);
+    const { decision, chosen } = decideLearned(known, history, learned, soon(known));
+    return { tries: [chosen!.at, ...chosen!.next].map((at) => (at - +known.unpaidAt) / DAY), decision };
+  };
+  assert.ok(plannedFor({}).tries.length > 4);
+  // PayPal: two tries after the first within 28 days of it.
+  const paypal = plannedFor({ paymentMethodType: "paypal", windowEndsAt: new Date("2026-06-06T09:00:00Z") });
+  assert.equal(paypal.tries.filter((days) => days <= 28).length, 2, `${paypal.tries}`);
+  assert.ok(paypal.tries[1]! > 15, `${paypal.tries}`);
+  // A prepaid card that cannot be topped up: three tries in all.
+  const [known] = caseOf(bills);
+  const codes = { ...known.lastDecline!, networkAdviceCode: "40" };
+  const ledger = known.ledger.map((entry) => ({ ...entry, codes }));
+  const prepaid = plannedFor({ network: "mastercard", ledger, lastDecline: { ...known.lastDecline!, ...codes } });
+  assert.ok(prepaid.tries.length <= 2, `${prepaid.tries}`);
+  assert.match(prepaid.decision.reasons.join(" "), /1 more try is left .* Only 3 tries are advised on such a card/);
+});

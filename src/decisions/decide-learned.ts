@@ -7,7 +7,7 @@ import { classOf, dateCellWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
 import { BANK_DEBITS } from "../rules/bank-debits.ts";
-import { forbiddenAt } from "../rules/guard.ts";
+import { fillable, forbiddenAt } from "../rules/guard.ts";
 import { type ChosenTry, chooseTry, type TryQuestion } from "./choose-try.ts";
 import { decide } from "./decide.ts";
 import { dollarsOf } from "./dollars.ts";
@@ -88,17 +88,18 @@ function isMissed(at: number, { allow }: TryQuestion, now: Date): boolean {
 }
 
 function questionOf({ known, guard }: Situation, belief: Belief): TryQuestion {
-  const debit = known.paymentMethodType === null ? undefined : BANK_DEBITS.get(known.paymentMethodType);
-  const presented = known.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard).length;
   const dollars = dollarsOf(known.amount, known.currency);
   const start = known.unpaidAt.getTime();
+  // What was asked for and not answered was tried, as far as anybody knows.
+  const now = Math.max(belief.lastTriedAt, anchorOf(known));
+  const left = Math.min(known.budgetLeft, guard.triesLeft?.count ?? known.budgetLeft);
   return {
     key: known.caseId,
-    // What was asked for and not answered was tried, as far as anybody knows.
-    now: Math.max(belief.lastTriedAt, anchorOf(known)),
+    now,
     windowEndsAt: known.windowEndsAt.getTime(),
-    triesLeft: Math.min(known.budgetLeft, debit ? debit.presentationsMax - Math.max(1, presented) : known.budgetLeft),
+    triesLeft: left,
     allow: (at) => forbiddenAt(guard, at) === null,
+    limits: fillable(guard, now, left),
     stakes: { worthAt: (at) => 1 - (LOSS_A_DAY * (at - start)) / DAY_MS, cost: 0.12 / Math.max(dollars, 0.01) + 0.003 },
   };
 }
@@ -126,7 +127,7 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   );
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
-  reasons.push(triesLeft(known, place));
+  reasons.push(...triesLeft(situation));
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
 }
 

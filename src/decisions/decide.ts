@@ -99,12 +99,8 @@ function isFirstOutage(known: Known): boolean {
   return !before?.codes || readDecline(before.codes, known).group !== "ISSUER_DOWN";
 }
 
-function retry(
-  { known, guard, decline, isNewCard, place }: Situation,
-  moment: Moment,
-  at: number,
-  refused: Ruling | null,
-): Decision {
+function retry(situation: Situation, moment: Moment, at: number, refused: Ruling | null): Decision {
+  const { known, guard, decline, isNewCard, place } = situation;
   const type = known.paymentMethodType;
   const hasRules = type === null || type === "card" || BANK_DEBITS.has(type);
   const reasons = [declineWords(decline, isNewCard), momentReason(moment, at, place)];
@@ -115,6 +111,6 @@ function retry(
   if (ruling) reasons.push(ruling.sentence);
   if (!hasRules)
     reasons.push(`No rules are known for payments by "${type}", so how to try again is the merchant's to say.`);
-  reasons.push(triesLeft(known, place));
+  reasons.push(...triesLeft(situation));
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
 }

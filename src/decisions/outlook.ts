@@ -3,6 +3,7 @@ import type { Belief } from "../model/belief.ts";
 import type { Learned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
+import { keepsLimit } from "../rules/guard.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
 
@@ -79,13 +80,16 @@ function hoursOf(
 
 /** Six tries spread evenly over the window, the last one an hour before its end: those that are still to come, and allowed. */
 function evenTries(weighed: Weighed, question: TryQuestion, unpaidAt: number): Account["even"] {
-  const { windowEndsAt, triesLeft, stakes } = question;
+  const { windowEndsAt, triesLeft, limits, stakes } = question;
   const { forecast } = weighed;
   const wanted = Array.from(
     { length: EVEN_TRIES },
     (_, n) => unpaidAt + ((windowEndsAt - unpaidAt) * (n + 1)) / EVEN_TRIES - (n + 1 === EVEN_TRIES ? HOUR_MS : 0),
   ).filter((at) => at >= question.now + SOONEST_MS && question.allow(at));
-  const tries = [...new Set(wanted.slice(0, triesLeft).map((at) => nearest(forecast.slots, at)))];
+  const allowed: number[] = [];
+  for (const at of wanted)
+    if (allowed.length < triesLeft && limits.every((limit) => keepsLimit(limit, [...allowed, at]))) allowed.push(at);
+  const tries = [...new Set(allowed.map((at) => nearest(forecast.slots, at)))];
   const [even, planned] = judge(forecast, [tries, weighed.tries], stakes);
   const dates = (slots: readonly number[]) => slots.map((slot) => new Date(forecast.slots[slot]!));
   return {

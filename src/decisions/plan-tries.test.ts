@@ -131,3 +131,25 @@ test("two planned tries are nearly a day apart at least, and never more than all
     for (let n = 1; n < at.length; n++) assert.ok(at[n]! - at[n - 1]! >= 20 * 3_600_000);
   }
 });
+
+test("of all plans that keep a limit, nearly the best is found", () => {
+  const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
+  // Two in any six days, and one was made two days before the first.
+  const limit = { times: [-2 * DAY], attemptsMax: 2, windowMs: 6 * DAY };
+  const keeps = (days: readonly number[]) =>
+    [-2, ...days].every((from, _, all) => all.filter((day) => day >= from && day <= from + 6).length <= 2);
+  let reached = 0;
+  let without = 0;
+  for (let seed = 1; seed <= 60; seed++) {
+    const world = smallWorld(9, seed);
+    const plan = planTries(world, 3, { worthAt, cost: 0.02 }, [limit]);
+    assert.ok(keeps(plan.slots), `seed ${seed}: ${plan.slots}`);
+    if (!keeps(planTries(world, 3, { worthAt, cost: 0.02 }).slots)) without++;
+    let best = 0;
+    for (const other of plansOf(9, 3)) if (keeps(other)) best = Math.max(best, worthOf(world, other, 0.02, worthAt));
+    assert.ok(plan.value >= 0.8 * best, `seed ${seed}: ${plan.value} of ${best}`);
+    reached += plan.value / best / 60;
+  }
+  assert.ok(reached >= 0.985, `${reached}`);
+  assert.ok(without > 30, `only ${without} plans would not keep it anyway`);
+});

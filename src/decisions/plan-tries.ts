@@ -1,10 +1,11 @@
 import type { Forecast } from "../model/forecast.ts";
+import type { PlanLimit } from "../rules/guard.ts";
 import {
   APART_MS,
   type Board,
   boardOf,
+  fits,
   insert,
-  isApart,
   lookAt,
   PLAN_MAX,
   placeOf,
@@ -41,11 +42,17 @@ const GAIN_MIN = 1e-9;
  * jump over others gained one part in eight thousand, and most of the looking was for that.
  *
  * @param tries  how many may be planned at most
+ * @param limits  to be kept by all tries of the plan together: where few are allowed in a stretch of time, they are not spent early
  */
-export function planTries(forecast: Forecast, tries: number, stakes: Stakes): TryPlan {
+export function planTries(
+  forecast: Forecast,
+  tries: number,
+  stakes: Stakes,
+  limits: readonly PlanLimit[] = [],
+): TryPlan {
   const picked = bestOfDays(forecast);
   forecast.foresee(picked);
-  const board = boardOf(forecast, stakes);
+  const board = boardOf(forecast, stakes, limits);
   // What each picked slot gained when it was looked at last.
   const gains = new Float64Array(picked.length);
   let value = 0;
@@ -124,7 +131,7 @@ function moveEach(board: Board, picked: readonly number[], value: number): numbe
     while (n < picked.length && place > 0 && picked[n]! <= plan[place - 1]!) n++;
     for (let m = n; m < picked.length && picked[m]! < next; m++) {
       const slot = picked[m]!;
-      if (slot === best || !isApart(board, slot, place, place + 1)) continue;
+      if (slot === best || !fits(board, slot, place, place + 1)) continue;
       const worth = worthWith(board, slot, place, place + 1);
       if (worth <= most + GAIN_MIN) continue;
       most = worth;

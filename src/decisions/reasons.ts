@@ -2,6 +2,7 @@ import type { ReadDecline } from "../rules/decline-group.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { Known } from "./known.ts";
 import { dayWords, localDay, momentWords } from "./local-time.ts";
+import type { Situation } from "./situation.ts";
 import type { Moment } from "./spread.ts";
 import type { Whereabouts } from "./whereabouts.ts";
 
@@ -52,10 +53,14 @@ export function momentReason(moment: Moment, at: number, place: Whereabouts): st
   }
 }
 
-export function triesLeft(known: Known, place: Whereabouts): string {
-  const more = known.budgetLeft - 1;
+/** How many tries remain after the one that is planned, and the rule by which they are fewer than the budget. */
+export function triesLeft({ known, guard, place }: Situation): string[] {
+  const { triesLeft: fewer } = guard;
+  const isFewer = fewer !== null && fewer.count < known.budgetLeft;
+  const more = (isFewer ? fewer.count : known.budgetLeft) - 1;
   const left = more === 0 ? "no more try is" : more === 1 ? "1 more try is" : `${more} more tries are`;
-  return `After this one, ${left} left until ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
+  const words = `After this one, ${left} left until ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
+  return isFewer ? [words, fewer.sentence] : [words];
 }
 
 /** How many retries remain, when none is planned. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { CARD_NETWORKS, cardNetwork, DAY_MS, HOUR_MS } from "./card-networks.ts";
 import type { DeclineCodes } from "./decline-group.ts";
-import { forbiddenAt, type Guard, guardOf, type LedgerEntry, type Question } from "./guard.ts";
+import { fillable, forbiddenAt, type Guard, guardOf, keepsLimit, type LedgerEntry, type Question } from "./guard.ts";
 import { SOURCES } from "./sources.ts";
 
 const allowedAt = (guard: Guard, at: Date) => forbiddenAt(guard, at.getTime()) === null;
@@ -139,6 +139,10 @@ test("a prepaid card that cannot be topped up is given up after three declines",
   const declines = (count: number) => Array.from({ length: count }, (_, index) => entry(day(index), { codes }));
   assert.equal(allowedAt(guardOf(question(declines(2), "mastercard")), day(9)), true);
   assert.equal(allowedAt(guardOf(question(declines(3), "mastercard")), day(9)), false);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((count) => guardOf(question(declines(count), "mastercard")).triesLeft?.count),
+    [undefined, 2, 1, undefined],
+  );
 });
 
 test("bank debits are presented at most twice again, and only for so long", () => {
@@ -155,6 +159,38 @@ test("bank debits are presented at most twice again, and only for so long", () =
     assert.equal(allowedAt(guard, day(days)), true);
     assert.equal(allowedAt(guard, day(days + 0.1)), false);
   }
+});
+
+test("of a debit as many presentations are left as the scheme allows after the ones that were made", () => {
+  const left = (type: string, count: number) =>
+    guardOf(
+      question(
+        Array.from({ length: count }, (_, n) => entry(day(n))),
+        null,
+        type,
+      ),
+    ).triesLeft?.count;
+  assert.deepEqual([left("sepa_debit", 1), left("sepa_debit", 2), left("sepa_debit", 3)], [2, 1, undefined]);
+});
+
+test("several tries keep a limit if each of them may be made when its turn comes, as early as it may come", () => {
+  const days = fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 6 });
+  const early = fc.constantFrom(0, DAY_MS / 2);
+  fc.assert(
+    fc.property(days, days, early, (made, planned, earlyMs) => {
+      const asked = { ...question([], null, "paypal"), earlyMs };
+      const ledger = made.map((n) => entry(day(n)));
+      const moments = [...planned].sort((a, b) => a - b).map((n) => +day(60 + n) + 1);
+      const guard = guardOf({ ...asked, ledger });
+      const isKept = fillable(guard, +day(60), moments.length).every((limit) => keepsLimit(limit, moments));
+      const isAllowed = moments.every((at, n) => {
+        const before = moments.slice(0, n).map((time) => entry(new Date(time)));
+        return allowedAt(guardOf({ ...asked, ledger: [...ledger, ...before] }), new Date(at));
+      });
+      assert.equal(isKept, isAllowed);
+    }),
+    { numRuns: 2000 },
+  );
 });
 
 test("a first debit that nobody reported counts as one", () => {

@@ -47,6 +47,8 @@ export interface Guard {
   notAfter: (Ruling & { at: number }) | null;
   /** The number of presentations is used up. */
   usedUp: Ruling | null;
+  /** After so many more declines like the last one nothing may be tried any more; at least one. */
+  triesLeft: (Ruling & { count: number }) | null;
   limits: readonly (Ruling & { times: readonly number[]; attemptsMax: number; windowMs: number })[];
   earlyMs: number;
 }
@@ -58,7 +60,15 @@ export function guardOf(question: Question): Guard {
   const { instrument, ledger, earlyMs } = question;
   const type = instrument.paymentMethodType;
   const debit = type === null ? undefined : BANK_DEBITS.get(type);
-  const guard: Guard = { bar: null, notBefore: null, notAfter: null, usedUp: null, limits: [], earlyMs };
+  const guard: Guard = {
+    bar: null,
+    notBefore: null,
+    notAfter: null,
+    usedUp: null,
+    triesLeft: null,
+    limits: [],
+    earlyMs,
+  };
   if (debit) return { ...guard, ...presentations(question, debit) };
   const network = type === null || type === "card" ? cardNetwork(instrument.network) : WALLETS.get(type);
   if (!network) return guard;
@@ -83,6 +93,7 @@ export function guardOf(question: Question): Guard {
 function advised(counted: readonly LedgerEntry[], instrument: Instrument, network: CardNetwork) {
   let bar: Guard["bar"] = null;
   let notBefore: Guard["notBefore"] = null;
+  let triesLeft: Guard["triesLeft"] = null;
   let tries = 0;
   for (const entry of counted) {
     if (!entry.codes) continue;
@@ -91,13 +102,14 @@ function advised(counted: readonly LedgerEntry[], instrument: Instrument, networ
     if (advice && Number.isFinite(advice.triesMax)) tries++;
     const ruling = barring(decline, tries, network);
     if (ruling) bar = graver(bar, { ...ruling, decline, onThisInvoice: entry.onThisInvoice });
+    else if (advice && Number.isFinite(advice.triesMax)) triesLeft = fewTries(advice, tries);
     const until = entry.at.getTime() + (advice?.waitMs ?? 0);
     if (advice && advice.waitMs > 0 && until > (notBefore?.at ?? 0)) {
       const sentence = `With an earlier decline ${advice.words}, and no try comes sooner ${cited(advice.source)}.`;
       notBefore = { sentence, source: advice.source, at: until };
     }
   }
-  return { bar, notBefore };
+  return { bar, notBefore, triesLeft: bar ? null : triesLeft };
 }
 
 /** The rule by which a decline bars its card for good; null when it does not. */
@@ -118,6 +130,11 @@ function barring({ advice, category1 }: ReadDecline, tries: number, network: Car
   return null;
 }
 
+function fewTries({ source, triesMax }: NonNullable<ReadDecline["advice"]>, tries: number): Guard["triesLeft"] {
+  const sentence = `Only ${triesMax} tries are advised on such a card, and ${tries} ${tries === 1 ? "was" : "were"} made ${cited(source)}.`;
+  return { sentence, source, count: triesMax - tries };
+}
+
 /** What this invoice was told counts before what another one was, then the more restrictive. */
 function graver(a: Guard["bar"], b: NonNullable<Guard["bar"]>) {
   if (!a || a.onThisInvoice !== b.onThisInvoice) return !a || b.onThisInvoice ? b : a;
@@ -134,8 +151,10 @@ function presentations(question: Question, debit: NonNullable<ReturnType<typeof 
     sentence: `${debit.name} debits allow ${debit.words} ${cited(debit.source)}.`,
     source: debit.source,
   };
+  const count = debit.presentationsMax - times.length;
   return {
-    usedUp: times.length >= debit.presentationsMax ? ruling : null,
+    usedUp: count <= 0 ? ruling : null,
+    triesLeft: count > 0 ? { ...ruling, count } : null,
     notAfter: times.length > 0 ? { ...ruling, at: times[0]! + debit.withinMs } : null,
   };
 }
@@ -186,4 +205,32 @@ function countBetween(times: readonly number[], from: number, to: number) {
   let count = 0;
   for (const time of times) if (time >= from && time <= to) count++;
   return count;
+}
+
+/** A limit as several tries that are planned together have to keep it. */
+export type PlanLimit = Omit<Guard["limits"][number], keyof Ruling>;
+
+/**
+ * The limits that so many more declines could fill. Each of them may come `earlyMs` before its moment, so windows are that much longer.
+ *
+ * @param from  nothing is planned before
+ */
+export function fillable({ limits, earlyMs }: Guard, from: number, tries: number): PlanLimit[] {
+  return limits
+    .map(({ times, attemptsMax, windowMs }) => ({
+      times: times.filter((at) => at >= from - windowMs - earlyMs),
+      attemptsMax,
+      windowMs: windowMs + earlyMs,
+    }))
+    .filter(({ times, attemptsMax }) => times.length + tries > attemptsMax);
+}
+
+/** Whether declines at all of these moments keep a limit. What others fill is not looked at where none of the moments lies. */
+export function keepsLimit({ times, attemptsMax, windowMs }: PlanLimit, moments: readonly number[]): boolean {
+  const all = [...times, ...moments].sort((a, b) => a - b);
+  for (let first = 0; first + attemptsMax < all.length; first++) {
+    const [from, to] = [all[first]!, all[first + attemptsMax]!];
+    if (to - from <= windowMs && moments.some((at) => at >= from && at <= to)) return false;
+  }
+  return true;
 }
