@@ -42,7 +42,7 @@ for (const name of names) {
     ]);
     const { fixed, even, cold, warm, oracle } = policies as Record<string, NonNullable<(typeof policies)[string]>>;
     const broken = Object.values(policies).reduce((sum, figures) => sum + figures.brokenRules, 0);
-    const effort = warm!.attemptsPerRecovery / even!.attemptsPerRecovery;
+    const effort = warm!.attemptsPerRecovery! / even!.attemptsPerRecovery!;
     const own = Object.entries(warm!.eceByGroup).map(([group, ece]) => ({
       name: `${name} ${seed} ${group}`,
       ece,

@@ -22,6 +22,12 @@ const REPRESENTABLE: Readonly<Record<string, readonly string[]>> = {
   ach_debit: ["R01", "R09"],
   bacs_debit: ["0"],
 };
+/** What a code of each scheme looks like; another text, such as "insufficient_funds", is none of its codes. */
+const SCHEME_CODE: Readonly<Record<string, RegExp>> = {
+  sepa_debit: /^[A-Z]{2}\d{2}$/,
+  ach_debit: /^R\d{2}$/,
+  bacs_debit: /^[0-9A-Z]$/,
+};
 const DEBIT_DAYS: Readonly<Record<string, number>> = { sepa_debit: 42, ach_debit: 180, bacs_debit: 31 };
 
 /**
@@ -49,14 +55,15 @@ export function countBrokenRules(tries: readonly Try[]): number {
   return broken;
 }
 
+const codeOf = ({ networkDeclineCode }: Charge) => (networkDeclineCode ?? "").trim().toUpperCase();
+
 function breaksCardRule(charge: Charge, onCard: readonly Charge[], sameAmount: readonly Charge[]): boolean {
   const at = charge.at.getTime();
   const declined = onCard.filter(({ approved }) => !approved);
   const within = (charges: readonly Charge[], ms: number) =>
     charges.filter((other) => !other.approved && at - other.at.getTime() <= ms).length;
-  const isMastercard = charge.cardBrand === "mastercard";
-  if (!isMastercard && declined.some(({ networkDeclineCode }) => VISA_NEVER.includes(networkDeclineCode ?? "")))
-    return true;
+  const isMastercard = /^(mastercard|mc|maestro)$/i.test(charge.cardBrand ?? "");
+  if (!isMastercard && declined.some((other) => VISA_NEVER.includes(codeOf(other)))) return true;
   if (declined.some(({ networkAdviceCode }) => MASTERCARD_NEVER.includes(networkAdviceCode ?? ""))) return true;
   if (within(sameAmount, 30 * DAY_MS) >= (isMastercard ? 35 : 20)) return true;
   if (!isMastercard) return false;
@@ -71,8 +78,7 @@ function breaksDebitRule(charge: Charge, onBill: readonly Charge[]): boolean {
   const type = charge.paymentMethodType;
   const codes = REPRESENTABLE[type];
   if (!codes) return false;
-  if (onBill.some(({ networkDeclineCode }) => networkDeclineCode !== undefined && !codes.includes(networkDeclineCode)))
-    return true;
+  if (onBill.map(codeOf).some((code) => SCHEME_CODE[type]!.test(code) && !codes.includes(code))) return true;
   if (type !== "bacs_debit" && onBill.length >= 3) return true;
   return onBill.length > 0 && charge.at.getTime() - onBill[0]!.at.getTime() > DEBIT_DAYS[type]! * DAY_MS;
 }

@@ -11,7 +11,8 @@ export interface Figures {
   value: number;
   /** Tries for each case, the first charge not counted. */
   attempts: number;
-  attemptsPerRecovery: number;
+  /** null when nothing was recovered. */
+  attemptsPerRecovery: number | null;
   /** Share of the cases, whatever their amount. */
   recoveredCases: number;
   brokenRules: number;
@@ -40,7 +41,7 @@ export function figuresOf(trial: Trial): Figures {
     recovered: recovered / due,
     value: value / due,
     attempts: trial.tries.length / cases,
-    attemptsPerRecovery: trial.tries.length / Math.max(1, paid),
+    attemptsPerRecovery: paid > 0 ? trial.tries.length / paid : null,
     recoveredCases: paid / cases,
     brokenRules: countBrokenRules(trial.tries),
     ...calibration(trial),

@@ -66,18 +66,30 @@ export function rulesFor(open: OpenCase): Rules {
   // A return that may not be presented again; of cards the guard knows by itself.
   if (isDebit && endsRetries(declineGroup(codesOf(last), instrumentOf(last))))
     return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
-  const guard = guardFor(open);
+  const guards = presentCharges(open).map((charge) => guardFor(open, charge));
   return {
-    notBefore: guard.notBefore?.at ?? 0,
-    allow: (at) => forbiddenAt(guard, at) === null,
-    triesMax: guard.triesLeft?.count ?? Number.POSITIVE_INFINITY,
-    limits: (from, tries) => fillable(guard, from, tries),
+    notBefore: Math.max(...guards.map(({ notBefore }) => notBefore?.at ?? 0)),
+    allow: (at) => guards.every((guard) => forbiddenAt(guard, at) === null),
+    triesMax: Math.min(...guards.map(({ triesLeft }) => triesLeft?.count ?? Number.POSITIVE_INFINITY)),
+    limits: (from, tries) => guards.flatMap((guard) => fillable(guard, from, tries)),
   };
 }
 
-function guardFor({ bill, attempts }: OpenCase): Guard {
-  // A card may have been replaced since this bill was tried last; another bill's attempt shows it.
-  const { paymentMethodType, cardBrand, cardCountry, cardFingerprint, at } = attempts.at(-1)!.charge;
+/**
+ * What may be charged next: what the bill was tried on last, or what replaced it, as another bill of the subscription shows. Where a bill of
+ * another subscription shows another card, nobody can say whether it has replaced this one or is a second one: the rules have to hold for both.
+ */
+function presentCharges({ bill, charges, attempts }: OpenCase): Charge[] {
+  const own = charges.at(-1)!;
+  const latest = attempts.at(-1)!;
+  if (latest.bill.subscriptionId === bill.subscriptionId || latest.charge.cardFingerprint === own.cardFingerprint)
+    return [latest.charge];
+  return [own, latest.charge];
+}
+
+function guardFor({ bill, attempts }: OpenCase, present: Charge): Guard {
+  const { paymentMethodType, cardBrand, cardCountry, cardFingerprint } = present;
+  const { at } = attempts.at(-1)!.charge;
   const ledger: LedgerEntry[] = [];
   const since = at.getTime() - 60 * DAY_MS;
   for (const attempt of attempts) {

@@ -16,9 +16,9 @@ function onDays(daysOf: (open: OpenCase) => readonly number[]): Policy {
       if (day === undefined) return null;
       const rules = rulesFor(open);
       const planned = open.bill.createdAt.getTime() + day * DAY_MS;
-      const at = Math.max(planned, now + HOUR_MS, rules.notBefore);
-      if (at >= open.endsAt || !rules.allow(at)) return null;
-      return { at, probability: null };
+      for (let at = Math.max(planned, now + HOUR_MS, rules.notBefore); at < open.endsAt; at += HOUR_MS)
+        if (rules.allow(at)) return { at, probability: null };
+      return null;
     },
   };
 }

@@ -22,7 +22,7 @@ test("in the world of balances Dunlin beats six even tries, with fewer tries and
   const { even: spread, warm } = policies as { even: typeof policies.even; warm: typeof policies.warm };
   assert.ok(gapClosed.fromEven > 0.25, `${gapClosed.fromEven} of the gap from even tries`);
   assert.ok(gapClosed.fromFixed > 0.75, `${gapClosed.fromFixed} of the gap from fixed tries`);
-  assert.ok(warm!.attemptsPerRecovery < 0.9 * spread!.attemptsPerRecovery);
+  assert.ok(warm!.attemptsPerRecovery! < 0.9 * spread!.attemptsPerRecovery!);
   assert.ok(Object.values(policies).every(({ brokenRules }) => brokenRules === 0));
   assert.ok(warm!.ece! < 0.05, `${warm!.ece}`);
 });
@@ -114,6 +114,57 @@ test("what a bank said of a new card holds for a bill that was tried on the old 
   const rules = rulesFor({ ...open, attempts: [...open.attempts, { bill: { ...open.bill, id: "other" }, charge }] });
   assert.equal(rulesFor(open).allow(at + 1), true);
   assert.deepEqual([rules.allow(at + 23 * 3_600_000), rules.allow(at + 25 * 3_600_000)], [false, true]);
+});
+
+test("another subscription's card may be a second one, so what was said of either card holds", () => {
+  const { open } = caseOf("visa", "card", [
+    [0, "51"],
+    [24, "51"],
+  ])[0]!;
+  const bill = { ...open.bill, id: "other", subscriptionId: "another" };
+  const other = (hours: number, rest: Partial<Charge>) => ({
+    bill,
+    charge: { ...open.charges[0]!, at: new Date(+open.bill.createdAt + hours * 3_600_000), ...rest },
+  });
+  const lost = other(25, { networkDeclineCode: "41" });
+  const good = other(26, { approved: true, cardFingerprint: "g" });
+  const allowed = (...attempts: (typeof good)[]) =>
+    rulesFor({ ...open, attempts: [...open.attempts, ...attempts] }).allow(+open.bill.createdAt + 3 * DAY_MS);
+  assert.deepEqual([allowed(good), allowed(lost), allowed(lost, good)], [true, false, false]);
+});
+
+test("codes are counted however they are written, and a gateway's word is no code of a scheme", () => {
+  const debit = (code: string) =>
+    caseOf("", "sepa_debit", [
+      [0, code],
+      [24, code],
+    ]);
+  assert.deepEqual(
+    ["am04", " AM04", "insufficient_funds", "ac04"].map((code) => countBrokenRules(debit(code))),
+    [0, 0, 0, 1],
+  );
+  assert.equal(countBrokenRules(caseOf("Mastercard", "card", [[0, "57"], [48]])), 0);
+  assert.equal(countBrokenRules(caseOf("Visa", "card", [[0, "r1"], [48]])), 1);
+});
+
+test("a static policy's try that a limit forbids for now is put off until it is allowed", () => {
+  const paypal = (days: number[]) => {
+    const { open } = caseOf("", "paypal", [...days.map((day): [number, string] => [24 * day, "x"]), [24 * 9]])[0]!;
+    return even().next(
+      {
+        ...open,
+        charges: open.charges.slice(0, days.length),
+        attempts: open.attempts.slice(0, days.length),
+        triesLeft: 6 - days.length + 1,
+        endsAt: +open.bill.createdAt + 40 * DAY_MS,
+      },
+      +open.bill.createdAt + days.at(-1)! * DAY_MS,
+    );
+  };
+  const daysAfter = (choice: { at: number } | null) => choice && (choice.at - Date.UTC(2026, 0, 1)) / DAY_MS;
+  assert.ok(daysAfter(paypal([0, 4]))! < 28);
+  const putOff = daysAfter(paypal([0, 4, 9]))!;
+  assert.ok(putOff > 28 && putOff < 28.1, `${putOff}`);
 });
 
 test("calibration error is the mean distance between what was said and what came", () => {

@@ -9,6 +9,7 @@ import { world as crude, LAW_NAMES } from "../worlds/crude.ts";
 import { world as debits } from "../worlds/debits.ts";
 import { world as issuers } from "../worlds/issuers.ts";
 import type { CreateWorld, World } from "../worlds/world.ts";
+import { checkedWorld } from "./checked-world.ts";
 
 /** The worlds that come with Dunlin. */
 export const WORLDS: Readonly<Record<string, CreateWorld>> = {
@@ -25,14 +26,14 @@ export const CRUDE_WORLDS: Readonly<Record<string, CreateWorld>> = Object.fromEn
   LAW_NAMES.map((law) => [`crude:${law}`, (options) => crude({ law, ...options })]),
 );
 
-/** A world by its name, or from a module that exports `world`. Throws when there is none. */
+/** A world by its name, or from a module that exports `world`; what comes from a module is checked. Throws when there is none. */
 export async function openWorld(nameOrPath: string, options?: Record<string, unknown>): Promise<World> {
   const own = WORLDS[nameOrPath] ?? CRUDE_WORLDS[nameOrPath];
   if (own) return own(options);
   const path = resolve(nameOrPath);
   const module = (await import(pathToFileURL(path).href)) as { world?: CreateWorld };
   if (typeof module.world !== "function") throw new TypeError(`${path} exports no function named world`);
-  return module.world(options);
+  return checkedWorld(await module.world(options));
 }
 
 /** The prior that Dunlin ships. */

@@ -36,7 +36,7 @@ export interface World {
   readonly name: string;
   /** All bills of about a year, paid ones too, in time order; starts the world anew. 10 to 15 % of first charges are declined. */
   bills(seed: number, customers: number): Iterable<Bill>;
-  /** Charge now: the issuer's answer, with its effects on the world. Calls come in order of time; coins are keyed by seed, bill and moment, so that policies are compared on the same luck. */
+  /** Charge now: the issuer's answer, with its effects on the world. Calls come in order of time, but the bill after this moment may have been made already; coins are keyed by seed, bill and moment, so that policies are compared on the same luck. */
   charge(bill: Bill, at: Date): Charge;
   /** For the oracle: the chance of approval at this moment in the world's present state, before any coin (and after trying in vain at `tried`, where the world can say). */
   approval(bill: Bill, at: Date, tried?: readonly Date[]): number;

@@ -1,3 +1,4 @@
+import { WorldFault } from "../../simulator/trial/checked-world.ts";
 import { type Comparison, compare, POLICY_NAMES, USUAL_NAMES } from "../../simulator/trial/compare.ts";
 import { openWorld, shippedPrior, WORLDS } from "../../simulator/trial/worlds.ts";
 import { LAW_NAMES } from "../../simulator/worlds/crude.ts";
@@ -36,7 +37,7 @@ export const simulate: Command = {
         throw new Failure(`The world could not be opened: ${(error as Error).message}`);
       },
     );
-    const comparison = compare(world, seed, customers, shippedPrior(), names);
+    const comparison = compared(() => compare(world, seed, customers, shippedPrior(), names));
     if (comparison.cases === 0)
       throw new Failure(
         "No first charge was declined in this world, so there is nothing to compare: 10 to 15 % should be.",
@@ -46,6 +47,16 @@ export const simulate: Command = {
     return EXIT.ok;
   },
 };
+
+/** A world that does not keep to its interface is its author's to mend: a stack of ours would not help. */
+function compared(make: () => Comparison): Comparison {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof WorldFault)) throw error;
+    throw new Failure(`The world does not keep to its interface: ${error.message}.`);
+  }
+}
 
 function optionsOf(json: string | undefined): Record<string, unknown> | undefined {
   if (json === undefined) return undefined;
@@ -63,7 +74,7 @@ function comparisonLines({ world, seed, customers, cases, policies, gapClosed }:
     percent(figures.recovered),
     percent(figures.value),
     figures.attempts.toFixed(2),
-    figures.attemptsPerRecovery.toFixed(2),
+    figures.attemptsPerRecovery?.toFixed(2) ?? "",
     String(figures.brokenRules),
     figures.ece === null ? "" : figures.ece.toFixed(3),
   ]);
@@ -72,6 +83,8 @@ function comparisonLines({ world, seed, customers, cases, policies, gapClosed }:
     "",
     ...table(["policy", "recovered", "value", "tries", "per recovery", "rules broken", "calibration error"], rows),
     "",
-    `Dunlin, warm, closes ${percent(gapClosed.fromEven)} of the gap from six even tries to the oracle, and ${percent(gapClosed.fromFixed)} of the gap from days 1, 3, 5, 7.`,
+    Number.isFinite(gapClosed.fromEven) && Number.isFinite(gapClosed.fromFixed)
+      ? `Dunlin, warm, closes ${percent(gapClosed.fromEven)} of the gap from six even tries to the oracle, and ${percent(gapClosed.fromFixed)} of the gap from days 1, 3, 5, 7.`
+      : "The oracle is no better than a static policy here, so there is no gap to close.",
   ];
 }

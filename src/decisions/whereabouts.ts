@@ -130,7 +130,7 @@ export interface Whereabouts {
 
 /** Where the customer's clock and calendar are: what was said, else the card's country, else the currency's, else UTC. */
 export function whereabouts(known: Pick<Known, "customerTimezone" | "cardCountry" | "currency">): Whereabouts {
-  const country = known.cardCountry ?? CURRENCY_COUNTRIES[known.currency] ?? null;
+  const country = known.cardCountry ?? CURRENCY_COUNTRIES[known.currency.toUpperCase()] ?? null;
   const named = known.customerTimezone === null ? null : zoneOf(known.customerTimezone);
   const usual = country === null ? undefined : COUNTRY_ZONES[country];
   return { zone: named ?? zoneOf(usual ?? "UTC")!, country };

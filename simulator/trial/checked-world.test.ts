@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Bill, Charge, World } from "../worlds/world.ts";
+import { checkedWorld } from "./checked-world.ts";
+import { compare } from "./compare.ts";
+import { shippedPrior, WORLDS } from "./worlds.ts";
+
+const AT = new Date("2026-03-02T09:00:00Z");
+const CHARGE: Charge = { at: AT, approved: false, paymentMethodType: "card", networkDeclineCode: "51" };
+const BILL: Bill = {
+  id: "b1",
+  customerId: "c1",
+  subscriptionId: "s1",
+  merchantKey: "m",
+  amount: 1900,
+  currency: "EUR",
+  planId: "p",
+  billingPeriod: 1,
+  billingPeriodUnit: "MONTH",
+  subscriptionCreatedAt: AT,
+  createdAt: AT,
+  windowDays: 14,
+  first: CHARGE,
+};
+const worldOf = (over: Record<string, unknown>): World =>
+  checkedWorld({ name: "w", bills: () => [BILL], charge: () => CHARGE, approval: () => 0.5, ...over });
+const billsOf = (...bills: unknown[]) => [...worldOf({ bills: () => bills }).bills(1, 1)];
+
+test("a world that keeps to its interface gives what it gave before", () => {
+  const names = ["even"];
+  const world = WORLDS.balances!();
+  const before = compare(world, 5, 40, shippedPrior(), names);
+  assert.deepEqual(compare(checkedWorld(world), 5, 40, shippedPrior(), names), before);
+});
+
+test("a fault of a world is named with its place", () => {
+  const faults: [() => unknown, RegExp][] = [
+    [() => checkedWorld(undefined), /gave undefined, not a world/],
+    [() => worldOf({ approval: 1 }), /no method approval/],
+    [
+      () => billsOf({ ...BILL, amount: 19.5 }),
+      /^bill b1: amount must be a whole number of minor units above 0, not 19.5$/,
+    ],
+    [() => billsOf({ ...BILL, id: "" }), /^bill number 1: id must be a text, not ""$/],
+    [
+      () => billsOf({ ...BILL, windowDays: Number.NaN }),
+      /^bill b1: windowDays must be above 0 and at most 366, not NaN$/,
+    ],
+    [() => billsOf({ ...BILL, createdAt: "2026-03-02" }), /^bill b1: createdAt must be a date, not "2026-03-02"$/],
+    [() => billsOf({ ...BILL, first: undefined }), /^bill b1: first is undefined, not a charge$/],
+    [
+      () => billsOf({ ...BILL, first: { ...CHARGE, approved: "no" } }),
+      /^bill b1: first: approved must be true or false/,
+    ],
+    [() => billsOf(BILL, BILL), /^bill b1: its id is that of an earlier bill$/],
+    [
+      () =>
+        billsOf(
+          { ...BILL, id: "b0", createdAt: new Date(+AT + 9e6), first: { ...CHARGE, at: new Date(+AT + 9e6) } },
+          BILL,
+        ),
+      /^bill b1: createdAt is before that of the bill before it/,
+    ],
+    [() => worldOf({ charge: () => undefined }).charge(BILL, AT), /^charge\(\) of bill b1 is undefined/],
+    [() => worldOf({}).charge(BILL, new Date(+AT + 9e6)), /at must be the moment of the charge, 2026-03-02T11:30/],
+    [
+      () => worldOf({ approval: () => 1.2 }).approval(BILL, AT),
+      /^approval\(\) of bill b1 at 2026.*from 0 to 1, not 1.2$/,
+    ],
+  ];
+  for (const [act, message] of faults) assert.throws(act, { name: "WorldFault", message });
+});
+
+test("a generator that has ended is no new year, and a chance that missed 1 by rounding is 1", () => {
+  const used = (function* () {
+    yield BILL;
+  })();
+  const world = worldOf({ bills: () => used, approval: () => 1 + 1e-9 });
+  assert.equal([...world.bills(1, 1)].length, 1);
+  assert.throws(() => [...world.bills(1, 1)], /same iterator again/);
+  assert.equal(world.approval(BILL, AT), 1);
+  assert.deepEqual(billsOf({ ...BILL, first: { ...CHARGE, cardBrand: null } }).length, 1);
+});

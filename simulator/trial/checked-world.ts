@@ -1,0 +1,126 @@
+import type { Bill, Charge, World } from "../worlds/world.ts";
+
+/** A world does not keep to its interface; the message says where, for whoever wrote it. */
+export class WorldFault extends Error {
+  override name = "WorldFault";
+}
+
+const HOUR_MS = 3_600_000;
+const WINDOW_DAYS_MAX = 366;
+const UNITS: ReadonlySet<unknown> = new Set(["DAY", "WEEK", "MONTH", "YEAR"]);
+const METHODS = ["bills", "charge", "approval"] as const;
+const BILL_TEXTS = ["id", "customerId", "subscriptionId", "merchantKey", "planId"] as const;
+const CHARGE_TEXTS = [
+  "networkDeclineCode",
+  "networkAdviceCode",
+  "cardBrand",
+  "cardFunding",
+  "cardCountry",
+  "cardIssuer",
+  "cardFingerprint",
+] as const;
+/** What chances may miss 0 and 1 by, when they were added up. */
+const ROUNDING = 1e-6;
+
+/**
+ * The same world, whose answers are looked at: a wrong one would end in figures that mean nothing, or in an error far from its cause.
+ *
+ * @param said  what a module gave as its world
+ * @throws {WorldFault}  here when it is none, and from its methods when they answer what no world may
+ */
+export function checkedWorld(said: unknown): World {
+  const world = said as World;
+  if (typeof world !== "object" || world === null) throw new WorldFault(`world() gave ${shown(world)}, not a world`);
+  if (typeof world.name !== "string" || world.name === "")
+    throw new WorldFault(`the world's name must be a text, not ${shown(world.name)}`);
+  for (const method of METHODS)
+    if (typeof world[method] !== "function") throw new WorldFault(`the world has no method ${method}`);
+  let latest: Iterable<Bill> | null = null;
+  return {
+    name: world.name,
+    *bills(seed, customers) {
+      const bills = world.bills(seed, customers);
+      if (typeof bills?.[Symbol.iterator] !== "function")
+        throw new WorldFault(`bills() gave ${shown(bills)}, nothing that can be iterated`);
+      // A list may be given again, a generator that has ended not.
+      if (bills === latest && !Array.isArray(bills))
+        throw new WorldFault("bills() gave the same iterator again, where it must start the world anew");
+      latest = bills;
+      const ids = new Set<string>();
+      let before = Number.NEGATIVE_INFINITY;
+      for (const bill of bills) {
+        checkBill(bill, ids.size);
+        if (ids.has(bill.id)) throw new WorldFault(`bill ${bill.id}: its id is that of an earlier bill`);
+        ids.add(bill.id);
+        const at = bill.createdAt.getTime();
+        if (at < before - HOUR_MS)
+          throw new WorldFault(
+            `bill ${bill.id}: createdAt is before that of the bill before it, and bills come in time order`,
+          );
+        before = Math.max(before, at);
+        yield bill;
+      }
+    },
+    charge(bill, at) {
+      const charge = world.charge(bill, at);
+      checkCharge(`charge() of bill ${bill.id}`, charge, at);
+      return charge;
+    },
+    approval(bill, at, tried) {
+      const chance = world.approval(bill, at, tried);
+      if (!(chance >= -ROUNDING && chance <= 1 + ROUNDING))
+        throw new WorldFault(
+          `approval() of bill ${bill.id} at ${at.toISOString()}: must be from 0 to 1, not ${shown(chance)}`,
+        );
+      return Math.min(1, Math.max(0, chance));
+    },
+    ...(world.payDays ? { payDays: (bill: Bill) => world.payDays!(bill) } : {}),
+  };
+}
+
+/** @param number  of the bill, from 0, to name it by where its id is what is wrong */
+function checkBill(bill: Bill, number: number) {
+  if (typeof bill !== "object" || bill === null) throw new WorldFault(`bill number ${number + 1} is ${shown(bill)}`);
+  const place = typeof bill.id === "string" && bill.id !== "" ? `bill ${bill.id}` : `bill number ${number + 1}`;
+  const must = (isSo: boolean, name: keyof Bill, what: string) => {
+    if (!isSo) throw new WorldFault(`${place}: ${name} must be ${what}, not ${shown(bill[name])}`);
+  };
+  must(bill.id !== "", "id", "a text");
+  for (const name of BILL_TEXTS) must(typeof bill[name] === "string", name, "a text");
+  must(Number.isSafeInteger(bill.amount) && bill.amount > 0, "amount", "a whole number of minor units above 0");
+  must(/^[A-Za-z]{3}$/.test(bill.currency), "currency", "three letters");
+  must(bill.billingPeriod > 0, "billingPeriod", "a number above 0");
+  must(UNITS.has(bill.billingPeriodUnit), "billingPeriodUnit", [...UNITS].join(", "));
+  must(isMoment(bill.createdAt), "createdAt", "a date");
+  must(isMoment(bill.subscriptionCreatedAt), "subscriptionCreatedAt", "a date");
+  const { windowDays } = bill;
+  must(windowDays > 0 && windowDays <= WINDOW_DAYS_MAX, "windowDays", `above 0 and at most ${WINDOW_DAYS_MAX}`);
+  checkCharge(`${place}: first`, bill.first, bill.createdAt);
+}
+
+function checkCharge(place: string, charge: Charge, at: Date) {
+  if (typeof charge !== "object" || charge === null) throw new WorldFault(`${place} is ${shown(charge)}, not a charge`);
+  const must = (isSo: boolean, name: keyof Charge, what: string) => {
+    if (!isSo) throw new WorldFault(`${place}: ${name} must be ${what}, not ${shown(charge[name])}`);
+  };
+  must(isMoment(charge.at), "at", "a date");
+  must(Math.abs(charge.at.getTime() - at.getTime()) <= HOUR_MS, "at", `the moment of the charge, ${at.toISOString()}`);
+  must(typeof charge.approved === "boolean", "approved", "true or false");
+  must(
+    typeof charge.paymentMethodType === "string" && charge.paymentMethodType !== "",
+    "paymentMethodType",
+    "a text such as card or sepa_debit",
+  );
+  // A world that is not checked by a compiler may say null for what it does not know.
+  for (const name of CHARGE_TEXTS)
+    must(typeof (charge[name] ?? "") === "string", name, "a text, or left out where it is not known");
+}
+
+const isMoment = (value: unknown) => value instanceof Date && Number.isFinite(value.getTime());
+
+function shown(value: unknown): string {
+  if (value instanceof Date) return Number.isFinite(value.getTime()) ? value.toISOString() : "an invalid date";
+  if (typeof value === "function") return "a function";
+  // NaN is no JSON.
+  return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
+}
