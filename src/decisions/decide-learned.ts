@@ -17,7 +17,7 @@ import { momentWords } from "./local-time.ts";
 import { type Outlook, outlookOf } from "./outlook.ts";
 import { budgetWords, declineWords, triesLeft } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
-import { type Situation, situationOf } from "./situation.ts";
+import { leftBy, type Situation, situationOf } from "./situation.ts";
 import { anchorOf, jitterMs } from "./spread.ts";
 
 const DAY_MS = 86_400_000;
@@ -87,12 +87,13 @@ function isMissed(at: number, { allow }: TryQuestion, now: Date): boolean {
   return late > 0 && (late > LATE_MAX_MS || !allow(now.getTime()));
 }
 
-function questionOf({ known, guard }: Situation, belief: Belief): TryQuestion {
+function questionOf(situation: Situation, belief: Belief): TryQuestion {
+  const { known, guard } = situation;
   const dollars = dollarsOf(known.amount, known.currency);
   const start = known.unpaidAt.getTime();
   // What was asked for and not answered was tried, as far as anybody knows.
   const now = Math.max(belief.lastTriedAt, anchorOf(known));
-  const left = Math.min(known.budgetLeft, guard.triesLeft?.count ?? known.budgetLeft);
+  const left = leftBy(situation);
   return {
     key: known.caseId,
     now,

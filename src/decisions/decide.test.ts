@@ -64,6 +64,14 @@ test("with nothing known of the decline the tries are spread evenly, each in the
   assert.match(decision.reasons.at(-1)!, /7 more tries are left until Mon 4 May/);
 });
 
+test("where a scheme allows two presentations more, those two are spread over the window", () => {
+  const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
+  const decision = retryOf(decideSoon(failed({ networkDeclineCode: "MS03" }, debit)));
+  // 28 days over 3 gaps: due on Wednesday, nine days later.
+  assert.match(decision.at.toISOString(), /^2026-04-15T09/);
+  assert.match(decision.reasons.slice(-2).join(" "), /1 more try is left until Mon 4 May\. SEPA .* debits allow/i);
+});
+
 test("without any transaction a retry is asked for all the same, by what the currency tells", () => {
   const known = failed(null, { paymentMethodType: null, network: null, cardCountry: null, currency: "SEK" });
   const decision = retryOf(decideSoon(known));
@@ -75,7 +83,7 @@ test("without any transaction a retry is asked for all the same, by what the cur
 test("missing money waits for the likely pay day within reach", () => {
   const rest = { unpaidAt: new Date("2026-04-12T10:00:00Z") };
   const decision = retryOf(decideSoon(failed({ networkDeclineCode: "51" }, rest)));
-  assert.match(decision.at.toISOString(), /^2026-04-15T07:/);
+  assert.match(decision.at.toISOString(), /^2026-04-15T09:/);
   assert.match(decision.reasons[1]!, /^Wed 15 April is a likely pay day in Germany/);
 });
 

@@ -5,7 +5,7 @@ import { forbiddenAt, type Ruling } from "../rules/guard.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { budgetWords, declineWords, momentReason, triesLeft } from "./reasons.ts";
-import { type Situation, situationOf } from "./situation.ts";
+import { leftBy, type Situation, situationOf } from "./situation.ts";
 import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./spread.ts";
 
 /**
@@ -70,9 +70,10 @@ function nextTry(situation: Situation): Decision {
 }
 
 /** Good moments, best first, then later ones in order of time. All rest on facts alone, so they stay the same. */
-function* moments({ known, guard, decline, isNewCard, place }: Situation): Generator<Moment> {
+function* moments(situation: Situation): Generator<Moment> {
+  const { known, guard, decline, isNewCard, place } = situation;
   const advised = guard.notBefore ? guard.notBefore.at + known.leadMs : 0;
-  const span = spanOf(known, advised);
+  const span = spanOf(known, leftBy(situation), advised);
   const group = decline?.group ?? "UNKNOWN";
   let first: Moment;
   if (isNewCard) first = newCardMoment(known, span.windowEnd);

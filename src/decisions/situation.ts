@@ -59,6 +59,10 @@ export function situationOf(known: Known, now: Date): Situation {
   };
 }
 
+/** How many tries are left by the budget and by the rules. */
+export const leftBy = ({ known, guard }: Situation): number =>
+  Math.min(known.budgetLeft, guard.triesLeft?.count ?? known.budgetLeft);
+
 const CONFIRM = {
   group: "AUTH_REQUIRED",
   words: "the bank still says what may mean that the customer has to confirm",

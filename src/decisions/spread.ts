@@ -46,12 +46,13 @@ export function anchorOf(known: Known): number {
  * The stretch of time in which the next try falls: the tries left are spread evenly over the days left, and each may
  * be moved by half the gap.
  *
+ * @param tries  how many are left
  * @param notBefore  the earliest moment by the bank's advice; 0 when there is none
  */
-export function spanOf(known: Known, notBefore: number): Span {
+export function spanOf(known: Known, tries: number, notBefore: number): Span {
   const anchor = anchorOf(known);
   const windowEnd = known.windowEndsAt.getTime();
-  const gap = Math.max(0, windowEnd - anchor) / (known.budgetLeft + 1);
+  const gap = Math.max(0, windowEnd - anchor) / (tries + 1);
   const earliest = Math.max(anchor + GAP_MIN_MS, notBefore);
   const even = Math.max(Math.ceil((anchor + gap) / 1000) * 1000, earliest);
   return {
