@@ -69,7 +69,7 @@ test("where a scheme allows two presentations more, those two are spread over th
   const decision = retryOf(decideSoon(failed({ networkDeclineCode: "MS03" }, debit)));
   // 28 days over 3 gaps: due on Wednesday, nine days later.
   assert.match(decision.at.toISOString(), /^2026-04-15T09/);
-  assert.match(decision.reasons.slice(-2).join(" "), /1 more try is left until Mon 4 May\. SEPA .* debits allow/i);
+  assert.match(decision.reasons.slice(-2).join(" "), /1 more try is left until Mon 4 May\. SEPA debits allow/);
 });
 
 test("without any transaction a retry is asked for all the same, by what the currency tells", () => {
@@ -83,7 +83,7 @@ test("without any transaction a retry is asked for all the same, by what the cur
 test("missing money waits for the likely pay day within reach", () => {
   const rest = { unpaidAt: new Date("2026-04-12T10:00:00Z") };
   const decision = retryOf(decideSoon(failed({ networkDeclineCode: "51" }, rest)));
-  assert.match(decision.at.toISOString(), /^2026-04-15T09:/);
+  assert.match(decision.at.toISOString(), /^2026-04-15T07:/);
   assert.match(decision.reasons[1]!, /^Wed 15 April is a likely pay day in Germany/);
 });
 
