@@ -49,30 +49,36 @@ export function countBrokenRules(tries: readonly Try[]): number {
             onCard.map((attempt) => attempt.charge),
             sameAmount,
           )
-        : breaksDebitRule(charge, onBill);
+        : charge.paymentMethodType === "paypal"
+          ? breaksPaypalRule(charge, sameAmount)
+          : breaksDebitRule(charge, onBill);
     if (isBroken) broken++;
   }
   return broken;
 }
 
 const codeOf = ({ networkDeclineCode }: Charge) => (networkDeclineCode ?? "").trim().toUpperCase();
+const adviceOf = ({ networkAdviceCode }: Charge) => (networkAdviceCode ?? "").trim().padStart(2, "0");
+/** PayPal: three attempts in 28 days, the first one among them. */
+const PAYPAL = { attempts: 3, ms: 28 * DAY_MS };
 
 function breaksCardRule(charge: Charge, onCard: readonly Charge[], sameAmount: readonly Charge[]): boolean {
   const at = charge.at.getTime();
   const declined = onCard.filter(({ approved }) => !approved);
   const within = (charges: readonly Charge[], ms: number) =>
     charges.filter((other) => !other.approved && at - other.at.getTime() <= ms).length;
-  const isMastercard = /^(mastercard|mc|maestro)$/i.test(charge.cardBrand ?? "");
+  const isMastercard = /^(mastercard|mc|maestro)$/i.test((charge.cardBrand ?? "").replace(/[^a-z]/gi, ""));
   if (!isMastercard && declined.some((other) => VISA_NEVER.includes(codeOf(other)))) return true;
-  if (declined.some(({ networkAdviceCode }) => MASTERCARD_NEVER.includes(networkAdviceCode ?? ""))) return true;
+  if (declined.some((other) => MASTERCARD_NEVER.includes(adviceOf(other)))) return true;
   if (within(sameAmount, 30 * DAY_MS) >= (isMastercard ? 35 : 20)) return true;
   if (!isMastercard) return false;
   if (within(onCard, DAY_MS) >= 10) return true;
-  return declined.some(
-    ({ networkAdviceCode, at: when }) =>
-      at - when.getTime() < (MASTERCARD_WAIT_HOURS[networkAdviceCode ?? ""] ?? 0) * HOUR_MS,
-  );
+  return declined.some((other) => at - other.at.getTime() < (MASTERCARD_WAIT_HOURS[adviceOf(other)] ?? 0) * HOUR_MS);
 }
+
+const breaksPaypalRule = (charge: Charge, sameAmount: readonly Charge[]) =>
+  sameAmount.filter(({ approved, at }) => !approved && charge.at.getTime() - at.getTime() <= PAYPAL.ms).length >=
+  PAYPAL.attempts;
 
 function breaksDebitRule(charge: Charge, onBill: readonly Charge[]): boolean {
   const type = charge.paymentMethodType;

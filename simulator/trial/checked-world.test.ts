@@ -41,12 +41,12 @@ test("a fault of a world is named with its place", () => {
       () => billsOf({ ...BILL, amount: 19.5 }),
       /^bill b1: amount must be a whole number of minor units above 0, not 19.5$/,
     ],
-    [() => billsOf({ ...BILL, id: "" }), /^bill number 1: id must be a text, not ""$/],
+    [() => billsOf({ ...BILL, id: "" }), /^bill number 1: id must be a text, not ''$/],
     [
       () => billsOf({ ...BILL, windowDays: Number.NaN }),
       /^bill b1: windowDays must be above 0 and at most 366, not NaN$/,
     ],
-    [() => billsOf({ ...BILL, createdAt: "2026-03-02" }), /^bill b1: createdAt must be a date, not "2026-03-02"$/],
+    [() => billsOf({ ...BILL, createdAt: "2026-03-02" }), /^bill b1: createdAt must be a date, not '2026-03-02'$/],
     [() => billsOf({ ...BILL, first: undefined }), /^bill b1: first is undefined, not a charge$/],
     [
       () => billsOf({ ...BILL, first: { ...CHARGE, approved: "no" } }),

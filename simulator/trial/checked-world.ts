@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import type { Bill, Charge, World } from "../worlds/world.ts";
 
 /** A world does not keep to its interface; the message says where, for whoever wrote it. */
@@ -43,7 +44,7 @@ export function checkedWorld(said: unknown): World {
       if (typeof bills?.[Symbol.iterator] !== "function")
         throw new WorldFault(`bills() gave ${shown(bills)}, nothing that can be iterated`);
       // A list may be given again, a generator that has ended not.
-      if (bills === latest && !Array.isArray(bills))
+      if (bills === latest && (bills as unknown) === bills[Symbol.iterator]())
         throw new WorldFault("bills() gave the same iterator again, where it must start the world anew");
       latest = bills;
       const ids = new Set<string>();
@@ -68,14 +69,23 @@ export function checkedWorld(said: unknown): World {
     },
     approval(bill, at, tried) {
       const chance = world.approval(bill, at, tried);
-      if (!(chance >= -ROUNDING && chance <= 1 + ROUNDING))
+      if (typeof chance !== "number" || !(chance >= -ROUNDING && chance <= 1 + ROUNDING))
         throw new WorldFault(
           `approval() of bill ${bill.id} at ${at.toISOString()}: must be from 0 to 1, not ${shown(chance)}`,
         );
       return Math.min(1, Math.max(0, chance));
     },
-    ...(world.payDays ? { payDays: (bill: Bill) => world.payDays!(bill) } : {}),
+    ...(world.payDays === undefined ? {} : { payDays: (bill: Bill) => payDaysOf(world, bill) }),
   };
+}
+
+function payDaysOf(world: World, bill: Bill) {
+  if (typeof world.payDays !== "function")
+    throw new WorldFault(`payDays must be a method, not ${shown(world.payDays)}`);
+  const isPayDay = world.payDays(bill);
+  if (isPayDay !== null && typeof isPayDay !== "function")
+    throw new WorldFault(`payDays() of bill ${bill.id}: must be a function or null, not ${shown(isPayDay)}`);
+  return isPayDay;
 }
 
 /** @param number  of the bill, from 0, to name it by where its id is what is wrong */
@@ -88,13 +98,13 @@ function checkBill(bill: Bill, number: number) {
   must(bill.id !== "", "id", "a text");
   for (const name of BILL_TEXTS) must(typeof bill[name] === "string", name, "a text");
   must(Number.isSafeInteger(bill.amount) && bill.amount > 0, "amount", "a whole number of minor units above 0");
-  must(/^[A-Za-z]{3}$/.test(bill.currency), "currency", "three letters");
-  must(bill.billingPeriod > 0, "billingPeriod", "a number above 0");
+  must(typeof bill.currency === "string" && /^[A-Za-z]{3}$/.test(bill.currency), "currency", "three letters");
+  must(isAbove0(bill.billingPeriod), "billingPeriod", "a number above 0");
   must(UNITS.has(bill.billingPeriodUnit), "billingPeriodUnit", [...UNITS].join(", "));
   must(isMoment(bill.createdAt), "createdAt", "a date");
   must(isMoment(bill.subscriptionCreatedAt), "subscriptionCreatedAt", "a date");
   const { windowDays } = bill;
-  must(windowDays > 0 && windowDays <= WINDOW_DAYS_MAX, "windowDays", `above 0 and at most ${WINDOW_DAYS_MAX}`);
+  must(isAbove0(windowDays) && windowDays <= WINDOW_DAYS_MAX, "windowDays", `above 0 and at most ${WINDOW_DAYS_MAX}`);
   checkCharge(`${place}: first`, bill.first, bill.createdAt);
 }
 
@@ -116,11 +126,9 @@ function checkCharge(place: string, charge: Charge, at: Date) {
     must(typeof (charge[name] ?? "") === "string", name, "a text, or left out where it is not known");
 }
 
+const isAbove0 = (value: unknown) => typeof value === "number" && value > 0;
 const isMoment = (value: unknown) => value instanceof Date && Number.isFinite(value.getTime());
 
-function shown(value: unknown): string {
-  if (value instanceof Date) return Number.isFinite(value.getTime()) ? value.toISOString() : "an invalid date";
-  if (typeof value === "function") return "a function";
-  // NaN is no JSON.
-  return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
-}
+/** A value in a message: short, on one line, whatever it is. */
+const shown = (value: unknown): string =>
+  inspect(value, { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 60 });

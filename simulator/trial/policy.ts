@@ -2,7 +2,8 @@ import { BANK_DEBITS } from "../../src/rules/bank-debits.ts";
 import { DAY_MS } from "../../src/rules/card-networks.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import { endsRetries } from "../../src/rules/decline-groups.ts";
-import { fillable, forbiddenAt, type Guard, guardOf, type LedgerEntry, type PlanLimit } from "../../src/rules/guard.ts";
+import { forbiddenAt, type Guard, guardOf, type LedgerEntry } from "../../src/rules/guard.ts";
+import { fillable, type PlanLimit } from "../../src/rules/plan-limits.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 
 /** Tries that every policy has for a case, beside the first charge. */
@@ -76,15 +77,14 @@ export function rulesFor(open: OpenCase): Rules {
 }
 
 /**
- * What may be charged next: what the bill was tried on last, or what replaced it, as another bill of the subscription shows. Where a bill of
- * another subscription shows another card, nobody can say whether it has replaced this one or is a second one: the rules have to hold for both.
+ * What may be charged next: what the subscription was tried on last. Where a later attempt on another subscription shows another card, nobody can say
+ * whether it has replaced this one or is a second one: the rules have to hold for both.
  */
 function presentCharges({ bill, charges, attempts }: OpenCase): Charge[] {
-  const own = charges.at(-1)!;
-  const latest = attempts.at(-1)!;
-  if (latest.bill.subscriptionId === bill.subscriptionId || latest.charge.cardFingerprint === own.cardFingerprint)
-    return [latest.charge];
-  return [own, latest.charge];
+  const own =
+    attempts.findLast((attempt) => attempt.bill.subscriptionId === bill.subscriptionId)?.charge ?? charges.at(-1)!;
+  const latest = attempts.at(-1)!.charge;
+  return latest.cardFingerprint === own.cardFingerprint ? [latest] : [own, latest];
 }
 
 function guardFor({ bill, attempts }: OpenCase, present: Charge): Guard {

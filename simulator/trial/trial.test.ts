@@ -133,6 +133,45 @@ test("another subscription's card may be a second one, so what was said of eithe
   assert.deepEqual([allowed(good), allowed(lost), allowed(lost, good)], [true, false, false]);
 });
 
+test("a subscription's own later card is the one that is charged, whatever another subscription shows after it", () => {
+  const { open } = caseOf("visa", "card", [
+    [0, "51"],
+    [24, "51"],
+  ])[0]!;
+  const later = (hours: number, subscriptionId: string, rest: Partial<Charge>) => ({
+    bill: { ...open.bill, id: `bill at ${hours}`, subscriptionId },
+    charge: { ...open.charges[0]!, at: new Date(+open.bill.createdAt + hours * 3_600_000), ...rest },
+  });
+  const bill = { ...open.bill, subscriptionId: "s" };
+  const lost = later(25, "s", { cardFingerprint: "y", networkDeclineCode: "41" });
+  const other = later(26, "another", { approved: true });
+  const attempts = [...open.attempts.map(({ charge }) => ({ bill, charge })), lost, other];
+  assert.equal(rulesFor({ ...open, bill, attempts }).allow(+open.bill.createdAt + 3 * DAY_MS), false);
+});
+
+test("what the rules leave of tries is known to the policy: of a prepaid card, and on PayPal", () => {
+  const prepaid = caseOf("mastercard", "card", [
+    [0, "51", "40"],
+    [24, "51", "40"],
+  ])[0]!.open;
+  assert.equal(rulesFor(prepaid).triesMax, 1);
+  const paypal = caseOf("", "paypal", [[0], [24]])[0]!.open;
+  assert.equal(rulesFor(paypal).limits(+paypal.bill.createdAt, 6).length, 1);
+  const engine = dunlin(newLearned());
+  const open = { ...paypal, charges: paypal.charges.slice(0, 1), attempts: paypal.attempts.slice(0, 1), triesLeft: 6 };
+  const bill = {
+    ...open.bill,
+    customerId: "c",
+    currency: "USD",
+    subscriptionCreatedAt: open.bill.createdAt,
+    first: open.charges[0]!,
+  };
+  engine.billed?.(bill);
+  const choice = engine.next({ ...open, bill }, +bill.createdAt)!;
+  // Six to be spread over four weeks would begin in the first days; two do not.
+  assert.ok(choice.at - +bill.createdAt > 5 * DAY_MS, `${(choice.at - +bill.createdAt) / DAY_MS}`);
+});
+
 test("codes are counted however they are written, and a gateway's word is no code of a scheme", () => {
   const debit = (code: string) =>
     caseOf("", "sepa_debit", [
@@ -145,6 +184,9 @@ test("codes are counted however they are written, and a gateway's word is no cod
   );
   assert.equal(countBrokenRules(caseOf("Mastercard", "card", [[0, "57"], [48]])), 0);
   assert.equal(countBrokenRules(caseOf("Visa", "card", [[0, "r1"], [48]])), 1);
+  assert.equal(countBrokenRules(caseOf("Master Card", "card", [[0, "51", "3"], [48]])), 1);
+  assert.equal(countBrokenRules(caseOf("mc", "card", [[0, "57"], [48]])), 0);
+  assert.equal(countBrokenRules(caseOf("", "paypal", [[0], [24], [48], [72], [30 * 24]])), 1);
 });
 
 test("a static policy's try that a limit forbids for now is put off until it is allowed", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -39,4 +39,23 @@ test("a module of one's own is a world, and the policies are compared in it", as
 
 test("a world in which nothing fails is told apart from one in which nothing was recovered", async () => {
   await assert.rejects(run(worldFile("none.mjs", true)), /No first charge was declined in this world/);
+});
+
+test("a world that does not keep to its interface is told where", async () => {
+  const path = worldFile("odd.mjs", false);
+  writeFileSync(path, readFileSync(path, "utf8").replace("amount: 2900", "amount: 29.5"));
+  await assert.rejects(
+    run(path),
+    /does not keep to its interface: bill b1: amount must be a whole number .* not 29.5\./,
+  );
+});
+
+test("where the oracle is no better than even tries there is said to be no gap", async () => {
+  const path = worldFile("hopeless.mjs", false);
+  const never = readFileSync(path, "utf8").replace(
+    "charge(at, true), approval: () => 1 ",
+    "charge(at, false), approval: () => 0.9 ",
+  );
+  writeFileSync(path, never);
+  assert.match(await run(path, { policies: "even" }), /so there is no gap to close\.$/);
 });

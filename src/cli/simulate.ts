@@ -78,13 +78,19 @@ function comparisonLines({ world, seed, customers, cases, policies, gapClosed }:
     String(figures.brokenRules),
     figures.ece === null ? "" : figures.ece.toFixed(3),
   ]);
+  const gap = (from: string, share: number, words: string) =>
+    policies.oracle!.value > policies[from]!.value ? [`${percent(share)} of the gap from ${words} to the oracle`] : [];
+  const closed = [
+    ...gap("even", gapClosed.fromEven, "six even tries"),
+    ...gap("fixed", gapClosed.fromFixed, "days 1, 3, 5, 7"),
+  ];
   return [
     `World "${world}", seed ${seed}: ${customers} customers, ${cases} failed payments.`,
     "",
     ...table(["policy", "recovered", "value", "tries", "per recovery", "rules broken", "calibration error"], rows),
     "",
-    Number.isFinite(gapClosed.fromEven) && Number.isFinite(gapClosed.fromFixed)
-      ? `Dunlin, warm, closes ${percent(gapClosed.fromEven)} of the gap from six even tries to the oracle, and ${percent(gapClosed.fromFixed)} of the gap from days 1, 3, 5, 7.`
+    closed.length > 0
+      ? `Dunlin, warm, closes ${closed.join(", and ")}.`
       : "The oracle is no better than a static policy here, so there is no gap to close.",
   ];
 }

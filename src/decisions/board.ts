@@ -1,6 +1,6 @@
 import { EXPLANATIONS } from "../model/explanations.ts";
 import { type Forecast, tables } from "../model/forecast.ts";
-import { keepsLimit, type PlanLimit } from "../rules/guard.ts";
+import { keepsLimit, type PlanLimit } from "../rules/plan-limits.ts";
 
 /** What a try is worth and costs, as shares of the amount due. */
 export interface Stakes {
@@ -139,9 +139,8 @@ export function fits(
   if (place > 0 && at - slots[plan[place - 1]!]! < APART_MS) return false;
   if (after < tries && slots[plan[after]!]! - at < APART_MS) return false;
   if (limits.length === 0) return true;
-  const others = [...plan.subarray(0, place), ...plan.subarray(after, tries)];
-  const moments = [slot, ...others].map((each) => slots[each]!);
-  return limits.every((limit) => keepsLimit(limit, moments));
+  const others = [...plan.subarray(0, place), ...plan.subarray(after, tries)].map((other) => slots[other]!);
+  return limits.every((limit) => keepsLimit(limit, others, at));
 }
 
 /**

@@ -4,7 +4,8 @@ import { type Belief, newBelief, newPerson } from "../model/belief.ts";
 import { AT, classOf, dayPartColumn, hourWeight, type Reason, rowStart } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
-import { trimmed, trimOf } from "../model/trim.ts";
+import { learnTrim, trimmed, trimOf } from "../model/trim.ts";
+import { keepsLimit } from "../rules/plan-limits.ts";
 import { APART_MS } from "./board.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
 import {
@@ -209,16 +210,21 @@ test("where an issuer trusts an hour more than others, its customers' cards are 
 });
 
 test("the chance of a moment is the same wherever it is said: of the choice, of its day and of its hour", () => {
+  const corrected = { ...learned, trim: learned.trim.slice() };
+  for (const reason of ["FUNDS", "GENERIC", "LIMIT"] as const)
+    for (let n = 0; n < 50; n++) learnTrim(corrected, trimOf({ reason, tries: 1 }), 0.3, true);
   for (const reason of ["FUNDS", "GENERIC", "LIMIT"] as const)
     for (let n = 0; n < 20; n++) {
       const asked = question({ key: `case ${n}`, windowEndsAt: START + (14 + n) * DAY });
-      const chosen = chooseTry(learned, belief(reason), asked)!;
-      const said = trimmed(learned, trimOf(belief(reason)), chanceOf(learned, belief(reason), chosen.at));
+      // A later try is corrected by what came of later ones.
+      const kase = { ...belief(reason), tries: n % 2 };
+      const chosen = chooseTry(corrected, kase, asked)!;
+      const said = trimmed(corrected, trimOf(kase), chanceOf(corrected, kase, chosen.at));
       assert.equal(chosen.chance, said);
-      const { days, hours } = outlookOf(learned, belief(reason), asked, chosen, START);
+      const { days, hours } = outlookOf(corrected, kase, asked, chosen, START);
       assert.ok([...days, ...hours].some(({ at }) => at.getTime() === chosen.at));
       for (const { at, chance } of [...days, ...hours]) {
-        const alone = trimmed(learned, trimOf(belief(reason)), chanceOf(learned, belief(reason), at.getTime()));
+        const alone = trimmed(corrected, trimOf(kase), chanceOf(corrected, kase, at.getTime()));
         assert.ok(Math.abs(chance - alone) < 1e-4, `${chance} and ${alone}`);
       }
     }
@@ -234,6 +240,21 @@ test("the plan that is shown begins with the moment that was chosen, drawn or no
     if (chosen.hourDrawn) drawn++;
   }
   assert.ok(drawn > 3, `${drawn}`);
+});
+
+test("a plan that is shown keeps the limits, also where its next try was drawn", () => {
+  let drawn = 0;
+  for (let n = 0; n < 400; n++) {
+    const limit = { times: [START], attemptsMax: 2 + (n % 2), windowMs: (6 + (n % 9)) * DAY };
+    const asked = question({ key: `case-${n}`, limits: [limit] });
+    const chosen = chooseTry(learned, belief("FUNDS"), asked)!;
+    if (chosen.drawn || chosen.hourDrawn) drawn++;
+    const { even } = outlookOf(learned, belief("FUNDS"), asked, chosen, START);
+    for (const plan of [[chosen.at, ...chosen.next], even!.plan.map(Number), even!.tries.map(Number)])
+      for (const [k, at] of plan.entries())
+        assert.ok(keepsLimit(limit, plan.slice(0, k), at), `${n}: ${plan.map((each) => (each - START) / DAY)}`);
+  }
+  assert.ok(drawn > 50, `${drawn}`);
 });
 
 test("a drawn hour never ends a case", () => {

@@ -5,7 +5,7 @@ import type { Learned } from "../model/learned.ts";
 import { probit } from "../model/normal.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
-import type { PlanLimit } from "../rules/guard.ts";
+import type { PlanLimit } from "../rules/plan-limits.ts";
 import type { Stakes } from "./board.ts";
 import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
 

@@ -203,6 +203,10 @@ test("where rules leave few tries they are not spent early, and the reasons say 
   const paypal = plannedFor({ paymentMethodType: "paypal", windowEndsAt: new Date("2026-06-06T09:00:00Z") });
   assert.equal(paypal.tries.filter((days) => days <= 28).length, 2, `${paypal.tries}`);
   assert.ok(paypal.tries[1]! > 15, `${paypal.tries}`);
+  assert.match(
+    paypal.decision.reasons.join(" "),
+    /4 more tries are left until [^.]*\. PayPal allows at most two tries/,
+  );
   // A prepaid card that cannot be topped up: three tries in all.
   const [known] = caseOf(bills);
   const codes = { ...known.lastDecline!, networkAdviceCode: "40" };

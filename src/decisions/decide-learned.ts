@@ -7,7 +7,8 @@ import { classOf, dateCellWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
 import { BANK_DEBITS } from "../rules/bank-debits.ts";
-import { fillable, forbiddenAt } from "../rules/guard.ts";
+import { forbiddenAt } from "../rules/guard.ts";
+import { fillable } from "../rules/plan-limits.ts";
 import { type ChosenTry, chooseTry, type TryQuestion } from "./choose-try.ts";
 import { decide } from "./decide.ts";
 import { dollarsOf } from "./dollars.ts";
@@ -15,9 +16,9 @@ import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { momentWords } from "./local-time.ts";
 import { type Outlook, outlookOf } from "./outlook.ts";
-import { budgetWords, declineWords, triesLeft } from "./reasons.ts";
+import { budgetWords, declineWords, triesLeftWords } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
-import { leftBy, type Situation, situationOf } from "./situation.ts";
+import { type Situation, situationOf, triesLeftOf } from "./situation.ts";
 import { anchorOf, jitterMs } from "./spread.ts";
 
 const DAY_MS = 86_400_000;
@@ -93,7 +94,7 @@ function questionOf(situation: Situation, belief: Belief): TryQuestion {
   const start = known.unpaidAt.getTime();
   // What was asked for and not answered was tried, as far as anybody knows.
   const now = Math.max(belief.lastTriedAt, anchorOf(known));
-  const left = leftBy(situation);
+  const left = triesLeftOf(situation).count;
   return {
     key: known.caseId,
     now,
@@ -128,7 +129,7 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   );
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
-  reasons.push(...triesLeft(situation));
+  reasons.push(triesLeftWords(situation));
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
 }
 

@@ -4,8 +4,8 @@ import { readDecline } from "../rules/decline-group.ts";
 import { forbiddenAt, type Ruling } from "../rules/guard.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
-import { budgetWords, declineWords, momentReason, triesLeft } from "./reasons.ts";
-import { leftBy, type Situation, situationOf } from "./situation.ts";
+import { budgetWords, declineWords, momentReason, triesLeftWords } from "./reasons.ts";
+import { type Situation, situationOf, triesLeftOf } from "./situation.ts";
 import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./spread.ts";
 
 /**
@@ -73,7 +73,7 @@ function nextTry(situation: Situation): Decision {
 function* moments(situation: Situation): Generator<Moment> {
   const { known, guard, decline, isNewCard, place } = situation;
   const advised = guard.notBefore ? guard.notBefore.at + known.leadMs : 0;
-  const span = spanOf(known, leftBy(situation), advised);
+  const span = spanOf(known, triesLeftOf(situation).count, advised);
   const group = decline?.group ?? "UNKNOWN";
   let first: Moment;
   if (isNewCard) first = newCardMoment(known, span.windowEnd);
@@ -112,6 +112,6 @@ function retry(situation: Situation, moment: Moment, at: number, refused: Ruling
   if (ruling) reasons.push(ruling.sentence);
   if (!hasRules)
     reasons.push(`No rules are known for payments by "${type}", so how to try again is the merchant's to say.`);
-  reasons.push(...triesLeft(situation));
+  reasons.push(triesLeftWords(situation));
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
 }

@@ -57,6 +57,7 @@ test("the zone is the customer's, else of the card's country, else of the curren
   assert.equal(zone("Asia/Tokyo", "DE", "SEK"), "Asia/Tokyo");
   assert.equal(zone("Mars/Olympus", "DE", "SEK"), "Europe/Berlin");
   assert.equal(zone(null, null, "SEK"), "Europe/Stockholm");
+  assert.equal(zone(null, null, "gbp"), "Europe/London");
   assert.equal(zone(null, null, "USD"), "UTC");
   assert.equal(zone(null, "ZZ", "EUR"), "UTC");
 });

@@ -3,7 +3,7 @@ import type { Belief } from "../model/belief.ts";
 import type { Learned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
-import { keepsLimit } from "../rules/guard.ts";
+import { keepsLimit } from "../rules/plan-limits.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
 
@@ -86,10 +86,16 @@ function evenTries(weighed: Weighed, question: TryQuestion, unpaidAt: number): A
     { length: EVEN_TRIES },
     (_, n) => unpaidAt + ((windowEndsAt - unpaidAt) * (n + 1)) / EVEN_TRIES - (n + 1 === EVEN_TRIES ? HOUR_MS : 0),
   ).filter((at) => at >= question.now + SOONEST_MS && question.allow(at));
-  const allowed: number[] = [];
-  for (const at of wanted)
-    if (allowed.length < triesLeft && limits.every((limit) => keepsLimit(limit, [...allowed, at]))) allowed.push(at);
-  const tries = [...new Set(allowed.map((at) => nearest(forecast.slots, at)))];
+  const tries: number[] = [];
+  const moments: number[] = [];
+  for (const at of wanted) {
+    const slot = nearest(forecast.slots, at);
+    const moment = forecast.slots[slot]!;
+    if (tries.length === triesLeft || tries.includes(slot)) continue;
+    if (!limits.every((limit) => keepsLimit(limit, moments, moment))) continue;
+    tries.push(slot);
+    moments.push(moment);
+  }
   const [even, planned] = judge(forecast, [tries, weighed.tries], stakes);
   const dates = (slots: readonly number[]) => slots.map((slot) => new Date(forecast.slots[slot]!));
   return {

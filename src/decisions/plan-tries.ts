@@ -1,5 +1,5 @@
 import type { Forecast } from "../model/forecast.ts";
-import type { PlanLimit } from "../rules/guard.ts";
+import { keepsLimit, type PlanLimit } from "../rules/plan-limits.ts";
 import {
   APART_MS,
   type Board,
@@ -24,6 +24,8 @@ export interface TryPlan {
   value: number;
   /** The slots that it was chosen from. */
   picked: readonly number[];
+  /** What it keeps. */
+  limits: readonly PlanLimit[];
 }
 
 const DAY_MS = 86_400_000;
@@ -68,7 +70,7 @@ export function planTries(
     if (value < before + SETTLED) break;
     walkBack(board);
   }
-  return { slots: planOf(board), value, picked };
+  return { slots: planOf(board), value, picked, limits };
 }
 
 /** The best slot of each stretch of a day, and all of the first day: after a fault at the bank hours count. */
@@ -144,15 +146,23 @@ function moveEach(board: Board, picked: readonly number[], value: number): numbe
 }
 
 /** The tries of a plan that still come after its next one when that is made at this slot instead. */
-export const followers = ({ slots }: Forecast, { slots: plan }: TryPlan, slot: number): number[] =>
-  plan.slice(1).filter((other) => slots[other]! - slots[slot]! >= APART_MS);
+export function followers({ slots }: Forecast, { slots: plan, limits }: TryPlan, slot: number): number[] {
+  const moments = [slots[slot]!];
+  return plan.slice(1).filter((other) => {
+    const at = slots[other]!;
+    if (at - moments[0]! < APART_MS || !limits.every((limit) => keepsLimit(limit, moments, at))) return false;
+    moments.push(at);
+    return true;
+  });
+}
 
 /** For each of these slots: what the plan is worth when its next try is made there instead, and those that still come after it follow. */
 export function worthOfNext(forecast: Forecast, plan: TryPlan, stakes: Stakes, slots: readonly number[]) {
   const board = boardOf(forecast, stakes);
   return slots.map((slot) => {
     const follow = followers(forecast, plan, slot);
-    if (board.tries !== follow.length) lookAt(board, follow);
+    // Those that follow are the last ones of the plan, so their number tells them, where no limit takes out one between.
+    if (board.tries !== follow.length || plan.limits.length > 0) lookAt(board, follow);
     return worthWith(board, slot, 0, 0);
   });
 }

@@ -2,7 +2,7 @@ import type { ReadDecline } from "../rules/decline-group.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { Known } from "./known.ts";
 import { dayWords, localDay, momentWords } from "./local-time.ts";
-import { leftBy, type Situation } from "./situation.ts";
+import { type Situation, triesLeftOf } from "./situation.ts";
 import type { Moment } from "./spread.ts";
 import type { Whereabouts } from "./whereabouts.ts";
 
@@ -54,13 +54,13 @@ export function momentReason(moment: Moment, at: number, place: Whereabouts): st
 }
 
 /** How many tries remain after the one that is planned, and the rule by which they are fewer than the budget. */
-export function triesLeft(situation: Situation): string[] {
-  const { known, guard, place } = situation;
-  const { triesLeft: fewer } = guard;
-  const more = leftBy(situation) - 1;
+export function triesLeftWords(situation: Situation): string {
+  const { known, place } = situation;
+  const { count, rule } = triesLeftOf(situation);
+  const more = Math.max(0, count - 1);
   const left = more === 0 ? "no more try is" : more === 1 ? "1 more try is" : `${more} more tries are`;
   const words = `After this one, ${left} left until ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
-  return fewer !== null && fewer.count < known.budgetLeft ? [words, fewer.sentence] : [words];
+  return rule ? `${words} ${rule.sentence}` : words;
 }
 
 /** How many retries remain, when none is planned. */

@@ -1,10 +1,11 @@
 import { cardNetwork } from "../rules/card-networks.ts";
 import { type ReadDecline, readDecline } from "../rules/decline-group.ts";
-import { type Guard, guardOf } from "../rules/guard.ts";
+import { type Guard, guardOf, type Ruling } from "../rules/guard.ts";
+import { fewest } from "../rules/plan-limits.ts";
 import { mayWantCustomer } from "../rules/response-codes.ts";
 import type { Known } from "./known.ts";
 import { upAgainAt } from "./outage.ts";
-import { anchorOf } from "./spread.ts";
+import { anchorOf, GAP_MIN_MS } from "./spread.ts";
 import { type Whereabouts, whereabouts } from "./whereabouts.ts";
 
 /** The situation, read once from what is known. */
@@ -59,9 +60,12 @@ export function situationOf(known: Known, now: Date): Situation {
   };
 }
 
-/** How many tries are left by the budget and by the rules. */
-export const leftBy = ({ known, guard }: Situation): number =>
-  Math.min(known.budgetLeft, guard.triesLeft?.count ?? known.budgetLeft);
+/** How many tries are left until the window ends, and the rule by which they are fewer than the budget; null: it is the budget. */
+export function triesLeftOf({ known, guard }: Situation): { count: number; rule: Ruling | null } {
+  const span = [anchorOf(known), known.windowEndsAt.getTime()] as const;
+  const fewer = fewest(guard, span, GAP_MIN_MS, known.budgetLeft);
+  return { count: fewer?.count ?? known.budgetLeft, rule: fewer };
+}
 
 const CONFIRM = {
   group: "AUTH_REQUIRED",

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { coin } from "../../simulator/worlds/coin.ts";
+import { classOf, REASONS } from "./layout.ts";
 import { type Learned, newLearned } from "./learned.ts";
-import { learnTrim, trimmed } from "./trim.ts";
+import { learnTrim, trimmed, trimOf } from "./trim.ts";
 
 type Truth = Readonly<Record<string, number>>;
 
@@ -75,4 +76,13 @@ test("where chances are true already, a hundred tries change them little", () =>
     for (const chance of chances) error += Math.abs(trimmed(learned, 1, chance) - chance) / chances.length / 50;
   }
   assert.ok(error < 0.032, `${error}`);
+});
+
+test("each class of reasons has a curve for first tries and one for later ones, and shares none", () => {
+  const numbers = REASONS.flatMap((reason) =>
+    [0, 1, 2].map((tries) => [classOf(reason), Math.min(1, tries), trimOf({ reason, tries })]),
+  );
+  const curves = new Set(numbers.map(([of, stage]) => `${of}:${stage}`));
+  assert.equal(new Set(numbers.map(([, , of]) => of)).size, curves.size);
+  assert.equal(new Set(numbers.map((number) => number.join())).size, curves.size);
 });

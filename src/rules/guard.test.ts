@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { CARD_NETWORKS, cardNetwork, DAY_MS, HOUR_MS } from "./card-networks.ts";
 import type { DeclineCodes } from "./decline-group.ts";
-import { fillable, forbiddenAt, type Guard, guardOf, keepsLimit, type LedgerEntry, type Question } from "./guard.ts";
+import { forbiddenAt, type Guard, guardOf, type LedgerEntry, type Question } from "./guard.ts";
 import { SOURCES } from "./sources.ts";
 
 const allowedAt = (guard: Guard, at: Date) => forbiddenAt(guard, at.getTime()) === null;
@@ -173,24 +173,15 @@ test("of a debit as many presentations are left as the scheme allows after the o
   assert.deepEqual([left("sepa_debit", 1), left("sepa_debit", 2), left("sepa_debit", 3)], [2, 1, undefined]);
 });
 
-test("several tries keep a limit if each of them may be made when its turn comes, as early as it may come", () => {
-  const days = fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 6 });
-  const early = fc.constantFrom(0, DAY_MS / 2);
-  fc.assert(
-    fc.property(days, days, early, (made, planned, earlyMs) => {
-      const asked = { ...question([], null, "paypal"), earlyMs };
-      const ledger = made.map((n) => entry(day(n)));
-      const moments = [...planned].sort((a, b) => a - b).map((n) => +day(60 + n) + 1);
-      const guard = guardOf({ ...asked, ledger });
-      const isKept = fillable(guard, +day(60), moments.length).every((limit) => keepsLimit(limit, moments));
-      const isAllowed = moments.every((at, n) => {
-        const before = moments.slice(0, n).map((time) => entry(new Date(time)));
-        return allowedAt(guardOf({ ...asked, ledger: [...ledger, ...before] }), new Date(at));
-      });
-      assert.equal(isKept, isAllowed);
-    }),
-    { numRuns: 2000 },
-  );
+test("a retry of a prepaid card that nobody answered counts, and so does one decline that says nothing of it", () => {
+  const codes = { ...NOTHING, networkAdviceCode: "40" };
+  const plain = { ...NOTHING, networkDeclineCode: "51" };
+  const left = (...ledger: LedgerEntry[]) => guardOf(question(ledger, "mastercard")).triesLeft?.count;
+  const asked = entry(day(2), { approved: null });
+  assert.deepEqual([left(entry(day(0), { codes }), asked), left(asked, entry(day(3), { codes }))], [1, 2]);
+  assert.equal(left(entry(day(0), { codes }), entry(day(1), { codes: plain })), 2);
+  const guard = guardOf(question([entry(day(0), { codes }), entry(day(1), { codes }), asked], "mastercard"));
+  assert.match(guard.bar!.sentence, /^Only 3 tries are advised on such a card; counted so far: 3 \(/);
 });
 
 test("a first debit that nobody reported counts as one", () => {

@@ -1,5 +1,6 @@
+import type { AdviceCode } from "./advice-codes.ts";
 import { BANK_DEBITS } from "./bank-debits.ts";
-import { type CardNetwork, cardNetwork, type Limit, UNKNOWN_NETWORK } from "./card-networks.ts";
+import { type CardNetwork, cardNetwork, DAY_MS, type Limit, UNKNOWN_NETWORK } from "./card-networks.ts";
 import { type DeclineCodes, type Instrument, type ReadDecline, readDecline } from "./decline-group.ts";
 import { byRestriction } from "./decline-groups.ts";
 import { SOURCES, type Source } from "./sources.ts";
@@ -47,7 +48,7 @@ export interface Guard {
   notAfter: (Ruling & { at: number }) | null;
   /** The number of presentations is used up. */
   usedUp: Ruling | null;
-  /** After so many more declines like the last one nothing may be tried any more; at least one. */
+  /** After so many more presentations, or declines that advise few tries as one before did, nothing may be tried any more; at least one. */
   triesLeft: (Ruling & { count: number }) | null;
   limits: readonly (Ruling & { times: readonly number[]; attemptsMax: number; windowMs: number })[];
   earlyMs: number;
@@ -93,27 +94,40 @@ export function guardOf(question: Question): Guard {
 function advised(counted: readonly LedgerEntry[], instrument: Instrument, network: CardNetwork) {
   let bar: Guard["bar"] = null;
   let notBefore: Guard["notBefore"] = null;
-  let triesLeft: Guard["triesLeft"] = null;
+  // The latest decline that said that few tries are advised, and how many were made since the first one that did.
+  let few: { decline: ReadDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
   let tries = 0;
-  for (const entry of counted) {
-    if (!entry.codes) continue;
-    const decline = readDecline(entry.codes, instrument);
+  for (const { codes, at, approved, onThisInvoice } of counted) {
+    if (!codes) {
+      if (few && approved === null) tries++;
+      continue;
+    }
+    const decline = readDecline(codes, instrument);
     const { advice } = decline;
-    if (advice && Number.isFinite(advice.triesMax)) tries++;
-    const ruling = barring(decline, tries, network);
-    if (ruling) bar = graver(bar, { ...ruling, decline, onThisInvoice: entry.onThisInvoice });
-    else if (advice && Number.isFinite(advice.triesMax)) triesLeft = fewTries(advice, tries);
-    const until = entry.at.getTime() + (advice?.waitMs ?? 0);
+    if (advice && Number.isFinite(advice.triesMax)) {
+      tries++;
+      few = { decline, advice, onThisInvoice };
+    }
+    const ruling = barring(decline, network);
+    if (ruling) bar = graver(bar, { ...ruling, decline, onThisInvoice });
+    const until = at.getTime() + (advice?.waitMs ?? 0);
     if (advice && advice.waitMs > 0 && until > (notBefore?.at ?? 0)) {
       const sentence = `With an earlier decline ${advice.words}, and no try comes sooner ${cited(advice.source)}.`;
       notBefore = { sentence, source: advice.source, at: until };
     }
   }
-  return { bar, notBefore, triesLeft: bar ? null : triesLeft };
+  let triesLeft: Guard["triesLeft"] = null;
+  if (few) {
+    const { source, triesMax } = few.advice;
+    const sentence = `Only ${triesMax} tries are advised on such a card; counted so far: ${tries} ${cited(source)}.`;
+    if (tries >= triesMax) bar = graver(bar, { sentence, source, ...few });
+    else triesLeft = { sentence, source, count: triesMax - tries };
+  }
+  return { bar, notBefore, triesLeft };
 }
 
-/** The rule by which a decline bars its card for good; null when it does not. */
-function barring({ advice, category1 }: ReadDecline, tries: number, network: CardNetwork): Ruling | null {
+/** The rule by which a decline alone bars its card for good; null when it does not. */
+function barring({ advice, category1 }: ReadDecline, network: CardNetwork): Ruling | null {
   if (advice?.bars) {
     const sentence = `Mastercard's advice with such a decline is to stop, so this card is not tried again ${cited(advice.source)}.`;
     return { sentence, source: advice.source };
@@ -123,16 +137,7 @@ function barring({ advice, category1 }: ReadDecline, tries: number, network: Car
     const who = network.name === "Visa" ? "Visa does" : "Visa's categories, kept here as the safe choice, do";
     return { sentence: `${who} not allow another try on a card after such a decline ${cited(source)}.`, source };
   }
-  if (advice && tries >= advice.triesMax) {
-    const sentence = `Only few tries are advised on such a card, and ${tries} were made ${cited(advice.source)}.`;
-    return { sentence, source: advice.source };
-  }
   return null;
-}
-
-function fewTries({ source, triesMax }: NonNullable<ReadDecline["advice"]>, tries: number): Guard["triesLeft"] {
-  const sentence = `Only ${triesMax} tries are advised on such a card, and ${tries} ${tries === 1 ? "was" : "were"} made ${cited(source)}.`;
-  return { sentence, source, count: triesMax - tries };
 }
 
 /** What this invoice was told counts before what another one was, then the more restrictive. */
@@ -159,10 +164,15 @@ function presentations(question: Question, debit: NonNullable<ReturnType<typeof 
   };
 }
 
+/** What is reported so much later than the invoice became unpaid may still be its first attempt. */
+const REPORTED_MS = DAY_MS;
+
 /** An invoice that is unpaid was tried once, also where no transaction tells of it. */
 function unseenFirstTry({ firstTriedAt, ledger }: Question): number[] {
   if (firstTriedAt === null) return [];
-  const isSeen = ledger.some((entry) => entry.onThisInvoice && entry.onPresentCard && entry.at <= firstTriedAt);
+  const isSeen = ledger.some(
+    (entry) => entry.onThisInvoice && entry.onPresentCard && +entry.at <= +firstTriedAt + REPORTED_MS,
+  );
   return isSeen ? [] : [firstTriedAt.getTime()];
 }
 
@@ -205,32 +215,4 @@ function countBetween(times: readonly number[], from: number, to: number) {
   let count = 0;
   for (const time of times) if (time >= from && time <= to) count++;
   return count;
-}
-
-/** A limit as several tries that are planned together have to keep it. */
-export type PlanLimit = Omit<Guard["limits"][number], keyof Ruling>;
-
-/**
- * The limits that so many more declines could fill. Each of them may come `earlyMs` before its moment, so windows are that much longer.
- *
- * @param from  nothing is planned before
- */
-export function fillable({ limits, earlyMs }: Guard, from: number, tries: number): PlanLimit[] {
-  return limits
-    .map(({ times, attemptsMax, windowMs }) => ({
-      times: times.filter((at) => at >= from - windowMs - earlyMs),
-      attemptsMax,
-      windowMs: windowMs + earlyMs,
-    }))
-    .filter(({ times, attemptsMax }) => times.length + tries > attemptsMax);
-}
-
-/** Whether declines at all of these moments keep a limit. What others fill is not looked at where none of the moments lies. */
-export function keepsLimit({ times, attemptsMax, windowMs }: PlanLimit, moments: readonly number[]): boolean {
-  const all = [...times, ...moments].sort((a, b) => a - b);
-  for (let first = 0; first + attemptsMax < all.length; first++) {
-    const [from, to] = [all[first]!, all[first + attemptsMax]!];
-    if (to - from <= windowMs && moments.some((at) => at >= from && at <= to)) return false;
-  }
-  return true;
 }

@@ -17,7 +17,7 @@ const ACCOUNT: Account = {
     { at: at(4), chance: 0.1234, worth: -0.02 },
     { at: new Date(at(5).getTime() + 169_551), chance: 0, worth: 1 },
   ],
-  hours: [],
+  hours: [{ at: at(6), chance: 0.3, worth: 0.2 }],
   even: { tries: [at(4), at(8)], recovers: 0.5, worth: 0.4, plan: [at(5)], planRecovers: 0.6, planWorth: 0.55 },
   drawn: false,
   hourDrawn: true,
@@ -62,7 +62,7 @@ test("an account is read as it was kept, and so is one that an earlier program k
   const asTexts = {
     ...former,
     days: `${at(4).getTime()} 0.1234 -0.02 ${at(5).getTime() + 169_551} 0 1`,
-    hours: "",
+    hours: `${at(6).getTime()} 0.3 0.2`,
     even: { ...ACCOUNT.even, tries: `${at(4).getTime()} ${at(8).getTime()}`, plan: `${at(5).getTime()}` },
   };
   for (const kept of [former, asTexts]) {
@@ -70,4 +70,7 @@ test("an account is read as it was kept, and so is one that an earlier program k
     const [first] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
     assert.deepEqual(first!.account, { ...ACCOUNT, hourDrawn: false });
   }
+  await db.run(OVERWRITE, [MERCHANT, JSON.stringify({ ...asTexts, days: "", even: null }, asNumbers)]);
+  const [empty] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
+  assert.deepEqual(empty!.account, { ...ACCOUNT, days: [], even: null, hourDrawn: false });
 });

@@ -1,0 +1,102 @@
+import type { Guard, Ruling } from "./guard.ts";
+
+/** A limit as several tries that are planned together have to keep it. */
+export type PlanLimit = Omit<Guard["limits"][number], keyof Ruling>;
+
+/**
+ * A limit for a plan. Each try may come `earlyMs` before its moment, and the next one not, so windows are that much longer: now and then that is
+ * stricter than `forbiddenAt`, which knows of earlier tries when they came.
+ *
+ * @param from  nothing is planned before
+ */
+const planLimit = ({ times, attemptsMax, windowMs }: PlanLimit, earlyMs: number, from: number): PlanLimit => ({
+  times: times.filter((at) => at >= from - windowMs - earlyMs),
+  attemptsMax,
+  windowMs: windowMs + earlyMs,
+});
+
+/** The limits that so many more declines could fill, from a moment on. */
+export function fillable({ limits, earlyMs }: Guard, from: number, tries: number): PlanLimit[] {
+  return limits
+    .map((limit) => planLimit(limit, earlyMs, from))
+    .filter(({ times, attemptsMax }) => times.length + tries > attemptsMax);
+}
+
+/**
+ * Whether one more decline keeps a limit.
+ *
+ * @param others  moments of planned tries, which keep it without this one
+ */
+export function keepsLimit(
+  { times, attemptsMax, windowMs }: PlanLimit,
+  others: readonly number[],
+  at: number,
+): boolean {
+  if (times.length + others.length < attemptsMax) return true;
+  const next = sortedIndex(times, at);
+  const near = [...times.slice(Math.max(0, next - attemptsMax), next + attemptsMax), ...others, at].sort(
+    (a, b) => a - b,
+  );
+  const place = near.indexOf(at);
+  for (let first = Math.max(0, place - attemptsMax); first <= place && first + attemptsMax < near.length; first++)
+    if (near[first + attemptsMax]! - near[first]! <= windowMs) return false;
+  return true;
+}
+
+/** How many are less than `value`, of numbers in order. */
+function sortedIndex(numbers: readonly number[], value: number): number {
+  let low = 0;
+  let high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle]! < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * How few more declines fit between two moments, and the rule that says so; null when that is no fewer than `most`.
+ *
+ * @param gapMs  between two of them, and before the first
+ */
+export function fewest(
+  { triesLeft, limits, earlyMs }: Guard,
+  [from, to]: readonly [number, number],
+  gapMs: number,
+  most: number,
+): Guard["triesLeft"] {
+  const rooms = limits.map(({ sentence, source, ...limit }) => ({
+    sentence,
+    source,
+    count: roomOf(planLimit(limit, earlyMs, from), from + gapMs, to, gapMs, most),
+  }));
+  const [least] = [...(triesLeft ? [triesLeft] : []), ...rooms].sort((a, b) => a.count - b.count);
+  return least && least.count < most ? least : null;
+}
+
+/** Made as soon as each may be, most fit. */
+function roomOf(limit: PlanLimit, from: number, to: number, gapMs: number, most: number): number {
+  if (limit.times.length + most <= limit.attemptsMax) return most;
+  const planned: number[] = [];
+  let at: number | undefined = from;
+  while (at !== undefined && at < to && planned.length < most) {
+    if (!keepsLimit(limit, planned, at)) at = nextFree(limit, planned, at);
+    else {
+      planned.push(at);
+      at += gapMs;
+    }
+  }
+  return planned.length;
+}
+
+/** The first moment after this one at which an attempt has just left the window. */
+function nextFree({ times, windowMs }: PlanLimit, planned: readonly number[], at: number): number | undefined {
+  let next: number | undefined;
+  for (const list of [times, planned])
+    for (const time of list) {
+      const free = time + windowMs + 1;
+      if (free > at && (next === undefined || free < next)) next = free;
+    }
+  return next;
+}
