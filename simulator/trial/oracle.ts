@@ -1,4 +1,4 @@
-import type { World } from "../worlds/world.ts";
+import type { Bill, World } from "../worlds/world.ts";
 import { costShare, lateFactor } from "./money.ts";
 import { type Choice, type OpenCase, type Policy, type Rules, rulesFor } from "./policy.ts";
 
@@ -14,10 +14,11 @@ const SLOTS_A_DAY = 6;
 export function oracle(world: World): Policy {
   return {
     next(open, now) {
-      const slots = slotsOf(open, rulesFor(open), now);
+      const rules = rulesFor(open);
+      const slots = slotsOf(open, rules, now);
       if (slots.length === 0) return null;
       const chances = slots.map((at) => world.approval(open.bill, new Date(at)));
-      return plan(world, open, best(slots, chances));
+      return plan(world, open.bill, best(slots, chances), Math.min(open.triesLeft, rules.triesMax));
     },
   };
 }
@@ -39,13 +40,13 @@ function best(slots: readonly number[], chances: readonly number[]) {
   return found;
 }
 
-function plan(world: World, open: OpenCase, days: readonly { at: number; chance: number }[]): Choice | null {
-  const { bill } = open;
+/** @param left  tries that may still be made */
+function plan(world: World, bill: Bill, days: readonly { at: number; chance: number }[], left: number): Choice | null {
   const cost = costShare(bill);
   const worth = days.map(({ at }) => lateFactor(bill, at));
   const worthOf = (day: number, rest: number) =>
     days[day]!.chance * worth[day]! - cost + (1 - days[day]!.chance) * rest;
-  const tries = open.triesLeft - 1;
+  const tries = left - 1;
   // A try in vain is bad news, so the chances without it bound the value; most days need no closer look.
   const hopeful = restValues(
     worth,
