@@ -201,7 +201,7 @@ const COUNTED = prepared(
 test("what is planned, settled and settled otherwise is counted where it stands now, each merchant's for itself", async () => {
   const changed = listed.slice(0, 500).map((action, index) => {
     const status = index % 2 ? ("CANCELED" as const) : ("SUCCEEDED" as const);
-    return { ...action, status, executedAt: status === "SUCCEEDED" ? at(index / 5) : null, cardCountry: "AT" };
+    return { ...action, status, executedAt: status === "SUCCEEDED" ? action.updatedAt : null, cardCountry: "AT" };
   });
   await assert.rejects(
     database.db.transaction(async (tx) => {
@@ -216,4 +216,14 @@ test("what is planned, settled and settled otherwise is counted where it stands 
   assert.equal((await database.db.run<{ wrong: number }>(MISCOUNTED)).rows[0]!.wrong, 0);
   assert.equal((await database.db.run<{ counted: number }>(COUNTED, [MERCHANT])).rows[0]!.counted, COUNT);
   assert.equal((await database.db.run<{ counted: number }>(COUNTED, [OTHER])).rows[0]!.counted, 100);
+});
+
+test("an action executed before it was planned, or changed for the last time before it was executed, is not stored", async () => {
+  const executed = listed.find(({ executedAt }) => executedAt !== null)!;
+  const early = new Date(executed.createdAt.getTime() - 1);
+  for (const moments of [{ executedAt: early }, { updatedAt: new Date(executed.executedAt!.getTime() - 1) }])
+    await assert.rejects(
+      database.db.transaction((tx) => updateRecoveryActions(tx, MERCHANT, [{ ...executed, ...moments }])),
+      /recovery_actions_moments/,
+    );
 });

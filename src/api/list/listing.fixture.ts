@@ -65,7 +65,7 @@ export async function insert(tx: Tx, merchant: Merchant, action: Fixture): Promi
   const id = uuidv7(Date.parse(action.createdAt));
   const caseId = uuidv7(0);
   await tx.run(INSERT_CASE, [merchant.id, caseId, caseId]);
-  const { executedAt = null, createdAt, updatedAt = createdAt } = action;
+  const { executedAt = null, createdAt, updatedAt = executedAt ?? createdAt } = action;
   const executed = executedAt === null ? null : new Date(executedAt);
   const listed: RecoveryAction = {
     id,

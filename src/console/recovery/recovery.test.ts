@@ -67,7 +67,7 @@ async function push(merchant: Merchant, ...invoices: Invoice[]) {
 }
 const SUCCEED = {
   name: "test_succeed",
-  text: "update recovery_actions set status = 'SUCCEEDED', decided_at = $3, executed_at = $3 where merchant_id = $1 and invoice_id = $2",
+  text: "update recovery_actions set status = 'SUCCEEDED', decided_at = $3, executed_at = $3, updated_at = $3 where merchant_id = $1 and invoice_id = $2",
 };
 async function recover(merchant: Merchant, invoice: Invoice) {
   at.clock.serviceMs += 1_000;
