@@ -242,19 +242,24 @@ test("the plan that is shown begins with the moment that was chosen, drawn or no
   assert.ok(drawn > 3, `${drawn}`);
 });
 
-test("a plan that is shown keeps the limits, also where its next try was drawn", () => {
+test("a plan that is shown keeps the limits, also where its next try was drawn, or no try is worth its cost", () => {
   let drawn = 0;
+  let hopeless = 0;
   for (let n = 0; n < 400; n++) {
+    const kase = belief(n % 4 === 0 ? "HARD_CARD" : "FUNDS");
     const limit = { times: [START], attemptsMax: 2 + (n % 2), windowMs: (6 + (n % 9)) * DAY };
-    const asked = question({ key: `case-${n}`, limits: [limit] });
-    const chosen = chooseTry(learned, belief("FUNDS"), asked)!;
+    const stakes = { worthAt: () => 1, cost: n % 4 === 0 ? 0.19 : 0.008 };
+    const asked = question({ key: `case-${n}`, limits: [limit], stakes });
+    const chosen = chooseTry(familiar(0), kase, asked);
+    if (!chosen) continue;
     if (chosen.drawn || chosen.hourDrawn) drawn++;
-    const { even } = outlookOf(learned, belief("FUNDS"), asked, chosen, START);
+    if (chosen.hopeless) hopeless++;
+    const { even } = outlookOf(learned, kase, asked, chosen, START);
     for (const plan of [[chosen.at, ...chosen.next], even!.plan.map(Number), even!.tries.map(Number)])
       for (const [k, at] of plan.entries())
         assert.ok(keepsLimit(limit, plan.slice(0, k), at), `${n}: ${plan.map((each) => (each - START) / DAY)}`);
   }
-  assert.ok(drawn > 50, `${drawn}`);
+  assert.ok(drawn > 50 && hopeless > 50, `${drawn}, ${hopeless}`);
 });
 
 test("a drawn hour never ends a case", () => {
