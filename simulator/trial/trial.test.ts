@@ -9,6 +9,7 @@ import { countBrokenRules } from "./broken-rules.ts";
 import { compare } from "./compare.ts";
 import { dunlin } from "./dunlin.ts";
 import { calibrationError, errorIfTrue, figuresOf } from "./figures.ts";
+import { oracle } from "./oracle.ts";
 import { type OpenCase, rulesFor } from "./policy.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./static-policies.ts";
@@ -155,21 +156,39 @@ test("what the rules leave of tries is known to the policy: of a prepaid card, a
     [24, "51", "40"],
   ])[0]!.open;
   assert.equal(rulesFor(prepaid).triesMax, 1);
+  // The later, the likelier: of one try it waits for the end, of several it makes some before.
+  const chance = (at: Date) => (+at - +prepaid.bill.createdAt) / (40 * DAY_MS);
+  const world = {
+    name: "w",
+    bills: () => [],
+    charge: () => prepaid.charges[0]!,
+    approval: (_: Bill, at: Date) => chance(at),
+  };
+  const asked = { ...prepaid, bill: { ...prepaid.bill, currency: "USD" }, triesLeft: 5 };
+  const other = {
+    ...asked,
+    attempts: asked.attempts.map((each) => ({ ...each, charge: { ...each.charge, networkAdviceCode: "" } })),
+  };
+  const daysAhead = (open: OpenCase) =>
+    (oracle(world).next(open, +prepaid.charges[1]!.at)!.at - +prepaid.bill.createdAt) / DAY_MS;
+  assert.ok(daysAhead(asked) > 26 && daysAhead(other) < 26, `${daysAhead(asked)}, ${daysAhead(other)}`);
   const paypal = caseOf("", "paypal", [[0], [24]])[0]!.open;
   assert.equal(rulesFor(paypal).limits(+paypal.bill.createdAt, 6).length, 1);
   const engine = dunlin(newLearned());
-  const open = { ...paypal, charges: paypal.charges.slice(0, 1), attempts: paypal.attempts.slice(0, 1), triesLeft: 6 };
-  const bill = {
-    ...open.bill,
-    customerId: "c",
-    currency: "USD",
-    subscriptionCreatedAt: open.bill.createdAt,
-    first: open.charges[0]!,
+  const planned = (open: OpenCase) => {
+    const bill = { ...open.bill, customerId: "c", currency: "USD", subscriptionCreatedAt: open.bill.createdAt };
+    engine.billed?.({ ...bill, id: "earlier", first: open.charges[0]! });
+    return (
+      (engine.next({ ...open, bill: { ...bill, first: open.charges[0]! } }, +open.charges.at(-1)!.at)!.at -
+        +bill.createdAt) /
+      DAY_MS
+    );
   };
-  engine.billed?.(bill);
-  const choice = engine.next({ ...open, bill }, +bill.createdAt)!;
-  // Six to be spread over four weeks would begin in the first days; two do not.
-  assert.ok(choice.at - +bill.createdAt > 5 * DAY_MS, `${(choice.at - +bill.createdAt) / DAY_MS}`);
+  // Six to be spread over four weeks would begin in the first days; two, or one, do not.
+  const first = { charges: paypal.charges.slice(0, 1), attempts: paypal.attempts.slice(0, 1), triesLeft: 6 };
+  assert.ok(planned({ ...paypal, ...first }) > 5, `${planned({ ...paypal, ...first })}`);
+  const [one, several] = [planned(asked), planned(other)];
+  assert.ok(one > several + 2, `${one}, ${several}`);
 });
 
 test("codes are counted however they are written, and a gateway's word is no code of a scheme", () => {

@@ -233,10 +233,11 @@ test("the chance of a moment is the same wherever it is said: of the choice, of 
 test("the plan that is shown begins with the moment that was chosen, drawn or not, and goes on as is said", () => {
   let drawn = 0;
   for (let n = 0; n < 60; n++) {
-    const asked = question({ key: `case-${n}` });
+    const asked = question({ key: `case-${n}`, triesLeft: 4 + (n % 3) });
     const chosen = chooseTry(learned, belief("FUNDS"), asked)!;
     const { even } = outlookOf(learned, belief("FUNDS"), asked, chosen, START);
     assert.deepEqual(even!.plan.map(Number), [chosen.at, ...chosen.next]);
+    assert.equal(even!.tries.length, asked.triesLeft);
     if (chosen.hourDrawn) drawn++;
   }
   assert.ok(drawn > 3, `${drawn}`);
