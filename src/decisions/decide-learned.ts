@@ -94,7 +94,8 @@ function questionOf(situation: Situation, belief: Belief): TryQuestion {
   const start = known.unpaidAt.getTime();
   // What was asked for and not answered was tried, as far as anybody knows.
   const now = Math.max(belief.lastTriedAt, anchorOf(known));
-  const left = triesLeftOf(situation).count;
+  // Where the rules leave room for none, they allow no moment either, but for the last minutes before a limit is free for sure.
+  const left = Math.max(1, triesLeftOf(situation).count);
   return {
     key: known.caseId,
     now,

@@ -153,3 +153,8 @@ test("of all plans that keep a limit, nearly the best is found", () => {
   assert.ok(reached >= 0.985, `${reached}`);
   assert.ok(without > 30, `only ${without} plans would not keep it anyway`);
 });
+
+test("a try that the guard allows is planned alone where a limit might not hold together with others", () => {
+  const full = { times: [-DAY], attemptsMax: 1, windowMs: 99 * DAY };
+  assert.equal(planTries(smallWorld(9, 4), 3, { worthAt: () => 1, cost: 0.02 }, [full]).slots.length, 1);
+});
