@@ -6,6 +6,7 @@ export class WorldFault extends Error {
   override name = "WorldFault";
 }
 
+/** Moments may be this much off, as where a world keeps whole hours. */
 const HOUR_MS = 3_600_000;
 const WINDOW_DAYS_MAX = 366;
 const UNITS: ReadonlySet<unknown> = new Set(["DAY", "WEEK", "MONTH", "YEAR"]);

@@ -80,9 +80,8 @@ export function rulesFor(open: OpenCase): Rules {
  * What may be charged next: what the subscription was tried on last. Where a later attempt on another subscription shows another card, nobody can say
  * whether it has replaced this one or is a second one: the rules have to hold for both.
  */
-function presentCharges({ bill, charges, attempts }: OpenCase): Charge[] {
-  const own =
-    attempts.findLast((attempt) => attempt.bill.subscriptionId === bill.subscriptionId)?.charge ?? charges.at(-1)!;
+function presentCharges({ bill, attempts }: OpenCase): Charge[] {
+  const own = attempts.findLast((attempt) => attempt.bill.subscriptionId === bill.subscriptionId)!.charge;
   const latest = attempts.at(-1)!.charge;
   return latest.cardFingerprint === own.cardFingerprint ? [latest] : [own, latest];
 }

@@ -139,7 +139,8 @@ export function fits(
   if (place > 0 && at - slots[plan[place - 1]!]! < APART_MS) return false;
   if (after < tries && slots[plan[after]!]! - at < APART_MS) return false;
   if (limits.length === 0) return true;
-  const others = [...plan.subarray(0, place), ...plan.subarray(after, tries)].map((other) => slots[other]!);
+  const others: number[] = [];
+  for (let n = 0; n < tries; n++) if (n < place || n >= after) others.push(slots[plan[n]!]!);
   // Of a try alone the guard has said that it is allowed; it knows better how early the ones before came.
   if (others.length === 0) return true;
   return limits.every((limit) => keepsLimit(limit, others, at));

@@ -173,7 +173,7 @@ test("of a debit as many presentations are left as the scheme allows after the o
   assert.deepEqual([left("sepa_debit", 1), left("sepa_debit", 2), left("sepa_debit", 3)], [2, 1, undefined]);
 });
 
-test("a retry of a prepaid card that nobody answered counts, and so does one decline that says nothing of it", () => {
+test("a retry of a prepaid card that nobody answered counts, and a decline that says nothing of it does not", () => {
   const codes = { ...NOTHING, networkAdviceCode: "40" };
   const plain = { ...NOTHING, networkDeclineCode: "51" };
   const left = (...ledger: LedgerEntry[]) => guardOf(question(ledger, "mastercard")).triesLeft?.count;

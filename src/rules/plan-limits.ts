@@ -33,17 +33,23 @@ export function keepsLimit(
   at: number,
 ): boolean {
   if (times.length + others.length < attemptsMax) return true;
+  const before = sortedIndex(times, at - windowMs);
   const next = sortedIndex(times, at);
-  const near = [...times.slice(Math.max(0, next - attemptsMax), next + attemptsMax), ...others, at].sort(
-    (a, b) => a - b,
-  );
-  const place = near.indexOf(at);
-  for (let first = Math.max(0, place - attemptsMax); first <= place && first + attemptsMax < near.length; first++)
-    if (near[first + attemptsMax]! - near[first]! <= windowMs) return false;
+  if (next - before >= attemptsMax) return false;
+  // A fullest window can always be slid to begin at an attempt. Nothing is made for it: plans ask this of every slot again and again.
+  const holds = (from: number) => {
+    const to = from + windowMs;
+    let count = 1 + sortedIndex(times, to + 1) - sortedIndex(times, from);
+    for (const other of others) if (other >= from && other <= to) count++;
+    return count <= attemptsMax;
+  };
+  if (!holds(at)) return false;
+  for (let n = before; n < next; n++) if (!holds(times[n]!)) return false;
+  for (const other of others) if (other <= at && other >= at - windowMs && !holds(other)) return false;
   return true;
 }
 
-/** How many are less than `value`, of numbers in order. */
+/** How many are less than `value`, of whole numbers in order. */
 function sortedIndex(numbers: readonly number[], value: number): number {
   let low = 0;
   let high = numbers.length;
