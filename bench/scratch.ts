@@ -5,6 +5,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { createApiKey } from "../src/auth/api-keys.ts";
 import type { Settings } from "../src/config.ts";
+import { turnByTurn } from "../src/log-lines.ts";
 import type { Store } from "../src/open.ts";
 import { createMerchant } from "../src/recovery/merchants.ts";
 import { type Address, type Database, prepared } from "../src/store/database.ts";
@@ -50,8 +51,9 @@ export async function scratchSettings(over: Partial<Settings> = {}, kept?: strin
     pageTokenKeys: ["default"],
     ...over,
   };
-  // To a file, one write per line, as `dunlin serve` writes to standard error.
-  const log = pino({ base: null }, pino.destination({ dest: join(dataDir, "dunlin.log"), sync: true, mkdir: true }));
+  // To a file, as `dunlin serve` writes to standard error.
+  const file = pino.destination({ dest: join(dataDir, "dunlin.log"), sync: true, mkdir: true });
+  const log = pino({ base: null }, turnByTurn({ write: (line) => file.write(line), end: async () => {} }));
   const remove = async () => (kept ? undefined : rm(dataDir, { recursive: true, force: true }));
   return { settings, log, remove };
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { Writable } from "node:stream";
 import { test } from "node:test";
-import { linesTo } from "./log-lines.ts";
+import { linesTo, turnByTurn } from "./log-lines.ts";
 
 /** A reader that reads when it is told to. */
 function reader() {
@@ -42,4 +43,35 @@ test("a reader that goes away takes the lines with it, and nothing else", async 
   await new Promise((resolve) => setImmediate(resolve));
   lines.write("two\n");
   await lines.end();
+});
+
+test("the lines of one turn are written at once and in their order, those of the next by themselves, the last ones at the end", async () => {
+  const written: string[] = [];
+  const lines = turnByTurn({
+    write: (line) => written.push(line),
+    end: async () => {
+      written.push("end");
+    },
+  });
+  lines.write("1\n");
+  lines.write("2\n");
+  assert.deepEqual(written, []);
+  await new Promise((resolve) => setImmediate(resolve));
+  lines.write("3\n");
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(written, ["1\n2\n", "3\n"]);
+  lines.write("4\n");
+  await lines.end();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(written, ["1\n2\n", "3\n", "4\n", "end"]);
+});
+
+test("lines that wait when the process ends are written, by an error that nobody caught as well", async () => {
+  const path = JSON.stringify(new URL("./log-lines.ts", import.meta.url).href);
+  for (const end of ["process.exit(3)", "throw new Error('x')"]) {
+    const code = `import { writeSync } from "node:fs"; import { turnByTurn } from ${path};
+      turnByTurn({ write: (line) => writeSync(1, line), end: async () => {} }).write("last\\n"); ${end}`;
+    const { stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", code], { encoding: "utf8" });
+    assert.equal(stdout, "last\n");
+  }
 });

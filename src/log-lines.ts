@@ -33,3 +33,29 @@ export function linesTo(stream: Writable, waitingMax = WAITING_MAX): LogLines {
     },
   };
 }
+
+/**
+ * What is logged in one turn of the event loop is written at once: a write takes longer than a line takes to be made. When the process ends, the last
+ * lines are written; one that is killed loses those of its last turn.
+ */
+export function turnByTurn(lines: LogLines): LogLines {
+  let waiting = "";
+  const flush = () => {
+    if (waiting === "") return;
+    const all = waiting;
+    waiting = "";
+    lines.write(all);
+  };
+  process.on("exit", flush);
+  return {
+    write(line) {
+      if (waiting === "") setImmediate(flush);
+      waiting += line;
+    },
+    async end() {
+      flush();
+      process.off("exit", flush);
+      await lines.end();
+    },
+  };
+}
