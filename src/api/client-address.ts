@@ -52,7 +52,19 @@ function isTrusted(text: string, ranges: readonly Range[]): boolean {
 
 const NETWORK_PARTS = 4;
 
+/** The one that was asked for last: many requests come over one connection. */
+let lastText = "";
+let lastNetwork = "unknown";
+
 function networkOf(text: string): string {
+  if (text !== lastText) {
+    lastNetwork = readNetwork(text);
+    lastText = text;
+  }
+  return lastNetwork;
+}
+
+function readNetwork(text: string): string {
   if (!ipaddr.isValid(text)) return "unknown";
   const address = ipaddr.process(text);
   if (address instanceof ipaddr.IPv4) return address.toString();

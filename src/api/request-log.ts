@@ -6,6 +6,8 @@ import { keepRequestLog, type LoggedRequest, logRequests, NOBODY } from "../stor
 
 declare module "fastify" {
   interface FastifyRequest {
+    /** When its headers were read, by both clocks. */
+    began: { monotonicMs: number; now: Date } | null;
     /** Records that were taken, or actions that are listed. */
     records: number | null;
     /** What was said of a refusal or a fault: it names places and repeats no value. */

@@ -130,9 +130,8 @@ function createHttp(
     },
   }) as unknown as FastifyInstance;
 
-  const startedAt = new WeakMap<FastifyRequest, { monotonicMs: number; now: Date }>();
   function finished(request: FastifyRequest, reply: FastifyReply) {
-    const { monotonicMs, now } = startedAt.get(request) ?? { monotonicMs: ports.monotonicMs(), now: ports.now() };
+    const { monotonicMs, now } = request.began ?? { monotonicMs: ports.monotonicMs(), now: ports.now() };
     const ms = ports.monotonicMs() - monotonicMs;
     const route = request.routeOptions.url ?? "unknown";
     metrics.requestFinished(route, request.method, reply.statusCode, ms);
@@ -150,25 +149,31 @@ function createHttp(
       "request.finished",
     );
   }
-  for (const name of ["caller", "records", "said", "callerRequestId"]) http.decorateRequest(name, null);
+  for (const name of ["began", "caller", "records", "said", "callerRequestId"]) http.decorateRequest(name, null);
   http.removeAllContentTypeParsers();
   http.addContentTypeParser("application/json", (_request, payload, done) => readBody(payload, done));
-  http.addHook("onRequest", async (request, reply) => {
-    startedAt.set(request, { monotonicMs: ports.monotonicMs(), now: ports.now() });
+  // None of these waits for anything, so none makes a promise.
+  http.addHook("onRequest", (request, reply, done) => {
+    request.began = { monotonicMs: ports.monotonicMs(), now: ports.now() };
     reply.header("x-request-id", request.id);
     request.callerRequestId = callerRequestId(request);
     if (request.callerRequestId !== null) reply.header(CALLER_REQUEST_ID, request.callerRequestId);
     refuseAmbiguous(request.raw);
+    done();
   });
-  http.addHook("preParsing", async (request, reply, payload) => {
+  http.addHook("preParsing", (request, reply, payload, done) => {
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
-    return payload;
+    done(null, payload);
   });
-  http.addHook("onSend", async (_request, reply) => {
+  http.addHook("onSend", (_request, reply, payload, done) => {
     // A kept-alive connection must end with this answer, else closing waits for its client.
     if (isClosing()) reply.header("connection", "close");
+    done(null, payload);
   });
-  http.addHook("onResponse", async (request, reply) => finished(request, reply));
+  http.addHook("onResponse", (request, reply, done) => {
+    finished(request, reply);
+    done();
+  });
   http.setErrorHandler(answerError);
   http.setNotFoundHandler((request, reply) => answerUnknown(http, request, reply, pages));
   return http;

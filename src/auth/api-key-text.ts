@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -22,7 +22,7 @@ export const isApiKeyText = (text: string) =>
   SHAPE.test(text) && checksum(text.slice(0, -CHECKSUM_CHARS)) === text.slice(-CHECKSUM_CHARS);
 
 /** SHA-256 of the key: all that is stored of it, besides its prefix and last four characters. */
-export const hashOfApiKey = (text: string) => createHash("sha256").update(text).digest();
+export const hashOfApiKey = (text: string) => hash("sha256", text, "buffer");
 
 function checksum(text: string) {
   let rest = crc32(text);

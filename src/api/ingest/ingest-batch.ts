@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { isUnknownCurrency } from "../../domain/currency.ts";
 import type { Permission } from "../../domain/permission.ts";
 import type { Ingest } from "../../recovery/join-flushes.ts";
@@ -16,7 +16,13 @@ export function ingestBatchRoute<Row extends { currency: string }>(
   kind: RecordKind<Row>,
   ingest: Ingest<Row>,
 ) {
-  const onRequest = [api.requires(permission), async (request: FastifyRequest) => refuseOtherBodies(request.raw)];
+  const onRequest: onRequestHookHandler[] = [
+    api.requires(permission),
+    (request, _reply, done) => {
+      refuseOtherBodies(request.raw);
+      done();
+    },
+  ];
   api.http.post(
     path,
     { onRequest, config: { family: "ingest" } },
