@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { bindWithoutCopies } from "./bind.ts";
 import { setColumnReaders } from "./column-readers.ts";
+import { type Beginning, inTransaction, runOn } from "./in-transaction.ts";
 
 setColumnReaders();
 
@@ -90,17 +91,12 @@ export function openDatabase(
   };
 }
 
-const BEGIN = "begin";
+const BEGIN: Beginning = { text: "begin", isGuarded: false };
 
-export function poolOf(
-  address: Address,
-  connections: number,
-  onError: (error: Error) => void,
-  answerMs: number,
-  pipeline = false,
-) {
+export function poolOf(address: Address, connections: number, onError: (error: Error) => void, answerMs: number) {
   const config = { ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
-  const pool = new pg.Pool({ ...config, pipeline } as pg.PoolConfig);
+  // What a transaction asks at once goes out at once.
+  const pool = new pg.Pool({ ...config, pipeline: true } as pg.PoolConfig);
   pool.on("error", onError);
   // Between the pool's own listener and a transaction's there is a moment without one, and a dying server may use it.
   pool.on("connect", (client) => {
@@ -139,19 +135,6 @@ function withSession(url: string, session: string) {
   return `${url}${url.includes("?") ? "&" : "?"}options=${encodeURIComponent(options)}`;
 }
 
-export async function runOn<Row>(
-  on: pg.ClientBase,
-  statement: Statement,
-  values: readonly unknown[] = [],
-): Promise<Result<Row>> {
-  const { rows, rowCount } = await on.query({
-    name: statement.name,
-    text: statement.text,
-    values: values as unknown[],
-  });
-  return { rows: rows as Row[], rowCount: rowCount ?? 0 };
-}
-
 export async function borrowing<T>(pool: pg.Pool, use: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -170,20 +153,6 @@ export async function borrowing<T>(pool: pg.Pool, use: (client: pg.ClientBase) =
     client.removeListener("error", onError);
     client.release(broken);
   }
-}
-
-export async function inTransaction<T>(
-  client: pg.ClientBase,
-  begin: string,
-  work: (tx: Tx) => Promise<T>,
-  commits: () => void,
-): Promise<T> {
-  await client.query(begin);
-  const result = await work({ run: (statement, values) => runOn(client, statement, values) });
-  commits();
-  const { command } = await client.query("commit");
-  if (command !== "COMMIT") throw new Error("rolled back: a statement had failed, and its failure was passed over");
-  return result;
 }
 
 /** Grows without chance: two that got into each other's way are told apart by PostgreSQL, which lets one of them go on. */

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import type { Writable } from "node:stream";
 import type pg from "pg";
 import {
   type Address,
@@ -7,13 +6,12 @@ import {
   borrowing,
   connect,
   type Database,
-  inTransaction,
   poolOf,
   type Result,
   retrying,
-  runOn,
   type Statement,
 } from "./database.ts";
+import { inOnePiece, inTransaction, runOn } from "./in-transaction.ts";
 
 /** The database for the work of one merchant. */
 export interface Walled {
@@ -32,7 +30,7 @@ export function openWalled(
   onError: (error: Error) => void,
   answerMs = ANSWER_MS,
 ): Walled {
-  const pool = poolOf(address, connections, onError, answerMs, true);
+  const pool = poolOf(address, connections, onError, answerMs);
   return {
     of(merchantId) {
       const begin = beginOf(merchantId);
@@ -40,7 +38,9 @@ export function openWalled(
         run: (statement, values) =>
           retrying((commits) => borrowing(pool, (client) => runAlone(client, begin, statement, values, commits))),
         transaction: (work) =>
-          retrying((commits) => borrowing(pool, (client) => inTransaction(client, begin, work, commits))),
+          retrying((commits) =>
+            borrowing(pool, (client) => inTransaction(client, { text: begin, isGuarded: true }, work, commits)),
+          ),
         connect: (answerMs) => connect(address, answerMs),
         close: () => pool.end(),
       };
@@ -70,16 +70,4 @@ async function runAlone<Row>(
   );
   for (const each of [began, done, ended]) if (each.status === "rejected") throw each.reason;
   return (done as PromiseFulfilledResult<Result<Row>>).value;
-}
-
-/** All that `send` asks goes out in one write: each would wake the server. */
-function inOnePiece<T>(client: pg.ClientBase, send: () => T): T {
-  // Not among the driver's types: its socket, which it corks itself for the messages of one statement.
-  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection;
-  stream.cork();
-  try {
-    return send();
-  } finally {
-    stream.uncork();
-  }
 }

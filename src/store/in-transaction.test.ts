@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { after, test } from "node:test";
+import { testDatabase } from "../../test/database.ts";
+import { ANSWER_MS, borrowing, poolOf, prepared, sqlState, type Tx } from "./database.ts";
+import { type Beginning, inTransaction } from "./in-transaction.ts";
+
+const { db, address, drop } = await testDatabase();
+const pool = poolOf(address, 1, () => {}, ANSWER_MS);
+after(async () => {
+  await pool.end();
+  await drop();
+});
+await db.run(prepared("", "create table noted (n int4)"));
+
+const NOTE = prepared("note", "insert into noted values ($1)");
+const DIVIDE = prepared("divide", "select 1 / $1::int4 as quotient");
+const noted = async () => {
+  const { rows } = await db.run<{ n: number }>(prepared("", "select n from noted order by n"));
+  await db.run(prepared("", "truncate noted"));
+  return rows.map(({ n }) => n);
+};
+const BEGINNINGS: Beginning[] = [
+  { text: "begin", isGuarded: false },
+  { text: "begin; set local work_mem = '4MB'", isGuarded: true },
+];
+const run = <T>(beginning: Beginning, work: (tx: Tx) => Promise<T>) =>
+  borrowing(pool, (client) => inTransaction(client, beginning, work, () => {}));
+
+test("what is asked at once is done in its order, all of it or nothing", async () => {
+  for (const beginning of BEGINNINGS) {
+    await run(beginning, (tx) => Promise.all([tx.run(NOTE, [1]), tx.run(NOTE, [2])]));
+    await assert.rejects(
+      run(beginning, (tx) => Promise.all([tx.run(NOTE, [3]), tx.run(DIVIDE, [0]), tx.run(NOTE, [4])])),
+    );
+    assert.deepEqual(await noted(), [1, 2]);
+  }
+});
+
+test("of statements that were asked at once the one that failed says why, however deep it was asked", async () => {
+  const deep = async (tx: Tx, levels: number): Promise<unknown> =>
+    levels === 0 ? await tx.run(DIVIDE, [0]) : await deep(tx, levels - 1);
+  for (const beginning of BEGINNINGS)
+    for (const levels of [0, 1, 5, 20])
+      await assert.rejects(
+        run(beginning, (tx) => Promise.all([deep(tx, levels), tx.run(NOTE, [1])])),
+        (error) => sqlState(error) === "22012",
+      );
+  assert.deepEqual(await noted(), []);
+});
+
+test("a transaction that can't begin says why, stores nothing and holds up no later one, whatever its work does", async () => {
+  const works: ((tx: Tx) => Promise<unknown>)[] = [
+    (tx) => tx.run(NOTE, [1]),
+    (tx) => Promise.all([tx.run(NOTE, [1]), tx.run(NOTE, [2])]),
+    async () => {},
+    () => {
+      throw new Error("at once");
+    },
+  ];
+  for (const isGuarded of [false, true])
+    for (const work of works)
+      await assert.rejects(
+        run({ text: "begin; set local no_such_setting = 1", isGuarded }, work),
+        (error) => sqlState(error) === "42704",
+      );
+  assert.deepEqual(await noted(), []);
+  await run(BEGINNINGS[1]!, (tx) => tx.run(NOTE, [5]));
+  assert.deepEqual(await noted(), [5]);
+});
+
+test("nothing is asked once the work has settled: it would run outside, perhaps in the next transaction", async () => {
+  for (const beginning of BEGINNINGS) {
+    let late!: Promise<unknown>;
+    const failing = run(beginning, async (tx) => {
+      late = tx.run(DIVIDE, [1]).then(() => tx.run(NOTE, [1]));
+      late.catch(() => {});
+      throw new Error("meanwhile");
+    });
+    await assert.rejects(failing, /meanwhile/);
+    await assert.rejects(late, /note was asked for when its transaction was over/);
+    assert.deepEqual(await noted(), []);
+  }
+});
+
+/** Both ways between a client and the server; `seen` gets what the client sends, piece by piece. */
+async function startBetween(seen: string[]) {
+  const { socketDir, user, database } = address as { socketDir: string; user: string; database: string };
+  const server = createServer((client) => {
+    const postgres = connect(`${socketDir}/.s.PGSQL.5432`);
+    client.on("data", (piece) => seen.push(piece.toString("latin1")));
+    client.pipe(postgres).pipe(client);
+    for (const socket of [client, postgres]) socket.on("error", () => {});
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { server, url: `postgres://${user}@127.0.0.1:${port}/${database}` };
+}
+
+test("behind the wall what is asked at first goes out in one piece with the beginning, elsewhere behind its answer", async (t) => {
+  const seen: string[] = [];
+  const { server, url } = await startBetween(seen);
+  const between = poolOf({ url }, 1, () => {}, ANSWER_MS);
+  t.after(async () => {
+    await between.end();
+    server.close();
+  });
+  for (const beginning of BEGINNINGS) {
+    seen.length = 0;
+    await borrowing(between, (client) =>
+      inTransaction(
+        client,
+        beginning,
+        (tx) => Promise.all([tx.run(DIVIDE, [1]), tx.run(DIVIDE, [2])]),
+        () => {},
+      ),
+    );
+    const pieces = seen.filter(
+      (piece) => piece.includes("begin") || piece.includes("divide") || piece.includes("commit"),
+    );
+    assert.equal(pieces.length, beginning.isGuarded ? 2 : 3, JSON.stringify(pieces));
+    assert.equal(pieces[0]!.includes("divide"), beginning.isGuarded);
+  }
+});
