@@ -25,7 +25,7 @@ import {
   placesInRecovery,
   upsertInvoices,
 } from "../store/invoices.ts";
-import { type Packed, release, unpack } from "../store/packed.ts";
+import { idsOf, type Packed, release, unpack } from "../store/packed.ts";
 import { upsertSubscriptions } from "../store/subscriptions.ts";
 import { upsertTransactions } from "../store/transactions.ts";
 import { foundKnown, mayBeAllNew } from "./all-new.ts";
@@ -66,9 +66,10 @@ export async function ingestSubscriptions(
   const ended = unpack(subscriptions, ["id", "state"])
     .filter(({ id, state }) => changed.has(id) && endsRecovery(state))
     .map(({ id }) => id);
+  const stored = storedOf(subscriptions, changed);
   release(subscriptions);
   if (ended.length > 0) await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
-  return storedOf(subscriptions, changed);
+  return stored;
 }
 
 /**
@@ -168,6 +169,7 @@ export async function ingestTransactions(
     const changed = attempts.filter(({ id }) => ids.has(id));
     return { changed, ...(await tellCases(tx, merchant.id, changed, ports)) };
   });
+  const stored = storedOf(transactions, new Set(changed.map(({ id }) => id)));
   release(transactions);
   const { withdrawn } = concerned.all
     ? concerned
@@ -175,14 +177,14 @@ export async function ingestTransactions(
       await db.transaction((tx) => tellCases(tx, merchant.id, changed, ports));
   const events = distinct([...concerned.withdrawn, ...withdrawn]);
   if (events.length > 0) onWithdrawn(merchant.id, events);
-  return storedOf(transactions, new Set(changed.map(({ id }) => id)));
+  return stored;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-const storedOf = ({ count, ids }: Arranged<unknown>, changed: ReadonlySet<string>): Stored => ({
-  records: count,
-  known: changed.size === count ? NONE : new Set(ids).difference(changed),
+const storedOf = (arranged: Arranged<{ id: string }>, changed: ReadonlySet<string>): Stored => ({
+  records: arranged.count,
+  known: changed.size === arranged.count ? NONE : new Set(idsOf(arranged)).difference(changed),
 });
 
 /** What cases are told of an attempt. */

@@ -1,6 +1,6 @@
 import type { Merchant } from "../domain/merchant.ts";
 import { isOutage } from "../store/database.ts";
-import { type Packed, release } from "../store/packed.ts";
+import { idsOf, type Packed, release } from "../store/packed.ts";
 import type { Stored } from "./ingest.ts";
 
 /** Stores batches of a merchant, all of them or none. */
@@ -33,7 +33,7 @@ const TOGETHER_MIN = 2;
  * Requests of a merchant that come while one of its is being flushed wait, and are flushed together: one statement and one commit for all. Each is
  * answered after the commit that holds its records. When such a flush fails, each is flushed alone, so that only the one at fault fails.
  */
-export function joinFlushes<Row>(flush: Flush<Row>): Ingest<Row> {
+export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Ingest<Row> {
   const queues = new Map<string, Queue<Row>>();
 
   function ingest(merchant: Merchant, batch: Packed<Row>): Promise<number> {
@@ -88,8 +88,9 @@ function takeTogether<Row>(waiting: Request<Row>[]): Request<Row>[] {
   return waiting.splice(0, over < 0 ? waiting.length : over);
 }
 
-/** How many of a batch's records changed. A set works out a hash of each id, so it is made only when an id may stand in it twice. */
-function changedOf({ ids }: Packed<unknown>, known: ReadonlySet<string>, noneTwice: boolean): number {
-  if (!noneTwice) return new Set(ids).difference(known).size;
-  return known.size === 0 ? ids.length : ids.filter((id) => !known.has(id)).length;
+/** How many of a batch's records changed. Ids are looked at only when some were known, or one may stand twice in the batch. */
+function changedOf(batch: Packed<{ id: string }>, known: ReadonlySet<string>, noneTwice: boolean): number {
+  if (noneTwice && known.size === 0) return batch.count;
+  const ids = idsOf(batch);
+  return noneTwice ? ids.filter((id) => !known.has(id)).length : new Set(ids).difference(known).size;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Invoice } from "../domain/invoice.ts";
 import { arrange } from "./arrange.ts";
 import { packInvoices } from "./packed.fixture.ts";
-import { type Packed, unpack } from "./packed.ts";
+import { idsOf, type Packed, unpack } from "./packed.ts";
 
 const invoice = (id: string, minute: number, customerId = "cus"): Invoice => ({
   id,
@@ -40,7 +40,39 @@ test("records are arranged by their ids, in whatever order they come", () => {
   ];
   assert.deepEqual(arranged(packInvoices(...sorted)), expected);
   assert.deepEqual(arranged(packInvoices(...sorted.toReversed())), expected);
-  assert.deepEqual(arrange(packInvoices(...sorted.toReversed())).ids, ["B", "a", "é"]);
+  assert.deepEqual(idsOf(arrange(packInvoices(...sorted.toReversed()))), ["B", "a", "é"]);
+});
+
+test("the first byte in which ids differ tells their order", () => {
+  for (const sorted of [
+    ["a9", "b1"],
+    ["in_1z0000000", "in_2a0000000", "in_2b"],
+    ["é9", "ê1"],
+  ])
+    assert.deepEqual(idsOf(arrange(packInvoices(...sorted.toReversed().map((id) => invoice(id, 1))))), sorted);
+});
+
+test("ids that are alike for long, or begin as others end, are told apart and sorted by their bytes", () => {
+  const long = "x".repeat(200);
+  const sorted = [
+    "b",
+    "in_0000001",
+    "in_0000001a",
+    "in_0000001ab",
+    "in_0000002",
+    long,
+    `${long}1`,
+    `${long}12`,
+    "é",
+    "é1",
+  ];
+  for (const ids of [sorted, sorted.toReversed(), sorted.slice(1, 4).toReversed(), sorted.slice(5, 8).toReversed()]) {
+    const batches = ids.flatMap((id) => packInvoices(invoice(id, 1), invoice(id, 1)));
+    assert.deepEqual(
+      idsOf(arrange(batches)),
+      sorted.filter((id) => ids.includes(id)),
+    );
+  }
 });
 
 test("of two moments that differ by a millisecond the later one is the newer, before the year 2000 too", () => {

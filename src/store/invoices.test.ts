@@ -6,6 +6,7 @@ import { INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
 import { casesOfLeft, type NewCase, openCases } from "./cases.ts";
 import { findInvoices, insertNewInvoices, isOvertaken, placesInRecovery, upsertInvoices } from "./invoices.ts";
 import { arrangeInvoices } from "./packed.fixture.ts";
+import { idsOf } from "./packed.ts";
 
 let database: TestDatabase;
 before(async () => {
@@ -107,7 +108,7 @@ test("those in recovery are found by their states alone", () => {
   const all = INVOICE_STATES.map((state, n) => invoice(`in_${n}`, state));
   const invoices = arrangeInvoices(named, ...all);
   assert.deepEqual(
-    placesInRecovery(invoices).map((place) => invoices.ids[place]),
+    placesInRecovery(invoices).map((place) => idsOf(invoices)[place]),
     all.filter(({ state }) => inRecovery(state)).map(({ id }) => id),
   );
 });

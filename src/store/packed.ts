@@ -8,9 +8,8 @@ import { giveBack, takeMemory } from "./spare-memory.ts";
  */
 export interface Packed<Row> {
   columns: readonly (readonly [name: string, type: string, field: string])[];
+  /** Of records: in any order, perhaps one twice. */
   count: number;
-  /** As they came: in any order, perhaps one twice. */
-  ids: readonly string[];
   /** Of each column. */
   elements: readonly Buffer[];
   /** Where the elements begin, column after column; behind each column where its last one ends. */
@@ -41,22 +40,8 @@ export const LENGTH_BYTES = 4;
 export const NULL_LENGTH = -1;
 export const INT8_BYTES = 8;
 
-/** Quicker than Buffer's own writer, which checks what it is given. */
-export function writeInt32(bytes: Buffer, at: number, value: number) {
-  bytes[at] = value >> 24;
-  bytes[at + 1] = value >> 16;
-  bytes[at + 2] = value >> 8;
-  bytes[at + 3] = value;
-}
-
 const readInt32 = (bytes: Buffer, at: number) =>
   (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
-
-/** A whole number within 2^53, as int8 or the microseconds of timestamptz have it. */
-export function writeInt8(bytes: Buffer, at: number, value: number) {
-  writeInt32(bytes, at, Math.floor(value / 2 ** 32));
-  writeInt32(bytes, at + 4, value >>> 0);
-}
 
 const readInt8 = (bytes: Buffer, at: number) => readInt32(bytes, at) * 2 ** 32 + (readInt32(bytes, at + 4) >>> 0);
 
@@ -68,7 +53,7 @@ const readInt8 = (bytes: Buffer, at: number) => readInt32(bytes, at) * 2 ** 32 +
 export function unpack<Row, Field extends keyof Row & string>(
   packed: Packed<Row>,
   fields: readonly Field[],
-  places: readonly number[] = packed.ids.map((_, index) => index),
+  places: readonly number[] = Array.from({ length: packed.count }, (_, index) => index),
 ): Pick<Row, Field>[] {
   const rows: Record<string, unknown>[] = places.map(() => ({}));
   for (const field of fields) {
@@ -80,6 +65,9 @@ export function unpack<Row, Field extends keyof Row & string>(
   }
   return rows as Pick<Row, Field>[];
 }
+
+/** The id of each record. */
+export const idsOf = (packed: Packed<{ id: string }>): string[] => unpack(packed, ["id"]).map(({ id }) => id);
 
 /** The places of the records whose field holds one of these texts. */
 export function placesWith<Row>(packed: Packed<Row>, field: keyof Row & string, texts: readonly Buffer[]): number[] {
@@ -125,7 +113,8 @@ function sameElement(bytes: Buffer, from: number, to: number, other: number): bo
   return true;
 }
 
-const columnOf = <Row>({ columns }: Packed<Row>, field: string) => columns.findIndex(([, , name]) => name === field);
+export const columnOf = <Row>({ columns }: Packed<Row>, field: string) =>
+  columns.findIndex(([, , name]) => name === field);
 
 function valueAt<Row>({ columns, count, elements, starts }: Packed<Row>, column: number, index: number): unknown {
   const place = column * (count + 1) + index;

@@ -1,23 +1,15 @@
 import assert from "node:assert/strict";
 import type { Column } from "./batch.ts";
 import { elementOf, microsecondsOf } from "./binary-array.ts";
-import {
-  INT8_BYTES,
-  LENGTH_BYTES,
-  NULL_LENGTH,
-  type Packed,
-  takePackedMemory,
-  writeInt8,
-  writeInt32,
-} from "./packed.ts";
+import { INT8_BYTES, LENGTH_BYTES, NULL_LENGTH, type Packed, takePackedMemory } from "./packed.ts";
 
 /** Packs records one by one, column by column. It is used again and again; a record that was not finished is forgotten by `begin`. */
 export interface Packer<Row> {
   columns: readonly Column<Row>[];
   writers: readonly ColumnWriter[];
   begin(): void;
-  /** Packs what was put since `begin`. `ids`: of the records, one for each. */
-  end(ids: readonly string[]): Packed<Row>;
+  /** Packs what was put since `begin`: to each column as many values. */
+  end(): Packed<Row>;
 }
 
 /** One column on the way. */
@@ -25,21 +17,18 @@ export interface ColumnWriter {
   /** int4, int8, timestamptz, bool, text */
   readonly type: string;
   bytes: Buffer;
+  /** Over the same memory, for what takes several bytes: it writes them at once. */
+  view: DataView;
   at: number;
   count: number;
   starts: Int32Array;
 }
 
 export function createPacker<Row>(columns: readonly Column<Row>[]): Packer<Row> {
-  const writers = columns.map(
-    ([, type]): ColumnWriter => ({
-      type,
-      bytes: Buffer.allocUnsafeSlow(4096),
-      at: 0,
-      count: 0,
-      starts: new Int32Array(256),
-    }),
-  );
+  const writers = columns.map(([, type]): ColumnWriter => {
+    const bytes = Buffer.allocUnsafeSlow(4096);
+    return { type, bytes, view: viewOf(bytes), at: 0, count: 0, starts: new Int32Array(256) };
+  });
   return {
     columns,
     writers,
@@ -49,8 +38,8 @@ export function createPacker<Row>(columns: readonly Column<Row>[]): Packer<Row> 
         writer.count = 0;
       }
     },
-    end(ids) {
-      const count = ids.length;
+    end() {
+      const { count } = writers[0]!;
       const size = writers.reduce((sum, { at }) => sum + at, 0);
       const { memory, starts, bytes } = takePackedMemory(columns.length, count, size);
       let used = 0;
@@ -63,13 +52,13 @@ export function createPacker<Row>(columns: readonly Column<Row>[]): Packer<Row> 
         used += writer.at;
         return bytes.subarray(used - writer.at, used);
       });
-      return { columns, count, ids, elements, starts, memory };
+      return { columns, count, elements, starts, memory };
     },
   };
 }
 
-/** Begins an element that takes at most so many bytes; returns where its value goes. */
-function beginElement(writer: ColumnWriter, length: number): number {
+/** Begins an element that takes at most so many bytes; returns where its value goes. `endElement` says how long it got. */
+export function beginElement(writer: ColumnWriter, length: number): number {
   const from = writer.at;
   if (writer.count === writer.starts.length) growStarts(writer);
   writer.starts[writer.count++] = from;
@@ -87,11 +76,26 @@ function growBytes(writer: ColumnWriter, needed: number) {
   const more = Buffer.allocUnsafeSlow(Math.max(2 * writer.bytes.length, needed));
   writer.bytes.copy(more, 0, 0, writer.at);
   writer.bytes = more;
+  writer.view = viewOf(more);
+}
+
+/** A whole number within 2^53, as int8 or the microseconds of timestamptz have it. */
+function writeInt8(view: DataView, at: number, value: number) {
+  view.setInt32(at, Math.floor(value / 2 ** 32));
+  view.setInt32(at + 4, value >>> 0);
+}
+
+const viewOf = ({ buffer, byteOffset, length }: Buffer) => new DataView(buffer, byteOffset, length);
+
+/** @param to  behind the value that began where `beginElement` said */
+export function endElement(writer: ColumnWriter, from: number, to: number) {
+  writer.view.setInt32(from - LENGTH_BYTES, to - from);
+  writer.at = to;
 }
 
 export function putNull(writer: ColumnWriter) {
   const at = beginElement(writer, 0);
-  writeInt32(writer.bytes, at - LENGTH_BYTES, NULL_LENGTH);
+  writer.view.setInt32(at - LENGTH_BYTES, NULL_LENGTH);
   writer.at = at;
 }
 
@@ -99,28 +103,25 @@ export function putNull(writer: ColumnWriter) {
 export function putBytes(writer: ColumnWriter, source: Uint8Array, from: number, to: number) {
   const at = beginElement(writer, to - from);
   const into = writer.bytes;
-  writeInt32(into, at - LENGTH_BYTES, to - from);
   const shift = at - from;
   for (let index = from; index < to; index++) into[index + shift] = source[index]!;
-  writer.at = to + shift;
+  endElement(writer, at, to + shift);
 }
 
 /** @param ms  since 1970 */
 export function putMoment(writer: ColumnWriter, ms: number) {
   const at = beginElement(writer, INT8_BYTES);
-  writeInt32(writer.bytes, at - LENGTH_BYTES, INT8_BYTES);
-  writeInt8(writer.bytes, at, microsecondsOf(ms));
-  writer.at = at + INT8_BYTES;
+  writeInt8(writer.view, at, microsecondsOf(ms));
+  endElement(writer, at, at + INT8_BYTES);
 }
 
 /** A whole number that its column, int4 or int8, can hold. */
 export function putInteger(writer: ColumnWriter, value: number) {
   const size = writer.type === "int8" ? INT8_BYTES : LENGTH_BYTES;
   const at = beginElement(writer, size);
-  writeInt32(writer.bytes, at - LENGTH_BYTES, size);
-  if (size === INT8_BYTES) writeInt8(writer.bytes, at, value);
-  else writeInt32(writer.bytes, at, value);
-  writer.at = at + size;
+  if (size === INT8_BYTES) writeInt8(writer.view, at, value);
+  else writer.view.setInt32(at, value);
+  endElement(writer, at, at + size);
 }
 
 /** What `elementOf` returned, which is quicker than the value where the same one comes again and again. */
@@ -131,10 +132,6 @@ export function putSame(writer: ColumnWriter, other: ColumnWriter) {
   const from = other.starts[other.count - 1]!;
   putBytes(writer, other.bytes, from + LENGTH_BYTES, other.at);
 }
-
-/** What a column of text got last, if that is ASCII. */
-export const lastText = ({ bytes, starts, count, at }: ColumnWriter) =>
-  bytes.toString("latin1", starts[count - 1]! + LENGTH_BYTES, at);
 
 const ASCII_MAX = 0x7f;
 
@@ -150,12 +147,11 @@ function putText(writer: ColumnWriter, text: string) {
     }
     into[end++] = code;
   }
-  writeInt32(into, at - LENGTH_BYTES, end - at);
-  writer.at = end;
+  endElement(writer, at, end);
 }
 
 /** Records as the domain has them, packed. What is not known is undefined or null. */
-export function pack<Row extends { id: string }>(packer: Packer<Row>, rows: readonly Row[]): Packed<Row> {
+export function pack<Row>(packer: Packer<Row>, rows: readonly Row[]): Packed<Row> {
   packer.begin();
   for (const [index, writer] of packer.writers.entries()) {
     const field = packer.columns[index]![2];
@@ -166,5 +162,5 @@ export function pack<Row extends { id: string }>(packer: Packer<Row>, rows: read
       else putElement(writer, elementOf(writer.type, value));
     }
   }
-  return packer.end(rows.map(({ id }) => id));
+  return packer.end();
 }

@@ -3,13 +3,17 @@ import { test } from "node:test";
 import { createDice, type Dice } from "../../../test/fuzz/dice.ts";
 import { mutated } from "../../../test/fuzz/mutations.ts";
 import { bodiesOfSchemas } from "../../../test/fuzz/traps.ts";
-import type { Packed } from "../../store/packed.ts";
+import type { Invoice } from "../../domain/invoice.ts";
+import type { Column } from "../../store/batch.ts";
+import { idsOf, type Packed } from "../../store/packed.ts";
+import { createPacker } from "../../store/packer.ts";
 import { isPlain } from "../json/read-json.ts";
 import { INVOICE, TRANSACTION, VISA } from "./batch.fixture.ts";
 import { type RecordKind, readAny } from "./batch.ts";
 import { INVOICES } from "./invoice.ts";
 import { SUBSCRIPTIONS } from "./subscription.ts";
 import { TRANSACTIONS } from "./transaction.ts";
+import { createWalk } from "./walk-batch.ts";
 
 const AT = "2026-01-15T10:00:00Z";
 const UUID = "4111e7f9-4111-4111-8111-111111111111";
@@ -100,8 +104,8 @@ function read(kind: RecordKind<unknown>, body: Buffer) {
 }
 
 /** What is in a batch, wherever in memory it lies. */
-const contentOf = ({ ids, elements, starts }: Packed<unknown>) => ({
-  ids,
+const contentOf = ({ count, elements, starts }: Packed<unknown>) => ({
+  count,
   elements: elements.map((bytes) => bytes.toString("latin1")),
   starts: [...starts],
 });
@@ -135,6 +139,48 @@ test("whatever stands in a field, the walk reads it as the general way does or n
         walks(kind, Buffer.from(`{"${kind.name}":[${right},${record},${right}]}`));
       }
     }
+  }
+});
+
+test("an identifier of any length, with any character anywhere, is read as the general way does, and mostly walked", () => {
+  let walked = 0;
+  for (let length = 1; length <= 12; length++)
+    for (let place = 0; place < length; place++)
+      for (let code = 1; code < 0x7f; code++) {
+        const id = `${"a".repeat(place)}${String.fromCharCode(code)}${"z".repeat(length - place - 1)}`;
+        if (walks(INVOICES, Buffer.from(JSON.stringify({ invoices: [{ ...INVOICE, customerId: id, id }] })))) walked++;
+      }
+  const allowed = 0x7f - 0x20 - 2; // but for a quote and a backslash, which are escaped
+  assert.equal(walked, (allowed * 12 * 13) / 2);
+  for (const length of [252, 253, 254, 255, 256, 257, 300]) {
+    const id = "x".repeat(length);
+    const body = Buffer.from(JSON.stringify({ invoices: [{ ...INVOICE, id }] }));
+    assert.equal(walks(INVOICES, body), length <= 255);
+  }
+});
+
+test("identifiers of any length fit into what was packed before, and those that are far too long are none for the walk", () => {
+  const columns = INVOICES.pack([]).columns as readonly Column<Invoice>[];
+  const walk = () => createWalk("invoices", INVOICES.order, createPacker(columns), 200);
+  const bodyOf = (ids: readonly string[]) =>
+    Buffer.from(JSON.stringify({ invoices: ids.map((id) => ({ ...INVOICE, id })) }));
+  assert.equal(walk()(bodyOf(["x".repeat(10_000)])), undefined);
+  for (let length = 200; length <= 255; length++) {
+    const ids = Array.from({ length: 40 }, (_, n) => `${n}`.padEnd(length, "x"));
+    assert.deepEqual(idsOf(walk()(bodyOf(ids))!), ids);
+  }
+});
+
+test("moments as JavaScript writes them are walked, in every field that has one", () => {
+  for (const [kind, whole] of WHOLE) {
+    const usual = Object.entries(whole).map(([name, value]) => [
+      name,
+      value === AT ? "2026-01-15T10:00:00.250Z" : value,
+    ]);
+    for (const spaces of [0, 1])
+      assert.ok(
+        walks(kind, Buffer.from(JSON.stringify({ [kind.name]: [Object.fromEntries(usual), whole] }, null, spaces))),
+      );
   }
 });
 
