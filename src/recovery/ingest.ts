@@ -136,15 +136,23 @@ async function tellCasesOfInvoices(
   const openable = unpaid.filter(
     (invoice) => (stored === null || stored.has(invoice.id)) && mayOpen(invoice, merchant, now),
   );
-  if (openable.length > 0) {
-    const cases = openable.map((invoice) => newCase(invoice, merchant, now, ports));
-    const { assigned, enter } = await assignCases(tx, merchant.id, cases);
-    await openCases(tx, merchant.id, assigned, ports.newId());
-    await enter();
-  }
-  const left = changed && changed.left.length > 0 ? await casesOfLeft(tx, merchant.id, changed.left) : [];
+  const [opened, left] = await Promise.all([
+    openable.length === 0
+      ? null
+      : assignCases(
+          tx,
+          merchant.id,
+          openable.map((invoice) => newCase(invoice, merchant, now, ports)),
+        ),
+    changed && changed.left.length > 0 ? casesOfLeft(tx, merchant.id, changed.left) : [],
+  ]);
   const ended = left.map(({ id, ...invoice }) => ({ id, ...endOf(invoice) }));
-  return { known: changed?.known ?? null, withdrawn: await endAndWithdraw(tx, merchant.id, ended, ports) };
+  const [, , withdrawn] = await Promise.all([
+    opened && openCases(tx, merchant.id, opened.assigned, ports.newId()),
+    opened?.enter(),
+    endAndWithdraw(tx, merchant.id, ended, ports),
+  ]);
+  return { known: changed?.known ?? null, withdrawn };
 }
 
 /** As `ingestInvoices`, for history: what is unpaid opens no case until a newer copy is pushed. */
@@ -230,9 +238,12 @@ async function endAndWithdraw(
 ): Promise<string[]> {
   if (cases.length === 0) return [];
   const now = ports.now();
-  await endCases(tx, merchantId, cases, now, ports.newId());
   const ids = cases.map(({ id }) => id);
-  return await withdrawEvents(tx, merchantId, ids, [], now);
+  const [, withdrawn] = await Promise.all([
+    endCases(tx, merchantId, cases, now, ports.newId()),
+    withdrawEvents(tx, merchantId, ids, [], now),
+  ]);
+  return withdrawn;
 }
 
 const windowEndsAt = (invoice: Unpaid, merchant: Merchant) =>

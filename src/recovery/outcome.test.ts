@@ -23,6 +23,26 @@ test("a paid copy dated after the first delivery attempt makes the action succee
   );
 });
 
+test("an invoice that was given up and is paid after all, for both of what is known of it before, makes the action succeed", async () => {
+  for (const state of ["UNCOLLECTIBLE", "VOIDED", "DRAFT"] as const)
+    for (const failedBefore of [false, true]) {
+      await stage.enter();
+      await stage.invoice();
+      await stage.decide();
+      await stage.untilSent();
+      stage.wait(HOUR);
+      if (failedBefore) await stage.invoice({ state: "UNPAID" });
+      await stage.decide();
+      stage.wait(MINUTE);
+      await stage.invoice({ state });
+      await stage.decide();
+      stage.wait(HOUR);
+      await stage.invoice({ state: "PAID" });
+      await stage.decide();
+      assert.equal((await stage.actions())[0]!.status, "SUCCEEDED", `${state}, ${failedBefore}`);
+    }
+});
+
 test("paid before the first delivery attempt, the plan is canceled and nothing goes out", async () => {
   await stage.invoice();
   await stage.decide();

@@ -26,8 +26,15 @@ export const columnValues = <Row>(rows: readonly Row[], columns: readonly Column
  * Keep the newer copy of each record: one statement for every batch size.
  * `$1` is the merchant, then one array for each column. Rows must be sorted by id with no id twice.
  * Returns `returning` of the records that changed.
+ *
+ * @param also  what else is set in those that were known, by their older copies, whose name is that of the table
  */
-export function upsertText<Row>(table: string, columns: readonly Column<Row>[], returning: string): string {
+export function upsertText<Row>(
+  table: string,
+  columns: readonly Column<Row>[],
+  returning: string,
+  also: readonly string[] = [],
+): string {
   const names = columns.map(([name]) => name);
   return `insert into ${table} (merchant_id, ${names.join(", ")})
      ${selectRows(columns)}
@@ -35,6 +42,7 @@ export function upsertText<Row>(table: string, columns: readonly Column<Row>[], 
        set ${names
          .filter((name) => name !== "id")
          .map((name) => `${name} = excluded.${name}`)
+         .concat(also)
          .join(", ")}
        where ${table}.updated_at < excluded.updated_at
      returning ${returning}`;

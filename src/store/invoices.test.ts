@@ -66,12 +66,21 @@ test("an upsert says what is in recovery, new or again, and what was known in th
   assert.deepEqual(await upsert(invoice("c", "PARTIALLY_PAID")), { ...nothing, known: ["c"] });
 });
 
-test("an upsert names what was known and is not in recovery now, and not what is new", async () => {
+test("an upsert names what is out of recovery now and was in it in some older copy, and neither what never was nor what is new", async () => {
   const merchant = randomUUID();
   const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, arrangeInvoices(...invoices));
-  await upsert(invoice("a", "UNPAID"), invoice("b", "PAID"));
-  const { left } = await upsert(invoice("a", "PAID", 2), invoice("b", "REFUNDED", 2), invoice("c", "VOIDED", 2));
-  assert.deepEqual(left, ["a", "b"]);
+  await upsert(invoice("a", "UNPAID"), invoice("b", "PAID"), invoice("c", "PARTIALLY_PAID"), invoice("d", "UNPAID"));
+  const second = await upsert(
+    ...[invoice("a", "UNCOLLECTIBLE", 2), invoice("b", "REFUNDED", 2), invoice("c", "VOIDED", 2)],
+    ...[invoice("d", "PARTIALLY_PAID", 2), invoice("e", "DRAFT", 2)],
+  );
+  assert.deepEqual(second.left, ["a", "c"]);
+  const third = await upsert(
+    ...[invoice("a", "PAID", 3), invoice("b", "UNPAID", 3), invoice("d", "PAID", 3), invoice("e", "PAID", 3)],
+  );
+  assert.deepEqual(third.left, ["a", "d"]);
+  assert.deepEqual((await upsert(invoice("b", "PAID", 4), invoice("e", "REFUNDED", 4))).left, ["b"]);
+  assert.deepEqual((await upsert(invoice("b", "REFUNDED", 5))).left, ["b"]);
 });
 
 test("cases of what left recovery are found with what their invoices say, but none that began after that was written", async () => {

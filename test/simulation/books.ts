@@ -85,9 +85,12 @@ export async function readBooks(db: Database, merchantId: string): Promise<Books
   };
 }
 
+/** What the service adds to a record. */
+const ADDED = new Set(["merchant_id", "was_in_recovery"]);
+
 function toRecord(row: Record<string, unknown>): Stored {
   const entries = Object.entries(row)
-    .filter(([name, value]) => name !== "merchant_id" && value !== null)
+    .filter(([name, value]) => !ADDED.has(name) && value !== null)
     .map(([name, value]) => [name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()), value]);
   return Object.fromEntries(entries) as Stored;
 }
