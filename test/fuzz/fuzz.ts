@@ -39,6 +39,10 @@ const SLOW_CLIENTS = 20;
 /** Headers may take 10 s, a whole request 20; the service looks every second. */
 const PUT_UP_WITH_MS = 23_000;
 const GROWTH_MAX_MIB = 64;
+/** How often memory is looked at. One look says little: the collector of garbage comes when it likes, and what it leaves changes by a hundred MiB. */
+const LOOK_EVERY = 500;
+/** Of the looks after the warm-up, the first and the last such share are compared, by their medians. */
+const COMPARED_SHARE = 0.2;
 /** Code is compiled, pools and caches fill. */
 const WARM_UP = (requests: number) => Math.min(20_000, Math.ceil(requests / 3));
 const PROBLEMS_MAX = 20;
@@ -93,7 +97,7 @@ async function attack(
   const rules = new Map<string, number>();
   const began = performance.now();
   const warmUp = WARM_UP(requests);
-  let baseline = 0;
+  const looks: number[] = [];
   let sent = 0;
   let sockets = 0;
 
@@ -114,8 +118,8 @@ async function attack(
   async function worker() {
     while (sent < requests && problems.length < PROBLEMS_MAX) {
       sent++;
-      if (sent === warmUp) baseline = await residentMiB(metricsPort);
-      if (sent % 100_000 === 0) print(`${sent} requests, ${await residentMiB(metricsPort)} MiB`);
+      if (sent >= warmUp && sent % LOOK_EVERY === 0) looks.push(await residentMiB(metricsPort));
+      if (sent % 100_000 === 0) print(`${sent} requests, ${looks.at(-1)} MiB`);
       if (sent % BROKEN_EVERY === 0) await broken();
       const hostile = nextRequest(makings);
       const { status, problem } = await send(pool, hostile);
@@ -132,7 +136,8 @@ async function attack(
   for (const ms of await slow.ended)
     if (ms > PUT_UP_WITH_MS) complain(`a client that never came to an end was put up with for ${ms} ms`);
   await sleep(1_000);
-  const growthMiB = (await residentMiB(metricsPort)) - baseline;
+  looks.push(await residentMiB(metricsPort));
+  const growthMiB = growthOf(looks);
   if (growthMiB > GROWTH_MAX_MIB) complain(`memory grew by ${growthMiB} MiB`);
   await pool.close();
   for (const line of service.complaints) complain(`logged: ${line}`);
@@ -172,6 +177,15 @@ function problemOf(status: number, text: string, expected: readonly number[], me
 
 const described = ({ method, path, headers, body }: Hostile) =>
   `${method} ${path.slice(0, 300)} ${headers["content-type"] ?? ""} ${JSON.stringify(body?.toString("latin1").slice(0, 3_000) ?? "")}`;
+
+/** From the first look to the last: the middles of the two shares that are compared lie closer together, which would hide some of a steady leak. */
+function growthOf(looks: readonly number[]): number {
+  const count = Math.ceil(looks.length * COMPARED_SHARE);
+  const grown = median(looks.slice(-count)) - median(looks.slice(0, count));
+  return Math.round(grown / (1 - COMPARED_SHARE));
+}
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** What the service's process holds in memory. */
 async function residentMiB(metricsPort: number): Promise<number> {
