@@ -82,3 +82,32 @@ test("of two moments that differ by a millisecond the later one is the newer, be
     assert.deepEqual(arranged(packInvoices(copy(0), copy(1))), [["a", "1", 0]]);
   }
 });
+
+test("of any batches that stays which sorting all copies by id, moment and place says", () => {
+  let state = 7;
+  const random = (below: number) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % below;
+  };
+  const text = (most: number) => Array.from({ length: 1 + random(most) }, () => "ab9_é"[random(5)]).join("");
+  for (let round = 0; round < 200; round++) {
+    const prefix = text(9);
+    const ids = Array.from({ length: 1 + random(60) }, () => prefix + text(1 + random(9)));
+    const copies = Array.from({ length: 1 + random(100) }, () =>
+      invoice(ids[random(ids.length)]!, random(4), text(random(2) === 0 ? 3 : 200)),
+    );
+    const batches: Packed<Invoice>[] = [];
+    for (let from = 0; from < copies.length; ) {
+      const to = from + 1 + random(40);
+      batches.push(...packInvoices(...copies.slice(from, to)));
+      from = to;
+    }
+    const byId = (a: Invoice, b: Invoice) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
+    const sorted = copies.toSorted((a, b) => byId(a, b) || a.amount - b.amount);
+    const stay = sorted.filter(({ id }, index) => sorted[index + 1]?.id !== id);
+    assert.deepEqual(
+      arranged(batches),
+      stay.map(({ id, customerId, amount }) => [id, customerId, amount]),
+    );
+  }
+});

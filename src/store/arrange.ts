@@ -1,5 +1,6 @@
 import { HEADER_BYTES, writeHeader } from "./binary-array.ts";
-import { changedAt, columnOf, isNull, LENGTH_BYTES, type Packed, takePackedMemory } from "./packed.ts";
+import { newest, type Source, sourcesOf } from "./newest.ts";
+import { type Packed, takePackedMemory } from "./packed.ts";
 
 /** What one statement stores: no id twice, and in the order of ids, so that two statements take their row locks in the same order. */
 export interface Arranged<Row> extends Packed<Row> {
@@ -7,112 +8,88 @@ export interface Arranged<Row> extends Packed<Row> {
   arrays: readonly Buffer[];
 }
 
-/** Where a record stands: in which batch, and where in it. */
-interface Place {
-  batch: number;
-  index: number;
-  /** Where its id is. */
-  bytes: Buffer;
+/** Records of a batch that stay neighbours, from one place in it up to another. They are copied together. */
+interface Run<Row> {
+  source: Source<Row>;
   from: number;
   to: number;
-  /** By which most ids can be told apart: the bytes of this one behind what all have in common. */
-  lead: number;
 }
 
-/** The newest copy of each record in these batches, of which there is at least one. */
+/** The newest copy of each record in these batches, of which there is at least one, and which hold no more than `newest` takes. */
 export function arrange<Row>(batches: readonly Packed<Row>[]): Arranged<Row> {
-  const places = newest(batches);
-  const count = places.length;
+  const sources = sourcesOf(batches);
+  const order = newest(batches, sources);
+  const runs = runsOf(sources, order);
+  const count = order.length;
   const { columns } = batches[0]!;
-  const sizes = batches.flatMap(({ elements }) => elements.map(({ length }) => length));
-  const size = sizes.reduce((sum, each) => sum + each, columns.length * HEADER_BYTES);
-  const { memory, starts, bytes } = takePackedMemory(columns.length, count, size);
-  let used = 0;
-  const arrays = columns.map((_, column) => {
-    const array = writeArray(bytes.subarray(used), batches, places, column, starts);
-    used += array.length;
+  const size = batches.reduce((sum, batch) => sum + bytesOf(batch), columns.length * HEADER_BYTES);
+  const { memory, starts, first } = takePackedMemory(columns.length, count, size);
+  const into = { memory, view: viewOf(memory), starts };
+  let used = first;
+  const arrays = columns.map(([, type], column) => {
+    const from = used;
+    used = copyColumn(runs, column, into, from + HEADER_BYTES, column * (count + 1));
+    const array = memory.subarray(from, used);
+    writeHeader(array, type, count);
     return array;
   });
-  const elements = arrays.map((array) => array.subarray(HEADER_BYTES));
-  return { columns, count, elements, starts, memory, arrays };
+  return { columns, count, memory, starts, arrays };
 }
 
-function newest<Row>(batches: readonly Packed<Row>[]): Place[] {
-  const places = placesOf(batches);
-  // Many billing systems push in the order of their ids: then there is nothing to do.
-  if (places.every((place, index) => index === 0 || compareIds(places[index - 1]!, place) < 0)) return places;
-  const when = ({ batch, index }: Place) => changedAt(batches[batch]!, index);
-  // Of equal moments the later one stays last: the sort is stable. A map of ids would take three times as long.
-  places.sort((a, b) => compareIds(a, b) || when(a) - when(b));
-  return places.filter((place, index) => index + 1 === places.length || compareIds(place, places[index + 1]!) !== 0);
-}
+/** Of all elements. */
+const bytesOf = ({ starts }: Packed<unknown>) => starts.at(-1)! - starts[0]!;
 
-function placesOf<Row>(batches: readonly Packed<Row>[]): Place[] {
-  const column = columnOf(batches[0]!, "id");
-  const places: Place[] = [];
-  for (const [batch, { count, elements, starts }] of batches.entries()) {
-    const bytes = elements[column]!;
-    const first = column * (count + 1);
-    for (let index = 0; index < count; index++) {
-      const from = starts[first + index]! + LENGTH_BYTES;
-      places.push({ batch, index, bytes, from, to: starts[first + index + 1]!, lead: 0 });
+const viewOf = ({ buffer, byteOffset, length }: Buffer) => new DataView(buffer, byteOffset, length);
+
+function runsOf<Row>(sources: readonly Source<Row>[], order: readonly number[]): Run<Row>[] {
+  const runs: Run<Row>[] = [];
+  for (let index = 0; index < order.length; ) {
+    const source = sources[order[index]!]!;
+    const { batch, first } = source;
+    const from = order[index]! - first;
+    let to = from;
+    while (to < batch.count && order[index] === first + to) {
+      index++;
+      to++;
     }
+    runs.push({ source, from, to });
   }
-  const common = places.reduce((least, place) => commonBytes(places[0]!, place, least), Number.POSITIVE_INFINITY);
-  for (const place of places) place.lead = leadOf(place, place.from + common);
-  return places;
+  return runs;
 }
 
-/** How many bytes two ids begin with alike, `most` at most. */
-function commonBytes(a: Place, b: Place, most: number): number {
-  const end = Math.min(most, a.to - a.from, b.to - b.from);
-  for (let index = 0; index < end; index++) if (a.bytes[a.from + index] !== b.bytes[b.from + index]) return index;
-  return end;
-}
+/** Runs of so many bytes are copied faster as a whole than four bytes at a time. */
+const LONG = 128;
+const FOUR = 4;
 
-/** As many as a number can hold exactly. */
-const LEAD_BYTES = 6;
-
-/** The number that the next bytes of an id make; it is less where an id ends before: no id holds a zero. */
-function leadOf({ bytes, to }: Place, from: number): number {
-  let lead = 0;
-  for (let at = from; at < from + LEAD_BYTES; at++) lead = lead * 256 + (at < to ? bytes[at]! : 0);
-  return lead;
-}
-
-/** Less than 0, 0 or more: by the bytes of the ids. */
-function compareIds(a: Place, b: Place): number {
-  if (a.lead !== b.lead) return a.lead - b.lead;
-  const end = Math.min(a.to - a.from, b.to - b.from);
-  for (let index = 0; index < end; index++) {
-    const difference = a.bytes[a.from + index]! - b.bytes[b.from + index]!;
-    if (difference !== 0) return difference;
-  }
-  return a.to - a.from - (b.to - b.from);
-}
-
-/** Writes the array of one column into `array`, and into `starts` where its elements begin. Returns as much as it takes. */
-function writeArray<Row>(
-  array: Buffer,
-  batches: readonly Packed<Row>[],
-  places: readonly Place[],
+/**
+ * Copies the elements of one column to `at`, and where they begin to `place` in the starts.
+ *
+ * @returns where they end
+ */
+function copyColumn<Row>(
+  runs: readonly Run<Row>[],
   column: number,
-  starts: Int32Array,
-): Buffer {
-  let at = HEADER_BYTES;
-  let hasNulls = false;
-  let start = column * (places.length + 1);
-  for (const { batch, index } of places) {
-    const packed = batches[batch]!;
-    const from = packed.elements[column]!;
-    const place = column * (packed.count + 1) + index;
-    const end = packed.starts[place + 1]!;
-    starts[start++] = at - HEADER_BYTES;
-    let next = packed.starts[place]!;
-    if (isNull(from, next)) hasNulls = true;
-    while (next < end) array[at++] = from[next++]!;
+  into: { memory: Buffer; view: DataView; starts: Int32Array },
+  at: number,
+  place: number,
+): number {
+  let end = at;
+  let start = place;
+  for (const { source, from, to } of runs) {
+    const { batch, view } = source;
+    const { memory, starts } = batch;
+    const first = column * (batch.count + 1);
+    const begin = starts[first + from]!;
+    const length = starts[first + to]! - begin;
+    const shift = end - begin;
+    for (let index = first + from; index < first + to; index++) into.starts[start++] = starts[index]! + shift;
+    if (length >= LONG) memory.copy(into.memory, end, begin, begin + length);
+    // The last four may go beyond the end, where what comes next is written over them.
+    else
+      for (let index = 0; index < length; index += FOUR)
+        into.view.setInt32(end + index, view.getInt32(begin + index, true), true);
+    end += length;
   }
-  starts[start] = at - HEADER_BYTES;
-  writeHeader(array, batches[0]!.columns[column]![1], places.length, hasNulls);
-  return array.subarray(0, at);
+  into.starts[start] = end;
+  return end;
 }

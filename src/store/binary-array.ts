@@ -98,15 +98,15 @@ export function binaryArray<Row>(rows: readonly Row[], field: keyof Row, type: s
   assert(element, `no array of ${type} is known`);
   reserve(HEADER_BYTES, 0);
   at = HEADER_BYTES;
-  const nulls = (element === TYPES.text && writeShortTexts(rows, field)) || writeEach(rows, field, element);
-  writeHeader(bytes, type, rows.length, nulls === "nulls");
+  if (element !== TYPES.text || !writeShortTexts(rows, field)) writeEach(rows, field, element);
+  writeHeader(bytes, type, rows.length);
   return Buffer.from(bytes.subarray(0, rows.length === 0 ? EMPTY_BYTES : at));
 }
 
 /** What stands in front of the elements: `HEADER_BYTES`, but of an array without any `EMPTY_BYTES`. */
-export function writeHeader(into: Buffer, type: string, count: number, hasNulls: boolean) {
+export function writeHeader(into: Buffer, type: string, count: number) {
   into.writeInt32BE(count === 0 ? 0 : 1, 0); // dimensions
-  into.writeInt32BE(hasNulls ? 1 : 0, 4);
+  into.writeInt32BE(1, 4); // there may be nulls: PostgreSQL looks for them itself, whatever is said here
   into.writeUInt32BE(TYPES[type]!.oid, 8);
   into.writeInt32BE(count, 12);
   into.writeInt32BE(1, 16); // the first index
@@ -121,12 +121,10 @@ export function elementOf(type: string, value: unknown): Buffer {
   return Buffer.from(bytes.subarray(0, at));
 }
 
-function writeEach<Row>(rows: readonly Row[], field: keyof Row, { sizeMax, write }: ElementType): "nulls" | "none" {
-  let nulls: "nulls" | "none" = "none";
+function writeEach<Row>(rows: readonly Row[], field: keyof Row, { sizeMax, write }: ElementType) {
   for (const row of rows) {
     const value = row[field];
     if (value === null || value === undefined) {
-      nulls = "nulls";
       reserve(LENGTH_BYTES, at);
       view.setInt32(at, -1);
       at += LENGTH_BYTES;
@@ -138,7 +136,6 @@ function writeEach<Row>(rows: readonly Row[], field: keyof Row, { sizeMax, write
       view.setInt32(start - LENGTH_BYTES, at - start);
     }
   }
-  return nulls;
 }
 
 const SHORT_MAX = 127;
@@ -147,21 +144,21 @@ const LENGTHS = Array.from({ length: SHORT_MAX + 1 }, (_, length) => `\0\0\0${St
 
 /**
  * Most columns of text are short ASCII without a null: lengths and values are put together as one string, and written at once, which
- * takes half the time. Writes nothing and returns undefined when a value is not so.
+ * takes half the time. Writes nothing and returns false when a value is not so.
  */
-function writeShortTexts<Row>(rows: readonly Row[], field: keyof Row): "none" | undefined {
+function writeShortTexts<Row>(rows: readonly Row[], field: keyof Row): boolean {
   let text = "";
   for (const row of rows) {
     const value = row[field];
-    if (typeof value !== "string" || value.length > SHORT_MAX) return undefined;
+    if (typeof value !== "string" || value.length > SHORT_MAX) return false;
     text += LENGTHS[value.length] + value;
   }
   reserve(utf8Max(text), at);
   const size = bytes.write(text, at);
   // More bytes than characters: it was not ASCII, and the lengths are wrong.
-  if (size !== text.length) return undefined;
+  if (size !== text.length) return false;
   at += size;
-  return "none";
+  return true;
 }
 
 function reserve(size: number, used: number) {

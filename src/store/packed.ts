@@ -10,12 +10,10 @@ export interface Packed<Row> {
   columns: readonly (readonly [name: string, type: string, field: string])[];
   /** Of records: in any order, perhaps one twice. */
   count: number;
-  /** Of each column. */
-  elements: readonly Buffer[];
-  /** Where the elements begin, column after column; behind each column where its last one ends. */
-  starts: Int32Array;
-  /** Where elements and starts are. */
+  /** Holds it all, with `SPARE_BYTES` behind it. */
   memory: Buffer;
+  /** Where in it the elements begin, column after column; behind each column where its last one ends. */
+  starts: Int32Array;
   /** Never set: it ties a batch to what its records are. */
   row?: Row;
 }
@@ -25,15 +23,15 @@ export function release({ memory }: Packed<unknown>) {
   giveBack(memory);
 }
 
-/** Memory for the starts of so many columns and records, and behind them for so many bytes. */
+/** So what is copied four bytes at a time may go beyond the last element. */
+const SPARE_BYTES = 3;
+
+/** Memory for the starts of so many columns and records, and for so many bytes from `first` on. */
 export function takePackedMemory(columns: number, count: number, size: number) {
   const starts = columns * (count + 1);
-  const memory = takeMemory(starts * Int32Array.BYTES_PER_ELEMENT + size);
-  return {
-    memory,
-    starts: new Int32Array(memory.buffer, memory.byteOffset, starts),
-    bytes: memory.subarray(starts * Int32Array.BYTES_PER_ELEMENT),
-  };
+  const first = starts * Int32Array.BYTES_PER_ELEMENT;
+  const memory = takeMemory(first + size + SPARE_BYTES);
+  return { memory, starts: new Int32Array(memory.buffer, memory.byteOffset, starts), first };
 }
 
 export const LENGTH_BYTES = 4;
@@ -71,9 +69,8 @@ export const idsOf = (packed: Packed<{ id: string }>): string[] => unpack(packed
 
 /** The places of the records whose field holds one of these texts. */
 export function placesWith<Row>(packed: Packed<Row>, field: keyof Row & string, texts: readonly Buffer[]): number[] {
-  const { count, elements, starts } = packed;
+  const { count, memory: bytes, starts } = packed;
   const column = columnOf(packed, field);
-  const bytes = elements[column]!;
   const first = column * (count + 1);
   const places: number[] = [];
   for (let place = 0; place < count; place++) {
@@ -91,9 +88,8 @@ function holds(bytes: Buffer, from: number, text: Buffer): boolean {
 
 /** How many records have each text in this field, where it is known. */
 export function countTexts<Row>(packed: Packed<Row>, field: keyof Row & string): Map<string, number> {
-  const { count, elements, starts } = packed;
+  const { count, memory: bytes, starts } = packed;
   const column = columnOf(packed, field);
-  const bytes = elements[column]!;
   const first = column * (count + 1);
   const counts = new Map<string, number>();
   // Mostly one text stands in all of them, and making strings takes longer than comparing bytes.
@@ -116,9 +112,9 @@ function sameElement(bytes: Buffer, from: number, to: number, other: number): bo
 export const columnOf = <Row>({ columns }: Packed<Row>, field: string) =>
   columns.findIndex(([, , name]) => name === field);
 
-function valueAt<Row>({ columns, count, elements, starts }: Packed<Row>, column: number, index: number): unknown {
+function valueAt<Row>(packed: Packed<Row>, column: number, index: number): unknown {
+  const { columns, count, memory: bytes, starts } = packed;
   const place = column * (count + 1) + index;
-  const bytes = elements[column]!;
   const at = starts[place]! + LENGTH_BYTES;
   const end = starts[place + 1]!;
   if (isNull(bytes, starts[place]!)) return undefined;
@@ -137,5 +133,5 @@ export const isNull = (bytes: Buffer, start: number) => bytes[start] === 0xff;
 /** When the record was changed last, comparable with that of others. */
 export function changedAt<Row>(packed: Packed<Row>, index: number): number {
   const column = columnOf(packed, "updatedAt");
-  return readInt8(packed.elements[column]!, packed.starts[column * (packed.count + 1) + index]! + LENGTH_BYTES);
+  return readInt8(packed.memory, packed.starts[column * (packed.count + 1) + index]! + LENGTH_BYTES);
 }

@@ -41,18 +41,17 @@ export function createPacker<Row>(columns: readonly Column<Row>[]): Packer<Row> 
     end() {
       const { count } = writers[0]!;
       const size = writers.reduce((sum, { at }) => sum + at, 0);
-      const { memory, starts, bytes } = takePackedMemory(columns.length, count, size);
-      let used = 0;
-      const elements = writers.map((writer, index) => {
+      const { memory, starts, first } = takePackedMemory(columns.length, count, size);
+      let used = first;
+      let place = 0;
+      for (const writer of writers) {
         assert.equal(writer.count, count);
-        const from = index * (count + 1);
-        starts.set(writer.starts.subarray(0, count), from);
-        starts[from + count] = writer.at;
-        writer.bytes.copy(bytes, used, 0, writer.at);
+        for (let index = 0; index < count; index++) starts[place++] = used + writer.starts[index]!;
+        writer.bytes.copy(memory, used, 0, writer.at);
         used += writer.at;
-        return bytes.subarray(used - writer.at, used);
-      });
-      return { columns, count, elements, starts, memory };
+        starts[place++] = used;
+      }
+      return { columns, count, memory, starts };
     },
   };
 }

@@ -104,9 +104,9 @@ function read(kind: RecordKind<unknown>, body: Buffer) {
 }
 
 /** What is in a batch, wherever in memory it lies. */
-const contentOf = ({ count, elements, starts }: Packed<unknown>) => ({
+const contentOf = ({ count, memory, starts }: Packed<unknown>) => ({
   count,
-  elements: elements.map((bytes) => bytes.toString("latin1")),
+  elements: memory.toString("latin1", starts[0], starts.at(-1)),
   starts: [...starts],
 });
 
