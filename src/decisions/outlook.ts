@@ -1,7 +1,7 @@
 import type { Account, Prospect } from "../domain/decision.ts";
 import type { Belief } from "../model/belief.ts";
 import type { Learned } from "../model/learned.ts";
-import { chanceOf } from "../model/observe.ts";
+import { chancesOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
@@ -29,7 +29,7 @@ export function outlookOf(
   unpaidAt: number,
 ): Outlook {
   const of = trimOf(belief);
-  const chanceAt = (at: number) => chanceOf(learned, belief, at);
+  const chanceAt = chancesOf(learned, belief);
   const calibrated = (chance: number) => trimmed(learned, of, chance);
   return {
     days: prospects(belief, chosen, (at) => calibrated(chanceAt(at))),
@@ -45,11 +45,17 @@ function prospects(
   chanceAt: (at: number) => number,
 ): Prospect[] {
   const worth = known ?? worthOfNext(forecast, plan, stakes, plan.picked);
-  const each = plan.picked.map((slot, n) => ({ at: forecast.slots[slot]!, worth: worth[n]! }));
-  const byDay = Map.groupBy(each, ({ at }) => Math.floor((at + offsetMs) / DAY_MS));
-  return [...byDay.values()].map((some) => {
-    const { at, worth } = some.reduce((best, other) => (other.worth > best.worth ? other : best));
-    return { at: new Date(at), chance: rounded(chanceAt(at)), worth: rounded(worth) };
+  const momentOf = (n: number) => forecast.slots[plan.picked[n]!]!;
+  const dayOf = (n: number) => Math.floor((momentOf(n) + offsetMs) / DAY_MS);
+  const best: number[] = [];
+  for (let n = 0; n < plan.picked.length; n++) {
+    const last = best.at(-1);
+    if (last === undefined || dayOf(last) !== dayOf(n)) best.push(n);
+    else if (worth[n]! > worth[last]!) best[best.length - 1] = n;
+  }
+  return best.map((n) => {
+    const at = momentOf(n);
+    return { at: new Date(at), chance: rounded(chanceAt(at)), worth: rounded(worth[n]!) };
   });
 }
 

@@ -200,15 +200,33 @@ export function explainTry(belief: Belief, at: number, cells: Int32Array) {
     const isSame = day - since === lastDay - then.row[then.from + c]!;
     cells[c] = firstCells[kindOfCycle[c]!]! + bins[since]! + (isSame ? TO_SAME : 0);
   }
-  for (let e = CYCLES; e < EXPLANATIONS; e++) cells[e] = cellOf(belief, e, at);
+  const others = otherCells(belief, at);
+  for (let e = CYCLES; e < EXPLANATIONS; e++) cells[e] = others[otherOf(belief, e, at)]!;
 }
 
-/** Which weight an explanation other than a pay cycle adds to a try at that moment. */
-export function cellOf(belief: Belief, explanation: number, at: number): number {
-  const of = classOf(belief.reason);
-  if (explanation === NEVER) return AT.never;
-  if (explanation === ANY_DAY) return anyDayWeight(of, at - belief.lastTriedAt);
-  return (at >= belief.holdsEnd[explanation - FIRST_HOLD]! ? AT.after : AT.before) + of;
+/** What explanations other than a pay cycle may add to a try. */
+const OTHER = { before: 0, after: 1, anyDay: 2, never: 3 } as const;
+export const OTHERS = 4;
+
+/** Which of the OTHERS an explanation other than a pay cycle adds to a try at that moment. */
+export const otherOf = ({ holdsEnd }: Belief, explanation: number, at: number): number =>
+  explanation === NEVER
+    ? OTHER.never
+    : explanation === ANY_DAY
+      ? OTHER.anyDay
+      : at >= holdsEnd[explanation - FIRST_HOLD]!
+        ? OTHER.after
+        : OTHER.before;
+
+const others = new Int32Array(OTHERS);
+/** The weights of the OTHERS at that moment. Written over by the next call. */
+export function otherCells({ reason, lastTriedAt }: Belief, at: number): Int32Array {
+  const of = classOf(reason);
+  others[OTHER.before] = AT.before + of;
+  others[OTHER.after] = AT.after + of;
+  others[OTHER.anyDay] = anyDayWeight(of, at - lastTriedAt);
+  others[OTHER.never] = AT.never;
+  return others;
 }
 
 /** The weights of a bill's first charge: for each cycle, and for money that is never short. */

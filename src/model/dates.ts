@@ -47,19 +47,28 @@ export const DATE_CELLS = STEPS * STEPS;
 /** What a cell says: in steps from 0 to 4, how much was approved and how much failed. */
 export const cellSteps = (cell: number) => ({ approved: Math.floor(cell / STEPS), failed: cell % STEPS });
 
+/** For the call at hand: what was approved and what failed on each date, and the dates with either. */
+const approved = new Float64Array(DATES);
+const failed = new Float64Array(DATES);
+const charged = new Uint8Array(DATES);
+
 /** For each date of the month, the 1st first, which of DATE_CELLS it is in by the charges made until then. */
 export function dateCells(charges: readonly DatedCharge[], until: number): Uint8Array {
-  const approved = new Float64Array(DATES);
-  const failed = new Float64Array(DATES);
+  approved.fill(0);
+  failed.fill(0);
   for (const charge of charges)
     if (charge.at <= until)
       (charge.approved ? approved : failed)[charge.date - 1]! += Math.exp((charge.at - until) / FADE_MS);
+  // Most people are charged on a few dates.
+  let count = 0;
+  for (let n = 0; n < DATES; n++) if (approved[n]! + failed[n]! > 0) charged[count++] = n;
   const cells = new Uint8Array(DATES);
   for (let date = 0; date < DATES; date++) {
     const nearness = NEARNESS[date]!;
     let good = 0;
     let bad = 0;
-    for (let n = 0; n < DATES; n++) {
+    for (let k = 0; k < count; k++) {
+      const n = charged[k]!;
       good += nearness[n]! * approved[n]!;
       bad += nearness[n]! * failed[n]!;
     }

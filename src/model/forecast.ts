@@ -1,4 +1,4 @@
-import { type Belief, cellOf } from "./belief.ts";
+import { type Belief, OTHERS, otherCells, otherOf } from "./belief.ts";
 import { EXPLANATIONS } from "./explanations.ts";
 import {
   AT,
@@ -35,7 +35,7 @@ export interface Forecast {
 
 const DAYS_MAX = 370;
 /** Every fourth hour of the first day, two slots of each later one, and the last. */
-const SLOTS_MAX = 2 * DAYS_MAX + 8;
+export const SLOTS_MAX = 2 * DAYS_MAX + 8;
 const SIZE = SLOTS_MAX * EXPLANATIONS;
 
 /**
@@ -59,12 +59,16 @@ const RARE = 0.006;
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 
 const indices = new Int32Array(16);
-/** The weight that an explanation adds at a slot when it finds new pay, as `tables`. */
+/** The weight that a cycle adds at a slot when it finds new pay, as `tables`. */
 const cells = new Int32Array(SIZE);
 /** Score of a later try at a slot, whatever the explanation. */
 const laterScores = new Float64Array(SLOTS_MAX);
-const kindCells = new Int32Array(EXPLANATIONS);
-const lastPaidOn = new Int32Array(EXPLANATIONS);
+/** Whether `tables.later` holds a slot. */
+const isForeseen = new Uint8Array(SLOTS_MAX);
+const kindCells = new Int32Array(CYCLES);
+const lastPaidOn = new Int32Array(CYCLES);
+/** The chance of a try by what an explanation other than pay adds, for the slot at hand. */
+const chanceOfOther = new Float64Array(OTHERS);
 
 /** @param slots  moments of possible tries, earliest first; two a day of a year at most */
 export function forecast(learned: Learned, belief: Belief, slots: readonly number[]): Forecast {
@@ -83,6 +87,7 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
     lastPaidOn[k] = lastDay - then.row[then.from + kept[k]!]!;
   }
   const scoreAt = scorer(learned, belief);
+  isForeseen.fill(0, 0, slots.length);
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
     const score = scoreAt(at, s);
@@ -90,8 +95,8 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
     const { row, from } = sincePay(day);
     const bins = sinceBins(Math.floor((at + belief.offsetMs - day * DAY_MS) / HOUR_MS));
     let chance = 0;
-    for (let k = 0; k < cycles; k++) {
-      const place = s * width + k;
+    let place = s * width;
+    for (let k = 0; k < cycles; k++, place++) {
       const since = row[from + kept[k]!]!;
       const cell = kindCells[k]! + bins[since]!;
       const paid = day - since;
@@ -101,12 +106,11 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
       next[place] = p;
       chance += shares[k]! * p;
     }
-    for (let k = cycles; k < width; k++) {
-      const place = s * width + k;
-      const cell = cellOf(belief, kept[k]!, at);
+    const others = otherCells(belief, at);
+    for (let n = 0; n < OTHERS; n++) chanceOfOther[n] = phi(score + mean[others[n]!]!);
+    for (let k = cycles; k < width; k++, place++) {
+      const p = chanceOfOther[otherOf(belief, kept[k]!, at)]!;
       paidOn[place] = 0;
-      cells[place] = cell;
-      const p = phi(score + mean[cell]!);
       next[place] = p;
       chance += shares[k]! * p;
     }
@@ -114,14 +118,20 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
   }
   function foresee(some: readonly number[]) {
     for (const s of some) {
+      if (isForeseen[s]) continue;
+      isForeseen[s] = 1;
       const score = laterScores[s]!;
-      for (let k = 0; k < width; k++) {
-        const place = s * width + k;
+      let place = s * width;
+      for (let k = 0; k < cycles; k++, place++) {
         const cell = cells[place]!;
-        const p = phi(score + mean[cell]!);
-        later[2 * place] = k < cycles ? phi(score + mean[cell + TO_SAME]!) : p;
-        later[2 * place + 1] = p;
+        later[2 * place] = phi(score + mean[cell + TO_SAME]!);
+        later[2 * place + 1] = phi(score + mean[cell]!);
       }
+      const at = slots[s]!;
+      const others = otherCells(belief, at);
+      for (let n = 0; n < OTHERS; n++) chanceOfOther[n] = phi(score + mean[others[n]!]!);
+      for (let k = cycles; k < width; k++, place++)
+        later[2 * place] = later[2 * place + 1] = chanceOfOther[otherOf(belief, kept[k]!, at)]!;
     }
   }
   return { slots, shares, chances, foresee, isLatest: () => number === forecasts };
@@ -132,7 +142,8 @@ const dayOf = (belief: Belief, at: number) => Math.floor((at + belief.offsetMs) 
 /** Scores a slot as the very next try, and writes its score as a later one. */
 function scorer({ mean }: Learned, belief: Belief) {
   let shared = mean[AT.reason + REASONS.indexOf(belief.reason)]!;
-  for (const name of belief.names) shared += mean[name]!;
+  const { names } = belief;
+  for (let n = 0; n < names.length; n++) shared += mean[names[n]!]!;
   const of = classOf(belief.reason);
   const rows = sumRows(mean, belief.rows);
   const laterTries = mean[triesWeight(of, belief.tries + 1)]! - mean[triesWeight(of, belief.tries)]!;
@@ -141,7 +152,8 @@ function scorer({ mean }: Learned, belief: Belief) {
     const count = historyWeights(belief, at, indices, momentWeights(of, at + belief.offsetMs, indices, 0));
     let score = shared;
     for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
-    for (const column of columnsAt(belief, at)) score += rows[column]!;
+    const columns = columnsAt(belief, at);
+    for (let n = 0; n < columns.length; n++) score += rows[columns[n]!]!;
     // Rows count as for the very next try: in what they learned from, a longer wait was a later moment too, and they are not told apart.
     laterScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
     return score;
@@ -152,7 +164,10 @@ const summed = new Float64Array(ROW_WIDTH);
 /** The rows of a case added up, column by column. */
 function sumRows(mean: Float64Array, rows: Int32Array): Float64Array {
   summed.fill(0);
-  for (const row of rows) for (let column = 0; column < ROW_WIDTH; column++) summed[column]! += mean[row + column]!;
+  for (let n = 0; n < rows.length; n++) {
+    const row = rows[n]!;
+    for (let column = 0; column < ROW_WIDTH; column++) summed[column]! += mean[row + column]!;
+  }
   return summed;
 }
 

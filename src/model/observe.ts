@@ -1,23 +1,36 @@
-import { AMPLE, type Belief, cyclesOf, explainFirst, explainTry, type Person } from "./belief.ts";
+import {
+  AMPLE,
+  type Belief,
+  cyclesOf,
+  explainFirst,
+  explainTry,
+  OTHERS,
+  otherCells,
+  otherOf,
+  type Person,
+} from "./belief.ts";
 import { noteCharge } from "./dates.ts";
 import { EXPLANATIONS, KINDS, reasonRow } from "./explanations.ts";
-import { AT, REASONS, type Reason } from "./layout.ts";
+import { AT, PAID_BETWEEN, REASONS, type Reason, sinceBins, sinceCell, TO_SAME } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
-import { CYCLES } from "./pay-cycles.ts";
-import { momentWeights, tryWeights } from "./weights-of.ts";
+import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
+import { caseWeights, momentWeights, timeWeights, tryWeights } from "./weights-of.ts";
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 /** Whatever a customer has shown so far, this much of it is forgotten at each outcome, back to what is usual: people change jobs. */
 const FORGET = 0.004;
 /** Whose money covered every bill may be short one day: so much of that belief is forgotten at each bill, and so much is always left. */
 const AMPLE_FORGET = 0.02;
 const AMPLE_LEAST = 0.002;
+/** What is not known of the weight that an explanation adds, roughly. */
+const CELL_SPREAD = 0.02;
 /** No outcome is held to be less likely than this. */
 const CHANCE_MIN = 1e-5;
 
-/** An outcome as the model looks at it; filled anew by each observation and by `chanceOf`, and read by `learn` right after an observation. */
+/** An outcome as the model looks at it; filled anew by each observation and by `chancesOf`, and read by `learn` right after an observation. */
 export const look = {
   /** The weights whatever the explanation, and how many they are. */
   indices: new Int32Array(96),
@@ -38,34 +51,73 @@ function lookAtTry(belief: Belief, at: number) {
   explainTry(belief, at, look.cells);
 }
 
-/** What the weights that count whatever the explanation add up to, and by what scores are divided for what is not known of weights. */
-function usualScore({ mean, variance }: Learned): { usual: number; scale: number } {
-  const { indices, count } = look;
-  let usual = 0;
-  let spread = CELL_SPREAD;
-  for (let n = 0; n < count; n++) {
-    usual += mean[indices[n]!]!;
-    spread += variance[indices[n]!]!;
-  }
-  return { usual, scale: 1 / Math.sqrt(1 + spread) };
+/** What the weights that count whatever the explanation add up to, and what is not known of them. */
+interface Usual {
+  score: number;
+  spread: number;
 }
 
+const NOTHING: Usual = { score: 0, spread: CELL_SPREAD };
+
+/** With the weights in `look` from a place on. */
+function added({ mean, variance }: Learned, { score, spread }: Usual, from: number, count: number): Usual {
+  const { indices } = look;
+  for (let n = from; n < count; n++) {
+    score += mean[indices[n]!]!;
+    spread += variance[indices[n]!]!;
+  }
+  return { score, spread };
+}
+
+/** By what scores are divided for what is not known of weights. */
+const scaleOf = ({ spread }: Usual) => 1 / Math.sqrt(1 + spread);
+
+/** For each cycle the first of its cells, counted from the first one of a standing. */
+const firstOfCycle = Uint8Array.from(kindOfCycle, (kind) => sinceCell(0, 0, kind, 0) - sinceCell(0, 0, 0, 0));
+/** The chances of a try at the moment at hand by what an explanation adds: some hundred and fifty explanations share eighty cells. */
+const PAY_CELLS = 2 * TO_SAME;
+const ofCell = new Float64Array(PAY_CELLS);
+const ofOther = new Float64Array(OTHERS);
+
 /**
- * The chance that a try at that moment is approved, not calibrated: as `observeTry` gives it back once it was made, which is what calibration is
+ * Tells the chance that a try at a moment is approved, not calibrated: as `observeTry` gives it back once it was made, which is what calibration is
  * learned from. A forecast leaves out what is unlikely and takes the weights as known, which serves to plan, but not to say a chance.
  */
-export function chanceOf(learned: Learned, belief: Belief, at: number): number {
-  lookAtTry(belief, at);
-  const { usual, scale } = usualScore(learned);
-  let chance = 0;
+export function chancesOf(learned: Learned, belief: Belief): (at: number) => number {
+  const { mean } = learned;
+  const { weights, offsetMs, lastTriedAt } = belief;
+  const first = sinceCell(belief.standing, PAID_BETWEEN.fresh, 0, 0);
+  const lastDay = Math.floor((lastTriedAt + offsetMs) / DAY_MS);
+  const then = sincePay(lastDay);
+  const lastPaidOn = new Int32Array(CYCLES);
+  for (let c = 0; c < CYCLES; c++) lastPaidOn[c] = lastDay - then.row[then.from + c]!;
+  const ofCase = added(learned, NOTHING, 0, caseWeights(belief, look.indices));
   let sum = 0;
-  for (let e = 0; e < EXPLANATIONS; e++) {
-    const share = belief.weights[e]!;
-    chance += share * phi((usual + learned.mean[look.cells[e]!]!) * scale);
-    sum += share;
-  }
-  return chance / sum;
+  for (let e = 0; e < EXPLANATIONS; e++) sum += weights[e]!;
+  return (at) => {
+    const usual = added(learned, ofCase, 0, timeWeights(belief, at, look.indices, 0));
+    const scale = scaleOf(usual);
+    const chanceAt = (weight: number) => phi((usual.score + mean[weight]!) * scale);
+    for (let cell = 0; cell < PAY_CELLS; cell++) ofCell[cell] = chanceAt(first + cell);
+    const local = at + offsetMs;
+    const day = Math.floor(local / DAY_MS);
+    const bins = sinceBins(Math.floor((local - day * DAY_MS) / HOUR_MS));
+    const { row, from } = sincePay(day);
+    let chance = 0;
+    for (let c = 0; c < CYCLES; c++) {
+      const since = row[from + c]!;
+      const isSame = day - since === lastPaidOn[c];
+      chance += weights[c]! * ofCell[firstOfCycle[c]! + bins[since]! + (isSame ? TO_SAME : 0)]!;
+    }
+    const others = otherCells(belief, at);
+    for (let n = 0; n < OTHERS; n++) ofOther[n] = chanceAt(others[n]!);
+    for (let e = CYCLES; e < EXPLANATIONS; e++) chance += weights[e]! * ofOther[otherOf(belief, e, at)]!;
+    return chance / sum;
+  };
 }
+
+/** The chance at one moment: see `chancesOf`. */
+export const chanceOf = (learned: Learned, belief: Belief, at: number) => chancesOf(learned, belief)(at);
 
 /**
  * Weigh the explanations by how well each foresaw the outcome that `look` describes.
@@ -75,12 +127,13 @@ export function chanceOf(learned: Learned, belief: Belief, at: number): number {
  */
 function weigh(learned: Learned, shares: Float64Array, explanations: number, approved: boolean): number {
   const { cells, scores } = look;
-  const { usual, scale } = usualScore(learned);
+  const usual = added(learned, NOTHING, 0, look.count);
+  const scale = scaleOf(usual);
   const sign = approved ? 1 : -1;
   let total = 0;
   let sum = 0;
   for (let e = 0; e < explanations; e++) {
-    const score = sign * (usual + learned.mean[cells[e]!]!) * scale;
+    const score = sign * (usual.score + learned.mean[cells[e]!]!) * scale;
     scores[e] = score;
     sum += shares[e]!;
     shares[e]! *= Math.max(phi(score), CHANCE_MIN);
@@ -96,9 +149,6 @@ function weigh(learned: Learned, shares: Float64Array, explanations: number, app
 /** The chances of pay cycles by what a case showed, before and after an outcome: worked out anew each time. */
 const before = new Float64Array(CYCLES);
 const after = new Float64Array(CYCLES);
-
-/** What is not known of the weight that an explanation adds, roughly. */
-const CELL_SPREAD = 0.02;
 
 /**
  * What a bill's first charge shows of a person's pay. `reason`: why it was declined; null: it was approved.

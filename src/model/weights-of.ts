@@ -59,13 +59,24 @@ export function columnsAt(belief: Belief, at: number): Int32Array {
   return columns;
 }
 
-/** Everything a try's score is made of, but for what explains the failure. @returns how many were written */
-export function tryWeights(belief: Belief, at: number, into: Int32Array): number {
-  into[0] = AT.reason + REASONS.indexOf(belief.reason);
-  into.set(belief.names, 1);
-  const next = momentWeights(classOf(belief.reason), at + belief.offsetMs, into, 1 + belief.names.length);
+/** Of what a try's score is made the part that is the same at every moment. @returns how many were written */
+export function caseWeights({ reason, names }: Belief, into: Int32Array): number {
+  into[0] = AT.reason + REASONS.indexOf(reason);
+  into.set(names, 1);
+  return 1 + names.length;
+}
+
+/** The part that depends on the moment, from a place on. @returns where it ends */
+export function timeWeights(belief: Belief, at: number, into: Int32Array, from: number): number {
+  const next = momentWeights(classOf(belief.reason), at + belief.offsetMs, into, from);
   let count = historyWeights(belief, at, into, next);
   columnsAt(belief, at);
-  for (const row of belief.rows) for (const column of columns) into[count++] = row + column;
+  const { rows } = belief;
+  for (let row = 0; row < rows.length; row++)
+    for (let group = 0; group < COLUMN_GROUPS; group++) into[count++] = rows[row]! + columns[group]!;
   return count;
 }
+
+/** Everything a try's score is made of, but for what explains the failure. @returns how many were written */
+export const tryWeights = (belief: Belief, at: number, into: Int32Array): number =>
+  timeWeights(belief, at, into, caseWeights(belief, into));
