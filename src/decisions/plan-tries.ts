@@ -1,4 +1,4 @@
-import type { Forecast } from "../model/forecast.ts";
+import { type Forecast, SLOTS_MAX } from "../model/forecast.ts";
 import { keepsLimit, type PlanLimit } from "../rules/plan-limits.ts";
 import {
   APART_MS,
@@ -89,6 +89,9 @@ function bestOfDays({ slots, chances }: Forecast): number[] {
 /** The more tries are planned, the less another one gains, nearly always: so a gain seen before is hoped for again, and this much more. */
 const HOPE = 1.2;
 
+/** The picked slots in the order in which they are looked at. */
+const order = new Int32Array(SLOTS_MAX);
+
 /**
  * Adds the one try that makes the plan worth most, if it makes it worth more.
  *
@@ -106,9 +109,10 @@ function insertBest(
 ): number {
   let most = value + GAIN_MIN;
   let found = -1;
-  const order = [...picked.keys()];
-  if (isLess) order.sort((a, b) => gains[b]! - gains[a]!);
-  for (const n of order) {
+  if (isLess) sortByGain(gains);
+  else for (let n = 0; n < picked.length; n++) order[n] = n;
+  for (let looks = 0; looks < picked.length; looks++) {
+    const n = order[looks]!;
     if (isLess && value + gains[n]! * HOPE <= most) break;
     const place = placeOf(board, picked[n]!);
     if (place < 0) continue;
@@ -120,6 +124,24 @@ function insertBest(
   }
   if (found < 0) return value;
   return insert(board, placeOf(board, found), found);
+}
+
+/**
+ * Puts those first that gained most, of as many the earlier one. They hardly change their order from one try to the next, so each is moved to its place
+ * by hand: a list made and sorted anew each time took a tenth of a decision.
+ */
+function sortByGain(gains: Float64Array) {
+  for (let n = 1; n < gains.length; n++) {
+    const one = order[n]!;
+    const gain = gains[one]!;
+    let place = n;
+    for (; place > 0; place--) {
+      const other = order[place - 1]!;
+      if (gains[other]! > gain || (gains[other] === gain && other < one)) break;
+      order[place] = other;
+    }
+    order[place] = one;
+  }
 }
 
 /** Moves each try in turn, the first one first, to where it is best between the one before it and the one after. @returns what the plan is worth then */
@@ -147,24 +169,37 @@ function moveEach(board: Board, picked: readonly number[], value: number): numbe
 
 /** The tries of a plan that still come after its next one when that is made at this slot instead. */
 export function followers({ slots }: Forecast, { slots: plan, limits }: TryPlan, slot: number): number[] {
-  const moments = [slots[slot]!];
-  return plan.slice(1).filter((other) => {
-    const at = slots[other]!;
-    if (at - moments[0]! < APART_MS || !limits.every((limit) => keepsLimit(limit, moments, at))) return false;
-    moments.push(at);
+  const at = slots[slot]!;
+  let from = 1;
+  while (from < plan.length && slots[plan[from]!]! - at < APART_MS) from++;
+  if (limits.length === 0) return plan.slice(from);
+  const moments = [at];
+  return plan.slice(from).filter((other) => {
+    const then = slots[other]!;
+    if (!limits.every((limit) => keepsLimit(limit, moments, then))) return false;
+    moments.push(then);
     return true;
   });
 }
 
 /** For each of these slots: what the plan is worth when its next try is made there instead, and those that still come after it follow. */
-export function worthOfNext(forecast: Forecast, plan: TryPlan, stakes: Stakes, slots: readonly number[]) {
+export function worthOfNext(forecast: Forecast, plan: TryPlan, stakes: Stakes, slots: readonly number[]): number[] {
   const board = boardOf(forecast, stakes);
+  let looked: readonly number[] | null = null;
   return slots.map((slot) => {
     const follow = followers(forecast, plan, slot);
-    // Those that follow are the last ones of the plan, so their number tells them, where no limit takes out one between.
-    if (board.tries !== follow.length || plan.limits.length > 0) lookAt(board, follow);
-    return worthWith(board, slot, 0, 0);
+    if (looked === null || !isEnd(looked, follow)) {
+      lookAt(board, follow);
+      looked = follow;
+    }
+    return worthWith(board, slot, 0, looked.length - follow.length);
   });
+}
+
+/** Whether a list ends with another one. What those tries are worth does not depend on what comes before, so one look serves both. */
+function isEnd(of: readonly number[], end: readonly number[]): boolean {
+  const from = of.length - end.length;
+  return from >= 0 && end.every((slot, n) => slot === of[from + n]);
 }
 
 /**
