@@ -1,14 +1,14 @@
 import { moneyWords } from "../domain/currency.ts";
 import type { Account, RuledOut } from "../domain/decision.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
-import { forbiddenAt } from "../rules/guard.ts";
+import { forbiddenAt, forbidsAny } from "../rules/guard.ts";
 import type { Source } from "../rules/sources.ts";
 import type { Decision, Known } from "./known.ts";
 import { dayWords, localDay, momentWords } from "./local-time.ts";
 import type { Outlook } from "./outlook.ts";
 import { declineWords } from "./reasons.ts";
 import type { History } from "./recall.ts";
-import { type Situation, situationOf } from "./situation.ts";
+import type { Situation } from "./situation.ts";
 
 const HOUR_MS = 3_600_000;
 const YEAR_MS = 366 * 24 * HOUR_MS;
@@ -31,13 +31,11 @@ interface Made {
  * @param before  what was known at the decision before in the same case; null: this is the first
  */
 export function accountOf(
-  known: Known,
+  situation: Situation,
   history: History | null,
   { decision, outlook, drawn, hourDrawn, fallback }: Made,
   before: readonly string[] | null,
-  now: Date,
 ): Account {
-  const situation = situationOf(known, now);
   const facts = knownWords(situation, history);
   return {
     reasons: decision.reasons,
@@ -103,6 +101,7 @@ const count = (number: number, one: string, more: string) => `${number} ${number
 /** Which rules left no try when, from the last try to the end of the window. */
 function ruledOut({ known, guard }: Situation): RuledOut[] {
   const found: RuledOut[] = [];
+  if (!forbidsAny(guard)) return found;
   const from = lastTry(known);
   const end = known.windowEndsAt.getTime();
   let isSame = false;

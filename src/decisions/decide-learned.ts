@@ -2,7 +2,7 @@ import type { Belief } from "../model/belief.ts";
 import { kindsOf } from "../model/belief.ts";
 import { dateOf } from "../model/calendar.ts";
 import { cellSteps } from "../model/dates.ts";
-import { FAMILIES, FIRST_HOLD, familyOfKind } from "../model/explanations.ts";
+import { FAMILIES, familyOfKind, KINDS } from "../model/explanations.ts";
 import { classOf, dateCellWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
@@ -30,6 +30,7 @@ const LOSS_A_DAY = 0.004;
 /** A decision by the learned engine, with what it expected. */
 export interface LearnedDecision {
   decision: Decision;
+  situation: Situation;
   /** null where no moment was chosen by what was learned. */
   chosen: ChosenTry | null;
   /** What else could have been done; null as `chosen`. To be asked before the next decision is made. */
@@ -50,7 +51,7 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
   const situation = situationOf(known, now);
   const isOver = now >= known.windowEndsAt;
   const ruled = isOver || situation.isNewCard || giveUp(situation) !== null;
-  if (ruled) return { decision: decide(known, now), chosen: null, outlook: NO_OUTLOOK };
+  if (ruled) return { decision: decide(known, now), situation, chosen: null, outlook: NO_OUTLOOK };
   const { belief } = recall(learned, history);
   const question = questionOf(situation, belief);
   const { upAgainAt } = situation;
@@ -61,16 +62,16 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
     (planned(learned, belief, question, now) ?? { asked: question, chosen: null });
   if (chosen) {
     const outlook = () => outlookOf(learned, belief, asked, chosen, known.unpaidAt.getTime());
-    return { decision: retry(situation, learned, belief, chosen), chosen, outlook };
+    return { decision: retry(situation, learned, belief, chosen), situation, chosen, outlook };
   }
   const fallback = decide(known, now);
-  if (fallback.kind !== "retry") return { decision: fallback, chosen: null, outlook: NO_OUTLOOK };
+  if (fallback.kind !== "retry") return { decision: fallback, situation, chosen: null, outlook: NO_OUTLOOK };
   const reasons = [
     declineWords(situation.decline, false),
     `${explained(belief)} No further try is worth its cost.`,
     budgetWords(known),
   ];
-  return { decision: { kind: "stop", end: "hopeless", reasons }, chosen: null, outlook: NO_OUTLOOK };
+  return { decision: { kind: "stop", end: "hopeless", reasons }, situation, chosen: null, outlook: NO_OUTLOOK };
 }
 
 /** The try to be made and what was asked for it; null: none is worth its cost. */
@@ -159,18 +160,20 @@ const FAMILY_WORDS = {
   never: "this card will not work again",
 } as const;
 
+const kinds = new Float64Array(KINDS);
+
 /** The likeliest explanation, in words. */
 function explained(belief: Belief): string {
   const families = [0, 0, 0, 0];
-  kindsOf(belief).forEach((share, kind) => {
-    families[familyOfKind(kind)]! += share;
-  });
+  kindsOf(belief, kinds);
+  for (let kind = 0; kind < KINDS; kind++) families[familyOfKind(kind)]! += kinds[kind]!;
   const top = families.indexOf(Math.max(...families));
   const words = `What was seen so far fits best that ${FAMILY_WORDS[FAMILIES[top]!]} (${percent(families[top]!)}).`;
   if (FAMILIES[top] !== "cycle") return words;
-  const cycles = belief.weights.subarray(0, Math.min(CYCLES, FIRST_HOLD));
-  const likeliest = cycles.indexOf(Math.max(...cycles));
-  const share = cycles[likeliest]! / families[top]!;
+  const { weights } = belief;
+  let likeliest = 0;
+  for (let c = 1; c < CYCLES; c++) if (weights[c]! > weights[likeliest]!) likeliest = c;
+  const share = weights[likeliest]! / families[top]!;
   if (share < 0.15) return words;
   return `${words.slice(0, -1)}, which seems to come ${PAY_CYCLES[likeliest]!.words} (${percent(share)}).`;
 }

@@ -113,8 +113,11 @@ const MONTHS = "January February March April May June July August September Octo
 /** "Tue 14 April" */
 export const dayWords = ({ weekday, day, month }: LocalDay) => `${WEEKDAYS[weekday]} ${day} ${MONTHS[month - 1]}`;
 
+const twoDigits = (number: number) => `${number < 10 ? "0" : ""}${number}`;
+
 /** "Tue 14 April, 09:07 (Europe/Berlin)" */
 export function momentWords(zone: Zone, at: number): string {
-  const clock = new Date(at + offsetMs(zone, at)).toISOString().slice(11, 16);
-  return `${dayWords(localDay(zone, at))}, ${clock} (${zone.name})`;
+  const local = new Date(at + offsetMs(zone, at));
+  const clock = `${twoDigits(local.getUTCHours())}:${twoDigits(local.getUTCMinutes())}`;
+  return `${dayWords(dayOf(local))}, ${clock} (${zone.name})`;
 }

@@ -5,6 +5,7 @@ import { decideLearned, type LearnedDecision } from "../decisions/decide-learned
 import type { Decision, Known } from "../decisions/known.ts";
 import { upAgainAt } from "../decisions/outage.ts";
 import type { History } from "../decisions/recall.ts";
+import { situationOf } from "../decisions/situation.ts";
 import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
 import type { Engine } from "../domain/merchant.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
@@ -80,7 +81,7 @@ export function decideCase(
           propensity: made.chosen?.propensity ?? null,
           facts,
           account: accountOf(
-            known,
+            made.situation,
             history,
             {
               decision,
@@ -90,7 +91,6 @@ export function decideCase(
               fallback: wantsLearned && made.engine === "static" ? fallback : null,
             },
             lastDecision?.known ?? null,
-            now,
           ),
         },
     error,
@@ -109,7 +109,8 @@ function make(known: Known, history: History | null, model: Knowledge["model"], 
       error = thrown;
     }
   }
-  return { decision: decide(known, now), chosen: null, outlook: () => null, engine: "static", error };
+  const situation = situationOf(known, now);
+  return { decision: decide(known, now), situation, chosen: null, outlook: () => null, engine: "static", error };
 }
 
 /** The plan as it is, when it still lies ahead, past any outage, and rests on the same facts and the same engine. */

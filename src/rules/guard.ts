@@ -50,6 +50,7 @@ export interface Guard {
   usedUp: Ruling | null;
   /** After so many more presentations, or declines that advise few tries as one before did, nothing may be tried any more; at least one. */
   triesLeft: (Ruling & { count: number }) | null;
+  /** `times`: earliest first. */
   limits: readonly (Ruling & { times: readonly number[]; attemptsMax: number; windowMs: number })[];
   earlyMs: number;
 }
@@ -200,19 +201,26 @@ export function forbiddenAt(guard: Guard, at: number): Ruling | null {
   if (guard.usedUp) return guard.usedUp;
   if (guard.notBefore && at - guard.earlyMs < guard.notBefore.at) return guard.notBefore;
   if (guard.notAfter && at > guard.notAfter.at) return guard.notAfter;
-  return guard.limits.find((limit) => overfills(limit, at, guard.earlyMs)) ?? null;
+  for (const limit of guard.limits) if (overfills(limit, at, guard.earlyMs)) return limit;
+  return null;
 }
 
-/** A fullest window can always be slid to begin at an attempt: at an earlier one, or at the new one. */
-function overfills(limit: Guard["limits"][number], at: number, earlyMs: number) {
-  const { times, windowMs, attemptsMax } = limit;
-  if (times.length < attemptsMax) return false;
-  const fits = (start: number) => countBetween(times, start, start + windowMs) + 1 <= attemptsMax;
-  return !fits(at) || times.some((start) => start <= at && start >= at - earlyMs - windowMs && !fits(start));
-}
+/** Whether there is any moment that the rules forbid. */
+export const forbidsAny = ({ bar, usedUp, notBefore, notAfter, limits }: Guard): boolean =>
+  (bar ?? usedUp ?? notBefore ?? notAfter) !== null ||
+  limits.some(({ times, attemptsMax }) => times.length >= attemptsMax);
 
-function countBetween(times: readonly number[], from: number, to: number) {
-  let count = 0;
-  for (const time of times) if (time >= from && time <= to) count++;
-  return count;
+/**
+ * A fullest window can always be slid to begin at an attempt: at an earlier one, or at the new one. From an attempt on it is full where the one
+ * comes within it that is as many further as are allowed.
+ */
+function overfills({ times, windowMs, attemptsMax }: Guard["limits"][number], at: number, earlyMs: number): boolean {
+  const from = at - earlyMs - windowMs;
+  for (let n = 0; n + attemptsMax <= times.length; n++) {
+    const start = times[n]!;
+    if (start < from) continue;
+    if (times[n + attemptsMax - 1]! <= Math.min(start, at) + windowMs) return true;
+    if (start >= at) return false;
+  }
+  return false;
 }
