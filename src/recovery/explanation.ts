@@ -14,8 +14,8 @@ import { moneyWords } from "../domain/currency.ts";
 import type { DecisionRecord, Prospect } from "../domain/decision.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
-import type { Transaction } from "../domain/transaction.ts";
 import { readDecline } from "../rules/decline-group.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
 import { codesOf } from "./known.ts";
 
 /** What is kept of an invoice's latest case. Lists are oldest first. */
@@ -24,7 +24,7 @@ export interface Explained {
   case: Case | null;
   earlierCases: number;
   actions: readonly RecoveryAction[];
-  transactions: readonly Transaction[];
+  transactions: readonly TransactionFacts[];
   decisions: readonly DecisionRecord[];
   now: Date;
 }
@@ -87,7 +87,7 @@ function story({ invoice, case: kase, earlierCases, transactions, actions }: Exp
   return [head, ...before, ...lines];
 }
 
-function attemptWords(t: Transaction): string {
+function attemptWords(t: TransactionFacts): string {
   const who = t.initiator === "CUSTOMER" ? "The customer's attempt" : "An attempt";
   if (t.state !== "FAILED") return `${who} was made: ${t.state}.`;
   const instrument = {

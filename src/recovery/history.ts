@@ -3,9 +3,9 @@ import type { Known } from "../decisions/known.ts";
 import { offsetMs } from "../decisions/local-time.ts";
 import type { History, PastBill, PastCharge } from "../decisions/recall.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
-import type { Transaction } from "../domain/transaction.ts";
 import { OWN_MERCHANT } from "../model/own.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
 import { isOn, latestAttempt, presentCard } from "./card.ts";
 import { codesOf } from "./known.ts";
 import type { DeliveredAction } from "./outcome.ts";
@@ -62,20 +62,20 @@ export function viewBefore(view: CaseView, action: DeliveredAction, at: Date): C
   };
 }
 
-const isApproved = ({ state }: Transaction) => state === "PAID" || state === "REFUNDED" || state === "DISPUTED";
+const isApproved = ({ state }: TransactionFacts) => state === "PAID" || state === "REFUNDED" || state === "DISPUTED";
 
-const charge = (t: Transaction): PastCharge => {
+const charge = (t: TransactionFacts): PastCharge => {
   const approved = isApproved(t);
   return { at: t.createdAt, approved, codes: approved ? null : codesOf(t) };
 };
 
 /** An attempt that says something about the card: not one that a person made, perhaps with another. */
-const says = (t: Transaction) => (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER";
+const says = (t: TransactionFacts) => (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER";
 
 /** An earlier bill: by its attempts, else by what its invoice and its case say. */
 function pastBill(
   { amount, currency, state, createdAt, unpaidAt, paidAt }: CustomerBill,
-  tried: readonly Transaction[],
+  tried: readonly TransactionFacts[],
 ) {
   const dollars = dollarsOf(amount, currency);
   const charges = tried.filter(says).map(charge);

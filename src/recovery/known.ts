@@ -1,10 +1,10 @@
 import type { Decline, Known } from "../decisions/known.ts";
 import { type BankAttempt, downAt } from "../decisions/outage.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
-import type { Transaction } from "../domain/transaction.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
 import { type Card, isOn, isSurelyOn, latestAttempt, presentCard } from "./card.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import type { CaseView } from "./step.ts";
@@ -42,13 +42,13 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
   };
 }
 
-const bankAttempt = (t: Transaction): BankAttempt => ({
+const bankAttempt = (t: TransactionFacts): BankAttempt => ({
   customer: t.customerId ?? t.invoiceId,
   at: t.createdAt,
   isDown: t.state === "FAILED" && declineGroup(codesOf(t), instrumentOf(t)) === "ISSUER_DOWN",
 });
 
-const instrumentOf = ({ paymentMethodType, cardBrand, cardCountry }: Transaction) => ({
+const instrumentOf = ({ paymentMethodType, cardBrand, cardCountry }: TransactionFacts) => ({
   paymentMethodType: paymentMethodType ?? null,
   network: cardBrand ?? null,
   cardCountry: cardCountry ?? null,
@@ -102,14 +102,14 @@ function ledgerOf(
   return [...attempts, ...asked, ...first].sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-export const codesOf = (t: Transaction) => ({
+export const codesOf = (t: TransactionFacts) => ({
   networkDeclineCode: t.networkDeclineCode ?? null,
   networkAdviceCode: t.networkAdviceCode ?? null,
   gatewayCode: gatewayCodeOf(t.paymentGatewayErrorCode, t.paymentGatewayName, t.paymentGatewayType),
   declineCategory: t.declineCategory ?? null,
 });
 
-function lastDecline(onInvoice: readonly Transaction[], card: Card | null): Decline | null {
+function lastDecline(onInvoice: readonly TransactionFacts[], card: Card | null): Decline | null {
   const failed = onInvoice.findLast((t) => t.state === "FAILED" && isOn(t, card));
   return failed ? { at: failed.createdAt, ...codesOf(failed) } : null;
 }

@@ -1,6 +1,6 @@
 import type { ActionStatus, RecoveryAction } from "../domain/recovery-action.ts";
-import type { Transaction } from "../domain/transaction.ts";
 import type { ActionDelivery } from "../store/recovery-actions.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
 
 const HOUR_MS = 3_600_000;
 /** How long after the ideal time an outcome of a retry is waited for. */
@@ -19,9 +19,9 @@ export interface PaymentFacts {
   /** `updatedAt` of the newest copy of the invoice, if that copy says unpaid. */
   unpaidAt: Date | null;
   /** Whether this attempt by itself paid the invoice, in this case. */
-  paidInFull(t: Transaction): boolean;
+  paidInFull(t: TransactionFacts): boolean;
   /** Attempts on the invoice, oldest first. */
-  transactions: readonly Transaction[];
+  transactions: readonly TransactionFacts[];
   /** Nothing more is planned. */
   ended: boolean;
 }
@@ -29,14 +29,14 @@ export interface PaymentFacts {
 /** The state an action has by now, with the transaction that executed it. */
 export interface Outcome {
   status: ActionStatus;
-  transaction: Transaction | null;
+  transaction: TransactionFacts | null;
   /** The moment of the attempt itself; null when it is not known. */
   attemptedAt: Date | null;
 }
 
-const approved = (transaction: Transaction) =>
+const approved = (transaction: TransactionFacts) =>
   transaction.state === "PAID" || transaction.state === "REFUNDED" || transaction.state === "DISPUTED";
-const executed = (transaction: Transaction) => approved(transaction) || transaction.state === "FAILED";
+const executed = (transaction: TransactionFacts) => approved(transaction) || transaction.state === "FAILED";
 
 /**
  * The status that a decided action has, from the facts alone (contract: the life of an invoice, 5).
@@ -126,7 +126,7 @@ const hasPending = ({ id, firstAttemptAt }: DeliveredAction, facts: PaymentFacts
   );
 
 const as = (status: ActionStatus): Outcome => ({ status, transaction: null, attemptedAt: null });
-const by = (status: ActionStatus, transaction: Transaction): Outcome => ({
+const by = (status: ActionStatus, transaction: TransactionFacts): Outcome => ({
   status,
   transaction,
   attemptedAt: transaction.createdAt,

@@ -6,12 +6,12 @@ import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
 import { type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
-import type { Transaction } from "../domain/transaction.ts";
 import type { CaseState } from "../store/cases.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
 import type { NextLook } from "../store/due-cases.ts";
 import type { Ask } from "../store/recovery-actions.ts";
 import type { SubscriptionFacts } from "../store/subscriptions.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
 import { decideCase, type Knowledge } from "./decide-case.ts";
 import { endOf, paysInFull } from "./ends.ts";
 import { newCardSince } from "./known.ts";
@@ -28,11 +28,11 @@ export interface CaseView {
   /** Oldest first. */
   actions: readonly DeliveredAction[];
   /** Attempts on the invoice, by the customer, and on the customer's cards; oldest first. */
-  transactions: readonly Transaction[];
+  transactions: readonly TransactionFacts[];
   /** Retries asked for in any case of the customer that no transaction answers. */
   asks: readonly Ask[];
   /** The latest attempts at the bank of the card, whoever's; none when nobody asks for them. */
-  atBank: readonly Transaction[];
+  atBank: readonly TransactionFacts[];
   /** What was decided last. */
   lastDecision: LastDecision | null;
   /** Which of the events that go out once per case have gone out. */

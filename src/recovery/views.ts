@@ -1,7 +1,6 @@
 import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS } from "../decisions/outage.ts";
 import type { Case } from "../domain/case.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import type { Transaction } from "../domain/transaction.ts";
 import { billsOfCustomers, type CustomerBill } from "../store/customer-bills.ts";
 import type { Tx } from "../store/database.ts";
 import { latestDecisions } from "../store/decisions.ts";
@@ -9,7 +8,12 @@ import { casesTold } from "../store/events.ts";
 import { findInvoices } from "../store/invoices.ts";
 import { asksConcerning, recoveryActionsOfCases } from "../store/recovery-actions.ts";
 import { subscriptionFacts } from "../store/subscriptions.ts";
-import { transactionsAtBanks, transactionsForCases, transactionsOnCards } from "../store/transactions.ts";
+import {
+  type TransactionFacts,
+  transactionsAtBanks,
+  transactionsForCases,
+  transactionsOnCards,
+} from "../store/transactions.ts";
 import { latestAttempt } from "./card.ts";
 import type { CaseView, Step } from "./step.ts";
 
@@ -32,16 +36,22 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
   const invoiceIds = cases.map(({ invoiceId }) => invoiceId);
   const customerIds = distinct(cases.map(({ customerId }) => customerId));
   const since = new Date(now.getTime() - LEDGER_MS);
-  const invoices = await findInvoices(tx, merchant.id, invoiceIds);
+  const [invoices, bills, actions, told, decisions, own] = await Promise.all([
+    findInvoices(tx, merchant.id, invoiceIds),
+    billsByCustomer(tx, merchant, customerIds, now),
+    recoveryActionsOfCases(tx, merchant.id, ids),
+    casesTold(tx, merchant.id, ids),
+    latestDecisions(tx, merchant.id, ids),
+    transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since),
+  ]);
   const subscriptionIds = distinct([...invoices.values()].map(({ subscriptionId }) => subscriptionId));
-  const subscriptions = await subscriptionFacts(tx, merchant.id, subscriptionIds);
-  const bills = await billsByCustomer(tx, merchant, customerIds, now);
-  const actions = Map.groupBy(await recoveryActionsOfCases(tx, merchant.id, ids), ({ caseId }) => caseId);
-  const told = await casesTold(tx, merchant.id, ids);
-  const decisions = await latestDecisions(tx, merchant.id, ids);
-  const own = await transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since);
-  const transactions = indexed(await withOthersOnCards(tx, merchant.id, own, since));
-  const atBanks = await attemptsAtBanks(tx, merchant, own, now);
+  const [subscriptions, others, atBanks] = await Promise.all([
+    subscriptionFacts(tx, merchant.id, subscriptionIds),
+    othersOnCards(tx, merchant.id, own, since),
+    attemptsAtBanks(tx, merchant, own, now),
+  ]);
+  const transactions = indexed([...own, ...others]);
+  const actionsOf = Map.groupBy(actions, ({ caseId }) => caseId);
   const asks = await asksConcerning(
     tx,
     merchant.id,
@@ -62,7 +72,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
         invoice,
         subscription: (invoice.subscriptionId && subscriptions.get(invoice.subscriptionId)) || null,
         bills: bills.get(kase.customerId) ?? [],
-        actions: actions.get(kase.id) ?? [],
+        actions: actionsOf.get(kase.id) ?? [],
         transactions: concerning,
         atBank: (issuer && atBanks.get(issuer)) || [],
         asks: asks.filter(({ customerId, invoiceId }) => customers.has(customerId) || invoiceIds.has(invoiceId)),
@@ -90,21 +100,21 @@ async function billsByCustomer(tx: Tx, merchant: Merchant, customerIds: readonly
 }
 
 /** Only the learned engine heeds outages, and where a bank is not known there is nobody to ask about. */
-async function attemptsAtBanks(tx: Tx, merchant: Merchant, own: readonly Transaction[], now: Date) {
+async function attemptsAtBanks(tx: Tx, merchant: Merchant, own: readonly TransactionFacts[], now: Date) {
   const issuers = distinct(own.map(({ cardIssuer }) => cardIssuer || undefined));
-  if (merchant.engine === "static" || issuers.length === 0) return new Map<string, Transaction[]>();
+  if (merchant.engine === "static" || issuers.length === 0) return new Map<string, TransactionFacts[]>();
   const since = new Date(now.getTime() - BANK_ATTEMPTS_MS);
   const latest = await transactionsAtBanks(tx, merchant.id, issuers, since, now, BANK_ATTEMPTS);
   return Map.groupBy(latest, ({ cardIssuer }) => cardIssuer!);
 }
 
 interface Indexed {
-  all: readonly Transaction[];
-  byKey: Map<string, Transaction[]>;
+  all: readonly TransactionFacts[];
+  byKey: Map<string, TransactionFacts[]>;
 }
 
-function indexed(all: readonly Transaction[]): Indexed {
-  const byKey = new Map<string, Transaction[]>();
+function indexed(all: readonly TransactionFacts[]): Indexed {
+  const byKey = new Map<string, TransactionFacts[]>();
   for (const t of all)
     for (const key of [
       `invoice ${t.invoiceId}`,
@@ -119,7 +129,7 @@ function indexed(all: readonly Transaction[]): Indexed {
 }
 
 /** Attempts on the invoice, by the customer, and on any card that those used; oldest first. */
-function concern(kase: Case, { byKey }: Indexed): Transaction[] {
+function concern(kase: Case, { byKey }: Indexed): TransactionFacts[] {
   const own = new Set([
     ...(byKey.get(`invoice ${kase.invoiceId}`) ?? []),
     ...(byKey.get(`customer ${kase.customerId}`) ?? []),
@@ -128,18 +138,17 @@ function concern(kase: Case, { byKey }: Indexed): Transaction[] {
   return oldestFirst([...new Set([...own, ...[...cards].flatMap((key) => byKey.get(key) ?? [])])]);
 }
 
-async function withOthersOnCards(tx: Tx, merchantId: string, own: readonly Transaction[], since: Date) {
+async function othersOnCards(tx: Tx, merchantId: string, own: readonly TransactionFacts[], since: Date) {
   const fingerprints = distinct(own.map(({ cardFingerprint }) => cardFingerprint));
   const methods = distinct(own.map(({ paymentMethodId }) => paymentMethodId));
-  if (fingerprints.length + methods.length === 0) return own;
-  const onCards = await transactionsOnCards(tx, merchantId, fingerprints, methods, since);
-  return [...new Map([...own, ...onCards].map((transaction) => [transaction.id, transaction])).values()];
+  if (fingerprints.length + methods.length === 0) return [];
+  return await transactionsOnCards(tx, merchantId, fingerprints, methods, since, own);
 }
 
-const oldestFirst = (transactions: Transaction[]) =>
+const oldestFirst = (transactions: TransactionFacts[]) =>
   transactions.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
 
-const cardKeys = ({ cardFingerprint, paymentMethodId }: Transaction) => [
+const cardKeys = ({ cardFingerprint, paymentMethodId }: TransactionFacts) => [
   ...(cardFingerprint === undefined ? [] : [`card ${cardFingerprint}`]),
   ...(paymentMethodId === undefined ? [] : [`method ${paymentMethodId}`]),
 ];

@@ -103,6 +103,14 @@ export function binaryArray<Row>(rows: readonly Row[], field: keyof Row, type: s
   return Buffer.from(bytes.subarray(0, rows.length === 0 ? EMPTY_BYTES : at));
 }
 
+/** A list of values as an array parameter: the driver would write each in quotes. @param type  as of `binaryArray` */
+export const arrayOf = (values: readonly string[], type: "uuid" | "text"): Buffer =>
+  binaryArray(
+    values.map((value) => ({ value })),
+    "value",
+    type,
+  );
+
 /** What stands in front of the elements: `HEADER_BYTES`, but of an array without any `EMPTY_BYTES`. */
 export function writeHeader(into: Buffer, type: string, count: number) {
   into.writeInt32BE(count === 0 ? 0 : 1, 0); // dimensions

@@ -1,7 +1,7 @@
 import type { Case, EndReason } from "../domain/case.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
-import { binaryArray } from "./binary-array.ts";
+import { arrayOf, binaryArray } from "./binary-array.ts";
 import { poke } from "./case-pokes.ts";
 import { prepared, type Tx } from "./database.ts";
 
@@ -213,7 +213,7 @@ const LOCK = prepared(
 
 /** Lock these cases, and leave to others what they hold right now. */
 export async function lockCases(tx: Tx, merchantId: string, ids: readonly string[]) {
-  return (await tx.run<Case>(LOCK, [merchantId, ids])).rows;
+  return (await tx.run<Case>(LOCK, [merchantId, arrayOf(ids, "uuid")])).rows;
 }
 
 const FIND = prepared("find_cases", `select ${SELECTED} from cases where merchant_id = $1 and id = any($2::uuid[])`);

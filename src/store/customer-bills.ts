@@ -1,4 +1,5 @@
 import type { Invoice } from "../domain/invoice.ts";
+import { arrayOf } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 
 /** A bill of a customer, and how its first case went, if it had one. */
@@ -28,5 +29,5 @@ const OF_CUSTOMERS = prepared(
 
 /** The latest bills of these customers that were made after `since`, a few of each, in the order of their ids. */
 export async function billsOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], since: Date) {
-  return (await tx.run<CustomerBill>(OF_CUSTOMERS, [merchantId, customerIds, since])).rows;
+  return (await tx.run<CustomerBill>(OF_CUSTOMERS, [merchantId, arrayOf(customerIds, "text"), since])).rows;
 }

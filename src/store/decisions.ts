@@ -1,5 +1,6 @@
 import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
+import { arrayOf } from "./binary-array.ts";
 import { type Database, prepared, type Tx } from "./database.ts";
 import { keepPartitions, type TimedTable } from "./partitions.ts";
 import { type FormerAccount, restored, type StoredAccount, storedOf } from "./stored-account.ts";
@@ -49,7 +50,7 @@ const LATEST = prepared(
 
 /** The latest decision in each of these cases, by case. */
 export async function latestDecisions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
-  const { rows } = await tx.run<LastDecision>(LATEST, [merchantId, caseIds]);
+  const { rows } = await tx.run<LastDecision>(LATEST, [merchantId, arrayOf(caseIds, "uuid")]);
   return new Map(rows.map((row) => [row.caseId, row]));
 }
 

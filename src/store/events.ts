@@ -1,5 +1,6 @@
 import { attemptsMax, type Event, type EventType } from "../domain/event.ts";
 import { arrays, type Column, columnValues } from "./batch.ts";
+import { arrayOf } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 
 const COLUMNS: readonly Column<Event>[] = [
@@ -76,6 +77,6 @@ const ONCE = prepared(
 
 /** Which of these cases have had their `pause_collection` and `complete_dunning`, as `case:type`. */
 export async function casesTold(tx: Tx, merchantId: string, caseIds: readonly string[]) {
-  const { rows } = await tx.run<{ caseId: string; type: EventType }>(ONCE, [merchantId, caseIds]);
+  const { rows } = await tx.run<{ caseId: string; type: EventType }>(ONCE, [merchantId, arrayOf(caseIds, "uuid")]);
   return new Set(rows.map((row) => `${row.caseId}:${row.type}`));
 }

@@ -1,6 +1,7 @@
 import { INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Arranged } from "./arrange.ts";
 import { type Column, insertNew, selectList, upsertText, withoutNulls } from "./batch.ts";
+import { arrayOf } from "./binary-array.ts";
 import { prepared, sqlState, type Tx } from "./database.ts";
 import { type Packed, placesWith } from "./packed.ts";
 
@@ -84,6 +85,6 @@ const FIND = prepared(
 
 /** The invoices with these ids, as they are known now. */
 export async function findInvoices(tx: Tx, merchantId: string, ids: readonly string[]) {
-  const { rows } = await tx.run<Invoice>(FIND, [merchantId, ids]);
+  const { rows } = await tx.run<Invoice>(FIND, [merchantId, arrayOf(ids, "text")]);
   return new Map(rows.map((invoice) => [invoice.id, withoutNulls(invoice)]));
 }

@@ -1,5 +1,6 @@
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import { arrays, type Column, columnValues } from "./batch.ts";
+import { arrayOf } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 
 // Reasons are an array in a column of arrays, which unnest would flatten: they travel as JSON.
@@ -121,7 +122,7 @@ const OF_CASES = prepared(
 
 /** All actions of these cases, oldest first, each with the state of its event. */
 export async function recoveryActionsOfCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
-  return (await tx.run<RecoveryAction & ActionDelivery>(OF_CASES, [merchantId, caseIds])).rows;
+  return (await tx.run<RecoveryAction & ActionDelivery>(OF_CASES, [merchantId, arrayOf(caseIds, "uuid")])).rows;
 }
 
 /** A retry that was asked for and that no transaction answers yet. */
@@ -151,5 +152,6 @@ export async function asksConcerning(
   invoiceIds: readonly string[],
   since: Date,
 ) {
-  return (await tx.run<Ask>(ASKS, [merchantId, customerIds, invoiceIds, since])).rows;
+  const values = [merchantId, arrayOf(customerIds, "text"), arrayOf(invoiceIds, "text"), since];
+  return (await tx.run<Ask>(ASKS, values)).rows;
 }
