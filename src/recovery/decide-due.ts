@@ -129,16 +129,19 @@ async function write(tx: Tx, merchantId: string, steps: readonly Step[], now: Da
   const inserted = steps.flatMap((s) => s.inserted);
   const updated = steps.flatMap((s) => s.updated);
   const events = steps.flatMap((s) => s.events);
-  const withdrawn = ended.length + single.length > 0 ? await withdrawEvents(tx, merchantId, ended, single, now) : [];
-  if (inserted.length > 0) await insertRecoveryActions(tx, merchantId, inserted);
-  if (updated.length > 0) await updateRecoveryActions(tx, merchantId, updated);
-  if (events.length > 0) await insertEvents(tx, merchantId, events);
   const decisions = steps.flatMap(({ decision }) => decision ?? []);
-  if (decisions.length > 0) await insertDecisions(tx, merchantId, decisions);
   const states = steps.map(({ state }) => state);
   const over = states.filter(({ endedAt }) => endedAt !== null);
-  if (over.length > 0) await saveCaseStates(tx, merchantId, over);
-  await moveDueCases(tx, merchantId, states);
+  // In this order, and none waits for the answer to the one before it.
+  const [withdrawn] = await Promise.all([
+    ended.length + single.length > 0 ? withdrawEvents(tx, merchantId, ended, single, now) : [],
+    inserted.length > 0 && insertRecoveryActions(tx, merchantId, inserted),
+    updated.length > 0 && updateRecoveryActions(tx, merchantId, updated),
+    events.length > 0 && insertEvents(tx, merchantId, events),
+    decisions.length > 0 && insertDecisions(tx, merchantId, decisions),
+    over.length > 0 && saveCaseStates(tx, merchantId, over),
+    moveDueCases(tx, merchantId, states),
+  ]);
   return withdrawn;
 }
 

@@ -19,8 +19,10 @@ const STEPS_SEEN = 10;
  * another transaction holds right now is left for the next time.
  */
 export async function takeCases(tx: Tx, merchantId: string, now: Date, limit: number): Promise<TakenCase[]> {
-  const pokes = await firstPokes(tx, merchantId, limit, STEPS_SEEN * limit);
-  const due = await dueCases(tx, merchantId, now, limit);
+  const [pokes, due] = await Promise.all([
+    firstPokes(tx, merchantId, limit, STEPS_SEEN * limit),
+    dueCases(tx, merchantId, now, limit),
+  ]);
   const failures = new Map(due.map(({ caseId, failures }) => [caseId, failures]));
   const poked = new Set(pokes.flatMap(({ caseIds }) => caseIds));
   const ids = share(
