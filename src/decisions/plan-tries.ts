@@ -185,21 +185,25 @@ export function followers({ slots }: Forecast, { slots: plan, limits }: TryPlan,
 /** For each of these slots: what the plan is worth when its next try is made there instead, and those that still come after it follow. */
 export function worthOfNext(forecast: Forecast, plan: TryPlan, stakes: Stakes, slots: readonly number[]): number[] {
   const board = boardOf(forecast, stakes);
+  const worth: number[] = [];
   let looked: readonly number[] | null = null;
-  return slots.map((slot) => {
+  for (const slot of slots) {
     const follow = followers(forecast, plan, slot);
     if (looked === null || !isEnd(looked, follow)) {
       lookAt(board, follow);
       looked = follow;
     }
-    return worthWith(board, slot, 0, looked.length - follow.length);
-  });
+    worth.push(worthWith(board, slot, 0, looked.length - follow.length));
+  }
+  return worth;
 }
 
 /** Whether a list ends with another one. What those tries are worth does not depend on what comes before, so one look serves both. */
 function isEnd(of: readonly number[], end: readonly number[]): boolean {
   const from = of.length - end.length;
-  return from >= 0 && end.every((slot, n) => slot === of[from + n]);
+  if (from < 0) return false;
+  for (let n = 0; n < end.length; n++) if (end[n] !== of[from + n]) return false;
+  return true;
 }
 
 /**

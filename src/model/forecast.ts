@@ -61,7 +61,8 @@ const USUAL_GAP_MS = 3.5 * DAY_MS;
 const indices = new Int32Array(16);
 /** The weight that a cycle adds at a slot when it finds new pay, as `tables`. */
 const cells = new Int32Array(SIZE);
-/** Score of a later try at a slot, whatever the explanation. */
+/** Score of the very next try at a slot, and of a later one, whatever the explanation. */
+const scores = new Float64Array(SLOTS_MAX);
 const laterScores = new Float64Array(SLOTS_MAX);
 /** Whether `tables.later` holds a slot. */
 const isForeseen = new Uint8Array(SLOTS_MAX);
@@ -86,11 +87,11 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
     kindCells[k] = sinceCell(belief.standing, PAID_BETWEEN.fresh, kindOfCycle[kept[k]!]!, 0);
     lastPaidOn[k] = lastDay - then.row[then.from + kept[k]!]!;
   }
-  const scoreAt = scorer(learned, belief);
+  scoreSlots(learned, belief, slots);
   isForeseen.fill(0, 0, slots.length);
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
-    const score = scoreAt(at, s);
+    const score = scores[s]!;
     const day = dayOf(belief, at);
     const { row, from } = sincePay(day);
     const bins = sinceBins(Math.floor((at + belief.offsetMs - day * DAY_MS) / HOUR_MS));
@@ -116,31 +117,42 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
     }
     chances[s] = chance;
   }
-  function foresee(some: readonly number[]) {
-    for (const s of some) {
-      if (isForeseen[s]) continue;
-      isForeseen[s] = 1;
-      const score = laterScores[s]!;
-      let place = s * width;
-      for (let k = 0; k < cycles; k++, place++) {
-        const cell = cells[place]!;
-        later[2 * place] = phi(score + mean[cell + TO_SAME]!);
-        later[2 * place + 1] = phi(score + mean[cell]!);
-      }
-      const at = slots[s]!;
-      const others = otherCells(belief, at);
-      for (let n = 0; n < OTHERS; n++) chanceOfOther[n] = phi(score + mean[others[n]!]!);
-      for (let k = cycles; k < width; k++, place++)
-        later[2 * place] = later[2 * place + 1] = chanceOfOther[otherOf(belief, kept[k]!, at)]!;
-    }
-  }
+  const foresee = (some: readonly number[]) => fillLater(learned, belief, slots, kept, cycles, some);
   return { slots, shares, chances, foresee, isLatest: () => number === forecasts };
+}
+
+// By itself, as all that takes long: of a function that is made anew in each forecast V8 forgets the fast code whenever it collects garbage.
+function fillLater(
+  { mean }: Learned,
+  belief: Belief,
+  slots: readonly number[],
+  kept: readonly number[],
+  cycles: number,
+  some: readonly number[],
+) {
+  const width = kept.length;
+  for (const s of some) {
+    if (isForeseen[s]) continue;
+    isForeseen[s] = 1;
+    const score = laterScores[s]!;
+    let place = s * width;
+    for (let k = 0; k < cycles; k++, place++) {
+      const cell = cells[place]!;
+      later[2 * place] = phi(score + mean[cell + TO_SAME]!);
+      later[2 * place + 1] = phi(score + mean[cell]!);
+    }
+    const at = slots[s]!;
+    const others = otherCells(belief, at);
+    for (let n = 0; n < OTHERS; n++) chanceOfOther[n] = phi(score + mean[others[n]!]!);
+    for (let k = cycles; k < width; k++, place++)
+      later[2 * place] = later[2 * place + 1] = chanceOfOther[otherOf(belief, kept[k]!, at)]!;
+  }
 }
 
 const dayOf = (belief: Belief, at: number) => Math.floor((at + belief.offsetMs) / DAY_MS);
 
-/** Scores a slot as the very next try, and writes its score as a later one. */
-function scorer({ mean }: Learned, belief: Belief) {
+/** Writes the score of each slot as the very next try, and as a later one. */
+function scoreSlots({ mean }: Learned, belief: Belief, slots: readonly number[]) {
   let shared = mean[AT.reason + REASONS.indexOf(belief.reason)]!;
   const { names } = belief;
   for (let n = 0; n < names.length; n++) shared += mean[names[n]!]!;
@@ -148,16 +160,17 @@ function scorer({ mean }: Learned, belief: Belief) {
   const rows = sumRows(mean, belief.rows);
   const laterTries = mean[triesWeight(of, belief.tries + 1)]! - mean[triesWeight(of, belief.tries)]!;
   const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
-  return (at: number, s: number) => {
+  for (let s = 0; s < slots.length; s++) {
+    const at = slots[s]!;
     const count = historyWeights(belief, at, indices, momentWeights(of, at + belief.offsetMs, indices, 0));
     let score = shared;
     for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
     const columns = columnsAt(belief, at);
     for (let n = 0; n < columns.length; n++) score += rows[columns[n]!]!;
+    scores[s] = score;
     // Rows count as for the very next try: in what they learned from, a longer wait was a later moment too, and they are not told apart.
     laterScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
-    return score;
-  };
+  }
 }
 
 const summed = new Float64Array(ROW_WIDTH);

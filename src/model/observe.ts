@@ -84,9 +84,7 @@ const ofOther = new Float64Array(OTHERS);
  * learned from. A forecast leaves out what is unlikely and takes the weights as known, which serves to plan, but not to say a chance.
  */
 export function chancesOf(learned: Learned, belief: Belief): (at: number) => number {
-  const { mean } = learned;
   const { weights, offsetMs, lastTriedAt } = belief;
-  const first = sinceCell(belief.standing, PAID_BETWEEN.fresh, 0, 0);
   const lastDay = Math.floor((lastTriedAt + offsetMs) / DAY_MS);
   const then = sincePay(lastDay);
   const lastPaidOn = new Int32Array(CYCLES);
@@ -94,26 +92,32 @@ export function chancesOf(learned: Learned, belief: Belief): (at: number) => num
   const ofCase = added(learned, NOTHING, 0, caseWeights(belief, look.indices));
   let sum = 0;
   for (let e = 0; e < EXPLANATIONS; e++) sum += weights[e]!;
-  return (at) => {
-    const usual = added(learned, ofCase, 0, timeWeights(belief, at, look.indices, 0));
-    const scale = scaleOf(usual);
-    const chanceAt = (weight: number) => phi((usual.score + mean[weight]!) * scale);
-    for (let cell = 0; cell < PAY_CELLS; cell++) ofCell[cell] = chanceAt(first + cell);
-    const local = at + offsetMs;
-    const day = Math.floor(local / DAY_MS);
-    const bins = sinceBins(Math.floor((local - day * DAY_MS) / HOUR_MS));
-    const { row, from } = sincePay(day);
-    let chance = 0;
-    for (let c = 0; c < CYCLES; c++) {
-      const since = row[from + c]!;
-      const isSame = day - since === lastPaidOn[c];
-      chance += weights[c]! * ofCell[firstOfCycle[c]! + bins[since]! + (isSame ? TO_SAME : 0)]!;
-    }
-    const others = otherCells(belief, at);
-    for (let n = 0; n < OTHERS; n++) ofOther[n] = chanceAt(others[n]!);
-    for (let e = CYCLES; e < EXPLANATIONS; e++) chance += weights[e]! * ofOther[otherOf(belief, e, at)]!;
-    return chance / sum;
-  };
+  return (at) => weighedChance(learned, belief, ofCase, lastPaidOn, at) / sum;
+}
+
+/** The chance at a moment, times the sum of all shares. */
+function weighedChance(learned: Learned, belief: Belief, ofCase: Usual, lastPaidOn: Int32Array, at: number): number {
+  const { mean } = learned;
+  const { weights } = belief;
+  const usual = added(learned, ofCase, 0, timeWeights(belief, at, look.indices, 0));
+  const { score } = usual;
+  const scale = scaleOf(usual);
+  const first = sinceCell(belief.standing, PAID_BETWEEN.fresh, 0, 0);
+  for (let cell = 0; cell < PAY_CELLS; cell++) ofCell[cell] = phi((score + mean[first + cell]!) * scale);
+  const local = at + belief.offsetMs;
+  const day = Math.floor(local / DAY_MS);
+  const bins = sinceBins(Math.floor((local - day * DAY_MS) / HOUR_MS));
+  const { row, from } = sincePay(day);
+  let chance = 0;
+  for (let c = 0; c < CYCLES; c++) {
+    const since = row[from + c]!;
+    const isSame = day - since === lastPaidOn[c];
+    chance += weights[c]! * ofCell[firstOfCycle[c]! + bins[since]! + (isSame ? TO_SAME : 0)]!;
+  }
+  const others = otherCells(belief, at);
+  for (let n = 0; n < OTHERS; n++) ofOther[n] = phi((score + mean[others[n]!]!) * scale);
+  for (let e = CYCLES; e < EXPLANATIONS; e++) chance += weights[e]! * ofOther[otherOf(belief, e, at)]!;
+  return chance;
 }
 
 /** The chance at one moment: see `chancesOf`. */
