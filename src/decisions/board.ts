@@ -143,7 +143,8 @@ export function fits(
   for (let n = 0; n < tries; n++) if (n < place || n >= after) others.push(slots[plan[n]!]!);
   // Of a try alone the guard has said that it is allowed; it knows better how early the ones before came.
   if (others.length === 0) return true;
-  return limits.every((limit) => keepsLimit(limit, others, at));
+  for (const limit of limits) if (!keepsLimit(limit, others, at)) return false;
+  return true;
 }
 
 /**

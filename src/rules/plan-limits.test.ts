@@ -28,7 +28,13 @@ const paypal = (times: readonly number[], earlyMs = 0): Guard =>
 
 /** Whether all of them keep the limit, put into the plan one after the other. */
 const keeps = (limit: PlanLimit, moments: readonly number[]) =>
-  moments.every((at, n) => keepsLimit(limit, moments.slice(0, n), at));
+  moments.every((at, n) =>
+    keepsLimit(
+      limit,
+      moments.slice(0, n).sort((a, b) => a - b),
+      at,
+    ),
+  );
 
 const past = fc.array(fc.integer({ min: 0, max: 60 * 24 }), { maxLength: 6 });
 const ahead = fc.array(fc.integer({ min: 60 * 24 + 1, max: 130 * 24 }), { maxLength: 6 });

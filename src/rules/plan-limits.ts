@@ -25,7 +25,9 @@ export function fillable({ limits, earlyMs }: Guard, from: number, tries: number
 /**
  * Whether one more decline keeps a limit.
  *
- * @param others  moments of planned tries, which keep it without this one
+ * A fullest window can always be slid to begin at an attempt, so windows begin at each that reaches the new one, in turn: their ends only move on.
+ *
+ * @param others  moments of planned tries, earliest first, which keep it without this one
  */
 export function keepsLimit(
   { times, attemptsMax, windowMs }: PlanLimit,
@@ -33,20 +35,21 @@ export function keepsLimit(
   at: number,
 ): boolean {
   if (times.length + others.length < attemptsMax) return true;
-  const before = sortedIndex(times, at - windowMs);
-  const next = sortedIndex(times, at);
-  if (next - before >= attemptsMax) return false;
-  // A fullest window can always be slid to begin at an attempt. Nothing is made for it: plans ask this of every slot again and again.
-  const holds = (from: number) => {
-    const to = from + windowMs;
-    let count = 1 + sortedIndex(times, to + 1) - sortedIndex(times, from);
-    for (const other of others) if (other >= from && other <= to) count++;
-    return count <= attemptsMax;
-  };
-  if (!holds(at)) return false;
-  for (let n = before; n < next; n++) if (!holds(times[n]!)) return false;
-  for (const other of others) if (other <= at && other >= at - windowMs && !holds(other)) return false;
-  return true;
+  let time = sortedIndex(times, at - windowMs);
+  let other = sortedIndex(others, at - windowMs);
+  let timesEnd = time;
+  let othersEnd = other;
+  for (;;) {
+    const nextTime = time < times.length ? times[time]! : at;
+    const nextOther = other < others.length ? others[other]! : at;
+    const start = Math.min(nextTime, nextOther, at);
+    while (timesEnd < times.length && times[timesEnd]! <= start + windowMs) timesEnd++;
+    while (othersEnd < others.length && others[othersEnd]! <= start + windowMs) othersEnd++;
+    if (1 + timesEnd - time + othersEnd - other > attemptsMax) return false;
+    if (start === at) return true;
+    if (nextTime === start) time++;
+    else other++;
+  }
 }
 
 /** How many are less than `value`, of whole numbers in order. */
