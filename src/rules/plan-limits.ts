@@ -17,9 +17,12 @@ const planLimit = ({ times, attemptsMax, windowMs }: PlanLimit, earlyMs: number,
 
 /** The limits that so many more declines could fill, from a moment on. */
 export function fillable({ limits, earlyMs }: Guard, from: number, tries: number): PlanLimit[] {
+  const isFillable = ({ times, attemptsMax }: PlanLimit) => times.length + tries > attemptsMax;
+  // Most are far from being filled, whenever their attempts were made.
   return limits
+    .filter(isFillable)
     .map((limit) => planLimit(limit, earlyMs, from))
-    .filter(({ times, attemptsMax }) => times.length + tries > attemptsMax);
+    .filter(isFillable);
 }
 
 /**
@@ -75,13 +78,13 @@ export function fewest(
   gapMs: number,
   most: number,
 ): Guard["triesLeft"] {
-  const rooms = limits.map(({ sentence, source, ...limit }) => ({
-    sentence,
-    source,
-    count: roomOf(planLimit(limit, earlyMs, from), from + gapMs, to, gapMs, most),
-  }));
-  const [least] = [...(triesLeft ? [triesLeft] : []), ...rooms].sort((a, b) => a.count - b.count);
-  return least && least.count < most ? least : null;
+  let least = triesLeft !== null && triesLeft.count < most ? triesLeft : null;
+  for (const limit of limits) {
+    if (limit.times.length + most <= limit.attemptsMax) continue;
+    const count = roomOf(planLimit(limit, earlyMs, from), from + gapMs, to, gapMs, most);
+    if (count < (least?.count ?? most)) least = { sentence: limit.sentence, source: limit.source, count };
+  }
+  return least;
 }
 
 /** Made as soon as each may be, most fit. */
