@@ -6,7 +6,7 @@ import type { Tx } from "../store/database.ts";
 import { latestDecisions } from "../store/decisions.ts";
 import { casesTold } from "../store/events.ts";
 import { findInvoices } from "../store/invoices.ts";
-import { asksConcerning, recoveryActionsOfCases } from "../store/recovery-actions.ts";
+import { type Ask, asksConcerning, recoveryActionsOfCases } from "../store/recovery-actions.ts";
 import { subscriptionFacts } from "../store/subscriptions.ts";
 import {
   type TransactionFacts,
@@ -50,13 +50,14 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
     othersOnCards(tx, merchant.id, own, since),
     attemptsAtBanks(tx, merchant, own, now),
   ]);
-  const transactions = indexed([...own, ...others]);
+  const all = [...own, ...others];
+  const transactions = indexed(all);
   const actionsOf = Map.groupBy(actions, ({ caseId }) => caseId);
   const asks = await asksConcerning(
     tx,
     merchant.id,
-    distinct([...customerIds, ...transactions.all.map(({ customerId }) => customerId)]),
-    distinct(transactions.all.map(({ invoiceId }) => invoiceId)),
+    distinct([...customerIds, ...all.map(({ customerId }) => customerId)]),
+    distinct(all.map(({ invoiceId }) => invoiceId)),
     since,
   );
   return {
@@ -64,8 +65,6 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
       const invoice = invoices.get(kase.invoiceId)!;
       const concerning = concern(kase, transactions);
       const issuer = latestAttempt({ case: kase, invoice, transactions: concerning })?.cardIssuer;
-      const customers = new Set([kase.customerId, ...concerning.map(({ customerId }) => customerId)]);
-      const invoiceIds = new Set(concerning.map(({ invoiceId }) => invoiceId));
       return {
         case: kase,
         merchant,
@@ -75,7 +74,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
         actions: actionsOf.get(kase.id) ?? [],
         transactions: concerning,
         atBank: (issuer && atBanks.get(issuer)) || [],
-        asks: asks.filter(({ customerId, invoiceId }) => customers.has(customerId) || invoiceIds.has(invoiceId)),
+        asks: asksOf(kase, concerning, asks),
         lastDecision: decisions.get(kase.id) ?? null,
         told: {
           pauseCollection: told.has(`${kase.id}:pause_collection`),
@@ -108,34 +107,33 @@ async function attemptsAtBanks(tx: Tx, merchant: Merchant, own: readonly Transac
   return Map.groupBy(latest, ({ cardIssuer }) => cardIssuer!);
 }
 
-interface Indexed {
-  all: readonly TransactionFacts[];
-  byKey: Map<string, TransactionFacts[]>;
-}
+/** Attempts by what a case finds them by. */
+type Indexed = Record<"invoices" | "customers" | "cards" | "methods", Map<string | undefined, TransactionFacts[]>>;
 
-function indexed(all: readonly TransactionFacts[]): Indexed {
-  const byKey = new Map<string, TransactionFacts[]>();
-  for (const t of all)
-    for (const key of [
-      `invoice ${t.invoiceId}`,
-      ...(t.customerId === undefined ? [] : [`customer ${t.customerId}`]),
-      ...cardKeys(t),
-    ]) {
-      const found = byKey.get(key);
-      if (found) found.push(t);
-      else byKey.set(key, [t]);
-    }
-  return { all, byKey };
-}
+const indexed = (all: readonly TransactionFacts[]): Indexed => ({
+  invoices: Map.groupBy(all, ({ invoiceId }) => invoiceId),
+  customers: Map.groupBy(all, ({ customerId }) => customerId),
+  cards: Map.groupBy(all, ({ cardFingerprint }) => cardFingerprint),
+  methods: Map.groupBy(all, ({ paymentMethodId }) => paymentMethodId),
+});
 
 /** Attempts on the invoice, by the customer, and on any card that those used; oldest first. */
-function concern(kase: Case, { byKey }: Indexed): TransactionFacts[] {
-  const own = new Set([
-    ...(byKey.get(`invoice ${kase.invoiceId}`) ?? []),
-    ...(byKey.get(`customer ${kase.customerId}`) ?? []),
-  ]);
-  const cards = new Set([...own].flatMap(cardKeys));
-  return oldestFirst([...new Set([...own, ...[...cards].flatMap((key) => byKey.get(key) ?? [])])]);
+function concern(kase: Case, { invoices, customers, cards, methods }: Indexed): TransactionFacts[] {
+  const own = [...(invoices.get(kase.invoiceId) ?? []), ...(customers.get(kase.customerId) ?? [])];
+  const found = new Set(own);
+  for (const { cardFingerprint, paymentMethodId } of own) {
+    if (cardFingerprint !== undefined) for (const other of cards.get(cardFingerprint)!) found.add(other);
+    if (paymentMethodId !== undefined) for (const other of methods.get(paymentMethodId)!) found.add(other);
+  }
+  return oldestFirst([...found]);
+}
+
+/** Retries asked for in any case of whom these attempts were made by, or on their invoices. */
+function asksOf(kase: Case, concerning: readonly TransactionFacts[], asks: readonly Ask[]): Ask[] {
+  if (asks.length === 0) return [];
+  const customers = new Set([kase.customerId, ...concerning.map(({ customerId }) => customerId)]);
+  const invoices = new Set(concerning.map(({ invoiceId }) => invoiceId));
+  return asks.filter(({ customerId, invoiceId }) => customers.has(customerId) || invoices.has(invoiceId));
 }
 
 async function othersOnCards(tx: Tx, merchantId: string, own: readonly TransactionFacts[], since: Date) {
@@ -147,11 +145,6 @@ async function othersOnCards(tx: Tx, merchantId: string, own: readonly Transacti
 
 const oldestFirst = (transactions: TransactionFacts[]) =>
   transactions.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
-
-const cardKeys = ({ cardFingerprint, paymentMethodId }: TransactionFacts) => [
-  ...(cardFingerprint === undefined ? [] : [`card ${cardFingerprint}`]),
-  ...(paymentMethodId === undefined ? [] : [`method ${paymentMethodId}`]),
-];
 
 const distinct = (values: readonly (string | undefined)[]) => [
   ...new Set(values.filter((value): value is string => value !== undefined)),
