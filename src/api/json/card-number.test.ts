@@ -35,5 +35,6 @@ test("one walk over a text finds just the card numbers that trying every group w
     }),
     { numRuns: 5_000 },
   );
-  assert.ok(found > 200 && found < 4_800, `${found} of 5,000`);
+  // About 225 of these texts hold one, give or take 15: the bounds only say that both kinds were tried.
+  assert.ok(found > 100 && found < 4_900, `${found} of 5,000`);
 });
