@@ -4,6 +4,10 @@ import { conditions } from "./action-total.ts";
 
 /** As many are sorted in 5 ms. */
 const FEW = 5_000;
+/** With no more on a day, days are sorted that lie around the page. */
+const SPARSE = 600;
+/** So many are sorted. */
+const WINDOW = 2_000;
 
 /**
  * SQL that selects `id` and `at`, the value of the order, of the actions of one page: the work goes by the length of the page, not by how many
@@ -69,7 +73,7 @@ function sorting({ listing, beyond, limit }: Page): string {
  * day would be walked to its end: then all is sorted, which is not much.
  */
 function byDays(page: Page, cursor: Cursor | null, total: string): string {
-  const { executed, orderBy, descending, value } = page.listing;
+  const { executed, facets, orderBy, descending, value } = page.listing;
   const from = `${value(executed!.from?.toISOString() ?? "-infinity")}::timestamptz`;
   const to = `${value(executed!.to?.toISOString() ?? "infinity")}::timestamptz`;
   const known = (which: "min" | "max") =>
@@ -81,15 +85,32 @@ function byDays(page: Page, cursor: Cursor | null, total: string): string {
   // The first page of what was created last is where that is, not at the end of the range.
   const latest = "(select max(created_at) from recovery_actions where merchant_id = $1)";
   const at = cursor !== null ? value(cursor.at) : orderBy === "created_at" && descending ? latest : null;
-  const guides = guideDays(page, at, from, to);
-  // Nothing is executed before it is planned, or changed for the last time before it is executed: so days beyond the guide have nothing for the page.
-  const [isBounded, comparison] = descending ? [orderBy === "created_at", ">="] : [orderBy === "updated_at", "<="];
-  const reached = isBounded ? `where parts.day ${comparison} (select ${day("at")} from guide)` : "";
+  const reached = reachedDays(page, cursor);
   const few = `(select greatest(${FEW}, ${page.limit} * count(*)) from days)`;
-  return `with days as materialized (${days})
-    select * from (${sorting(page)}) few where ${total} <= ${few}
-    union all
-    select * from (${merge(page, "select day from days", "day", "executed_on", guides, reached)}) many where ${total} > ${few}`;
+  const sparse = facets === null ? few : `(select greatest(${few}, ${SPARSE} * count(*)) from days)`;
+  const many = merge(page, "select day from days", "day", "executed_on", guideDays(page, at, from, to), reached);
+  const parts = [
+    `select * from (${sorting(page)}) few where ${total} <= ${few}`,
+    `select * from (${many}) many where ${total} > ${sparse}`,
+  ];
+  if (facets !== null)
+    parts.push(
+      `select * from (${around(page, at, from, to, reached)}) sparse where ${total} > ${few} and ${total} <= ${sparse}`,
+    );
+  return `with days as materialized (${days}) ${parts.join(" union all ")}`;
+}
+
+/** Nothing is executed before it is planned, or changed for the last time before it is executed: so in half of the orders nothing of a page was executed beyond it. */
+const isBounded = ({ orderBy, descending }: ListingText) => orderBy === (descending ? "created_at" : "updated_at");
+
+/**
+ * A condition on `parts`, days of execution, with `where`: those that may have anything of the page. By the same rule the other orders have nothing of
+ * it on days before the page.
+ */
+function reachedDays({ listing }: Page, cursor: Cursor | null): string {
+  const { descending, value } = listing;
+  if (isBounded(listing)) return `where parts.day ${descending ? ">=" : "<="} (select ${day("at")} from guide)`;
+  return cursor === null ? "" : `where parts.day ${descending ? "<=" : ">="} ${day(value(cursor.at))}`;
 }
 
 const day = (at: string) => `((${at})::timestamptz at time zone 'UTC')::date`;
@@ -153,3 +174,85 @@ function merge(
    cross join lateral (${part(`parts.${name}`, `and ${orderBy} ${comparison} (select at from guide)`, limit)}) p
    ${reached} ${sorted("at")} limit ${limit}`;
 }
+
+/**
+ * Sort what was executed around the place where the page begins, by the groups that fit, and look into days beyond that only for what comes before the
+ * page would end so. Where few of a day's actions are wanted, a walk along the day in another order comes by many that are not.
+ *
+ * @param at  SQL: where the page begins; null: at the end of the range
+ */
+function around(page: Page, at: string | null, from: string, to: string, reached: string): string {
+  const { listing, beyond, limit } = page;
+  const { executed, orderBy, descending, sorted } = listing;
+  const sides = isBounded(listing) ? [EARLIER, LATER] : [descending ? EARLIER : LATER];
+  // What was changed just when the page before ended may have been executed then.
+  const then = `${at}::timestamptz + interval '${orderBy === "updated_at" && descending ? 1 : 0} microsecond'`;
+  const start = at === null ? (descending ? to : from) : then;
+  // Each group reaches about as far in time as the others.
+  const groups = `select facets, ceil(${WINDOW / sides.length} * actions / sum(actions) over () + 10)::int8 as rows from (${facetsOf(listing)}) f`;
+  const walked = sides.map(
+    ({ name, comparison, direction }) => `${name} as materialized (
+       select g.facets, g.rows, r.* from groups g cross join lateral (
+         select id, ${orderBy} as at, executed_at from recovery_actions
+         where merchant_id = $1 and facets = g.facets and ${executed!.since} and ${executed!.until} and executed_at is not null
+           and executed_at ${comparison} (select at from start) order by executed_at ${direction}, id ${direction} limit g.rows) r),`,
+  );
+  // As far as all groups were walked; those that have no more were walked to their ends, as is the side that has nothing of the page.
+  const reach = (side: Side) => {
+    const last = `select ${side.furthest}(executed_at) as at from ${side.name} group by facets, rows having count(*) >= rows`;
+    const found = sides.includes(side) ? `select ${side.nearest}(at) from (${last}) l` : "select null::timestamptz";
+    return `(select coalesce((${found}), '${side.end}') as at)`;
+  };
+  const [end, comparison, never] = descending ? ["min", ">=", "-infinity"] : ["max", "<=", "infinity"];
+  const low = "(select at from low)";
+  const high = "(select at from high)";
+  const further = `(day <= ${day(low)} or day >= ${day(high)})`;
+  return `with start as materialized (select ${start} as at),
+     groups as materialized (${groups}),
+     ${walked.join("\n")}
+     low as materialized ${reach(EARLIER)},
+     high as materialized ${reach(LATER)},
+     near as materialized (
+       select id, at from (${sides.map(({ name }) => `select * from ${name}`).join(" union all ")}) e
+       where executed_at > ${low} and executed_at < ${high} ${beyond.replace(orderBy, "at")}),
+     ahead as materialized (select at from near ${sorted("at")} limit ${limit}),
+     guide as materialized (select coalesce((select ${end}(at) from ahead having count(*) >= ${limit}), '${never}') as at)
+   select id, at from (
+     select id, at from near
+     union all
+     select p.id, p.at from (select day from days as parts ${reached} ${reached === "" ? "where" : "and"} ${further}) parts
+     cross join lateral (
+       select id, ${orderBy} as at from recovery_actions
+       where ${conditions(listing, beyond, "executed_on")} and executed_on = parts.day
+         and (executed_at <= ${low} or executed_at >= ${high}) is true
+         and ${orderBy} ${comparison} (select at from guide) ${sorted(orderBy)} limit ${limit}) p
+   ) p ${sorted("at")} limit ${limit}`;
+}
+
+/** What was executed on one side of a moment. */
+interface Side {
+  name: "earlier" | "later";
+  comparison: "<" | ">=";
+  /** Away from it. */
+  direction: "asc" | "desc";
+  furthest: "min" | "max";
+  nearest: "min" | "max";
+  end: "-infinity" | "infinity";
+}
+
+const EARLIER: Side = {
+  name: "earlier",
+  comparison: "<",
+  direction: "desc",
+  furthest: "min",
+  nearest: "max",
+  end: "-infinity",
+};
+const LATER: Side = {
+  name: "later",
+  comparison: ">=",
+  direction: "asc",
+  furthest: "max",
+  nearest: "min",
+  end: "infinity",
+};

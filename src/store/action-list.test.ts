@@ -2,15 +2,23 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { ACTION_STATUSES, ACTION_TYPES, type RecoveryAction } from "../domain/recovery-action.ts";
+import { ACTION_STATUSES, type RecoveryAction } from "../domain/recovery-action.ts";
 import { actionsAfter, firstActions } from "./action-list.ts";
 import { type ActionFilters, type ActionListing, ORDERS, type Order } from "./action-listing.ts";
 import { prepared } from "./database.ts";
+import {
+  expectedActions,
+  insertActions,
+  planned,
+  type Sorted,
+  settled,
+  sortedActions,
+  updateActions,
+} from "./listed-actions.fixture.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "./recovery-actions.ts";
 
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
 const OTHER = "0198a000-0000-7000-8000-000000000002";
-const CASE = "0198a000-0000-7000-8000-00000000000c";
 const START = Date.UTC(2026, 0, 20);
 const DAY_MS = 86_400_000;
 /** More than are sorted at once. */
@@ -18,101 +26,23 @@ const COUNT = 6_500;
 const MERGED = 5_000;
 const MERGED_PAGE = 50;
 
-const INSERT_CASE = prepared(
-  "test_case",
-  `insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at)
-   values ($1, $2, 'in', 'cus', 900, 'EUR', '2026-01-01', '2027-01-01', 8, '2026-01-01')`,
-);
-
 let database: TestDatabase;
 let listed: RecoveryAction[];
-let sortedBy: Record<Order, RecoveryAction[]>;
+let sorted: Sorted;
 before(async () => {
   database = await testDatabase();
-  for (const merchant of [MERCHANT, OTHER]) await database.db.run(INSERT_CASE, [merchant, CASE]);
-  listed = Array.from({ length: COUNT }, (_, index) => planned(index));
-  await insertInBatches(MERCHANT, listed);
-  await insertInBatches(OTHER, listed.slice(0, 100));
+  // Several are made in the same millisecond.
+  const createdAt = (index: number) => new Date(START + Math.floor(index / 3) * 2_400_000);
+  listed = Array.from({ length: COUNT }, (_, index) => planned(index, createdAt(index)));
+  await insertActions(database.db, MERCHANT, listed);
+  await insertActions(database.db, OTHER, listed.slice(0, 100));
   listed = listed.map(settled);
-  await database.db.transaction((tx) => updateRecoveryActions(tx, MERCHANT, listed));
-  const by = (field: "executedAt" | "createdAt" | "updatedAt") =>
-    listed.toSorted((a, b) => (a[field]?.getTime() ?? 0) - (b[field]?.getTime() ?? 0) || (a.id < b.id ? -1 : 1));
-  sortedBy = { executed_at: by("executedAt"), created_at: by("createdAt"), updated_at: by("updatedAt") };
+  await updateActions(database.db, MERCHANT, listed);
+  sorted = sortedActions(listed);
 });
 after(() => database.drop());
 
-async function insertInBatches(merchant: string, actions: readonly RecoveryAction[]) {
-  for (let from = 0; from < actions.length; from += 1_000)
-    await database.db.transaction((tx) => insertRecoveryActions(tx, merchant, actions.slice(from, from + 1_000)));
-}
-
-/** Chance that is the same each time. */
-const chance = (index: number, salt: number) => {
-  const x = Math.sin(index * 12.9898 + salt * 78.233) * 43758.5453;
-  return x - Math.floor(x);
-};
-const oneOf = <T>(values: readonly T[], index: number, salt: number) =>
-  values[Math.floor(chance(index, salt) ** 2 * values.length)]!;
-
-/** Several are made in the same millisecond. */
-function planned(index: number): RecoveryAction {
-  const createdAt = new Date(START + Math.floor(index / 3) * 2_400_000);
-  return {
-    id: randomUUID(),
-    caseId: CASE,
-    invoiceId: `in_${index % 4_000}`,
-    subscriptionId: index % 3 === 0 ? null : `sub_${index % 2_000}`,
-    customerId: `cus_${index % 1_000}`,
-    transactionId: null,
-    paymentMethodType: null,
-    cardCountry: null,
-    currency: "EUR",
-    type: "RETRY",
-    status: "SCHEDULED",
-    integrationType: "CUSTOM",
-    actionSuggestion: "RETRY",
-    idealRetryTime: createdAt,
-    reasons: [],
-    decidedAt: createdAt,
-    executedAt: null,
-    attemptedAt: null,
-    createdAt,
-    updatedAt: createdAt,
-  };
-}
-
-/** Nine in ten are executed, most of them soon, some after months. */
-function settled(action: RecoveryAction, index: number): RecoveryAction {
-  const type = oneOf(ACTION_TYPES, index, 1);
-  const open = ACTION_STATUSES.filter((status) => status !== "SUCCEEDED" && status !== "FAILED");
-  const isExecuted = chance(index, 2) < 0.9;
-  const lateMs = Math.floor(chance(index, 3) ** 6 * 90 * DAY_MS);
-  const executedAt = isExecuted ? new Date(action.createdAt.getTime() + lateMs) : null;
-  return {
-    ...action,
-    type,
-    status: isExecuted ? (type === "RETRY" && chance(index, 4) < 0.5 ? "FAILED" : "SUCCEEDED") : oneOf(open, index, 5),
-    transactionId: executedAt && `tx_${index}`,
-    cardCountry: oneOf(["DE", "FR", null, "US", "IS"], index, 6),
-    currency: oneOf(["EUR", "USD", "SEK"], index, 7),
-    executedAt,
-    updatedAt: new Date((executedAt ?? action.createdAt).getTime() + Math.floor(chance(index, 8) ** 9 * 40 * DAY_MS)),
-  };
-}
-
-/** What a listing should say, without SQL. */
-function expected({ filters, orderBy, descending }: ActionListing): string[] {
-  const { executedAfter, executedBefore, ...equal } = filters;
-  const onlyExecuted = orderBy === "executed_at" || executedAfter !== undefined || executedBefore !== undefined;
-  const sorted = sortedBy[orderBy]
-    .filter((action) =>
-      Object.entries(equal).every(([field, value]) => action[field as keyof RecoveryAction] === value),
-    )
-    .filter(({ executedAt }) => !onlyExecuted || executedAt !== null)
-    .filter(({ executedAt }) => !executedAfter || executedAt! >= executedAfter)
-    .filter(({ executedAt }) => !executedBefore || executedAt! <= executedBefore);
-  return (descending ? sorted.reverse() : sorted).map(({ id }) => id);
-}
+const expected = (listing: ActionListing) => expectedActions(sorted, listing).map(({ id }) => id);
 
 async function walk(listing: ActionListing, limit: number) {
   const first = await firstActions(database.db, MERCHANT, listing, limit);
@@ -206,7 +136,7 @@ test("what is planned, settled and settled otherwise is counted where it stands 
   await assert.rejects(
     database.db.transaction(async (tx) => {
       await updateRecoveryActions(tx, MERCHANT, changed);
-      await insertRecoveryActions(tx, MERCHANT, [{ ...planned(1), currency: "JPY" }]);
+      await insertRecoveryActions(tx, MERCHANT, [{ ...planned(1, at(0)), currency: "JPY" }]);
       assert.equal((await tx.run<{ wrong: number }>(MISCOUNTED)).rows[0]!.wrong, 0);
       assert.equal((await tx.run<{ counted: number }>(COUNTED, [MERCHANT])).rows[0]!.counted, COUNT + 1);
       throw new Error("taken back");
