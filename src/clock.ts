@@ -20,44 +20,44 @@ export async function anchorClock(db: Database, rate: number | null, realNow: Da
   });
 }
 
-export const serviceTime = ({ realAt, serviceAt, rate }: ClockAnchor, real: Date) =>
-  new Date(serviceAt.getTime() + (real.getTime() - realAt.getTime()) * rate);
+export const serviceTime = (anchor: ClockAnchor, real: Date) => new Date(serviceMs(anchor, real.getTime()));
+
+const serviceMs = ({ realAt, serviceAt, rate }: ClockAnchor, realMs: number) =>
+  serviceAt.getTime() + (realMs - realAt.getTime()) * rate;
 
 /** The real clock and real chance. */
 export function realPorts(anchor: ClockAnchor): Ports {
-  const realNow = () => new Date();
-  const now = () => serviceTime(anchor, realNow());
+  const nowMs = () => serviceMs(anchor, Date.now());
   return {
-    now,
-    realNow,
+    now: () => new Date(nowMs()),
+    realNow: () => new Date(),
     monotonicMs: () => performance.now(),
     clockRate: anchor.rate,
     randomBytes,
-    newId: orderedIds(now),
+    newId: orderedIds(nowMs),
   };
 }
 
 /** UUIDs in the order of their making, also within a millisecond: what was decided first is sent first. */
-function orderedIds(now: () => Date): () => string {
+function orderedIds(nowMs: () => number): () => string {
   let lastMs = 0;
   let sequence = 0;
-  let pool = Buffer.alloc(0);
+  let time = "";
+  let pool = "";
   let used = 0;
   return () => {
-    const ms = now().getTime();
-    if (ms > lastMs) {
-      lastMs = ms;
+    const ms = Math.floor(nowMs());
+    if (ms > lastMs || ++sequence > SEQUENCE_MAX) {
+      lastMs = ms > lastMs ? ms : lastMs + 1;
       sequence = 0;
-    } else if (++sequence > SEQUENCE_MAX) {
-      lastMs++;
-      sequence = 0;
+      time = timeDigits(lastMs);
     }
     if (used === pool.length) {
-      pool = randomBytes(CHANCE_BYTES * POOLED);
+      pool = randomBytes(CHANCE_BYTES * POOLED).toString("hex");
       used = 0;
     }
-    used += CHANCE_BYTES;
-    return uuidV7(new Date(lastMs), sequence, pool.subarray(used - CHANCE_BYTES, used));
+    used += 2 * CHANCE_BYTES;
+    return uuidOf(time, sequence, pool.slice(used - 2 * CHANCE_BYTES, used));
   };
 }
 
@@ -68,12 +68,19 @@ const CHANCE_BYTES = 8;
 const SEQUENCE_MAX = 0xfff;
 
 /** RFC 9562, version 7: 48 bits of milliseconds, 12 of a sequence, 62 of chance. `chance`: 8 bytes. */
-export function uuidV7(at: Date, sequence: number, chance: Buffer): string {
-  const bytes = Buffer.alloc(16);
-  bytes.writeUIntBE(at.getTime(), 0, 6);
-  bytes.writeUInt16BE(0x7000 | sequence, 6);
-  chance.copy(bytes, 8);
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = bytes.toString("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+export const uuidV7 = (at: Date, sequence: number, chance: Buffer): string =>
+  uuidOf(timeDigits(at.getTime()), sequence, chance.toString("hex"));
+
+function timeDigits(ms: number) {
+  const digits = ms.toString(16).padStart(12, "0");
+  return `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }
+
+/** The first digit of chance has two bits of it: the variant is before them. */
+function uuidOf(time: string, sequence: number, chance: string) {
+  const counted = (0x7000 + sequence).toString(16);
+  const variant = VARIANT_DIGITS[Number.parseInt(chance[0]!, 16) % VARIANT_DIGITS.length];
+  return `${time}-${counted}-${variant}${chance.slice(1, 4)}-${chance.slice(4)}`;
+}
+
+const VARIANT_DIGITS = "89ab";
