@@ -5,7 +5,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { createApiKey } from "../src/auth/api-keys.ts";
 import type { Settings } from "../src/config.ts";
-import { turnByTurn } from "../src/log-lines.ts";
+import { together } from "../src/log-lines.ts";
 import type { Store } from "../src/open.ts";
 import { createMerchant } from "../src/recovery/merchants.ts";
 import { type Address, type Database, prepared } from "../src/store/database.ts";
@@ -53,7 +53,7 @@ export async function scratchSettings(over: Partial<Settings> = {}, kept?: strin
   };
   // To a file, as `dunlin serve` writes to standard error.
   const file = pino.destination({ dest: join(dataDir, "dunlin.log"), sync: true, mkdir: true });
-  const log = pino({ base: null }, turnByTurn({ write: (line) => file.write(line), end: async () => {} }));
+  const log = pino({ base: null }, together({ write: (line) => file.write(line), end: async () => {} }));
   const remove = async () => (kept ? undefined : rm(dataDir, { recursive: true, force: true }));
   return { settings, log, remove };
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { Writable } from "node:stream";
 import { test } from "node:test";
-import { linesTo, turnByTurn } from "./log-lines.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { linesTo, together } from "./log-lines.ts";
 
 /** A reader that reads when it is told to. */
 function reader() {
@@ -45,32 +46,33 @@ test("a reader that goes away takes the lines with it, and nothing else", async 
   await lines.end();
 });
 
-test("the lines of one turn are written at once and in their order, those of the next by themselves, the last ones at the end", async () => {
+test("lines that come soon after each other are written at once and in their order, later ones by themselves, and the last ones at the end", async () => {
   const written: string[] = [];
-  const lines = turnByTurn({
+  const lines = together({
     write: (line) => written.push(line),
     end: async () => {
       written.push("end");
     },
   });
   lines.write("1\n");
+  await new Promise((resolve) => setImmediate(resolve));
   lines.write("2\n");
   assert.deepEqual(written, []);
-  await new Promise((resolve) => setImmediate(resolve));
+  while (written.length === 0) await sleep(1);
   lines.write("3\n");
-  await new Promise((resolve) => setImmediate(resolve));
+  lines.flush();
   assert.deepEqual(written, ["1\n2\n", "3\n"]);
   lines.write("4\n");
   await lines.end();
-  await new Promise((resolve) => setImmediate(resolve));
+  await sleep(20);
   assert.deepEqual(written, ["1\n2\n", "3\n", "4\n", "end"]);
 });
 
 test("lines that wait when the process ends are written, by an error that nobody caught as well", async () => {
   const path = JSON.stringify(new URL("./log-lines.ts", import.meta.url).href);
   for (const end of ["process.exit(3)", "throw new Error('x')"]) {
-    const code = `import { writeSync } from "node:fs"; import { turnByTurn } from ${path};
-      turnByTurn({ write: (line) => writeSync(1, line), end: async () => {} }).write("last\\n"); ${end}`;
+    const code = `import { writeSync } from "node:fs"; import { together } from ${path};
+      together({ write: (line) => writeSync(1, line), end: async () => {} }).write("last\\n"); ${end}`;
     const { stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", code], { encoding: "utf8" });
     assert.equal(stdout, "last\n");
   }

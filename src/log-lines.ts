@@ -34,11 +34,14 @@ export function linesTo(stream: Writable, waitingMax = WAITING_MAX): LogLines {
   };
 }
 
+/** So long a line may wait for others. */
+const TOGETHER_MS = 10;
+
 /**
- * What is logged in one turn of the event loop is written at once: a write takes longer than a line takes to be made. When the process ends, the last
- * lines are written; one that is killed loses those of its last turn.
+ * What is logged within a hundredth of a second is written at once: a write takes longer than a line takes to be made. When the process ends, the last
+ * lines are written; one that is killed loses those that still waited.
  */
-export function turnByTurn(lines: LogLines): LogLines {
+export function together(lines: LogLines): LogLines & { flush(): void } {
   let waiting = "";
   const flush = () => {
     if (waiting === "") return;
@@ -49,9 +52,10 @@ export function turnByTurn(lines: LogLines): LogLines {
   process.on("exit", flush);
   return {
     write(line) {
-      if (waiting === "") setImmediate(flush);
+      if (waiting === "") setTimeout(flush, TOGETHER_MS);
       waiting += line;
     },
+    flush,
     async end() {
       flush();
       process.off("exit", flush);

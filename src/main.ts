@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { fstatSync, mkdirSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import pino, { type Logger as Log } from "pino";
 import { type Command, type Context, EXIT, Failure, UsageError } from "./cli/command.ts";
@@ -10,7 +9,7 @@ import { allCommands, COMMAND_NAMES, findCommand } from "./cli/commands.ts";
 import { commandHelp, help } from "./cli/help.ts";
 import { ConfigError, type Problem, readSettings, type Settings } from "./config.ts";
 import { parseAllow } from "./delivery/https/address-guard.ts";
-import { type LogLines, linesTo, turnByTurn } from "./log-lines.ts";
+import { type LogLines, linesTo, together } from "./log-lines.ts";
 import { nearest } from "./nearest.ts";
 import { openStore } from "./open.ts";
 import { applyRules } from "./rules/override.ts";
@@ -40,12 +39,12 @@ async function run(words: readonly string[]): Promise<number> {
   const { settings, problems } = readSettings(process.env, allowProblem, new Date());
   if (problems.length > 0) return refuse(problems);
   if (settings.rules) applyRules(settings.rules);
-  const lines = turnByTurn(logLines(command, settings));
+  const lines = together(logLines(command, settings));
   try {
     const { values, positionals } = parse(command, rest);
     return await command.run(contextOf(command, settings, lines), values, positionals);
   } catch (error) {
-    await nextTurn(); // what was logged comes first
+    lines.flush(); // what was logged comes first
     return explain(error, command, settings);
   } finally {
     await lines.end();

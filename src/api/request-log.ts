@@ -10,6 +10,8 @@ declare module "fastify" {
     began: { monotonicMs: number; now: Date } | null;
     /** Records that were taken, or actions that are listed. */
     records: number | null;
+    /** Of those that were taken: newer than what was known. */
+    changed: number | null;
     /** What was said of a refusal or a fault: it names places and repeats no value. */
     said: string | null;
     /** The id that the caller gave to it. */

@@ -145,11 +145,14 @@ function createHttp(
         merchantId: request.caller?.merchant.id,
         keyId: request.caller?.key.id,
         callerRequestId: request.callerRequestId ?? undefined,
+        records: request.records ?? undefined,
+        changed: request.changed ?? undefined,
       },
       "request.finished",
     );
   }
-  for (const name of ["began", "caller", "records", "said", "callerRequestId"]) http.decorateRequest(name, null);
+  for (const name of ["began", "caller", "records", "changed", "said", "callerRequestId"])
+    http.decorateRequest(name, null);
   http.removeAllContentTypeParsers();
   http.addContentTypeParser("application/json", (_request, payload, done) => readBody(payload, done));
   // None of these waits for anything, so none makes a promise.

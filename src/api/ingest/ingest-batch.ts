@@ -33,12 +33,12 @@ export function ingestBatchRoute<Row extends { currency: string }>(
       request.records = received;
       const unknown = [...countTexts(batch, "currency")].filter(([currency]) => isUnknownCurrency(currency));
       const changed = await ingest(merchant, batch);
+      request.changed = changed;
       if (unknown.length > 0) {
         const records = unknown.reduce((sum, [, count]) => sum + count, 0);
         const currencies = unknown.map(([currency]) => currency);
         request.log.warn({ merchantId: merchant.id, records, currencies }, "currency.unknown");
       }
-      request.log.info({ merchantId: merchant.id, received, changed }, `${kind.name}.ingested`);
       api.metrics.recordsIngested(kind.name, received, changed);
       if (changed > 0) api.onIngested();
       return { requestId: request.id };
