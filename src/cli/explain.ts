@@ -1,13 +1,15 @@
 import { explain as explainInvoice } from "../recovery/explain.ts";
 import { explanationOf } from "../recovery/explanation.ts";
-import { type Command, EXIT, Failure, withDatabase } from "./command.ts";
+import type { Tx } from "../store/database.ts";
+import { merchantsWithInvoice } from "../store/invoices.ts";
+import { type Command, EXIT, Failure, UsageError, withDatabase } from "./command.ts";
 import { merchantOf } from "./delivery.ts";
 
 /** `dunlin explain`: why an invoice is treated as it is. */
 export const explain: Command = {
   name: "explain",
   usage: `INVOICE [--merchant M] [--json]
-  --merchant M   whose; not needed when there is only one
+  --merchant M   whose; not needed when only one merchant has such an invoice
   --json         the answers, the decisions and all that each rested on`,
   summary: "Say what was decided about an invoice, and why: rules, alternatives, what changed",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
@@ -15,7 +17,7 @@ export const explain: Command = {
   examples: ["dunlin explain inv_1", "dunlin explain inv_1 --json"],
   async run(context, values, [invoiceId]) {
     return withDatabase(context, async ({ db, ports }) => {
-      const merchantId = await merchantOf(db, values);
+      const merchantId = values.merchant === undefined ? await ownerOf(db, invoiceId!) : await merchantOf(db, values);
       const explained = await explainInvoice(db, merchantId, invoiceId!, ports.now());
       if (!explained) throw new Failure(`There is no invoice ${invoiceId}.`);
       const answers = explanationOf(explained);
@@ -29,3 +31,14 @@ export const explain: Command = {
     });
   },
 };
+
+/** The only merchant with this invoice. */
+async function ownerOf(tx: Tx, invoiceId: string): Promise<string> {
+  const [only, ...others] = await merchantsWithInvoice(tx, invoiceId);
+  if (only === undefined) throw new Failure(`There is no invoice ${invoiceId}.`);
+  if (others.length > 0)
+    throw new UsageError(
+      `${others.length + 1} merchants have an invoice ${invoiceId}: say which by --merchant. "dunlin merchant list" shows them.`,
+    );
+  return only;
+}

@@ -88,3 +88,13 @@ export async function findInvoices(tx: Tx, merchantId: string, ids: readonly str
   const { rows } = await tx.run<Invoice>(FIND, [merchantId, arrayOf(ids, "text")]);
   return new Map(rows.map((invoice) => [invoice.id, withoutNulls(invoice)]));
 }
+
+const KNOW = prepared(
+  "merchants_with_invoice",
+  `select m.id from merchants m where exists (select from invoices i where i.merchant_id = m.id and i.id = $1) order by m.id`,
+);
+
+/** The merchants that pushed an invoice with this id; several may have. */
+export async function merchantsWithInvoice(tx: Tx, id: string): Promise<string[]> {
+  return (await tx.run<{ id: string }>(KNOW, [id])).rows.map((merchant) => merchant.id);
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pino from "pino";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import type { Settings } from "../config.ts";
+import { makeMerchant, realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
+import { ingestInvoices } from "../recovery/ingest.ts";
+import { packInvoices } from "../store/packed.fixture.ts";
+import type { Context } from "./command.ts";
+import { explain } from "./explain.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+async function run(invoiceId: string, values: Record<string, string | boolean> = {}) {
+  const lines: string[] = [];
+  const context: Context = {
+    settings: {} as Settings,
+    log: pino({ level: "silent" }),
+    print: (line) => void lines.push(line),
+    isTerminal: false,
+    open: async () => ({
+      db: database.db,
+      walled: { of: () => database.db, close: async () => {} },
+      ports: realPorts,
+      secretKey: SECRET_KEY,
+      close: async () => {},
+    }),
+    realNow: realPorts.realNow,
+    randomBytes: realPorts.randomBytes,
+    stopped: new Promise(() => {}),
+  };
+  await explain.run(context, values, [invoiceId]);
+  return lines.join("\n");
+}
+
+test("an invoice is explained without saying whose it is, unless several merchants have one of that name", async () => {
+  const { db } = database;
+  const now = realPorts.now();
+  const invoice = { customerId: "cus_1", currency: "EUR", state: "UNPAID" as const, createdAt: now, updatedAt: now };
+  const [first, second] = [await makeMerchant(db), await makeMerchant(db)];
+  const both = { ...invoice, id: "inv_both" };
+  await ingestInvoices(
+    db,
+    first,
+    packInvoices({ ...both, amount: 100 }, { ...both, id: "inv_1", amount: 200 }),
+    realPorts,
+  );
+  await ingestInvoices(db, second, packInvoices({ ...both, amount: 300 }), realPorts);
+
+  assert.match(await run("inv_1"), /inv_1: 2\.00 EUR, UNPAID/);
+  await assert.rejects(run("inv_both"), /2 merchants have an invoice inv_both: say which by --merchant/);
+  assert.match(await run("inv_both", { merchant: second.id }), /inv_both: 3\.00 EUR, UNPAID/);
+  await assert.rejects(run("inv_2"), /There is no invoice inv_2/);
+  await assert.rejects(run("inv_1", { merchant: second.id }), /There is no invoice inv_1/);
+});
