@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { actionsAfter, firstActions } from "./action-list.ts";
 import type { ActionFilters, Order } from "./action-listing.ts";
+import { prepared } from "./database.ts";
 import {
   chance,
   cursorOn,
@@ -28,6 +29,8 @@ const BUSY_DAYS = 4;
 /** What is sorted whatever the days, and how many of a day are few: as in action-candidates.ts. */
 const FEW = 5_000;
 const SPARSE = 600;
+/** The last ones are a group of their own. */
+const LAST = 15;
 const LOOKS = 12;
 const TIES = 5;
 
@@ -51,13 +54,28 @@ before(async () => {
       ? at((index / EVENLY) * DAYS)
       : at(BUSY_FROM + ((index - EVENLY) / (COUNT - EVENLY)) * BUSY_DAYS);
   };
-  const actions = Array.from({ length: COUNT }, (_, index) => planned(index, createdAt(index)));
+  const createdLast = (index: number) => new Date(+at(77.2) - (index + 1) * 60_000);
+  const actions = [
+    ...Array.from({ length: COUNT }, (_, index) => planned(index, createdAt(index))),
+    ...Array.from({ length: LAST }, (_, index) => planned(index, createdLast(index))),
+  ];
   await insertActions(database.db, MERCHANT, actions);
   // Some are carried out at once, so that all their moments are one.
   const listed = actions.map((action, index) => {
     const one = settled(action, index);
+    const { createdAt } = one;
+    if (index >= COUNT)
+      return {
+        ...one,
+        type: "RETRY" as const,
+        status: "SUCCEEDED" as const,
+        cardCountry: "IS",
+        currency: "JPY",
+        executedAt: createdAt,
+        updatedAt: createdAt,
+      };
     const isAtOnce = one.executedAt !== null && index % 20 < 2;
-    return isAtOnce ? { ...one, executedAt: one.createdAt, updatedAt: one.createdAt } : one;
+    return isAtOnce ? { ...one, executedAt: createdAt, updatedAt: createdAt } : one;
   });
   await updateActions(database.db, MERCHANT, listed);
   sorted = sortedActions(listed);
@@ -99,6 +117,28 @@ for (const orderBy of ["created_at", "updated_at"] as const)
         for (const filter of [{}, { type: "RETRY" as const }])
           await check({ ...filter, ...range }, orderBy, descending);
     });
+
+const READ = prepared(
+  "test_read",
+  "select sum(idx_tup_read)::int8 as entries from pg_stat_user_indexes where relname = 'recovery_actions'",
+);
+
+test("where a page begins with all of a small group, days further away are walked no further than the page goes", async () => {
+  const filters: ActionFilters = { type: "RETRY", ...RANGES[0]!.range };
+  const connection = await database.db.connect();
+  const entries = async () => (await database.db.run<{ entries: number }>(READ)).rows[0]!.entries;
+  try {
+    await connection.run(prepared("test_forget", "select pg_stat_force_next_flush()"));
+    const before = await entries();
+    await firstActions(connection, MERCHANT, { filters, orderBy: "created_at", descending: true }, LIMIT);
+    await connection.run(prepared("test_forget", "select pg_stat_force_next_flush()"));
+    const read = (await entries()) - before;
+
+    assert.ok(read > 0 && read < 2_000, `${read} entries`);
+  } finally {
+    await connection.close();
+  }
+});
 
 test("these ranges are too long to be sorted, and hold few a day but for the busy one", () => {
   for (const each of RANGES) {

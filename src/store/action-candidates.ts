@@ -7,7 +7,7 @@ const FEW = 5_000;
 /** With no more on a day, days are sorted that lie around the page. */
 const SPARSE = 600;
 /** So many are sorted. */
-const WINDOW = 2_000;
+const WINDOW = 1_000;
 
 /**
  * SQL that selects `id` and `at`, the value of the order, of the actions of one page: the work goes by the length of the page, not by how many
@@ -212,13 +212,13 @@ function around(page: Page, at: string | null, from: string, to: string, reached
      ${walked.join("\n")}
      low as materialized ${reach(EARLIER)},
      high as materialized ${reach(LATER)},
-     near as materialized (
-       select id, at from (${sides.map(({ name }) => `select * from ${name}`).join(" union all ")}) e
-       where executed_at > ${low} and executed_at < ${high} ${beyond.replace(orderBy, "at")}),
-     ahead as materialized (select at from near ${sorted("at")} limit ${limit}),
+     found as materialized (
+       select id, at, executed_at from (${sides.map(({ name }) => `select * from ${name}`).join(" union all ")}) e
+       where true ${beyond.replace(orderBy, "at")}),
+     ahead as materialized (select at from found ${sorted("at")} limit ${limit}),
      guide as materialized (select coalesce((select ${end}(at) from ahead having count(*) >= ${limit}), '${never}') as at)
    select id, at from (
-     select id, at from near
+     select id, at from found where executed_at > ${low} and executed_at < ${high}
      union all
      select p.id, p.at from (select day from days as parts ${reached} ${reached === "" ? "where" : "and"} ${further}) parts
      cross join lateral (
