@@ -131,6 +131,20 @@ test("a key that nobody used for long is not trusted from memory", async () => {
   assert.equal(await keyring.find(apiKey), null);
 });
 
+test("a key that nobody used for half a minute is forgotten, though no other one is used", async () => {
+  const { apiKey } = await newKey();
+  const { db, statements } = counted();
+  const keyring = createKeyring(db, ports);
+  await keyring.find(apiKey);
+  await keyring.flush();
+  monotonicMs += 31_000;
+  statements.length = 0;
+  await keyring.flush();
+  assert.deepEqual(statements, []);
+  assert.ok(await keyring.find(apiKey));
+  assert.equal(statements[0], "find_api_key");
+});
+
 test("while the database is away a key is trusted for less than a second, then the error is the caller's", async () => {
   const { apiKey } = await newKey();
   let away = false;

@@ -17,7 +17,7 @@ export interface Keyring {
   find(apiKey: string): Promise<Caller | null>;
   /** Whether this process has found the key before, be it revoked since. */
   hasFound(apiKey: string): boolean;
-  /** Write `last_used_at` of the keys used since the last call: one statement. */
+  /** Forget keys that nobody uses, and write `last_used_at` of those used since the last call: one statement. */
   flush(): Promise<void>;
 }
 
@@ -90,9 +90,14 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
     return refreshing;
   }
 
+  function forgetIdle() {
+    const now = ports.monotonicMs();
+    for (const [apiKey, { usedAt }] of entries) if (now - usedAt > IDLE_MS) entries.delete(apiKey);
+  }
+
   async function readAgain() {
     const readAt = ports.monotonicMs();
-    for (const [apiKey, { usedAt }] of entries) if (readAt - usedAt > IDLE_MS) entries.delete(apiKey);
+    forgetIdle();
     const keys = new Map(
       (
         await apiKeysByIds(
@@ -127,6 +132,7 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
   }
 
   async function flush() {
+    forgetIdle();
     if (used.size === 0) return;
     const batch = [...used].sort(([a], [b]) => (a < b ? -1 : 1));
     used.clear();
