@@ -108,10 +108,8 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
 function logLines({ logsTo }: Command, { dataDir }: Settings): LogLines {
   if (logsTo === "stderr" && isPipe(2)) return linesTo(new Socket({ fd: 2, readable: false, writable: true }));
   if (logsTo === "file") mkdirSync(dataDir, { recursive: true });
-  const lines = pino.destination(
-    logsTo === "file" ? { dest: join(dataDir, "dunlin.log"), sync: false } : { dest: 2, sync: true },
-  );
-  // pino writes what is left when the process ends.
+  // At once: pino writes what it keeps back before the last lines come, when the process ends.
+  const lines = pino.destination({ dest: logsTo === "file" ? join(dataDir, "dunlin.log") : 2, sync: true });
   return { write: (line) => lines.write(line), end: async () => {} };
 }
 
