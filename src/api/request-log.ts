@@ -16,6 +16,8 @@ declare module "fastify" {
     said: string | null;
     /** The id that the caller gave to it. */
     callerRequestId: string | null;
+    /** It was answered, or its caller went away, and that was noted. */
+    isOver: true | null;
   }
 }
 

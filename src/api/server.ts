@@ -131,6 +131,7 @@ function createHttp(
   }) as unknown as FastifyInstance;
 
   function finished(request: FastifyRequest, reply: FastifyReply) {
+    request.isOver = true;
     const { monotonicMs, now } = request.began ?? { monotonicMs: ports.monotonicMs(), now: ports.now() };
     const ms = ports.monotonicMs() - monotonicMs;
     const route = request.routeOptions.url ?? "unknown";
@@ -147,11 +148,16 @@ function createHttp(
         callerRequestId: request.callerRequestId ?? undefined,
         records: request.records ?? undefined,
         changed: request.changed ?? undefined,
+        said: request.said ?? undefined,
       },
       "request.finished",
     );
   }
-  for (const name of ["began", "caller", "records", "changed", "said", "callerRequestId"])
+  function unheard(request: FastifyRequest, reply: FastifyReply) {
+    request.said ??= "the caller was gone before it was answered";
+    finished(request, reply);
+  }
+  for (const name of ["began", "caller", "records", "changed", "said", "callerRequestId", "isOver"])
     http.decorateRequest(name, null);
   http.removeAllContentTypeParsers();
   http.addContentTypeParser("application/json", (_request, payload, done) => readBody(payload, done));
@@ -168,9 +174,12 @@ function createHttp(
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
     done(null, payload);
   });
-  http.addHook("onSend", (_request, reply, payload, done) => {
+  http.addHook("onSend", (request, reply, payload, done) => {
     // A kept-alive connection must end with this answer, else closing waits for its client.
     if (isClosing()) reply.header("connection", "close");
+    // Whoever asked may be gone, or go before the answer is sent: then nobody says that it was.
+    if (reply.raw.destroyed) unheard(request, reply);
+    else reply.raw.once("close", () => request.isOver || unheard(request, reply));
     done(null, payload);
   });
   http.addHook("onResponse", (request, reply, done) => {

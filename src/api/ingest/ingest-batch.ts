@@ -30,9 +30,9 @@ export function ingestBatchRoute<Row extends { currency: string }>(
       const { merchant } = request.caller!;
       const batch = readGivenBody(kind, request.body as Buffer | undefined);
       const received = batch.count;
-      request.records = received;
       const unknown = [...countTexts(batch, "currency")].filter(([currency]) => isUnknownCurrency(currency));
       const changed = await ingest(merchant, batch);
+      request.records = received;
       request.changed = changed;
       if (unknown.length > 0) {
         const records = unknown.reduce((sum, [, count]) => sum + count, 0);
