@@ -7,7 +7,7 @@ const FEW = 5_000;
 /** With no more on a day, days are sorted that lie around the page. */
 const SPARSE = 600;
 /** So many are sorted. */
-const WINDOW = 1_000;
+const WINDOW = 1_500;
 
 /**
  * SQL that selects `id` and `at`, the value of the order, of the actions of one page: the work goes by the length of the page, not by how many
