@@ -2,21 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Database } from "../store/database.ts";
-import { testApi, testClock, testKey, testMerchant, testPorts } from "./api.fixture.ts";
+import { INVOICE, testApi, testClock, testKey, testMerchant, testPorts } from "./api.fixture.ts";
 
 const VISA = "4111111111111111";
-const BATCH = {
-  invoices: [
-    {
-      id: "in_1",
-      state: "INVOICE_STATE_PAID",
-      customerId: "c",
-      amount: 1,
-      currency: "EUR",
-      createdAt: "2026-01-01T00:00:00Z",
-    },
-  ],
-};
+const BATCH = { invoices: [INVOICE] };
 const clock = testClock();
 let database: TestDatabase;
 let key: string;

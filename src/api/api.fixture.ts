@@ -13,6 +13,16 @@ import type { ApiOptions } from "./api.ts";
 import { parseTrustedProxies } from "./client-address.ts";
 import { createApi } from "./server.ts";
 
+/** A record that is taken. */
+export const INVOICE = {
+  id: "in_1",
+  state: "INVOICE_STATE_PAID",
+  customerId: "c",
+  amount: 1,
+  currency: "EUR",
+  createdAt: "2026-01-01T00:00:00Z",
+};
+
 export interface TestClock {
   serviceMs: number;
   realMs: number;

@@ -9,21 +9,10 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { testApi, testClock, testKey, testMerchant } from "./api.fixture.ts";
+import { INVOICE, testApi, testClock, testKey, testMerchant } from "./api.fixture.ts";
 import { localCertificate } from "./certificate.ts";
 
-const BATCH = JSON.stringify({
-  invoices: [
-    {
-      id: "in_1",
-      state: "INVOICE_STATE_PAID",
-      customerId: "c",
-      amount: 1,
-      currency: "EUR",
-      createdAt: "2026-01-01T00:00:00Z",
-    },
-  ],
-});
+const BATCH = JSON.stringify({ invoices: [INVOICE] });
 const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === "::1"),
 );

@@ -4,18 +4,10 @@ import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Database } from "../store/database.ts";
 import { findRequest, listRequests, NOBODY } from "../store/request-log.ts";
-import { testApi, testClock, testKey, testMerchant, testPorts, uuidv7 } from "./api.fixture.ts";
+import { INVOICE, testApi, testClock, testKey, testMerchant, testPorts, uuidv7 } from "./api.fixture.ts";
 import { createRequestLog, noteOfUnreadable } from "./request-log.ts";
 
 const VISA = "4111111111111111";
-const INVOICE = {
-  id: "in_1",
-  state: "INVOICE_STATE_PAID",
-  customerId: "c",
-  amount: 1,
-  currency: "EUR",
-  createdAt: "2026-01-01T00:00:00Z",
-};
 const clock = testClock();
 let database: TestDatabase;
 let merchant: Merchant;

@@ -2,17 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { testApi, testClock, testKey, testMerchant } from "./api.fixture.ts";
+import { INVOICE, testApi, testClock, testKey, testMerchant } from "./api.fixture.ts";
 
 const VISA = "4111111111111111";
-const INVOICE = {
-  id: "in_1",
-  state: "INVOICE_STATE_PAID",
-  customerId: "c",
-  amount: 1,
-  currency: "EUR",
-  createdAt: "2026-01-01T00:00:00Z",
-};
 const BATCH = { invoices: [INVOICE] };
 const clock = testClock();
 let database: TestDatabase;

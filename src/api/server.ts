@@ -154,6 +154,7 @@ function createHttp(
     );
   }
   function unheard(request: FastifyRequest, reply: FastifyReply) {
+    if (request.isOver) return;
     request.said ??= "the caller was gone before it was answered";
     finished(request, reply);
   }
@@ -179,7 +180,7 @@ function createHttp(
     if (isClosing()) reply.header("connection", "close");
     // Whoever asked may be gone, or go before the answer is sent: then nobody says that it was.
     if (reply.raw.destroyed) unheard(request, reply);
-    else reply.raw.once("close", () => request.isOver || unheard(request, reply));
+    else reply.raw.once("close", () => unheard(request, reply));
     done(null, payload);
   });
   http.addHook("onResponse", (request, reply, done) => {

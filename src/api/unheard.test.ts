@@ -4,20 +4,9 @@ import { connect } from "node:net";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { testApi, testClock, testKey, testMerchant } from "./api.fixture.ts";
+import { INVOICE, testApi, testClock, testKey, testMerchant } from "./api.fixture.ts";
 
-const BODY = JSON.stringify({
-  invoices: [
-    {
-      id: "in_1",
-      state: "INVOICE_STATE_PAID",
-      customerId: "c",
-      amount: 1,
-      currency: "EUR",
-      createdAt: "2026-01-01T00:00:00Z",
-    },
-  ],
-});
+const BODY = JSON.stringify({ invoices: [INVOICE] });
 const PATIENCE_MS = 5_000;
 
 let database: TestDatabase;

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import type { Settings } from "../config.ts";
-import { makeMerchant, realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
+import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
 import { countDue } from "../recovery/count-due.ts";
 import { ingestInvoices } from "../recovery/ingest.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
-import type { Command, Context } from "./command.ts";
+import type { Command } from "./command.ts";
+import { testContext } from "./context.fixture.ts";
 import { experimentList, experimentShow, experimentStart, experimentStop } from "./experiment.ts";
 
 const DAY_MS = 86_400_000;
@@ -21,23 +21,7 @@ before(async () => {
 after(() => database.drop());
 
 async function run(command: Command, values: Record<string, string | boolean> = {}) {
-  const lines: string[] = [];
-  const context: Context = {
-    settings: {} as Settings,
-    log,
-    print: (line) => void lines.push(line),
-    isTerminal: false,
-    open: async () => ({
-      db: database.db,
-      walled: { of: () => database.db, close: async () => {} },
-      ports,
-      secretKey: SECRET_KEY,
-      close: async () => {},
-    }),
-    realNow: realPorts.realNow,
-    randomBytes: realPorts.randomBytes,
-    stopped: new Promise(() => {}),
-  };
+  const { context, lines } = testContext(database.db, {}, ports);
   const code = await command.run(context, values, []);
   return { code, out: lines.join("\n") };
 }

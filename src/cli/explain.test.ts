@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import pino from "pino";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import type { Settings } from "../config.ts";
-import { makeMerchant, realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
+import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
 import { ingestInvoices } from "../recovery/ingest.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
-import type { Context } from "./command.ts";
+import { testContext } from "./context.fixture.ts";
 import { explain } from "./explain.ts";
 
 let database: TestDatabase;
@@ -16,23 +14,7 @@ before(async () => {
 after(() => database.drop());
 
 async function run(invoiceId: string, values: Record<string, string | boolean> = {}) {
-  const lines: string[] = [];
-  const context: Context = {
-    settings: {} as Settings,
-    log: pino({ level: "silent" }),
-    print: (line) => void lines.push(line),
-    isTerminal: false,
-    open: async () => ({
-      db: database.db,
-      walled: { of: () => database.db, close: async () => {} },
-      ports: realPorts,
-      secretKey: SECRET_KEY,
-      close: async () => {},
-    }),
-    realNow: realPorts.realNow,
-    randomBytes: realPorts.randomBytes,
-    stopped: new Promise(() => {}),
-  };
+  const { context, lines } = testContext(database.db);
   await explain.run(context, values, [invoiceId]);
   return lines.join("\n");
 }

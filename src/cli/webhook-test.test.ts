@@ -1,23 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import pino from "pino";
 import { createWebhookReceiver, nodeListener, type WebhookExchange } from "#sdk";
 import { httpsServer } from "../../sdk/test/https-server.ts";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import type { Settings } from "../config.ts";
-import {
-  makeDeliverer,
-  makeEvents,
-  makeMerchant,
-  realPorts,
-  SECRET_KEY,
-  START,
-  standingClock,
-} from "../delivery/deliverer.fixture.ts";
+import { makeDeliverer, makeEvents, makeMerchant, START, standingClock } from "../delivery/deliverer.fixture.ts";
 import { USER_AGENT } from "../delivery/https/request-head.ts";
 import { listDeliveries } from "../store/delivery-states.ts";
 import { findMerchant } from "../store/merchants.ts";
-import type { Command, Context } from "./command.ts";
+import type { Command } from "./command.ts";
+import { testContext } from "./context.fixture.ts";
 import { deliveryShow } from "./delivery.ts";
 import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
 import { webhookTest } from "./webhook-test.ts";
@@ -40,27 +31,11 @@ async function run(
   id: string,
   values: Record<string, string | boolean> = {},
 ) {
-  const lines: string[] = [];
   const settings = {
     webhookAllow: endpoint ? `127.0.0.1/32:${new URL(endpoint.url).port}` : "",
     webhookCa: endpoint?.ca ?? null,
-  } as Settings;
-  const context: Context = {
-    settings,
-    log: pino({ level: "silent" }),
-    print: (line) => void lines.push(line),
-    isTerminal: false,
-    open: async () => ({
-      db: database.db,
-      walled: { of: () => database.db, close: async () => {} },
-      ports: realPorts,
-      secretKey: SECRET_KEY,
-      close: async () => {},
-    }),
-    realNow: realPorts.realNow,
-    randomBytes: realPorts.randomBytes,
-    stopped: new Promise(() => {}),
   };
+  const { context, lines } = testContext(database.db, settings);
   const code = await command.run(context, values, [id]);
   return { code, out: lines.join("\n") };
 }
