@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page, Response } from "playwright-core";
 import { openStage, pagesOf, type Stage } from "./console-server.ts";
 import { NASTY } from "./fill.ts";
 import { firstPaintMs } from "./first-paint.ts";
@@ -41,12 +41,14 @@ async function watched(context: BrowserContext) {
 test("1: the overview is painted, in less than 60 kB", async () => {
   const context = await stage.as("owner");
   const fresh = await context.newPage();
-  const bodies: Promise<Buffer>[] = [];
-  fresh.on("response", (response) => bodies.push(response.body()));
+  const responses: Response[] = [];
+  fresh.on("response", (response) => responses.push(response));
   // How soon is for `npm run bench:console` to say: here much else is going on.
   const ms = await firstPaintMs(fresh, "/overview?days=90");
   assert.ok(ms > 0);
-  const bytes = (await Promise.all(bodies)).reduce((sum, { length }) => sum + length, 0);
+  // What comes later, while the page is closed, has no body to be asked for.
+  const bodies = await Promise.all(responses.map((response) => response.body()));
+  const bytes = bodies.reduce((sum, { length }) => sum + length, 0);
   assert.ok(bytes > 0 && bytes < 60_000, `${bytes} bytes`);
   await context.close();
 });
