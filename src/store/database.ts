@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { bindWithoutCopies } from "./bind.ts";
 import { setColumnReaders } from "./column-readers.ts";
-import { type Beginning, inTransaction, runOn } from "./in-transaction.ts";
+import { BEGIN, inTransaction, runOn } from "./in-transaction.ts";
 
 setColumnReaders();
 
@@ -85,31 +84,29 @@ export function openDatabase(
         }),
       ),
     transaction: (work) =>
-      retrying((commits) => borrowing(pool, (client) => inTransaction(client, BEGIN, work, commits))),
+      retrying((commits) => borrowing(pool, (client) => inTransaction(client, [BEGIN], work, commits))),
     connect: (answerMs) => connect(address, answerMs),
     close: () => pool.end(),
   };
 }
 
-const BEGIN: Beginning = { text: "begin", isGuarded: false };
-
 export function poolOf(address: Address, connections: number, onError: (error: Error) => void, answerMs: number) {
   const config = { ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
-  // What a transaction asks at once goes out at once.
-  const pool = new pg.Pool({ ...config, pipeline: true } as pg.PoolConfig);
+  const pool = new pg.Pool(config);
   pool.on("error", onError);
   // Between the pool's own listener and a transaction's there is a moment without one, and a dying server may use it.
-  pool.on("connect", (client) => {
-    client.on("error", () => {});
-    bindWithoutCopies(client);
-  });
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
 /** Moments are read from text, which a server that is set up so would write as `02.03.2026`. */
 const READABLE = "-c datestyle=ISO";
 
+/** What is asked at once goes out at once. Not among the driver's published types. */
+const PIPELINE: pg.ClientConfig = { pipeline: true } as object;
+
 const clientConfig = (address: Address): pg.ClientConfig => ({
+  ...PIPELINE,
   ...("url" in address
     ? { connectionString: withSession(address.url, sessionOf(address)) }
     : // Said in full, because pg would fill gaps from PGPORT and PGSSLMODE, which mean another server.

@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import type pg from "pg";
 import {
   type Address,
@@ -7,11 +6,12 @@ import {
   connect,
   type Database,
   poolOf,
+  prepared,
   type Result,
   retrying,
-  type Statement,
 } from "./database.ts";
-import { inOnePiece, inTransaction, runOn } from "./in-transaction.ts";
+import { BEGIN, inTransaction } from "./in-transaction.ts";
+import { type Asked, runTogether } from "./together.ts";
 
 /** The database for the work of one merchant. */
 export interface Walled {
@@ -33,14 +33,13 @@ export function openWalled(
   const pool = poolOf(address, connections, onError, answerMs);
   return {
     of(merchantId) {
-      const begin = beginOf(merchantId);
+      const names = { statement: NAME_MERCHANT, values: [merchantId] };
+      const begins = [BEGIN, names];
       return {
         run: (statement, values) =>
-          retrying((commits) => borrowing(pool, (client) => runAlone(client, begin, statement, values, commits))),
+          retrying((commits) => borrowing(pool, (client) => runAlone(client, names, { statement, values }, commits))),
         transaction: (work) =>
-          retrying((commits) =>
-            borrowing(pool, (client) => inTransaction(client, { text: begin, isGuarded: true }, work, commits)),
-          ),
+          retrying((commits) => borrowing(pool, (client) => inTransaction(client, begins, work, commits))),
         connect: (answerMs) => connect(address, answerMs),
         close: () => pool.end(),
       };
@@ -49,25 +48,19 @@ export function openWalled(
   };
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-function beginOf(merchantId: string) {
-  assert.match(merchantId, UUID); // it goes into the text of a statement
-  return `begin; set local dunlin.merchant = '${merchantId}'`;
-}
+const NAME_MERCHANT = prepared("name_merchant", "select set_config('dunlin.merchant', $1, true)");
+const PLAN_ONCE = {
+  statement: prepared("plan_once", "select set_config('plan_cache_mode', 'force_generic_plan', true)"),
+};
 
-/** A transaction of one statement, all of it on the way at once. */
+/** A transaction of one statement, all of it on the way at once: what is asked together is one without saying so. */
 async function runAlone<Row>(
   client: pg.ClientBase,
-  begin: string,
-  statement: Statement,
-  values: readonly unknown[] | undefined,
+  names: Asked,
+  asked: Asked,
   commits: () => void,
 ): Promise<Result<Row>> {
   commits();
-  const begins = statement.isPlannedOnce ? `${begin}; set local plan_cache_mode = force_generic_plan` : begin;
-  const [began, done, ended] = await inOnePiece(client, () =>
-    Promise.allSettled([client.query(begins), runOn<Row>(client, statement, values), client.query("commit")]),
-  );
-  for (const each of [began, done, ended]) if (each.status === "rejected") throw each.reason;
-  return (done as PromiseFulfilledResult<Result<Row>>).value;
+  const before = asked.statement.isPlannedOnce ? [names, PLAN_ONCE] : [names];
+  return (await runTogether(client, [...before, asked])).at(-1)! as unknown as Result<Row>;
 }

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { testDatabase } from "../../test/database.ts";
+import { ANSWER_MS, borrowing, poolOf, prepared, sqlState } from "./database.ts";
+import { runTogether } from "./together.ts";
+
+const { db, address, drop } = await testDatabase();
+const pool = poolOf(address, 1, () => {}, ANSWER_MS);
+after(async () => {
+  await pool.end();
+  await drop();
+});
+
+const LATER = prepared("test_later", "select n from later order by n");
+const ONE = prepared("test_one", "select 1 as n");
+const NOTE = prepared("test_note", "insert into later values ($1) returning n");
+
+test("what can't be prepared says why, also in a transaction, and is prepared once it can be", async () => {
+  const missing = (error: unknown) => sqlState(error) === "42P01";
+  await borrowing(pool, async (client) => {
+    await assert.rejects(runTogether(client, [{ statement: LATER }]), missing);
+    await assert.rejects(runTogether(client, [{ statement: ONE }, { statement: LATER }]), missing);
+    await client.query("begin");
+    await assert.rejects(runTogether(client, [{ statement: LATER }, { statement: ONE }]), missing);
+    // Nothing is prepared in a transaction that has failed.
+    await assert.rejects(runTogether(client, [{ statement: NOTE, values: [1] }]), (e) => sqlState(e) === "25P02");
+    await client.query("rollback");
+    await client.query("create table later (n int4)");
+    const [noted, found, one] = await runTogether(client, [
+      { statement: NOTE, values: [7] },
+      { statement: LATER },
+      { statement: ONE },
+    ]);
+    assert.deepEqual([noted!.rows, noted!.rowCount], [[{ n: 7 }], 1]);
+    assert.deepEqual([found!.rows, one!.rows], [[{ n: 7 }], [{ n: 1 }]]);
+  });
+});
+
+test("statements that are asked together outside of a transaction are one: all of them or none", async () => {
+  const divide = prepared("test_divide", "select 1 / $1::int4 as quotient");
+  await borrowing(pool, async (client) => {
+    const failing = runTogether(client, [
+      { statement: NOTE, values: [8] },
+      { statement: divide, values: [0] },
+      { statement: NOTE, values: [9] },
+    ]);
+    await assert.rejects(failing, (error) => sqlState(error) === "22012");
+    const [found] = await runTogether(client, [{ statement: LATER }]);
+    assert.deepEqual(found!.rows, [{ n: 7 }]);
+  });
+});
+
+test("two texts under one name are refused", async () => {
+  await borrowing(pool, async (client) => {
+    await runTogether(client, [{ statement: ONE }]);
+    await assert.rejects(
+      runTogether(client, [{ statement: prepared("test_one", "select 2 as n") }]),
+      /two statements are named test_one/,
+    );
+  });
+});
+
+test("statements of one connection that are asked side by side are each prepared once", async () => {
+  const connection = await db.connect();
+  const twice = prepared("test_twice", "select $1::int4 as n, null::text as nothing");
+  const answers = await Promise.all([1, 2, 3].map((n) => connection.run(twice, [n])));
+  assert.deepEqual(
+    answers.map(({ rows }) => rows),
+    [1, 2, 3].map((n) => [{ n, nothing: null }]),
+  );
+  await connection.close();
+});
+
+test("a row that can't be read fails its statements, and no others", async () => {
+  const large = prepared("test_large", "select n::int8 from unnest('{1,9007199254740993,2}'::int8[]) n");
+  await borrowing(pool, async (client) => {
+    const asked = [
+      runTogether(client, [{ statement: large }, { statement: ONE }]),
+      runTogether(client, [{ statement: ONE }]),
+    ];
+    const [read, beside] = await Promise.allSettled(asked);
+    assert.match(String(read!.status === "rejected" && read!.reason), /beyond 2\^53/);
+    assert.deepEqual(beside!.status === "fulfilled" && beside!.value[0]!.rows, [{ n: 1 }]);
+  });
+});

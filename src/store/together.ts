@@ -1,0 +1,167 @@
+import type { Writable } from "node:stream";
+import pg from "pg";
+import { type Bound, boundMessages } from "./bound-messages.ts";
+import type { Result, Statement } from "./database.ts";
+
+/** A statement and its values. */
+export interface Asked {
+  statement: Statement;
+  values?: readonly unknown[];
+}
+
+/** What came of a statement, and which command PostgreSQL says that it was: `INSERT 0 5`, `COMMIT`. */
+export interface Answered extends Result<Record<string, unknown>> {
+  command: string;
+}
+
+/**
+ * Run statements on this connection, one behind the other, in whatever transaction it is; outside of any they are one. They go out in one write and are
+ * answered in one, where the driver would have PostgreSQL answer each by itself: every answer wakes both sides. A statement is prepared, and its
+ * columns are asked, once for each connection; one without a name each time. Behind one that fails none is run, and its error is thrown. A statement has 32,767
+ * parameters at most: the driver can't read the description of more.
+ *
+ * @see https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
+ */
+export async function runTogether(client: pg.ClientBase, asked: readonly Asked[]): Promise<Answered[]> {
+  const forms = formsOf(client);
+  const preparing: Promise<void>[] = [];
+  const bound = asked.map(({ statement, values = [] }) => {
+    const known = forms.get(statement.name);
+    if (known && known.text !== statement.text) throw new Error(`two statements are named ${statement.name}`);
+    const form = known ?? { ...statement, columns: [], empty: {} };
+    if (!known && form.name !== "") preparing.push(prepare(client, forms, form));
+    return { form, values };
+  });
+  const answers = answersOf(client, bound);
+  if (preparing.length === 0) return await answers;
+  // What could not be prepared says why; what is bound to it only says that it is not there.
+  for (const each of await Promise.allSettled([...preparing, answers]))
+    if (each.status === "rejected") throw each.reason;
+  return await answers;
+}
+
+/** A statement as a connection knows it. */
+interface Form {
+  name: string;
+  text: string;
+  columns: readonly { name: string; read(text: string): unknown }[];
+  /** A row of nulls. Rows begin as copies of it, so that all of them are of one shape. */
+  empty: Record<string, unknown>;
+}
+
+const formsByClient = new WeakMap<pg.ClientBase, Map<string, Form>>();
+
+function formsOf(client: pg.ClientBase): Map<string, Form> {
+  let forms = formsByClient.get(client);
+  if (!forms) {
+    forms = new Map();
+    formsByClient.set(client, forms);
+  }
+  return forms;
+}
+
+interface RowDescription {
+  fields: readonly { name: string; dataTypeID: number }[];
+}
+
+function describe(form: Form, { fields }: RowDescription) {
+  form.columns = fields.map(({ name, dataTypeID }) => ({ name, read: pg.types.getTypeParser(dataTypeID) }));
+  form.empty = Object.fromEntries(fields.map(({ name }) => [name, null]));
+}
+
+/** What the driver's connection has beyond its published types. */
+interface Wire {
+  stream: Writable;
+  parse(statement: { name: string; text: string }): void;
+  describe(what: { type: "S"; name: string }): void;
+  sync(): void;
+}
+
+/** What the driver asks of a query while it is answered, beyond its published types. */
+interface Handling {
+  /** Writes it. An error that it returns is the query's, and nothing was written. */
+  submit(connection: Wire): unknown;
+  callback(error?: Error | null): void;
+  handleRowDescription(description: RowDescription): void;
+  handleDataRow(row: { fields: readonly (string | null)[] }): void;
+  handleCommandComplete(complete: { text: string }): void;
+  handleReadyForQuery(): void;
+  handleError(error: Error): void;
+}
+
+// Only queries of the driver's own kind are sent while others are under way.
+const query = (client: pg.ClientBase, handling: Partial<Handling>) =>
+  client.query(Object.assign(new pg.Query(""), handling as object));
+
+/** Has a statement prepared, ahead of whatever is sent next. */
+function prepare(client: pg.ClientBase, forms: Map<string, Form>, form: Form): Promise<void> {
+  const { name, text } = form;
+  forms.set(name, form);
+  return new Promise((resolve, reject) => {
+    query(client, {
+      submit(wire) {
+        wire.stream.cork();
+        wire.parse({ name, text });
+        wire.describe({ type: "S", name });
+        wire.sync();
+        wire.stream.uncork();
+      },
+      handleRowDescription: (description) => describe(form, description),
+      callback(error) {
+        if (!error) return resolve();
+        forms.delete(name);
+        reject(error);
+      },
+    });
+  });
+}
+
+function answersOf(client: pg.ClientBase, bound: readonly (Bound & { form: Form })[]): Promise<Answered[]> {
+  const answers: Answered[] = [];
+  let rows: Record<string, unknown>[] = [];
+  /** Of a value that could not be read. The rest is waited for, or it would be taken for the answer to what comes next. */
+  let problem: Error | undefined;
+  return new Promise((resolve, reject) => {
+    query(client, {
+      submit({ stream }) {
+        if (!stream.writable) return;
+        try {
+          const pieces = boundMessages(bound);
+          stream.cork();
+          for (const piece of pieces) stream.write(piece);
+          stream.uncork();
+        } catch (error) {
+          return error;
+        }
+      },
+      handleRowDescription: (description) => describe(bound[answers.length]!.form, description),
+      handleDataRow({ fields }) {
+        const { columns, empty } = bound[answers.length]!.form;
+        const row = { ...empty };
+        try {
+          for (let index = 0; index < fields.length; index++) {
+            const text = fields[index]!;
+            if (text !== null) row[columns[index]!.name] = columns[index]!.read(text);
+          }
+          rows.push(row);
+        } catch (error) {
+          problem ??= error as Error;
+        }
+      },
+      handleCommandComplete({ text }) {
+        answers.push({ command: text, rows, rowCount: Number(text.slice(text.lastIndexOf(" ") + 1)) || 0 });
+        rows = [];
+      },
+      callback(error) {
+        if (error) reject(error);
+      },
+      handleReadyForQuery() {
+        this.callback!(problem);
+        resolve(answers);
+      },
+      handleError(error) {
+        this.callback!(error);
+      },
+    });
+  });
+}
