@@ -3,22 +3,22 @@ import { type Assignment, assign } from "../experiments/assignment.ts";
 import type { NewCase } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { armsOfCustomers, enterInvoices } from "../store/experiment-invoices.ts";
-import { runningExperiment } from "../store/experiments.ts";
 
 const DAY_MS = 86_400_000;
 
 /**
  * Gives cases that are about to be opened their arms, by the customer.
  *
+ * @param experiment  the one that runs
  * @returns the cases with their arms; and `enter`, to be called in the same transaction when they are opened, which puts their
  *   invoices into the experiment
  */
 export async function assignCases(
   tx: Tx,
   merchantId: string,
+  experiment: Experiment | null,
   cases: readonly Omit<NewCase, "arm">[],
 ): Promise<{ assigned: NewCase[]; enter(): Promise<void> }> {
-  const experiment = await runningExperiment(tx, merchantId);
   if (!experiment) return { assigned: cases.map((kase) => ({ ...kase, arm: "dunlin" })), async enter() {} };
   const assignments = await assignmentsOf(tx, merchantId, experiment, cases);
   const phaseOf = (kase: Pick<NewCase, "openedAt">) =>

@@ -1,3 +1,4 @@
+import type { Experiment } from "../domain/experiment.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
@@ -17,6 +18,7 @@ import {
 } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { withdrawEvents } from "../store/events.ts";
+import { runningExperiment } from "../store/experiments.ts";
 import {
   type ChangedInvoices,
   findInvoices,
@@ -86,14 +88,18 @@ export async function ingestInvoices(
 ): Promise<Stored> {
   const invoices = arrange(batches);
   const unpaid = unpack(invoices, UNPAID_FIELDS, placesInRecovery(invoices));
+  const now = ports.now();
+  const openable = opensCases ? unpaid.filter((invoice) => mayOpen(invoice, merchant, now)) : [];
   const store = async (mayBeNew: boolean) => {
     // What is new and over concerns no case: one statement does, without a transaction.
     const isOver = unpaid.length === 0;
     if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, invoices))) return { known: null, withdrawn: [] };
     return await db.transaction(async (tx) => {
-      const allNew = mayBeNew && !isOver && (await storeAllNew(tx, merchant.id, invoices));
-      const changed = allNew ? null : await upsertInvoices(tx, merchant.id, invoices);
-      return await tellCasesOfInvoices(tx, merchant, opensCases ? unpaid : [], changed, ports);
+      const [experiment, changed] = await Promise.all([
+        openable.length === 0 ? null : runningExperiment(tx, merchant.id),
+        storeNewest(tx, merchant.id, invoices, mayBeNew && !isOver),
+      ]);
+      return await tellCasesOfInvoices(tx, merchant, { openable, experiment, changed, now }, ports);
     });
   };
   const mayBeNew = mayBeAllNew(merchant.id);
@@ -113,37 +119,40 @@ async function storeAllNew(tx: Tx, merchantId: string, invoices: Arranged<Invoic
   return areNew;
 }
 
+/** Keep the newer copy of each; returns what changed, null when all were new. */
+async function storeNewest(tx: Tx, merchantId: string, invoices: Arranged<Invoice>, mayBeNew: boolean) {
+  if (mayBeNew && (await storeAllNew(tx, merchantId, invoices))) return null;
+  return await upsertInvoices(tx, merchantId, invoices);
+}
+
 const UNPAID_FIELDS = ["id", "customerId", "subscriptionId", "amount", "currency", "updatedAt"] as const;
 type Unpaid = Pick<Invoice, (typeof UNPAID_FIELDS)[number]>;
 
-/**
- * Open and end the cases of invoices that were stored.
- *
- * @param unpaid  those in recovery that may get a case, stored or not
- * @param changed  what was stored; null when all were new
- */
+/** What cases are told of invoices that were stored. */
+interface Told {
+  /** Those in recovery that may get a case, stored or not. */
+  openable: readonly Unpaid[];
+  experiment: Experiment | null;
+  /** What was stored; null when all were new. */
+  changed: ChangedInvoices | null;
+  now: Date;
+}
+
+/** Open and end the cases of invoices that were stored. */
 async function tellCasesOfInvoices(
   tx: Tx,
   merchant: Merchant,
-  unpaid: readonly Unpaid[],
-  changed: ChangedInvoices | null,
+  { openable, experiment, changed, now }: Told,
   ports: Ports,
 ) {
   const again = changed?.unpaidAgain ?? []; // a new invoice has no case
   if (again.length > 0) await pokeCasesOfInvoices(tx, merchant.id, again, ports.newId());
   const stored = changed && new Set([...changed.unpaid, ...again]);
-  const now = ports.now();
-  const openable = unpaid.filter(
-    (invoice) => (stored === null || stored.has(invoice.id)) && mayOpen(invoice, merchant, now),
-  );
+  const opening = openable
+    .filter(({ id }) => stored === null || stored.has(id))
+    .map((invoice) => newCase(invoice, merchant, now, ports));
   const [opened, left] = await Promise.all([
-    openable.length === 0
-      ? null
-      : assignCases(
-          tx,
-          merchant.id,
-          openable.map((invoice) => newCase(invoice, merchant, now, ports)),
-        ),
+    opening.length === 0 ? null : assignCases(tx, merchant.id, experiment, opening),
     changed && changed.left.length > 0 ? casesOfLeft(tx, merchant.id, changed.left) : [],
   ]);
   const ended = left.map(({ id, ...invoice }) => ({ id, ...endOf(invoice) }));

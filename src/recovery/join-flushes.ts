@@ -18,6 +18,8 @@ interface Request<Row> {
 /** What a merchant has under way. */
 interface Queue<Row> {
   flushes: number;
+  /** How many requests its flushes hold. */
+  underWay: number;
   waiting: Request<Row>[];
 }
 
@@ -26,8 +28,11 @@ const RECORDS_MAX = 2_000;
 
 /** One flush at a time leaves all cores of the database but one idle; with more of them each holds fewer requests. */
 const FLUSHES_MAX = 2;
-/** A second flush begins once so many requests wait for the first. */
+/** A flush beside another begins once so many requests wait, and no fewer than the other one holds: so both come to hold half of them. */
 const TOGETHER_MIN = 2;
+
+const mayBegin = ({ flushes, underWay, waiting }: Queue<unknown>) =>
+  flushes === 0 ? waiting.length > 0 : flushes < FLUSHES_MAX && waiting.length >= Math.max(TOGETHER_MIN, underWay);
 
 /**
  * Requests of a merchant that come while one of its is being flushed wait, and are flushed together: one statement and one commit for all. Each is
@@ -37,19 +42,23 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Inge
   const queues = new Map<string, Queue<Row>>();
 
   function ingest(merchant: Merchant, batch: Packed<Row>): Promise<number> {
-    const queue = queues.get(merchant.id) ?? { flushes: 0, waiting: [] };
+    const queue = queues.get(merchant.id) ?? { flushes: 0, underWay: 0, waiting: [] };
     queues.set(merchant.id, queue);
     const settled = Promise.withResolvers<number>();
     queue.waiting.push({ merchant, batch, settled });
-    const mayBegin = queue.flushes < FLUSHES_MAX && queue.waiting.length >= TOGETHER_MIN;
-    if (queue.flushes === 0 || mayBegin) drain(merchant.id, queue);
+    if (mayBegin(queue)) drain(merchant.id, queue);
     return settled.promise;
   }
 
   async function drain(merchantId: string, queue: Queue<Row>) {
-    queue.flushes++;
-    while (queue.waiting.length > 0) await flushTogether(takeTogether(queue.waiting));
-    queue.flushes--;
+    while (mayBegin(queue)) {
+      const requests = takeTogether(queue.waiting);
+      queue.flushes++;
+      queue.underWay += requests.length;
+      await flushTogether(requests);
+      queue.flushes--;
+      queue.underWay -= requests.length;
+    }
     if (queue.flushes === 0) queues.delete(merchantId);
   }
 
