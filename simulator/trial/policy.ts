@@ -4,6 +4,7 @@ import { declineGroup } from "../../src/rules/decline-group.ts";
 import { endsRetries } from "../../src/rules/decline-groups.ts";
 import { forbiddenAt, type Guard, guardOf, type LedgerEntry } from "../../src/rules/guard.ts";
 import { fillable, type PlanLimit } from "../../src/rules/plan-limits.ts";
+import { standIns } from "../../src/rules/stand-ins.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 
 /** Tries that every policy has for a case, beside the first charge. */
@@ -89,6 +90,9 @@ function presentCharges({ bill, attempts }: OpenCase): Charge[] {
 function guardFor({ bill, attempts }: OpenCase, present: Charge): Guard {
   const { paymentMethodType, cardBrand, cardCountry, cardFingerprint } = present;
   const { at } = attempts.at(-1)!.charge;
+  const alsoCharged = standIns(
+    attempts.map(({ bill, charge }) => ({ invoiceId: bill.id, card: charge.cardFingerprint ?? "" })),
+  );
   const ledger: LedgerEntry[] = [];
   const since = at.getTime() - 60 * DAY_MS;
   for (const attempt of attempts) {
@@ -101,7 +105,7 @@ function guardFor({ bill, attempts }: OpenCase, present: Charge): Guard {
       amount: attempt.bill.amount,
       approved: charge.approved,
       onThisInvoice,
-      onPresentCard: charge.cardFingerprint === cardFingerprint,
+      onPresentCard: charge.cardFingerprint === cardFingerprint || alsoCharged.has(charge.cardFingerprint ?? ""),
       codes: codesOf(charge),
     });
   }

@@ -1,3 +1,4 @@
+import { standIns } from "../rules/stand-ins.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 
 /** What a card is told apart by; null where no attempt said it. */
@@ -8,7 +9,12 @@ export interface Card {
 
 const named = (t: TransactionFacts) => t.cardFingerprint !== undefined || t.paymentMethodId !== undefined;
 
-/** What cards are looked for in. */
+const cardOf = ({ cardFingerprint, paymentMethodId }: TransactionFacts): Card => ({
+  fingerprint: cardFingerprint ?? null,
+  paymentMethodId: paymentMethodId ?? null,
+});
+
+/** What cards are looked for in; attempts oldest first. */
 interface Attempts {
   case: { customerId: string };
   invoice: { id: string };
@@ -21,15 +27,37 @@ export const latestAttempt = ({ case: kase, invoice, transactions }: Attempts): 
   transactions.findLast((t) => t.customerId === kase.customerId) ??
   null;
 
-/** The card of the customer's latest attempt that names one. */
-export const presentCard = ({ case: kase, invoice, transactions }: Attempts): Card | null =>
-  latestCard(transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId));
+/**
+ * The card that the invoice was tried on last, or what has replaced it: a card that the customer was charged on later, and that nobody had seen before. One
+ * that had been in use is a second card, and says nothing of this invoice. An invoice of which no attempt names a card is paid as the customer was charged last.
+ */
+export function presentCard({ case: kase, invoice, transactions }: Attempts): Card | null {
+  const charged = transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId);
+  const own = latestCard(charged.filter((t) => t.invoiceId === invoice.id));
+  if (own === null) return latestCard(charged);
+  const last = charged.findLastIndex((t) => named(t) && isOn(t, own));
+  const isKnown = (t: TransactionFacts) =>
+    charged.slice(0, last).some((earlier) => named(earlier) && isOn(earlier, cardOf(t)));
+  return latestCard(charged.slice(last + 1).filter((t) => named(t) && !isKnown(t))) ?? own;
+}
+
+/** Tells which attempts were on a card that stands in for another one. */
+export function onStandIns({ case: kase, invoice, transactions }: Attempts): (t: TransactionFacts) => boolean {
+  const charged = transactions.filter(
+    (t) => named(t) && (t.invoiceId === invoice.id || t.customerId === kase.customerId),
+  );
+  const found = standIns(charged.map((t) => ({ invoiceId: t.invoiceId, card: keyOf(t) })));
+  return (t) => found.size > 0 && found.has(keyOf(t));
+}
+
+const keyOf = ({ cardFingerprint, paymentMethodId }: TransactionFacts) =>
+  cardFingerprint ?? `method ${paymentMethodId}`;
 
 /** The card of the latest of these attempts that names one; what it leaves out is taken from earlier attempts on the same one. */
 function latestCard(transactions: readonly TransactionFacts[]): Card | null {
   const latest = transactions.findLast(named);
   if (!latest) return null;
-  const card = { fingerprint: latest.cardFingerprint ?? null, paymentMethodId: latest.paymentMethodId ?? null };
+  const card = cardOf(latest);
   if (card.fingerprint !== null && card.paymentMethodId !== null) return card;
   const fuller = transactions.findLast(
     (t) => t.cardFingerprint !== undefined && t.paymentMethodId !== undefined && isOn(t, card),

@@ -40,3 +40,58 @@ test("a gateway's number is read by the gateway's name", () => {
   assert.equal(codes({ paymentGatewayType: "adyen" }), "adyen 12");
   assert.equal(codes({ paymentGatewayName: "Stripe" }), "12");
 });
+
+const DAY_MS = 86_400_000;
+/** An attempt so many days after the first one. */
+const attempt = (days: number, invoiceId: string, card: string, code: string | null) =>
+  ({
+    id: `txn_${days}`,
+    invoiceId,
+    customerId: "cus_1",
+    amount: 4900,
+    currency: "EUR",
+    createdAt: new Date(at.getTime() + days * DAY_MS),
+    state: code === null ? "PAID" : "FAILED",
+    paymentMethodType: "card",
+    cardBrand: "visa",
+    cardFingerprint: card,
+    networkDeclineCode: code ?? undefined,
+  }) as Transaction;
+const knownWith = (...transactions: Transaction[]) => knownOf({ ...viewWith([]), transactions } as CaseView, []);
+/** The codes of declines that count for what is charged next. */
+const counted = ({ ledger }: ReturnType<typeof knownOf>) =>
+  ledger.filter((e) => e.onPresentCard && e.approved === false).map(({ codes }) => codes?.networkDeclineCode);
+
+test("a second card that was in use before is none that replaces the declined one", () => {
+  const known = knownWith(
+    attempt(0, "inv_0", "B", null),
+    attempt(1, "inv_1", "A", "41"),
+    attempt(2, "inv_2", "B", null),
+  );
+  assert.deepEqual([known.lastDecline?.networkDeclineCode, known.cardChangedAt], ["41", null]);
+  assert.deepEqual(counted(known), ["41"]);
+});
+
+test("a card first seen after the decline replaces the declined one, wherever it is seen, until that is charged again", () => {
+  const changed = [attempt(1, "inv_1", "A", "41"), attempt(2, "inv_2", "B", null)];
+  const known = knownWith(...changed);
+  assert.deepEqual([known.lastDecline, known.cardChangedAt, counted(known)], [null, changed[1]!.createdAt, []]);
+  const again = knownWith(...changed, attempt(3, "inv_3", "A", null));
+  assert.deepEqual([again.lastDecline?.networkDeclineCode, again.cardChangedAt], ["41", null]);
+});
+
+test("what stood in for a card that is charged again counts with it, since a retry may fall on either", () => {
+  const known = knownWith(
+    attempt(0, "inv_0", "A", "05"),
+    attempt(1, "inv_0", "B", "57"),
+    attempt(2, "inv_1", "A", "51"),
+  );
+  assert.deepEqual(counted(known), ["05", "57", "51"]);
+  // What took the place of a card for good does not bring its declines back.
+  const replaced = knownWith(
+    attempt(0, "inv_0", "A", "41"),
+    attempt(1, "inv_0", "B", null),
+    attempt(2, "inv_1", "B", "51"),
+  );
+  assert.deepEqual(counted(replaced), ["51"]);
+});

@@ -5,7 +5,7 @@ import { declineGroup } from "../rules/decline-group.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
-import { type Card, isOn, isSurelyOn, latestAttempt, presentCard } from "./card.ts";
+import { type Card, isOn, isSurelyOn, latestAttempt, onStandIns, presentCard } from "./card.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import type { CaseView } from "./step.ts";
 
@@ -64,19 +64,18 @@ export function newCardSince(view: CaseView, cardChange: RecoveryAction): boolea
   return changedAt !== null && cardChange.decidedAt !== null && changedAt > cardChange.decidedAt;
 }
 
-function ledgerOf(
-  { case: kase, invoice, transactions, asks }: CaseView,
-  actions: readonly DeliveredAction[],
-  card: Card | null,
-): LedgerEntry[] {
+function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): LedgerEntry[] {
+  const { case: kase, invoice, transactions, asks } = view;
+  const standsIn = onStandIns(view);
+  const isCounted = (t: TransactionFacts) => isOn(t, card) || standsIn(t);
   const attempts: LedgerEntry[] = transactions
-    .filter((t) => t.invoiceId === invoice.id || isOn(t, card))
+    .filter((t) => t.invoiceId === invoice.id || isCounted(t))
     .map((t) => ({
       at: t.createdAt,
       amount: t.amount,
       approved: t.state === "FAILED" ? false : t.state === "PENDING" ? null : true,
       onThisInvoice: t.invoiceId === invoice.id,
-      onPresentCard: isOn(t, card),
+      onPresentCard: isCounted(t),
       codes: codesOf(t),
     }));
   const unseen = { amount: invoice.amount, onPresentCard: true, codes: null };

@@ -15,7 +15,7 @@ export interface LedgerEntry {
   /** null: pending, or not answered yet. It counts like a decline until it is known. */
   approved: boolean | null;
   onThisInvoice: boolean;
-  /** On the card or account that is to be charged next; true when the card is not known. */
+  /** On the card or account that is to be charged next, or that may be; true when the card is not known. */
   onPresentCard: boolean;
   /** null when nothing was said, as of a retry that is not answered. */
   codes: DeclineCodes | null;
