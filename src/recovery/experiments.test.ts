@@ -94,6 +94,14 @@ test("a case that was open before the experiment has no part in it", async () =>
   assert.deepEqual(await stage.tallies(experiment.id), []);
 });
 
+test("a case that is opened by a moment before the experiment began has no part in it, although that is stored by then", async () => {
+  stage.at(+START + DAY);
+  const [customerId] = customersIn(await start(), "merchant", 1);
+  stage.at(+START + DAY - 1);
+  await stage.invoice({ customerId: customerId! });
+  assert.deepEqual(await stage.arms(), ["dunlin"]);
+});
+
 test("every invoice counts once, when it is old enough and not before, whatever became of it", async () => {
   const experiment = await start({ maturityDays: 30 });
   const [one, two] = customersIn(experiment, "dunlin", 2);

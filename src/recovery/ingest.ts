@@ -88,18 +88,20 @@ export async function ingestInvoices(
 ): Promise<Stored> {
   const invoices = arrange(batches);
   const unpaid = unpack(invoices, UNPAID_FIELDS, placesInRecovery(invoices));
-  const now = ports.now();
-  const openable = opensCases ? unpaid.filter((invoice) => mayOpen(invoice, merchant, now)) : [];
   const store = async (mayBeNew: boolean) => {
     // What is new and over concerns no case: one statement does, without a transaction.
     const isOver = unpaid.length === 0;
     if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, invoices))) return { known: null, withdrawn: [] };
     return await db.transaction(async (tx) => {
+      const now = ports.now();
+      const openable = opensCases ? unpaid.filter((invoice) => mayOpen(invoice, merchant, now)) : [];
       const [experiment, changed] = await Promise.all([
         openable.length === 0 ? null : runningExperiment(tx, merchant.id),
         storeNewest(tx, merchant.id, invoices, mayBeNew && !isOver),
       ]);
-      return await tellCasesOfInvoices(tx, merchant, { openable, experiment, changed, now }, ports);
+      // Begun while this one waited: of its cases none belongs to it.
+      const running = experiment && experiment.startedAt <= now ? experiment : null;
+      return await tellCasesOfInvoices(tx, merchant, { openable, experiment: running, changed, now }, ports);
     });
   };
   const mayBeNew = mayBeAllNew(merchant.id);

@@ -210,3 +210,60 @@ test("requests of all sizes at once, whose memory is used again and again, are s
   await Promise.all(Array.from({ length: 12 }, (_, from) => push(from)));
   assert.deepEqual(new Map((await stored()).map(({ id, state }) => [id, state])), expected);
 });
+
+/** Flushes that end when they are told to, each by how many requests it holds. */
+function heldFlushes() {
+  const flushes: number[] = [];
+  const ends: (() => void)[] = [];
+  const ingest = joinFlushes<Invoice>(async (_, batches) => {
+    flushes.push(batches.length);
+    await new Promise<void>((resolve) => ends.push(resolve));
+    return { records: batches.length, known: new Set() };
+  });
+  const merchant = { id: randomUUID() } as Merchant;
+  const pushed: Promise<number>[] = [];
+  const push = (count: number) => {
+    for (let n = 0; n < count; n++) pushed.push(ingest(merchant, batchOf(invoice(`i${pushed.length}`))));
+  };
+  const end = async (index: number) => {
+    ends[index]!();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { flushes, push, end, settled: () => Promise.all(pushed) };
+}
+
+test("a flush beside another begins once as many requests wait as the other one holds, and never a third", async () => {
+  const { flushes, push, end, settled } = heldFlushes();
+  push(1);
+  push(4);
+  assert.deepEqual(flushes, [1, 2]);
+  await end(0);
+  assert.deepEqual(flushes, [1, 2, 2]);
+  push(3);
+  await end(1);
+  assert.deepEqual(flushes, [1, 2, 2, 3]);
+  push(2);
+  await end(2);
+  assert.deepEqual(flushes, [1, 2, 2, 3], "two wait beside three");
+  push(1);
+  assert.deepEqual(flushes, [1, 2, 2, 3, 3]);
+  await end(3);
+  await end(4);
+  await settled();
+});
+
+test("a slow flush holds nobody up until as many wait as it holds", async () => {
+  const { flushes, push, end, settled } = heldFlushes();
+  push(1);
+  push(8);
+  await end(0);
+  await end(1);
+  assert.deepEqual(flushes, [1, 2, 6]);
+  push(2);
+  assert.deepEqual(flushes, [1, 2, 6]);
+  while (flushes.length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual(flushes, [1, 2, 6, 2]);
+  await end(2);
+  await end(3);
+  await settled();
+});

@@ -17,9 +17,8 @@ interface Request<Row> {
 
 /** What a merchant has under way. */
 interface Queue<Row> {
-  flushes: number;
-  /** How many requests its flushes hold. */
-  underWay: number;
+  /** How many requests each flush holds; 0 once it is slow. */
+  flushes: Set<{ holds: number }>;
   waiting: Request<Row>[];
 }
 
@@ -28,11 +27,16 @@ const RECORDS_MAX = 2_000;
 
 /** One flush at a time leaves all cores of the database but one idle; with more of them each holds fewer requests. */
 const FLUSHES_MAX = 2;
-/** A flush beside another begins once so many requests wait, and no fewer than the other one holds: so both come to hold half of them. */
+/** A flush beside another begins once so many requests wait, and no fewer than the other one holds: so both come to hold about half of them. */
 const TOGETHER_MIN = 2;
+/** What takes longer waits for a lock, or is flushed request by request: nobody waits until as many have come as it holds. */
+const SLOW_MS = 50;
 
-const mayBegin = ({ flushes, underWay, waiting }: Queue<unknown>) =>
-  flushes === 0 ? waiting.length > 0 : flushes < FLUSHES_MAX && waiting.length >= Math.max(TOGETHER_MIN, underWay);
+function mayBegin({ flushes, waiting }: Queue<unknown>): boolean {
+  const [other] = flushes;
+  if (!other) return waiting.length > 0;
+  return flushes.size < FLUSHES_MAX && waiting.length >= Math.max(TOGETHER_MIN, other.holds);
+}
 
 /**
  * Requests of a merchant that come while one of its is being flushed wait, and are flushed together: one statement and one commit for all. Each is
@@ -42,7 +46,7 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Inge
   const queues = new Map<string, Queue<Row>>();
 
   function ingest(merchant: Merchant, batch: Packed<Row>): Promise<number> {
-    const queue = queues.get(merchant.id) ?? { flushes: 0, underWay: 0, waiting: [] };
+    const queue = queues.get(merchant.id) ?? { flushes: new Set(), waiting: [] };
     queues.set(merchant.id, queue);
     const settled = Promise.withResolvers<number>();
     queue.waiting.push({ merchant, batch, settled });
@@ -53,13 +57,17 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Inge
   async function drain(merchantId: string, queue: Queue<Row>) {
     while (mayBegin(queue)) {
       const requests = takeTogether(queue.waiting);
-      queue.flushes++;
-      queue.underWay += requests.length;
+      const own = { holds: requests.length };
+      queue.flushes.add(own);
+      const slow = setTimeout(() => {
+        own.holds = 0;
+        if (mayBegin(queue)) drain(merchantId, queue);
+      }, SLOW_MS);
       await flushTogether(requests);
-      queue.flushes--;
-      queue.underWay -= requests.length;
+      clearTimeout(slow);
+      queue.flushes.delete(own);
     }
-    if (queue.flushes === 0) queues.delete(merchantId);
+    if (queue.flushes.size === 0) queues.delete(merchantId);
   }
 
   async function flushTogether(requests: readonly Request<Row>[]) {

@@ -44,10 +44,10 @@ test("a connection goes on after a statement whose parameters are refused", asyn
   assert.equal((await run("fine")).rows[0]!.text, "fine");
 });
 
-test("what is null has no form, and there may be as many parameters as the driver can be told of", async () => {
+test("what is null has no form, and there may be as many parameters as the protocol allows", async () => {
   const aclitem = prepared("test_bind_null", "select $1::aclitem as value");
   assert.deepEqual((await database.db.run(aclitem, [null])).rows, [{ value: null }]);
-  const many = Array.from({ length: 32_767 }, (_, n) => n);
+  const many = Array.from({ length: 40_000 }, (_, n) => n);
   const all = prepared("test_bind_many", `select cardinality(array[${many.map((n) => `$${n + 1}::int8`)}]) as count`);
-  assert.deepEqual((await database.db.run(all, many)).rows, [{ count: 32_767 }]);
+  assert.deepEqual((await database.db.run(all, many)).rows, [{ count: 40_000 }]);
 });

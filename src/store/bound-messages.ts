@@ -2,15 +2,15 @@ import pg from "pg";
 
 /** A statement and the values that it is run with. */
 export interface Bound {
-  /** One with a name is prepared. */
   form: { name: string; text: string };
+  /** Whether this connection has yet to be told of it. */
+  isNew: boolean;
   values: readonly unknown[];
 }
 
 // Not among the driver's types: values as PostgreSQL reads them, by the driver's rules.
 const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): Buffer | string | null } }).utils;
 
-const PARSE = "P".charCodeAt(0);
 const BIND = "B".charCodeAt(0);
 /** Asks for the columns of what is bound. */
 const DESCRIBE = Buffer.from("D\0\0\0\x06P\0");
@@ -34,7 +34,10 @@ const APART_MIN = 2048;
  * @see https://www.postgresql.org/docs/current/protocol-message-formats.html#PROTOCOL-MESSAGE-FORMATS-BIND
  */
 export function boundMessages(bound: readonly Bound[]): Buffer[] {
-  const written = bound.map(({ form, values }) => ({ parse: parseOf(form), ...sized(form.name, values) }));
+  const written = bound.map(({ form, isNew, values }) => ({
+    parse: isNew ? parseOf(form) : null,
+    ...sized(form.name, values),
+  }));
   const size = ({ parse, bytes }: (typeof written)[number]) =>
     bytes + EXECUTE.length + (parse ? parse.length + DESCRIBE.length : 0);
   const own = Buffer.allocUnsafe(written.reduce((sum, each) => sum + size(each), SYNC.length));
@@ -68,13 +71,16 @@ export function boundMessages(bound: readonly Bound[]): Buffer[] {
   return pieces;
 }
 
-/** The message that has a statement without a name parsed; null of one that is prepared. */
-function parseOf({ name, text }: Bound["form"]): Buffer | null {
-  if (name !== "") return null;
-  const parse = Buffer.concat([Buffer.alloc(1 + 4 + 1), Buffer.from(text), Buffer.alloc(1 + 2)]);
-  parse[0] = PARSE;
-  parse.writeInt32BE(parse.length - 1, 1);
-  return parse;
+/** The messages that have a statement parsed, whether or not one of its name is there: after a failure nobody knows. */
+function parseOf({ name, text }: Bound["form"]): Buffer {
+  const close = message("C", `S${name}\0`);
+  return Buffer.concat([close, message("P", `${name}\0${text}\0\0\0`)]);
+}
+
+function message(kind: string, body: string): Buffer {
+  const written = Buffer.from(`${kind}\0\0\0\0${body}`);
+  written.writeInt32BE(written.length - 1, 1);
+  return written;
 }
 
 /** The values as bytes; of the Bind message how many bytes are written with it, and how many apart from it. */

@@ -18,7 +18,7 @@ export const prepared = (name: string, text: string): Statement => ({ name, text
 /** A statement whose text leaves one good plan, so that nobody has to look for it anew for the values of each run. */
 export const plannedOnce = (name: string, text: string): Statement => ({ name, text, isPlannedOnce: true });
 
-/** Runs statements, inside a transaction or each for itself. */
+/** Runs statements, inside a transaction or each for itself. A statement without a name is one text, but on a connection of its own. */
 export interface Tx {
   run<Row = Record<string, unknown>>(statement: Statement, values?: readonly unknown[]): Promise<Result<Row>>;
 }
@@ -92,7 +92,8 @@ export function openDatabase(
 
 export function poolOf(address: Address, connections: number, onError: (error: Error) => void, answerMs: number) {
   const config = { ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
-  const pool = new pg.Pool(config);
+  // What a transaction asks at once goes out at once. Not for connections of their own, whose end would wait for an answer under way.
+  const pool = new pg.Pool({ ...config, pipeline: true } as pg.PoolConfig);
   pool.on("error", onError);
   // Between the pool's own listener and a transaction's there is a moment without one, and a dying server may use it.
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -102,11 +103,7 @@ export function poolOf(address: Address, connections: number, onError: (error: E
 /** Moments are read from text, which a server that is set up so would write as `02.03.2026`. */
 const READABLE = "-c datestyle=ISO";
 
-/** What is asked at once goes out at once. Not among the driver's published types. */
-const PIPELINE: pg.ClientConfig = { pipeline: true } as object;
-
 const clientConfig = (address: Address): pg.ClientConfig => ({
-  ...PIPELINE,
   ...("url" in address
     ? { connectionString: withSession(address.url, sessionOf(address)) }
     : // Said in full, because pg would fill gaps from PGPORT and PGSSLMODE, which mean another server.

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
 import { after, test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
+import { startBetween } from "./between.fixture.ts";
 import { ANSWER_MS, borrowing, poolOf, prepared, sqlState, type Tx } from "./database.ts";
 import { BEGIN, inTransaction } from "./in-transaction.ts";
 import type { Asked } from "./together.ts";
@@ -84,27 +83,16 @@ test("nothing is asked once the work has settled: it would run outside, perhaps 
   }
 });
 
-/** Both ways between a client and the server; `seen` gets what the client sends, piece by piece. */
-async function startBetween(seen: string[]) {
-  const { socketDir, user, database } = address as { socketDir: string; user: string; database: string };
-  const server = createServer((client) => {
-    const postgres = connect(`${socketDir}/.s.PGSQL.5432`);
-    client.on("data", (piece) => seen.push(piece.toString("latin1")));
-    client.pipe(postgres).pipe(client);
-    for (const socket of [client, postgres]) socket.on("error", () => {});
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return { server, url: `postgres://${user}@127.0.0.1:${port}/${database}` };
-}
-
 test("what is asked at once goes out in one piece, the first of it with the beginning", async (t) => {
   const seen: string[] = [];
-  const { server, url } = await startBetween(seen);
+  const { url, close } = await startBetween(address, (piece) => {
+    seen.push(piece.toString("latin1"));
+    return piece;
+  });
   const between = poolOf({ url }, 1, () => {}, ANSWER_MS);
   t.after(async () => {
     await between.end();
-    server.close();
+    close();
   });
   for (const beginning of BEGINNINGS) {
     seen.length = 0;
@@ -123,4 +111,70 @@ test("what is asked at once goes out in one piece, the first of it with the begi
     assert.deepEqual(words, ["divide", "divide", "commit"], JSON.stringify(seen));
     assert.ok(seen.find((piece) => piece.includes("begin"))?.includes("divide"));
   }
+});
+
+const later = () => new Promise((resolve) => setImmediate(resolve));
+/** No form for PostgreSQL: nothing of its group is sent. */
+const circular: { self?: unknown } = {};
+circular.self = circular;
+
+test("what could not be written takes all with it that is asked beside it or later, passed over or not", async () => {
+  const works: ((tx: Tx) => Promise<unknown>)[] = [
+    async (tx) => {
+      await tx.run(NOTE, [circular]).catch(() => {});
+      await tx.run(NOTE, [1]);
+    },
+    (tx) => Promise.all([tx.run(NOTE, [circular]), later().then(() => tx.run(NOTE, [2]))]),
+    (tx) => tx.run(NOTE, [circular]).catch(() => {}),
+  ];
+  for (const beginning of BEGINNINGS) for (const work of works) await assert.rejects(run(beginning, work), /circular/);
+  assert.deepEqual(await noted(), []);
+});
+
+test("where a transaction does not begin, nothing of it is done, also of what is asked while it begins", async (t) => {
+  let isSpoilt = false;
+  const { url, close } = await startBetween(address, (piece) => {
+    const text = piece.toString("latin1");
+    if (isSpoilt || !text.includes("begin\0begin\0")) return piece;
+    isSpoilt = true;
+    return Buffer.from(text.replace("begin\0begin\0", "begin\0bexin\0"), "latin1");
+  });
+  const between = poolOf({ url }, 1, () => {}, ANSWER_MS);
+  t.after(async () => {
+    await between.end();
+    close();
+  });
+  const failing = borrowing(between, (client) =>
+    inTransaction(
+      client,
+      [BEGIN],
+      (tx) => Promise.all([tx.run(NOTE, [1]), later().then(() => tx.run(NOTE, [2]))]),
+      () => {},
+    ),
+  );
+  await assert.rejects(failing, (error) => sqlState(error) === "42601");
+  assert.equal(isSpoilt, true);
+  assert.deepEqual(await noted(), []);
+});
+
+test("the error is that of the statement that failed first, whichever is waited for first", async () => {
+  const failing = run([BEGIN], async (tx) => {
+    const first = tx.run(DIVIDE, [0]);
+    first.catch(() => {});
+    await later();
+    const second = tx.run(NOTE, [1]);
+    await second;
+    await first;
+  });
+  await assert.rejects(failing, (error) => sqlState(error) === "22012");
+});
+
+test("a transaction that was committed takes no statement any more", async () => {
+  let kept!: Tx;
+  await run([BEGIN], async (tx) => {
+    kept = tx;
+    await tx.run(NOTE, [1]);
+  });
+  await assert.rejects(kept.run(NOTE, [2]), /note was asked for when its transaction was over/);
+  assert.deepEqual(await noted(), [1]);
 });

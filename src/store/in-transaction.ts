@@ -18,8 +18,9 @@ export const BEGIN: Asked = { statement: { name: "begin", text: "begin" } };
 const COMMIT: Asked = { statement: { name: "commit", text: "commit" } };
 
 /**
- * Statements that `work` asks for without waiting in between go out together and are answered in their order, the first of them behind what begins the transaction; behind
- * one that fails all fail, and its error is the one that is thrown. Once `work` has settled nothing more is asked: it would run outside.
+ * Statements that `work` asks for without waiting in between go out together and are answered in their order, the first of them behind what begins the transaction. Where one
+ * fails all of them fail, and whatever is asked later, with its error. So each has to be waited for. Once `work` has settled nothing more is asked: it would run
+ * outside. What it asked and did not wait for goes out ahead of the commit, or, if it failed, never.
  *
  * @param begins  what begins it
  * @param commits  called right before it is told to commit
@@ -30,16 +31,10 @@ export async function inTransaction<T>(
   work: (tx: Tx) => Promise<T>,
   commits: () => void,
 ): Promise<T> {
-  const failures: unknown[] = [];
   const queue = queueOn(client, begins);
   const tx: Tx = {
     async run<Row>(statement: Statement, values?: readonly unknown[]) {
-      try {
-        return (await queue.ask({ statement, values })) as unknown as Result<Row>;
-      } catch (error) {
-        failures.push(error);
-        throw error;
-      }
+      return (await queue.ask({ statement, values })) as unknown as Result<Row>;
     },
   };
   let done: T;
@@ -47,19 +42,13 @@ export async function inTransaction<T>(
     done = await work(tx);
   } catch (error) {
     queue.end();
-    throw (error as { code?: unknown } | null)?.code === FAILED_BEFORE ? failures[0] : error;
+    throw error;
   }
   commits();
-  const committed = queue.ask(COMMIT);
-  queue.send();
-  queue.end();
-  if ((await committed).command !== "COMMIT")
-    throw new Error("rolled back: a statement had failed, and its failure was passed over");
+  const { command } = await queue.commit();
+  if (command !== "COMMIT") throw new Error(`the answer to commit was ${command}`);
   return done;
 }
-
-/** A statement of this transaction had failed. */
-const FAILED_BEFORE = "25P02";
 
 interface Waiting extends Asked {
   answered: PromiseWithResolvers<Answered>;
@@ -70,32 +59,54 @@ function queueOn(client: pg.ClientBase, first: readonly Asked[]) {
   let waiting: Waiting[] = [];
   let begins = first;
   let isOver = false;
+  /** Until the beginning is answered nothing follows it: where nothing began it would run outside. */
+  let isBeginning = false;
+  /** What failed first, which is the answer to all that is asked from then on. */
+  let failure: { reason: unknown } | undefined;
 
   function send() {
-    if (waiting.length === 0) return;
+    if (waiting.length === 0 || isBeginning) return;
+    if (failure) return drop(failure.reason);
     const going = waiting;
     const ahead = begins;
     [waiting, begins] = [[], []];
+    isBeginning = ahead.length > 0;
     runTogether(client, [...ahead, ...going]).then(
       (answers) => {
+        isBeginning = false;
+        send();
         for (const [index, { answered }] of going.entries()) answered.resolve(answers[ahead.length + index]!);
       },
-      (error) => {
-        for (const { answered } of going) answered.reject(error);
+      (reason) => {
+        isBeginning = false;
+        failure ??= { reason };
+        send();
+        for (const { answered } of going) answered.reject(failure.reason);
       },
     );
+  }
+
+  function drop(reason: unknown) {
+    for (const { answered } of waiting) answered.reject(reason);
+    waiting = [];
   }
 
   return {
     async ask({ statement, values }: Asked): Promise<Answered> {
       if (isOver) throw new Error(`${statement.name} was asked for when its transaction was over`);
+      if (failure) throw failure.reason;
       const answered = Promise.withResolvers<Answered>();
       // Ticks come behind all promises that can go on.
       if (waiting.push({ statement, values, answered }) === 1) process.nextTick(send);
       return await answered.promise;
     },
-    send,
-    /** What was not sent yet never is. */
+    /** Nothing more is asked. What was not sent yet goes first. */
+    commit() {
+      const committed = this.ask(COMMIT);
+      isOver = true;
+      return committed;
+    },
+    /** Nothing more is asked, and what was not sent yet never is. */
     end() {
       isOver = true;
       for (const { statement, answered } of waiting)

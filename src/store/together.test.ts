@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
+import { startBetween } from "./between.fixture.ts";
 import { ANSWER_MS, borrowing, poolOf, prepared, sqlState } from "./database.ts";
 import { runTogether } from "./together.ts";
 
@@ -60,15 +61,15 @@ test("two texts under one name are refused", async () => {
   });
 });
 
-test("statements of one connection that are asked side by side are each prepared once", async () => {
-  const connection = await db.connect();
+test("a statement that is new to its connection may be asked side by side", async () => {
   const twice = prepared("test_twice", "select $1::int4 as n, null::text as nothing");
-  const answers = await Promise.all([1, 2, 3].map((n) => connection.run(twice, [n])));
-  assert.deepEqual(
-    answers.map(({ rows }) => rows),
-    [1, 2, 3].map((n) => [{ n, nothing: null }]),
-  );
-  await connection.close();
+  await borrowing(pool, async (client) => {
+    const answers = await Promise.all([1, 2, 3].map((n) => runTogether(client, [{ statement: twice, values: [n] }])));
+    assert.deepEqual(
+      answers.map(([answer]) => answer!.rows),
+      [1, 2, 3].map((n) => [{ n, nothing: null }]),
+    );
+  });
 });
 
 test("a row that can't be read fails its statements, and no others", async () => {
@@ -82,4 +83,46 @@ test("a row that can't be read fails its statements, and no others", async () =>
     assert.match(String(read!.status === "rejected" && read!.reason), /beyond 2\^53/);
     assert.deepEqual(beside!.status === "fulfilled" && beside!.value[0]!.rows, [{ n: 1 }]);
   });
+});
+
+test("what was prepared and not described is prepared again, and what failed was not done", async (t) => {
+  let isSpoilt = false;
+  const describe = "D\0\0\0\x06P\0";
+  const { url, close } = await startBetween(address, (piece) => {
+    const text = piece.toString("latin1");
+    if (isSpoilt || !text.includes("test_spoilt") || !text.includes(describe)) return piece;
+    isSpoilt = true;
+    return Buffer.from(text.replace(describe, "D\0\0\0\x06X\0"), "latin1");
+  });
+  const between = poolOf({ url }, 1, () => {}, ANSWER_MS);
+  t.after(async () => {
+    await between.end();
+    close();
+  });
+  const spoilt = prepared("test_spoilt", "insert into later values ($1) returning n");
+  await borrowing(between, async (client) => {
+    await assert.rejects(runTogether(client, [{ statement: spoilt, values: [20] }]), (e) => sqlState(e) === "08P01");
+    const [done] = await runTogether(client, [{ statement: spoilt, values: [21] }]);
+    assert.deepEqual(done!.rows, [{ n: 21 }]);
+  });
+  assert.equal(isSpoilt, true);
+  const { rows } = await db.run(prepared("test_twenties", "select n from later where n >= 20 order by n"));
+  assert.deepEqual(rows, [{ n: 21 }]);
+});
+
+test("a text that is no statement is answered with nothing", async () => {
+  await borrowing(pool, async (client) => {
+    const asked = [prepared("test_nothing", "-- nothing"), prepared("test_y", "select 'y' as y")];
+    const [nothing, y] = await runTogether(
+      client,
+      asked.map((statement) => ({ statement })),
+    );
+    assert.deepEqual([nothing!.rows, y!.rows], [[], [{ y: "y" }]]);
+  });
+});
+
+test("what is refused only at the end of the transaction is an error", async () => {
+  await db.run(prepared("", "create table at_end (n int4 unique deferrable initially deferred)"));
+  const twice = prepared("test_at_end", "insert into at_end values (1), (1)");
+  await assert.rejects(db.run(twice), (error) => sqlState(error) === "23505");
 });

@@ -17,27 +17,25 @@ export interface Answered extends Result<Record<string, unknown>> {
 /**
  * Run statements on this connection, one behind the other, in whatever transaction it is; outside of any they are one. They go out in one write and are
  * answered in one, where the driver would have PostgreSQL answer each by itself: every answer wakes both sides. A statement is prepared, and its
- * columns are asked, once for each connection; one without a name each time. Behind one that fails none is run, and its error is thrown. A statement has 32,767
- * parameters at most: the driver can't read the description of more.
+ * columns are asked, once for each connection; one without a name each time. Behind one that fails none is run, and its error is thrown.
  *
  * @see https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
 export async function runTogether(client: pg.ClientBase, asked: readonly Asked[]): Promise<Answered[]> {
   const forms = formsOf(client);
-  const preparing: Promise<void>[] = [];
+  const fresh = new Map<string, Form>();
   const bound = asked.map(({ statement, values = [] }) => {
-    const known = forms.get(statement.name);
-    if (known && known.text !== statement.text) throw new Error(`two statements are named ${statement.name}`);
-    const form = known ?? { ...statement, columns: [], empty: {} };
-    if (!known && form.name !== "") preparing.push(prepare(client, forms, form));
-    return { form, values };
+    const { name, text } = statement;
+    const known = fresh.get(name) ?? forms.get(name);
+    if (known && known.text !== text) throw new Error(`two statements are named ${name}`);
+    const form = known ?? { name, text, columns: [], emptyRow: {} };
+    if (!known && name !== "") fresh.set(name, form);
+    return { form, isNew: !known, values };
   });
-  const answers = answersOf(client, bound);
-  if (preparing.length === 0) return await answers;
-  // What could not be prepared says why; what is bound to it only says that it is not there.
-  for (const each of await Promise.allSettled([...preparing, answers]))
-    if (each.status === "rejected") throw each.reason;
-  return await answers;
+  const answers = await answersOf(client, bound);
+  // Known from now on. Where any of them failed nobody knows which were prepared, so they will be prepared anew.
+  for (const [name, form] of fresh) forms.set(name, form);
+  return answers;
 }
 
 /** A statement as a connection knows it. */
@@ -46,7 +44,7 @@ interface Form {
   text: string;
   columns: readonly { name: string; read(text: string): unknown }[];
   /** A row of nulls. Rows begin as copies of it, so that all of them are of one shape. */
-  empty: Record<string, unknown>;
+  emptyRow: Record<string, unknown>;
 }
 
 const formsByClient = new WeakMap<pg.ClientBase, Map<string, Form>>();
@@ -66,15 +64,12 @@ interface RowDescription {
 
 function describe(form: Form, { fields }: RowDescription) {
   form.columns = fields.map(({ name, dataTypeID }) => ({ name, read: pg.types.getTypeParser(dataTypeID) }));
-  form.empty = Object.fromEntries(fields.map(({ name }) => [name, null]));
+  form.emptyRow = Object.fromEntries(fields.map(({ name }) => [name, null]));
 }
 
 /** What the driver's connection has beyond its published types. */
 interface Wire {
   stream: Writable;
-  parse(statement: { name: string; text: string }): void;
-  describe(what: { type: "S"; name: string }): void;
-  sync(): void;
 }
 
 /** What the driver asks of a query while it is answered, beyond its published types. */
@@ -84,6 +79,8 @@ interface Handling {
   callback(error?: Error | null): void;
   handleRowDescription(description: RowDescription): void;
   handleDataRow(row: { fields: readonly (string | null)[] }): void;
+  /** In place of a CommandComplete where the text is none. */
+  handleEmptyQuery(): void;
   handleCommandComplete(complete: { text: string }): void;
   handleReadyForQuery(): void;
   handleError(error: Error): void;
@@ -92,29 +89,6 @@ interface Handling {
 // Only queries of the driver's own kind are sent while others are under way.
 const query = (client: pg.ClientBase, handling: Partial<Handling>) =>
   client.query(Object.assign(new pg.Query(""), handling as object));
-
-/** Has a statement prepared, ahead of whatever is sent next. */
-function prepare(client: pg.ClientBase, forms: Map<string, Form>, form: Form): Promise<void> {
-  const { name, text } = form;
-  forms.set(name, form);
-  return new Promise((resolve, reject) => {
-    query(client, {
-      submit(wire) {
-        wire.stream.cork();
-        wire.parse({ name, text });
-        wire.describe({ type: "S", name });
-        wire.sync();
-        wire.stream.uncork();
-      },
-      handleRowDescription: (description) => describe(form, description),
-      callback(error) {
-        if (!error) return resolve();
-        forms.delete(name);
-        reject(error);
-      },
-    });
-  });
-}
 
 function answersOf(client: pg.ClientBase, bound: readonly (Bound & { form: Form })[]): Promise<Answered[]> {
   const answers: Answered[] = [];
@@ -136,8 +110,8 @@ function answersOf(client: pg.ClientBase, bound: readonly (Bound & { form: Form 
       },
       handleRowDescription: (description) => describe(bound[answers.length]!.form, description),
       handleDataRow({ fields }) {
-        const { columns, empty } = bound[answers.length]!.form;
-        const row = { ...empty };
+        const { columns, emptyRow } = bound[answers.length]!.form;
+        const row = { ...emptyRow };
         try {
           for (let index = 0; index < fields.length; index++) {
             const text = fields[index]!;
@@ -148,6 +122,7 @@ function answersOf(client: pg.ClientBase, bound: readonly (Bound & { form: Form 
           problem ??= error as Error;
         }
       },
+      handleEmptyQuery: () => answers.push({ command: "", rows: [], rowCount: 0 }),
       handleCommandComplete({ text }) {
         answers.push({ command: text, rows, rowCount: Number(text.slice(text.lastIndexOf(" ") + 1)) || 0 });
         rows = [];

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { testDatabase } from "../../test/database.ts";
+import { startBetween } from "./between.fixture.ts";
+import { isOutage, prepared } from "./database.ts";
+import { openWalled } from "./walled.ts";
+
+const { db, address, drop } = await testDatabase();
+after(drop);
+await db.run(prepared("", "create table noted (n int4)"));
+
+const MERCHANT = "01890000-0000-7000-8000-000000000001";
+const OTHER = "01890000-0000-7000-8000-000000000002";
+const WHO = prepared("test_who", "select coalesce(current_setting('dunlin.merchant', true), '') as merchant");
+/** Ends the transaction that it stands in: what is asked then is told whose it is only if the session was. */
+const END = prepared("test_end", "commit");
+const NOTE = prepared("test_note", "insert into noted values (1)");
+
+test("each statement and transaction is told its merchant, and the connection keeps no name", async () => {
+  const walled = openWalled(address, 1, () => {});
+  for (const merchant of [MERCHANT, OTHER]) {
+    assert.deepEqual((await walled.of(merchant).run(WHO)).rows, [{ merchant }]);
+    const who = await walled.of(merchant).transaction(async (tx) => {
+      const inside = (await tx.run(WHO)).rows;
+      await tx.run(END);
+      return [inside, (await tx.run(WHO)).rows];
+    });
+    assert.deepEqual(who, [[{ merchant }], [{ merchant: "" }]]);
+  }
+  await walled.close();
+});
+
+test("a statement whose answer was lost is not repeated: nobody knows that it was not done", async (t) => {
+  let isCut = false;
+  const { url, close } = await startBetween(address, (piece, { client, postgres }) => {
+    if (isCut || !piece.includes("test_note")) return piece;
+    isCut = true;
+    postgres.unpipe(client);
+    setTimeout(() => client.destroy(), 100);
+    return piece;
+  });
+  const walled = openWalled({ url }, 1, () => {});
+  t.after(async () => {
+    await walled.close();
+    close();
+  });
+  await assert.rejects(walled.of(MERCHANT).run(NOTE), isOutage);
+  assert.equal((await db.run(prepared("", "select n from noted"))).rows.length, 1);
+});
