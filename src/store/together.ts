@@ -67,15 +67,10 @@ function describe(form: Form, { fields }: RowDescription) {
   form.emptyRow = Object.fromEntries(fields.map(({ name }) => [name, null]));
 }
 
-/** What the driver's connection has beyond its published types. */
-interface Wire {
-  stream: Writable;
-}
-
 /** What the driver asks of a query while it is answered, beyond its published types. */
 interface Handling {
   /** Writes it. An error that it returns is the query's, and nothing was written. */
-  submit(connection: Wire): unknown;
+  submit(connection: { stream: Writable }): unknown;
   callback(error?: Error | null): void;
   handleRowDescription(description: RowDescription): void;
   handleDataRow(row: { fields: readonly (string | null)[] }): void;
