@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { fuzz } from "./fuzz/fuzz.ts";
 import { slowestBodies } from "./fuzz/worst-bodies.ts";
+import { exitWhenInterrupted } from "./server.ts";
 
 const { values } = parseArgs({ options: { requests: { type: "string" }, seed: { type: "string" } } });
 const number = (name: keyof typeof values, fallback: number) => {
@@ -10,6 +11,7 @@ const number = (name: keyof typeof values, fallback: number) => {
   console.error(`--${name} takes a whole number`);
   process.exit(64);
 };
+exitWhenInterrupted(); // the service ends with it
 const seed = number("seed", Math.floor(Math.random() * 1_000_000) + 1);
 const requests = number("requests", 1_000_000);
 
