@@ -36,9 +36,21 @@ export function presentCard({ case: kase, invoice, transactions }: Attempts): Ca
   const own = latestCard(charged.filter((t) => t.invoiceId === invoice.id));
   if (own === null) return latestCard(charged);
   const last = charged.findLastIndex((t) => named(t) && isOn(t, own));
-  const isKnown = (t: TransactionFacts) =>
-    charged.slice(0, last).some((earlier) => named(earlier) && isOn(earlier, cardOf(t)));
-  return latestCard(charged.slice(last + 1).filter((t) => named(t) && !isKnown(t))) ?? own;
+  const isKnown = amongCardsOf(charged.slice(0, last).filter(named));
+  const replaced = latestCard(charged.slice(last + 1).filter((t) => named(t) && !isKnown(t)));
+  return replaced ?? latestCard(charged.filter((t) => isSurelyOn(t, own))) ?? own;
+}
+
+/** Tells whether an attempt was on one of the cards of these, as `isOn` would of each: by sets, since a customer may have made thousands. */
+function amongCardsOf(attempts: readonly TransactionFacts[]): (t: TransactionFacts) => boolean {
+  const fingerprints = new Set(attempts.map((t) => t.cardFingerprint));
+  const methods = new Set(attempts.map((t) => t.paymentMethodId));
+  const methodsAlone = new Set(attempts.filter((t) => t.cardFingerprint === undefined).map((t) => t.paymentMethodId));
+  return ({ cardFingerprint, paymentMethodId }) => {
+    if (cardFingerprint === undefined) return methods.has(paymentMethodId) || methods.has(undefined);
+    if (fingerprints.has(cardFingerprint)) return true;
+    return paymentMethodId === undefined ? fingerprints.has(undefined) : methodsAlone.has(paymentMethodId);
+  };
 }
 
 /** Tells which attempts were on a card that stands in for another one. */
