@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { someoneWaits } from "../../test/database.ts";
-import type { Tx } from "../store/database.ts";
+import type { Database } from "../store/database.ts";
+import { askLast } from "../store/in-transaction.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
 import { arrangeInvoices, packInvoices } from "../store/packed.fixture.ts";
 import { foundKnown } from "./all-new.ts";
@@ -180,7 +181,7 @@ test("a paid copy that waits for the batch which opens the case ends that case a
   stage.wait(MINUTE);
   let paid!: Promise<Stored>;
   await stage.db.transaction(async (tx) => {
-    const within = { ...stage.db, run: tx.run, transaction: <T>(work: (of: Tx) => Promise<T>) => work(tx) };
+    const within: Database = { ...stage.db, run: tx.run, transaction: async (work) => await askLast(await work(tx)) };
     await ingestInvoices(within, merchant, copy("UNPAID", 1), stage.ports);
     paid = ingestInvoices(stage.db, merchant, copy("PAID", 2), stage.ports);
     await someoneWaits(stage.db);

@@ -28,13 +28,21 @@ export interface Result<Row> {
   rowCount: number;
 }
 
+/**
+ * Asks, all at once, for a transaction's last statements, and returns what it did. They go out with the COMMIT, which waits for none of their
+ * answers. What is asked later is refused.
+ */
+export type Last<T> = () => Promise<T>;
+
 export interface Database extends Tx {
   /**
    * One transaction, read committed. Run again from the start, up to five times, when PostgreSQL asks for it or was
    * away for a moment. A COMMIT whose outcome nobody knows is not repeated: the failure reaches the caller, who reads
    * anew what there is. Repeated blindly, a decision that is in already would run into the key of its own event.
+   *
+   * @param work  returns what it did, or how its last statements are asked for
    */
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: Tx) => Promise<T | Last<T>>): Promise<T>;
   /**
    * A connection of its own, for what outlives a statement: leases, listening. It is not replaced when it breaks. It is the login's,
    * because only that sees in pg_stat_activity what its other connections are; for tables of merchants it is not meant.

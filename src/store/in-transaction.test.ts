@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
 import { startBetween } from "./between.fixture.ts";
-import { ANSWER_MS, borrowing, poolOf, prepared, sqlState, type Tx } from "./database.ts";
+import { ANSWER_MS, borrowing, type Last, poolOf, prepared, sqlState, type Tx } from "./database.ts";
 import { BEGIN, inTransaction } from "./in-transaction.ts";
 import type { Asked } from "./together.ts";
 
@@ -25,11 +25,12 @@ const setting = (name: string): Asked => ({
   statement: prepared(`set_${name}`, `select set_config('${name}', '4MB', true)`),
 });
 const BEGINNINGS: Asked[][] = [[BEGIN], [BEGIN, setting("work_mem")]];
+const note = (tx: Tx) => tx.run(NOTE, [1]);
 const deep = async (tx: Tx, levels: number, by: number): Promise<unknown> => {
   await null;
   return levels === 0 ? await tx.run(DIVIDE, [by]) : await deep(tx, levels - 1, by);
 };
-const run = <T>(beginning: Asked[], work: (tx: Tx) => Promise<T>) =>
+const run = <T>(beginning: Asked[], work: (tx: Tx) => Promise<T | Last<T>>) =>
   borrowing(pool, (client) => inTransaction(client, beginning, work, () => {}));
 
 test("what is asked at once is done in its order, all of it or nothing", async () => {
@@ -177,4 +178,76 @@ test("a transaction that was committed takes no statement any more", async () =>
   });
   await assert.rejects(kept.run(NOTE, [2]), /note was asked for when its transaction was over/);
   assert.deepEqual(await noted(), [1]);
+});
+
+test("last statements go out with the commit, and what they find is what the transaction did", async (t) => {
+  const seen: string[] = [];
+  const { url, close } = await startBetween(address, (piece) => {
+    seen.push(piece.toString("latin1"));
+    return piece;
+  });
+  const between = poolOf({ url }, 1, () => {}, ANSWER_MS);
+  t.after(async () => {
+    await between.end();
+    close();
+  });
+  const divided = await borrowing(between, (client) =>
+    inTransaction(
+      client,
+      [BEGIN],
+      async (tx) => {
+        const { rows } = await tx.run<{ quotient: number }>(DIVIDE, [1]);
+        return async () => {
+          const noting = tx.run(NOTE, [rows[0]!.quotient]);
+          const [divided] = await Promise.all([tx.run<{ quotient: number }>(DIVIDE, [-1]), noting]);
+          return divided.rows[0]!.quotient;
+        };
+      },
+      () => {},
+    ),
+  );
+  assert.equal(divided, -1);
+  assert.deepEqual(await noted(), [1]);
+  const ended = seen.filter((piece) => piece.includes("commit"));
+  assert.equal(ended.length, 1);
+  assert.match(ended[0]!, /note.*divide.*commit/s);
+});
+
+test("where last statements fail, or can't even be asked, nothing is done, and they say why", async () => {
+  const range = (error: unknown) => error instanceof RangeError;
+  const failing: [(tx: Tx) => Promise<unknown>, (error: unknown) => boolean][] = [
+    [(tx) => Promise.all([tx.run(NOTE, [2]), tx.run(DIVIDE, [0])]), (error) => sqlState(error) === "22012"],
+    [(tx) => Promise.all([tx.run(NOTE, [2]), tx.run(NOTE, [circular])]), (error) => /circular/.test(`${error}`)],
+    [(tx) => Promise.all([tx.run(NOTE, [2]), Promise.reject(new RangeError("no integer"))]), range],
+    [
+      () => {
+        throw new RangeError("no integer");
+      },
+      range,
+    ],
+  ];
+  for (const beginning of BEGINNINGS)
+    for (const [last, isReason] of failing)
+      for (const before of [note, async () => {}]) {
+        const working = run<unknown>(beginning, async (tx) => {
+          await before(tx);
+          return () => last(tx);
+        });
+        await assert.rejects(working, isReason);
+      }
+  assert.deepEqual(await noted(), []);
+});
+
+test("what is asked once the last statements are on their way is refused", async () => {
+  let late!: Promise<unknown>;
+  await run([BEGIN], async (tx) => {
+    await note(tx);
+    return async () => {
+      await tx.run(NOTE, [2]);
+      late = tx.run(NOTE, [3]);
+      await late.catch(() => {});
+    };
+  });
+  await assert.rejects(late, /note was asked for when its transaction was over/);
+  assert.deepEqual(await noted(), [1, 2]);
 });

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Result, Statement, Tx } from "./database.ts";
+import type { Last, Result, Statement, Tx } from "./database.ts";
 import { type Answered, type Asked, runTogether } from "./together.ts";
 
 /** A statement on this connection, in whatever transaction it is. One without a name and values may be several texts. */
@@ -28,7 +28,7 @@ const COMMIT: Asked = { statement: { name: "commit", text: "commit" } };
 export async function inTransaction<T>(
   client: pg.ClientBase,
   begins: readonly Asked[],
-  work: (tx: Tx) => Promise<T>,
+  work: (tx: Tx) => Promise<T | Last<T>>,
   commits: () => void,
 ): Promise<T> {
   const queue = queueOn(client, begins);
@@ -37,18 +37,24 @@ export async function inTransaction<T>(
       return (await queue.ask({ statement, values })) as unknown as Result<Row>;
     },
   };
-  let done: T;
+  let done: Promise<T>;
   try {
-    done = await work(tx);
+    done = askLast(await work(tx));
+    // What it can't even ask for is known before the commit goes out, which then never does.
+    done.catch(queue.end);
   } catch (error) {
     queue.end();
     throw error;
   }
   commits();
-  const { command } = await queue.commit();
+  const [result, { command }] = await Promise.all([done, queue.commit()]);
   if (command !== "COMMIT") throw new Error(`the answer to commit was ${command}`);
-  return done;
+  return result;
 }
+
+/** What a transaction did whose work has ended, once its last statements are asked for and answered. */
+export const askLast = async <T>(worked: T | Last<T>): Promise<T> =>
+  typeof worked === "function" ? await (worked as Last<T>)() : worked;
 
 interface Waiting extends Asked {
   answered: PromiseWithResolvers<Answered>;

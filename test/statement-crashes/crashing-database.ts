@@ -6,6 +6,7 @@ import {
   type Statement,
   type Tx,
 } from "../../src/store/database.ts";
+import { askLast } from "../../src/store/in-transaction.ts";
 
 /**
  * What happens to one statement. The process dies before it is sent, while the server works on it (what it did is rolled
@@ -100,7 +101,7 @@ export function crashingDatabase(db: Database, at: number, mishap: Mishap): Cras
             const perform = () => tx.run<Row>(statement, values);
             return step(statement.name, perform, perform);
           };
-          const done = await work({ run });
+          const done = await askLast(await work({ run }));
           // What happens before the end of a commit leaves nothing of the transaction, what happens after it leaves all.
           if (count + 1 === at && !mishap.endsWith("after")) await step("commit", nothing, nothing);
           return done;

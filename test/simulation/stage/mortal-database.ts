@@ -1,4 +1,5 @@
-import type { Connection, Database, Result, Statement, Tx } from "../../../src/store/database.ts";
+import type { Connection, Database, Last, Result, Statement, Tx } from "../../../src/store/database.ts";
+import { askLast } from "../../../src/store/in-transaction.ts";
 import { Death, type Fault, type FaultPlan, type Life } from "./fault-plan.ts";
 import type { Gate } from "./gate.ts";
 
@@ -41,7 +42,7 @@ export function mortalDatabase({ db, gate, plan, life, actor, connectionsEnded }
     return result;
   }
 
-  async function transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async function transaction<T>(work: (tx: Tx) => Promise<T | Last<T>>): Promise<T> {
     await gate.enter(actor);
     let isInside = true;
     const enter = async () => {
@@ -57,7 +58,7 @@ export function mortalDatabase({ db, gate, plan, life, actor, connectionsEnded }
       const result = await db.transaction(async (tx) => {
         leave();
         try {
-          const done = await work({ run: (statement, values) => run(tx, statement, values) });
+          const done = await askLast(await work({ run: (statement, values) => run(tx, statement, values) }));
           await enter();
           suffer(plan.before("commit"), "commit");
           return done;
