@@ -1,4 +1,3 @@
-import type { Experiment } from "../domain/experiment.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
@@ -6,10 +5,10 @@ import { endsRecovery, type Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { type Arranged, arrange } from "../store/arrange.ts";
 import {
-  casesOfLeft,
   casesSaidToEnd,
   type EndedCase,
   endCases,
+  endCasesOfLeft,
   openCases,
   pokeCasesOfCustomers,
   pokeCasesOfInvoices,
@@ -19,20 +18,13 @@ import {
 import type { Database, Tx } from "../store/database.ts";
 import { withdrawEvents } from "../store/events.ts";
 import { runningExperiment } from "../store/experiments.ts";
-import {
-  type ChangedInvoices,
-  findInvoices,
-  insertNewInvoices,
-  isOvertaken,
-  placesInRecovery,
-  upsertInvoices,
-} from "../store/invoices.ts";
+import { findInvoices, insertNewInvoices, isOvertaken, placesInRecovery, upsertInvoices } from "../store/invoices.ts";
 import { idsOf, type Packed, release, unpack } from "../store/packed.ts";
 import { upsertSubscriptions } from "../store/subscriptions.ts";
 import { upsertTransactions } from "../store/transactions.ts";
 import { foundKnown, mayBeAllNew } from "./all-new.ts";
 import { assignCases } from "./assign-cases.ts";
-import { endByPayment, endOf, paysInFull } from "./ends.ts";
+import { endByPayment, paysInFull } from "./ends.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -88,6 +80,8 @@ export async function ingestInvoices(
 ): Promise<Stored> {
   const invoices = arrange(batches);
   const unpaid = unpack(invoices, UNPAID_FIELDS, placesInRecovery(invoices));
+  // Taken whether it is needed or not: which ids come next must not hang on guesses.
+  const pokeId = ports.newId();
   const store = async (mayBeNew: boolean) => {
     // What is new and over concerns no case: one statement does, without a transaction.
     const isOver = unpaid.length === 0;
@@ -95,13 +89,27 @@ export async function ingestInvoices(
     return await db.transaction(async (tx) => {
       const now = ports.now();
       const openable = opensCases ? unpaid.filter((invoice) => mayOpen(invoice, merchant, now)) : [];
-      const [experiment, changed] = await Promise.all([
+      const [experiment, stored] = await Promise.all([
         openable.length === 0 ? null : runningExperiment(tx, merchant.id),
-        storeNewest(tx, merchant.id, invoices, mayBeNew && !isOver),
+        storeNewest(tx, merchant.id, invoices, mayBeNew && !isOver, { now, pokeId }),
       ]);
+      const { known = null, again = [], ended = [] } = stored ?? {};
+      const opening = openable
+        .filter(({ id }) => stored === null || stored.unpaid.has(id))
+        .map((invoice) => newCase(invoice, merchant, now, ports));
       // Begun while this one waited: of its cases none belongs to it.
       const running = experiment && experiment.startedAt <= now ? experiment : null;
-      return await tellCasesOfInvoices(tx, merchant, { openable, experiment: running, changed, now }, ports);
+      const opened = opening.length === 0 ? null : await assignCases(tx, merchant.id, running, opening);
+      return async () => {
+        // By a statement that comes behind the ends: while they waited for a step it may have made events.
+        const [withdrawn] = await Promise.all([
+          ended.length === 0 ? [] : withdrawEvents(tx, merchant.id, ended, [], ports.now()),
+          again.length === 0 ? null : pokeCasesOfInvoices(tx, merchant.id, again, ports.newId()),
+          opened && openCases(tx, merchant.id, opened.assigned, ports.newId()),
+          opened?.enter(),
+        ]);
+        return { known, withdrawn };
+      };
     });
   };
   const mayBeNew = mayBeAllNew(merchant.id);
@@ -121,50 +129,24 @@ async function storeAllNew(tx: Tx, merchantId: string, invoices: Arranged<Invoic
   return areNew;
 }
 
-/** Keep the newer copy of each; returns what changed, null when all were new. */
-async function storeNewest(tx: Tx, merchantId: string, invoices: Arranged<Invoice>, mayBeNew: boolean) {
+/** Keep the newer copy of each, and end the cases of what left recovery; returns what changed, null when all were new. */
+async function storeNewest(
+  tx: Tx,
+  merchantId: string,
+  invoices: Arranged<Invoice>,
+  mayBeNew: boolean,
+  { now, pokeId }: { now: Date; pokeId: string },
+) {
   if (mayBeNew && (await storeAllNew(tx, merchantId, invoices))) return null;
-  return await upsertInvoices(tx, merchantId, invoices);
+  const [{ known, unpaid, unpaidAgain: again }, ended] = await Promise.all([
+    upsertInvoices(tx, merchantId, invoices),
+    endCasesOfLeft(tx, merchantId, now, pokeId),
+  ]);
+  return { known, again, unpaid: new Set([...unpaid, ...again]), ended };
 }
 
 const UNPAID_FIELDS = ["id", "customerId", "subscriptionId", "amount", "currency", "updatedAt"] as const;
 type Unpaid = Pick<Invoice, (typeof UNPAID_FIELDS)[number]>;
-
-/** What cases are told of invoices that were stored. */
-interface Told {
-  /** Those in recovery that may get a case, stored or not. */
-  openable: readonly Unpaid[];
-  experiment: Experiment | null;
-  /** What was stored; null when all were new. */
-  changed: ChangedInvoices | null;
-  now: Date;
-}
-
-/** Open and end the cases of invoices that were stored. */
-async function tellCasesOfInvoices(
-  tx: Tx,
-  merchant: Merchant,
-  { openable, experiment, changed, now }: Told,
-  ports: Ports,
-) {
-  const again = changed?.unpaidAgain ?? []; // a new invoice has no case
-  if (again.length > 0) await pokeCasesOfInvoices(tx, merchant.id, again, ports.newId());
-  const stored = changed && new Set([...changed.unpaid, ...again]);
-  const opening = openable
-    .filter(({ id }) => stored === null || stored.has(id))
-    .map((invoice) => newCase(invoice, merchant, now, ports));
-  const [opened, left] = await Promise.all([
-    opening.length === 0 ? null : assignCases(tx, merchant.id, experiment, opening),
-    changed && changed.left.length > 0 ? casesOfLeft(tx, merchant.id, changed.left) : [],
-  ]);
-  const ended = left.map(({ id, ...invoice }) => ({ id, ...endOf(invoice) }));
-  const [, , withdrawn] = await Promise.all([
-    opened && openCases(tx, merchant.id, opened.assigned, ports.newId()),
-    opened?.enter(),
-    endAndWithdraw(tx, merchant.id, ended, ports),
-  ]);
-  return { known: changed?.known ?? null, withdrawn };
-}
 
 /** As `ingestInvoices`, for history: what is unpaid opens no case until a newer copy is pushed. */
 export const importInvoices = (db: Database, merchant: Merchant, batches: readonly Packed<Invoice>[], ports: Ports) =>

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { someoneWaits } from "../../test/database.ts";
-import type { Database } from "../store/database.ts";
+import { lockCases } from "../store/cases.ts";
+import { type Database, prepared } from "../store/database.ts";
+import { insertEvents } from "../store/events.ts";
 import { askLast } from "../store/in-transaction.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
 import { arrangeInvoices, packInvoices } from "../store/packed.fixture.ts";
@@ -192,6 +194,32 @@ test("a paid copy that waits for the batch which opens the case ends that case a
     ["paid"],
   );
 });
+
+test("what a step makes while a paid copy waits for it is taken back all the same", async () => {
+  const merchant = await stage.enter();
+  await stage.invoice();
+  const [kase] = (await stage.db.run<{ id: string }>(CASES, [merchant.id])).rows;
+  const paid = packInvoices({
+    ...{ id: "inv_1", state: "PAID" as const, customerId: "cus_1", amount: 4_900, currency: "EUR" },
+    ...{ createdAt: START, updatedAt: new Date(stage.now().getTime() + MINUTE) },
+  });
+  const event = {
+    ...{ id: stage.ports.newId(), caseId: kase!.id, invoiceId: "inv_1", type: "pause_collection" as const, body: "{}" },
+    createdAt: stage.now(),
+  };
+  const withdrawn: string[] = [];
+  let ingested!: Promise<Stored>;
+  await stage.db.transaction(async (tx) => {
+    await lockCases(tx, merchant.id, [kase!.id]);
+    ingested = ingestInvoices(stage.db, merchant, paid, stage.ports, (_, ids) => withdrawn.push(...ids));
+    await someoneWaits(stage.db);
+    await insertEvents(tx, merchant.id, [event]);
+  });
+  await ingested;
+  assert.deepEqual(withdrawn, [event.id]);
+});
+
+const CASES = prepared("test_case_ids", "select id from cases where merchant_id = $1");
 
 test("no case opens for an amount of 0 or when the window is over already", async () => {
   await stage.invoice({ id: "inv_zero", amount: 0 });

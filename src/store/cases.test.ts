@@ -1,14 +1,24 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { someoneWaits, type TestDatabase, testDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { makeEvents } from "../delivery/deliverer.fixture.ts";
 import type { Invoice } from "../domain/invoice.ts";
+import { endOf } from "../recovery/ends.ts";
 import { ingestInvoices } from "../recovery/ingest.ts";
 import { firstPokes } from "./case-pokes.ts";
-import { pokeCasesOfInvoices } from "./cases.ts";
+import {
+  endCases,
+  endCasesOfLeft,
+  findCases,
+  lockCases,
+  openCases,
+  pokeCasesOfInvoices,
+  saveCaseStates,
+} from "./cases.ts";
 import { prepared } from "./database.ts";
-import { packInvoices } from "./packed.fixture.ts";
+import { upsertInvoices } from "./invoices.ts";
+import { arrangeInvoices, packInvoices } from "./packed.fixture.ts";
 
 let database: TestDatabase;
 before(async () => {
@@ -49,6 +59,67 @@ test("cases are ended one look-up each also where statistics know nothing of the
   }
   assert.equal((await database.db.run<{ n: number }>(ENDED, [merchant.id])).rows[0]!.n, 1_000);
 });
+
+test("cases of what left recovery end as the stored copy says, unless they ended before or began after it was written", async () => {
+  const merchant = await testMerchant(database.db, ports);
+  const day = (n: number) => new Date(Date.UTC(2026, 0, n));
+  const states = ["PAID", "VOIDED", "UNCOLLECTIBLE", "REFUNDED", "DRAFT", "PAID", "PAID"] as const;
+  const invoices = states.map((state, n): Invoice & { id: string } => ({
+    ...{ id: `in_${n}`, state, customerId: "cus_1", amount: 2_000, currency: "USD" },
+    ...{ createdAt: day(1), updatedAt: day(2) },
+  }));
+  const cases = invoices.map(({ id }, n) => ({
+    ...{ id: ports.newId(), invoiceId: id, customerId: "cus_1", subscriptionId: null, amount: 1_000, currency: "EUR" },
+    ...{ unpaidAt: day(n === 6 ? 3 : 1), windowEndsAt: day(30), budget: 8, arm: "dunlin" as const, openedAt: day(4) },
+  }));
+  const unpaid = invoices.map((invoice) => ({ ...invoice, state: "UNPAID" as const, updatedAt: day(1) }));
+  await upsertInvoices(database.db, merchant.id, arrangeInvoices(...unpaid));
+  await openCases(database.db, merchant.id, cases, ports.newId());
+  await saveCaseStates(database.db, merchant.id, [
+    { id: cases[5]!.id, endedAt: day(5), endReason: "hopeless", paidAt: null, recovered: false },
+  ]);
+  const pokeId = ports.newId();
+  const ended = await database.db.transaction(async (tx) => {
+    await upsertInvoices(tx, merchant.id, arrangeInvoices(...invoices));
+    return await endCasesOfLeft(tx, merchant.id, day(3), pokeId);
+  });
+  const ids = cases.map(({ id }) => id);
+  assert.deepEqual(ended.sort(), ids.slice(0, 6).sort());
+  const [poke] = await firstPokes(database.db, merchant.id, 10, 100);
+  assert.deepEqual(poke, { id: pokeId, part: 0, caseIds: ids.slice(0, 6).sort() });
+  const found = new Map((await findCases(database.db, merchant.id, ids)).map((kase) => [kase.id, kase]));
+  for (const [n, state] of states.entries()) {
+    const { endReason, paidAt, endedAt, amount, currency } = found.get(ids[n]!)!;
+    const said = endOf(invoices[n]!);
+    // Opened after this transaction began, which waited: no case ends before it was opened.
+    if (n < 5) assert.deepEqual({ endReason, paidAt, endedAt, amount, currency }, { ...said, endedAt: day(4) }, state);
+    else assert.deepEqual([endReason, amount, currency], [n === 5 ? "hopeless" : null, 1_000, "EUR"]);
+  }
+});
+
+test("a case that a step ends while it is to be ended keeps the step's end, and its invoice counts as left", async () => {
+  const merchant = await testMerchant(database.db, ports);
+  const [event] = await makeEvents(database.db, merchant, 1, ports.now());
+  const id = event!.caseId;
+  const paidAt = ports.now();
+  const said = [{ id, endReason: "paid", paidAt, amount: 5, currency: "USD" }] as const;
+  let ending!: Promise<void>;
+  await database.db.transaction(async (tx) => {
+    await lockCases(tx, merchant.id, [id]);
+    ending = endCases(database.db, merchant.id, said, ports.now(), ports.newId());
+    await someoneWaits(database.db);
+    await saveCaseStates(tx, merchant.id, [
+      { id, endedAt: paidAt, endReason: "hopeless", paidAt: null, recovered: false },
+    ]);
+  });
+  await ending;
+  const [kase] = await findCases(database.db, merchant.id, [id]);
+  assert.deepEqual([kase!.endReason, kase!.paidAt, kase!.currency], ["hopeless", null, "EUR"]);
+  const { rows } = await database.db.run(LEFT, [merchant.id, id]);
+  assert.deepEqual(rows, [{ left: true }]);
+});
+
+const LEFT = prepared("test_left", `select invoice_left as "left" from cases where merchant_id = $1 and id = $2`);
 
 test("cases that are poked together are looked at oldest first, in whatever order they are found", async () => {
   const merchant = await testMerchant(database.db, ports);

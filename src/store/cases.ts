@@ -1,9 +1,9 @@
 import type { Case, EndReason } from "../domain/case.ts";
-import type { Invoice } from "../domain/invoice.ts";
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
 import { arrayOf, binaryArray } from "./binary-array.ts";
 import { poke } from "./case-pokes.ts";
 import { prepared, type Tx } from "./database.ts";
+import { LEFT_SETTING } from "./invoices.ts";
 
 const COLUMNS: readonly Column<Case>[] = [
   ["id", "uuid", "id"],
@@ -71,28 +71,6 @@ export interface EndedCase extends CaseEnd {
   id: string;
 }
 
-// A statement of its own: an upsert that waited for another transaction goes on with its rows, but does not see the cases that it opened. By itself too
-// because most invoices that leave recovery were never in it, and a plan that expects a case of each reads all cases.
-const OF_LEFT = prepared(
-  "cases_of_left",
-  `select k.id, i.state, i.amount, i.currency, i.updated_at as "updatedAt"
-   from unnest($2::text[]) as e (id)
-   cross join lateral (select id, unpaid_at from cases where merchant_id = $1 and invoice_id = e.id offset 0) k
-   cross join lateral (
-     select state, amount, currency, updated_at from invoices where merchant_id = $1 and id = e.id offset 0
-   ) i
-   where k.unpaid_at <= i.updated_at order by k.id`,
-);
-
-/** A case, and what its invoice says. */
-export type CaseLeft = Pick<Case, "id"> & Pick<Invoice, "state" | "amount" | "currency" | "updatedAt">;
-
-/** Every case of these invoices that began before the copy was written which is stored; sorted by id. */
-export async function casesOfLeft(tx: Tx, merchantId: string, invoiceIds: readonly string[]): Promise<CaseLeft[]> {
-  const ids = invoiceIds.map((id) => ({ id }));
-  return (await tx.run<CaseLeft>(OF_LEFT, [merchantId, binaryArray(ids, "id", "text")])).rows;
-}
-
 /** What a record says of the case of an invoice. */
 export interface SaidEnd extends CaseEnd {
   invoiceId: string;
@@ -121,27 +99,28 @@ const END_COLUMNS: readonly Column<EndedCase>[] = [
   ["amount", "int8", "amount"],
   ["currency", "text", "currency"],
 ];
-const said = Object.fromEntries(
-  END_COLUMNS.map(([name, type], index) => [name, `($${index + 4}::${type}[])[array_position($4::uuid[], id)]`]),
-);
+const END_NAMES = END_COLUMNS.map(([name]) => name).join(", ");
 
-// What is said is looked up in its array: joined to one, all cases would be read while statistics say that there are few. The ids come from
-// a select, which hides how many there are: known to be few, they would have the statement planned anew each time, longer than it runs.
-const END = prepared(
-  "end_cases",
-  `with ended as (
+// Cases are found by the array of their ids, too: joined alone, all of them would be read while statistics say that there are few. The ids come
+// from a select, which hides how many there are: known to be few, they would have the statement planned anew each time, longer than it runs.
+const ending = (said: string) =>
+  `with said (${END_NAMES}) as materialized (${said}), ended as (
      update cases set
-       ended_at = coalesce(ended_at, $2),
-       end_reason = coalesce(end_reason, ${said.end_reason}),
-       paid_at = case when ended_at is null then ${said.paid_at} else paid_at end,
-       amount = case when ended_at is null then coalesce(${said.amount}, amount) else amount end,
-       currency = case when ended_at is null then coalesce(${said.currency}, currency) else currency end,
+       ended_at = coalesce(cases.ended_at, greatest($2, cases.opened_at)),
+       end_reason = coalesce(cases.end_reason, said.end_reason),
+       paid_at = case when cases.ended_at is null then said.paid_at else cases.paid_at end,
+       amount = case when cases.ended_at is null then coalesce(said.amount, cases.amount) else cases.amount end,
+       currency = case when cases.ended_at is null then coalesce(said.currency, cases.currency) else cases.currency end,
        invoice_left = true
-     where merchant_id = $1 and id = any((select $4::uuid[])::uuid[])
-     returning id
+     from said
+     where cases.merchant_id = $1 and cases.id = any((select array_agg(id) from said)::uuid[]) and cases.id = said.id
+     returning cases.id
+   ), poked as (
+     ${poke("select id from ended", "$3")}
    )
-   ${poke("select id from ended", "$3")}`,
-);
+   select id from ended`;
+
+const END = prepared("end_cases", ending(`select * from unnest(${arrays(END_COLUMNS, 4)})`));
 
 /**
  * The invoices of these cases are out of recovery: end those that are open, and let the deciding loop settle what all of them left.
@@ -150,6 +129,31 @@ const END = prepared(
  */
 export async function endCases(tx: Tx, merchantId: string, cases: readonly EndedCase[], now: Date, pokeId: string) {
   await tx.run(END, [merchantId, now, pokeId, ...columnValues(cases, END_COLUMNS)]);
+}
+
+// A statement of its own: an upsert that waited for another transaction goes on with its rows, but does not see the cases that it opened. By itself too
+// because most invoices that leave recovery were never in it, and a plan that expects a case of each reads all cases. A state out of recovery
+// is the end that it means, in capitals.
+const END_OF_LEFT = prepared(
+  "end_cases_of_left",
+  ending(
+    `select k.id, lower(i.state), case when i.state = 'PAID' then i.updated_at end, i.amount, i.currency
+     from json_array_elements_text(current_setting('${LEFT_SETTING}')::json) as e (id)
+     cross join lateral (select id, unpaid_at from cases where merchant_id = $1 and invoice_id = e.id offset 0) k
+     cross join lateral (
+       select state, amount, currency, updated_at from invoices where merchant_id = $1 and id = e.id offset 0
+     ) i
+     where k.unpaid_at <= i.updated_at order by k.id`,
+  ),
+);
+
+/**
+ * As `endCases`, for every case of what left recovery by the upsert of this transaction, if it began before the copy was written which is stored.
+ *
+ * @returns their ids
+ */
+export async function endCasesOfLeft(tx: Tx, merchantId: string, now: Date, pokeId: string): Promise<string[]> {
+  return (await tx.run<{ id: string }>(END_OF_LEFT, [merchantId, now, pokeId])).rows.map(({ id }) => id);
 }
 
 const pokeBy = (column: "invoice_id" | "customer_id" | "subscription_id", condition: string) =>
