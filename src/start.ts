@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
 import type { Logger as Log } from "pino";
 import { localCertificate } from "./api/certificate.ts";
 import { tokenKeys } from "./api/list/page-token.ts";
@@ -28,6 +29,12 @@ import { createModels } from "./recovery/models.ts";
 import { prepared } from "./store/database.ts";
 import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
+
+/**
+ * How much the heap may grow, in percent, before all of it is looked through again. Left to choose, V8 lets it grow by some 8 MB once it has rested for
+ * some seconds, and never by more again: under load it looks through it three times a second then, which is two fifths of the service's CPU.
+ */
+const HEAP_GROWTH = 100;
 
 export const ROLES = ["api", "decide", "deliver", "learn", "console"] as const;
 /** What a process does: serve the inbound API, decide what is due, deliver webhooks, learn from outcomes, serve pages for people. */
@@ -66,6 +73,7 @@ const GRACE_MS = 31_000;
 
 /** Start the service: the database, and the roles that are asked for. */
 export async function start({ settings, roles, log, onFatal }: StartOptions): Promise<Running> {
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
   const store = await openStore(settings, "own", CONNECTIONS, log, onFatal);
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
