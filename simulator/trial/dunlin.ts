@@ -13,9 +13,11 @@ import { offsetMs } from "../../src/decisions/local-time.ts";
 import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS, type BankAttempt, downAt, upAgainAt } from "../../src/decisions/outage.ts";
 import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
+import { AT_ONCE, BOOKINGS, bookingOf, type Clock, isBooked, learnBooking } from "../../src/model/booking.ts";
 import type { Reason } from "../../src/model/layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "../../src/model/learn.ts";
 import { cycleChances, type Learned } from "../../src/model/learned.ts";
+import { observeFirst, observeTry } from "../../src/model/observe.ts";
 import { CYCLES } from "../../src/model/pay-cycles.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
@@ -25,8 +27,17 @@ import { codesOf, instrumentOf, type OpenCase, type Policy, rulesFor } from "./p
 const DAY_MS = 86_400_000;
 
 interface Customer {
-  person: Person;
+  /** What to believe of them by each of BOOKINGS, by what was learned; of who pays by card there is one. */
+  people: Person[];
+  /** The same by what was known before any lesson; none of who pays by card. */
+  atFirst: Person[];
   past: Past;
+}
+
+/** What to believe of a case, as of its customer. */
+interface Beliefs {
+  all: Belief[];
+  atFirst: Belief[];
 }
 
 /**
@@ -53,21 +64,22 @@ interface Options {
  */
 export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {}): Policy {
   const customers = new Map<string, Customer>();
-  const beliefs = new Map<string, Belief>();
+  const beliefs = new Map<string, Beliefs>();
+  const start = structuredClone(learned);
   /** By issuer: the latest attempts there, the latest last. */
   const atBanks = new Map<string, BankAttempt[]>();
 
   function customerOf(bill: Bill): Customer {
     let customer = customers.get(bill.customerId);
     if (!customer) {
-      const person = newPerson(learned, countryOf(bill));
-      believeTold(person, bill);
-      customer = { person, past: newPast() };
+      const country = countryOf(bill);
+      const bookings = BOOKINGS.slice(0, isBooked(methodOf(bill)) ? BOOKINGS.length : 1);
+      const people = bookings.map(() => newPerson(learned, country));
+      const atFirst = people.length === 1 ? [] : bookings.map(() => newPerson(start, country));
+      customer = { people, atFirst, past: newPast() };
       customers.set(bill.customerId, customer);
-    } else {
-      keepUp(customer.person);
-      believeTold(customer.person, bill);
-    }
+    } else for (const person of customer.people) keepUp(person);
+    believeTold(customer, bill);
     return customer;
   }
 
@@ -84,10 +96,13 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
   }
 
   /** What was told stays true whatever is seen. */
-  function believeTold(person: Person, bill: Bill) {
+  function believeTold({ people, atFirst }: Customer, bill: Bill) {
     const cycles = tell?.(bill);
-    if (cycles) person.cycles.set(cycles);
+    if (cycles) for (const person of [...people, ...atFirst]) person.cycles.set(cycles);
   }
+
+  /** Which of a customer's people holds, by what was learned of how their bank books. */
+  const heldOf = ({ people }: Customer, bill: Bill) => (people.length === 1 ? 0 : bookingOf(learned, methodOf(bill)));
 
   function weightsOf(names: readonly string[]): Int32Array {
     if (named) names.forEach(named);
@@ -95,25 +110,28 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
   }
 
   function beliefOf(open: OpenCase, now: number): Belief {
-    let belief = beliefs.get(open.bill.id);
-    if (belief) return belief;
-    const customer = customers.get(open.bill.customerId)!;
     const { bill } = open;
+    const customer = customers.get(bill.customerId)!;
+    const held = heldOf(customer, bill);
+    const known = beliefs.get(bill.id);
+    if (known) return known.all[held]!;
     const traits = traitsOf(bill, customer, bill.first);
-    belief = newBelief(learned, customer.person, {
+    const facts = {
       reason: reasonOf(bill.first),
       code: bill.first.networkDeclineCode ?? null,
       standing: standingOf(customer.past),
       names: weightsOf(caseNames("r", traits)),
       codeName: codeWeight(traits),
       rows: caseRows(traits),
-      offsetMs: offsetOf(bill),
       failedAt: now,
       recent: open.attempts.map(({ charge }) => charge.at.getTime()).filter((at) => at > now - 7 * DAY_MS),
-    });
-    beliefs.set(bill.id, belief);
-    learnCase(learned, belief);
-    return belief;
+    };
+    const by = (model: Learned, people: Person[]) =>
+      people.map((person, n) => newBelief(model, person, { ...facts, clock: clockOf(bill, n) }));
+    const all = by(learned, customer.people);
+    beliefs.set(bill.id, { all, atFirst: by(start, customer.atFirst) });
+    learnCase(learned, all[held]!);
+    return all[held]!;
   }
 
   function note(charge: Charge, customer: string) {
@@ -133,15 +151,25 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
   return {
     billed(bill) {
       const customer = customerOf(bill);
-      const { past, person } = customer;
+      const { past, people, atFirst } = customer;
       const reason = bill.first.approved ? null : reasonOf(bill.first);
       const names = weightsOf(caseNames("f", traitsOf(bill, customer, bill.first)));
-      learnFirst(learned, person, names, offsetOf(bill), bill.createdAt.getTime(), reason);
-      believeTold(person, bill);
+      const held = heldOf(customer, bill);
+      const at = bill.createdAt.getTime();
+      const observe = (model: Learned, person: Person, n: number) =>
+        observeFirst(model, person, names, clockOf(bill, n), at, reason);
+      atFirst.forEach((person, n) => {
+        observe(start, person, n);
+      });
+      people.forEach((person, n) => {
+        if (n !== held) observe(learned, person, n);
+      });
+      learnFirst(learned, people[held]!, names, clockOf(bill, held), at, reason);
+      believeTold(customer, bill);
       past.firsts++;
       note(bill.first, bill.customerId);
       if (reason === null) return;
-      if (past.declined === 0) countPerson(learned, person);
+      if (past.declined === 0) countPerson(learned, people[held]!);
       past.declined++;
       past.unpaid++;
     },
@@ -169,12 +197,21 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
       return upAt > choice.at && upAt < open.endsAt ? { ...choice, at: upAt } : choice;
     },
     answered(open, choice, charge) {
-      const { person, past } = customers.get(open.bill.customerId)!;
-      const belief = beliefs.get(open.bill.id)!;
-      const chance = learnOutcome(learned, person, belief, choice.at, charge.approved ? null : reasonOf(charge));
-      foresaw?.(chance, charge.approved);
+      const customer = customers.get(open.bill.customerId)!;
+      const { people, past } = customer;
+      const { all, atFirst } = beliefs.get(open.bill.id)!;
+      const reason = charge.approved ? null : reasonOf(charge);
+      const held = heldOf(customer, open.bill);
+      const byStart = atFirst.map((belief, n) => observeTry(start, customer.atFirst[n]!, belief, choice.at, reason));
+      const chances = all.map((belief, n) =>
+        n === held ? 0 : observeTry(learned, people[n]!, belief, choice.at, reason),
+      );
+      chances[held] = learnOutcome(learned, people[held]!, all[held]!, choice.at, reason);
+      if (atFirst.length > 0)
+        learnBooking(learned, methodOf(open.bill), charge.approved, (n) => [byStart[n]!, chances[n]!]);
+      foresaw?.(chances[held]!, charge.approved);
       note(charge, open.bill.customerId);
-      believeTold(person, open.bill);
+      believeTold(customer, open.bill);
       if (!charge.approved) return;
       past.unpaid--;
       past.recovered++;
@@ -188,7 +225,11 @@ const placeOf = (bill: Bill) =>
   whereabouts({ customerTimezone: null, cardCountry: bill.first.cardCountry ?? null, currency: bill.currency });
 
 const countryOf = (bill: Bill) => placeOf(bill).country ?? bill.currency;
-const offsetOf = (bill: Bill) => offsetMs(placeOf(bill).zone, bill.createdAt.getTime());
+const methodOf = (bill: Bill) => bill.first.paymentMethodType;
+const clockOf = (bill: Bill, booking: number): Clock => ({
+  offsetMs: offsetMs(placeOf(bill).zone, bill.createdAt.getTime()),
+  booking: isBooked(methodOf(bill)) ? booking : AT_ONCE,
+});
 
 function traitsOf(bill: Bill, { past }: Customer, last: Charge): Traits {
   return {

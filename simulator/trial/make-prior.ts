@@ -23,7 +23,7 @@ export const TEACHERS: readonly World[] = [
   debits({ poor: 0.16, closing: 0.1 }),
   balances({ poor: 0.12, gone: 0.7, masked: 0.22, holds: 1.6 }),
   issuers({ suspicion: 1.1, memory: 0.6 }),
-  debits({ poor: 0.25, closing: 0.03 }),
+  debits({ poor: 0.25, closing: 0.03, cutoff: 17, businessDays: 1 }),
   balances({ poor: 0.25, gone: 0.05, masked: 0.4, holds: 0.85 }),
   business({ edge: 0.09, gone: 0.3 }),
   consumers({ tight: 0.85, left: 1.6 }),

@@ -34,11 +34,14 @@ const ENDED: Readonly<Record<Scheme, readonly string[]>> = {
  * that the bank grants on good days; returns name a cause. A scheme allows few presentations, so each must count.
  *
  * Shares of return reasons: about four in five Bacs returns are "refer to payer", most ACH and SEPA returns are for
- * funds (docs/guides/engine.md). Options: `poor`, `closing` (share of accounts that close within the year).
+ * funds (docs/guides/engine.md). Options: `poor`, `closing` (share of accounts that close within the year); `cutoff` (local hour: what is
+ * handed in later is booked a day later), `businessDays` (from handing in to booking).
  */
 export const world: CreateWorld = (options) => {
   const poor = numberOption(options, "poor", 0.2);
   const closing = numberOption(options, "closing", 0.05);
+  const cutoff = numberOption(options, "cutoff", 14);
+  const businessDays = numberOption(options, "businessDays", 0);
   let seed = 0;
   let now = 0;
   let people: Customer[] = [];
@@ -48,8 +51,8 @@ export const world: CreateWorld = (options) => {
 
   /** The balance's step at which a debit handed in at `at` is booked: in the early hours of the next banking day. */
   function bookedStep({ place }: Customer, at: number): number {
-    let day = Math.floor((at + (place.utcOffsetHours + 10) * HOUR_MS) / DAY_MS);
-    while ((day + 4) % 7 === 0 || (day + 4) % 7 === 6) day++;
+    let day = bankingDayFrom(Math.floor((at + (place.utcOffsetHours + 24 - cutoff) * HOUR_MS) / DAY_MS));
+    for (let n = 0; n < businessDays; n++) day = bankingDayFrom(day + 1);
     return day * STEPS_A_DAY;
   }
 
@@ -127,7 +130,7 @@ export const world: CreateWorld = (options) => {
     }
     let chances = memo.chances.get(need);
     if (!chances) {
-      const last = bookedStep(customer, bill.createdAt.getTime() + (bill.windowDays + 3) * DAY_MS);
+      const last = bookedStep(customer, bill.createdAt.getTime() + (bill.windowDays + 3 + 3 * businessDays) * DAY_MS);
       const failures = tried.map((time) => ({ step: bookedStep(customer, Number(time)), works: 1 - BANK_ERROR }));
       chances = coverage(account, need, last, failures);
       memo.chances.set(need, chances);
@@ -136,6 +139,12 @@ export const world: CreateWorld = (options) => {
     return chances[Math.max(0, Math.min(chances.length - 1, index))]!;
   }
 };
+
+/** Days are counted since 1 January 1970, a Thursday. */
+function bankingDayFrom(day: number) {
+  while ((day + 4) % 7 === 0 || (day + 4) % 7 === 6) day++;
+  return day;
+}
 
 const BANK_ERROR = 0.006;
 const OVERDRAFT_CHANCE = 0.35;

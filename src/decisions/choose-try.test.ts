@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "../model/belief.ts";
+import { AT_ONCE } from "../model/booking.ts";
 import { AT, classOf, dayPartColumn, hourWeight, type Reason, rowStart } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
@@ -35,7 +36,7 @@ function belief(reason: Reason): Belief {
     names,
     codeName: AT.name,
     rows: Int32Array.of(BANK),
-    offsetMs: 2 * HOUR,
+    clock: { offsetMs: 2 * HOUR, booking: AT_ONCE },
     failedAt: START,
     recent: [START],
   };
@@ -203,7 +204,7 @@ test("where an issuer trusts an hour more than others, its customers' cards are 
   const hours = (model: Learned) =>
     Array.from({ length: 100 }, (_, n) => {
       const chosen = chooseTry(model, belief("GENERIC"), question({ key: `case ${n}` }))!;
-      return chosen.drawn || chosen.hourDrawn ? null : new Date(chosen.at + of.offsetMs).getUTCHours();
+      return chosen.drawn || chosen.hourDrawn ? null : new Date(chosen.at + of.clock.offsetMs).getUTCHours();
     }).filter((hour) => hour !== null);
   assert.deepEqual(new Set(hours(trusting)), new Set([5]));
   assert.ok(!hours(learned).includes(5));

@@ -166,7 +166,7 @@ function slotsOf(belief: Belief, { now, windowEndsAt, allow }: TryQuestion, hour
   const slots: number[] = [];
   const last = windowEndsAt - LAST_MS;
   for (let n = Math.ceil(slotOf(belief, now + SOONEST_MS)); ; n++) {
-    const at = n * SLOT_MS + SLOT_START_MS - belief.offsetMs;
+    const at = n * SLOT_MS + SLOT_START_MS - belief.clock.offsetMs;
     if (at >= last) break;
     if ((at < now + DAY_MS || hours.includes(modulo(n, SLOTS_A_DAY))) && allow(at)) slots.push(at);
   }
@@ -175,7 +175,7 @@ function slotsOf(belief: Belief, { now, windowEndsAt, allow }: TryQuestion, hour
 }
 
 /** A whole number at the beginning of a slot. */
-const slotOf = ({ offsetMs }: Belief, at: number) => (at + offsetMs - SLOT_START_MS) / SLOT_MS;
+const slotOf = ({ clock: { offsetMs } }: Belief, at: number) => (at + offsetMs - SLOT_START_MS) / SLOT_MS;
 const modulo = (n: number, by: number) => ((n % by) + by) % by;
 const hourOf = (slot: number) => (slot * SLOT_MS + SLOT_START_MS) / HOUR_MS;
 /** The weight of an hour of the day, as a slot, for such declines. */

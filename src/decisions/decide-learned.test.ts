@@ -154,6 +154,23 @@ test("a bank's advice to wait is kept, with the lead that the merchant may take"
   assert.match(decision.reasons.join(" "), /advises/);
 });
 
+test("of a bank debit it is said when it is booked, by what its scheme is known for; of a card nothing", () => {
+  const returned = bill("2026-05-11", [], "AM04");
+  const [known, history] = caseOf([returned], { paymentMethodType: "sepa_debit", network: null, cardCountry: "SE" });
+  const debit: History = { ...history, traits: { ...history.traits, paymentMethodType: "sepa_debit" } };
+  const { decision } = decideLearned(known, debit, learned, soon(known));
+  assert.equal(decision.kind, "retry");
+  const booked = decision.reasons
+    .join(" ")
+    .match(/A debit that is asked for then is taken to be booked on (\w+) (\d+) (\w+)\./);
+  assert.ok(booked, decision.reasons.join(" "));
+  const asked = (decision as { at: Date }).at.getTime() + HOUR;
+  const days = (Date.parse(`${booked[2]} ${booked[3]} 2026 UTC`) - Math.floor(asked / DAY) * DAY) / DAY;
+  assert.ok(days >= 1 && days <= 4 && !/Sat|Sun/.test(booked[1]!), `${booked[0]} after ${days} days`);
+  const [card, same] = caseOf([bill("2026-05-11", [])]);
+  assert.doesNotMatch(decideLearned(card, same, learned, soon(card)).decision.reasons.join(" "), /booked/);
+});
+
 test("with no transaction ever seen there is a plan all the same", () => {
   const silent: PastBill = {
     dollars: 29,

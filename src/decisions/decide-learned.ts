@@ -1,5 +1,6 @@
 import type { Belief } from "../model/belief.ts";
 import { kindsOf } from "../model/belief.ts";
+import { AT_ONCE, judgedOn } from "../model/booking.ts";
 import { dateOf } from "../model/calendar.ts";
 import { cellSteps } from "../model/dates.ts";
 import { FAMILIES, familyOfKind, KINDS } from "../model/explanations.ts";
@@ -14,7 +15,7 @@ import { decide } from "./decide.ts";
 import { dollarsOf } from "./dollars.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
-import { momentWords } from "./local-time.ts";
+import { addDays, dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import { type Outlook, outlookOf } from "./outlook.ts";
 import { budgetWords, declineWords, triesLeftWords } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
@@ -127,12 +128,19 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   const after = chosen.next[0];
   const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
   reasons.push(
-    `${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${chosen.drawn ? "" : dateWords(learned, belief, at)}${then}`,
+    `${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${bookedWords(belief, place.zone, at)}${chosen.drawn ? "" : dateWords(learned, belief, at)}${then}`,
   );
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
   reasons.push(triesLeftWords(situation));
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
+}
+
+/** When a bank debit that is asked for at a moment is booked, by what was seen of such debits. */
+function bookedWords({ clock }: Belief, zone: Zone, at: number): string {
+  if (clock.booking === AT_ONCE) return "";
+  const days = judgedOn(clock, at) - judgedOn({ ...clock, booking: AT_ONCE }, at);
+  return ` A debit that is asked for then is taken to be booked on ${dayWords(addDays(localDay(zone, at), days))}.`;
 }
 
 /** From this step on, what was approved around a date is worth a word: two charges of late. */
@@ -141,8 +149,8 @@ const CLEAR = 3;
 const WEIGHTY = 0.05;
 
 /** That the customer's charges went well around the date of a moment, where none failed, and that spoke for it. */
-function dateWords({ mean }: Learned, { dateCells, offsetMs, reason }: Belief, at: number): string {
-  const cell = dateCells[dateOf(Math.floor((at + offsetMs) / DAY_MS)) - 1]!;
+function dateWords({ mean }: Learned, { dateCells, clock, reason }: Belief, at: number): string {
+  const cell = dateCells[dateOf(judgedOn(clock, at)) - 1]!;
   const { approved, failed } = cellSteps(cell);
   const of = classOf(reason);
   const gain = mean[dateCellWeight(of, cell)]! - mean[dateCellWeight(of, 0)]!;

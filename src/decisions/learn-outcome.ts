@@ -1,6 +1,8 @@
+import { isBooked, learnBooking } from "../model/booking.ts";
 import type { Reason } from "../model/layout.ts";
 import { countPerson, learnCase, learnOutcome as learnFromTry } from "../model/learn.ts";
 import type { Learned } from "../model/learned.ts";
+import { chanceOf } from "../model/observe.ts";
 import { type History, recall } from "./recall.ts";
 
 /** How a retry of a case ended. */
@@ -15,9 +17,21 @@ export interface RetryOutcome {
 /**
  * Learn from the outcome of a retry: changes `learned`.
  *
+ * @param start  what was known before any lesson: by that a scheme's booking is judged too. What was learned by one booking speaks for
+ *   it; what was known before speaks for none
  * @param history  what was known right before the retry
  */
-export function learnOutcome(learned: Learned, history: History, { at, reason, isFirst }: RetryOutcome) {
+export function learnOutcome(
+  learned: Learned,
+  start: Learned,
+  history: History,
+  { at, reason, isFirst }: RetryOutcome,
+) {
+  const scheme = history.traits.paymentMethodType;
+  if (isBooked(scheme))
+    learnBooking(learned, scheme, reason === null, (booking) =>
+      [start, learned].map((model) => chanceOf(model, recall(model, history, booking).belief, at.getTime())),
+    );
   const { person, belief } = recall(learned, history);
   if (isFirst) {
     // Whose earlier bill failed too is counted by now.

@@ -40,7 +40,7 @@ export function outlookOf(
 
 /** Of the slots that the plan was chosen from the best one of each local day, in place of its next try: the first day has several. */
 function prospects(
-  { offsetMs }: Belief,
+  { clock: { offsetMs } }: Belief,
   { weighed: { forecast, plan, stakes, worth: known } }: ChosenTry,
   chanceAt: (at: number) => number,
 ): Prospect[] {
@@ -70,7 +70,8 @@ function hoursOf(
   chanceAt: (at: number) => number,
   calibrated: (chance: number) => number,
 ): Prospect[] {
-  const start = Math.floor((chosenAt + belief.offsetMs) / DAY_MS) * DAY_MS + SLOT_START_MS - belief.offsetMs;
+  const start =
+    Math.floor((chosenAt + belief.clock.offsetMs) / DAY_MS) * DAY_MS + SLOT_START_MS - belief.clock.offsetMs;
   const slots = Array.from({ length: SLOTS_A_DAY }, (_, n) => start + n * SLOT_MS).filter(
     (at) => at >= question.now + SOONEST_MS && at < question.windowEndsAt && question.allow(at),
   );

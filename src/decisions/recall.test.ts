@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bookingOf, judgedOn } from "../model/booking.ts";
 import { forecast } from "../model/forecast.ts";
 import { COLUMN_EDGES, dateCellWeight, ROW_WIDTH, ROWS_OF, rowStart } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
@@ -7,6 +8,7 @@ import { caseRows } from "./case-names.ts";
 import { type History, type PastBill, type PastCharge, recall } from "./recall.ts";
 
 const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 const learned = newLearned();
 const codes = {
   networkDeclineCode: "51",
@@ -17,14 +19,14 @@ const codes = {
 const failed = (moment: string): PastCharge => ({ at: new Date(`${moment}:00Z`), approved: false, codes });
 const paid = (moment: string): PastCharge => ({ at: new Date(`${moment}:00Z`), approved: true, codes: null });
 
-function historyOf(bills: PastCharge[][], offsetMs = 0, funding: string | null = "debit"): History {
+function historyOf(bills: PastCharge[][], offsetMs = 0, funding: string | null = "debit", type = "card"): History {
   const traits = {
     tenureDays: 200,
     billingPeriod: 1,
     billingPeriodUnit: "MONTH",
     merchant: "own",
     country: "AU",
-    paymentMethodType: "card",
+    paymentMethodType: type,
     network: "visa",
     funding,
     issuer: null,
@@ -41,6 +43,23 @@ const stepsAt = (history: History, date: number) => {
   const cell = recall(learned, history).belief.dateCells[date - 1]!;
   return [Math.floor(cell / 5), cell % 5];
 };
+
+test("bank debits are recalled by the days on which they were booked", () => {
+  const model = newLearned();
+  const debits = historyOf([[paid("2026-02-06T15:00")], [failed("2026-03-12T15:00")]], 0, null, "sepa_debit");
+  const clock = recall(model, debits).belief.clock;
+  const dateOf = (of: History) =>
+    new Date(judgedOn(recall(model, of).belief.clock, +of.bills[0]!.charges[0]!.at) * DAY);
+  assert.deepEqual([clock.booking, clock.offsetMs], [bookingOf(model, "sepa_debit"), 0]);
+  assert.equal(
+    dateOf(debits).toISOString().slice(0, 10),
+    "2026-02-10",
+    "after the cut-off of a Friday: two business days",
+  );
+  assert.equal(dateOf(historyOf([[paid("2026-02-06T15:00")], [failed("2026-03-12T15:00")]])).getUTCDate(), 6);
+  const goodOn = (of: History, date: number) => recall(model, of).belief.dateCells[date - 1]! >= 5;
+  assert.deepEqual([goodOn(debits, 10), goodOn(debits, 4)], [true, false]);
+});
 
 test("the record of dates holds first charges and tries, by the dates where the customer lives", () => {
   const bills = [

@@ -1,4 +1,5 @@
 import { type Belief, newBelief, newPerson, type Person } from "../model/belief.ts";
+import { bookingOf } from "../model/booking.ts";
 import type { Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { observeFirst, observeTry } from "../model/observe.ts";
@@ -46,21 +47,34 @@ export interface History {
 /**
  * What to believe of a customer's open case, worked out from the whole history. Changes nothing that was learned, so it
  * may be asked as often as one likes; the same history gives the same belief.
+ *
+ * @param booking  which of BOOKINGS its moments are looked at by
  */
-export function recall(learned: Learned, history: History): { person: Person; belief: Belief } {
+export function recall(
+  learned: Learned,
+  history: History,
+  booking = bookingOf(learned, history.traits.paymentMethodType),
+): { person: Person; belief: Belief } {
   const person = newPerson(learned, history.traits.country);
   const past = newPast();
   let belief: Belief | null = null;
-  for (const bill of history.bills) belief = recallBill(learned, history, person, past, bill);
+  for (const bill of history.bills) belief = recallBill(learned, history, booking, person, past, bill);
   if (!belief) throw new RangeError("the last bill of the history was approved, so there is no case");
   return { person, belief };
 }
 
-function recallBill(learned: Learned, history: History, person: Person, past: Past, bill: PastBill): Belief | null {
+function recallBill(
+  learned: Learned,
+  history: History,
+  booking: number,
+  person: Person,
+  past: Past,
+  bill: PastBill,
+): Belief | null {
   const [first, ...tries] = bill.charges;
   if (!first) return null;
   const at = first.at.getTime();
-  const offsetMs = history.offsetAt(at);
+  const clock = { offsetMs: history.offsetAt(at), booking };
   const reasonOf = ({ approved, codes }: PastCharge): Reason | null =>
     approved ? null : codes ? declineGroup(codes, history.instrument) : "UNKNOWN";
   const reason = reasonOf(first);
@@ -71,7 +85,7 @@ function recallBill(learned: Learned, history: History, person: Person, past: Pa
     adviceCode: first.codes?.networkAdviceCode ?? null,
     past: { ...past },
   };
-  if (!first.isPresumed) observeFirst(learned, person, nameWeights(caseNames("f", traits)), offsetMs, at, reason);
+  if (!first.isPresumed) observeFirst(learned, person, nameWeights(caseNames("f", traits)), clock, at, reason);
   past.firsts++;
   if (reason === null) return null;
   past.declined++;
@@ -87,7 +101,7 @@ function recallBill(learned: Learned, history: History, person: Person, past: Pa
     names,
     codeName: codeWeight(traits),
     rows: caseRows(traits),
-    offsetMs,
+    clock,
     failedAt: at,
     recent,
   });

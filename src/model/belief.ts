@@ -1,3 +1,4 @@
+import { type Clock, judgedAt, judgedOn } from "./booking.ts";
 import { type DatedCharge, dateCells } from "./dates.ts";
 import {
   ANY_DAY,
@@ -65,8 +66,7 @@ export interface Belief {
   rows: Int32Array;
   /** For each date of the month, the cell of what the customer's charges showed of it until the case began, its own first one among them. */
   dateCells: Uint8Array;
-  /** Local time less UTC. */
-  offsetMs: number;
+  clock: Clock;
   firstFailedAt: number;
   lastTriedAt: number;
   /** Tries since the first failure. */
@@ -90,7 +90,7 @@ export interface CaseFacts {
   names: Int32Array;
   codeName: number;
   rows: Int32Array;
-  offsetMs: number;
+  clock: Clock;
   failedAt: number;
   /** Tries on the card in the week before, the failed one included. */
   recent: number[];
@@ -147,14 +147,14 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
     codeName: facts.codeName,
     rows: facts.rows,
     dateCells: dateCells(person.charges, facts.failedAt),
-    offsetMs: facts.offsetMs,
+    clock: facts.clock,
     firstFailedAt: facts.failedAt,
     lastTriedAt: facts.failedAt,
     tries: 0,
     recent: facts.recent,
     weights,
     cyclesBefore: person.cycles.slice(),
-    holdsEnd: holdEnds(facts.failedAt, facts.offsetMs),
+    holdsEnd: holdEnds(facts.failedAt, facts.clock.offsetMs),
   };
 }
 
@@ -186,10 +186,10 @@ const firstCells = new Int32Array(CYCLE_KINDS.length);
  * @param cells  EXPLANATIONS numbers, filled in
  */
 export function explainTry(belief: Belief, at: number, cells: Int32Array) {
-  const local = at + belief.offsetMs;
+  const local = judgedAt(belief.clock, at);
   const day = Math.floor(local / DAY_MS);
   const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
-  const lastDay = Math.floor((belief.lastTriedAt + belief.offsetMs) / DAY_MS);
+  const lastDay = judgedOn(belief.clock, belief.lastTriedAt);
   const now = sincePay(day);
   const then = sincePay(lastDay);
   const bins = sinceBins(hour);
@@ -230,8 +230,8 @@ export function otherCells({ reason, lastTriedAt }: Belief, at: number): Int32Ar
 }
 
 /** The weights of a bill's first charge: for each cycle, and for money that is never short. */
-export function explainFirst(offsetMs: number, at: number, cells: Int32Array) {
-  const local = at + offsetMs;
+export function explainFirst(clock: Clock, at: number, cells: Int32Array) {
+  const local = judgedAt(clock, at);
   const day = Math.floor(local / DAY_MS);
   const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
   const { row, from } = sincePay(day);

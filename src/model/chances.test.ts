@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomFrom } from "../../simulator/experiments/random.ts";
 import { type Belief, explainTry, newBelief, newPerson } from "./belief.ts";
+import { AT_ONCE } from "./booking.ts";
 import { EXPLANATIONS } from "./explanations.ts";
 import { AT, nameWeight, REASONS, rowStart, STANDINGS } from "./layout.ts";
 import { newLearned } from "./learned.ts";
@@ -31,7 +32,7 @@ function someBelief(): Belief {
     names: Int32Array.of(nameWeight("rcountry:SE"), nameWeight("rcode:51:?")),
     codeName: AT.name,
     rows: Int32Array.of(rowStart("country", "SE"), rowStart("amount", 4)),
-    offsetMs: anyOf([0, 2 * HOUR, -5 * HOUR]),
+    clock: { offsetMs: anyOf([0, 2 * HOUR, -5 * HOUR]), booking: AT_ONCE },
     failedAt,
     recent: [failedAt],
   });

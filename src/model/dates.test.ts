@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newBelief, newPerson } from "./belief.ts";
+import { AT_ONCE } from "./booking.ts";
 import { DATE_CELLS, type DatedCharge, dateCells, noteCharge } from "./dates.ts";
 import { forecast } from "./forecast.ts";
 import { AT, STANDINGS } from "./layout.ts";
 import { learnCase, learnOutcome } from "./learn.ts";
 import { newLearned } from "./learned.ts";
 
+const UTC = { offsetMs: 0, booking: AT_ONCE };
 const DAY = 86_400_000;
 const at = (date: string) => Date.parse(`${date}T12:00:00Z`);
 const note = (dates: DatedCharge[], date: string, reason: Parameters<typeof noteCharge>[3]) =>
@@ -71,7 +73,7 @@ test("a lost card, or a bank that is down, says nothing about a date", () => {
 
 test("where approvals came on the customer's good dates and on no others, the next good date is the likelier one", () => {
   const learned = newLearned();
-  const facts = { reason: "UNKNOWN" as const, code: null, standing: STANDINGS.between, offsetMs: 0, recent: [] };
+  const facts = { reason: "UNKNOWN" as const, code: null, standing: STANDINGS.between, clock: UTC, recent: [] };
   const names = new Int32Array(0);
   /** Somebody whose charges were approved around one date of January and February, and failed around another. */
   const open = (good: number, bad: number) => {

@@ -1,4 +1,5 @@
 import { type Belief, OTHERS, otherCells, otherOf } from "./belief.ts";
+import { judgedAt, judgedOn } from "./booking.ts";
 import { EXPLANATIONS } from "./explanations.ts";
 import {
   AT,
@@ -74,8 +75,8 @@ const chanceOfOther = new Float64Array(OTHERS);
 /** @param slots  moments of possible tries, earliest first; two a day of a year at most */
 export function forecast(learned: Learned, belief: Belief, slots: readonly number[]): Forecast {
   const { mean } = learned;
-  const lastDay = dayOf(belief, belief.lastTriedAt);
-  const end = dayOf(belief, slots.at(-1) ?? belief.lastTriedAt);
+  const lastDay = judgedOn(belief.clock, belief.lastTriedAt);
+  const end = judgedOn(belief.clock, slots.at(-1) ?? belief.lastTriedAt);
   const { kept, shares, cycles } = likely(belief, lastDay, end);
   const width = kept.length;
   if (slots.length > SLOTS_MAX)
@@ -92,9 +93,10 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
     const score = scores[s]!;
-    const day = dayOf(belief, at);
+    const local = judgedAt(belief.clock, at);
+    const day = Math.floor(local / DAY_MS);
     const { row, from } = sincePay(day);
-    const bins = sinceBins(Math.floor((at + belief.offsetMs - day * DAY_MS) / HOUR_MS));
+    const bins = sinceBins(Math.floor((local - day * DAY_MS) / HOUR_MS));
     let chance = 0;
     let place = s * width;
     for (let k = 0; k < cycles; k++, place++) {
@@ -149,8 +151,6 @@ function fillLater(
   }
 }
 
-const dayOf = (belief: Belief, at: number) => Math.floor((at + belief.offsetMs) / DAY_MS);
-
 /** Writes the score of each slot as the very next try, and as a later one. */
 function scoreSlots({ mean }: Learned, belief: Belief, slots: readonly number[]) {
   let shared = mean[AT.reason + REASONS.indexOf(belief.reason)]!;
@@ -162,7 +162,7 @@ function scoreSlots({ mean }: Learned, belief: Belief, slots: readonly number[])
   const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
-    const count = historyWeights(belief, at, indices, momentWeights(of, at + belief.offsetMs, indices, 0));
+    const count = historyWeights(belief, at, indices, momentWeights(of, judgedAt(belief.clock, at), indices, 0));
     let score = shared;
     for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
     const columns = columnsAt(belief, at);

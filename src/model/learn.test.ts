@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Belief, kindsOf, newBelief, newPerson, type Person } from "./belief.ts";
+import { AT_ONCE } from "./booking.ts";
 import { KIND_CYCLE, KIND_NEVER, KINDS, reasonRow } from "./explanations.ts";
 import { forecast } from "./forecast.ts";
 import { AT, type Reason, STANDINGS } from "./layout.ts";
@@ -9,6 +10,7 @@ import { type Learned, newLearned } from "./learned.ts";
 import { PAY_CYCLES } from "./pay-cycles.ts";
 import { trimmed, trimOf } from "./trim.ts";
 
+const UTC = { offsetMs: 0, booking: AT_ONCE };
 const DAY = 86_400_000;
 const at = (moment: string) => Date.parse(`${moment}:00Z`);
 
@@ -21,7 +23,7 @@ function failed(learned: Learned, person: Person, moment: string, reason: Reason
     names: new Int32Array(0),
     codeName: AT.name,
     rows: new Int32Array(0),
-    offsetMs: 0,
+    clock: UTC,
     failedAt: at(moment),
     recent: [],
   };
@@ -128,7 +130,7 @@ test("where all are paid at the end of the month that is learned, and approvals 
     for (let month = 0; month < 6; month++) {
       const billedAt = Date.UTC(2026, month, 2 + ((n * 7) % 26), 9);
       const isDeclined = month === n % 6;
-      learnFirst(learned, person, none, 0, billedAt, isDeclined ? "FUNDS" : null);
+      learnFirst(learned, person, none, UTC, billedAt, isDeclined ? "FUNDS" : null);
       if (!isDeclined) continue;
       countPerson(learned, person);
       const belief = failed(learned, person, new Date(billedAt).toISOString().slice(0, 16));
@@ -152,7 +154,7 @@ test("how money runs out after pay is learned from first charges of those who ma
     const person = { ...newPerson(learned, "SE"), ample };
     for (let n = 0; n < 20; n++) {
       person.ample = ample;
-      learnFirst(learned, person, new Int32Array(0), 0, at("2026-03-20T09:00"), "FUNDS");
+      learnFirst(learned, person, new Int32Array(0), UTC, at("2026-03-20T09:00"), "FUNDS");
     }
     return sum(learned.mean.slice(AT.since, AT.anyDay).map((mean, n) => Math.abs(mean - before[n]!)));
   };
@@ -163,7 +165,7 @@ test("who pays every bill at once is believed to be never short, until a decline
   const learned = newLearned();
   const person = newPerson(learned, "SE");
   const first = (month: number, reason: Reason | null) =>
-    learnFirst(learned, person, new Int32Array(0), 0, at(`2026-0${month}-20T09:00`), reason);
+    learnFirst(learned, person, new Int32Array(0), UTC, at(`2026-0${month}-20T09:00`), reason);
   const usual = person.ample;
   for (let month = 1; month <= 6; month++) first(month, null);
   assert.ok(person.ample > usual, `${person.ample}`);
@@ -182,7 +184,7 @@ test("how soon money is spent is learned apart for those who are mostly short", 
       names: new Int32Array(0),
       codeName: AT.name,
       rows: new Int32Array(0),
-      offsetMs: 0,
+      clock: UTC,
       recent: [],
     };
     const belief = newBelief(learned, newPerson(learned, "SE"), { ...facts, failedAt: at("2026-06-12T09:00") });
@@ -197,7 +199,7 @@ test("how soon money is spent is learned apart for those who are mostly short", 
       names: new Int32Array(0),
       codeName: AT.name,
       rows: new Int32Array(0),
-      offsetMs: 0,
+      clock: UTC,
       recent: [],
     };
     const failedAt = at("2026-03-12T09:00");
@@ -219,7 +221,7 @@ test("cases that come in do not make their own kind the usual one: what a name s
     names,
     codeName: AT.name,
     rows: new Int32Array(0),
-    offsetMs: 0,
+    clock: UTC,
     failedAt: at("2026-03-12T09:00"),
     recent: [],
   };

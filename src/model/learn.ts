@@ -1,4 +1,5 @@
 import { type Belief, kindsOf, type Person } from "./belief.ts";
+import type { Clock } from "./booking.ts";
 import { familyOfKind, KINDS, reasonRow } from "./explanations.ts";
 import { AT, type Reason, WEIGHTS } from "./layout.ts";
 import { COUNTRY_START, type Learned, SHIFTS } from "./learned.ts";
@@ -81,11 +82,11 @@ export function learnFirst(
   learned: Learned,
   person: Person,
   names: Int32Array,
-  offsetMs: number,
+  clock: Clock,
   at: number,
   reason: Reason | null,
 ) {
-  if (observeFirst(learned, person, names, offsetMs, at, reason)) moveWeights(learned);
+  if (observeFirst(learned, person, names, clock, at, reason)) moveWeights(learned);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { usualBookings } from "./booking.ts";
 import { KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
 import { AT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
 import { newStrain } from "./loosen.ts";
@@ -14,6 +15,8 @@ export interface Learned {
   countryCycles: Map<string, Float64Array>;
   /** How many cases had each kind of explanation: rows of KINDS, by reason and by code. */
   kinds: Float64Array;
+  /** How likely each way of booking is, by scheme, as logarithms: see booking.ts. */
+  bookings: Float64Array;
   /** How names shift the families: four for each name weight. */
   shifts: Float64Array;
   /** How often each name was seen, for the step of its shift. */
@@ -83,6 +86,7 @@ export function newLearned(): Learned {
     cycles: usualCycles(CYCLES_STRENGTH),
     countryCycles: new Map(),
     kinds,
+    bookings: usualBookings(),
     shifts: new Float64Array(4 * SHIFTS),
     seen: new Float64Array(SHIFTS),
     trim: newTrim(),

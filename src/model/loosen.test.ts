@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newBelief, newPerson } from "./belief.ts";
+import { AT_ONCE } from "./booking.ts";
 import { GROUP_OF, GROUPS, NO_GROUP } from "./groups.ts";
 import { AT, COLUMN_EDGES, dayPartColumn, ROW_WIDTH, ROWS_OF, rowStart, rowsOf, STANDINGS } from "./layout.ts";
 import { learnOutcome } from "./learn.ts";
@@ -18,7 +19,13 @@ function taught(isGood: (network: string, byDay: boolean, n: number) => boolean,
     const person = newPerson(learned, "SE");
     const facts = { reason: "GENERIC", code: "05", standing: STANDINGS.between, codeName: AT.name } as const;
     const of = { names: new Int32Array(0), rows: Int32Array.of(rowStart("network", network)) };
-    const belief = newBelief(learned, person, { ...facts, ...of, offsetMs: 0, failedAt: FAILED_AT, recent: [] });
+    const belief = newBelief(learned, person, {
+      ...facts,
+      ...of,
+      clock: { offsetMs: 0, booking: AT_ONCE },
+      failedAt: FAILED_AT,
+      recent: [],
+    });
     const at = FAILED_AT + (3 * 24 + (byDay ? 13 : 1)) * HOUR;
     learnOutcome(learned, person, belief, at, isGood(network, byDay, n) ? null : "GENERIC");
   }
@@ -70,7 +77,13 @@ test("where outcomes have nothing to do with what is known, next to nothing is l
     });
     const person = newPerson(learned, "SE");
     const facts = { reason: "GENERIC", code: "05", standing: STANDINGS.between, codeName: AT.name } as const;
-    const of = { names: new Int32Array(0), rows, offsetMs: 0, failedAt: FAILED_AT, recent: [] };
+    const of = {
+      names: new Int32Array(0),
+      rows,
+      clock: { offsetMs: 0, booking: AT_ONCE },
+      failedAt: FAILED_AT,
+      recent: [],
+    };
     const at = FAILED_AT + Math.floor(1 + draw() * 600) * HOUR;
     learnOutcome(learned, person, newBelief(learned, person, { ...facts, ...of }), at, draw() < 0.3 ? null : "GENERIC");
   }

@@ -9,6 +9,7 @@ import {
   otherOf,
   type Person,
 } from "./belief.ts";
+import { type Clock, judgedAt, judgedOn } from "./booking.ts";
 import { noteCharge } from "./dates.ts";
 import { EXPLANATIONS, KINDS, reasonRow } from "./explanations.ts";
 import { AT, PAID_BETWEEN, REASONS, type Reason, sinceBins, sinceCell, TO_SAME } from "./layout.ts";
@@ -84,8 +85,8 @@ const ofOther = new Float64Array(OTHERS);
  * learned from. A forecast leaves out what is unlikely and takes the weights as known, which serves to plan, but not to say a chance.
  */
 export function chancesOf(learned: Learned, belief: Belief): (at: number) => number {
-  const { weights, offsetMs, lastTriedAt } = belief;
-  const lastDay = Math.floor((lastTriedAt + offsetMs) / DAY_MS);
+  const { weights, clock, lastTriedAt } = belief;
+  const lastDay = judgedOn(clock, lastTriedAt);
   const then = sincePay(lastDay);
   const lastPaidOn = new Int32Array(CYCLES);
   for (let c = 0; c < CYCLES; c++) lastPaidOn[c] = lastDay - then.row[then.from + c]!;
@@ -104,7 +105,7 @@ function weighedChance(learned: Learned, belief: Belief, ofCase: Usual, lastPaid
   const scale = scaleOf(usual);
   const first = sinceCell(belief.standing, PAID_BETWEEN.fresh, 0, 0);
   for (let cell = 0; cell < PAY_CELLS; cell++) ofCell[cell] = phi((score + mean[first + cell]!) * scale);
-  const local = at + belief.offsetMs;
+  const local = judgedAt(belief.clock, at);
   const day = Math.floor(local / DAY_MS);
   const bins = sinceBins(Math.floor((local - day * DAY_MS) / HOUR_MS));
   const { row, from } = sincePay(day);
@@ -163,16 +164,16 @@ export function observeFirst(
   learned: Learned,
   person: Person,
   names: Int32Array,
-  offsetMs: number,
+  clock: Clock,
   at: number,
   reason: Reason | null,
 ): boolean {
-  noteCharge(person.charges, Math.floor((at + offsetMs) / DAY_MS), at, reason);
+  noteCharge(person.charges, judgedOn(clock, at), at, reason);
   if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN") return false;
   look.indices[0] = AT.reason;
   look.indices.set(names, 1);
-  look.count = momentWeights(0, at + offsetMs, look.indices, 1 + names.length);
-  explainFirst(offsetMs, at, look.cells);
+  look.count = momentWeights(0, judgedAt(clock, at), look.indices, 1 + names.length);
+  explainFirst(clock, at, look.cells);
   const shares = look.shares;
   for (let c = 0; c < CYCLES; c++) shares[c] = (1 - person.ample) * person.cycles[c]!;
   shares[AMPLE] = person.ample;
@@ -201,7 +202,7 @@ export function observeTry(
   at: number,
   reason: Reason | null,
 ): number {
-  noteCharge(person.charges, Math.floor((at + belief.offsetMs) / DAY_MS), at, reason);
+  noteCharge(person.charges, judgedOn(belief.clock, at), at, reason);
   cyclesOf(belief, before);
   lookAtTry(belief, at);
   const shares = look.shares;

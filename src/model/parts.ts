@@ -4,7 +4,18 @@ import { LAYOUT } from "./prior.ts";
 
 /** Numbers in a part: few enough that one lesson leaves most parts as they are. */
 const SIZE = 256;
-const ARRAYS = ["mean", "variance", "cycles", "kinds", "shifts", "seen", "trim", "strain", "tries"] as const;
+const ARRAYS = [
+  "mean",
+  "variance",
+  "cycles",
+  "kinds",
+  "bookings",
+  "shifts",
+  "seen",
+  "trim",
+  "strain",
+  "tries",
+] as const;
 const COUNTRY = "country/";
 
 /** What a model is stored as: names, and the numbers themselves, no copies. A country has a part as soon as it is known. */

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newBelief, newPerson } from "./belief.ts";
+import { AT_ONCE } from "./booking.ts";
 import { forecast } from "./forecast.ts";
 import { AT, classOf, dateWeight, type Reason, rowStart, STANDINGS } from "./layout.ts";
 import { learnFirst, learnOutcome } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
 import { chanceOf } from "./observe.ts";
 
+const UTC = { offsetMs: 0, booking: AT_ONCE };
 const DAY = 86_400_000;
 const at = (moment: string) => Date.parse(`${moment}:00Z`);
 const FAILED_AT = at("2026-03-12T09:00");
@@ -15,7 +17,7 @@ const somebody = (learned: Learned) => newPerson(learned, "SE");
 
 function beliefOf(learned: Learned, rows: Int32Array, reason: Reason = "GENERIC") {
   const facts = { reason, code: "05", standing: STANDINGS.between, names: NO_NAMES, codeName: AT.name, rows };
-  return newBelief(learned, somebody(learned), { ...facts, offsetMs: 0, failedAt: FAILED_AT, recent: [] });
+  return newBelief(learned, somebody(learned), { ...facts, clock: UTC, failedAt: FAILED_AT, recent: [] });
 }
 
 test("what is true of a date is learned from retries, however many bills are first charged on it", () => {
@@ -25,7 +27,7 @@ test("what is true of a date is learned from retries, however many bills are fir
     const isGood = n % 2 === 0;
     const triedAt = at(`2026-03-${isGood ? "25" : "18"}T09:00`);
     for (let bill = 0; bill < 12; bill++)
-      learnFirst(learned, somebody(learned), NO_NAMES, 0, triedAt, bill % 4 === 0 ? "FUNDS" : null);
+      learnFirst(learned, somebody(learned), NO_NAMES, UTC, triedAt, bill % 4 === 0 ? "FUNDS" : null);
     const belief = beliefOf(learned, new Int32Array(0), "FUNDS");
     learnOutcome(learned, somebody(learned), belief, triedAt, isGood ? null : "FUNDS");
   }

@@ -1,4 +1,5 @@
 import type { Belief } from "./belief.ts";
+import { judgedAt, judgedOn } from "./booking.ts";
 import { dateOf, weekdayOf } from "./calendar.ts";
 import {
   AT,
@@ -38,7 +39,7 @@ export function historyWeights(belief: Belief, at: number, into: Int32Array, fro
   let recent = 0;
   for (const time of belief.recent) if (time > at - WEEK_MS) recent++;
   into[from + 3] = weekTriesWeight(recent);
-  const date = dateOf(Math.floor((at + belief.offsetMs) / DAY_MS));
+  const date = dateOf(judgedOn(belief.clock, at));
   into[from + 4] = dateCellWeight(of, belief.dateCells[date - 1]!);
   return from + 5;
 }
@@ -48,7 +49,7 @@ const columns = new Int32Array(COLUMN_GROUPS);
 
 /** The columns of a try at that moment in each of its rows. Written over by the next call. */
 export function columnsAt(belief: Belief, at: number): Int32Array {
-  const local = at + belief.offsetMs;
+  const local = judgedAt(belief.clock, at);
   const day = Math.floor(local / DAY_MS);
   moment.hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
   moment.weekday = weekdayOf(day);
@@ -68,7 +69,7 @@ export function caseWeights({ reason, names }: Belief, into: Int32Array): number
 
 /** The part that depends on the moment, from a place on. @returns where it ends */
 export function timeWeights(belief: Belief, at: number, into: Int32Array, from: number): number {
-  const next = momentWeights(classOf(belief.reason), at + belief.offsetMs, into, from);
+  const next = momentWeights(classOf(belief.reason), judgedAt(belief.clock, at), into, from);
   let count = historyWeights(belief, at, into, next);
   columnsAt(belief, at);
   const { rows } = belief;

@@ -73,6 +73,7 @@ interface Taught extends HeldModel {
  */
 export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: Options): Learner {
   const models = new Map<string, Taught>();
+  const start = newModel(prior).learned;
   let isChecked = false;
   let isLeftAlone = false;
 
@@ -141,7 +142,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     const views = new Map(cases.map((kase) => [kase.id, facts.view(kase)]));
     for (const { id, caseId } of rows) {
       try {
-        learnAction(learned, views.get(caseId)!, id);
+        learnAction(learned, start, views.get(caseId)!, id);
       } catch (error) {
         // One outcome that cannot be read must not keep all later ones from being learned.
         log.error({ ...errorFields(error), merchantId: merchant.id, actionId: id }, "lesson.failed");
@@ -185,7 +186,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
 }
 
 /** What one executed action shows: the try was made knowing what was known before it. */
-function learnAction(learned: Learned, view: CaseView, actionId: string) {
+function learnAction(learned: Learned, start: Learned, view: CaseView, actionId: string) {
   const action = view.actions.find(({ id }) => id === actionId);
   if (action?.type !== "RETRY") return;
   const at = action.attemptedAt ?? action.idealRetryTime;
@@ -195,7 +196,7 @@ function learnAction(learned: Learned, view: CaseView, actionId: string) {
   const reason =
     action.status === "SUCCEEDED" ? null : transaction ? declineGroup(codesOf(transaction), known) : "UNKNOWN";
   const isFirst = !before.actions.some(({ type, executedAt }) => type === "RETRY" && executedAt !== null);
-  learnOutcome(learned, historyOf(before, known, before.actions), { at, reason, isFirst });
+  learnOutcome(learned, start, historyOf(before, known, before.actions), { at, reason, isFirst });
 }
 
 function changedParts({ learned, saved }: Taught): StoredPart[] {

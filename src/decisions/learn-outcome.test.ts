@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BOOKINGS, bookingOf, judgedAt } from "../model/booking.ts";
+import { newLearned } from "../model/learned.ts";
+import { learnOutcome } from "./learn-outcome.ts";
+import type { History, PastCharge } from "./recall.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const SEPA = "sepa_debit";
+const codes = { networkDeclineCode: "AM04", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
+const failed = (at: number): PastCharge => ({ at: new Date(at), approved: false, codes });
+
+function historyOf(charges: PastCharge[], paymentMethodType: string): History {
+  const traits = {
+    tenureDays: 200,
+    billingPeriod: 1,
+    billingPeriodUnit: "MONTH",
+    merchant: "own",
+    country: "DE",
+    paymentMethodType,
+    network: null,
+    funding: null,
+    issuer: null,
+  };
+  const instrument = { paymentMethodType, network: null, cardCountry: "DE" };
+  return { traits, instrument, offsetAt: () => 0, bills: [{ dollars: 20, charges }] };
+}
+
+/** Outcomes of retries where everybody is paid on Fridays and has spent it by Wednesday; what is handed in is booked one way. */
+function taught(booking: number, paymentMethodType: string) {
+  const learned = newLearned();
+  const start = newLearned();
+  for (let n = 0; n < 500; n++) {
+    const failedAt = Date.UTC(2026, 0, 1 + (n % 300), 9);
+    const at = failedAt + (2 + (n % 7)) * DAY + 4 * ((5 * n) % 6) * HOUR;
+    const weekday = new Date(judgedAt({ offsetMs: 0, booking }, at)).getUTCDay();
+    const reason = weekday === 3 || weekday === 4 ? "FUNDS" : null;
+    learnOutcome(learned, start, historyOf([failed(failedAt)], paymentMethodType), {
+      at: new Date(at),
+      reason,
+      isFirst: true,
+    });
+  }
+  return learned;
+}
+
+test("how a scheme books is learned from the outcomes of debits, whatever is published of it", () => {
+  for (const [cutoff, businessDays] of [
+    [11, 0],
+    [14, 1],
+  ]) {
+    const truth = BOOKINGS.findIndex((one) => one?.cutoff === cutoff && one?.businessDays === businessDays);
+    assert.equal(BOOKINGS[bookingOf(taught(truth, SEPA), SEPA)]?.businessDays, businessDays);
+  }
+});
+
+test("of cards nothing is learned about bookings", () => {
+  assert.deepEqual(taught(4, "card").bookings, newLearned().bookings);
+});
+
+test("what was known before any lesson stays as it is", () => {
+  const start = newLearned();
+  const outcome = { at: new Date(40 * DAY), reason: null, isFirst: true };
+  learnOutcome(newLearned(), start, historyOf([failed(30 * DAY)], SEPA), outcome);
+  assert.deepEqual(start, newLearned());
+});

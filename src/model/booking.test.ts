@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AT_ONCE, BOOKINGS, bookingOf, judgedAt, judgedOn, learnBooking, usualBookings } from "./booking.ts";
+
+const HOUR = 3_600_000;
+const at = (moment: string) => Date.parse(`${moment}:00Z`);
+const bookingAt = (cutoff: number, businessDays: number) =>
+  BOOKINGS.findIndex((booking) => booking?.cutoff === cutoff && booking.businessDays === businessDays);
+const bookedOn = (moment: string, booking: number, offsetMs = 0) =>
+  new Date(judgedAt({ offsetMs, booking }, at(moment))).toISOString().slice(0, 10);
+
+test("a card is judged at once, where its customer lives", () => {
+  const clock = { offsetMs: 2 * HOUR, booking: AT_ONCE };
+  assert.equal(judgedAt(clock, at("2026-03-07T23:00")), at("2026-03-08T01:00"));
+  assert.equal(judgedOn(clock, at("2026-03-07T23:00")) - judgedOn(clock, at("2026-03-07T21:00")), 1);
+});
+
+test("a debit counts as handed in on a business day, the next one after the cut-off, and is booked so many business days later", () => {
+  const [thursday, friday, saturday] = ["2026-03-05", "2026-03-06", "2026-03-07"];
+  const sameDay = bookingAt(14, 0);
+  assert.equal(bookedOn(`${thursday}T13:59`, sameDay), "2026-03-05");
+  assert.equal(bookedOn(`${thursday}T14:00`, sameDay), "2026-03-06");
+  assert.equal(bookedOn(`${friday}T14:00`, sameDay), "2026-03-09");
+  assert.equal(bookedOn(`${saturday}T09:00`, sameDay), "2026-03-09");
+  const dayAfterNext = bookingAt(17, 2);
+  assert.equal(bookedOn(`${thursday}T16:59`, dayAfterNext), "2026-03-09");
+  assert.equal(bookedOn(`${thursday}T17:00`, dayAfterNext), "2026-03-10");
+  assert.equal(bookedOn(`${saturday}T09:00`, dayAfterNext), "2026-03-11");
+  assert.equal(bookedOn(`${thursday}T15:00`, dayAfterNext, 2 * HOUR), "2026-03-10", "17:00 where the customer lives");
+});
+
+test("what is published of a scheme holds until tries speak against it; cards are booked by none", () => {
+  const learned = { bookings: usualBookings() };
+  const daysOf = (scheme: string) => BOOKINGS[bookingOf(learned, scheme)]?.businessDays;
+  assert.deepEqual(["sepa_debit", "ach_debit", "bacs_debit"].map(daysOf), [1, 1, 2]);
+  assert.deepEqual(
+    [bookingOf(learned, "card"), bookingOf(learned, "paypal"), bookingOf(learned, null)],
+    [AT_ONCE, AT_ONCE, AT_ONCE],
+  );
+  assert.equal(bookingOf(learned, "becs_debit"), AT_ONCE, "of others nothing is published here");
+});
+
+test("the booking that foresees best what comes of tries is taken, for its scheme alone", () => {
+  const learned = { bookings: usualBookings() };
+  const before = bookingOf(learned, "ach_debit");
+  const truth = bookingAt(21, 0);
+  for (let n = 0; n < 30; n++) {
+    const approved = n % 3 === 0;
+    learnBooking(learned, "sepa_debit", approved, (booking) => [booking === truth ? (approved ? 0.6 : 0.3) : 0.4]);
+  }
+  assert.equal(bookingOf(learned, "sepa_debit"), truth);
+  assert.equal(bookingOf(learned, "ach_debit"), before);
+  assert.ok(learned.bookings.every((value) => Number.isFinite(value) && value <= 1));
+});
+
+test("what became far less likely is not looked at any more, until old tries have faded; then a new cut-off is found", () => {
+  const learned = { bookings: usualBookings() };
+  const [early, late] = [bookingAt(11, 1), bookingAt(24, 1)];
+  let looks = 0;
+  const tries = (count: number, truth: number) => {
+    for (let n = 0; n < count; n++) {
+      const approved = n % 2 === 0;
+      learnBooking(learned, "sepa_debit", approved, (booking) => {
+        looks++;
+        return [booking === truth ? (approved ? 0.7 : 0.3) : 0.5];
+      });
+    }
+  };
+  tries(200, early);
+  assert.equal(bookingOf(learned, "sepa_debit"), early);
+  looks = 0;
+  tries(20, early);
+  assert.ok(looks >= 20 && looks < 80, `${looks} looks, where all would be ${20 * BOOKINGS.length}`);
+  tries(2_000, late);
+  assert.equal(bookingOf(learned, "sepa_debit"), late);
+});
+
+test("one try, however sure it was foreseen, decides nothing", () => {
+  const learned = { bookings: usualBookings() };
+  learnBooking(learned, "sepa_debit", false, (booking) => [booking === bookingAt(14, 2) ? 0 : 1]);
+  learnBooking(learned, "sepa_debit", true, (booking) => [booking === bookingAt(14, 2) ? 0 : 1]);
+  assert.equal(BOOKINGS[bookingOf(learned, "sepa_debit")]?.businessDays, 1);
+});
