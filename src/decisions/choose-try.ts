@@ -1,4 +1,5 @@
 import type { Belief } from "../model/belief.ts";
+import { AT_ONCE } from "../model/booking.ts";
 import { type Forecast, forecast } from "../model/forecast.ts";
 import { AT, classOf, dayPartColumn, hourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
@@ -182,6 +183,8 @@ const hourOf = (slot: number) => (slot * SLOT_MS + SLOT_START_MS) / HOUR_MS;
 const weightOfHour = ({ reason }: Belief, slot: number) => hourWeight(classOf(reason), hourOf(slot));
 /** What is believed of an hour: for such declines, and for such cases. */
 function scoreOfHour({ mean }: Learned, belief: Belief, slot: number): number {
+  // What is booked with all else of a day has no hour.
+  if (belief.clock.booking !== AT_ONCE) return 0;
   const column = dayPartColumn(hourOf(slot));
   let score = mean[weightOfHour(belief, slot)]!;
   for (const row of belief.rows) score += mean[row + column]!;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BOOKINGS, bookingOf, judgedAt } from "../model/booking.ts";
+import { BOOKINGS, bookingOf, judgedOn } from "../model/booking.ts";
 import { newLearned } from "../model/learned.ts";
 import { learnOutcome } from "./learn-outcome.ts";
 import type { History, PastCharge } from "./recall.ts";
@@ -34,7 +34,7 @@ function taught(booking: number, paymentMethodType: string) {
   for (let n = 0; n < 500; n++) {
     const failedAt = Date.UTC(2026, 0, 1 + (n % 300), 9);
     const at = failedAt + (2 + (n % 7)) * DAY + 4 * ((5 * n) % 6) * HOUR;
-    const weekday = new Date(judgedAt({ offsetMs: 0, booking }, at)).getUTCDay();
+    const weekday = new Date(judgedOn({ offsetMs: 0, booking }, at) * DAY).getUTCDay();
     const reason = weekday === 3 || weekday === 4 ? "FUNDS" : null;
     learnOutcome(learned, start, historyOf([failed(failedAt)], paymentMethodType), {
       at: new Date(at),

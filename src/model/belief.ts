@@ -1,4 +1,4 @@
-import { type Clock, judgedAt, judgedOn } from "./booking.ts";
+import { type Clock, judgedHour, judgedOn } from "./booking.ts";
 import { type DatedCharge, dateCells } from "./dates.ts";
 import {
   ANY_DAY,
@@ -31,9 +31,6 @@ import { CYCLE_KINDS, CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 
 /** Where a first charge has that money is never short: after the cycles. */
 export const AMPLE = CYCLES;
-
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 
 /** What is believed of a customer. */
 export interface Person {
@@ -186,13 +183,11 @@ const firstCells = new Int32Array(CYCLE_KINDS.length);
  * @param cells  EXPLANATIONS numbers, filled in
  */
 export function explainTry(belief: Belief, at: number, cells: Int32Array) {
-  const local = judgedAt(belief.clock, at);
-  const day = Math.floor(local / DAY_MS);
-  const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
+  const day = judgedOn(belief.clock, at);
   const lastDay = judgedOn(belief.clock, belief.lastTriedAt);
   const now = sincePay(day);
   const then = sincePay(lastDay);
-  const bins = sinceBins(hour);
+  const bins = sinceBins(judgedHour(belief.clock, at));
   for (let kind = 0; kind < firstCells.length; kind++)
     firstCells[kind] = sinceCell(belief.standing, PAID_BETWEEN.fresh, kind, 0);
   for (let c = 0; c < CYCLES; c++) {
@@ -231,11 +226,9 @@ export function otherCells({ reason, lastTriedAt }: Belief, at: number): Int32Ar
 
 /** The weights of a bill's first charge: for each cycle, and for money that is never short. */
 export function explainFirst(clock: Clock, at: number, cells: Int32Array) {
-  const local = judgedAt(clock, at);
-  const day = Math.floor(local / DAY_MS);
-  const hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
+  const day = judgedOn(clock, at);
   const { row, from } = sincePay(day);
-  const bins = sinceBins(hour);
+  const bins = sinceBins(judgedHour(clock, at));
   for (let kind = 0; kind < firstCells.length; kind++)
     firstCells[kind] = sinceCell(STANDINGS.between, PAID_BETWEEN.first, kind, 0);
   for (let c = 0; c < CYCLES; c++) cells[c] = firstCells[kindOfCycle[c]!]! + bins[row[from + c]!]!;

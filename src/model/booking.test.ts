@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AT_ONCE, BOOKINGS, bookingOf, judgedAt, judgedOn, learnBooking, usualBookings } from "./booking.ts";
+import { AT_ONCE, BOOKINGS, bookingOf, judgedHour, judgedOn, learnBooking, usualBookings } from "./booking.ts";
+import { BOOKED_HOUR } from "./layout.ts";
 
 const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 const at = (moment: string) => Date.parse(`${moment}:00Z`);
 const bookingAt = (cutoff: number, businessDays: number) =>
   BOOKINGS.findIndex((booking) => booking?.cutoff === cutoff && booking.businessDays === businessDays);
 const bookedOn = (moment: string, booking: number, offsetMs = 0) =>
-  new Date(judgedAt({ offsetMs, booking }, at(moment))).toISOString().slice(0, 10);
+  new Date(judgedOn({ offsetMs, booking }, at(moment)) * DAY).toISOString().slice(0, 10);
 
 test("a card is judged at once, where its customer lives", () => {
   const clock = { offsetMs: 2 * HOUR, booking: AT_ONCE };
-  assert.equal(judgedAt(clock, at("2026-03-07T23:00")), at("2026-03-08T01:00"));
+  assert.equal(judgedOn(clock, at("2026-03-07T23:00")), at("2026-03-08T00:00") / DAY);
+  assert.equal(judgedHour(clock, at("2026-03-07T23:59")), 1);
   assert.equal(judgedOn(clock, at("2026-03-07T23:00")) - judgedOn(clock, at("2026-03-07T21:00")), 1);
 });
 
@@ -26,6 +29,7 @@ test("a debit counts as handed in on a business day, the next one after the cut-
   assert.equal(bookedOn(`${thursday}T16:59`, dayAfterNext), "2026-03-09");
   assert.equal(bookedOn(`${thursday}T17:00`, dayAfterNext), "2026-03-10");
   assert.equal(bookedOn(`${saturday}T09:00`, dayAfterNext), "2026-03-11");
+  assert.equal(judgedHour({ offsetMs: 0, booking: dayAfterNext }, at(`${saturday}T09:00`)), BOOKED_HOUR);
   assert.equal(bookedOn(`${thursday}T15:00`, dayAfterNext, 2 * HOUR), "2026-03-10", "17:00 where the customer lives");
 });
 

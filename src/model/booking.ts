@@ -1,12 +1,12 @@
 import { weekdayOf } from "./calendar.ts";
-import { bucketOf } from "./layout.ts";
+import { BOOKED_HOUR, bucketOf } from "./layout.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 /**
- * How a scheme books: what was handed in before the cut-off of a business day is booked so many business days later, in the early
- * morning; and what came on no business day, or after the cut-off, counts as handed in on the next one.
+ * How a scheme books: what was handed in before the cut-off of a business day is booked so many business days later;
+ * and what came on no business day, or after the cut-off, counts as handed in on the next one.
  */
 interface Booking {
   /** Local hour, 24: the whole day is before it. */
@@ -21,9 +21,6 @@ export const BOOKINGS: readonly (Booking | null)[] = [
   null,
   ...[0, 1, 2].flatMap((businessDays) => [11, 14, 17, 21, 24].map((cutoff) => ({ cutoff, businessDays }))),
 ];
-
-/** Of a day that something is booked on: before people are up, and after what else is booked that day. */
-const BOOKED_MS = 6 * HOUR_MS;
 
 /** How a customer's moments become moments at their bank. */
 export interface Clock {
@@ -40,18 +37,22 @@ const businessDayFrom = (day: number) => {
   return day;
 };
 
-/** When a charge asked for at that moment is judged, in local time as if it were UTC. */
-export function judgedAt({ offsetMs, booking }: Clock, at: number): number {
+/** The local day on which a charge that is asked for at a moment is judged, since 1970. */
+export function judgedOn({ offsetMs, booking }: Clock, at: number): number {
   const local = at + offsetMs;
   const booked = BOOKINGS[booking];
-  if (!booked) return local;
+  if (!booked) return Math.floor(local / DAY_MS);
   let day = businessDayFrom(Math.floor((local + (24 - booked.cutoff) * HOUR_MS) / DAY_MS));
   for (let n = 0; n < booked.businessDays; n++) day = businessDayFrom(day + 1);
-  return day * DAY_MS + BOOKED_MS;
+  return day;
 }
 
-/** The local day on which it is judged, since 1970. */
-export const judgedOn = (clock: Clock, at: number) => Math.floor(judgedAt(clock, at) / DAY_MS);
+/** The local hour at which it is judged, 0 to 23, or BOOKED_HOUR. */
+export function judgedHour({ offsetMs, booking }: Clock, at: number): number {
+  if (booking !== AT_ONCE) return BOOKED_HOUR;
+  const local = at + offsetMs;
+  return Math.floor((local - Math.floor(local / DAY_MS) * DAY_MS) / HOUR_MS);
+}
 
 /** Schemes share so many rows by hash: enough that those in wide use have one each. */
 const SCHEME_ROWS = 64;

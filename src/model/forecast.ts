@@ -1,5 +1,5 @@
 import { type Belief, OTHERS, otherCells, otherOf } from "./belief.ts";
-import { judgedAt, judgedOn } from "./booking.ts";
+import { judgedHour, judgedOn } from "./booking.ts";
 import { EXPLANATIONS } from "./explanations.ts";
 import {
   AT,
@@ -19,7 +19,6 @@ import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 import { columnsAt, historyWeights, momentWeights } from "./weights-of.ts";
 
 const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 
 /** What a case's future tries would meet at some slots, by each explanation that is likely enough to matter. */
 export interface Forecast {
@@ -93,10 +92,9 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
     const score = scores[s]!;
-    const local = judgedAt(belief.clock, at);
-    const day = Math.floor(local / DAY_MS);
+    const day = judgedOn(belief.clock, at);
     const { row, from } = sincePay(day);
-    const bins = sinceBins(Math.floor((local - day * DAY_MS) / HOUR_MS));
+    const bins = sinceBins(judgedHour(belief.clock, at));
     let chance = 0;
     let place = s * width;
     for (let k = 0; k < cycles; k++, place++) {
@@ -162,7 +160,7 @@ function scoreSlots({ mean }: Learned, belief: Belief, slots: readonly number[])
   const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
-    const count = historyWeights(belief, at, indices, momentWeights(of, judgedAt(belief.clock, at), indices, 0));
+    const count = historyWeights(belief, at, indices, momentWeights(of, belief.clock, at, indices, 0));
     let score = shared;
     for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
     const columns = columnsAt(belief, at);

@@ -36,13 +36,24 @@ const CLASSES: Readonly<Record<Reason, number>> = {
 export const CLASS_COUNT = 8;
 export const classOf = (reason: Reason) => CLASSES[reason];
 
-/** Days since pay, in bins that widen: pay day itself in four parts of the day, then 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 on. */
+/** The hour of the day of what a bank books with all that it has of a day: after the hours of the clock. */
+export const BOOKED_HOUR = 24;
+
+/** Days since pay, in bins that widen: pay day itself in four parts of the day, then 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 on. What is booked comes in the morning. */
 const SINCE_BINS = 13;
 const BIN_OF_SINCE = Uint8Array.from({ length: 64 }, (_, days) =>
   days <= 3 ? days + 3 : days <= 5 ? 7 : days <= 7 ? 8 : days <= 10 ? 9 : days <= 14 ? 10 : days <= 20 ? 11 : 12,
 );
 export const sinceBin = (days: number, hour: number) =>
-  days === 0 ? (hour < 6 ? 0 : hour < 10 ? 1 : hour < 16 ? 2 : 3) : BIN_OF_SINCE[Math.min(days, 63)]!;
+  days > 0
+    ? BIN_OF_SINCE[Math.min(days, 63)]!
+    : hour < 6
+      ? 0
+      : hour < 10 || hour === BOOKED_HOUR
+        ? 1
+        : hour < 16
+          ? 2
+          : 3;
 
 const bins = Int32Array.from({ length: LONGEST + 1 }, (_, days) => sinceBin(days, 0));
 /** For an hour of the day, the bin of each number of days since pay, up to LONGEST. Written over by the next call. */
@@ -84,8 +95,8 @@ const ROWS = {
 } as const;
 type RowKind = keyof typeof ROWS;
 const ROW_COUNT = Object.values(ROWS).reduce((sum, rows) => sum + rows, 0);
-/** Parts of a day, of four hours each. */
-const DAY_PARTS = 6;
+/** Parts of a day, of four hours each, and one of what is booked. */
+const DAY_PARTS = 7;
 /** Where in a row the weights of a moment begin: each moment has one of each group. */
 const COLUMNS = runningSums({
   dayPart: DAY_PARTS,
@@ -109,6 +120,9 @@ function runningSums<K extends string>(sizes: Readonly<Record<K, number>>): Read
   return Object.fromEntries(starts) as Record<K, number>;
 }
 
+/** Two hours of the day each, and one of what is booked. */
+const HOURS = 13;
+
 let size = 0;
 const block = (count: number) => {
   const from = size;
@@ -119,7 +133,7 @@ const block = (count: number) => {
 /** Where each kind of input has its weights. */
 export const AT = {
   reason: block(REASONS.length),
-  hour: block(CLASS_COUNT * 12),
+  hour: block(CLASS_COUNT * HOURS),
   weekday: block(CLASS_COUNT * 7),
   date: block(31),
   elapsed: block(CLASS_COUNT * ELAPSED_BINS),
@@ -191,7 +205,7 @@ export function rowsOf(values: RowValues): Int32Array {
 }
 
 /** Where in a row a part of the day has its weight. */
-export const dayPartColumn = (hour: number) => COLUMNS.dayPart + Math.floor((hour * DAY_PARTS) / 24);
+export const dayPartColumn = (hour: number) => COLUMNS.dayPart + (hour >> 2);
 
 /** A moment as rows tell it apart. `date`: 1 to 31. */
 interface RowMoment {
@@ -230,7 +244,7 @@ export const gapWeight = (of: number, ms: number) => AT.gap + of * GAP_BINS + ga
 
 export const triesWeight = (of: number, tries: number) => AT.tries + of * TRIES_BINS + Math.min(TRIES_BINS - 1, tries);
 export const weekTriesWeight = (tries: number) => AT.weekTries + Math.min(5, tries);
-export const hourWeight = (of: number, hour: number) => AT.hour + of * 12 + (hour >> 1);
+export const hourWeight = (of: number, hour: number) => AT.hour + of * HOURS + (hour >> 1);
 export const weekdayWeight = (of: number, weekday: number) => AT.weekday + of * 7 + weekday;
 /** First charges have dates of their own: most are approved on any day, and they are so many that a retry's date would mean nothing. */
 export const dateWeight = (of: number, date: number) => (of === 0 ? AT.firstDate : AT.date) + date - 1;

@@ -9,7 +9,7 @@ import {
   otherOf,
   type Person,
 } from "./belief.ts";
-import { type Clock, judgedAt, judgedOn } from "./booking.ts";
+import { type Clock, judgedHour, judgedOn } from "./booking.ts";
 import { noteCharge } from "./dates.ts";
 import { EXPLANATIONS, KINDS, reasonRow } from "./explanations.ts";
 import { AT, PAID_BETWEEN, REASONS, type Reason, sinceBins, sinceCell, TO_SAME } from "./layout.ts";
@@ -105,9 +105,8 @@ function weighedChance(learned: Learned, belief: Belief, ofCase: Usual, lastPaid
   const scale = scaleOf(usual);
   const first = sinceCell(belief.standing, PAID_BETWEEN.fresh, 0, 0);
   for (let cell = 0; cell < PAY_CELLS; cell++) ofCell[cell] = phi((score + mean[first + cell]!) * scale);
-  const local = judgedAt(belief.clock, at);
-  const day = Math.floor(local / DAY_MS);
-  const bins = sinceBins(Math.floor((local - day * DAY_MS) / HOUR_MS));
+  const day = judgedOn(belief.clock, at);
+  const bins = sinceBins(judgedHour(belief.clock, at));
   const { row, from } = sincePay(day);
   let chance = 0;
   for (let c = 0; c < CYCLES; c++) {
@@ -172,7 +171,7 @@ export function observeFirst(
   if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN") return false;
   look.indices[0] = AT.reason;
   look.indices.set(names, 1);
-  look.count = momentWeights(0, judgedAt(clock, at), look.indices, 1 + names.length);
+  look.count = momentWeights(0, clock, at, look.indices, 1 + names.length);
   explainFirst(clock, at, look.cells);
   const shares = look.shares;
   for (let c = 0; c < CYCLES; c++) shares[c] = (1 - person.ample) * person.cycles[c]!;

@@ -1,5 +1,5 @@
 import type { Belief } from "./belief.ts";
-import { judgedAt, judgedOn } from "./booking.ts";
+import { type Clock, judgedHour, judgedOn } from "./booking.ts";
 import { dateOf, weekdayOf } from "./calendar.ts";
 import {
   AT,
@@ -18,13 +18,12 @@ import {
 } from "./layout.ts";
 
 const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 const WEEK_MS = 7 * DAY_MS;
 
 /** Weights that a moment adds whatever explains the failure: hour, weekday and date where the customer lives. */
-export function momentWeights(of: number, local: number, into: Int32Array, from: number): number {
-  const day = Math.floor(local / DAY_MS);
-  into[from] = hourWeight(of, Math.floor((local - day * DAY_MS) / HOUR_MS));
+export function momentWeights(of: number, clock: Clock, at: number, into: Int32Array, from: number): number {
+  const day = judgedOn(clock, at);
+  into[from] = hourWeight(of, judgedHour(clock, at));
   into[from + 1] = weekdayWeight(of, weekdayOf(day));
   into[from + 2] = dateWeight(of, dateOf(day));
   return from + 3;
@@ -49,9 +48,8 @@ const columns = new Int32Array(COLUMN_GROUPS);
 
 /** The columns of a try at that moment in each of its rows. Written over by the next call. */
 export function columnsAt(belief: Belief, at: number): Int32Array {
-  const local = judgedAt(belief.clock, at);
-  const day = Math.floor(local / DAY_MS);
-  moment.hour = Math.floor((local - day * DAY_MS) / HOUR_MS);
+  const day = judgedOn(belief.clock, at);
+  moment.hour = judgedHour(belief.clock, at);
   moment.weekday = weekdayOf(day);
   moment.date = dateOf(day);
   moment.elapsedMs = at - belief.firstFailedAt;
@@ -69,7 +67,7 @@ export function caseWeights({ reason, names }: Belief, into: Int32Array): number
 
 /** The part that depends on the moment, from a place on. @returns where it ends */
 export function timeWeights(belief: Belief, at: number, into: Int32Array, from: number): number {
-  const next = momentWeights(classOf(belief.reason), judgedAt(belief.clock, at), into, from);
+  const next = momentWeights(classOf(belief.reason), belief.clock, at, into, from);
   let count = historyWeights(belief, at, into, next);
   columnsAt(belief, at);
   const { rows } = belief;
