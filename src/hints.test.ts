@@ -168,13 +168,15 @@ test("a database that does not answer delays nobody, and is complained of once",
 
 test("what a stranger writes on a channel breaks nothing", async () => {
   const sender = process(["events", "withdrawn"]);
-  await sleep(100);
   const strange = prepared(
     "test_strange",
     "select pg_notify('dunlin_withdrawn', ''), pg_notify('dunlin_withdrawn', 'x'), pg_notify('dunlin_events', '{\"a\":')",
   );
-  await database.db.run(strange);
-  await until(() => sender.heardEvents.length > 0);
+  // Until it listens nothing is heard, and how long that takes nobody knows.
+  await until(async () => {
+    await database.db.run(strange);
+    return sender.heardEvents.length > 0;
+  });
   assert.deepEqual(sender.heardWithdrawn, []);
 });
 
