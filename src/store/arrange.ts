@@ -8,88 +8,90 @@ export interface Arranged<Row> extends Packed<Row> {
   arrays: readonly Buffer[];
 }
 
-/** Records of a batch that stay neighbours, from one place in it up to another. They are copied together. */
-interface Run<Row> {
-  source: Source<Row>;
-  from: number;
-  to: number;
-}
-
 /** The newest copy of each record in these batches, of which there is at least one, and which hold no more than `newest` takes. */
 export function arrange<Row>(batches: readonly Packed<Row>[]): Arranged<Row> {
   const sources = sourcesOf(batches);
   const order = newest(batches, sources);
-  const runs = runsOf(sources, order);
   const count = order.length;
   const { columns } = batches[0]!;
-  const size = batches.reduce((sum, batch) => sum + bytesOf(batch), columns.length * HEADER_BYTES);
+  const sizes = columns.map((_, column) => HEADER_BYTES + bytesOf(batches, column));
+  const size = sizes.reduce((sum, each) => sum + each);
   const { memory, starts, first } = takePackedMemory(columns.length, count, size);
-  const into = { memory, view: viewOf(memory), starts };
+  const into: Columns = { memory, view: viewOf(memory), starts, count, ends: new Int32Array(columns.length) };
   let used = first;
+  for (const [column, each] of sizes.entries()) {
+    into.ends[column] = used + HEADER_BYTES;
+    used += each;
+  }
+  copyAll(sources, order, into);
+  used = first;
   const arrays = columns.map(([, type], column) => {
-    const from = used;
-    used = copyColumn(runs, column, into, from + HEADER_BYTES, column * (count + 1));
-    const array = memory.subarray(from, used);
+    const array = memory.subarray(used, into.ends[column]);
     writeHeader(array, type, count);
+    starts[column * (count + 1) + count] = into.ends[column]!;
+    used += sizes[column]!;
     return array;
   });
   return { columns, count, memory, starts, arrays };
 }
 
-/** Of all elements. */
-const bytesOf = ({ starts }: Packed<unknown>) => starts.at(-1)! - starts[0]!;
+/** Of all elements of a column. */
+const bytesOf = (batches: readonly Packed<unknown>[], column: number) =>
+  batches.reduce((sum, { count, starts }) => {
+    const first = column * (count + 1);
+    return sum + starts[first + count]! - starts[first]!;
+  }, 0);
 
 const viewOf = ({ buffer, byteOffset, length }: Buffer) => new DataView(buffer, byteOffset, length);
 
-function runsOf<Row>(sources: readonly Source<Row>[], order: readonly number[]): Run<Row>[] {
-  const runs: Run<Row>[] = [];
+/** Where records are copied to. */
+interface Columns {
+  memory: Buffer;
+  view: DataView;
+  starts: Int32Array;
+  /** Of all records. */
+  count: number;
+  /** Where the next element of each column goes. */
+  ends: Int32Array;
+}
+
+/** Copies the records of these numbers, those together that stay neighbours. */
+function copyAll<Row>(sources: readonly Source<Row>[], order: readonly number[], into: Columns) {
   for (let index = 0; index < order.length; ) {
-    const source = sources[order[index]!]!;
+    const number = order[index]!;
+    const source = sources[number]!;
     const { batch, first } = source;
-    const from = order[index]! - first;
-    let to = from;
-    while (to < batch.count && order[index] === first + to) {
-      index++;
-      to++;
-    }
-    runs.push({ source, from, to });
+    const most = Math.min(order.length - index, first + batch.count - number);
+    let length = 1;
+    while (length < most && order[index + length] === number + length) length++;
+    copyRun(source, number - first, length, into, index);
+    index += length;
   }
-  return runs;
 }
 
 /** Runs of so many bytes are copied faster as a whole than four bytes at a time. */
 const LONG = 128;
 const FOUR = 4;
 
-/**
- * Copies the elements of one column to `at`, and where they begin to `place` in the starts.
- *
- * @returns where they end
- */
-function copyColumn<Row>(
-  runs: readonly Run<Row>[],
-  column: number,
-  into: { memory: Buffer; view: DataView; starts: Int32Array },
-  at: number,
-  place: number,
-): number {
-  let end = at;
-  let start = place;
-  for (const { source, from, to } of runs) {
-    const { batch, view } = source;
-    const { memory, starts } = batch;
-    const first = column * (batch.count + 1);
-    const begin = starts[first + from]!;
-    const length = starts[first + to]! - begin;
-    const shift = end - begin;
-    for (let index = first + from; index < first + to; index++) into.starts[start++] = starts[index]! + shift;
-    if (length >= LONG) memory.copy(into.memory, end, begin, begin + length);
-    // The last four may go beyond the end, where what comes next is written over them.
-    else
-      for (let index = 0; index < length; index += FOUR)
-        into.view.setInt32(end + index, view.getInt32(begin + index, true), true);
-    end += length;
+/** Copies so many records of a batch, from one place in it on, to where `index` were copied before. */
+function copyRun<Row>({ batch, view }: Source<Row>, from: number, length: number, into: Columns, index: number) {
+  const { memory, starts, count } = batch;
+  const { ends } = into;
+  let place = from;
+  let start = index;
+  for (let column = 0; column < ends.length; column++) {
+    const begin = starts[place]!;
+    const bytes = starts[place + length]! - begin;
+    const end = ends[column]!;
+    for (let each = 0; each < length; each++) into.starts[start + each] = starts[place + each]! + end - begin;
+    if (bytes >= LONG) {
+      memory.copy(into.memory, end, begin, begin + bytes);
+    } else {
+      // The last four may go beyond the end, where what comes next, or a header, is written over them.
+      for (let at = 0; at < bytes; at += FOUR) into.view.setInt32(end + at, view.getInt32(begin + at, true), true);
+    }
+    ends[column] = end + bytes;
+    place += count + 1;
+    start += into.count + 1;
   }
-  into.starts[start] = end;
-  return end;
 }

@@ -67,7 +67,7 @@ export function unpack<Row, Field extends keyof Row & string>(
 /** The id of each record. */
 export const idsOf = (packed: Packed<{ id: string }>): string[] => unpack(packed, ["id"]).map(({ id }) => id);
 
-/** The places of the records whose field holds one of these texts. */
+/** The places of the records whose field holds one of these texts, of which none stands twice. */
 export function placesWith<Row>(packed: Packed<Row>, field: keyof Row & string, texts: readonly Buffer[]): number[] {
   const { count, memory: bytes, starts } = packed;
   const column = columnOf(packed, field);
@@ -76,7 +76,7 @@ export function placesWith<Row>(packed: Packed<Row>, field: keyof Row & string, 
   for (let place = 0; place < count; place++) {
     const from = starts[first + place]! + LENGTH_BYTES;
     const length = starts[first + place + 1]! - from;
-    if (texts.some((text) => text.length === length && holds(bytes, from, text))) places.push(place);
+    for (const text of texts) if (text.length === length && holds(bytes, from, text)) places.push(place);
   }
   return places;
 }
