@@ -34,7 +34,7 @@ function historyOf(n: number): History {
     const fails = month === BILLS - 1 || (n + month) % 7 === 0;
     const paid = { at: new Date(at.getTime() + 3 * DAY_MS), approved: true, codes: null };
     const first = { at, approved: !fails, codes: fails ? declined : null };
-    return { dollars: 20, charges: fails && month < BILLS - 1 ? [first, paid] : [first] };
+    return { paymentMethodType: "card", dollars: 20, charges: fails && month < BILLS - 1 ? [first, paid] : [first] };
   });
   const traits = {
     tenureDays: 400,

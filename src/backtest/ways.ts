@@ -137,6 +137,7 @@ function historyOf(invoice: FailedInvoice, k: number, all: readonly PastAttempt[
     offsetAt: (at) => offsetMs(place.zone, at),
     bills: [...bills.values(), own].map((charges) => ({
       dollars: dollarsOf(charges[0]!.amount, charges[0]!.currency),
+      paymentMethodType: charges[0]!.paymentMethodType,
       charges: charges.map((attempt) => ({
         at: attempt.at,
         approved: attempt.approved,

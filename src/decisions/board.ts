@@ -12,6 +12,11 @@ export interface Stakes {
 
 /** Two planned tries are at least this far apart. */
 export const APART_MS = 20 * 3_600_000;
+
+/** Whether one slot is far enough behind another one for a try at each: the first one's answer is there by then. */
+export const isApart = ({ slots, answeredAt }: Forecast, first: number, second: number) =>
+  slots[second]! - slots[first]! >= APART_MS && (answeredAt === null || slots[second]! >= answeredAt[first]!);
+
 /** Tries of the longest plan: no budget is larger. */
 export const PLAN_MAX = 100;
 
@@ -129,15 +134,11 @@ export function placeOf(board: Board, slot: number): number {
 }
 
 /** Whether a slot is far enough from the tries before a place and those from `after` on, and keeps the limits together with them. */
-export function fits(
-  { tries, limits, forecast: { slots } }: Board,
-  slot: number,
-  place: number,
-  after: number,
-): boolean {
+export function fits({ tries, limits, forecast }: Board, slot: number, place: number, after: number): boolean {
+  const { slots } = forecast;
   const at = slots[slot]!;
-  if (place > 0 && at - slots[plan[place - 1]!]! < APART_MS) return false;
-  if (after < tries && slots[plan[after]!]! - at < APART_MS) return false;
+  if (place > 0 && !isApart(forecast, plan[place - 1]!, slot)) return false;
+  if (after < tries && !isApart(forecast, slot, plan[after]!)) return false;
   if (limits.length === 0) return true;
   const others: number[] = [];
   for (let n = 0; n < tries; n++) if (n < place || n >= after) others.push(slots[plan[n]!]!);

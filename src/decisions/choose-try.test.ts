@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "../model/belief.ts";
-import { AT_ONCE } from "../model/booking.ts";
+import { AT_ONCE, BOOKINGS, judgedOn } from "../model/booking.ts";
 import { AT, classOf, dayPartColumn, hourWeight, type Reason, rowStart } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
@@ -208,6 +208,23 @@ test("where an issuer trusts an hour more than others, its customers' cards are 
     }).filter((hour) => hour !== null);
   assert.deepEqual(new Set(hours(trusting)), new Set([5]));
   assert.ok(!hours(learned).includes(5));
+});
+
+test("no try is planned before the day is over on which the one before it is booked", () => {
+  for (let n = 0; n < 60; n++) {
+    const debit = belief("FUNDS");
+    debit.clock = {
+      ...debit.clock,
+      booking: BOOKINGS.findIndex((one) => one?.cutoff === 14 && one.businessDays === 2),
+    };
+    const chosen = chooseTry(learned, debit, question({ key: `case-${n}` }))!;
+    const moments = [chosen.at, ...chosen.next];
+    for (let next = 1; next < moments.length; next++)
+      assert.ok(
+        Math.floor((moments[next]! + debit.clock.offsetMs) / DAY) > judgedOn(debit.clock, moments[next - 1]!),
+        `case ${n}: ${moments.map((moment) => new Date(moment).toISOString()).join(", ")}`,
+      );
+  }
 });
 
 test("the chance of a moment is the same wherever it is said: of the choice, of its day and of its hour", () => {

@@ -19,6 +19,7 @@ const codes = (networkDeclineCode: string, networkAdviceCode: string | null = nu
 });
 const bill = (on: string, tries: [on: string, code: string | null][], code: string | null = "51"): PastBill => ({
   dollars: 29,
+  paymentMethodType: "card",
   charges: [[on, code] as const, ...tries].map(([day, said]) => ({
     at: new Date(`${day}T09:00:00Z`),
     approved: said === null,
@@ -155,7 +156,7 @@ test("a bank's advice to wait is kept, with the lead that the merchant may take"
 });
 
 test("of a bank debit it is said when it is booked, by what its scheme is known for; of a card nothing", () => {
-  const returned = bill("2026-05-11", [], "AM04");
+  const returned: PastBill = { ...bill("2026-05-11", [], "AM04"), paymentMethodType: "sepa_debit" };
   const [known, history] = caseOf([returned], { paymentMethodType: "sepa_debit", network: null, cardCountry: "SE" });
   const debit: History = { ...history, traits: { ...history.traits, paymentMethodType: "sepa_debit" } };
   const { decision } = decideLearned(known, debit, learned, soon(known));
@@ -174,6 +175,7 @@ test("of a bank debit it is said when it is booked, by what its scheme is known 
 test("with no transaction ever seen there is a plan all the same", () => {
   const silent: PastBill = {
     dollars: 29,
+    paymentMethodType: null,
     charges: [{ at: new Date("2026-05-11T09:00:00Z"), approved: false, codes: null }],
   };
   const [known, history] = caseOf([silent], { ledger: [], lastDecline: null, paymentMethodType: null, network: null });

@@ -15,7 +15,7 @@ import { decide } from "./decide.ts";
 import { dollarsOf } from "./dollars.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
-import { addDays, dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
+import { addDays, dayWords, momentWords } from "./local-time.ts";
 import { type Outlook, outlookOf } from "./outlook.ts";
 import { budgetWords, declineWords, triesLeftWords } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
@@ -128,7 +128,7 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   const after = chosen.next[0];
   const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
   reasons.push(
-    `${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${bookedWords(belief, place.zone, at)}${chosen.drawn ? "" : dateWords(learned, belief, at)}${then}`,
+    `${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${bookedWords(belief, at)}${chosen.drawn ? "" : dateWords(learned, belief, at)}${then}`,
   );
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
@@ -136,11 +136,13 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
 }
 
+/** From where days are counted. */
+const EPOCH = { year: 1970, month: 1, day: 1, weekday: 4 };
+
 /** When a bank debit that is asked for at a moment is booked, by what was seen of such debits. */
-function bookedWords({ clock }: Belief, zone: Zone, at: number): string {
+function bookedWords({ clock }: Belief, at: number): string {
   if (clock.booking === AT_ONCE) return "";
-  const days = judgedOn(clock, at) - judgedOn({ ...clock, booking: AT_ONCE }, at);
-  return ` A debit that is asked for then is taken to be booked on ${dayWords(addDays(localDay(zone, at), days))}.`;
+  return ` A debit that is asked for then is taken to be booked on ${dayWords(addDays(EPOCH, judgedOn(clock, at)))}.`;
 }
 
 /** From this step on, what was approved around a date is worth a word: two charges of late. */

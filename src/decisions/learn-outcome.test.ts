@@ -24,7 +24,7 @@ function historyOf(charges: PastCharge[], paymentMethodType: string): History {
     issuer: null,
   };
   const instrument = { paymentMethodType, network: null, cardCountry: "DE" };
-  return { traits, instrument, offsetAt: () => 0, bills: [{ dollars: 20, charges }] };
+  return { traits, instrument, offsetAt: () => 0, bills: [{ dollars: 20, paymentMethodType, charges }] };
 }
 
 /** Outcomes of retries where everybody is paid on Fridays and has spent it by Wednesday; what is handed in is booked one way. */
@@ -53,6 +53,28 @@ test("how a scheme books is learned from the outcomes of debits, whatever is pub
     const truth = BOOKINGS.findIndex((one) => one?.cutoff === cutoff && one?.businessDays === businessDays);
     assert.equal(BOOKINGS[bookingOf(taught(truth, SEPA), SEPA)]?.businessDays, businessDays);
   }
+});
+
+test("an outcome is learned by the booking that was held when the try was made, whichever holds after it", () => {
+  const [held, other] = [7, 13];
+  const outcome = { at: new Date(Date.UTC(2026, 2, 6, 15)), reason: null, isFirst: true };
+  const history = historyOf([failed(Date.UTC(2026, 2, 2, 9))], SEPA);
+  const after = (lead: number) => {
+    const learned = newLearned();
+    learned.bookings.fill(0);
+    for (let n = held; n < learned.bookings.length; n += BOOKINGS.length) learned.bookings[n] = lead;
+    for (let n = other; n < learned.bookings.length; n += BOOKINGS.length) learned.bookings[n] = lead - 1e-6;
+    learnOutcome(learned, newLearned(), history, outcome);
+    return learned;
+  };
+  const shaky = after(1e-5);
+  assert.notEqual(bookingOf(shaky, SEPA), held, "this outcome speaks for another one");
+  const learned = newLearned();
+  learned.bookings.fill(-100);
+  for (let n = held; n < learned.bookings.length; n += BOOKINGS.length) learned.bookings[n] = 0;
+  learnOutcome(learned, newLearned(), history, outcome);
+  assert.equal(bookingOf(learned, SEPA), held);
+  assert.deepEqual(shaky.mean, learned.mean);
 });
 
 test("of cards nothing is learned about bookings", () => {

@@ -28,11 +28,12 @@ export function learnOutcome(
   { at, reason, isFirst }: RetryOutcome,
 ) {
   const scheme = history.traits.paymentMethodType;
+  // By the booking that was held when the retry was made: this outcome may change which one is.
+  const { person, belief } = recall(learned, history);
   if (isBooked(scheme))
     learnBooking(learned, scheme, reason === null, (booking) =>
       [start, learned].map((model) => chanceOf(model, recall(model, history, booking).belief, at.getTime())),
     );
-  const { person, belief } = recall(learned, history);
   if (isFirst) {
     // Whose earlier bill failed too is counted by now.
     const hadFailed = history.bills.slice(0, -1).some(({ charges }) => charges[0]?.approved === false);

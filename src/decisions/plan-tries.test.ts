@@ -28,6 +28,7 @@ function smallWorld(days: number, seed: number): SmallWorld {
     slots: Array.from({ length: days }, (_, day) => day * DAY),
     shares: Float64Array.of(share, 0.3, 0.7 - share),
     chances: new Float64Array(days),
+    answeredAt: null,
     fresh: Array(3 * days).fill(0.01),
     same: Array(3 * days).fill(0.01),
     paidOn: Array(3 * days).fill(0),

@@ -1,11 +1,11 @@
 import { type Forecast, SLOTS_MAX } from "../model/forecast.ts";
 import { keepsLimit, type PlanLimit } from "../rules/plan-limits.ts";
 import {
-  APART_MS,
   type Board,
   boardOf,
   fits,
   insert,
+  isApart,
   lookAt,
   PLAN_MAX,
   placeOf,
@@ -168,12 +168,12 @@ function moveEach(board: Board, picked: readonly number[], value: number): numbe
 }
 
 /** The tries of a plan that still come after its next one when that is made at this slot instead. */
-export function followers({ slots }: Forecast, { slots: plan, limits }: TryPlan, slot: number): number[] {
-  const at = slots[slot]!;
+export function followers(forecast: Forecast, { slots: plan, limits }: TryPlan, slot: number): number[] {
+  const { slots } = forecast;
   let from = 1;
-  while (from < plan.length && slots[plan[from]!]! - at < APART_MS) from++;
+  while (from < plan.length && !isApart(forecast, slot, plan[from]!)) from++;
   if (limits.length === 0) return plan.slice(from);
-  const moments = [at];
+  const moments = [slots[slot]!];
   return plan.slice(from).filter((other) => {
     const then = slots[other]!;
     if (!limits.every((limit) => keepsLimit(limit, moments, then))) return false;

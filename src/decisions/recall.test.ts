@@ -35,7 +35,7 @@ function historyOf(bills: PastCharge[][], offsetMs = 0, funding: string | null =
     traits,
     instrument: { paymentMethodType: "card", network: "visa", cardCountry: "AU" },
     offsetAt: () => offsetMs,
-    bills: bills.map((charges): PastBill => ({ dollars: 20, charges })),
+    bills: bills.map((charges): PastBill => ({ dollars: 20, paymentMethodType: type, charges })),
   };
 }
 /** How much was approved and how much failed around a date, in steps. */
@@ -57,6 +57,23 @@ test("bank debits are recalled by the days on which they were booked", () => {
     "after the cut-off of a Friday: two business days",
   );
   assert.equal(dateOf(historyOf([[paid("2026-02-06T15:00")], [failed("2026-03-12T15:00")]])).getUTCDate(), 6);
+  const tried = historyOf(
+    [[failed("2026-02-04T15:00"), paid("2026-02-06T15:00")], [failed("2026-03-12T15:00")]],
+    0,
+    null,
+    "sepa_debit",
+  );
+  assert.equal(recall(model, tried).person.charges[1]!.date, 10, "tries as first charges");
+  const card: History = {
+    ...debits,
+    bills: debits.bills.map((bill, n) => (n === 0 ? { ...bill, paymentMethodType: "card" } : bill)),
+  };
+  assert.equal(recall(model, card).person.charges[0]!.date, 6, "what a card paid was judged at once");
+  const unsaid: History = {
+    ...debits,
+    bills: debits.bills.map((bill, n) => (n === 0 ? { ...bill, paymentMethodType: null } : bill)),
+  };
+  assert.equal(recall(model, unsaid).person.charges[0]!.date, 6, "the moment of an answer is no moment of asking");
   const goodOn = (of: History, date: number) => recall(model, of).belief.dateCells[date - 1]! >= 5;
   assert.deepEqual([goodOn(debits, 10), goodOn(debits, 4)], [true, false]);
 });

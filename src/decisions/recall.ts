@@ -30,6 +30,8 @@ export interface PastCharge {
 /** A bill with its charges, oldest first; the first of them is the one that came with the bill. */
 export interface PastBill {
   dollars: number;
+  /** How it was charged; null: no attempt tells, so its moments are those of answers, by which a debit was booked already. */
+  paymentMethodType: string | null;
   charges: readonly PastCharge[];
 }
 
@@ -48,7 +50,7 @@ export interface History {
  * What to believe of a customer's open case, worked out from the whole history. Changes nothing that was learned, so it
  * may be asked as often as one likes; the same history gives the same belief.
  *
- * @param booking  which of BOOKINGS its moments are looked at by
+ * @param booking  which of BOOKINGS the moments are looked at by of what was charged in the present way
  */
 export function recall(
   learned: Learned,
@@ -74,7 +76,9 @@ function recallBill(
   const [first, ...tries] = bill.charges;
   if (!first) return null;
   const at = first.at.getTime();
-  const clock = { offsetMs: history.offsetAt(at), booking };
+  const bookingOfBill =
+    bill.paymentMethodType === history.traits.paymentMethodType ? booking : bookingOf(learned, bill.paymentMethodType);
+  const clock = { offsetMs: history.offsetAt(at), booking: bookingOfBill };
   const reasonOf = ({ approved, codes }: PastCharge): Reason | null =>
     approved ? null : codes ? declineGroup(codes, history.instrument) : "UNKNOWN";
   const reason = reasonOf(first);

@@ -79,9 +79,24 @@ test("what became far less likely is not looked at any more, until old tries hav
   assert.equal(bookingOf(learned, "sepa_debit"), late);
 });
 
-test("one try, however sure it was foreseen, decides nothing", () => {
+test("one try, however surely it was foreseen, counts as one of fifty by each model", () => {
   const learned = { bookings: usualBookings() };
-  learnBooking(learned, "sepa_debit", false, (booking) => [booking === bookingAt(14, 2) ? 0 : 1]);
-  learnBooking(learned, "sepa_debit", true, (booking) => [booking === bookingAt(14, 2) ? 0 : 1]);
-  assert.equal(BOOKINGS[bookingOf(learned, "sepa_debit")]?.businessDays, 1);
+  const before = learned.bookings.slice();
+  learnBooking(learned, "bacs_debit", false, (booking) => [booking === bookingAt(14, 2) ? 0 : 1]);
+  const gain = (booking: number) => {
+    const at = learned.bookings.findIndex((value, n) => value !== before[n] && n % BOOKINGS.length === booking);
+    return at < 0 ? 0 : learned.bookings[at]! - before[at]!;
+  };
+  const gained = gain(bookingAt(14, 2)) - gain(bookingAt(24, 2));
+  assert.ok(gained > 3.8 && gained < 4, `${gained} nats`);
+});
+
+test("debit cards are cards: their networks' names are no schemes", () => {
+  const learned = { bookings: usualBookings() };
+  learned.bookings.forEach((_, n) => {
+    learned.bookings[n] = n % BOOKINGS.length === 3 ? 1 : 0;
+  });
+  assert.equal(bookingOf(learned, "becs_debit"), 3);
+  for (const card of ["visa_debit", "interac_debit", "card_debit", "debit", "sepa"])
+    assert.equal(bookingOf(learned, card), AT_ONCE);
 });

@@ -54,12 +54,16 @@ export function judgedHour({ offsetMs, booking }: Clock, at: number): number {
   return Math.floor((local - Math.floor(local / DAY_MS) * DAY_MS) / HOUR_MS);
 }
 
-/** Schemes share so many rows by hash: enough that those in wide use have one each. */
+/** Schemes share so many rows by hash: enough that SEPA, ACH and Bacs have one each. */
 const SCHEME_ROWS = 64;
 
-/** Whether a way of paying is booked as its scheme has it: a bank debit. */
+/** The networks of debit cards, which answer at once. */
+const CARDS =
+  /^(card|visa|mastercard|maestro|discover|interac|eftpos|elo|hipercard|rupay|troy|bancontact|girocard|dankort|prepaid)_/;
+
+/** Whether a way of paying is booked as its scheme has it: a bank debit, such as "sepa_debit". */
 export const isBooked = (paymentMethodType: string | null): paymentMethodType is string =>
-  paymentMethodType?.endsWith("_debit") ?? false;
+  paymentMethodType?.endsWith("_debit") === true && !CARDS.test(paymentMethodType);
 
 const rowOf = (scheme: string) => bucketOf(scheme, SCHEME_ROWS) * BOOKINGS.length;
 
@@ -90,10 +94,10 @@ export function bookingOf({ bookings }: Bookings, paymentMethodType: string | nu
 
 /** Old tries count less by so much with each new one: a gateway may change its cut-off. */
 const FADE = 0.999;
-/** No try speaks for one booking, or against it, as if its outcome had been surer than this. */
+/** By no model does a try speak for one booking, or against it, as if its outcome had been surer than this. */
 const SURE = 0.02;
-/** What is less likely than the likeliest by this much is not looked at, until the years have brought it nearer. */
-const FAR = 15;
+/** What is less likely than the likeliest by this much is not looked at, until fading has brought it nearer. */
+const FAR = 8;
 
 /**
  * Learn how a scheme books from the outcome of a try.

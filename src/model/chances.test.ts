@@ -32,7 +32,7 @@ function someBelief(): Belief {
     names: Int32Array.of(nameWeight("rcountry:SE"), nameWeight("rcode:51:?")),
     codeName: AT.name,
     rows: Int32Array.of(rowStart("country", "SE"), rowStart("amount", 4)),
-    clock: { offsetMs: anyOf([0, 2 * HOUR, -5 * HOUR]), booking: AT_ONCE },
+    clock: { offsetMs: anyOf([0, 2 * HOUR, -5 * HOUR]), booking: anyOf([AT_ONCE, 2, 8, 15]) },
     failedAt,
     recent: [failedAt],
   });

@@ -1,5 +1,5 @@
 import { type Belief, OTHERS, otherCells, otherOf } from "./belief.ts";
-import { judgedHour, judgedOn } from "./booking.ts";
+import { AT_ONCE, judgedHour, judgedOn } from "./booking.ts";
 import { EXPLANATIONS } from "./explanations.ts";
 import {
   AT,
@@ -27,6 +27,8 @@ export interface Forecast {
   shares: Float64Array;
   /** For each slot: the chance that the very next try succeeds when it is made there. */
   chances: Float64Array;
+  /** When the answer to a try at each slot is there: when the day is over on which a debit is booked. Null: at once. */
+  answeredAt: Float64Array | null;
   /** Fills `tables.later` for these slots. */
   foresee(slots: readonly number[]): void;
   /** Whether the tables are still about this one. */
@@ -118,7 +120,19 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
     chances[s] = chance;
   }
   const foresee = (some: readonly number[]) => fillLater(learned, belief, slots, kept, cycles, some);
-  return { slots, shares, chances, foresee, isLatest: () => number === forecasts };
+  return {
+    slots,
+    shares,
+    chances,
+    answeredAt: answersOf(belief, slots),
+    foresee,
+    isLatest: () => number === forecasts,
+  };
+}
+
+function answersOf({ clock }: Belief, slots: readonly number[]) {
+  if (clock.booking === AT_ONCE) return null;
+  return Float64Array.from(slots, (at) => (judgedOn(clock, at) + 1) * DAY_MS - clock.offsetMs);
 }
 
 // By itself, as all that takes long: of a function that is made anew in each forecast V8 forgets the fast code whenever it collects garbage.

@@ -78,13 +78,14 @@ function pastBill(
   tried: readonly TransactionFacts[],
 ) {
   const dollars = dollarsOf(amount, currency);
-  const charges = tried.filter(says).map(charge);
-  if (charges.length > 0) return { dollars, charges };
+  const said = tried.filter(says);
+  const charges = said.map(charge);
+  if (charges.length > 0) return { dollars, paymentMethodType: said[0]!.paymentMethodType ?? null, charges };
   if (unpaidAt !== null) {
     charges.push({ at: unpaidAt, approved: false, codes: null });
     if (paidAt !== null && paidAt > unpaidAt) charges.push({ at: paidAt, approved: true, codes: null });
   } else if (state === "PAID") charges.push({ at: createdAt, approved: true, codes: null });
-  return { dollars, charges };
+  return { dollars, paymentMethodType: null, charges };
 }
 
 /**
@@ -109,5 +110,6 @@ function openBill(view: CaseView, known: Known, actions: readonly DeliveredActio
   } else if (!first || first.at.getTime() > kase.unpaidAt.getTime() + DAY_MS)
     // Where the first attempt of all was not pushed, it was made when the invoice became unpaid.
     charges.unshift({ ...presumed, at: kase.unpaidAt });
-  return { dollars: dollarsOf(invoice.amount, invoice.currency), charges };
+  const { paymentMethodType } = known;
+  return { dollars: dollarsOf(invoice.amount, invoice.currency), paymentMethodType, charges };
 }

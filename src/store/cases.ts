@@ -133,11 +133,11 @@ export async function endCases(tx: Tx, merchantId: string, cases: readonly Ended
 
 // A statement of its own: an upsert that waited for another transaction goes on with its rows, but does not see the cases that it opened. By itself too
 // because most invoices that leave recovery were never in it, and a plan that expects a case of each reads all cases. A state out of recovery
-// is the end that it means, in capitals.
+// is the end that it means, in capitals; a Turkish database would make an i without a dot of them.
 const END_OF_LEFT = prepared(
   "end_cases_of_left",
   ending(
-    `select k.id, lower(i.state), case when i.state = 'PAID' then i.updated_at end, i.amount, i.currency
+    `select k.id, lower(i.state collate "C"), case when i.state = 'PAID' then i.updated_at end, i.amount, i.currency
      from json_array_elements_text(current_setting('${LEFT_SETTING}')::json) as e (id)
      cross join lateral (select id, unpaid_at from cases where merchant_id = $1 and invoice_id = e.id offset 0) k
      cross join lateral (

@@ -45,6 +45,19 @@ test("invoices are stored as new ones all together, or not at all when the merch
   assert.equal(await insertNewInvoices(database.db, other, arrangeInvoices(invoice("a"), invoice("b"))), true);
 });
 
+test("what left recovery is noted until the transaction ends, and no longer", async () => {
+  const merchant = randomUUID();
+  const noted = prepared("test_noted", `select nullif(current_setting('${LEFT_SETTING}', true), '') as left`);
+  await database.db.transaction(async (tx) => {
+    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("a", "UNPAID")));
+    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("a", "PAID", 2)));
+    assert.deepEqual((await tx.run(noted)).rows, [{ left: '["a"]' }]);
+  });
+  // Every connection of the pool.
+  const seen = await Promise.all(Array.from({ length: 8 }, () => database.db.run(noted)));
+  assert.ok(seen.every(({ rows }) => (rows[0] as { left: unknown }).left === null));
+});
+
 test("a batch that another one overtakes is not stored as new", async () => {
   const merchant = randomUUID();
   let late!: Promise<unknown>;
