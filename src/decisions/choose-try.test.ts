@@ -210,6 +210,21 @@ test("where an issuer trusts an hour more than others, its customers' cards are 
   assert.ok(!hours(learned).includes(5));
 });
 
+test("cards' hours say nothing of debits, which are booked with all else of a day", () => {
+  const model = { ...learned, mean: learned.mean.slice() };
+  model.mean[hourWeight(classOf("FUNDS"), 5)] = 1;
+  const laterHours = (booking: number) => {
+    const of = belief("FUNDS");
+    of.clock = { ...of.clock, booking };
+    const asked = question();
+    const { slots } = chooseTry(model, of, asked)!.weighed.forecast;
+    const later = slots.filter((at) => at > asked.now + 2 * DAY && at < asked.windowEndsAt - HOUR);
+    return [...new Set(later.map((at) => new Date(at + of.clock.offsetMs).getUTCHours()))].sort((a, b) => a - b);
+  };
+  assert.deepEqual(laterHours(AT_ONCE), [5, 21]);
+  assert.deepEqual(laterHours(3), [9, 21]);
+});
+
 test("no try is planned before the day is over on which the one before it is booked", () => {
   for (let n = 0; n < 60; n++) {
     const debit = belief("FUNDS");

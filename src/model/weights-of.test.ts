@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newBelief, newPerson } from "./belief.ts";
-import { AT_ONCE } from "./booking.ts";
+import { type Belief, newBelief, newPerson } from "./belief.ts";
+import { AT_ONCE, BOOKINGS, type Clock, judgedOn } from "./booking.ts";
 import { forecast } from "./forecast.ts";
 import { AT, classOf, dateWeight, type Reason, rowStart, STANDINGS } from "./layout.ts";
 import { learnFirst, learnOutcome } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
 import { chanceOf } from "./observe.ts";
+import { CYCLES } from "./pay-cycles.ts";
+import { columnsAt } from "./weights-of.ts";
 
 const UTC = { offsetMs: 0, booking: AT_ONCE };
 const DAY = 86_400_000;
@@ -74,4 +76,30 @@ test("the chance that is said of a try is the one that its outcome is weighed by
     const weighed = learnOutcome(learned, person, belief, triedAt, reason);
     assert.ok(Math.abs(weighed - said) < 1e-4, `${weighed} and ${said}`);
   }
+});
+
+test("a debit is looked at as a card is that is charged on the morning of the day on which it is booked", () => {
+  const learned = newLearned();
+  const booking = BOOKINGS.findIndex((one) => one?.cutoff === 14 && one.businessDays === 2);
+  const [failedAt, askedAt] = [at("2026-03-12T15:00"), at("2026-03-20T15:00")];
+  const morning = (moment: number) => judgedOn({ offsetMs: 0, booking }, moment) * DAY + 8 * (DAY / 24);
+  const facts = { reason: "FUNDS", code: "51", standing: STANDINGS.between, codeName: AT.name, recent: [] } as const;
+  const caseOf = (clock: Clock, moment: number) =>
+    newBelief(learned, somebody(learned), {
+      ...facts,
+      names: NO_NAMES,
+      rows: new Int32Array(0),
+      recent: [],
+      clock,
+      failedAt: moment,
+    });
+  const debit = caseOf({ offsetMs: 0, booking }, failedAt);
+  const card = caseOf(UTC, morning(failedAt));
+  // Only pay is looked at: holds go by the moment of asking.
+  for (const belief of [debit, card]) belief.weights.fill(0, CYCLES);
+  const chance = (belief: Belief, moment: number) => forecast(learned, belief, [moment]).chances[0]!;
+  assert.equal(chance(debit, askedAt), chance(card, morning(askedAt)));
+  assert.notEqual(chance(debit, askedAt), chance(card, askedAt));
+  const ofDebit = columnsAt(debit, askedAt).slice(1, 3);
+  assert.deepEqual(ofDebit, columnsAt(card, morning(askedAt)).slice(1, 3), "weekday and date of its rows");
 });
