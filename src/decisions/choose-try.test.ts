@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Belief, newBelief, newPerson } from "../model/belief.ts";
-import { AT_ONCE, BOOKINGS, judgedOn } from "../model/booking.ts";
-import { AT, classOf, dayPartColumn, hourWeight, type Reason, rowStart } from "../model/layout.ts";
+import { classOf, dayPartColumn, hourWeight } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
 import { learnTrim, trimmed, trimOf } from "../model/trim.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
 import { APART_MS } from "./board.ts";
 import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
+import { BANK, belief, DAY, HOUR, learned, question, START } from "./choose-try.fixture.ts";
 import {
   chooseTry,
   EXPLORED_SHARE,
@@ -16,49 +15,16 @@ import {
   HOPELESS_TRIED_SHARE,
   HOUR_DRAWN_SHARE,
   LOT_COST_MAX,
-  type TryQuestion,
 } from "./choose-try.ts";
 import { outlookOf } from "./outlook.ts";
 import { worthOfNext } from "./plan-tries.ts";
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const START = Date.UTC(2026, 3, 6, 10);
-const BANK = rowStart("issuer", "a bank");
-const learned = newLearned();
-
-function belief(reason: Reason): Belief {
-  const names = new Int32Array(0);
-  const facts = {
-    reason,
-    code: null,
-    standing: 1,
-    names,
-    codeName: AT.name,
-    rows: Int32Array.of(BANK),
-    clock: { offsetMs: 2 * HOUR, booking: AT_ONCE },
-    failedAt: START,
-    recent: [START],
-  };
-  return newBelief(learned, newPerson(learned, "DE"), facts);
-}
 /** A model that has seen so many tries after the code of `belief`. */
 function familiar(tries: number): Learned {
   const seen = learned.seen.slice();
   seen[0] = tries;
   return { ...learned, seen };
 }
-const question = (rest: Partial<TryQuestion> = {}): TryQuestion => ({
-  key: "case 1",
-  now: START,
-  windowEndsAt: START + 28 * DAY,
-  triesLeft: 6,
-  allow: () => true,
-  limits: [],
-  stakes: { worthAt: (at) => 1 - (0.004 * (at - START)) / DAY, cost: 0.008 },
-  ...rest,
-});
-
 test("the moment is allowed, inside the window and not at once, and the same when it is asked again", () => {
   for (const reason of ["FUNDS", "GENERIC", "UNKNOWN", "LIMIT", "ISSUER_DOWN", "EXPIRED"] as const) {
     for (const days of [1, 7, 14, 28, 60]) {
@@ -208,38 +174,6 @@ test("where an issuer trusts an hour more than others, its customers' cards are 
     }).filter((hour) => hour !== null);
   assert.deepEqual(new Set(hours(trusting)), new Set([5]));
   assert.ok(!hours(learned).includes(5));
-});
-
-test("cards' hours say nothing of debits, which are booked with all else of a day", () => {
-  const model = { ...learned, mean: learned.mean.slice() };
-  model.mean[hourWeight(classOf("FUNDS"), 5)] = 1;
-  const laterHours = (booking: number) => {
-    const of = belief("FUNDS");
-    of.clock = { ...of.clock, booking };
-    const asked = question();
-    const { slots } = chooseTry(model, of, asked)!.weighed.forecast;
-    const later = slots.filter((at) => at > asked.now + 2 * DAY && at < asked.windowEndsAt - HOUR);
-    return [...new Set(later.map((at) => new Date(at + of.clock.offsetMs).getUTCHours()))].sort((a, b) => a - b);
-  };
-  assert.deepEqual(laterHours(AT_ONCE), [5, 21]);
-  assert.deepEqual(laterHours(3), [9, 21]);
-});
-
-test("no try is planned before the day is over on which the one before it is booked", () => {
-  for (let n = 0; n < 60; n++) {
-    const debit = belief("FUNDS");
-    debit.clock = {
-      ...debit.clock,
-      booking: BOOKINGS.findIndex((one) => one?.cutoff === 14 && one.businessDays === 2),
-    };
-    const chosen = chooseTry(learned, debit, question({ key: `case-${n}` }))!;
-    const moments = [chosen.at, ...chosen.next];
-    for (let next = 1; next < moments.length; next++)
-      assert.ok(
-        Math.floor((moments[next]! + debit.clock.offsetMs) / DAY) > judgedOn(debit.clock, moments[next - 1]!),
-        `case ${n}: ${moments.map((moment) => new Date(moment).toISOString()).join(", ")}`,
-      );
-  }
 });
 
 test("the chance of a moment is the same wherever it is said: of the choice, of its day and of its hour", () => {
