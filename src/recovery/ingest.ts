@@ -102,11 +102,11 @@ export async function ingestInvoices(
       const opened = opening.length === 0 ? null : await assignCases(tx, merchant.id, running, opening);
       return async () => {
         // By a statement that comes behind the ends: while they waited for a step it may have made events.
-        const [withdrawn] = await Promise.all([
-          ended.length === 0 ? [] : withdrawEvents(tx, merchant.id, ended, [], ports.now()),
+        const [, , , withdrawn] = await Promise.all([
           again.length === 0 ? null : pokeCasesOfInvoices(tx, merchant.id, again, ports.newId()),
           opened && openCases(tx, merchant.id, opened.assigned, ports.newId()),
           opened?.enter(),
+          ended.length === 0 ? [] : withdrawEvents(tx, merchant.id, ended, [], ports.now()),
         ]);
         return { known, withdrawn };
       };
