@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
 import { startBetween } from "./between.fixture.ts";
 import { ANSWER_MS, borrowing, type Last, poolOf, prepared, sqlState, type Tx } from "./database.ts";
@@ -84,7 +84,8 @@ test("nothing is asked once the work has settled: it would run outside, perhaps 
   }
 });
 
-test("what is asked at once goes out in one piece, the first of it with the beginning", async (t) => {
+/** One connection, and the pieces that go out on it. */
+async function watched(t: TestContext) {
   const seen: string[] = [];
   const { url, close } = await startBetween(address, (piece) => {
     seen.push(piece.toString("latin1"));
@@ -95,6 +96,11 @@ test("what is asked at once goes out in one piece, the first of it with the begi
     await between.end();
     close();
   });
+  return { seen, between };
+}
+
+test("what is asked at once goes out in one piece, the first of it with the beginning", async (t) => {
+  const { seen, between } = await watched(t);
   for (const beginning of BEGINNINGS) {
     seen.length = 0;
     await borrowing(between, (client) =>
@@ -181,16 +187,7 @@ test("a transaction that was committed takes no statement any more", async () =>
 });
 
 test("last statements go out with the commit, and what they find is what the transaction did", async (t) => {
-  const seen: string[] = [];
-  const { url, close } = await startBetween(address, (piece) => {
-    seen.push(piece.toString("latin1"));
-    return piece;
-  });
-  const between = poolOf({ url }, 1, () => {}, ANSWER_MS);
-  t.after(async () => {
-    await between.end();
-    close();
-  });
+  const { seen, between } = await watched(t);
   const divided = await borrowing(between, (client) =>
     inTransaction(
       client,

@@ -66,7 +66,7 @@ const UPSERT = prepared(
 );
 
 /** What an upsert of invoices changed: the ids of those that */
-export interface ChangedInvoices {
+interface ChangedInvoices {
   /** are new and in recovery; */
   unpaid: string[];
   /** were known in an older copy and are in recovery; */
