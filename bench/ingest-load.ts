@@ -58,7 +58,7 @@ answer({
   async connect(given: IngestFacts) {
     facts = given;
     posters.https = await postersTo(facts.port);
-    if (facts.barePort !== undefined) posters.bare = await postersTo(facts.barePort);
+    posters.bare = await postersTo(facts.barePort);
     clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => connectTo(facts.address)));
   },
   prepare(what: Prepared) {

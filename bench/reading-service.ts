@@ -1,8 +1,5 @@
-// A process of `reading`: the API with all that it does for a batch but storing it, and bare HTTPS beside it.
-import { once } from "node:events";
+// A process of `reading`: the API with all that it does for a batch but storing it, and beside it HTTPS that only parses.
 import { readFileSync } from "node:fs";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { localCertificate } from "../src/api/certificate.ts";
 import { parseTrustedProxies } from "../src/api/client-address.ts";
@@ -10,6 +7,7 @@ import { createApi } from "../src/api/server.ts";
 import { createMetrics } from "../src/metrics.ts";
 import { openStore } from "../src/open.ts";
 import { type Packed, release } from "../src/store/packed.ts";
+import { listenBare } from "./bare-https.ts";
 import type { IngestFacts } from "./ingest-service.ts";
 import { answer } from "./part.ts";
 import { databaseFacts, ingestKey, scratchSettings } from "./scratch.ts";
@@ -44,31 +42,18 @@ const api = await createApi({
 });
 await api.listen({ host: settings.host, port: settings.port });
 
-/** What nobody can do without: TLS, HTTP, and the body as values. */
-const bare = createServer({ cert, key }, (request, response) => {
-  const pieces: Buffer[] = [];
-  request.on("data", (piece: Buffer) => pieces.push(piece));
-  request.on("end", () => {
-    const { invoices } = JSON.parse(Buffer.concat(pieces).toString()) as { invoices: unknown[] };
-    read += invoices.length;
-    response.setHeader("content-type", "application/json");
-    response.end('{"requestId":"req_0"}');
-  });
+const bare = await listenBare({ cert, key }, settings.host, (count) => {
+  read += count;
 });
-// Connections wait while the other contender has its round.
-bare.keepAliveTimeout = 600_000;
-bare.listen(0, settings.host);
-await once(bare, "listening");
 
 answer(
   {
     async facts(): Promise<IngestFacts> {
       const facts = await databaseFacts(owner, address, settings.dataDir);
-      const barePort = (bare.address() as AddressInfo).port;
       return {
         ...facts,
         port: settings.port,
-        barePort,
+        barePort: bare.port,
         ca: readFileSync(caFile, "utf8"),
         apiKey: await ingestKey(store),
       };
@@ -76,7 +61,6 @@ answer(
     read: async () => read,
   },
   async () => {
-    bare.closeAllConnections();
     bare.close();
     await api.close();
     await store.close();
