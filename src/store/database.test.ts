@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { testDatabase } from "../../test/database.ts";
 import { errorFields, isOutage, openDatabase, prepared, sqlState } from "./database.ts";
 
@@ -31,6 +32,33 @@ test("a server that dies in the breath in which it says hello rejects a promise 
   );
   await dying.close();
   server.close();
+});
+
+test("a connection that is let go is not lost when its server is stopped before it has read of that", async () => {
+  const lost: Error[] = [];
+  const fatal = "SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0";
+  const ready = message("Z", Buffer.from("I"));
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.write(Buffer.concat([message("R", Buffer.alloc(4)), ready])));
+    socket.on("data", (said: Buffer) => {
+      for (let at = 0; at < said.length; at += 1 + said.readInt32BE(at + 1)) {
+        const kind = String.fromCharCode(said[at]!);
+        if (kind === "E" || kind === "Q") socket.write(message("C", Buffer.from("DONE\0")));
+        if (kind === "S" || kind === "Q") socket.write(ready);
+        if (kind === "X") socket.end(message("E", Buffer.from(fatal)));
+      }
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const pool = openDatabase({ url: `postgres://u:p@127.0.0.1:${port}/d` }, 1, (error) => lost.push(error));
+  await pool.run(prepared("", "select 1"));
+  await pool.close();
+  server.close();
+  await once(server, "close");
+  await setTimeout(100); // the pool is closed before its connections have heard the last of the server
+  assert.deepEqual(lost, []);
 });
 
 test("moments are read to the millisecond, in whatever form the server writes them", async () => {

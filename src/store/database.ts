@@ -102,7 +102,10 @@ export function poolOf(address: Address, connections: number, onError: (error: E
   const config = { ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
   // What a transaction asks at once goes out at once. Not for connections of their own, whose end would wait for an answer under way.
   const pool = new pg.Pool({ ...config, pipeline: true } as pg.PoolConfig);
-  pool.on("error", onError);
+  // A server that is stopped right after the last connection was let go may not have read of it yet: that loses nothing.
+  pool.on("error", (error) => {
+    if (!pool.ending) onError(error);
+  });
   // Between the pool's own listener and a transaction's there is a moment without one, and a dying server may use it.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
