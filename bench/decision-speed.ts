@@ -62,6 +62,7 @@ const decision = cpuMicros((n) => {
     triesLeft: 6,
     allow: () => true,
     limits: [],
+    dollars: 24,
     stakes: { worthAt: (at) => 1 - (0.004 * (at - failedAt)) / DAY_MS, cost: 0.008 },
   });
 });

@@ -187,6 +187,7 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
           triesLeft,
           allow: (at) => at >= from && rules.allow(at),
           limits: rules.limits(now, triesLeft),
+          dollars: dollars(open.bill),
           stakes: { worthAt: (at) => lateFactor(open.bill, at), cost: costShare(open.bill) },
         });
       const chosen = (upAt > now && choose(upAt)) || choose(0);

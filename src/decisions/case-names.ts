@@ -54,12 +54,15 @@ const amountStep = ({ dollars }: Pick<Traits, "dollars">) => Math.round(Math.log
 const tenureStep = (days: number) => Math.round(Math.log2(1 + Math.max(0, days) / 20));
 const lower = (value: string | null) => value?.toLowerCase() ?? null;
 
-/** The names of a bill's first charge ("f…") or of a case ("r…"): each has a weight of its own. */
+/**
+ * The names of a bill's first charge ("f…") or of a case ("r…"): each has a weight of its own. An amount has those of all steps below its own, so that
+ * what is learned of one says something of the next: few bills are large, and they are much of the money.
+ */
 export function caseNames(stage: "f" | "r", traits: Traits): string[] {
   const { past } = traits;
   const share = Math.round((4 * (past.declined + 0.3)) / (past.firsts + 2));
   const names = [
-    `amount:${amountStep(traits)}`,
+    ...Array.from({ length: amountStep(traits) }, (_, step) => `over:${step}`),
     `tenure:${traits.tenureDays === null ? "?" : tenureStep(traits.tenureDays)}`,
     `period:${known(traits.billingPeriod)}${known(traits.billingPeriodUnit)}`,
     `merchant:${traits.merchant}`,

@@ -33,6 +33,7 @@ export const question = (rest: Partial<TryQuestion> = {}): TryQuestion => ({
   triesLeft: 6,
   allow: () => true,
   limits: [],
+  dollars: 24,
   stakes: { worthAt: (at) => 1 - (0.004 * (at - START)) / DAY, cost: 0.008 },
   ...rest,
 });

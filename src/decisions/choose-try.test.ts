@@ -6,7 +6,6 @@ import { chanceOf } from "../model/observe.ts";
 import { learnTrim, trimmed, trimOf } from "../model/trim.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
 import { APART_MS } from "./board.ts";
-import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
 import { BANK, belief, DAY, HOUR, learned, question, START } from "./choose-try.fixture.ts";
 import {
   chooseTry,
@@ -47,16 +46,19 @@ test("a bank that was down is tried within three days, a card that is gone not a
   assert.equal(chooseTry(familiar(10_000), belief("REVOKED"), dear), null);
 });
 
-test("where tries often succeed more is asked of a try, so fewer are planned", () => {
-  const planned = (usual: number) => {
+test("where tries often succeed more is asked of a try, and of one for a small bill more still, so fewer are planned", () => {
+  const planned = (usual: number, dollars = 24) => {
     const { next } = chooseTry(
       { ...learned, tries: Float64Array.of(usual, 1000) },
       belief("FUNDS"),
-      question({ triesLeft: 20 }),
+      question({ triesLeft: 20, dollars }),
     )!;
     return next.length;
   };
   assert.ok(planned(0.6) < planned(0), `${planned(0.6)} and ${planned(0)}`);
+  const [small, large, least] = [planned(0.6, 15), planned(0.6, 400), planned(0.6, 1)];
+  assert.ok(small < large && large <= planned(0), `${small}, ${large} and ${planned(0)}`);
+  assert.ok(least > 0, "the smallest bills are tried too");
 });
 
 test("nothing is chosen where nothing is allowed, no try is left or the window is over", () => {
@@ -236,27 +238,4 @@ test("a drawn hour never ends a case", () => {
     const asked = question({ key: `case-${n}`, stakes: { worthAt: () => 1, cost: 0.39 } });
     assert.equal(chooseTry(learned, belief("FUNDS"), asked)!.hopeless, false);
   }
-});
-
-test("names hold what is known, and a question mark for what is not", () => {
-  const traits: Traits = {
-    dollars: 20,
-    tenureDays: null,
-    billingPeriod: null,
-    billingPeriodUnit: null,
-    merchant: "m",
-    country: "EUR",
-    paymentMethodType: null,
-    network: null,
-    funding: null,
-    issuer: null,
-    declineCode: null,
-    adviceCode: null,
-    past: newPast(),
-  };
-  const names = caseNames("r", traits);
-  assert.ok(names.includes("rtenure:?") && names.includes("rcode:?:?") && names.includes("rissuer:?"));
-  assert.ok(names.every((name) => !/null|undefined|NaN/.test(name)));
-  assert.equal(new Set(nameWeights(names)).size, names.length);
-  assert.ok(!caseNames("f", traits).some((name) => name.startsWith("fcode")));
 });

@@ -41,10 +41,14 @@ export const HOPELESS_HALF_TRIES = 30;
 const DEAR = 0.2;
 
 /**
- * A try must bring more than it costs, by this part of what a try usually brings: each decline makes an issuer more suspicious, and
- * chances that look just worth a try are the least sure. Where few tries succeed at all, little more is asked.
+ * A try must bring more than it costs, since each decline makes an issuer more suspicious, and chances that look just worth a try are the least sure.
+ * It does so alike whatever it is for, so this is a price, in US dollars, and a small part of a large amount: where all tries succeed. Where
+ * few do at all, little more is asked.
  */
-const USUAL_PART = 0.03;
+const PRICE_IF_ALL_SUCCEED = 0.6;
+/** As a part of the amount at most: small bills are customers too. */
+const PART_MAX = 0.045;
+const priceOf = ({ tries }: Learned, dollars: number) => Math.min(PART_MAX, PRICE_IF_ALL_SUCCEED / dollars) * tries[0]!;
 
 /** What is to be decided. */
 export interface TryQuestion {
@@ -57,6 +61,8 @@ export interface TryQuestion {
   allow(at: number): boolean;
   /** What the rules allow of several tries together, as far as those that are left could be too many. */
   limits: readonly PlanLimit[];
+  /** What is due, in US dollars, roughly. */
+  dollars: number;
   stakes: Stakes;
 }
 
@@ -101,7 +107,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const slots = slotsOf(belief, question, [...goodHours(learned, belief), ...(hour === null ? [] : [hour])]);
   if (slots.length === 0) return null;
   const seen = forecast(learned, belief, slots);
-  let stakes = { ...question.stakes, cost: question.stakes.cost + USUAL_PART * learned.tries[0]! };
+  let stakes = { ...question.stakes, cost: question.stakes.cost + priceOf(learned, question.dollars) };
   let plan = planTries(seen, question.triesLeft, stakes, question.limits);
   const hopeless = plan.slots.length === 0;
   const triedShare = hopeless ? hopelessShare(learned, belief, question.stakes) : 1;

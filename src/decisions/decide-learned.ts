@@ -92,7 +92,7 @@ function isMissed(at: number, { allow }: TryQuestion, now: Date): boolean {
 
 function questionOf(situation: Situation, belief: Belief): TryQuestion {
   const { known, guard } = situation;
-  const dollars = dollarsOf(known.amount, known.currency);
+  const dollars = Math.max(dollarsOf(known.amount, known.currency), 0.01);
   const start = known.unpaidAt.getTime();
   // What was asked for and not answered was tried, as far as anybody knows.
   const now = Math.max(belief.lastTriedAt, anchorOf(known));
@@ -105,7 +105,8 @@ function questionOf(situation: Situation, belief: Belief): TryQuestion {
     triesLeft: left,
     allow: (at) => forbiddenAt(guard, at) === null,
     limits: fillable(guard, now, left),
-    stakes: { worthAt: (at) => 1 - (LOSS_A_DAY * (at - start)) / DAY_MS, cost: 0.12 / Math.max(dollars, 0.01) + 0.003 },
+    dollars,
+    stakes: { worthAt: (at) => 1 - (LOSS_A_DAY * (at - start)) / DAY_MS, cost: 0.12 / dollars + 0.003 },
   };
 }
 
