@@ -41,14 +41,16 @@ export const HOPELESS_HALF_TRIES = 30;
 const DEAR = 0.2;
 
 /**
- * A try must bring more than it costs, since each decline makes an issuer more suspicious, and chances that look just worth a try are the least sure.
- * It does so alike whatever it is for, so this is a price, in US dollars, and a small part of a large amount: where all tries succeed. Where
- * few do at all, little more is asked.
+ * A try must bring more than it costs, where all tries succeed by so much: each decline makes an issuer more suspicious, of the customer's next bills, which are
+ * as large, and of other people's, whatever this one is for; and chances that look just worth a try are the least sure. Where few tries succeed at all,
+ * little more is asked.
  */
-const PRICE_IF_ALL_SUCCEED = 0.6;
+const PRICE_PART = 0.02;
+const PRICE_DOLLARS = 0.4;
 /** As a part of the amount at most: small bills are customers too. */
-const PART_MAX = 0.045;
-const priceOf = ({ tries }: Learned, dollars: number) => Math.min(PART_MAX, PRICE_IF_ALL_SUCCEED / dollars) * tries[0]!;
+const PART_MAX = 0.06;
+const priceOf = ({ tries }: Learned, dollars: number) =>
+  Math.min(PART_MAX, PRICE_PART + PRICE_DOLLARS / dollars) * tries[0]!;
 
 /** What is to be decided. */
 export interface TryQuestion {
