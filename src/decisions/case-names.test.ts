@@ -5,7 +5,7 @@ import { newPerson } from "../model/belief.ts";
 import { learnOutcome } from "../model/learn.ts";
 import { newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
-import { caseNames, nameWeights, newPast, type Traits } from "./case-names.ts";
+import { caseNames, caseRows, nameWeights, newPast, type Traits } from "./case-names.ts";
 import { belief, DAY, START } from "./choose-try.fixture.ts";
 
 const traits: Traits = {
@@ -48,4 +48,25 @@ test("what is learned of an amount says something of the next, and little of tho
       learnOutcome(learned, newPerson(learned, "DE"), of(dollars), START + 3 * DAY, reason);
   const [small, middle, large] = chances();
   assert.ok(large! < middle! && middle! < small! - 0.05, `${small}, ${middle}, ${large}`);
+});
+
+test("a bill of any size is a lesson like another, also where all is known of it", () => {
+  const learned = newLearned();
+  const known = { paymentMethodType: "card", network: "visa", funding: "credit", issuer: "Chase", tenureDays: 400 };
+  const codes = { declineCode: "51", adviceCode: "02" };
+  for (const dollars of [0, 0.01, 1e6, Number.MAX_SAFE_INTEGER]) {
+    const all = { ...traits, ...known, ...codes, dollars };
+    const of = { ...belief("FUNDS"), names: nameWeights(caseNames("r", all)), rows: caseRows(all) };
+    assert.equal(of.rows.length, 8);
+    learnOutcome(learned, newPerson(learned, "DE"), of, START + 3 * DAY, "FUNDS");
+  }
+  assert.ok(learned.mean.every(Number.isFinite) && learned.variance.every(Number.isFinite));
+});
+
+test("what has more weights than can be looked at is refused, and nothing is learned of it", () => {
+  const learned = newLearned();
+  const rows = caseRows({ ...traits, network: "visa", funding: "credit", paymentMethodType: "card" });
+  const of = { ...belief("FUNDS"), names: nameWeights(Array.from({ length: 80 }, (_, n) => `r${n}`)), rows };
+  assert.throws(() => learnOutcome(learned, newPerson(learned, "DE"), of, START + DAY, "FUNDS"), /at most 96/);
+  assert.deepEqual(learned.mean, newLearned().mean);
 });

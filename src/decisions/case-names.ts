@@ -49,6 +49,8 @@ export const isPortable = (name: string) => !/^.(merchant|issuer):/.test(name);
 
 const known = (value: string | number | null) => (typeof value === "string" ? value.toLowerCase() : (value ?? "?"));
 
+/** From a million dollars on all amounts have the same names. */
+const OVER_MAX = 20;
 /** Steps that double. */
 const amountStep = ({ dollars }: Pick<Traits, "dollars">) => Math.round(Math.log2(Math.max(1, dollars)));
 const tenureStep = (days: number) => Math.round(Math.log2(1 + Math.max(0, days) / 20));
@@ -62,7 +64,7 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
   const { past } = traits;
   const share = Math.round((4 * (past.declined + 0.3)) / (past.firsts + 2));
   const names = [
-    ...Array.from({ length: amountStep(traits) }, (_, step) => `over:${step}`),
+    ...Array.from({ length: Math.min(OVER_MAX, amountStep(traits)) }, (_, step) => `over:${step}`),
     `tenure:${traits.tenureDays === null ? "?" : tenureStep(traits.tenureDays)}`,
     `period:${known(traits.billingPeriod)}${known(traits.billingPeriodUnit)}`,
     `merchant:${traits.merchant}`,

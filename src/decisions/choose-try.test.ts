@@ -59,6 +59,7 @@ test("where tries often succeed more is asked of a try, and of one for a small b
   const [small, large, least] = [planned(0.6, 15), planned(0.6, 400), planned(0.6, 1)];
   assert.ok(small < large && large <= planned(0), `${small}, ${large} and ${planned(0)}`);
   assert.ok(least > 0, "the smallest bills are tried too");
+  assert.ok(planned(0.6, 1e6) < planned(0), "of the largest bill, too, a part is asked");
 });
 
 test("nothing is chosen where nothing is allowed, no try is left or the window is over", () => {

@@ -16,7 +16,7 @@ const KINDS_MAX = 1500;
 const CYCLES_MAX = 6000;
 /** A person counts as so much: of what is believed of most of them, only so much was seen. */
 const PERSON = 0.2;
-/** A name's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has sixteen names, and all move together. */
+/** A name's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has some twenty names, and all move together. */
 const SHIFT_RATE = 0.15;
 const SHIFT_DELAY = 25;
 /** The share of tries that are approved is a mean over about so many of the latest. */

@@ -46,9 +46,16 @@ export const look = {
   approved: false,
 };
 
+/** What is written beyond the end of `indices` is lost, and what is read there is no number, which one lesson would spread over the model. */
+function checkCount() {
+  if (look.count > look.indices.length)
+    throw new RangeError(`an outcome of ${look.count} weights, and at most ${look.indices.length} can be looked at`);
+}
+
 /** Describe a try in `look`. */
 function lookAtTry(belief: Belief, at: number) {
   look.count = tryWeights(belief, at, look.indices);
+  checkCount();
   explainTry(belief, at, look.cells);
 }
 
@@ -172,6 +179,7 @@ export function observeFirst(
   look.indices[0] = AT.reason;
   look.indices.set(names, 1);
   look.count = momentWeights(0, clock, at, look.indices, 1 + names.length);
+  checkCount();
   explainFirst(clock, at, look.cells);
   const shares = look.shares;
   for (let c = 0; c < CYCLES; c++) shares[c] = (1 - person.ample) * person.cycles[c]!;
