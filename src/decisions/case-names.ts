@@ -49,7 +49,7 @@ export const isPortable = (name: string) => !/^.(merchant|issuer):/.test(name);
 
 const known = (value: string | number | null) => (typeof value === "string" ? value.toLowerCase() : (value ?? "?"));
 
-/** From a million dollars on all amounts have the same names. */
+/** From some 740,000 dollars on all amounts have the same names: how many a try has room for is bounded (`look` in model/observe.ts). */
 const OVER_MAX = 20;
 /** Steps that double. */
 const amountStep = ({ dollars }: Pick<Traits, "dollars">) => Math.round(Math.log2(Math.max(1, dollars)));

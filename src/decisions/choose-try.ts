@@ -41,9 +41,9 @@ export const HOPELESS_HALF_TRIES = 30;
 const DEAR = 0.2;
 
 /**
- * A try must bring more than it costs, where all tries succeed by so much: each decline makes an issuer more suspicious, of the customer's next bills, which are
- * as large, and of other people's, whatever this one is for; and chances that look just worth a try are the least sure. Where few tries succeed at all,
- * little more is asked.
+ * What a try must bring beyond its cost where all tries succeed, as a part of the amount and in US dollars; where few do, as much less. Each decline makes an
+ * issuer more suspicious: of the customer's next bills, which are as large, and of other people's, whatever this one is for. And chances that look just worth a
+ * try are the least sure.
  */
 const PRICE_PART = 0.02;
 const PRICE_DOLLARS = 0.4;
