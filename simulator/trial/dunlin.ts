@@ -21,7 +21,7 @@ import { observeFirst, observeTry } from "../../src/model/observe.ts";
 import { CYCLES } from "../../src/model/pay-cycles.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
-import { costShare, dollars, lateFactor } from "./money.ts";
+import { dollars, stakesOfBill } from "./money.ts";
 import { codesOf, instrumentOf, type OpenCase, type Policy, rulesFor } from "./policy.ts";
 
 const DAY_MS = 86_400_000;
@@ -42,7 +42,7 @@ interface Beliefs {
 
 /**
  * Reasons after which the service stops for good. After others it asks for another card, which no world can answer: so here it goes on
- * as every policy does, where the network's rules allow it and a try is worth its cost, since banks replace cards by themselves.
+ * as every policy does, where the network's rules allow it and a try is worth making, since banks replace cards by themselves.
  */
 const OVER: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
 
@@ -188,7 +188,7 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
           allow: (at) => at >= from && rules.allow(at),
           limits: rules.limits(now, triesLeft),
           dollars: dollars(open.bill),
-          stakes: { worthAt: (at) => lateFactor(open.bill, at), cost: costShare(open.bill) },
+          stakes: stakesOfBill(open.bill),
         });
       const chosen = (upAt > now && choose(upAt)) || choose(0);
       return chosen && { at: chosen.at, probability: chosen.chance };

@@ -1,6 +1,6 @@
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import { countBrokenRules } from "./broken-rules.ts";
-import { costShare, dollars, lateFactor } from "./money.ts";
+import { dollars, stakesOfBill } from "./money.ts";
 import { codesOf, instrumentOf } from "./policy.ts";
 import type { Trial, Try } from "./run-trial.ts";
 
@@ -51,8 +51,8 @@ export function figuresOf(trial: Trial): Figures {
 /** What a try brought less what it cost, in dollars. */
 function worthOf({ open, charge }: Try): number {
   const money = dollars(open.bill);
-  const cost = costShare(open.bill) * money;
-  return charge.approved ? money * lateFactor(open.bill, charge.at.getTime()) - cost : -cost;
+  const { cost, worthAt } = stakesOfBill(open.bill);
+  return money * (charge.approved ? worthAt(charge.at.getTime()) - cost : -cost);
 }
 
 /** The value of each block of so many cases, in the order in which they failed, as a share of the block's money; a rest is left out. */

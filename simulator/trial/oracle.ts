@@ -1,5 +1,5 @@
 import type { Bill, World } from "../worlds/world.ts";
-import { costShare, lateFactor } from "./money.ts";
+import { stakesOfBill } from "./money.ts";
 import { type Choice, type OpenCase, type Policy, type Rules, rulesFor } from "./policy.ts";
 
 const HOUR_MS = 3_600_000;
@@ -42,8 +42,8 @@ function best(slots: readonly number[], chances: readonly number[]) {
 
 /** @param left  tries that may still be made */
 function plan(world: World, bill: Bill, days: readonly { at: number; chance: number }[], left: number): Choice | null {
-  const cost = costShare(bill);
-  const worth = days.map(({ at }) => lateFactor(bill, at));
+  const { cost, worthAt } = stakesOfBill(bill);
+  const worth = days.map(({ at }) => worthAt(at));
   const worthOf = (day: number, rest: number) =>
     days[day]!.chance * worth[day]! - cost + (1 - days[day]!.chance) * rest;
   const tries = left - 1;

@@ -15,6 +15,10 @@ const YEAR_MS = 366 * 24 * HOUR_MS;
 /** The rules are asked about every fourth hour. */
 const STEP_MS = 4 * HOUR_MS;
 const LIST_MAX = 4;
+const COUNTED = "Counted so far:";
+
+/** Whether a sentence of what was known says how far a rule's limit is used. */
+export const saysCount = (sentence: string) => sentence.includes(COUNTED);
 
 /** What the account is made of, beside what is known. */
 interface Made {
@@ -66,7 +70,7 @@ function knownWords(situation: Situation, history: History | null): string[] {
     words.push(
       `${count(others.length, "more try", "more tries")} of other invoices on this card, declined or not answered, count too.`,
     );
-  for (const { sentence, times } of situation.guard.limits) words.push(`${sentence} Counted so far: ${times.length}.`);
+  for (const { sentence, times } of situation.guard.limits) words.push(`${sentence} ${COUNTED} ${times.length}.`);
   if (known.cardChangedAt) words.push(`The card or payment method was changed on ${when(known.cardChangedAt)}.`);
   if (known.cardChangeExpired) words.push("The customer was asked for another card, and none came within seven days.");
   if (known.issuerDownAt)

@@ -1,14 +1,7 @@
 import { EXPLANATIONS } from "../model/explanations.ts";
 import { type Forecast, tables } from "../model/forecast.ts";
 import { keepsLimit, type PlanLimit } from "../rules/plan-limits.ts";
-
-/** What a try is worth and costs, as shares of the amount due. */
-export interface Stakes {
-  /** What a recovery at that moment is worth. */
-  worthAt(at: number): number;
-  /** Cost of one try. */
-  cost: number;
-}
+import type { Stakes } from "./stakes.ts";
 
 /** Two planned tries are at least this far apart. */
 export const APART_MS = 20 * 3_600_000;

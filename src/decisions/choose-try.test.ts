@@ -213,7 +213,7 @@ test("the plan that is shown begins with the moment that was chosen, drawn or no
   assert.ok(drawn > 3, `${drawn}`);
 });
 
-test("a plan that is shown keeps the limits, also where its next try was drawn, or no try is worth its cost", () => {
+test("a plan that is shown keeps the limits, also where its next try was drawn, or no try is worth making", () => {
   let drawn = 0;
   let hopeless = 0;
   for (let n = 0; n < 400; n++) {

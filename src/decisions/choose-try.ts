@@ -7,8 +7,8 @@ import { probit } from "../model/normal.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
 import type { PlanLimit } from "../rules/plan-limits.ts";
-import type { Stakes } from "./board.ts";
 import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
+import { type Stakes, withMargin } from "./stakes.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -31,7 +31,7 @@ export const LOT_COST_MAX = 0.05;
  */
 export const HOUR_DRAWN_SHARE = 0.2;
 /**
- * Share of cases that are tried although no try seems worth its cost, as if tries cost nothing: else what is once believed to be hopeless is
+ * Share of cases that are tried although no try seems worth making, as if tries cost nothing: else what is once believed to be hopeless is
  * never seen to be otherwise. At least so many; after a code that few tries were seen of, more.
  */
 export const HOPELESS_TRIED_SHARE = 0.05;
@@ -39,18 +39,6 @@ export const HOPELESS_TRIED_SHARE = 0.05;
 export const HOPELESS_HALF_TRIES = 30;
 /** Where a try costs this share of what is due or more, no hopeless case is tried. */
 const DEAR = 0.2;
-
-/**
- * What a try must bring beyond its cost where all tries succeed, as a part of the amount and in US dollars; where few do, as much less. Each decline makes an
- * issuer more suspicious: of the customer's next bills, which are as large, and of other people's, whatever this one is for. And chances that look just worth a
- * try are the least sure.
- */
-const PRICE_PART = 0.02;
-const PRICE_DOLLARS = 0.4;
-/** As a part of the amount at most: small bills are customers too. */
-const PART_MAX = 0.06;
-const priceOf = ({ tries }: Learned, dollars: number) =>
-  Math.min(PART_MAX, PRICE_PART + PRICE_DOLLARS / dollars) * tries[0]!;
 
 /** What is to be decided. */
 export interface TryQuestion {
@@ -74,7 +62,7 @@ export interface Weighed {
   plan: TryPlan;
   /** Slots of the try that was chosen and of those that follow it: the plan, but for what a draw put in place of its next try. */
   tries: readonly number[];
-  /** With what a try must bring, which is more than it costs. */
+  /** With the margin. */
   stakes: Stakes;
   /** What the plan is worth with its next try at each slot that it was chosen from; null where no lot asked for it. */
   worth: readonly number[] | null;
@@ -94,13 +82,13 @@ export interface ChosenTry {
   drawn: boolean;
   /** Another moment would have been chosen, had its hour not been drawn. */
   hourDrawn: boolean;
-  /** No try is worth its cost: the case is one of the few that are tried all the same. */
+  /** No try is worth making: the case is one of the few that are tried all the same. */
   hopeless: boolean;
   weighed: Weighed;
 }
 
 /**
- * When to try next; null when nothing allowed is worth its cost, but for a few cases.
+ * When to try next; null when nothing allowed brings what it costs and the margin, but for a few cases.
  *
  * Pure: the same belief, question and `now` give the same answer.
  */
@@ -109,7 +97,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const slots = slotsOf(belief, question, [...goodHours(learned, belief), ...(hour === null ? [] : [hour])]);
   if (slots.length === 0) return null;
   const seen = forecast(learned, belief, slots);
-  let stakes = { ...question.stakes, cost: question.stakes.cost + priceOf(learned, question.dollars) };
+  let stakes = withMargin(question.stakes, learned, question.dollars);
   let plan = planTries(seen, question.triesLeft, stakes, question.limits);
   const hopeless = plan.slots.length === 0;
   const triedShare = hopeless ? hopelessShare(learned, belief, question.stakes) : 1;

@@ -187,7 +187,22 @@ test("a case that is not worth a try any more is given up, in words", () => {
   const [known, history] = caseOf([bill("2026-05-11", [])], { amount: 5, currency: "USD" });
   const { decision } = decideLearned(known, history, learned, soon(known));
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
-  assert.match(decision.reasons.join(" "), /worth its cost/);
+  assert.match(decision.reasons.join(" "), /likely enough to succeed to be worth making/);
+});
+
+test("the same amount in another currency is at stake for as much, and leads to the same plan", () => {
+  const [known, history] = caseOf([bill("2026-05-11", [])]);
+  const [dollars, yen] = [
+    [2000, "USD"],
+    [3000, "JPY"],
+  ].map(([amount, currency]) => {
+    const of = { ...known, amount: amount as number, currency: currency as string };
+    return decideLearned(of, history, learned, soon(known)).chosen!;
+  });
+  assert.equal(dollars!.value, yen!.value);
+  assert.deepEqual(dollars!.weighed.stakes.cost, yen!.weighed.stakes.cost);
+  const hundreds = decideLearned({ ...known, amount: 200_000, currency: "USD" }, history, learned, soon(known)).chosen!;
+  assert.ok(hundreds.weighed.stakes.cost < dollars!.weighed.stakes.cost);
 });
 
 test("a bank that is down is tried again three hours later at the soonest, and the reasons say so", () => {

@@ -12,7 +12,6 @@ import { forbiddenAt } from "../rules/guard.ts";
 import { fillable } from "../rules/plan-limits.ts";
 import { type ChosenTry, chooseTry, type TryQuestion } from "./choose-try.ts";
 import { decide } from "./decide.ts";
-import { dollarsOf } from "./dollars.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { addDays, dayWords, momentWords } from "./local-time.ts";
@@ -21,12 +20,11 @@ import { budgetWords, declineWords, triesLeftWords } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
 import { type Situation, situationOf, triesLeftOf } from "./situation.ts";
 import { anchorOf, jitterMs } from "./spread.ts";
+import { dollarsDue, stakesOf } from "./stakes.ts";
 
 const DAY_MS = 86_400_000;
 /** A moment missed by no more than this is made up for at once; after longer the rest is planned anew. */
 const LATE_MAX_MS = 3 * 3_600_000;
-/** Money that comes a day later is worth this much less. */
-const LOSS_A_DAY = 0.004;
 
 /** A decision by the learned engine, with what it expected. */
 export interface LearnedDecision {
@@ -69,13 +67,13 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
   if (fallback.kind !== "retry") return { decision: fallback, situation, chosen: null, outlook: NO_OUTLOOK };
   const reasons = [
     declineWords(situation.decline, false),
-    `${explained(belief)} No further try is worth its cost.`,
+    `${explained(belief)} No further try is likely enough to succeed to be worth making.`,
     budgetWords(known),
   ];
   return { decision: { kind: "stop", end: "hopeless", reasons }, situation, chosen: null, outlook: NO_OUTLOOK };
 }
 
-/** The try to be made and what was asked for it; null: none is worth its cost. */
+/** The try to be made and what was asked for it; null: none is worth making. */
 function planned(learned: Learned, belief: Belief, question: TryQuestion, now: Date) {
   const inTime = chooseTry(learned, belief, question);
   if (!inTime || !isMissed(inTime.at, question, now)) return inTime && { asked: question, chosen: inTime };
@@ -92,8 +90,7 @@ function isMissed(at: number, { allow }: TryQuestion, now: Date): boolean {
 
 function questionOf(situation: Situation, belief: Belief): TryQuestion {
   const { known, guard } = situation;
-  const dollars = Math.max(dollarsOf(known.amount, known.currency), 0.01);
-  const start = known.unpaidAt.getTime();
+  const dollars = dollarsDue(known.amount, known.currency);
   // What was asked for and not answered was tried, as far as anybody knows.
   const now = Math.max(belief.lastTriedAt, anchorOf(known));
   // Where the rules leave room for none, they allow no moment either, but for the last minutes before a limit is free for sure.
@@ -106,7 +103,7 @@ function questionOf(situation: Situation, belief: Belief): TryQuestion {
     allow: (at) => forbiddenAt(guard, at) === null,
     limits: fillable(guard, now, left),
     dollars,
-    stakes: { worthAt: (at) => 1 - (LOSS_A_DAY * (at - start)) / DAY_MS, cost: 0.12 / dollars + 0.003 },
+    stakes: stakesOf(dollars, known.unpaidAt.getTime()),
   };
 }
 

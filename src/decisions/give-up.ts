@@ -3,16 +3,15 @@ import type { ReadDecline } from "../rules/decline-group.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
 import type { Ruling } from "../rules/guard.ts";
 import type { Decision, Known } from "./known.ts";
-import { budgetWords, declineWords } from "./reasons.ts";
+import { budgetWords, declineWords, failureWords } from "./reasons.ts";
 import type { Situation } from "./situation.ts";
 
 /** Stop, or ask for another card; null when trying again makes sense. */
 export function giveUp({ known, now, guard, decline, isNewCard }: Situation): Decision | null {
   const said = declineWords(decline, isNewCard);
   const barred = guard.bar?.decline ?? null;
-  const isOver = (read: ReadDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
   if (isOver(decline)) return { kind: "stop", end: "hopeless", reasons: [said, "It will not succeed later either."] };
-  if (guard.bar?.onThisInvoice && isOver(barred))
+  if (barred && guard.bar?.onThisInvoice && isOver(barred))
     return { kind: "stop", end: "hopeless", reasons: [earlier(barred), guard.bar.sentence] };
   if (known.budgetLeft <= 0) return budgetUsed(known, said);
   const ends = decline !== null && endsRetries(decline.group);
@@ -24,7 +23,7 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
     };
 
   const reasons = [said];
-  if (!ends && barred && earlier(barred) !== earlier(decline)) reasons.push(earlier(barred));
+  if (!ends && barred && (!decline || earlier(barred) !== earlier(decline))) reasons.push(earlier(barred));
   const ruling = guard.bar ?? guard.usedUp ?? (ends ? bankRuling(known) : null);
   if (ruling) reasons.push(ruling.sentence);
   if (known.cardChangeExpired) {
@@ -37,7 +36,10 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
   return { kind: "card_change", at: new Date(now), reasons };
 }
 
-const earlier = (decline: ReadDecline | null) => declineWords(decline, false).replace("The last try", "An earlier try");
+const earlier = (decline: ReadDecline) => failureWords("An earlier try", decline);
+
+/** Neither later nor with another card. */
+const isOver = (read: ReadDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
 
 /** A debit that may not be presented again names its scheme's rule. */
 function bankRuling(known: Known): Ruling | null {

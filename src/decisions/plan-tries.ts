@@ -10,15 +10,15 @@ import {
   PLAN_MAX,
   placeOf,
   planOf,
-  type Stakes,
   settle,
   walkBack,
   worthWith,
 } from "./board.ts";
+import type { Stakes } from "./stakes.ts";
 
 /** The tries to come, as seen now: only the first will be made for sure, the rest is planned anew after it. */
 export interface TryPlan {
-  /** Slots of the forecast, earliest first; empty when no try is worth its cost. */
+  /** Slots of the forecast, earliest first; empty when no try brings what it must. */
   slots: readonly number[];
   /** Expected worth of the whole plan, as a share of the amount due. */
   value: number;

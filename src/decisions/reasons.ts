@@ -24,9 +24,13 @@ const GROUP_WORDS: Readonly<Record<DeclineGroup, string>> = {
 export function declineWords(decline: ReadDecline | null, isNewCard: boolean): string {
   if (isNewCard) return "The customer has a new card or payment method, which may well work.";
   if (!decline) return "No failed attempt with the present card has been reported, so why it failed is not known.";
-  if (decline.group === "UNKNOWN") return "The last try failed for a reason that is not known.";
-  const code = decline.code === null ? "" : ` (code ${decline.code})`;
-  return `The last try failed: ${decline.words ?? GROUP_WORDS[decline.group]}${code.replace("code advice", "advice code")}.`;
+  return failureWords("The last try", decline);
+}
+
+/** That a try failed, and why, as far as is known. `which` names it: "The last try". */
+export function failureWords(which: string, { group, words, codeWords }: ReadDecline): string {
+  if (group === "UNKNOWN") return `${which} failed for a reason that is not known.`;
+  return `${which} failed: ${words ?? GROUP_WORDS[group]}${codeWords === null ? "" : ` (${codeWords})`}.`;
 }
 
 /** Why that moment. `at` differs from the moment when it is a little late and comes at once. */

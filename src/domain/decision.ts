@@ -8,7 +8,7 @@ export interface Prospect {
   at: Date;
   /** That the try succeeds. */
   chance: number;
-  /** Expected share of the amount, less costs, of this try and of those planned after it. */
+  /** Expected share of the amount, less what tries cost and the margin that each must bring beyond that, of this try and of those planned after it. */
   worth: number;
 }
 

@@ -129,7 +129,7 @@ test("Why a card change? None was asked for, when the card may still work", asyn
 test("Why did you stop? The end, and what led to it", async () => {
   await failing({ networkDeclineCode: "R0" });
   const answer = await asked("Why did you stop?");
-  assert.match(answer, /nothing that is allowed is worth its cost/);
+  assert.match(answer, /no try that is allowed is likely enough to succeed/);
   assert.match(answer, /the customer stopped this payment \(code R0\)/);
 });
 

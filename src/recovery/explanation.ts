@@ -1,3 +1,4 @@
+import { saysCount } from "../decisions/account.ts";
 import {
   addDays,
   atLocalTime,
@@ -7,7 +8,7 @@ import {
   momentWords,
   type Zone,
 } from "../decisions/local-time.ts";
-import { declineWords } from "../decisions/reasons.ts";
+import { failureWords } from "../decisions/reasons.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import type { Case, EndReason } from "../domain/case.ts";
 import { moneyWords } from "../domain/currency.ts";
@@ -95,8 +96,7 @@ function attemptWords(t: TransactionFacts): string {
     network: t.cardBrand ?? null,
     cardCountry: t.cardCountry ?? null,
   };
-  const said = declineWords(readDecline(codesOf(t), instrument), false);
-  return `${who} failed.${said.replace(/^The last try failed: /, " The bank's word: ").replace(/^The last try failed/, " It failed")}`;
+  return failureWords(who, readDecline(codesOf(t), instrument));
 }
 
 const END_WORDS: Readonly<Record<EndReason, string>> = {
@@ -109,7 +109,7 @@ const END_WORDS: Readonly<Record<EndReason, string>> = {
   subscription_expired: "the subscription expired.",
   window_over: "the recovery window was over.",
   budget_used: "all retries of the budget were used.",
-  hopeless: "nothing that is allowed is worth its cost any more.",
+  hopeless: "no try that is allowed is likely enough to succeed to be worth making.",
 };
 
 const WATCHED =
@@ -182,7 +182,7 @@ function whyThisHour(retry: DecisionRecord | null, zone: Zone): string[] {
 function rules(latest: DecisionRecord | null, zone: Zone): string[] {
   if (!latest) return ["Nothing was decided yet."];
   const { ruledOut, known } = latest.account;
-  const kept = known.filter((sentence) => /Counted so far/.test(sentence));
+  const kept = known.filter(saysCount);
   if (ruledOut.length === 0) return ["No rule left out any moment of the window.", ...kept];
   return [
     ...ruledOut.flatMap(({ rule, source, from, to }) => [

@@ -29,8 +29,8 @@ export interface ReadDecline {
   group: DeclineGroup;
   /** Completes "The bank declined: …"; null when only the group is known. */
   words: string | null;
-  /** The code that decided, one of our tables; null when only a category did, or nothing. */
-  code: string | null;
+  /** The code that decided, one of our tables: "code 51", "advice code 24"; null when only a category did, or nothing. */
+  codeWords: string | null;
   advice: AdviceCode | null;
   /** Visa category 1: the card may never be tried again. */
   category1: boolean;
@@ -39,7 +39,7 @@ export interface ReadDecline {
 /** Response codes of payments that looked unusual or failed a check for security: for now, unless the category says HARD. */
 const SUSPECTED_FRAUD: ReadonlySet<string> = new Set(["59", "63"]);
 
-type Fact = { group: DeclineGroup; words: string | null; code: string | null };
+type Fact = { group: DeclineGroup; words: string | null; codeWords: string | null };
 
 /**
  * The group of a decline. The most specific, most restrictive known fact wins, in this order:
@@ -69,20 +69,20 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   const suffix = codes.declineCategory === null ? null : categorySuffix(codes.declineCategory);
 
   const facts: Fact[] = [];
-  if (advice?.group) facts.push({ group: advice.group, words: advice.words, code: `advice ${advice.code}` });
+  if (advice?.group) facts.push({ group: advice.group, words: advice.words, codeWords: `advice code ${advice.code}` });
   if (response)
     facts.push({
       group: response.group,
       words: response.words,
-      code: codes.networkDeclineCode!.trim().toUpperCase(),
+      codeWords: `code ${codes.networkDeclineCode!.trim().toUpperCase()}`,
     });
   if (!isCard) facts.push(...bankFacts(codes, instrument.paymentMethodType!));
   for (const code of [codes.gatewayCode, codes.networkDeclineCode, codes.networkAdviceCode]) {
     const group = code === null ? undefined : gatewayCodeGroup(code);
-    if (group) facts.push({ group, words: null, code: null });
+    if (group) facts.push({ group, words: null, codeWords: null });
   }
   const category = suffix === null ? undefined : CATEGORIES.get(suffix);
-  if (category) facts.push({ group: category, words: null, code: null });
+  if (category) facts.push({ group: category, words: null, codeWords: null });
 
   const rest = { advice, category1: network.barsCategory1 && response?.category === 1 };
   const ending = facts.filter((fact) => endsRetries(fact.group)).sort((a, b) => byRestriction(a.group, b.group))[0];
@@ -94,12 +94,12 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
     return {
       group: isRisk ? "FRAUD" : "HARD_CARD",
       words: generic?.words ?? null,
-      code: generic?.code ?? null,
+      codeWords: generic?.codeWords ?? null,
       ...rest,
     };
   }
   if (generic) return { ...generic, ...rest };
-  return { group: suffix === "SOFT" ? "GENERIC" : "UNKNOWN", words: null, code: null, ...rest };
+  return { group: suffix === "SOFT" ? "GENERIC" : "UNKNOWN", words: null, codeWords: null, ...rest };
 }
 
 /**
@@ -125,5 +125,5 @@ function bankFacts(codes: DeclineCodes, paymentMethodType: string): Fact[] {
       : group === "REVOKED"
         ? "the customer revoked the authorization"
         : `${debit.name} does not allow the debit to be presented again after this return code`;
-  return [{ group, words, code: debit.shape.test(code) ? code : null }];
+  return [{ group, words, codeWords: debit.shape.test(code) ? `code ${code}` : null }];
 }
