@@ -30,6 +30,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "experiment stop": async () => (await import("./experiment.ts")).experimentStop,
   "experiment list": async () => (await import("./experiment.ts")).experimentList,
   "experiment show": async () => (await import("./experiment.ts")).experimentShow,
+  shadow: async () => (await import("./shadow.ts")).shadow,
   backtest: async () => (await import("./backtest.ts")).backtestCommand,
   simulate: async () => (await import("./simulate.ts")).simulate,
 };

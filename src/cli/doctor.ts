@@ -166,6 +166,7 @@ async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened
     const { id, name, webhookUrl, webhookCredential, webhookSecret } = merchant;
     const what = "endpoint";
     const advice = endpointAdvice(merchant);
+    if (merchant.shadow) findings.push(finding("warn", "shadow mode", `${name}: decides, and asks for nothing`));
     if (advice !== null) findings.push(finding(merchant.webhookPausedBy === "dunlin" ? "fail" : "warn", what, advice));
     if (webhookUrl === null) {
       findings.push(finding("warn", what, `${name} has none. Set it: dunlin merchant set ${id} --webhook-url …`));

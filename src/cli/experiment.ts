@@ -1,6 +1,6 @@
 import { COUNT, type Experiment } from "../domain/experiment.ts";
 import type { Comparison, Look } from "../experiments/look.ts";
-import { type ExperimentPlan, startExperiment } from "../recovery/experiments.ts";
+import { type ExperimentPlan, inShadow, startExperiment } from "../recovery/experiments.ts";
 import type { Tx } from "../store/database.ts";
 import { looksOf } from "../store/experiment-results.ts";
 import { listExperiments, stopExperiment } from "../store/experiments.ts";
@@ -50,8 +50,10 @@ ${WHOSE}
   async run(context, values) {
     const plan = planOf(values);
     return withDatabase(context, async ({ db, ports }) => {
-      const merchant = await findMerchant(db, await merchantOf(db, values));
-      const experiment = await startExperiment(db, merchant!, plan, ports);
+      const merchant = (await findMerchant(db, await merchantOf(db, values)))!;
+      if (merchant.shadow)
+        throw new Failure(`${inShadow(merchant)} "dunlin merchant set ${merchant.id} --shadow no" ends it.`);
+      const experiment = await startExperiment(db, merchant, plan, ports);
       if (!experiment) throw new Failure('An experiment is running already. "dunlin experiment stop" ends it.');
       if (values.json) context.print(JSON.stringify(shown(experiment)));
       else for (const line of lines(experiment, ports.now())) context.print(line);

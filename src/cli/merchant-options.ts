@@ -16,6 +16,7 @@ export const MERCHANT_OPTIONS: Options = {
   "window-days": { type: "string" },
   budget: { type: "string" },
   engine: { type: "string" },
+  shadow: { type: "string" },
   "share-learning": { type: "string" },
   "rate-per-second": { type: "string" },
   "rate-burst": { type: "string" },
@@ -36,6 +37,7 @@ export const MERCHANT_USAGE = `
   --window-days N          length of a case (28)
   --budget N               retries per case (8)
   --engine learned|static  decide by what was learned from outcomes, or by fixed rules (learned)
+  --shadow yes|no          decide and log, and ask for nothing, in cases that begin while yes (no)
   --share-learning yes|no  learn with and from all merchants that share, or alone (yes)
   --rate-per-second N      API requests per second and key (100)
   --rate-burst N           API requests at once (100)
@@ -81,6 +83,8 @@ export function merchantSettings(values: Values, allow: string): MerchantSetting
   if (budget !== undefined) settings.budget = budget;
   const engine = text(values, "engine");
   if (engine !== undefined) settings.engine = oneOf("engine", engine, { learned: "learned", static: "static" });
+  const shadow = text(values, "shadow");
+  if (shadow !== undefined) settings.shadow = oneOf("shadow", shadow, YES_NO);
   const shares = text(values, "share-learning");
   if (shares !== undefined) settings.sharesLearning = oneOf("share-learning", shares, YES_NO);
   const rate = wholeNumber(values, "rate-per-second", 1, 1_000_000);

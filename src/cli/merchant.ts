@@ -6,6 +6,7 @@ import { PERMISSIONS } from "../domain/permission.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import { createMerchant, setMerchant } from "../recovery/merchants.ts";
 import { auditSettings } from "../recovery/settings-audit.ts";
+import { runningExperiment } from "../store/experiments.ts";
 import { listMerchants } from "../store/merchants.ts";
 import { type Command, type Context, EXIT, Failure, table, text, UsageError, withDatabase } from "./command.ts";
 import { endpointState } from "./endpoint-words.ts";
@@ -45,7 +46,7 @@ export const merchantSet: Command = {
   name: "merchant set",
   usage: `MERCHANT [options]${MERCHANT_USAGE}
   --json                   print the merchant as JSON`,
-  summary: "Change a merchant's endpoint, credential, shape, lead, window, budget, limits or pause",
+  summary: "Change a merchant's endpoint, credential, shape, lead, window, budget, limits, pause or shadow mode",
   options: MERCHANT_OPTIONS,
   positionals: ["MERCHANT"],
   examples: [
@@ -59,6 +60,8 @@ export const merchantSet: Command = {
     if (!isUuid(id!)) throw new Failure(`There is no merchant ${id}.`);
     await checkName(context, settings.webhookUrl, values.json === true);
     return withDatabase(context, async ({ db, ports, secretKey }) => {
+      if (settings.shadow && (await runningExperiment(db, id!)))
+        throw new Failure('An experiment is running. "dunlin experiment stop" ends it; then shadow mode can begin.');
       const also = auditSettings(COMMAND_LINE, "merchant.changed", ports);
       const merchant = await setMerchant(db, id!, settings, secretKey, ports, also);
       if (!merchant) throw new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);

@@ -14,6 +14,12 @@ export const END_REASONS = [
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
+/**
+ * Who looks after a case. Left to the merchant's own system: by an experiment, and it is watched only, or in shadow mode, and what Dunlin would
+ * do is decided and logged.
+ */
+export type CaseArm = Arm | "shadow";
+
 /** An invoice in recovery, from the first unpaid copy to its end. */
 export interface Case {
   id: string;
@@ -28,8 +34,8 @@ export interface Case {
   windowEndsAt: Date;
   /** Retries that may be asked for in all. */
   budget: number;
-  /** Stays as it was when the case was opened, whatever becomes of the experiment. */
-  arm: Arm;
+  /** Stays as it was when the case was opened, whatever becomes of the experiment or of shadow mode. */
+  arm: CaseArm;
   openedAt: Date;
   endedAt: Date | null;
   endReason: EndReason | null;

@@ -44,6 +44,8 @@ export interface Merchant {
   /** Retries per case. */
   budget: number;
   engine: Engine;
+  /** Cases that begin while true are decided and logged, and nothing is asked for. */
+  shadow: boolean;
   /** Its outcomes teach the model of all who share, and that model decides for it; otherwise it has one of its own. */
   sharesLearning: boolean;
   ratePerSecond: number;
@@ -73,6 +75,7 @@ export const MERCHANT_DEFAULTS = {
   windowDays: 28,
   budget: 8,
   engine: "learned",
+  shadow: false,
   sharesLearning: true,
   ratePerSecond: 100,
   rateBurst: 100,

@@ -1,4 +1,5 @@
 import type { Experiment } from "../domain/experiment.ts";
+import type { Merchant } from "../domain/merchant.ts";
 import { type Assignment, assign } from "../experiments/assignment.ts";
 import type { NewCase } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
@@ -7,19 +8,20 @@ import { armsOfCustomers, enterInvoices } from "../store/experiment-invoices.ts"
 const DAY_MS = 86_400_000;
 
 /**
- * Gives cases that are about to be opened their arms, by the customer.
+ * Gives cases that are about to be opened their arms: by the customer where an experiment runs.
  *
- * @param experiment  the one that runs
+ * @param experiment  the one that runs. Cases that begin in shadow mode belong to none: Dunlin asks for nothing in them
  * @returns the cases with their arms; and `enter`, to be called in the same transaction when they are opened, which puts their
  *   invoices into the experiment
  */
 export async function assignCases(
   tx: Tx,
-  merchantId: string,
+  { id: merchantId, shadow }: Pick<Merchant, "id" | "shadow">,
   experiment: Experiment | null,
   cases: readonly Omit<NewCase, "arm">[],
 ): Promise<{ assigned: NewCase[]; enter(): Promise<void> }> {
-  if (!experiment) return { assigned: cases.map((kase) => ({ ...kase, arm: "dunlin" })), async enter() {} };
+  if (shadow || !experiment)
+    return { assigned: cases.map((kase) => ({ ...kase, arm: shadow ? "shadow" : "dunlin" })), async enter() {} };
   const assignments = await assignmentsOf(tx, merchantId, experiment, cases);
   const phaseOf = (kase: Pick<NewCase, "openedAt">) =>
     kase.openedAt < experiment.comparedFrom ? "calibration" : "comparison";

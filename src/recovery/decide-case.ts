@@ -47,59 +47,97 @@ export function decideCase(
   { model, trouble }: Knowledge,
   now: Date,
 ): CaseDecision {
-  const known = knownOf(view, actions);
-  const wantsLearned = view.merchant.engine === "learned";
-  const history = wantsLearned && model ? historyOf(view, known, actions) : null;
-  // An outage moves a plan that lies within it, and its end moves none.
-  const { issuerDownAt, ...lasting } = known;
-  const facts = hash("sha1", JSON.stringify([lasting, history?.bills, history?.traits]), "hex").slice(0, 20);
+  const basis = basisOf(view, actions, model);
+  const { issuerDownAt } = basis.known;
   const { lastDecision } = view;
   const notBefore = issuerDownAt === null ? now : new Date(Math.max(now.getTime(), upAgainAt(issuerDownAt)));
-  const kept = plan && keep(plan, lastDecision, facts, history !== null, notBefore);
+  const kept = plan && keep(plan, lastDecision, basis.facts, basis.history !== null, notBefore);
   if (kept) return { decision: kept, record: null, error: null };
 
-  const { decision, error, ...made } = make(known, history, model, now);
-  const fallback = error === null ? trouble : "the learned engine failed on this case";
+  const made = make(basis, model, now);
+  const { decision, error } = made;
   const at = "at" in decision ? decision.at.getTime() : null;
   const isSame =
-    lastDecision?.facts === facts &&
+    lastDecision?.facts === basis.facts &&
     lastDecision.kind === decision.kind &&
     lastDecision.engine === made.engine &&
     (decision.kind !== "retry" || lastDecision.idealTime?.getTime() === at);
+  return { decision, record: isSame ? null : recordOf(view, basis, made, { model, trouble }, now), error };
+}
+
+/**
+ * What Dunlin would do next in a case that is left to the merchant's own system. Nobody follows it, so it stands until a fact changes, also when its
+ * moment has passed: what that system does next is compared with it.
+ */
+export function decideInShadow(
+  view: CaseView,
+  { model, trouble }: Knowledge,
+  now: Date,
+): { record: DecisionRecord | null; error: unknown } {
+  const basis = basisOf(view, [], model);
+  if (view.lastDecision?.facts === basis.facts) return { record: null, error: null };
+  const made = make(basis, model, now);
+  const idealTime = "at" in made.decision ? made.decision.at : null;
   return {
-    decision,
-    record: isSame
-      ? null
-      : {
-          caseId: view.case.id,
-          number: (lastDecision?.number ?? 0) + 1,
-          madeAt: now,
-          engine: made.engine,
-          modelVersion: made.engine === "learned" ? model!.version : null,
-          kind: decision.kind,
-          chance: made.chosen?.chance ?? null,
-          propensity: made.chosen?.propensity ?? null,
-          facts,
-          account: accountOf(
-            made.situation,
-            history,
-            {
-              decision,
-              outlook: made.outlook(),
-              drawn: made.chosen?.drawn ?? false,
-              hourDrawn: made.chosen?.hourDrawn ?? false,
-              fallback: wantsLearned && made.engine === "static" ? fallback : null,
-            },
-            lastDecision?.known ?? null,
-          ),
-        },
-    error,
+    record: { ...recordOf(view, basis, made, { model, trouble }, now), actionId: null, idealTime },
+    error: made.error,
+  };
+}
+
+/** What a decision rests on. */
+interface Basis {
+  known: Known;
+  /** null: the static policy decides, and looks at no other bill. */
+  history: History | null;
+  /** A fingerprint of both. */
+  facts: string;
+}
+
+function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Knowledge["model"]): Basis {
+  const known = knownOf(view, actions);
+  const history = view.merchant.engine === "learned" && model ? historyOf(view, known, actions) : null;
+  // An outage moves a plan that lies within it, and its end moves none.
+  const { issuerDownAt: _, ...lasting } = known;
+  const facts = hash("sha1", JSON.stringify([lasting, history?.bills, history?.traits]), "hex").slice(0, 20);
+  return { known, history, facts };
+}
+
+function recordOf(
+  { case: kase, merchant, lastDecision }: CaseView,
+  { history, facts }: Basis,
+  { decision, error, engine, chosen, situation, outlook }: Made,
+  { model, trouble }: Knowledge,
+  now: Date,
+): Omit<DecisionRecord, "actionId" | "idealTime"> {
+  const fallback = error === null ? trouble : "the learned engine failed on this case";
+  return {
+    caseId: kase.id,
+    number: (lastDecision?.number ?? 0) + 1,
+    madeAt: now,
+    engine,
+    modelVersion: engine === "learned" ? model!.version : null,
+    kind: decision.kind,
+    chance: chosen?.chance ?? null,
+    propensity: chosen?.propensity ?? null,
+    facts,
+    account: accountOf(
+      situation,
+      history,
+      {
+        decision,
+        outlook: outlook(),
+        drawn: chosen?.drawn ?? false,
+        hourDrawn: chosen?.hourDrawn ?? false,
+        fallback: merchant.engine === "learned" && engine === "static" ? fallback : null,
+      },
+      lastDecision?.known ?? null,
+    ),
   };
 }
 
 type Made = LearnedDecision & { engine: Engine; error: unknown };
 
-function make(known: Known, history: History | null, model: Knowledge["model"], now: Date): Made {
+function make({ known, history }: Basis, model: Knowledge["model"], now: Date): Made {
   let error: unknown = null;
   if (history && model) {
     try {

@@ -21,6 +21,10 @@ export interface ExperimentPlan {
   margin?: number | undefined;
 }
 
+/** Why no experiment can start. */
+export const inShadow = ({ name }: Merchant) =>
+  `${name} is in shadow mode, in which Dunlin asks for nothing, so there is nothing to compare.`;
+
 /**
  * Start an experiment: invoices that fail from now on belong to it.
  *

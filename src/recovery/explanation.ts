@@ -69,7 +69,10 @@ function zoneOf({ invoice, transactions }: Explained): Zone {
 const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
 const percent = (share: number) => `${Math.round(share * 100)}%`;
 
-function story({ invoice, case: kase, earlierCases, transactions, actions }: Explained, zone: Zone): string[] {
+function story(
+  { invoice, case: kase, earlierCases, transactions, actions, decisions }: Explained,
+  zone: Zone,
+): string[] {
   const events: { at: Date; words: string }[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
   for (const { type, status, decidedAt, attemptedAt, idealRetryTime } of actions)
     if (decidedAt) {
@@ -78,6 +81,10 @@ function story({ invoice, case: kase, earlierCases, transactions, actions }: Exp
       const made = attemptedAt ? ` and was carried out on ${when(zone, attemptedAt)}` : "";
       events.push({ at: decidedAt, words: `${what}${made}: ${status}.` });
     }
+  if (kase?.arm === "shadow")
+    for (const { kind, madeAt, idealTime } of decisions)
+      if (kind === "retry")
+        events.push({ at: madeAt, words: `Dunlin would have asked for a retry on ${when(zone, idealTime!)}.` });
   if (kase) events.push({ at: kase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
   if (kase?.endedAt) events.push({ at: kase.endedAt, words: `The case ended: ${END_WORDS[kase.endReason!]}` });
   const lines = events
@@ -115,10 +122,28 @@ const END_WORDS: Readonly<Record<EndReason, string>> = {
 const WATCHED =
   "An experiment left this customer to the merchant's own system: Dunlin asks for nothing, and watches what becomes of the invoice.";
 
+const SHADOW =
+  "The case began in shadow mode: Dunlin asks for nothing, and notes what it would do. The merchant's own system goes on.";
+
+/** What Dunlin would do next. */
+function inShadow(latest: DecisionRecord | null, zone: Zone): string[] {
+  if (!latest) return ["The case was not looked at yet."];
+  const { kind, idealTime, chance, account } = latest;
+  const chanceWords = chance === null ? "" : `, with a chance of ${percent(chance)}`;
+  const what = {
+    retry: () => `It would ask for a retry on ${when(zone, idealTime!)}${chanceWords}.`,
+    card_change: () => "It would ask for another card or payment method.",
+    stop: () => "It would give the invoice up.",
+    wait: () => "It would wait.",
+  }[kind]();
+  return [what, ...account.reasons];
+}
+
 function planned({ case: kase, actions }: Explained, latest: DecisionRecord | null, zone: Zone): string[] {
   if (!kase) return ["This invoice was never in recovery."];
   if (kase.endedAt) return ["Nothing: the case is over."];
   if (kase.arm === "merchant") return [WATCHED];
+  if (kase.arm === "shadow") return [SHADOW, ...inShadow(latest, zone)];
   const action = actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT");
   if (!action) return latest?.account.reasons ?? ["The case was not looked at yet."];
   const what = action.type === "RETRY" ? "A retry" : "A change of the card or payment method";

@@ -62,7 +62,8 @@ export function viewBefore(view: CaseView, action: DeliveredAction, at: Date): C
   };
 }
 
-const isApproved = ({ state }: TransactionFacts) => state === "PAID" || state === "REFUNDED" || state === "DISPUTED";
+export const isApproved = ({ state }: TransactionFacts) =>
+  state === "PAID" || state === "REFUNDED" || state === "DISPUTED";
 
 const charge = (t: TransactionFacts): PastCharge => {
   const approved = isApproved(t);

@@ -99,7 +99,7 @@ export async function ingestInvoices(
         .map((invoice) => newCase(invoice, merchant, now, ports));
       // Begun while this one waited: of its cases none belongs to it.
       const running = experiment && experiment.startedAt <= now ? experiment : null;
-      const opened = opening.length === 0 ? null : await assignCases(tx, merchant.id, running, opening);
+      const opened = opening.length === 0 ? null : await assignCases(tx, merchant, running, opening);
       return async () => {
         // By a statement that comes behind the ends: while they waited for a step it may have made events.
         const [, , , withdrawn] = await Promise.all([

@@ -1,5 +1,6 @@
 import type { Decline, Known } from "../decisions/known.ts";
 import { type BankAttempt, downAt } from "../decisions/outage.ts";
+import type { Case } from "../domain/case.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
@@ -20,7 +21,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     caseId: kase.id,
     unpaidAt: kase.unpaidAt,
     windowEndsAt: kase.windowEndsAt,
-    budgetLeft: Math.max(0, kase.budget - retries.length),
+    budgetLeft: Math.max(0, kase.budget - (kase.arm === "shadow" ? ownRetries(kase, onInvoice) : retries).length),
     leadMs: merchant.leadMs,
     amount: invoice.amount,
     currency: invoice.currency,
@@ -40,6 +41,18 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
       status: status === "CANCELED" ? "EXPIRED" : status,
     })),
   };
+}
+
+/**
+ * The tries that the merchant's own system made in a case, after the charge that it began with. What a person did is none.
+ *
+ * @param onInvoice  attempts on its invoice, oldest first
+ */
+export function ownRetries({ unpaidAt }: Pick<Case, "unpaidAt">, onInvoice: readonly TransactionFacts[]) {
+  const made = onInvoice.filter(({ initiator }) => initiator !== "CUSTOMER");
+  const since = made.filter(({ createdAt }) => createdAt > unpaidAt);
+  // The first charge may be dated a little after the copy of the invoice that says it is unpaid.
+  return made.length > since.length ? since : since.slice(1);
 }
 
 const bankAttempt = (t: TransactionFacts): BankAttempt => ({

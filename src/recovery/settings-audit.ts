@@ -16,6 +16,7 @@ const SHOWN = {
   leadMs: "lead (ms)",
   windowDays: "window (days)",
   budget: "budget",
+  shadow: "shadow mode",
   ratePerSecond: "requests per second",
   rateBurst: "burst",
 } as const satisfies Partial<Record<keyof Merchant, string>>;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import pino from "pino";
 import { shippedPrior } from "../../simulator/trial/worlds.ts";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import type { Arm } from "../domain/experiment.ts";
+import type { CaseArm } from "../domain/case.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
@@ -19,7 +19,7 @@ import { decideDue } from "./decide-due.ts";
 import { type ExperimentPlan, startExperiment } from "./experiments.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { createLearner } from "./learn-due.ts";
-import { createMerchant, type MerchantSettings } from "./merchants.ts";
+import { createMerchant, type MerchantSettings, setMerchant } from "./merchants.ts";
 import { createModels } from "./models.ts";
 import { replay } from "./replay.ts";
 
@@ -75,7 +75,7 @@ const OUTCOMES = prepared(
   "select outcome, amount, currency from cases where merchant_id = $1 order by opened_at, id",
 );
 
-const ARMS = prepared("test_arms", "select arm from cases where merchant_id = $1 order by opened_at, id");
+const ARMS = prepared("test_arms", "select id, arm from cases where merchant_id = $1 order by opened_at, id");
 
 const DELIVERED = prepared(
   "test_delivered",
@@ -203,7 +203,12 @@ export async function openStage() {
     cases: async () => (await db.run<{ end: string | null; due: Date | null }>(CASES, [merchant.id])).rows,
     outcomes: async () =>
       (await db.run<{ outcome: string; amount: number; currency: string }>(OUTCOMES, [merchant.id])).rows,
-    arms: async () => (await db.run<{ arm: Arm }>(ARMS, [merchant.id])).rows.map(({ arm }) => arm),
+    arms: async () => (await db.run<{ arm: CaseArm }>(ARMS, [merchant.id])).rows.map(({ arm }) => arm),
+    caseIds: async () => (await db.run<{ id: string }>(ARMS, [merchant.id])).rows.map(({ id }) => id),
+    /** Change settings of the merchant. */
+    async set(settings: MerchantSettings) {
+      merchant = (await setMerchant(db, merchant.id, settings, Buffer.alloc(32, 1), ports))!;
+    },
     /** Every waiting event is delivered now. */
     deliver: () => db.run(DELIVERED, [merchant.id, now, 1, ports.newId()]),
     /** Every waiting event has used up its attempts. */

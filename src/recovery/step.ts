@@ -12,7 +12,7 @@ import type { NextLook } from "../store/due-cases.ts";
 import type { Ask } from "../store/recovery-actions.ts";
 import type { SubscriptionFacts } from "../store/subscriptions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
-import { decideCase, type Knowledge } from "./decide-case.ts";
+import { decideCase, decideInShadow, type Knowledge } from "./decide-case.ts";
 import { endOf, paysInFull } from "./ends.ts";
 import { newCardSince } from "./known.ts";
 import { type DeliveredAction, outcomeDueAt, outcomeOf, type PaymentFacts } from "./outcome.ts";
@@ -102,7 +102,7 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
   };
 }
 
-/** Otherwise the merchant's own system looks after the invoice: Dunlin says nothing, and watches until the end. */
+/** Otherwise the merchant's own system looks after the invoice: Dunlin asks for nothing, and watches until the end. */
 const isTreated = ({ case: kase }: CaseView) => kase.arm === "dunlin";
 
 interface Draft {
@@ -168,7 +168,10 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   const { view, now, settled } = draft;
   const { windowEndsAt } = view.case;
   const wakeAt = (at: Date) => ({ end: OPEN, dueAt: earlier(at, windowEndsAt) });
-  if (!isTreated(view)) return wakeAt(windowEndsAt);
+  if (!isTreated(view)) {
+    if (view.case.arm === "shadow") noteInShadow(draft);
+    return wakeAt(windowEndsAt);
+  }
   if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
     draft.events.push(caseEvent(draft, "pause_collection"));
   const awaited = settled.find(
@@ -198,6 +201,13 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   put(draft, decided);
   draft.events.push(actionEvent(draft, decided));
   return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null, delivery: "waiting" }, facts, now));
+}
+
+/** Log what would be done by what is known now. */
+function noteInShadow(draft: Draft) {
+  const { record, error } = decideInShadow(draft.view, draft.knowledge, draft.now);
+  draft.decision = record;
+  draft.error = error;
 }
 
 /** On its way, by replay too, or waiting for its outcome. */

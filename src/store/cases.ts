@@ -237,6 +237,17 @@ export async function casesOfInvoice(tx: Tx, merchantId: string, invoiceId: stri
   return (await tx.run<Case>(OF_INVOICE, [merchantId, invoiceId])).rows;
 }
 
+const IN_SHADOW = prepared(
+  "cases_in_shadow",
+  `select ${SELECTED} from cases where merchant_id = $1 and arm = 'shadow' and (unpaid_at, id) > ($2, $3::uuid)
+   order by unpaid_at, id limit $4`,
+);
+
+/** Cases of shadow mode in the order in which they began, from the one after `after` on. */
+export async function casesInShadow(tx: Tx, merchantId: string, after: Pick<Case, "unpaidAt" | "id">, limit: number) {
+  return (await tx.run<Case>(IN_SHADOW, [merchantId, after.unpaidAt, after.id, limit])).rows;
+}
+
 /** What a step leaves of a case. */
 export interface CaseState extends Pick<Case, "id" | "endedAt" | "endReason" | "paidAt"> {
   /** An instruction of Dunlin succeeded. */

@@ -54,19 +54,21 @@ export async function latestDecisions(tx: Tx, merchantId: string, caseIds: reado
   return new Map(rows.map((row) => [row.caseId, row]));
 }
 
-const OF_CASE = prepared(
-  "decisions_of_case",
-  `select ${selectList(COLUMNS)} from decisions where merchant_id = $1 and case_id = $2 order by number`,
+const OF_CASES = prepared(
+  "decisions_of_cases",
+  `select ${selectList(COLUMNS)} from decisions where merchant_id = $1 and case_id = any($2::uuid[]) order by case_id, number`,
 );
 
-/** All decisions in a case, oldest first. */
-export async function decisionsOfCase(tx: Tx, merchantId: string, caseId: string) {
-  const { rows } = await tx.run<StoredRecord>(OF_CASE, [merchantId, caseId]);
-  return rows.map((row) => ({
-    ...row,
-    account: restored(row.account),
-  }));
+/** All decisions in these cases: those of a case together, oldest first. */
+export async function decisionsOfCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  return (await tx.run<StoredRecord>(OF_CASES, [merchantId, arrayOf(caseIds, "uuid")])).rows.map(restoredRecord);
 }
+
+/** All decisions in a case, oldest first. */
+export const decisionsOfCase = (tx: Tx, merchantId: string, caseId: string) =>
+  decisionsOfCases(tx, merchantId, [caseId]);
+
+const restoredRecord = (row: StoredRecord): DecisionRecord => ({ ...row, account: restored(row.account) });
 
 /** A partition holds the decisions on the cases that were opened in its month. */
 const LOG: TimedTable = { name: "decisions", momentColumn: "made_at", span: "month" };

@@ -23,6 +23,7 @@ const COLUMNS = {
   windowDays: "window_days",
   budget: "budget",
   engine: "engine",
+  shadow: "shadow",
   sharesLearning: "shares_learning",
   ratePerSecond: "rate_per_second",
   rateBurst: "rate_burst",

@@ -1,5 +1,5 @@
 import { COUNT, type Experiment } from "../../domain/experiment.ts";
-import { type ExperimentPlan, startExperiment } from "../../recovery/experiments.ts";
+import { type ExperimentPlan, inShadow, startExperiment } from "../../recovery/experiments.ts";
 import { audit } from "../../store/audit-log.ts";
 import { runningExperiment, stopExperiment } from "../../store/experiments.ts";
 import { findMerchant } from "../../store/merchants.ts";
@@ -42,6 +42,7 @@ export function experimentStartRoutes(console: Console) {
 const start = ({ ports }: Console, { db, merchantId, actor }: Visit, plan: ExperimentPlan) =>
   db.transaction(async (tx): Promise<Experiment | null> => {
     const merchant = await findMerchant(tx, merchantId);
+    if (merchant?.shadow) throw new PageError(409, inShadow(merchant));
     const started = merchant && (await startExperiment(tx, merchant, plan, ports));
     if (!started) return null;
     const { share, comparedFrom, maturityDays, primary, margin } = started;

@@ -45,11 +45,14 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     return {
       title: "Overview",
       tools,
-      body: html`${merchant && endpointNotice(merchant, visit)}
+      body: html`${merchant?.shadow && notice("warn", SHADOW)}${merchant && endpointNotice(merchant, visit)}
 ${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, open, weeks, undelivered, from, days, now, measured }, visit)}`,
     };
   });
 }
+
+const SHADOW =
+  "Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin only notes what it would do. “dunlin shadow” compares both.";
 
 /** The first moment of the day on the zone's clocks. */
 const dayStart = (at: Date, zone: string) => fromLocalField(`${localField(at, zone).slice(0, 10)}T00:00`, zone)!;

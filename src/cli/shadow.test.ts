@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { DAY, HOUR, openStage } from "../recovery/stage.fixture.ts";
+import { decisionsOfCase } from "../store/decisions.ts";
+import { testContext } from "./context.fixture.ts";
+import { experimentStart } from "./experiment.ts";
+import { merchantSet } from "./merchant.ts";
+import { shadow } from "./shadow.ts";
+
+let stage: Awaited<ReturnType<typeof openStage>>;
+before(async () => {
+  stage = await openStage();
+});
+after(() => stage.drop());
+
+async function run(merchant: string, values: Record<string, string | boolean> = {}) {
+  const { context, lines } = testContext(stage.db);
+  await shadow.run(context, { merchant, ...values }, []);
+  return lines.join("\n");
+}
+
+test("what the merchant's own system did is shown beside what Dunlin would have done", async () => {
+  const { id } = await stage.enter(true, { shadow: true });
+  assert.match(await run(id), /is on\.\nNo invoice has become unpaid in shadow mode/);
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const [first] = await decisionsOfCase(stage.db, id, (await stage.caseIds())[0]!);
+  stage.at(first!.idealTime!.getTime() + HOUR);
+  await stage.transaction();
+  await stage.decide();
+  stage.wait(29 * DAY);
+  await stage.decide();
+  const said = await run(id);
+  assert.match(said, /1 invoice became unpaid from \d{4}-\d\d-\d\d on; 1 of the cases is over/);
+  assert.match(said, /recovered 0 of 1 \(0\.0%\) of these:\n {2}0\.00 EUR of 49\.00 EUR/);
+  assert.match(said, /By its own model the plans recover \d+\.\d%; your system recovered 0\.0%/);
+  assert.match(said, /try too, within 12 hours +1 +0\.0%/);
+  assert.match(said, /had foreseen \d+\.\d% approvals, and 0\.0% came/);
+  const numbers = JSON.parse(await run(id, { json: true }));
+  assert.deepEqual([numbers.shadow, numbers.cases, numbers.money], [true, 1, { EUR: { due: 4900, paid: 0 } }]);
+  assert.match(await run(id, { from: "2099-01-01" }), /No invoice has become unpaid/);
+});
+
+test("an experiment and shadow mode exclude each other", async () => {
+  const { id } = await stage.enter(true, { shadow: true });
+  const { context } = testContext(stage.db);
+  const start = () => experimentStart.run(context, { merchant: id, name: "both" }, []);
+  await assert.rejects(start(), /Shop is in shadow mode.*--shadow no/);
+  await stage.set({ shadow: false });
+  await start();
+  await assert.rejects(merchantSet.run(context, { shadow: "yes" }, [id]), /An experiment is running/);
+  await merchantSet.run(context, { shadow: "no" }, [id]);
+});

@@ -1,0 +1,89 @@
+import { moneyWords } from "../domain/currency.ts";
+import { type ShadowFigures, STANCES, type Stance, shadowFigures } from "../recovery/shadow.ts";
+import { findMerchant } from "../store/merchants.ts";
+import { type Command, EXIT, moment, table, withDatabase } from "./command.ts";
+import { merchantOf } from "./delivery.ts";
+
+/** `dunlin shadow`: what Dunlin would have done beside what the merchant's own system did. */
+export const shadow: Command = {
+  name: "shadow",
+  usage: `[options]
+  --merchant M   whose; not needed when there is only one
+  --from D       only invoices that became unpaid since then
+  --json         the numbers; money in minor units`,
+  summary: "Compare what Dunlin would have done, in shadow mode, with what the merchant's own system did",
+  options: { merchant: { type: "string" }, from: { type: "string" }, json: { type: "boolean" } },
+  positionals: [],
+  examples: ["dunlin shadow", "dunlin shadow --from 2026-11-01"],
+  async run(context, values) {
+    const from = moment(values, "from") ?? new Date(0);
+    return withDatabase(context, async ({ db }) => {
+      const merchantId = await merchantOf(db, values);
+      const merchant = (await findMerchant(db, merchantId))!;
+      const figures = await shadowFigures(db, merchantId, from);
+      if (values.json)
+        context.print(
+          JSON.stringify({ shadow: merchant.shadow, ...figures, money: Object.fromEntries(figures.money) }),
+        );
+      else {
+        context.print(
+          `Shadow mode of ${merchant.name} is ${merchant.shadow ? "on" : `off. "dunlin merchant set ${merchantId} --shadow yes" begins it`}.`,
+        );
+        for (const line of lines(figures)) context.print(line);
+      }
+      return EXIT.ok;
+    });
+  },
+};
+
+const STANCE_WORDS: Readonly<Record<Stance, string>> = {
+  same: "try too, within 12 hours",
+  earlier: "try, more than 12 hours later",
+  later: "have tried, more than 12 hours before",
+  card_change: "ask for another card",
+  stop: "have stopped",
+  wait: "wait for an answer",
+  unknown: "not known: tried before anything was decided",
+};
+
+function lines(figures: ShadowFigures): string[] {
+  const { since, cases, ended, paid, money, planned, stances, expected, forbidden } = figures;
+  if (since === null) return ["No invoice has become unpaid in shadow mode."];
+  const made = STANCES.filter((stance) => stances[stance].tries > 0);
+  const tries = made.reduce((sum, stance) => sum + stances[stance].tries, 0);
+  const { same } = stances;
+  return [
+    "",
+    `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${since.toISOString().slice(0, 10)} on; ${ended} of the cases ${ended === 1 ? "is" : "are"} over.`,
+    ...(ended === 0 ? [] : [`Your own system recovered ${shareWords(paid, ended)} of these:`]),
+    ...[...money].map(
+      ([currency, { due, paid: got }]) =>
+        `  ${moneyWords(got, currency)} of ${moneyWords(due, currency)} (${percent(got / due)})`,
+    ),
+    ...(planned.cases === 0
+      ? []
+      : [
+          `For ${planned.cases} of them Dunlin had made a plan. By its own model the plans recover ${percent(planned.expected / planned.cases)}; your system recovered ${percent(planned.paid / planned.cases)}.`,
+        ]),
+    "",
+    `Your system's ${tries} ${tries === 1 ? "retry" : "retries"}, by what Dunlin would do at that point:`,
+    "",
+    ...table(
+      ["DUNLIN WOULD", "RETRIES", "APPROVED"],
+      made.map((stance) => [STANCE_WORDS[stance], String(stances[stance].tries), rate(stances[stance])]),
+    ),
+    "",
+    ...(same.tries === 0
+      ? []
+      : [
+          `Where both tried at the same time, Dunlin had foreseen ${percent(expected / same.tries)} approvals, and ${rate(same)} came.`,
+        ]),
+    `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries; ${forbidden.approved} of these were approved.`,
+    "",
+    "This compares; it proves nothing, since nobody followed Dunlin. An experiment does: see docs/guides/experiments.md.",
+  ];
+}
+
+const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
+const rate = ({ tries, approved }: { tries: number; approved: number }) => percent(approved / tries);
+const shareWords = (part: number, all: number) => `${part} of ${all} (${percent(part / all)})`;

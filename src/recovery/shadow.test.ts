@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import type { Case } from "../domain/case.ts";
+import type { DecisionRecord } from "../domain/decision.ts";
+import { decisionsOfCase } from "../store/decisions.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
+import { explain } from "./explain.ts";
+import { explanationOf } from "./explanation.ts";
+import { newFigures, note, STANCES, shadowFigures } from "./shadow.ts";
+import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
+
+let stage: Awaited<ReturnType<typeof openStage>>;
+let merchantId: string;
+before(async () => {
+  stage = await openStage();
+});
+after(() => stage.drop());
+beforeEach(async () => {
+  merchantId = (await stage.enter(true, { shadow: true })).id;
+});
+
+const decisions = async () => decisionsOfCase(stage.db, merchantId, (await stage.caseIds())[0]!);
+
+test("in shadow mode what would be done is decided and logged, and nothing is asked for or told", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.deepEqual(await stage.arms(), ["shadow"]);
+  const [first] = await decisions();
+  assert.equal(first!.kind, "retry");
+  assert.ok(first!.chance! > 0 && first!.idealTime! > START && first!.actionId === null);
+  // Its moment passes, and the subscription ends: still nobody hears of it.
+  stage.at(first!.idealTime!.getTime() + DAY);
+  await stage.invoice({ subscriptionId: "sub_1" });
+  await stage.subscription("CANCELED");
+  await stage.decide();
+  assert.equal((await stage.cases())[0]!.end, "subscription_canceled");
+  assert.deepEqual(await stage.events(), []);
+  assert.deepEqual(await stage.actions(), []);
+});
+
+test("what was decided stands until a fact changes, and each try of the merchant's own system makes a new decision", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const [first] = await decisions();
+  stage.at(first!.idealTime!.getTime() + 2 * DAY);
+  await stage.invoice({ updatedAt: stage.now() });
+  await stage.decide();
+  assert.equal((await decisions()).length, 1);
+  await stage.transaction();
+  await stage.decide();
+  const [, second] = await decisions();
+  assert.ok(second!.idealTime! > stage.now());
+  assert.match(second!.account.known.join(" "), /7 retries of the budget are left/);
+});
+
+test("a case keeps what it began with when shadow mode is switched off or on", async () => {
+  await stage.invoice();
+  await stage.set({ shadow: false });
+  await stage.invoice({ id: "inv_2", customerId: "cus_2" });
+  await stage.decide();
+  await stage.set({ shadow: true });
+  await stage.decide();
+  assert.deepEqual(await stage.arms(), ["shadow", "dunlin"]);
+  assert.deepEqual(
+    (await stage.events()).map(({ type }) => type),
+    ["pause_collection"],
+  );
+});
+
+test("explain says what would be asked for, and that it is not", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  const answer = (question: string) =>
+    explanationOf(explained)
+      .find((each) => each.question === question)!
+      .answer.join("\n");
+  assert.match(answer("What is planned now?"), /shadow mode.*\nIt would ask for a retry on .*, with a chance of \d+%/);
+  assert.match(answer("What happened so far?"), /Dunlin would have asked for a retry on/);
+});
+
+test("the comparison holds each try beside what was decided before it, and money by currency", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const [first] = await decisions();
+  stage.at(first!.idealTime!.getTime() + HOUR);
+  await stage.transaction({ state: "PAID" });
+  await stage.invoice({ state: "PAID", updatedAt: stage.now() });
+  await stage.decide();
+  const figures = await shadowFigures(stage.db, merchantId, new Date(0));
+  assert.deepEqual([figures.cases, figures.ended, figures.paid], [1, 1, 1]);
+  assert.deepEqual([...figures.money], [["EUR", { due: 4900, paid: 4900 }]]);
+  assert.deepEqual(figures.stances.same, { tries: 1, approved: 1 });
+  assert.equal(figures.expected, first!.chance);
+  assert.equal(figures.planned.expected, first!.account.even!.planRecovers);
+  assert.deepEqual(figures.planned.paid, 1);
+  assert.equal((await shadowFigures(stage.db, merchantId, stage.now())).cases, 0);
+});
+
+const kase = { unpaidAt: START, windowEndsAt: new Date(+START + 28 * DAY), endedAt: null } as Case;
+const decided = (day: number, kind: DecisionRecord["kind"], idealDay: number | null = null) =>
+  ({
+    madeAt: new Date(+START + day * DAY),
+    kind,
+    idealTime: idealDay === null ? null : new Date(+START + idealDay * DAY),
+    chance: 0.3,
+    account: { ruledOut: [{ from: new Date(+START + 5 * DAY), to: new Date(+START + 6 * DAY) }] },
+  }) as DecisionRecord;
+const tried = (day: number, over: Partial<TransactionFacts> = {}) =>
+  ({ createdAt: new Date(+START + day * DAY), state: "FAILED", ...over }) as TransactionFacts;
+
+test("a try is the same within twelve hours, else earlier or later, or one that Dunlin would not have made", () => {
+  const figures = newFigures();
+  const made = [decided(0.1, "retry", 3), decided(3.5, "card_change", 4), decided(8, "stop")];
+  const tries = [tried(0), tried(0.05), tried(1), tried(2.6), tried(3.45), tried(3.55), tried(5.5), tried(9)];
+  note(figures, kase, made, tries);
+  assert.deepEqual(
+    STANCES.map((stance) => figures.stances[stance].tries),
+    [2, 1, 0, 2, 1, 0, 1],
+  );
+  assert.equal(figures.forbidden.tries, 1);
+  note(figures, kase, [decided(0, "retry", 2)], [tried(0), tried(3, { state: "PAID" })]);
+  assert.deepEqual(figures.stances.later, { tries: 1, approved: 1 });
+});
+
+test("a try is held against what was decided before it, although its own clock may be ahead of ours", () => {
+  const figures = newFigures();
+  const made = [decided(0, "retry", 3), decided(3 - 1 / 24 / 60, "retry", 9)];
+  note(figures, kase, made, [tried(0), tried(3)]);
+  assert.equal(figures.stances.same.tries, 1);
+});
+
+test("what a person did, what is not settled and what came after the end are no tries of the merchant's own system", () => {
+  const figures = newFigures();
+  const made = [decided(0, "retry", 1)];
+  const over = {
+    ...kase,
+    endedAt: new Date(+START + 4 * DAY),
+    endReason: "voided",
+    amount: 5,
+    currency: "EUR",
+  } as Case;
+  note(figures, over, made, [tried(0), tried(1, { initiator: "CUSTOMER" }), tried(2, { state: "PENDING" }), tried(5)]);
+  assert.equal(
+    STANCES.reduce((sum, stance) => sum + figures.stances[stance].tries, 0),
+    0,
+  );
+  // The first charge may be dated after the copy of the invoice.
+  note(figures, over, made, [tried(0.01), tried(1)]);
+  assert.equal(figures.stances.same.tries, 1);
+});

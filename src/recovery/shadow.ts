@@ -1,0 +1,137 @@
+import type { Case } from "../domain/case.ts";
+import type { DecisionRecord } from "../domain/decision.ts";
+import { casesInShadow } from "../store/cases.ts";
+import type { Tx } from "../store/database.ts";
+import { decisionsOfCases } from "../store/decisions.ts";
+import { type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
+import { isApproved } from "./history.ts";
+import { ownRetries } from "./known.ts";
+
+const HOUR_MS = 3_600_000;
+/** A try this near to the moment that Dunlin would have chosen counts as made then. */
+const SAME_MS = 12 * HOUR_MS;
+/** A decision this soon before a try may rest on it already: the merchant's clock is not ours. */
+const CLOCKS_MS = 5 * 60_000;
+const CASES_AT_ONCE = 500;
+
+/** How a try of the merchant's own system lies beside what Dunlin would have done next by what was known before it. */
+export const STANCES = ["same", "earlier", "later", "card_change", "stop", "wait", "unknown"] as const;
+export type Stance = (typeof STANCES)[number];
+
+export interface Tries {
+  tries: number;
+  approved: number;
+}
+
+/** What shadow mode saw. */
+export interface ShadowFigures {
+  /** When the first of the cases began; null: there is none. */
+  since: Date | null;
+  cases: number;
+  /** Of these, what is over, and what of it was paid. */
+  ended: number;
+  paid: number;
+  /** Of those that are over, in minor units; by currency. */
+  money: Map<string, { due: number; paid: number }>;
+  /** Of those that are over, the ones of which Dunlin made a plan at first: how many its plans would have recovered, by its own model, and how many were paid. */
+  planned: { cases: number; expected: number; paid: number };
+  /** Tries of the merchant's own system, after the first charge of each case. */
+  stances: Record<Stance, Tries>;
+  /** Of the tries made when Dunlin would have: the sum of the chances that it gave its own. */
+  expected: number;
+  /** Tries at moments at which a rule of a card network or a scheme leaves none. */
+  forbidden: Tries;
+}
+
+export const newFigures = (): ShadowFigures => ({
+  since: null,
+  cases: 0,
+  ended: 0,
+  paid: 0,
+  money: new Map(),
+  planned: { cases: 0, expected: 0, paid: 0 },
+  stances: Object.fromEntries(STANCES.map((stance) => [stance, { tries: 0, approved: 0 }])) as Record<Stance, Tries>,
+  expected: 0,
+  forbidden: { tries: 0, approved: 0 },
+});
+
+/**
+ * Compare what Dunlin would have done with what the merchant's own system did, over the cases that shadow mode left to it.
+ *
+ * @param from  only cases that became unpaid since then
+ */
+export async function shadowFigures(tx: Tx, merchantId: string, from: Date): Promise<ShadowFigures> {
+  const figures = newFigures();
+  let after = { unpaidAt: new Date(from.getTime() - 1), id: "ffffffff-ffff-ffff-ffff-ffffffffffff" };
+  for (;;) {
+    const cases = await casesInShadow(tx, merchantId, after, CASES_AT_ONCE);
+    const last = cases.at(-1);
+    if (!last) return figures;
+    const ids = cases.map(({ id }) => id);
+    const invoiceIds = cases.map(({ invoiceId }) => invoiceId);
+    const decisions = Map.groupBy(await decisionsOfCases(tx, merchantId, ids), ({ caseId }) => caseId);
+    const attempts = Map.groupBy(
+      await transactionsForCases(tx, merchantId, invoiceIds, [], cases[0]!.unpaidAt),
+      ({ invoiceId }) => invoiceId,
+    );
+    for (const kase of cases) note(figures, kase, decisions.get(kase.id) ?? [], attempts.get(kase.invoiceId) ?? []);
+    after = last;
+  }
+}
+
+/**
+ * Count a case in.
+ *
+ * @param decisions  in the case, oldest first
+ * @param onInvoice  attempts on its invoice, oldest first
+ */
+export function note(
+  figures: ShadowFigures,
+  kase: Case,
+  decisions: readonly DecisionRecord[],
+  onInvoice: readonly TransactionFacts[],
+) {
+  figures.since ??= kase.unpaidAt;
+  figures.cases++;
+  if (kase.endedAt) noteEnd(figures, kase, decisions[0]);
+  const end = kase.endedAt ?? kase.windowEndsAt;
+  for (const attempt of ownRetries(kase, onInvoice)) {
+    if (attempt.state === "PENDING" || attempt.createdAt > end) continue;
+    const at = attempt.createdAt.getTime();
+    const before = decisions.findLast(({ madeAt }) => madeAt.getTime() < at - CLOCKS_MS);
+    const stance = stanceOf(before, at);
+    const approved = Number(isApproved(attempt));
+    add(figures.stances[stance], approved);
+    if (stance === "same") figures.expected += before!.chance ?? 0;
+    if (before?.account.ruledOut.some(({ from, to }) => from.getTime() <= at && at <= to.getTime()))
+      add(figures.forbidden, approved);
+  }
+}
+
+function noteEnd(figures: ShadowFigures, { amount, currency, endReason }: Case, first: DecisionRecord | undefined) {
+  const paid = Number(endReason === "paid");
+  figures.ended++;
+  figures.paid += paid;
+  const money = figures.money.get(currency) ?? { due: 0, paid: 0 };
+  money.due += amount;
+  money.paid += paid * amount;
+  figures.money.set(currency, money);
+  const even = first?.account.even;
+  if (!even) return;
+  figures.planned.cases++;
+  figures.planned.expected += even.planRecovers;
+  figures.planned.paid += paid;
+}
+
+/** Of a try, by the latest decision that cannot know of it. */
+function stanceOf(decision: DecisionRecord | undefined, at: number): Stance {
+  if (!decision) return "unknown";
+  if (decision.kind !== "retry") return decision.kind;
+  const late = at - decision.idealTime!.getTime();
+  return Math.abs(late) <= SAME_MS ? "same" : late < 0 ? "earlier" : "later";
+}
+
+function add(tries: Tries, approved: number) {
+  tries.tries++;
+  tries.approved += approved;
+}
