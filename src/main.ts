@@ -16,7 +16,7 @@ import { applyRules } from "./rules/override.ts";
 import { stopSignal } from "./stop-signal.ts";
 import { isOutage } from "./store/database.ts";
 
-// The only place of clock, chance, environment and standard streams: everything else gets them as arguments.
+// The only place of environment and standard streams and, with clock.ts and open.ts, of clock and chance: everything else gets them as arguments.
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const complain = (line: string) => process.stderr.write(`${line}\n`);

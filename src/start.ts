@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import type { Logger as Log } from "pino";
@@ -110,7 +109,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
           ports,
           log,
           secretKey,
-          owner: randomUUID(),
+          owner: ports.newId(),
           send: sender.send,
           onEnded: () => onCases(),
           metrics,
@@ -172,7 +171,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     }
 
     if (roles.has("learn") && prior) {
-      const learner = createLearner({ db, ports, log, prior, owner: randomUUID() });
+      const learner = createLearner({ db, ports, log, prior, owner: ports.newId() });
       const learn = startLoop("learn", log, async () => {
         if ((await learner.learnDue()) === 0) return LEARN_MS;
         models.hint();
