@@ -25,9 +25,9 @@ import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdra
 import { joinFlushes } from "./recovery/join-flushes.ts";
 import { createLearner } from "./recovery/learn-due.ts";
 import { createModels } from "./recovery/models.ts";
-import { prepared } from "./store/database.ts";
 import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
+import { readiness } from "./store/readiness.ts";
 
 /**
  * How much the heap may grow, in percent, before all of it is looked through again. Left to choose, V8 lets it grow by some 8 MB once it has rested for
@@ -210,7 +210,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         baseUrl: settings.baseUrl,
         tokenKeys: tokenKeys(settings.pageTokenKeys, secretKey),
         egressRanges: settings.egressRanges,
-        ready: () => readiness(store),
+        ready: () => readiness(db),
         metrics,
         operations: roles.has("api"),
         pages: !jobs
@@ -249,15 +249,4 @@ async function identity({ tls, certificate, dataDir, baseUrl }: Settings, realNo
   if (certificate) return { tls: certificate, caFile: null };
   const { cert, key, caFile } = await localCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, realNow);
   return { tls: { cert, key }, caFile };
-}
-
-const PING = prepared("ping", "select 1");
-
-async function readiness({ db }: Store): Promise<{ ok: boolean; problems: string[] }> {
-  try {
-    await db.run(PING);
-    return { ok: true, problems: [] };
-  } catch {
-    return { ok: false, problems: ["the database does not answer"] };
-  }
 }

@@ -1,0 +1,13 @@
+import { type Database, prepared } from "./database.ts";
+
+const PING = prepared("ping", "select 1");
+
+/** Whether requests can be answered, and in words why not: for `GET /readyz`. */
+export async function readiness(db: Database): Promise<{ ok: boolean; problems: string[] }> {
+  try {
+    await db.run(PING);
+    return { ok: true, problems: [] };
+  } catch {
+    return { ok: false, problems: ["the database does not answer"] };
+  }
+}
