@@ -1,30 +1,10 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const PURE = ["domain", "rules", "model", "experiments", "decisions", "backtest"];
-/** Which rooms a room may import; itself always. `root` is what lies right in src/. */
-const MAY_IMPORT: Record<string, readonly string[]> = {
-  domain: [],
-  rules: ["domain"],
-  store: ["domain"],
-  model: ["domain"],
-  experiments: ["domain"],
-  decisions: ["domain", "rules", "model"],
-  backtest: ["domain", "rules", "model", "decisions"],
-  auth: ["domain", "store"],
-  delivery: ["domain", "store"],
-  recovery: ["domain", "rules", "experiments", "model", "decisions", "store"],
-  api: ["domain", "store", "auth", "recovery"],
-  history: ["domain", "store", "recovery", "api"],
-  console: [...PURE, "store", "auth", "recovery", "delivery", "api", "history"],
-  root: [...PURE, "store", "auth", "recovery", "delivery", "api", "console", "cli"],
-  cli: [...PURE, "store", "auth", "recovery", "delivery", "api", "history", "root", "simulator", "sdk"],
-  sdk: [],
-  simulator: ["sdk", ...PURE],
-};
 const BANNED_NAMES = /(^|[-/.])(utils?|helpers?|common|misc|shared|managers?|base|types)([-/.]|$)/;
 /** Files that nobody imports because a person or npm starts them. */
 const STARTED = [
@@ -65,10 +45,40 @@ const all = ["src", "sdk", "simulator", "test", "bench"].flatMap(files).map(read
 const isTest = (path: string) => /\.(test|fixture)\.ts$/.test(path) || /^(test|bench)\/|\/test\//.test(path);
 const product = all.filter(({ path }) => !isTest(path));
 
-function roomOf(path: string): string {
-  const [top, second] = path.split("/");
-  if (top !== "src") return top!;
-  return path.split("/").length === 2 ? "root" : second!;
+interface Room {
+  name: string;
+  /** null for what stands beside the house. */
+  floor: number | null;
+  /** Folders, files, or all that lies right in a folder. */
+  places: string[];
+  mayImport: string;
+}
+
+/** The rooms as ARCHITECTURE.md lists them. */
+const ROOMS = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8")
+  .split("\n")
+  .flatMap((line): Room[] => {
+    const [, floor, names, mayImport] = /^\| (\d|–) \| (.+?) \| .+ \| (.+?) \|$/.exec(line) ?? [];
+    if (!floor || !names || !mayImport) return [];
+    const places = [...names.matchAll(/`([^`]+)`/g)].map(([, place]) => place!);
+    return [{ name: basename(places[0]!), floor: floor === "–" ? null : Number(floor), places, mayImport }];
+  });
+
+const roomAt = (path: string) =>
+  ROOMS.find(({ places }) => places.includes(path)) ??
+  ROOMS.find(
+    ({ places }) => places.includes(`${dirname(path)}/*.ts`) || places.some((place) => path.startsWith(`${place}/`)),
+  );
+
+const roomOf = (path: string) => roomAt(path)?.name;
+
+/** The names of the rooms that this one may import. */
+function allowedIn({ floor, mayImport }: Room): string[] {
+  if (mayImport === "nothing") return [];
+  const below = ROOMS.filter((other) => floor !== null && other.floor !== null && other.floor < floor);
+  return mayImport
+    .split(", ")
+    .flatMap((word) => (word === "everything below" ? below.map(({ name }) => name) : [word]));
 }
 
 const complaints = (check: (source: Source) => string | null | undefined, sources = product) =>
@@ -77,13 +87,24 @@ const complaints = (check: (source: Source) => string | null | undefined, source
     return complaint ? [`${source.path}: ${complaint}`] : [];
   });
 
+test("a room may import what lies on floors below it", () => {
+  const wrong = ROOMS.flatMap((room) => {
+    const bad = allowedIn(room).filter((name) => {
+      const other = ROOMS.find((each) => each.name === name);
+      return !other || (room.floor !== null && other.floor !== null && other.floor >= room.floor);
+    });
+    return bad.length > 0 ? [`${room.name}: ${bad.join(", ")}`] : [];
+  });
+  assert.deepEqual(wrong, []);
+});
+
 test("rooms import only rooms below them: move what both need down, or pass it in as an argument", () => {
   const wrong = complaints(({ path, imports }) => {
-    const room = roomOf(path);
-    const allowed = MAY_IMPORT[room];
-    if (!allowed) return `no such room as ${room}: give it a floor in test/house.test.ts`;
-    const bad = imports.filter((target) => roomOf(target) !== room && !allowed.includes(roomOf(target)));
-    return bad.length > 0 ? `${room} may not import ${bad.join(", ")}` : null;
+    const room = roomAt(path);
+    if (!room) return "in no room: give it one in ARCHITECTURE.md";
+    const allowed = allowedIn(room);
+    const bad = imports.filter((target) => ![room.name, ...allowed].includes(roomOf(target) ?? ""));
+    return bad.length > 0 ? `${room.name} may not import ${bad.join(", ")}` : null;
   });
   assert.deepEqual(wrong, []);
 });
@@ -170,7 +191,7 @@ test("SQL is written in src/store only, and the server's time is not asked there
 
 test("pure rooms touch no file, network, database or process", () => {
   const wrong = complaints(({ path, text }) => {
-    if (!PURE.includes(roomOf(path))) return null;
+    if (!PURE.includes(roomOf(path) ?? "")) return null;
     const found = text.match(/from "(node:(fs|net|tls|http|https|dns|child_process)[^"]*|pg|undici|fastify|pino)"/);
     return found ? `imports ${found[1]}: hand in the data instead` : null;
   });
