@@ -43,7 +43,7 @@ async function spoil(table: string, column: string, type: string): Promise<boole
   return false;
 }
 
-test("33: whatever text is stored anywhere, no page takes it for markup, and every page is there", async () => {
+test("whatever text is stored anywhere, no page takes it for markup, and every page is there", async () => {
   const spoiled = new Set<string>();
   await at.db.run(prepared("", "drop rule audit_log_is_not_updated on audit_log"));
   for (const { table, column, type } of (await at.db.run<{ table: string; column: string; type: string }>(COLUMNS))

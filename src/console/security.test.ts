@@ -89,7 +89,7 @@ test("without a session every page leads to the sign-in, and no form does anythi
   assert.deepEqual(await rowsOf(), before);
 });
 
-test("32: every form of another site is refused, also with the session of an owner", async () => {
+test("every form of another site is refused, also with the session of an owner", async () => {
   const { cookie } = await at.as("owner");
   const before = await rowsOf();
   for (const route of routes.filter(({ method }) => method === "POST"))

@@ -1,5 +1,4 @@
-// The console as people use it, in headless Chromium. Numbers are those of the list of what it must do; what needs no browser
-// is tested beside the code, under the same numbers.
+// The console as people use it, in headless Chromium. What needs no browser is tested beside the code.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -38,7 +37,7 @@ async function watched(context: BrowserContext) {
   return { fresh, complaints, requests };
 }
 
-test("1: the overview is painted, in less than 60 kB", async () => {
+test("the overview is painted, in less than 60 kB", async () => {
   const context = await stage.as("owner");
   const fresh = await context.newPage();
   const responses: Response[] = [];
@@ -53,7 +52,7 @@ test("1: the overview is painted, in less than 60 kB", async () => {
   await context.close();
 });
 
-test("2: with scripts off every page reads, filters work, and a key can be made", async () => {
+test("with scripts off every page reads, filters work, and a key can be made", async () => {
   const context = await stage.as("owner", { javaScriptEnabled: false });
   const bare = await context.newPage();
   for (const [name, path] of pages) {
@@ -73,7 +72,7 @@ test("2: with scripts off every page reads, filters work, and a key can be made"
 });
 
 for (const colorScheme of ["light", "dark"] as const)
-  test(`3: axe finds nothing on any page, ${colorScheme}`, async () => {
+  test(`axe finds nothing on any page, ${colorScheme}`, async () => {
     const context = await stage.as("owner", { colorScheme, bypassCSP: true });
     const fresh = await context.newPage();
     const violations: string[] = [];
@@ -89,7 +88,7 @@ for (const colorScheme of ["light", "dark"] as const)
     await context.close();
   });
 
-test("4: a key is made, a filter set and an event sent again by the keyboard alone, with the focus in sight", async () => {
+test("a key is made, a filter set and an event sent again by the keyboard alone, with the focus in sight", async () => {
   const at = await owner.newPage();
   const tabTo = async (says: RegExp) => {
     for (let presses = 0; presses < 60; presses++) {
@@ -126,7 +125,7 @@ test("4: a key is made, a filter set and an event sent again by the keyboard alo
   await at.close();
 });
 
-test("5: / goes to the filters, j and k to rows, ? shows the keys, and Escape closes them again", async () => {
+test("/ goes to the filters, j and k to rows, ? shows the keys, and Escape closes them again", async () => {
   await page.goto("/invoices");
   await page.keyboard.press("j");
   await page.keyboard.press("j");
@@ -145,7 +144,7 @@ test("5: / goes to the filters, j and k to rows, ? shows the keys, and Escape cl
   assert.equal(await page.locator("dialog[open]").count(), 0);
 });
 
-test("6: a reload, going back and another browser show the same rows", async () => {
+test("a reload, going back and another browser show the same rows", async () => {
   await page.goto("/invoices");
   await page.getByLabel("Outcome").selectOption("lost");
   await page.getByLabel("Currency").fill("USD");
@@ -168,7 +167,7 @@ test("6: a reload, going back and another browser show the same rows", async () 
   await other.close();
 });
 
-test("14, 15: a key is copied by its button, which says so; a double click takes the whole key; a reload shows neither it nor a second one", async () => {
+test("a key is copied by its button, which says so; a double click takes the whole key; a reload shows neither it nor a second one", async () => {
   const context = await stage.as("developer");
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: stage.origin });
   const at = await context.newPage();
@@ -187,7 +186,7 @@ test("14, 15: a key is copied by its button, which says so; a double click takes
   await context.close();
 });
 
-test("22: a page of deliveries shows what happens without being asked again", async () => {
+test("a page of deliveries shows what happens without being asked again", async () => {
   await page.goto("/deliveries");
   const before = await page.locator("[data-live]").innerText();
   const MOVE = "update deliveries set attempts = 5 where attempts < 5";
@@ -198,7 +197,7 @@ test("22: a page of deliveries shows what happens without being asked again", as
   assert.notEqual(await live.innerText(), before);
 });
 
-test("31, 32: a viewer sees no key, no webhook and no members, and the address bar does not help", async () => {
+test("a viewer sees no key, no webhook and no members, and the address bar does not help", async () => {
   const context = await stage.as("viewer");
   const at = await context.newPage();
   await at.goto("/overview");
@@ -215,7 +214,7 @@ test("31, 32: a viewer sees no key, no webhook and no members, and the address b
   await context.close();
 });
 
-test("33, 34: nothing from outside runs, no page complains, and nothing is asked of others", async () => {
+test("nothing from outside runs, no page complains, and nothing is asked of others", async () => {
   const context = await stage.as("owner");
   const { fresh, complaints, requests } = await watched(context);
   for (const [, path] of pages) await fresh.goto(path);
@@ -230,7 +229,7 @@ test("33, 34: nothing from outside runs, no page complains, and nothing is asked
   await context.close();
 });
 
-test("33: the policy stops a script that somebody managed to put into a page", async () => {
+test("the policy stops a script that somebody managed to put into a page", async () => {
   const context = await stage.as("owner");
   const { fresh, complaints } = await watched(context);
   await fresh.goto("/overview");
@@ -242,7 +241,7 @@ test("33: the policy stops a script that somebody managed to put into a page", a
   await context.close();
 });
 
-test("35: at 360 px and at 200% no page is wider than the window; tables scroll inside", async () => {
+test("at 360 px and at 200% no page is wider than the window; tables scroll inside", async () => {
   for (const options of [
     { viewport: { width: 360, height: 740 } },
     { viewport: { width: 680, height: 425 }, deviceScaleFactor: 2 },
@@ -258,7 +257,7 @@ test("35: at 360 px and at 200% no page is wider than the window; tables scroll 
   }
 });
 
-test("38: when the server was started again under an open page, the next click works", async () => {
+test("when the server was started again under an open page, the next click works", async () => {
   await page.goto("/overview");
   await stage.restart();
   await page.getByRole("link", { name: "Invoices", exact: true }).click();

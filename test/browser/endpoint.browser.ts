@@ -31,7 +31,7 @@ async function pausedEvent(invoiceId: unknown) {
   return found.eventId;
 }
 
-test("21: a test event shows the exact request and answer; a wrong credential is called that, and what was sent is masked", async () => {
+test("a test event shows the exact request and answer; a wrong credential is called that, and what was sent is masked", async () => {
   shop.hook.answer = (request, response) =>
     replies(request.headers.authorization === `Bearer ${BEARER}` ? 200 : 401, '{"says":"hello"}')(request, response, 0);
   await page.goto("/settings/webhook");
@@ -60,7 +60,7 @@ test("21: a test event shows the exact request and answer; a wrong credential is
   await page.getByRole("button", { name: "Save" }).click();
 });
 
-test("22: while an endpoint fails its attempts appear by themselves with the time to the next; mended, it is delivered; both logs agree", async () => {
+test("while an endpoint fails its attempts appear by themselves with the time to the next; mended, it is delivered; both logs agree", async () => {
   shop.hook.answer = replies(500, "not now");
   const invoice = shop.invoice();
   await shop.push("invoices", invoice);
@@ -82,7 +82,7 @@ test("22: while an endpoint fails its attempts appear by themselves with the tim
   assert.deepEqual((await made.locator("td:last-child").allInnerTexts()).map((text) => text.slice(0, 3)).at(-1), "200");
 });
 
-test("23, 24: exhausted events are sent again by a filter, with progress that is there when one comes back, under their ids, but for those it makes no sense for", async () => {
+test("exhausted events are sent again by a filter, with progress that is there when one comes back, under their ids, but for those it makes no sense for", async () => {
   shop.hook.answer = replies(503);
   const invoices = [1, 2, 3].map(() => shop.invoice());
   await shop.push("invoices", ...invoices);
@@ -122,7 +122,7 @@ test("23, 24: exhausted events are sent again by a filter, with progress that is
   assert.equal(receivedOf(ids[0]!).length, 7, "the paid one was left alone");
 });
 
-test("41: the audit log has who changed the webhook and who sent events again, with what, and no token", async () => {
+test("the audit log has who changed the webhook and who sent events again, with what, and no token", async () => {
   const admin = await live.as("admin", shop.id);
   const at = await admin.newPage();
   await at.goto("/org/audit");

@@ -1,4 +1,4 @@
-// What pages say, checked in the browser against what is stored. Numbers are those of the list of what the console must do.
+// What pages say, checked in the browser against what is stored.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -31,7 +31,7 @@ async function file(path: string, by = context) {
 /** The rows of such a file. */
 const rows = async (path: string, by = context) => rowsOf((await file(path, by)).text);
 
-test("7: an unknown value in the address is a message on every list, not an empty page", async () => {
+test("an unknown value in the address is a message on every list, not an empty page", async () => {
   for (const path of [
     "/overview?days=3",
     "/actions?currency=euro",
@@ -48,7 +48,7 @@ test("7: an unknown value in the address is a message on every list, not an empt
   }
 });
 
-test("8: every currency has its own decimals, on pages and in files", async () => {
+test("every currency has its own decimals, on pages and in files", async () => {
   await page.goto("/invoices");
   const shown = await page.locator("main").innerText();
   for (const amount of [/JPY\s1,234\b(?!\.)/, /KWD\s1\.234/, /HUF\s1,234\.56/, /CLF\s1\.2345/, /USD\s[\d,]+\.\d\d\b/])
@@ -61,7 +61,7 @@ test("8: every currency has its own decimals, on pages and in files", async () =
   }
 });
 
-test("9: an amount that no floating-point number holds is exact on the page and in the file", async () => {
+test("an amount that no floating-point number holds is exact on the page and in the file", async () => {
   const HUGE = "9007199254740993";
   const set = {
     name: "test_huge",
@@ -82,7 +82,7 @@ test("9: an amount that no floating-point number holds is exact on the page and 
   await huge(before);
 });
 
-test("10: amounts of different currencies stand beside each other, and nowhere as one sum", async () => {
+test("amounts of different currencies stand beside each other, and nowhere as one sum", async () => {
   await page.goto("/overview?days=90");
   const byCurrency = await page.locator("[aria-label='By currency'] tbody tr td:first-child").allInnerTexts();
   assert.equal(new Set(byCurrency).size, byCurrency.length);
@@ -93,7 +93,7 @@ test("10: amounts of different currencies stand beside each other, and nowhere a
   assert.equal(new Set(sums).size, sums.length, "each currency once");
 });
 
-test("11: another zone changes tables, weeks and files, on the days on which clocks are changed too; UTC is under the pointer", async () => {
+test("another zone changes tables, weeks and files, on the days on which clocks are changed too; UTC is under the pointer", async () => {
   const own = await stage.as("admin");
   const at = await own.newPage();
   const shown = async (zone: string) => {
@@ -129,7 +129,7 @@ test("11: another zone changes tables, weeks and files, on the days on which clo
   await own.close();
 });
 
-test("12: a file is UTF-8 as spreadsheets read it, says moments in UTC, amounts both ways, and runs no formula", async () => {
+test("a file is UTF-8 as spreadsheets read it, says moments in UTC, amounts both ways, and runs no formula", async () => {
   const { text, headers } = await file("/invoices.csv");
   assert.match(headers["content-type"]!, /^text\/csv; charset=utf-8/);
   assert.ok(text.startsWith("\ufeffinvoice_id,"));
@@ -142,7 +142,7 @@ test("12: a file is UTF-8 as spreadsheets read it, says moments in UTC, amounts 
     assert.ok(column in formula, column);
 });
 
-test("20: a key that ends within seven days is pointed out, on the list and by its state", async () => {
+test("a key that ends within seven days is pointed out, on the list and by its state", async () => {
   await page.goto("/org/api_keys");
   assert.match(await page.locator("main").innerText(), /ends \d+ Nov 2026 \d\d:\d\d\. Rotate it before/);
   const row = page.locator("tbody tr", { hasText: "finance report" });
@@ -150,14 +150,14 @@ test("20: a key that ends within seven days is pointed out, on the list and by i
   assert.equal(await page.locator("tbody tr", { hasText: "billing system" }).locator(".state.warn").count(), 0);
 });
 
-test("25: every retry that is listed says why in words, and no word is the name of a number inside", async () => {
+test("every retry that is listed says why in words, and no word is the name of a number inside", async () => {
   for (const { reasons = "" } of await rows("/actions.csv")) {
     assert.ok(reasons.length > 20, reasons);
     assert.doesNotMatch(reasons, /\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w*\b|\bNaN\b|undefined|null/, reasons);
   }
 });
 
-test("26: whatever number of the overview is followed leads to as many rows", async () => {
+test("whatever number of the overview is followed leads to as many rows", async () => {
   await page.goto("/overview?days=90");
   const links = await page
     .locator("main a[href^='/invoices?']")
@@ -171,7 +171,7 @@ test("26: whatever number of the overview is followed leads to as many rows", as
   }
 });
 
-test("27: where there is an uplift there is its range, and only what lies above nothing as a whole is green", async () => {
+test("where there is an uplift there is its range, and only what lies above nothing as a whole is green", async () => {
   for (const path of ["/overview", "/experiments"]) {
     await page.goto(path);
     const effects = await page
@@ -188,7 +188,7 @@ test("27: where there is an uplift there is its range, and only what lies above 
   }
 });
 
-test("28: without a part that is left alone nothing is claimed, anywhere", async () => {
+test("without a part that is left alone nothing is claimed, anywhere", async () => {
   const empty = await openStage({ isEmpty: true });
   try {
     const owner = await empty.as("owner");
@@ -198,7 +198,7 @@ test("28: without a part that is left alone nothing is claimed, anywhere", async
       assert.equal(await at.locator(".effect").count(), 0, path);
       assert.doesNotMatch(await at.locator("main").innerText(), /uplift|extra revenue|Dunlin added/i, path);
     }
-    await test("37: before there is anything, every page tells the next step", async () => {
+    await test("before there is anything, every page tells the next step", async () => {
       for (const path of [
         "/overview",
         "/actions",
@@ -225,7 +225,7 @@ test("28: without a part that is left alone nothing is claimed, anywhere", async
   }
 });
 
-test("39: while the database is away a page says so with the request's id, and nothing of the error; then the next click works", async () => {
+test("while the database is away a page says so with the request's id, and nothing of the error; then the next click works", async () => {
   await page.goto("/overview");
   stage.loseDatabase(true);
   await page.getByRole("link", { name: "Invoices", exact: true }).click();
@@ -237,7 +237,7 @@ test("39: while the database is away a page says so with the request's id, and n
   assert.match(await page.locator("h1").innerText(), /Invoices/);
 });
 
-test("29: weeks of which some invoices are too young are marked, and by how many", async () => {
+test("weeks of which some invoices are too young are marked, and by how many", async () => {
   await page.goto("/experiments");
   await page.getByRole("link", { name: "Dunlin or the old schedule" }).click();
   const marks = await page.locator("[aria-label='Weeks'] tbody tr td:last-child").allInnerTexts();
@@ -245,7 +245,7 @@ test("29: weeks of which some invoices are too young are marked, and by how many
   assert.match(marks.at(-1)!, /^all counted$/);
 });
 
-test("30: a split that is off is a red banner that explains itself, and the numbers below are struck out", async () => {
+test("a split that is off is a red banner that explains itself, and the numbers below are struck out", async () => {
   await page.goto("/experiments");
   await page.getByRole("link", { name: "Old split" }).click();
   const banner = page.locator(".notice.bad[role=alert]");
@@ -259,7 +259,7 @@ test("30: a split that is off is a red banner that explains itself, and the numb
   assert.ok(decorations.length > 0 && decorations.every((line) => line === "line-through"));
 });
 
-test("36: printed, the overview and a backtest are without the rail, the buttons and the forms", async () => {
+test("printed, the overview and a backtest are without the rail, the buttons and the forms", async () => {
   await page.emulateMedia({ media: "print" });
   for (const path of ["/overview?days=90", backtest]) {
     await page.goto(path);
@@ -271,7 +271,7 @@ test("36: printed, the overview and a backtest are without the rail, the buttons
   await page.emulateMedia({ media: "screen" });
 });
 
-test("40: who wants no motion gets none, and every chart says in words what it shows, and has its numbers in a table", async () => {
+test("who wants no motion gets none, and every chart says in words what it shows, and has its numbers in a table", async () => {
   const calm = await stage.as("owner", { reducedMotion: "reduce" });
   const at = await calm.newPage();
   await at.goto("/experiments");

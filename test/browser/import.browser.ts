@@ -53,7 +53,7 @@ test("a file that is too large is refused before it is sent", async () => {
   await context.close();
 });
 
-test("2: without scripts the same form checks, gives the wrong rows as a file, and imports", async () => {
+test("without scripts the same form checks, gives the wrong rows as a file, and imports", async () => {
   const context = await stage.as("owner", { javaScriptEnabled: false });
   const page = await fillIn(context, HEADER + row("in_3", "49.00") + row("in_4"));
   const download = page.waitForEvent("download");

@@ -1,5 +1,5 @@
-// API keys as people manage them and programs use them, on the whole service in real time. Numbers are those of the list of what
-// the console must do; the clock's part of them is tested in src/console/org/api-keys.test.ts, where time can be set.
+// API keys as people manage them and programs use them, on the whole service in real time. The clock's part of it
+// is tested in src/console/org/api-keys.test.ts, where time can be set.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -39,7 +39,7 @@ const list = (key: string) =>
   live.service.call({ path: "/v1/recovery_actions", headers: { authorization: `Bearer ${key}` } });
 const statusOf = async (key: string) => (await list(key)).status;
 
-test("16: a key without the permission gets 403, garbage 401, both with code, message and details", async () => {
+test("a key without the permission gets 403, garbage 401, both with code, message and details", async () => {
   const { key } = await make("pushes", "push invoices");
   for (const [given, status] of [
     [key, 403],
@@ -55,7 +55,7 @@ test("16: a key without the permission gets 403, garbage 401, both with code, me
   }
 });
 
-test("17: a key that is revoked on the page is refused within a second", async () => {
+test("a key that is revoked on the page is refused within a second", async () => {
   const { key, path } = await make("revoked", "list recovery actions");
   assert.equal(await statusOf(key), 200);
   await page.goto(path);
@@ -66,7 +66,7 @@ test("17: a key that is revoked on the page is refused within a second", async (
   assert.match(await page.locator("main .facts").innerText(), /revoked/);
 });
 
-test("18: rotated with an overlap both keys work, and the page says until when; rotated at once the former is refused", async () => {
+test("rotated with an overlap both keys work, and the page says until when; rotated at once the former is refused", async () => {
   const { key, path } = await make("rotated", "list recovery actions");
   const rotate = async (of: string, words: string) => {
     await page.goto(of);
@@ -84,7 +84,7 @@ test("18: rotated with an overlap both keys work, and the page says until when; 
   assert.equal(await statusOf(third), 200);
 });
 
-test("19: the page knows within a minute when a key was last used", async () => {
+test("the page knows within a minute when a key was last used", async () => {
   const { key, path } = await make("used", "list recovery actions");
   await page.goto(path);
   assert.match(await page.locator("main .facts").innerText(), /Last used\s+never/);
@@ -104,7 +104,7 @@ test("19: the page knows within a minute when a key was last used", async () => 
   assert.ok(Math.abs(shown - usedAt) < 60_000);
 });
 
-test("41: the audit log has who, when and what of each of these changes, and no key", async () => {
+test("the audit log has who, when and what of each of these changes, and no key", async () => {
   const { text } = await (async () => ({ text: await (await owner.request.get("/org/audit.csv")).text() }))();
   const lines = text.trimEnd().split("\r\n").slice(1);
   for (const deed of ["key.created", "key.revoked", "key.rotated"]) {

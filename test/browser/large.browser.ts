@@ -34,7 +34,7 @@ before(async () => {
 });
 after(() => live?.stop());
 
-test("42: the first page of many actions is there soon, with their exact number", async () => {
+test("the first page of many actions is there soon, with their exact number", async () => {
   const page = await owner.newPage();
   const times: number[] = [];
   for (let loads = 0; loads < 4; loads++) {
@@ -49,7 +49,7 @@ test("42: the first page of many actions is there soon, with their exact number"
   await page.close();
 });
 
-test("13: a file of them all comes bit by bit, and memory does not grow with it", async () => {
+test("a file of them all comes bit by bit, and memory does not grow with it", async () => {
   const cookies = (await owner.cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
   const client = new Client(new URL(live.service.settings.authUrl).origin, {
     connect: { ca: live.service.ca },

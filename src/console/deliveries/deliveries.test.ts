@@ -82,7 +82,7 @@ test("attempts stand by the hour on the viewer's clocks, also where these differ
   assert.ok(hours.slice(0, -1).every(([, , taken, lost]) => taken === "0" && lost === "0"));
 });
 
-test("7: an unknown filter or value is a message, not an empty page", async () => {
+test("an unknown filter or value is a message, not an empty page", async () => {
   const viewer = await (await shop()).browser("viewer");
   for (const [query, says] of [
     ["state=lost", /must be one of waiting, delivered/],
@@ -97,7 +97,7 @@ test("7: an unknown filter or value is a message, not an empty page", async () =
   }
 });
 
-test("6: a time on the viewer's clocks becomes one in UTC in the address, which shows the same rows to everybody", async () => {
+test("a time on the viewer's clocks becomes one in UTC in the address, which shows the same rows to everybody", async () => {
   const viewer = await (await shop()).browser("viewer");
   await viewer.post("/account", { zone: "Europe/Berlin", theme: "system" });
   const moved = await viewer.get("/deliveries?state=&createdFrom=2026-07-01T12:00&createdTo=");
@@ -145,7 +145,7 @@ test("attempts stand beside the plan: 0, 100 ms, 5 s, 15 s, 15 min, 30 min after
   assert.match(page, /authorization: Bearer \[redacted\]/);
 });
 
-test("23: an exhausted event is sent again under its own id and bytes, by those who may", async () => {
+test("an exhausted event is sent again under its own id and bytes, by those who may", async () => {
   const { events, browser, merchant } = await shop();
   const [event] = await events(1);
   await deliver(refusing, 1);
@@ -175,7 +175,7 @@ const PAID = {
   text: "update cases set ended_at = $2, end_reason = 'paid' where merchant_id = $1 and invoice_id = $3",
 };
 
-test("24: a replay of many keeps to its filter, and says what it leaves out and why", async () => {
+test("a replay of many keeps to its filter, and says what it leaves out and why", async () => {
   const { events, browser, merchant } = await shop();
   const first = await events(2, "pause_collection");
   await events(3, "complete_dunning");

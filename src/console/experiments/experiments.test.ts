@@ -81,7 +81,7 @@ async function run(merchant: Merchant, paidOf: Record<Arm, number>, isLosing = f
   await look();
 }
 
-test("37: without an experiment the page says what one is for, and how to start one", async () => {
+test("without an experiment the page says what one is for, and how to start one", async () => {
   const { browser } = await shop();
   const page = (await browser.get("/experiments")).body;
   assert.match(
@@ -105,7 +105,7 @@ test("an experiment is started and stopped by forms, once, and both are in the a
   assert.match(page, /Started\. Invoices that fail from now on/);
   assert.match(page, /90\.0% of the customers/);
   assert.match(page, /recovered money in EUR/);
-  assert.ok(!page.includes("<script>alert"), "33: its name is text");
+  assert.ok(!page.includes("<script>alert"), "its name is text");
   assert.equal((await browser.post("/experiments", PLAN)).statusCode, 409, "one at a time");
   assert.match((await browser.get("/experiments/new")).body, /is running, and two would disturb/);
   const path = pathOf(started);
@@ -136,7 +136,7 @@ test("a plan that makes no sense is refused in words, and what was typed is stil
   assert.match((await browser.get("/experiments")).body, /No experiment was ever started/);
 });
 
-test("31: who may not start or stop one sees its results, and no form, and is refused by their own making", async () => {
+test("who may not start or stop one sees its results, and no form, and is refused by their own making", async () => {
   const { merchant, browser } = await shop("owner");
   const path = pathOf(await browser.post("/experiments", PLAN));
   for (const role of ["developer", "viewer"] as const) {
@@ -152,7 +152,7 @@ test("31: who may not start or stop one sees its results, and no form, and is re
   assert.match((await browser.get(path)).body, /running/);
 });
 
-test("27: an effect is never shown without its range, and is green only when all of the range is above nothing", async () => {
+test("an effect is never shown without its range, and is green only when all of the range is above nothing", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   await run(merchant, { dunlin: 75, merchant: 35 });
@@ -165,7 +165,7 @@ test("27: an effect is never shown without its range, and is green only when all
   assert.match(overview, /class="effect good">\+EUR\u00a0[\d,.]+<\/span> <small>between \+EUR\u00a0[\d,.]+ and \+EUR/);
 });
 
-test("27: a range that holds nothing is no success, whichever way it leans", async () => {
+test("a range that holds nothing is no success, whichever way it leans", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   await run(merchant, { dunlin: 46, merchant: 45 });
@@ -176,7 +176,7 @@ test("27: a range that holds nothing is no success, whichever way it leans", asy
     assert.doesNotMatch(body, /class="(effect|range|dot|lead verdict) good"/);
 });
 
-test("28: before anything counts nothing is claimed, and the page says when the first results come", async () => {
+test("before anything counts nothing is claimed, and the page says when the first results come", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   const now = at.ports.now();
@@ -197,7 +197,7 @@ test("28: before anything counts nothing is claimed, and the page says when the 
   assert.doesNotMatch((await browser.get("/overview")).body, /class="effect/);
 });
 
-test("29: weeks of which invoices are too young are marked, with how many", async () => {
+test("weeks of which invoices are too young are marked, with how many", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   await run(merchant, { dunlin: 50, merchant: 50 });
@@ -221,7 +221,7 @@ test("29: weeks of which invoices are too young are marked, with how many", asyn
   assert.equal(csv.length, 4);
 });
 
-test("30: a split that is off is a red banner that explains itself, and no number is offered as a result", async () => {
+test("a split that is off is a red banner that explains itself, and no number is offered as a result", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   await run(merchant, { dunlin: 75, merchant: 35 }, true, 2 * CUSTOMERS);
@@ -240,7 +240,7 @@ test("30: a split that is off is a red banner that explains itself, and no numbe
   assert.match((await browser.get(`${path}/looks.csv`)).body, /,invoices,\d+,0,/);
 });
 
-test("7: an unknown filter is a message", async () => {
+test("an unknown filter is a message", async () => {
   const { browser } = await shop();
   for (const path of ["/experiments?x=1", "/experiments/new?x=1", "/experiments.csv?x=1"])
     assert.equal((await browser.get(path)).statusCode, 400, path);

@@ -77,7 +77,7 @@ test("a backtest is asked for by a form, judged in a thread of its own, and its 
   assert.match(
     page,
     /invoices over HUF [\d,]+\.00 failed, and your system recovered [\d,]+ of them/,
-    "8: HUF has two decimals",
+    "HUF has two decimals",
   );
   assert.match(page, /Days 1, 3, 5 and 7, for the first try, would have recovered less: HUF [\d,.]+ to HUF [\d,.]+\./);
   assert.match(page, /<line class="range bad"/);
@@ -93,7 +93,7 @@ test("a backtest is asked for by a form, judged in a thread of its own, and its 
   assert.deepEqual([entry?.deed, entry?.actor], ["backtest.asked", owner.person.email]);
 });
 
-test("37: before anything is known both pages say what to do next, and a backtest of nothing says so", async () => {
+test("before anything is known both pages say what to do next, and a backtest of nothing says so", async () => {
   const { merchant, browser } = await shop();
   const owner = await browser("owner");
   const page = (await owner.get("/import")).body;
@@ -107,7 +107,7 @@ test("37: before anything is known both pages say what to do next, and a backtes
   assert.equal((await owner.get(`${path}/ways.csv`)).statusCode, 404);
 });
 
-test("31: who may not ask for a backtest is refused, and one of another merchant is not there", async () => {
+test("who may not ask for a backtest is refused, and one of another merchant is not there", async () => {
   const { browser } = await shop();
   const viewer = await browser("viewer");
   assert.equal((await viewer.post("/backtest")).statusCode, 403);

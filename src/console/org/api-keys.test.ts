@@ -30,7 +30,7 @@ async function makeKey(fields: Record<string, string | string[]> = {}) {
   return { apiKey, key };
 }
 
-test("14: a key is shown exactly once, with a curl line that works; sent again the form makes no second one", async () => {
+test("a key is shown exactly once, with a curl line that works; sent again the form makes no second one", async () => {
   const form = { ...(await newForm()), permission: "read:recovery_actions", note: "reports", expires: "30" };
   const made = await developer.post("/org/api_keys", form);
   const apiKey = keyIn(made.body)!;
@@ -54,7 +54,7 @@ test("14: a key is shown exactly once, with a curl line that works; sent again t
   assert.ok(!JSON.stringify(await at.audited()).includes(apiKey));
 });
 
-test("16: a key may do what its form said: 403 for the rest, 401 for garbage, each with code, message and details", async () => {
+test("a key may do what its form said: 403 for the rest, 401 for garbage, each with code, message and details", async () => {
   const { apiKey } = await makeKey({ permission: "ingest:invoices" });
   const forbidden = await list(apiKey);
   assert.equal(forbidden.statusCode, 403);
@@ -63,7 +63,7 @@ test("16: a key may do what its form said: 403 for the rest, 401 for garbage, ea
   for (const reply of [forbidden, garbage]) assert.deepEqual(Object.keys(reply.json()), ["code", "message", "details"]);
 });
 
-test("17: a revoked key is refused within a second in every process, and stays revoked", async () => {
+test("a revoked key is refused within a second in every process, and stays revoked", async () => {
   const { apiKey, key } = await makeKey();
   const replica = createKeyring(at.db, at.api.ports);
   assert.equal((await list(apiKey)).statusCode, 200);
@@ -83,7 +83,7 @@ test("17: a revoked key is refused within a second in every process, and stays r
   assert.deepEqual([entry?.deed, entry?.actor], ["key.revoked", developer.person.email]);
 });
 
-test("18: while a rotation lasts both keys work, and the former one fails at the moment stated", async () => {
+test("while a rotation lasts both keys work, and the former one fails at the moment stated", async () => {
   for (const [overlap, ms] of [
     ["1h", HOUR_MS],
     ["24h", 24 * HOUR_MS],
@@ -150,7 +150,7 @@ test("a key that was rotated is pointed out while somebody still uses it", async
   assert.equal((await list(apiKey)).statusCode, 200);
 });
 
-test("20: a key that ends within 7 days is pointed out", async () => {
+test("a key that ends within 7 days is pointed out", async () => {
   const { key } = await makeKey({ expires: "30" });
   const warning = new RegExp(`<a href="/org/api_keys/${key.id}">…\\w{4}</a> ends`);
   at.clock.serviceMs += 22 * 24 * HOUR_MS;
@@ -181,7 +181,7 @@ test("a form without a permission, or with an unknown one, makes no key", async 
   assert.equal((await keys()).length, before);
 });
 
-test("31: a viewer sees no key and changes none, also by a form of their own making", async () => {
+test("a viewer sees no key and changes none, also by a form of their own making", async () => {
   const { key } = await makeKey();
   const viewer = await at.as("viewer");
   for (const path of ["/org/api_keys", "/org/api_keys/new", `/org/api_keys/${key.id}`])

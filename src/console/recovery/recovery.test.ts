@@ -75,7 +75,7 @@ async function recover(merchant: Merchant, invoice: Invoice) {
   await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
 }
 
-test("37: before there is anything every page says what to do next", async () => {
+test("before there is anything every page says what to do next", async () => {
   const { browser } = await shop();
   for (const [path, says] of [
     ["/overview", /Nothing has been in recovery yet[\s\S]*ingest\/v1\/invoices/],
@@ -89,7 +89,7 @@ test("37: before there is anything every page says what to do next", async () =>
   }
 });
 
-test("26, 10: numbers on the overview are the sums of the rows behind them, currency by currency, and exact", async () => {
+test("numbers on the overview are the sums of the rows behind them, currency by currency, and exact", async () => {
   const { merchant, browser } = await shop();
   const huge = [unpaid("in_a", { amount: 2 ** 53 - 1 }), unpaid("in_b", { amount: 2 ** 53 - 1 })];
   const others = [unpaid("in_c", { currency: "JPY", amount: 1234 }), unpaid("in_d", { currency: "KWD", amount: 1234 })];
@@ -99,7 +99,7 @@ test("26, 10: numbers on the overview are the sums of the rows behind them, curr
   // 2 × 9007199254740991 cents: beyond what a number holds.
   for (const amount of ["USD\u00a0180,143,985,094,819.82", "JPY\u00a01,234", "KWD\u00a01.234", "HUF\u00a05,000.00"])
     assert.ok(page.includes(amount), amount);
-  assert.doesNotMatch(page, /uplift|extra revenue/i, "28: without a holdout nothing is claimed");
+  assert.doesNotMatch(page, /uplift|extra revenue/i, "without a holdout nothing is claimed");
   const link = /href="(\/invoices\?outcome=recovered&amp;endedFrom=[^"]+)"/.exec(page)![1]!.replaceAll("&amp;", "&");
   const rows = (await browser.get(link)).body;
   assert.match(rows, /4 cases in the filter/);
@@ -123,7 +123,7 @@ test("what was paid without an instruction of ours is not counted as recovered",
 
 const LEAVE_ALONE = prepared("test_leave_alone", "update cases set arm = 'merchant' where merchant_id = $1");
 
-test("28: what an experiment leaves alone is counted nowhere as ours, and the page says where the comparison is", async () => {
+test("what an experiment leaves alone is counted nowhere as ours, and the page says where the comparison is", async () => {
   const { merchant, browser } = await shop();
   assert.doesNotMatch((await browser.get("/overview")).body, /What Dunlin added/);
   const startedAt = at.ports.now();
@@ -176,7 +176,7 @@ test("the actions are those of the API, with its filters, and as a command that 
   }
 });
 
-test("12: the CSV of actions is one that a spreadsheet reads, with amounts both ways, and runs nothing", async () => {
+test("the CSV of actions is one that a spreadsheet reads, with amounts both ways, and runs nothing", async () => {
   const { merchant, browser } = await shop();
   await push(
     merchant,
@@ -208,7 +208,7 @@ test("pages of actions and invoices follow each other without a gap or a double,
   }
 });
 
-test("25: an invoice tells its story, latest first, with the reasons of each decision in words", async () => {
+test("an invoice tells its story, latest first, with the reasons of each decision in words", async () => {
   const { merchant, browser } = await shop();
   const invoice = unpaid("in/a ?&", { customerId: SCRIPT });
   await push(merchant, invoice);
@@ -217,7 +217,7 @@ test("25: an invoice tells its story, latest first, with the reasons of each dec
   assert.match(page, /USD.1,234\.56, unpaid for \d+ ms, next action planned for/);
   assert.match(page, /Planned: retry at [\s\S]*<li>The last try failed: [^<]+\(code 51\)\.<\/li>/);
   assert.match(page, /Payment attempt: failed[\s\S]*code 51/);
-  assert.ok(!page.includes("<script>alert"), "33: nothing from outside is markup");
+  assert.ok(!page.includes("<script>alert"), "nothing from outside is markup");
   at.clock.serviceMs += DAY_MS;
   await recover(merchant, invoice);
   const after = (await browser.get(`/invoices/${encodeURIComponent(invoice.id)}`)).body;

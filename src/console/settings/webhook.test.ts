@@ -96,7 +96,7 @@ test("a credential goes to no other server than it was given for", async () => {
   assert.equal(kept.statusCode, 303, "a new path of the same server keeps it");
 });
 
-test("21: a test event shows the exact request and answer, and a wrong credential is named, masked", async () => {
+test("a test event shows the exact request and answer, and a wrong credential is named, masked", async () => {
   await save();
   const fine = (await sendTest()).body;
   assert.match(fine, /Fine: an event sent like this is delivered/);
@@ -164,7 +164,7 @@ test("the page says where requests come from and where they may go", async () =>
   );
 });
 
-test("31: a viewer sees and changes nothing of it, also by a form of their own making", async () => {
+test("a viewer sees and changes nothing of it, also by a form of their own making", async () => {
   await save();
   const viewer = await at.as("viewer");
   const before = await merchant();
@@ -174,7 +174,7 @@ test("31: a viewer sees and changes nothing of it, also by a form of their own m
   assert.deepEqual(await merchant(), before);
 });
 
-test("32: no form of another site changes it", async () => {
+test("no form of another site changes it", async () => {
   const before = await merchant();
   const foreign = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
   assert.equal((await developer.post("/settings/webhook", settings({ shape: "flat" }), foreign)).statusCode, 403);

@@ -5,7 +5,7 @@ import { csvLine } from "./csv.ts";
 import { fromLocalField, isZone, lengthText, localField, momentText, zonedIso } from "./moments.ts";
 import { majorText, money } from "./money.ts";
 
-test("8: amounts have the decimals of ISO 4217, whatever the runtime thinks of the currency", () => {
+test("amounts have the decimals of ISO 4217, whatever the runtime thinks of the currency", () => {
   const cases: [bigint | number, string, string][] = [
     [1234, "JPY", "JPY 1,234"],
     [123456, "USD", "USD 1,234.56"],
@@ -20,12 +20,12 @@ test("8: amounts have the decimals of ISO 4217, whatever the runtime thinks of t
   for (const [minor, currency, shown] of cases) assert.equal(money(minor, currency).replace("\u00a0", " "), shown);
 });
 
-test("9: an amount beyond what a number holds is exact", () => {
+test("an amount beyond what a number holds is exact", () => {
   assert.equal(money("9007199254740993", "USD").slice(4), "90,071,992,547,409.93");
   assert.equal(majorText(9007199254740993n, "JPY"), "9007199254740993");
 });
 
-test("11: moments are shown on a zone's clocks, also on the days on which they are changed", () => {
+test("moments are shown on a zone's clocks, also on the days on which they are changed", () => {
   const at = new Date("2026-10-25T00:30:00Z");
   assert.equal(momentText(at, "Europe/Berlin"), "25 Oct 2026 02:30");
   assert.equal(momentText(new Date("2026-10-25T01:30:00Z"), "Europe/Berlin"), "25 Oct 2026 02:30");
