@@ -58,9 +58,9 @@ try {
 process.exit(exitCode);
 
 /**
- * Short test files of a room share a process, because to start one takes 0.4 s of CPU, and those of the contract share their service with
- * it. Each file is a suite, which keeps its hooks to itself. Files that take long stay alone. Small groups come last, so that the cores are
- * busy to the end.
+ * Short test files of a room share a process, because to start one takes 0.4 s of CPU, and those of the interface (test/contract) share
+ * their service with it. Each file is a suite, which keeps its hooks to itself. Files that take long stay alone. Small groups come last, so
+ * that the cores are busy to the end.
  */
 function together(paths: readonly string[]): string[] {
   const groups = join(CACHE, "groups");

@@ -1,3 +1,5 @@
+// The interface with merchants (docs/reference/api.md), tested from outside on the whole service. The numbered files follow its parts; each
+// begins with the title of its own.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -43,7 +43,7 @@ test("updatedAt defaults to createdAt, and an optional null is the same as absen
   assert.equal("subscriptionId" in read, false);
 });
 
-test("a subscription is read with all its fields, and every state of the contract", () => {
+test("a subscription is read with all its fields, and every state that the interface has", () => {
   const states = ["ACTIVE", "CANCELED", "TRIALING", "PENDING", "PAST_DUE", "PAUSED", "EXPIRED"];
   const record = (state: string) => ({
     ...INVOICE,
