@@ -106,7 +106,7 @@ test("who comes later is known at once, and who has gone is forgotten", async ()
   }, 8_000);
 });
 
-test("what happens within ten milliseconds is told in one statement, in pieces that fit", async () => {
+test("what happens at once is told in one statement, in pieces that fit", async () => {
   const decider = process(["cases"]);
   const sender = process(["events", "withdrawn"]);
   await met(
