@@ -170,7 +170,7 @@ function explain(error: unknown, command: Command, settings: Settings): number {
     return EXIT.config;
   }
   complain(`dunlin ${command.name}: ${message}`);
-  if (!(error instanceof Failure)) complain((error as Error).stack ?? "");
+  complain((error as Error).stack ?? "");
   return EXIT.failed;
 }
 
