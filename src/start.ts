@@ -67,8 +67,6 @@ const DAY_MS = 86_400_000;
 /** The log has a partition for the month after the present one, so there is time; with a fast clock less. */
 const LOG_LOOK_MS = 3_600_000;
 const LOG_LOOK_DAYS = 5;
-/** An attempt may take 30 s; SIGTERM to exit may take 35. */
-const GRACE_MS = 31_000;
 
 /** Start the service: the database, and the roles that are asked for. */
 export async function start({ settings, roles, log, onFatal }: StartOptions): Promise<Running> {
@@ -120,7 +118,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
       stops.push(startLoop("delivery_log", log, async () => keepLog().then(() => logPauseMs)).stop);
       deliverer.start();
       metrics.watchDeliverer(() => ({ ...deliverer.figures(), connections: sender.connections() }));
-      stops.push(() => deliverer.stop(GRACE_MS).finally(sender.close));
+      stops.push(() => deliverer.stop().finally(sender.close));
     }
 
     const hints = startHints({

@@ -74,6 +74,7 @@ const TIMINGS: DelivererTimings = { ...LEASE_TIMINGS, leaseTickMs: 1_000, refres
 const PENDING_MAX = 5_000;
 const SWEEP_PARTS = 4;
 const ROUND_SIZE = 1_000;
+/** An attempt may take 30 s; SIGTERM to exit may take 35. */
 const GRACE_MS = 31_000;
 const LONG_AGO = new Date(0);
 
