@@ -38,12 +38,20 @@ test("the end waits a second for the last lines, not longer", async () => {
 });
 
 test("a reader that goes away takes the lines with it, and nothing else", async () => {
-  const stream = new Writable({ write: (_line, _encoding, done) => done(new Error("EPIPE")) });
+  const tried: string[] = [];
+  const stream = new Writable({
+    write(line, _encoding, done) {
+      tried.push(String(line));
+      done(new Error("EPIPE"));
+    },
+  });
   const lines = linesTo(stream);
   lines.write("one\n");
   await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(stream.destroyed);
   lines.write("two\n");
   await lines.end();
+  assert.deepEqual(tried, ["one\n"]);
 });
 
 test("lines that come soon after each other are written at once and in their order, later ones by themselves, and the last ones at the end", async () => {
