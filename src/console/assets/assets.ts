@@ -2,16 +2,19 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 
+/** In the order in which they are read: of rules that weigh the same the later one holds. */
+const STYLES = ["frame", "page", "tables", "forms", "story", "charts", "experiments", "screens"];
+
 const FILES = [
-  ["console.css", "text/css; charset=utf-8"],
-  ["console.js", "text/javascript; charset=utf-8"],
-  ["console.svg", "image/svg+xml"],
+  ["console.css", "text/css; charset=utf-8", STYLES.map((name) => `styles/${name}.css`)],
+  ["console.js", "text/javascript; charset=utf-8", ["console.js"]],
+  ["console.svg", "image/svg+xml", ["console.svg"]],
 ] as const;
 
 /** The style sheet, the script and the icon. They hold no data, so a browser may keep them. */
 export function assetRoutes({ http }: { http: FastifyInstance }) {
-  for (const [name, type] of FILES) {
-    const text = readFileSync(new URL(name, import.meta.url), "utf8");
+  for (const [name, type, files] of FILES) {
+    const text = files.map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).join("");
     const etag = `"${createHash("sha256").update(text).digest("base64url").slice(0, 16)}"`;
     http.get(`/${name}`, async (request, reply) => {
       reply.headers({ "content-type": type, "cache-control": "public, max-age=300", etag });
