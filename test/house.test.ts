@@ -41,7 +41,22 @@ function read(path: string): Source {
   return { path, text, imports };
 }
 
+/** What is imported: `path name` for a name of a file, `path` alone for a file of which everything may be used. */
+function findImportedNames(): Set<string> {
+  const statement = /^import\s+(?:type\s+)?(?:\{([^}]*)\}|\*[^;]*?)\s*from\s+"(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
+  return new Set(
+    all.flatMap(({ path, text }) =>
+      [...text.matchAll(statement)].flatMap(([, names, from, whole]) => {
+        const target = relative(ROOT, resolve(ROOT, dirname(path), from ?? whole!));
+        if (names === undefined) return [target];
+        return [...names.matchAll(/(?:^|,)\s*(?:type )?(\w+)/g)].map(([, name]) => `${target} ${name}`);
+      }),
+    ),
+  );
+}
+
 const all = ["src", "sdk", "simulator", "test", "bench"].flatMap(files).map(read);
+const importedNames = findImportedNames();
 const isTest = (path: string) => /\.(test|fixture)\.ts$/.test(path) || /^(test|bench)\/|\/test\//.test(path);
 const product = all.filter(({ path }) => !isTest(path));
 
@@ -137,6 +152,17 @@ test("every file is imported by another one: delete what nobody uses", () => {
   const imported = new Set(all.flatMap(({ imports }) => imports));
   const unused = complaints(({ path }) => (imported.has(path) || STARTED.includes(path) ? null : "nobody imports it"));
   assert.deepEqual(unused, []);
+});
+
+test("an exported function or value of src is imported by another file: take off the word, or delete what nobody uses", () => {
+  const exported = /^export (?:async )?(?:function\*?|const|class) (\w+)/gm;
+  const wrong = complaints(({ path, text }) => {
+    if (!path.startsWith("src/") || importedNames.has(path)) return null;
+    const names = [...text.matchAll(exported)].map(([, name]) => name!);
+    const unnamed = names.filter((name) => !importedNames.has(`${path} ${name}`));
+    return unnamed.length > 0 ? `nobody imports ${unnamed.join(", ")}` : null;
+  }, all);
+  assert.deepEqual(wrong, []);
 });
 
 test("files are kebab-case and named for what they hold, not for being useful", () => {

@@ -1,6 +1,6 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 
-export const PASSWORD_LENGTH_MIN = 12;
+const PASSWORD_LENGTH_MIN = 12;
 /** Longer ones only cost time. */
 export const PASSWORD_LENGTH_MAX = 256;
 /** Each takes 128 MB and a core for a third of a second at the usual cost. */

@@ -10,7 +10,7 @@ export const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(s
 const whole = (count: number) => Math.floor(count).toLocaleString("en");
 
 /** An amount of minor units as people write it. */
-export function money(amount: number, currency: string): string {
+function money(amount: number, currency: string): string {
   const digits = minorDigits(currency);
   const fraction = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   const format = new Intl.NumberFormat("en", { style: "currency", currency, currencyDisplay: "code", ...fraction });
@@ -54,7 +54,7 @@ export function judgedWords({ words, money: judged }: Judged, { currency, amount
 }
 
 /** Why nothing is said. */
-export function notSaidWords({ why, effective, unseen }: NotSaid): string {
+function notSaidWords({ why, effective, unseen }: NotSaid): string {
   if (why === "unseen")
     return `In ${percent(unseen)} of the invoices it does what your system hardly ever did, so there is nothing to learn it from.`;
   return `Your system did the same too seldom: what can be compared weighs as much as ${whole(effective)} invoices, and 200 are needed.`;

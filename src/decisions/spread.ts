@@ -8,7 +8,7 @@ import type { Whereabouts } from "./whereabouts.ts";
 /** Two tries of one invoice are at least this far apart: sooner hardly anything has changed at the bank. */
 export const GAP_MIN_MS = 12 * HOUR_MS;
 /** Retries of a morning are spread over this long, so that one bank does not get them all at nine. */
-export const JITTER_MAX_MS = 15 * 60_000;
+const JITTER_MAX_MS = 15 * 60_000;
 /** Money booked overnight is there, and a person who is asked to confirm is awake. */
 const MORNING_HOUR = 9;
 
@@ -31,7 +31,7 @@ export interface Span {
 }
 
 /** Retries that were carried out, or should have been. */
-export const countedRetries = (known: Known) =>
+const countedRetries = (known: Known) =>
   known.retries.filter(({ status }) => status !== "SCHEDULED" && status !== "CANCELED");
 
 /** The last try of the invoice, made or asked for; the start of the window when there was none since. */

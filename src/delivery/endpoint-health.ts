@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** All in service time. */
-export const HEALTH = {
+const HEALTH = {
   /** Shorter troubles stay in memory: an endpoint that fails every other attempt must not cost a write for each. */
   markAfterMs: MINUTE_MS,
   warnAfterMs: DAY_MS,

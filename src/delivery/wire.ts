@@ -38,7 +38,7 @@ export interface WireLimits {
   hungPerSecond: number;
 }
 
-export const WIRE_LIMITS: WireLimits = {
+const WIRE_LIMITS: WireLimits = {
   quickMax: 512,
   laneQuickMax: 128,
   // With 250 ms each: a thousand dead endpoints whose attempts all end at once begin anew over two seconds.

@@ -1,6 +1,6 @@
 import type { Arm } from "./experiment.ts";
 
-export const END_REASONS = [
+const END_REASONS = [
   "paid",
   "voided",
   "uncollectible",

@@ -1,6 +1,6 @@
 import type { Engine } from "./merchant.ts";
 
-export const DECISION_KINDS = ["retry", "card_change", "stop", "wait"] as const;
+const DECISION_KINDS = ["retry", "card_change", "stop", "wait"] as const;
 export type DecisionKind = (typeof DECISION_KINDS)[number];
 
 /** A moment that was thought of, with what was expected of a try then. */

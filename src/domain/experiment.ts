@@ -1,5 +1,5 @@
 /** Who looks after a customer's failed payments: Dunlin, or the merchant's own system, which is what Dunlin is compared with. */
-export const ARMS = ["dunlin", "merchant"] as const;
+const ARMS = ["dunlin", "merchant"] as const;
 export type Arm = (typeof ARMS)[number];
 
 /**

@@ -44,7 +44,7 @@ const SINCE_BINS = 13;
 const BIN_OF_SINCE = Uint8Array.from({ length: 64 }, (_, days) =>
   days <= 3 ? days + 3 : days <= 5 ? 7 : days <= 7 ? 8 : days <= 10 ? 9 : days <= 14 ? 10 : days <= 20 ? 11 : 12,
 );
-export const sinceBin = (days: number, hour: number) =>
+const sinceBin = (days: number, hour: number) =>
   days > 0
     ? BIN_OF_SINCE[Math.min(days, 63)]!
     : hour < 6

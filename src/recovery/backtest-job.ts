@@ -11,7 +11,7 @@ import { JobFailure, type Work } from "./jobs.ts";
 /** Attempts are read and handed over so many at a time: a part is a few milliseconds of the service's thread. */
 const PART = 1_000;
 /** What a thread can hold: about two kilobytes each. */
-export const ATTEMPTS_MAX = 250_000;
+const ATTEMPTS_MAX = 250_000;
 const BEAT_MS = 5_000;
 
 export interface BacktestProgress {

@@ -4,11 +4,11 @@ import type { TransactionFacts } from "../store/transactions.ts";
 
 const HOUR_MS = 3_600_000;
 /** How long after the ideal time an outcome of a retry is waited for. */
-export const RETRY_OUTCOME_MS = 48 * HOUR_MS;
+const RETRY_OUTCOME_MS = 48 * HOUR_MS;
 /** A bank debit may stay pending for days before it says how it ended. */
-export const PENDING_OUTCOME_MS = 14 * 24 * HOUR_MS;
+const PENDING_OUTCOME_MS = 14 * 24 * HOUR_MS;
 /** How long a customer has to change the card. */
-export const CARD_CHANGE_OUTCOME_MS = 7 * 24 * HOUR_MS;
+const CARD_CHANGE_OUTCOME_MS = 7 * 24 * HOUR_MS;
 
 export type DeliveredAction = RecoveryAction & ActionDelivery;
 

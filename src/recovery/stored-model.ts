@@ -16,7 +16,7 @@ export const bytesOf = (numbers: Float64Array): Buffer =>
   Buffer.from(numbers.buffer.slice(numbers.byteOffset, numbers.byteOffset + numbers.byteLength));
 
 /** @throws RangeError when the bytes are no numbers */
-export function numbersOf(bytes: Buffer): Float64Array {
+function numbersOf(bytes: Buffer): Float64Array {
   if (bytes.length % 8 !== 0) throw new RangeError(`${bytes.length} bytes are no whole number of numbers`);
   return new Float64Array(new Uint8Array(bytes).buffer);
 }

@@ -83,7 +83,7 @@ export function setResponseCode(code: string, meaning: ResponseCode, everywhere:
 }
 
 /** The code as the table writes it: upper case, two characters. */
-export const normalCode = (code: string) => code.trim().toUpperCase().padStart(2, "0");
+const normalCode = (code: string) => code.trim().toUpperCase().padStart(2, "0");
 
 /** Where strong customer authentication is law, so that 65 means that it is missing (EEA). */
 const STRONG_AUTHENTICATION = new Set(

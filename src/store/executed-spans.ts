@@ -1,5 +1,5 @@
 /** How long the stretches are of which counts are kept: a month, a day, three hours; all begin in UTC. */
-export const KEPT_SPANS = ["month", "day", "3h"] as const;
+const KEPT_SPANS = ["month", "day", "3h"] as const;
 export type KeptSpan = (typeof KEPT_SPANS)[number];
 
 /** From the first to before the second moment, in text that PostgreSQL reads, and whether what lies there is added or taken away. */

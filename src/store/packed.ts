@@ -128,7 +128,7 @@ function valueAt<Row>(packed: Packed<Row>, column: number, index: number): unkno
 }
 
 /** Whether the element that begins here is null: lengths are never so long. */
-export const isNull = (bytes: Buffer, start: number) => bytes[start] === 0xff;
+const isNull = (bytes: Buffer, start: number) => bytes[start] === 0xff;
 
 /** When the record was changed last, comparable with that of others. */
 export function changedAt<Row>(packed: Packed<Row>, index: number): number {

@@ -99,7 +99,7 @@ export function putNull(writer: ColumnWriter) {
 }
 
 /** The text that these bytes hold in UTF-8. */
-export function putBytes(writer: ColumnWriter, source: Uint8Array, from: number, to: number) {
+function putBytes(writer: ColumnWriter, source: Uint8Array, from: number, to: number) {
   const at = beginElement(writer, to - from);
   const into = writer.bytes;
   const shift = at - from;

@@ -27,7 +27,7 @@ import { inBatches, variedHistory } from "../varied-history.ts";
 import { fillExperiments } from "./fill-experiments.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7);
-export const PASSWORD = "correct horse battery";
+const PASSWORD = "correct horse battery";
 const START_MS = Date.UTC(2026, 9, 5, 6);
 const HOUR_MS = 3_600_000;
 const STEP_MS = 6 * HOUR_MS;

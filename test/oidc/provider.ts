@@ -12,7 +12,7 @@ export interface ProviderOptions {
   idTokenS: number;
 }
 
-export const CLIENT = { id: "dunlin", secret: "s3cret: of a /client", auth: "client_secret_basic" } as const;
+const CLIENT = { id: "dunlin", secret: "s3cret: of a /client", auth: "client_secret_basic" } as const;
 
 /** An OpenID provider over HTTPS on loopback, which this process trusts. */
 export async function startProvider(redirectUri: string, over: Partial<ProviderOptions> = {}) {

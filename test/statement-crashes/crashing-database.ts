@@ -16,7 +16,7 @@ export const MISHAPS = ["dies before", "dies during", "dies after", "breaks befo
 export type Mishap = (typeof MISHAPS)[number];
 
 /** The process is gone: whatever it does from now on comes to nothing. */
-export class Death extends Error {}
+class Death extends Error {}
 
 export interface Crashing {
   db: Database;

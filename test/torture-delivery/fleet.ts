@@ -47,7 +47,7 @@ export interface FleetOptions {
 }
 
 /** The loopback address that process number n connects from. */
-export const sourceOf = (number: number) => `127.0.${1 + (number >> 7)}.${1 + (number & 127)}`;
+const sourceOf = (number: number) => `127.0.${1 + (number >> 7)}.${1 + (number & 127)}`;
 
 /** The number of the process that connects from this address; -1 for somebody else. */
 export function lifeOf(address: string | undefined): number {

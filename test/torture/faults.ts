@@ -42,7 +42,7 @@ export function createMoments(): Moments {
 }
 
 /** `kills` times the service and PostgreSQL, and fewer of the others, in an order that the seed decides. */
-export function faultsOf(seed: number, kills: number): Fault[] {
+function faultsOf(seed: number, kills: number): Fault[] {
   const few = kills < 4 ? 0 : Math.ceil(kills / 4);
   const all = [
     ...Array<Fault>(kills).fill("service"),

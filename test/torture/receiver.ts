@@ -65,7 +65,7 @@ const SLOW_MAX_MS = 1_500;
 const DEAD_SHARE = 0.04;
 
 /** Whether the merchant's system refuses everything about this invoice. */
-export const isDead = (seed: number, invoiceId: string) => chance(seed, "dead", invoiceId) < DEAD_SHARE;
+const isDead = (seed: number, invoiceId: string) => chance(seed, "dead", invoiceId) < DEAD_SHARE;
 
 /** The merchant's endpoint, which mostly works, with a journal. */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {

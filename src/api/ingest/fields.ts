@@ -53,7 +53,7 @@ const ID_SAYS = `must be a string of 1 to ${ID_CHARS_MAX} characters, without co
 const CLEAN_TEXT = { pattern: "^[^\\x00-\\x1f\\x7f-\\x9f]*$" };
 
 /** Whether PostgreSQL and every client keep this text as it is, and a person can read it in one line. */
-export const isCleanText = (text: string) => text.isWellFormed() && !CONTROL.test(text);
+const isCleanText = (text: string) => text.isWellFormed() && !CONTROL.test(text);
 
 /** An identifier of the merchant's. */
 export const isIdentifier = (text: string) =>

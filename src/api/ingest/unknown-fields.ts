@@ -7,7 +7,7 @@ import { DEPTH_MAX } from "../json/scan-json.ts";
 export const refuseCardNumber = (place: string) => badField(place, "must not hold a card number");
 
 /** `place.key`. The caller's own key is shown only when it is a short word without a long number in it. */
-export function fieldAt(place: string, key: string): string {
+function fieldAt(place: string, key: string): string {
   const shown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(key) && !/\d{6}/.test(key) ? key : "(unknown field)";
   return place === "" ? shown : `${place}.${shown}`;
 }

@@ -11,7 +11,7 @@ export interface Walk {
   total: number;
 }
 
-export const TOKEN_LIFE_MS = 24 * 3_600_000;
+const TOKEN_LIFE_MS = 24 * 3_600_000;
 const SHAPE = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
 
 /** A key of its own, or the one that follows from the secret key of the installation. */

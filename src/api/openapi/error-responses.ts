@@ -10,7 +10,7 @@ export type Messages = Readonly<Record<string, string | { message: string; field
 const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /** `{code, message, details}` with its examples, as the service itself builds them. */
-export function errorContent(family: Family, status: number, messages: Messages): Part {
+function errorContent(family: Family, status: number, messages: Messages): Part {
   const examples = Object.entries(messages).map(([name, each]) => {
     const { message, field } = typeof each === "string" ? { message: each, field: undefined } : each;
     return [name, { value: errorBody(family, status, message, field) }];
@@ -28,7 +28,7 @@ function response(description: string, status: number, names: Parameters<typeof 
 }
 
 /** `ingest:invoices` as names of examples may be: `ingest_invoices`. */
-export const nameOf = (permission: Permission) => permission.replace(":", "_");
+const nameOf = (permission: Permission) => permission.replace(":", "_");
 
 /** Replies that are the same for every operation that has them. */
 export const RESPONSES: Readonly<Record<string, Part>> = {

@@ -125,7 +125,7 @@ function lead(
 <p class="soft">Latest plan first: an instruction keeps its place from when it was planned, and is made when its time comes.</p>`;
 }
 
-export const deliveryTable = (rows: readonly ListedDelivery[], zone: string, ports: Ports) =>
+const deliveryTable = (rows: readonly ListedDelivery[], zone: string, ports: Ports) =>
   table(
     "Events",
     [

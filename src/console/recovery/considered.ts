@@ -7,7 +7,7 @@ import { table } from "../show/table.ts";
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-export const percent = (part: number) => `${Math.round(part * 100)}%`;
+const percent = (part: number) => `${Math.round(part * 100)}%`;
 
 /** Whether the moments of an account can be read: it lies in the database as JSON, which has none. */
 export const isReadable = ({ account: { days, hours, ruledOut, even } }: DecisionRecord) =>

@@ -1,7 +1,7 @@
 import { chance } from "../../../simulator/world/chance.ts";
 
 /** Numbers in [0, 1), one after the other, from a seed (mulberry32). */
-export function sequence(seed: number): () => number {
+function sequence(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
