@@ -37,6 +37,7 @@ const COST_SHARE = 0.01;
 /** A scrape is not held up for longer than this when there are older figures. */
 const LONG_MS = 1_000;
 
+/** Figures of this process are counted as they come; those of the queue are asked of the database, at most every quarter of a minute. */
 export function createDeliveryMetrics(registry: Registry, db: Database, ports: Ports): DeliveryMetrics {
   const registers = [registry];
   const attempts = new Histogram({

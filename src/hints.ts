@@ -46,6 +46,11 @@ const IDS_MAX = 180;
 /** Beyond it everybody looks at everything, and what was withdrawn is noticed when it is read again. */
 const PENDING_MAX = 5_000;
 
+/**
+ * Listens on a connection of its own, and tells those who listen. It makes the connection anew when it breaks; until then nothing is told and nothing is heard.
+ *
+ * @param heard  what this process does about hints; without any it only tells
+ */
 export function startHints({ db, log, heard }: Options): Hints {
   const heeded = (["events", "withdrawn", "cases", "learned"] as const).filter(
     (channel) => heard[channel] !== undefined,

@@ -15,8 +15,10 @@ export interface InFlight {
  */
 export const inFlightMax = (perSecond: number) => Math.max(10, 2 * perSecond);
 
+/** The header of the refusal: a second later some of them have ended. */
 export const SOON = { "retry-after": "1" };
 
+/** Counts for one process. Keys with nothing under way take no memory. */
 export function createInFlight(): InFlight {
   const counts = new Map<string, number>();
   return {

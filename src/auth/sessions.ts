@@ -49,6 +49,7 @@ export async function sessionOf(db: Database, token: string, ports: Ports): Prom
   return session;
 }
 
+/** Sign out. A token that means nothing ends nothing. */
 export async function endSession(tx: Tx, token: string) {
   const hash = hashOfToken(token);
   if (hash) await deleteSession(tx, hash);

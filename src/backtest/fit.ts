@@ -51,6 +51,7 @@ export interface Worths {
   expected(situation: Situation, choice: number): number;
 }
 
+/** @param groups  how many groups of situations there are; each situation belongs to several */
 export function newWorths(groups: number): Worths {
   const counts = new Float64Array(groups * CHOICES);
   const sums = new Float64Array(groups * CHOICES);

@@ -26,6 +26,7 @@ const HEALTH = {
   pauseAtNumber: 4,
 } as const;
 
+/** What is new lies with the lane; what lasts for a minute is written under the epoch of the lease, so that a former owner writes nothing. */
 export function createEndpointHealth({ db, ports, log }: { db: Database; ports: Ports; log: Log }): EndpointHealth {
   /** One write at a time for a lane; what fails is done again at the next occasion, which a failing endpoint gives soon. */
   const writing = new Map<Lane, Promise<void>>();

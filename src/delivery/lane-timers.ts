@@ -14,6 +14,7 @@ export interface LaneTimers {
 /** Beyond this the sweep notices by itself, and a clock that was set may have changed everything. */
 const TIMER_MAX_MS = 5_000;
 
+/** @param advance  called when a lane's time has come; it looks anew at what the lane can do */
 export function createLaneTimers(ports: Ports, advance: (lane: Lane) => void): LaneTimers {
   return {
     wakeAt(lane, delayMs) {

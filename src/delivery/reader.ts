@@ -28,6 +28,7 @@ const READS_MAX = 2;
 const ROWS_MAX = 512;
 const READ_AGAIN_MS = 1_000;
 
+/** Lanes that are added are read as soon as there is room; what cannot be read is tried again a second later. */
 export function createReader({ db, ports, log, maySend, isFull, onRead }: Options): Reader {
   const waiting = new Set<Lane>();
   let reading = 0;

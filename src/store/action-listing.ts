@@ -69,6 +69,7 @@ interface Bounds {
   until: string;
 }
 
+/** The parts of a listing's statement, of which each way to find its rows takes what it needs. Values are numbered in the order in which they are added. */
 export function listingText(merchantId: string, { filters, orderBy, descending }: ActionListing): ListingText {
   const values: unknown[] = [merchantId];
   const value = (each: unknown) => `$${values.push(each)}`;

@@ -38,6 +38,7 @@ function writeInt8(value: number): number {
 const YEAR_2000_MS = Date.UTC(2000, 0, 1);
 /** PostgreSQL counts the microseconds since the year 2000. @param ms  since 1970 */
 export const microsecondsOf = (ms: number) => (ms - YEAR_2000_MS) * 1000;
+/** The other way round; of a moment between two milliseconds the fraction is lost. */
 export const dateOf = (microseconds: number) => new Date(microseconds / 1000 + YEAR_2000_MS);
 const UUID_CHARS = 36;
 const HYPHEN = 0x2d;

@@ -13,6 +13,7 @@ export interface Statement {
   readonly isPlannedOnce?: true;
 }
 
+/** @param name  empty for a text that is to be parsed and planned anew each time */
 export const prepared = (name: string, text: string): Statement => ({ name, text });
 
 /** A statement whose text leaves one good plan, so that nobody has to look for it anew for the values of each run. */
@@ -98,6 +99,12 @@ export function openDatabase(
   };
 }
 
+/**
+ * The connections that `borrowing` hands out. Whoever asks for the pool ends it, which waits for what is borrowed.
+ *
+ * @param onError  told when an idle connection breaks; the pool replaces it by itself
+ * @param answerMs  how long a statement may take before it fails
+ */
 export function poolOf(address: Address, connections: number, onError: (error: Error) => void, answerMs: number) {
   const config = { ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
   // What a transaction asks at once goes out at once. Not for connections of their own, whose end would wait for an answer under way.
@@ -140,6 +147,10 @@ function withSession(url: string, session: string) {
   return `${url}${url.includes("?") ? "&" : "?"}options=${encodeURIComponent(options)}`;
 }
 
+/**
+ * Lends a connection of the pool to `use`, and takes it back whatever happens. What `use` left open when it threw is rolled back; a connection that
+ * broke, or did not answer in time, is closed in place of going back.
+ */
 export async function borrowing<T>(pool: pg.Pool, use: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -180,6 +191,11 @@ export async function retrying<T>(run: (commits: () => void) => Promise<T>): Pro
   }
 }
 
+/**
+ * A connection outside of any pool, with the rights of the login: `session` does not hold for it. Whoever asked for it closes it, also after it broke.
+ *
+ * @param answerMs  how long a statement may take before it fails; without it as long as it takes
+ */
 export async function connect(address: Address, answerMs?: number): Promise<Connection> {
   const { session: _, ...login } = address;
   const client = new pg.Client({ ...clientConfig(login), ...(answerMs && { query_timeout: answerMs }) });

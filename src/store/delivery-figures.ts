@@ -14,6 +14,7 @@ export interface Undelivered {
   waiting: number;
 }
 
+/** Counted anew. */
 export async function countUndelivered(tx: Tx, merchantId: string) {
   return (await tx.run<Undelivered>(UNDELIVERED, [merchantId])).rows[0]!;
 }

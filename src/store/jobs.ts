@@ -77,6 +77,7 @@ export async function endJob(
 
 const FIND = prepared("find_job", `select ${COLUMNS} from jobs where merchant_id = $1 and id = $2 and kind = $3`);
 
+/** One job of this kind, with its result; null when the merchant has no such one. */
 export async function findJob(tx: Tx, merchantId: string, id: string, kind: JobKind) {
   return (await tx.run<Job>(FIND, [merchantId, id, kind])).rows[0] ?? null;
 }

@@ -48,12 +48,14 @@ export async function addMember(tx: Tx, merchantId: string, personId: string, ro
 
 const SET_ROLE = prepared("set_role", "update members set role = $3 where merchant_id = $1 and person_id = $2");
 
+/** Give a member another role. Hold the members first, so that an owner is left. */
 export async function setRole(tx: Tx, merchantId: string, personId: string, role: Role) {
   await tx.run(SET_ROLE, [merchantId, personId, role]);
 }
 
 const REMOVE = prepared("remove_member", "delete from members where merchant_id = $1 and person_id = $2");
 
+/** End a membership; the person stays, and other merchants' memberships too. */
 export async function removeMember(tx: Tx, merchantId: string, personId: string) {
   await tx.run(REMOVE, [merchantId, personId]);
 }

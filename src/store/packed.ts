@@ -109,6 +109,7 @@ function sameElement(bytes: Buffer, from: number, to: number, other: number): bo
   return true;
 }
 
+/** The place of the column that this field goes to; -1 when there is none. */
 export const columnOf = <Row>({ columns }: Packed<Row>, field: string) =>
   columns.findIndex(([, , name]) => name === field);
 

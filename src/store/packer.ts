@@ -24,6 +24,7 @@ export interface ColumnWriter {
   starts: Int32Array;
 }
 
+/** Its memory grows with the largest batch, and is kept. What `end` returns lies in other memory, which the next batch leaves alone. */
 export function createPacker<Row>(columns: readonly Column<Row>[]): Packer<Row> {
   const writers = columns.map(([, type]): ColumnWriter => {
     const bytes = Buffer.allocUnsafeSlow(4096);
@@ -92,6 +93,7 @@ export function endElement(writer: ColumnWriter, from: number, to: number) {
   writer.at = to;
 }
 
+/** An element for what is not known. */
 export function putNull(writer: ColumnWriter) {
   const at = beginElement(writer, 0);
   writer.view.setInt32(at - LENGTH_BYTES, NULL_LENGTH);

@@ -16,6 +16,7 @@ export async function takeProviderVisit(tx: Tx, hash: Buffer, from: Date) {
 
 const DELETE_OLD = prepared("delete_old_provider_visits", "delete from provider_visits where started_at <= $1");
 
+/** Forget those who left until then and never came back. */
 export async function deleteOldProviderVisits(tx: Tx, until: Date) {
   await tx.run(DELETE_OLD, [until]);
 }

@@ -120,6 +120,7 @@ export interface Wall {
   open: string[];
 }
 
+/** Looked up in the catalog of this schema. */
 export async function wallFacts(tx: Tx): Promise<Wall> {
   return (await tx.run<Wall>(WALL)).rows[0]!;
 }

@@ -44,6 +44,7 @@ export async function findSession(tx: Tx, hash: Buffer): Promise<Session | null>
 
 const TOUCH = prepared("touch_session", "update sessions set seen_at = $2 where hash = $1 and seen_at < $2");
 
+/** Note that a page was just asked for. Of two at once the later moment stays. */
 export async function touchSession(tx: Tx, hash: Buffer, realNow: Date) {
   await tx.run(TOUCH, [hash, realNow]);
 }
@@ -57,6 +58,7 @@ export async function chooseMerchant(tx: Tx, hash: Buffer, merchantId: string) {
 
 const DELETE = prepared("delete_session", "delete from sessions where hash = $1");
 
+/** End one session. */
 export async function deleteSession(tx: Tx, hash: Buffer) {
   await tx.run(DELETE, [hash]);
 }
@@ -70,6 +72,7 @@ export async function deleteOtherSessions(tx: Tx, personId: string, hash: Buffer
 
 const DELETE_OF = prepared("delete_sessions_of", "delete from sessions where person_id = $1");
 
+/** End all sessions of a person. */
 export async function deleteSessionsOf(tx: Tx, personId: string) {
   await tx.run(DELETE_OF, [personId]);
 }

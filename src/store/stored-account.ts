@@ -21,6 +21,7 @@ export type FormerAccount = Omit<Account, Numbers | "hourDrawn"> & {
   even: (Omit<Even, "tries" | "plan"> & { tries: string | number[]; plan: string | number[] }) | null;
 };
 
+/** As it is stored: moments in minutes, shares to the ten-thousandth. */
 export function storedOf({ days, hours, even, ...sentences }: Account): StoredAccount {
   const lists = [
     prospectNumbers(days),

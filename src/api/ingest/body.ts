@@ -46,6 +46,7 @@ export function stands({ bytes, view }: Body, at: number, { length, fours, last 
   return view.getInt32(at + length - FOUR) === last;
 }
 
+/** The position of the first byte from here on that is no space of JSON; the length when there is none. */
 export function behindSpaces({ bytes }: Body, from: number): number {
   let at = from;
   for (; at < bytes.length; at++) {
