@@ -19,7 +19,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const FILES = [
   "README.md",
   "sdk/README.md",
-  ...globSync("docs/{README.md,sources.md,{guides,reference}/*.md}", { cwd: ROOT }).sort(),
+  ...globSync("docs/{README.md,sources.md,measurements.md,{guides,reference}/*.md}", { cwd: ROOT }).sort(),
 ];
 const documents = FILES.map((file) => ({ file, text: readFileSync(join(ROOT, file), "utf8") }));
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
