@@ -115,32 +115,37 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   const at = Math.max(now, isFree ? spread : chosen.at);
   const type = known.paymentMethodType;
   const hasRules = type === null || type === "card" || BANK_DEBITS.has(type);
-  const reasons = [declineWords(decline, false), explained(belief)];
-  const why = chosen.hopeless
-    ? "By what is known no try is worth its cost; a share of such cases, larger after codes that were seldom met, is tried all the same, to keep learning: the best next moment"
-    : chosen.drawn
-      ? "One first try in thirty is drawn by lot among good moments, to keep learning: this one"
-      : chosen.hourDrawn
-        ? "In one try of five the hour is drawn, by how likely each is believed to be the best one, to keep learning; the best next moment at that hour"
-        : "The moments were weighed together, and the best next one";
   const after = chosen.next[0];
-  const then = after === undefined ? "" : ` If it fails, ${momentWords(place.zone, after)} would be next.`;
-  reasons.push(
-    `${why} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.${bookedWords(belief, at)}${chosen.drawn ? "" : dateWords(learned, belief, at)}${then}`,
-  );
+  const moment = [
+    `${choiceWords(chosen)} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.`,
+    bookedWords(belief, at),
+    chosen.drawn ? null : dateWords(learned, belief, at),
+    after === undefined ? null : `If it fails, ${momentWords(place.zone, after)} would be next.`,
+  ];
+  const reasons = [declineWords(decline, false), explained(belief), moment.filter((words) => words !== null).join(" ")];
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
   reasons.push(triesLeftWords(situation));
   return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
 }
 
+/** How a moment was chosen: the beginning of a sentence that names it. */
+function choiceWords({ hopeless, drawn, hourDrawn }: ChosenTry): string {
+  if (hopeless)
+    return "By what is known no try is likely enough to succeed to be worth making; a share of such cases, larger after codes that were seldom met, is tried all the same, to keep learning: the best next moment";
+  if (drawn) return "One first try in thirty is drawn by lot among good moments, to keep learning: this one";
+  if (hourDrawn)
+    return "In one try of five the hour is drawn, by how likely each is believed to be the best one, to keep learning; the best next moment at that hour";
+  return "The moments were weighed together, and the best next one";
+}
+
 /** From where days are counted. */
 const EPOCH = { year: 1970, month: 1, day: 1, weekday: 4 };
 
-/** When a bank debit that is asked for at a moment is booked, by what was seen of such debits. */
-function bookedWords({ clock }: Belief, at: number): string {
-  if (clock.booking === AT_ONCE) return "";
-  return ` A debit that is asked for then is taken to be booked on ${dayWords(addDays(EPOCH, judgedOn(clock, at)))}.`;
+/** When a bank debit that is asked for at a moment is booked, by what was seen of such debits; null: at once. */
+function bookedWords({ clock }: Belief, at: number): string | null {
+  if (clock.booking === AT_ONCE) return null;
+  return `A debit that is asked for then is taken to be booked on ${dayWords(addDays(EPOCH, judgedOn(clock, at)))}.`;
 }
 
 /** From this step on, what was approved around a date is worth a word: two charges of late. */
@@ -148,14 +153,14 @@ const CLEAR = 3;
 /** In standard deviations of a try's score: so much it must speak for a moment. */
 const WEIGHTY = 0.05;
 
-/** That the customer's charges went well around the date of a moment, where none failed, and that spoke for it. */
-function dateWords({ mean }: Learned, { dateCells, clock, reason }: Belief, at: number): string {
+/** That the customer's charges went well around the date of a moment, where none failed, and that spoke for it; null where it did not. */
+function dateWords({ mean }: Learned, { dateCells, clock, reason }: Belief, at: number): string | null {
   const cell = dateCells[dateOf(judgedOn(clock, at)) - 1]!;
   const { approved, failed } = cellSteps(cell);
   const of = classOf(reason);
   const gain = mean[dateCellWeight(of, cell)]! - mean[dateCellWeight(of, 0)]!;
-  if (approved < CLEAR || failed > 0 || gain < WEIGHTY) return "";
-  return " Around that date of the month, payments of this customer went through before, as far as is known.";
+  if (approved < CLEAR || failed > 0 || gain < WEIGHTY) return null;
+  return "Around that date of the month, payments of this customer went through before, as far as is known.";
 }
 
 const outageWords = ({ known, place, upAgainAt }: Situation) =>
