@@ -1,3 +1,4 @@
+import { hashText } from "../domain/hash-text.ts";
 import type { Belief } from "../model/belief.ts";
 import { AT_ONCE } from "../model/booking.ts";
 import { type Forecast, forecast } from "../model/forecast.ts";
@@ -232,10 +233,9 @@ function bestAtHour(hour: number, belief: Belief, forecast: Forecast, plan: TryP
   return most < (1 - LOT_COST_MAX) * plan.value ? plan.slots[0]! : slots[worth.indexOf(most)]!;
 }
 
-/** A number in [0, 1) that depends on the text alone: FNV-1a. */
+/** A number in [0, 1) that depends on the text alone. */
 function share(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let n = 0; n < text.length; n++) hash = Math.imul(hash ^ text.charCodeAt(n), 0x01000193);
+  let hash = hashText(text);
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
   return ((hash ^ (hash >>> 15)) >>> 0) / 4_294_967_296;
 }

@@ -11,7 +11,7 @@ import { BANK_DEBITS } from "../rules/bank-debits.ts";
 import { forbiddenAt } from "../rules/guard.ts";
 import { fillable } from "../rules/plan-limits.ts";
 import { type ChosenTry, chooseTry, type TryQuestion } from "./choose-try.ts";
-import { decide } from "./decide.ts";
+import { decide, LATE_MAX_MS } from "./decide.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { addDays, dayWords, momentWords } from "./local-time.ts";
@@ -23,8 +23,6 @@ import { anchorOf, jitterMs } from "./spread.ts";
 import { dollarsDue, stakesOf } from "./stakes.ts";
 
 const DAY_MS = 86_400_000;
-/** A moment missed by no more than this is made up for at once; after longer the rest is planned anew. */
-const LATE_MAX_MS = 3 * 3_600_000;
 
 /** A decision by the learned engine, with what it expected. */
 export interface LearnedDecision {

@@ -12,7 +12,7 @@ import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment,
  * A moment missed by no more than this is made up for at once; after longer the next good moment is waited for. Long
  * enough for a restart or a slow loop, short enough that a morning stays a day.
  */
-const LATE_MAX_MS = 3 * HOUR_MS;
+export const LATE_MAX_MS = 3 * HOUR_MS;
 /** With a new card: soon, but not while the customer may still be correcting it. */
 const NEW_CARD_WAIT_MS = HOUR_MS;
 

@@ -1,3 +1,4 @@
+import { hashText } from "../domain/hash-text.ts";
 import { DAY_MS, HOUR_MS } from "../rules/card-networks.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { Known } from "./known.ts";
@@ -112,10 +113,6 @@ function* daily(span: Span, zone: Whereabouts["zone"], group: DeclineGroup): Gen
   }
 }
 
-/** The same few minutes for the same try of the same case, and others for others: FNV-1a, in whole seconds. */
-export function jitterMs(known: Known): number {
-  const text = `${known.caseId}:${countedRetries(known).length + 1}`;
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return ((hash >>> 0) % (JITTER_MAX_MS / 1000)) * 1000;
-}
+/** The same few minutes for the same try of the same case, and others for others, in whole seconds. */
+export const jitterMs = (known: Known) =>
+  (hashText(`${known.caseId}:${countedRetries(known).length + 1}`) % (JITTER_MAX_MS / 1000)) * 1000;

@@ -1,3 +1,4 @@
+import { hashText } from "../domain/hash-text.ts";
 import { DATE_CELLS } from "./dates.ts";
 import { CYCLE_KINDS, LONGEST } from "./pay-cycles.ts";
 
@@ -159,10 +160,9 @@ export const sinceCell = (standing: number, between: number, kind: number, bin: 
 /** From the cell of a try that finds new pay to that of one that does not. */
 export const TO_SAME = sinceCell(0, PAID_BETWEEN.same, 0, 0) - sinceCell(0, PAID_BETWEEN.fresh, 0, 0);
 
-/** FNV-1a, into so many buckets. */
+/** Which of so many buckets a text falls into. */
 export function bucketOf(text: string, buckets: number): number {
-  let hash = 0x811c9dc5;
-  for (let n = 0; n < text.length; n++) hash = Math.imul(hash ^ text.charCodeAt(n), 0x01000193);
+  const hash = hashText(text);
   return ((hash ^ (hash >>> 15)) >>> 0) % buckets;
 }
 
