@@ -42,21 +42,23 @@ export function countBrokenRules(tries: readonly Try[]): number {
     const onCard = earlier.filter(({ charge: other }) => other.cardFingerprint === charge.cardFingerprint);
     const sameAmount = onCard.filter(({ bill }) => bill.amount === open.bill.amount).map((attempt) => attempt.charge);
     const onBill = earlier.filter(({ bill }) => bill.id === open.bill.id).map((attempt) => attempt.charge);
-    const isBroken =
-      charge.paymentMethodType === "card"
-        ? breaksCardRule(
-            charge,
-            onCard.map((attempt) => attempt.charge),
-            sameAmount,
-          )
-        : charge.paymentMethodType === "paypal"
-          ? breaksPaypalRule(charge, sameAmount)
-          : breaksDebitRule(charge, onBill);
+    const isBroken = isCard(charge)
+      ? breaksCardRule(
+          charge,
+          onCard.map((attempt) => attempt.charge),
+          sameAmount,
+        )
+      : charge.paymentMethodType === "paypal"
+        ? breaksPaypalRule(charge, sameAmount)
+        : breaksDebitRule(charge, onBill);
     if (isBroken) broken++;
   }
   return broken;
 }
 
+/** A card behind a wallet is one. */
+const isCard = ({ paymentMethodType: type, cardBrand }: Charge) =>
+  type === "card" || (Boolean(cardBrand) && type !== "paypal" && !REPRESENTABLE[type]);
 const codeOf = ({ networkDeclineCode }: Charge) => (networkDeclineCode ?? "").trim().toUpperCase();
 const adviceOf = ({ networkAdviceCode }: Charge) => (networkAdviceCode ?? "").trim().padStart(2, "0");
 /** PayPal: three attempts in 28 days, the first one among them. */

@@ -77,6 +77,7 @@ test("the second count of rules sees what the guard is there to prevent", () => 
   const often = (count: number, hours: number) =>
     Array.from({ length: count }, (_, n): [number, string] => [n * hours, "51"]);
   assert.equal(countBrokenRules(caseOf("visa", "card", [[0, "41"], [48]])), 1);
+  assert.equal(countBrokenRules(caseOf("visa", "apple_pay", [[0, "41"], [48]])), 1);
   assert.equal(countBrokenRules(caseOf("visa", "card", [[0, "51"], [48]])), 0);
   assert.equal(countBrokenRules(caseOf("mastercard", "card", [[0, "51", "03"], [48]])), 1);
   assert.equal(countBrokenRules(caseOf("mastercard", "card", [[0, "51", "26"], [47]])), 1);

@@ -7,8 +7,8 @@ import { FAMILIES, familyOfKind, KINDS } from "../model/explanations.ts";
 import { classOf, dateCellWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
-import { BANK_DEBITS } from "../rules/bank-debits.ts";
 import { forbiddenAt } from "../rules/guard.ts";
+import { hasRules } from "../rules/instrument.ts";
 import { fillable } from "../rules/plan-limits.ts";
 import { type ChosenTry, chooseTry, type TryQuestion } from "./choose-try.ts";
 import { decide, LATE_MAX_MS } from "./decide.ts";
@@ -111,8 +111,6 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   const spread = chosen.at + jitterMs(known);
   const isFree = spread < known.windowEndsAt.getTime() && forbiddenAt(guard, spread) === null;
   const at = Math.max(now, isFree ? spread : chosen.at);
-  const type = known.paymentMethodType;
-  const hasRules = type === null || type === "card" || BANK_DEBITS.has(type);
   const after = chosen.next[0];
   const moment = [
     `${choiceWords(chosen)} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.`,
@@ -124,7 +122,7 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
   reasons.push(triesLeftWords(situation));
-  return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
+  return { kind: "retry", at: new Date(at), suggestion: hasRules(known) ? "RETRY" : "UNSPECIFIED", reasons };
 }
 
 /** How a moment was chosen: the beginning of a sentence that names it. */

@@ -193,6 +193,15 @@ test("for a payment method without rules only the moment is suggested", () => {
   assert.match(decision.reasons.join(" "), /the merchant's to say/);
 });
 
+test("a card behind a wallet is retried as a card, and never after its network's last word", () => {
+  const wallet = { paymentMethodType: "apple_pay", network: "mastercard" };
+  const decision = retryOf(decideSoon(failed({ networkDeclineCode: "51" }, wallet)));
+  assert.equal(decision.suggestion, "RETRY");
+  assert.doesNotMatch(decision.reasons.join(" "), /No rules are known/);
+  const stolen = decideSoon(failed({ networkDeclineCode: "43", networkAdviceCode: "03" }, wallet));
+  assert.notEqual(stolen.kind, "retry");
+});
+
 test("a moment missed by little comes at once, by much on the next morning", () => {
   const known = failed({ networkDeclineCode: "05" });
   const planned = retryOf(decideSoon(known)).at;

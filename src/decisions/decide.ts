@@ -1,7 +1,7 @@
-import { BANK_DEBITS } from "../rules/bank-debits.ts";
 import { DAY_MS, HOUR_MS } from "../rules/card-networks.ts";
 import { readDecline } from "../rules/decline-group.ts";
 import { forbiddenAt, type Ruling } from "../rules/guard.ts";
+import { hasRules } from "../rules/instrument.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { budgetWords, declineWords, momentReason, triesLeftWords } from "./reasons.ts";
@@ -102,16 +102,17 @@ function isFirstOutage(known: Known): boolean {
 
 function retry(situation: Situation, moment: Moment, at: number, refused: Ruling | null): Decision {
   const { known, guard, decline, isNewCard, place } = situation;
-  const type = known.paymentMethodType;
-  const hasRules = type === null || type === "card" || BANK_DEBITS.has(type);
+  const isKnown = hasRules(known);
   const reasons = [declineWords(decline, isNewCard), momentReason(moment, at, place)];
   // A wait that the bank advised is named when it is what kept the try from coming earlier.
   const ruling =
     refused ??
     (guard.notBefore && guard.notBefore.at + known.leadMs > anchorOf(known) + GAP_MIN_MS ? guard.notBefore : null);
   if (ruling) reasons.push(ruling.sentence);
-  if (!hasRules)
-    reasons.push(`No rules are known for payments by "${type}", so how to try again is the merchant's to say.`);
+  if (!isKnown)
+    reasons.push(
+      `No rules are known for payments by "${known.paymentMethodType}", so how to try again is the merchant's to say.`,
+    );
   reasons.push(triesLeftWords(situation));
-  return { kind: "retry", at: new Date(at), suggestion: hasRules ? "RETRY" : "UNSPECIFIED", reasons };
+  return { kind: "retry", at: new Date(at), suggestion: isKnown ? "RETRY" : "UNSPECIFIED", reasons };
 }

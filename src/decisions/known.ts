@@ -25,7 +25,7 @@ export interface Known {
   /** Minor units of `currency`. */
   amount: number;
   currency: string;
-  /** "card" | "sepa_debit" | "ach_debit" | "bacs_debit" | "paypal" | other; null: no transaction was ever seen. */
+  /** "card" | "sepa_debit" | "ach_debit" | "bacs_debit" | "paypal" | other; what has a card's brand is a card; null: no transaction was ever seen. */
   paymentMethodType: string | null;
   /** Card brand as given. */
   network: string | null;

@@ -3,7 +3,8 @@ import { bookingOf } from "../model/booking.ts";
 import type { Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { observeFirst, observeTry } from "../model/observe.ts";
-import { type DeclineCodes, declineGroup, type Instrument } from "../rules/decline-group.ts";
+import { type DeclineCodes, declineGroup } from "../rules/decline-group.ts";
+import type { Instrument } from "../rules/instrument.ts";
 import {
   caseNames,
   caseRows,

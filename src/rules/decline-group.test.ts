@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ADVICE_CODES } from "./advice-codes.ts";
 import { BANK_DEBITS } from "./bank-debits.ts";
-import { type DeclineCodes, declineGroup, type Instrument, readDecline } from "./decline-group.ts";
+import { type DeclineCodes, declineGroup, readDecline } from "./decline-group.ts";
 import { DECLINE_GROUPS, endsRetries } from "./decline-groups.ts";
 import { CATEGORIES, GATEWAY_CODES, GATEWAYS, gatewayCodeOf } from "./gateway-codes.ts";
+import type { Instrument } from "./instrument.ts";
 import { mayWantCustomer, RESPONSE_CODES } from "./response-codes.ts";
 
 const NOTHING: DeclineCodes = {

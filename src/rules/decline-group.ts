@@ -3,6 +3,7 @@ import { BANK_DEBITS, bankCodeGroup } from "./bank-debits.ts";
 import { cardNetwork } from "./card-networks.ts";
 import { byRestriction, type DeclineGroup, endsRetries, tellsWhen } from "./decline-groups.ts";
 import { CATEGORIES, categorySuffix, gatewayCodeGroup } from "./gateway-codes.ts";
+import { type Instrument, isCard } from "./instrument.ts";
 import { responseCode } from "./response-codes.ts";
 
 /** What a failed attempt said about itself, as the gateway gave it; null where it said nothing. */
@@ -13,16 +14,6 @@ export interface DeclineCodes {
   gatewayCode: string | null;
   /** `DECLINE_CATEGORY_…`, or only the part after it */
   declineCategory: string | null;
-}
-
-/** What was paid with, so that its codes can be read. */
-export interface Instrument {
-  /** "card", "sepa_debit", "ach_debit", "bacs_debit", another, or null when not known: then codes are read as a card's. */
-  paymentMethodType: string | null;
-  /** Card brand; null when not known. */
-  network: string | null;
-  /** ISO 3166 alpha-2; null when not known. */
-  cardCountry: string | null;
 }
 
 export interface ReadDecline {
@@ -62,10 +53,10 @@ export const declineGroup = (codes: DeclineCodes, instrument: Instrument): Decli
 /** As `declineGroup`, with the words, the code and the advice behind it. */
 export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDecline {
   const network = cardNetwork(instrument.network);
-  const isCard = instrument.paymentMethodType === "card" || instrument.paymentMethodType === null;
-  const advice = isCard ? adviceCode(codes.networkAdviceCode, network.readsAdvice) : null;
+  const fromCard = isCard(instrument);
+  const advice = fromCard ? adviceCode(codes.networkAdviceCode, network.readsAdvice) : null;
   const response =
-    isCard && codes.networkDeclineCode !== null ? responseCode(codes.networkDeclineCode, network.name) : null;
+    fromCard && codes.networkDeclineCode !== null ? responseCode(codes.networkDeclineCode, network.name) : null;
   const suffix = codes.declineCategory === null ? null : categorySuffix(codes.declineCategory);
 
   const facts: Fact[] = [];
@@ -76,7 +67,7 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
       words: response.words,
       codeWords: `code ${codes.networkDeclineCode!.trim().toUpperCase()}`,
     });
-  if (!isCard) facts.push(...bankFacts(codes, instrument.paymentMethodType!));
+  if (!fromCard) facts.push(...bankFacts(codes, instrument.paymentMethodType!));
   for (const code of [codes.gatewayCode, codes.networkDeclineCode, codes.networkAdviceCode]) {
     const group = code === null ? undefined : gatewayCodeGroup(code);
     if (group) facts.push({ group, words: null, codeWords: null });

@@ -48,6 +48,25 @@ test("a try before others already asked for counts in their windows too", () => 
   assert.equal(allowedAt(guard, day(-9)), true);
 });
 
+test("a card keeps its network's rules also behind a wallet, and under another name", () => {
+  const stolen = entry(day(0), { codes: { ...NOTHING, networkDeclineCode: "43", networkAdviceCode: "03" } });
+  const today = Array.from({ length: 10 }, (_, index) => entry(day(index / 24)));
+  for (const type of ["apple_pay", "google_pay", "link", "credit_card", "debit_card"]) {
+    assert.ok(guardOf(question([stolen], "visa", type)).bar, type);
+    assert.equal(allowedAt(guardOf(question(today, "mastercard", type)), day(0.9)), false, type);
+    assert.equal(allowedAt(guardOf(question(today, "a brand that nobody knows", type)), day(0.9)), false, type);
+  }
+  assert.ok(guardOf(question([stolen], null, "debit_card")).bar);
+  for (const none of [null, ""]) assert.equal(guardOf(question([stolen], none, "boleto")).bar, null);
+});
+
+test("what has rules of its own keeps those, whatever card stands behind it", () => {
+  const three = [0, 3, 6].map((at) => entry(day(at)));
+  const limit = guardOf(question(three, "visa", "paypal")).limits.find(({ attemptsMax }) => attemptsMax === 3);
+  assert.match(limit?.sentence ?? "", /PayPal/);
+  assert.match(guardOf(question(three, "visa", "sepa_debit")).usedUp?.sentence ?? "", /SEPA/);
+});
+
 test("tries of another amount count against Mastercard's day and not against its month", () => {
   const other = Array.from({ length: 40 }, (_, index) => entry(day(index / 3), { amount: 5 }));
   assert.equal(allowedAt(guardOf(question(other, "mastercard")), day(13.5)), true);

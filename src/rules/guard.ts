@@ -1,8 +1,9 @@
 import type { AdviceCode } from "./advice-codes.ts";
 import { BANK_DEBITS } from "./bank-debits.ts";
 import { type CardNetwork, cardNetwork, DAY_MS, type Limit, UNKNOWN_NETWORK } from "./card-networks.ts";
-import { type DeclineCodes, type Instrument, type ReadDecline, readDecline } from "./decline-group.ts";
+import { type DeclineCodes, type ReadDecline, readDecline } from "./decline-group.ts";
 import { byRestriction } from "./decline-groups.ts";
+import { type Instrument, isCard } from "./instrument.ts";
 import { SOURCES, type Source } from "./sources.ts";
 import { WALLETS } from "./wallets.ts";
 
@@ -72,7 +73,7 @@ export function guardOf(question: Question): Guard {
     earlyMs,
   };
   if (debit) return { ...guard, ...presentations(question, debit) };
-  const network = type === null || type === "card" ? cardNetwork(instrument.network) : WALLETS.get(type);
+  const network = isCard(instrument) ? cardNetwork(instrument.network) : WALLETS.get(type!);
   if (!network) return guard;
   const counted = ledger.filter((entry) => entry.onPresentCard && entry.approved !== true);
   const unseen = unseenFirstTry(question);
