@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { minorDigits } from "../domain/currency.ts";
 import { dollarsOf } from "./dollars.ts";
 
 test("an amount is the same in dollars whether its currency is written in capitals or in small letters", () => {
@@ -9,4 +10,24 @@ test("an amount is the same in dollars whether its currency is written in capita
   assert.equal(dollarsOf(150, "XTS"), 1.5);
   // A thousand fils are a dinar.
   assert.ok(dollarsOf(1000, "KWD") > 3 && dollarsOf(1000, "KWD") < 3.5);
+});
+
+test("every currency whose minor unit is no hundredth has a rate, and amounts of common ones are not taken for cents", () => {
+  const letters = Array.from({ length: 26 }, (_, n) => String.fromCharCode(65 + n));
+  const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
+  const others = codes.filter((code) => minorDigits(code) !== 2);
+  assert.equal(others.length, 26);
+  assert.deepEqual(
+    others.filter((code) => dollarsOf(100, code) === 1),
+    [],
+  );
+  // 10,000 francs, 25,000 dinars and 500 dirhams.
+  for (const [amount, currency, least, most] of [
+    [10_000, "XOF", 15, 19],
+    [25_000_000, "IQD", 17, 21],
+    [50_000, "MAD", 45, 60],
+  ] as const) {
+    const dollars = dollarsOf(amount, currency);
+    assert.ok(dollars > least && dollars < most, `${currency}: ${dollars}`);
+  }
 });
