@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import pino from "pino";
 import { shippedPrior } from "../../simulator/trial/worlds.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { newLearned } from "../model/learned.ts";
+import { type Learned, newLearned } from "../model/learned.ts";
 import { OWN_SIZE, ownOf } from "../model/own.ts";
 import { partsOf } from "../model/parts.ts";
 import { fromPrior, LAYOUT } from "../model/prior.ts";
@@ -120,6 +122,27 @@ test("when the database does not answer, what was read before goes on being used
   assert.equal(learnedOf(await models.of(merchant.id)).mean[0], 7);
   assert.ok("trouble" in (await models.of("01900000-0000-7000-8000-0000000000ff")));
   assert.deepEqual(lines, ["model.unreadable"]);
+});
+
+test("the model of whoever has not been asked for in a long time leaves the memory, and is read again", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect: () => void = runInNewContext("gc");
+  const { models } = reader();
+  await store(0, 7);
+  const alone: string[] = [];
+  for (let n = 0; n < 60; n++) alone.push((await stage.enter(false, { sharesLearning: false })).id);
+  const seen: WeakRef<Learned>[] = [];
+  const look = async (id: string) => learnedOf(await models.of(id));
+  for (const id of alone) {
+    seen.push(new WeakRef(await look(id)));
+    assert.equal((await look(merchant.id)).mean[0], 7);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  collect();
+  const kept = seen.map((model) => model.deref() !== undefined);
+  assert.equal(kept.filter(Boolean).length, 39);
+  assert.deepEqual(kept.slice(0, 20), new Array(20).fill(false));
+  assert.deepEqual(await look(alone[0]!), fromPrior(shippedPrior()));
 });
 
 test("a merchant's own numbers of an earlier layout count as none, and damaged ones are refused", () => {

@@ -36,9 +36,12 @@ const MODELS_MAX = 40;
 /** Merchants of which it is remembered where their model is. */
 const LOOKED_MAX = 10_000;
 
+/** Where a merchant's model is, with its own numbers, or why there is none. The model itself is in `held` alone: else it would stay in memory when it goes there. */
+type Place = { modelId: string; own: Float64Array | null } | { trouble: string };
+
 interface Looked {
   atMs: number;
-  model: MerchantModel;
+  place: Place;
 }
 
 export function createModels({ db, ports, log, prior }: Options): Models {
@@ -46,21 +49,39 @@ export function createModels({ db, ports, log, prior }: Options): Models {
   const looked = new Map<string, Looked>();
   let complained: string | null = null;
 
-  async function look(merchantId: string): Promise<MerchantModel> {
+  async function look(merchantId: string): Promise<Place> {
     if (prior === null) return { trouble: "there is no prior" };
     const where = await modelOfMerchant(db, merchantId);
     if (!where) return { trouble: "there is no such merchant" };
-    const model = held.get(where.modelId) ?? newModel(prior);
-    held.delete(where.modelId);
-    await read(where, model);
-    // The one asked for last is the last one to go.
-    held.set(where.modelId, model);
+    const { modelId } = where;
+    const before = held.get(modelId);
+    const model = before ?? newModel(prior);
+    held.delete(modelId);
+    try {
+      await read(where, model);
+    } catch (error) {
+      // Unread it is what it was before; half read it is of no use.
+      if (before && !(error instanceof UnreadableModel)) held.set(modelId, before);
+      throw error;
+    }
+    held.set(modelId, model);
     for (const id of held.keys()) if (held.size > MODELS_MAX) held.delete(id);
     const own = ownNumbers(where.own);
+    return { modelId, own: where.own !== null || isShared(where) ? own : null };
+  }
+
+  /** The model of that place, or null when it has gone from memory. */
+  function modelAt(place: Place): MerchantModel | null {
+    if ("trouble" in place) return place;
+    const model = held.get(place.modelId);
+    if (!model) return null;
+    // The one asked for last is the last one to go.
+    held.delete(place.modelId);
+    held.set(place.modelId, model);
     return {
       version: model.version,
       learned() {
-        if (where.own !== null || isShared(where)) putOwn(model.learned, own);
+        if (place.own !== null) putOwn(model.learned, place.own);
         return model.learned;
       },
     };
@@ -80,20 +101,21 @@ export function createModels({ db, ports, log, prior }: Options): Models {
   return {
     async of(merchantId) {
       const known = looked.get(merchantId);
-      if (known && ports.monotonicMs() - known.atMs < LOOK_MS) return known.model;
-      let model: MerchantModel;
+      const before = known ? modelAt(known.place) : null;
+      if (known && before && ports.monotonicMs() - known.atMs < LOOK_MS) return before;
+      let place: Place;
       try {
-        model = await look(merchantId);
-        complain("trouble" in model ? model.trouble : null);
+        place = await look(merchantId);
+        complain("trouble" in place ? place.trouble : null);
       } catch (error) {
         const trouble = error instanceof UnreadableModel ? error.message : "what was learned could not be read";
         complain(trouble, error);
         // What was read before is better than nothing, unless it is what cannot be read.
-        model = known && !(error instanceof UnreadableModel) ? known.model : { trouble };
+        place = known && !(error instanceof UnreadableModel) ? known.place : { trouble };
       }
       if (looked.size >= LOOKED_MAX) looked.clear();
-      looked.set(merchantId, { atMs: ports.monotonicMs(), model });
-      return model;
+      looked.set(merchantId, { atMs: ports.monotonicMs(), place });
+      return modelAt(place) ?? { trouble: "what was learned could not be read" };
     },
     hint() {
       for (const each of looked.values()) each.atMs = Number.NEGATIVE_INFINITY;
