@@ -225,6 +225,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
               baseUrl: settings.baseUrl,
               caPath: caFile,
               behindProxy: settings.tls === "proxy",
+              trustedProxies: settings.trustedProxies,
               egressRanges: settings.egressRanges,
               allow: network.allow,
               sendTestEvent: createTestEvents(network, secretKey, ports),

@@ -40,6 +40,16 @@ test("nobody gets in without a password, and that is found out by the same work 
   assert.ok(nobody > wrong / 2 && nobody < wrong * 2, `${nobody} and ${wrong} µs`);
 });
 
+test("where more passwords wait than are looked at in a quarter of a minute it is busy, until they are done", async () => {
+  const passwords = createPasswords(randomBytes, 4);
+  const all = Array.from({ length: 101 }, () => passwords.check(WORDS, null));
+  assert.equal(passwords.isBusy(), false);
+  all.push(passwords.check(WORDS, null));
+  assert.equal(passwords.isBusy(), true);
+  assert.deepEqual(new Set(await Promise.all(all)), new Set([false]));
+  assert.equal(passwords.isBusy(), false);
+});
+
 test("a password is long, is not one letter, and is not the address", () => {
   const email = "grace@example.com";
   assert.equal(passwordProblem(WORDS, email), null);

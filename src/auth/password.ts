@@ -5,6 +5,8 @@ const PASSWORD_LENGTH_MIN = 12;
 export const PASSWORD_LENGTH_MAX = 256;
 /** Each takes 128 MB and a core for a third of a second at the usual cost. */
 const AT_ONCE = 2;
+/** Who comes after so many waits for a quarter of a minute already. */
+const WAITING_MAX = 100;
 const BLOCK_SIZE = 8;
 const PARALLEL = 1;
 const HASH_BYTES = 32;
@@ -15,6 +17,8 @@ export interface Passwords {
   hash(password: string): Promise<string>;
   /** Whether this is the password behind the text. With null it takes as long, and is not: nobody learns who exists. */
   check(password: string, stored: string | null): Promise<boolean>;
+  /** Whether so many wait that one more should rather come again. */
+  isBusy(): boolean;
 }
 
 /**
@@ -23,10 +27,10 @@ export interface Passwords {
  * @param logN  the base-2 logarithm of the cost: 17 in service, less in tests
  */
 export function createPasswords(randomBytes: (size: number) => Buffer, logN = 17): Passwords {
-  const inTurn = limited(AT_ONCE);
+  const turns = limited(AT_ONCE);
   const nobody = `scrypt$${2 ** logN}$${BLOCK_SIZE}$${PARALLEL}$${Buffer.alloc(SALT_BYTES).toString("base64")}$${Buffer.alloc(HASH_BYTES).toString("base64")}`;
   const derive = (password: string, salt: Buffer, cost: Required<Pick<ScryptOptions, "N" | "r" | "p">>) =>
-    inTurn(
+    turns.take(
       () =>
         new Promise<Buffer>((resolve, reject) => {
           const maxmem = 256 * cost.N * cost.r;
@@ -48,6 +52,7 @@ export function createPasswords(randomBytes: (size: number) => Buffer, logN = 17
       const derived = await derive(password, Buffer.from(salt, "base64"), cost);
       return timingSafeEqual(derived, Buffer.from(key, "base64")) && stored !== null;
     },
+    isBusy: () => turns.waiting() >= WAITING_MAX,
   };
 }
 
@@ -65,15 +70,18 @@ export function passwordProblem(password: string, email: string): string | null 
 function limited(count: number) {
   let running = 0;
   const waiting: (() => void)[] = [];
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running++;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
+  return {
+    waiting: () => waiting.length,
+    async take<T>(work: () => Promise<T>): Promise<T> {
+      if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve));
+      else running++;
+      try {
+        return await work();
+      } finally {
+        const next = waiting.shift();
+        if (next) next();
+        else running--;
+      }
+    },
   };
 }

@@ -14,10 +14,11 @@ export const TRIES_MS = 15 * 60_000;
  */
 const TRIES_MAX = { pair: 10, place: 50, person: 100 };
 
-export type SignIn = { person: Person } | { refused: "wrong" | "too_many" };
+export type SignIn = { person: Person } | { refused: "wrong" | "too_many" | "busy" };
 
 /**
- * Whose e-mail address and password these are. Each try is counted before the password is looked at, for all processes.
+ * Whose e-mail address and password these are. Each try is counted before the password is looked at, for all processes. Where too many wait to be looked
+ * at here, one more is none.
  *
  * @param address  of the network, from where it comes
  */
@@ -27,6 +28,7 @@ export async function signIn(
   passwords: Passwords,
   ports: Ports,
 ): Promise<SignIn> {
+  if (passwords.isBusy()) return { refused: "busy" };
   const normal = normalEmail(email);
   const realNow = ports.realNow();
   const from = new Date(realNow.getTime() - TRIES_MS);

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import pino from "pino";
 import { testDatabase } from "../../test/database.ts";
 import { testApi, testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
+import { parseTrustedProxies } from "../api/client-address.ts";
 import { createPasswords } from "../auth/password.ts";
 import { beginSession } from "../auth/sessions.ts";
 import { uuidV7 } from "../clock.ts";
@@ -58,6 +59,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     baseUrl: ORIGIN,
     caPath: null,
     behindProxy: false,
+    trustedProxies: parseTrustedProxies(""),
     egressRanges: ["203.0.113.0/24"],
     allow: [],
     sendTestEvent: async () => null,

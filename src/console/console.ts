@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
+import type { TrustedProxies } from "../api/client-address.ts";
 import type { Mailer } from "../auth/mail.ts";
 import type { Oidc } from "../auth/oidc.ts";
 import type { Passwords } from "../auth/password.ts";
@@ -32,6 +33,8 @@ export interface ConsoleOptions {
   caPath: string | null;
   /** A proxy ends TLS, and says in X-Forwarded-For who calls. */
   behindProxy: boolean;
+  /** Those that are named. */
+  trustedProxies: TrustedProxies;
   egressRanges: readonly string[];
   /** Private addresses that webhooks may be sent to. */
   allow: readonly AllowedAddress[];

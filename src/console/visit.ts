@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { clientAddress, parseTrustedProxies } from "../api/client-address.ts";
 import { sessionOf } from "../auth/sessions.ts";
 import type { Actor, Person } from "../domain/person.ts";
 import { type Deed, may, type Role } from "../domain/role.ts";
@@ -33,10 +34,11 @@ export interface Visit {
 
 /** The visit behind a request, or null when nobody is signed in. */
 export async function visitOf(
-  { everyone, walled, ports, behindProxy }: ConsoleOptions,
+  options: ConsoleOptions,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Visit | null> {
+  const { everyone, walled, ports } = options;
   const token = cookieOf(request);
   const session = token === undefined ? null : await sessionOf(everyone, token, ports);
   if (token === undefined || session === null) return null;
@@ -46,7 +48,7 @@ export async function visitOf(
   if (!membership)
     throw new PageError(403, `${person.email} works for no merchant any more. Ask an owner for an invite.`);
   const { pathname, searchParams } = urlOf(request);
-  const address = addressOf(request, behindProxy);
+  const address = addressOf(request, options);
   return {
     person,
     merchantId: membership.merchantId,
@@ -72,10 +74,16 @@ export const cookieOf = (request: FastifyRequest, name = COOKIE) =>
     .find((pair) => pair.startsWith(`${name}=`))
     ?.slice(name.length + 1);
 
-/** From where it comes. The proxy that ends TLS adds the address that it saw at the end; what stands before was said by the caller. */
-export function addressOf(request: FastifyRequest, behindProxy: boolean): string {
-  const forwarded = behindProxy ? request.headers["x-forwarded-for"] : undefined;
-  return (typeof forwarded === "string" && forwarded.split(",").at(-1)?.trim()) || request.ip;
+/**
+ * From where it comes, as the API has it. A proxy that ends TLS and is not named is believed all the same: it adds the address that it saw at the end, and
+ * what stands before was said by the caller.
+ */
+export function addressOf(
+  { raw }: FastifyRequest,
+  { behindProxy, trustedProxies }: Pick<ConsoleOptions, "behindProxy" | "trustedProxies">,
+): string {
+  const named = clientAddress(raw, trustedProxies, behindProxy);
+  return named ?? clientAddress(raw, parseTrustedProxies(raw.socket.remoteAddress ?? ""), behindProxy) ?? "unknown";
 }
 
 export const urlOf = (request: FastifyRequest) => new URL(request.url, "https://console.invalid");

@@ -80,6 +80,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     baseUrl: origin,
     caPath: "/var/lib/dunlin/tls/ca.pem",
     behindProxy: false,
+    trustedProxies: { ranges: [] },
     egressRanges: ["203.0.113.0/24", "198.51.100.16/28"],
     allow: [],
     sendTestEvent: async () => null,

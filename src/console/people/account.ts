@@ -11,6 +11,7 @@ import { button, choice, field, notice } from "../show/fields.ts";
 import { isZone } from "../show/moments.ts";
 import { facts } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
+import { BUSY } from "./sign-in.ts";
 
 /** How a person sees pages, and the person's password. */
 export function accountRoutes(console: Console) {
@@ -33,7 +34,8 @@ export function accountRoutes(console: Console) {
     } else {
       const former = { email: person.email, password: form.get("former") ?? "", address: actor.address ?? "" };
       const result = await signIn(everyone, former, passwords, ports);
-      if (!("person" in result)) return refuse("The present password is another one.");
+      if (!("person" in result))
+        return refuse(result.refused === "busy" ? BUSY : "The present password is another one.");
     }
     const problem = passwordProblem(wanted, person.email);
     if (problem) return refuse(`The password ${problem}.`);

@@ -14,6 +14,7 @@ import { isZone } from "../show/moments.ts";
 import { addressOf, formOf, urlOf } from "../visit.ts";
 import { providerLink } from "./provider.ts";
 import { remember } from "./session-cookie.ts";
+import { BUSY } from "./sign-in.ts";
 
 /** Links that make people members: `/setup` for the first one, `/join` for all others. */
 export function joinRoutes(console: Console) {
@@ -32,7 +33,7 @@ interface Typed {
 }
 
 async function join(console: Console, request: FastifyRequest, reply: FastifyReply) {
-  const { everyone, ports, passwords, behindProxy } = console;
+  const { everyone, ports, passwords } = console;
   const form = formOf(request);
   const token = form.get("t") ?? "";
   const email = normalEmail(form.get("email") ?? "");
@@ -42,13 +43,16 @@ async function join(console: Console, request: FastifyRequest, reply: FastifyRep
   const invite = await openInvite(everyone, token, ports);
   if (!invite) return show(console, reply, token, {}, null);
   if (!isEmail(email)) return refuse("This is no e-mail address.");
-  const address = addressOf(request, behindProxy);
+  const address = addressOf(request, console);
   const known = await findPersonByEmail(everyone, email);
   if (known) {
     if (known.password === null) return refuse("This address signs in without a password: use the button below.");
     // Who has the link but not the password must not get in as somebody else.
     const result = await signIn(everyone, { email, password, address }, passwords, ports);
-    if (!("person" in result)) return refuse("This address is known already: type the password that belongs to it.");
+    if (!("person" in result))
+      return refuse(
+        result.refused === "busy" ? BUSY : "This address is known already: type the password that belongs to it.",
+      );
   } else {
     if (name === "" || name.length > 100) return refuse("Say how you are called, in at most 100 characters.");
     const problem = passwordProblem(password, email);

@@ -29,9 +29,9 @@ export const providerLink = (oidc: Oidc | null, query: Record<string, string>): 
   html`<p><a class="button" href="/sign-in/oidc?${new URLSearchParams(query).toString()}">Sign in with ${oidc.name}</a></p>`;
 
 async function leave(console: Console, oidc: Oidc, request: FastifyRequest, reply: FastifyReply) {
-  const { everyone, ports, origin, behindProxy } = console;
+  const { everyone, ports, origin } = console;
   const { searchParams } = urlOf(request);
-  const token = await beginProviderVisit(everyone, addressOf(request, behindProxy), ports);
+  const token = await beginProviderVisit(everyone, addressOf(request, console), ports);
   if (token === null)
     return refuse(reply.header("retry-after", "900"), 429, "Too many tries. Wait a quarter of an hour.");
   const to = await oidc.authorizationUrl(token);
@@ -43,7 +43,7 @@ async function leave(console: Console, oidc: Oidc, request: FastifyRequest, repl
 }
 
 async function comeBack(console: Console, oidc: Oidc, request: FastifyRequest, reply: FastifyReply) {
-  const { everyone, ports, origin, behindProxy } = console;
+  const { everyone, ports, origin } = console;
   const [token = "", plan = ""] = (cookieOf(request, COOKIE) ?? "").split(".");
   const callback = urlOf(request);
   // What another site sends the browser to must not end a sign-in that is under way.
@@ -58,7 +58,7 @@ async function comeBack(console: Console, oidc: Oidc, request: FastifyRequest, r
   if ("trouble" in claims) return refuseTrouble(oidc, request, reply, claims);
   const { next, invite } = readPlan(plan);
   const followed = invite === null ? null : await openInvite(everyone, invite, ports);
-  const result = await signInByProvider(everyone, claims, followed, addressOf(request, behindProxy), ports);
+  const result = await signInByProvider(everyone, claims, followed, addressOf(request, console), ports);
   if ("refused" in result) return refuse(reply, 403, WHY[result.refused](result.email, oidc.name));
   await remember(console, request, reply, result.person);
   return goTo(reply, result.lostPassword ? "/account?done=linked" : safePath(next, origin));

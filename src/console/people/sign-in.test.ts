@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { testMerchant } from "../../api/api.fixture.ts";
+import { parseTrustedProxies } from "../../api/client-address.ts";
 import { addMember } from "../../store/members.ts";
 import { ORIGIN, PASSWORD, SAME_ORIGIN, type TestConsole, testConsole } from "../console.fixture.ts";
 import { COOKIE } from "../visit.ts";
@@ -68,6 +69,37 @@ test("guessing for many people from one place ends too, and so does guessing for
     assert.equal((await guess("one@example.com", `198.51.100.${tries + 2}`)).statusCode, 401);
   assert.equal((await guess("one@example.com", "203.0.113.9")).statusCode, 429);
   await proxied.close();
+});
+
+test("a network of IPv6 is one place, and proxies that are named are none", async () => {
+  const trustedProxies = parseTrustedProxies("127.0.0.1, 192.0.2.0/24");
+  for (const [over, from] of [
+    [{ behindProxy: true }, (n: number) => `2001:db8::${n}`],
+    [{ behindProxy: true, trustedProxies }, () => "198.51.100.1, 192.0.2.7"],
+  ] as const) {
+    const proxied = await testConsole(over);
+    const guess = async (email: string, address: string) =>
+      (await proxied.post("/sign-in", { email, password: "x" }, { ...SAME_ORIGIN, "x-forwarded-for": address }))
+        .statusCode;
+    for (let tries = 1; tries <= 50; tries++) assert.equal(await guess(`p${tries}@example.com`, from(tries)), 401);
+    assert.equal(await guess("new@example.com", from(51)), 429);
+    assert.equal(await guess("new@example.com", "203.0.113.9, 192.0.2.7"), 401);
+    await proxied.close();
+  }
+});
+
+test("who comes while too many passwords wait is asked to come again soon, and it counts as no try", async () => {
+  const passwords = { ...at.options.passwords, isBusy: () => true };
+  const busy = await testConsole({ passwords });
+  const { email } = await busy.person("viewer");
+  const replies = [];
+  for (let tries = 0; tries < 11; tries++) replies.push(await busy.post("/sign-in", { email, password: PASSWORD }));
+  assert.deepEqual([...new Set(replies.map(({ statusCode }) => statusCode))], [503]);
+  assert.equal(replies[0]!.headers["retry-after"], "20");
+  assert.match(replies[0]!.body, /Try again in a moment/);
+  passwords.isBusy = () => false;
+  assert.equal((await busy.post("/sign-in", { email, password: PASSWORD })).statusCode, 303);
+  await busy.close();
 });
 
 test("a token that a browser brought along is not used again: nobody fixes a session for another", async () => {

@@ -15,7 +15,7 @@ import { forget, remember } from "./session-cookie.ts";
 
 /** Signing in and out, and the choice between merchants. */
 export function signInRoutes(console: Console) {
-  const { http, everyone, ports, passwords, origin, behindProxy, oidc } = console;
+  const { http, everyone, ports, passwords, origin, oidc } = console;
   http.get("/", async (_request, reply) => goTo(reply, "/overview"));
   http.get("/sign-in", async (request, reply) => {
     const next = safePath(urlOf(request).searchParams.get("next"), origin);
@@ -26,16 +26,15 @@ export function signInRoutes(console: Console) {
     const form = formOf(request);
     const next = safePath(form.get("next"), origin);
     const email = form.get("email") ?? "";
-    const address = addressOf(request, behindProxy);
+    const address = addressOf(request, console);
     const result = await signIn(everyone, { email, password: form.get("password") ?? "", address }, passwords, ports);
     if ("person" in result) {
       await remember(console, request, reply, result.person);
       return goTo(reply, next);
     }
-    const isTooMany = result.refused === "too_many";
-    if (isTooMany) reply.header("retry-after", "900");
-    reply.code(isTooMany ? 429 : 401);
-    return sendHtml(reply, signInPage(oidc, next, email, notice("bad", isTooMany ? TOO_MANY : WRONG)));
+    const { status, says, waitS } = REFUSED[result.refused];
+    if (waitS !== null) reply.header("retry-after", `${waitS}`);
+    return sendHtml(reply.code(status), signInPage(oidc, next, email, notice("bad", says)));
   });
   http.post("/sign-out", async (request, reply) => {
     await forget(console, request, reply);
@@ -52,8 +51,12 @@ export function signInRoutes(console: Console) {
 /** The list that a page belongs to: what it shows is of one merchant, and the next one has no such thing. */
 const rootOf = (path: string) => path.split("?")[0]!.replace(/^\/(invoices|deliveries|actions)\/.*/, "/$1");
 
-const WRONG = "This address and this password do not belong together.";
-const TOO_MANY = "Too many tries. Wait a quarter of an hour.";
+export const BUSY = "Very many people are signing in right now. Try again in a moment.";
+const REFUSED = {
+  wrong: { status: 401, says: "This address and this password do not belong together.", waitS: null },
+  too_many: { status: 429, says: "Too many tries. Wait a quarter of an hour.", waitS: 900 },
+  busy: { status: 503, says: BUSY, waitS: 20 },
+};
 const NOBODY_YET = notice(
   "warn",
   html`Nobody can sign in yet. Follow the set-up link that the service printed when it started; <code>dunlin invite</code> prints a new one.`,
