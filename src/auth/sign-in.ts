@@ -37,12 +37,13 @@ export async function signIn(
     place: subject("place", address),
     person: subject("person", normal),
   };
-  for (const kind of ["pair", "place", "person"] as const)
+  // The place first: who is refused for it must not leave a row for each person they make up.
+  for (const kind of ["place", "pair", "person"] as const)
     if ((await countSignIn(db, subjects[kind], realNow, from)) > TRIES_MAX[kind]) return { refused: "too_many" };
   const person = await findPersonByEmail(db, normal);
   const isRight = await passwords.check(password.slice(0, PASSWORD_LENGTH_MAX), person?.password ?? null);
   if (!person || !isRight) return { refused: "wrong" };
-  await forgetSignIns(db, subjects.pair, from);
+  await forgetSignIns(db, subjects.pair);
   return { person };
 }
 
