@@ -165,23 +165,29 @@ test("what is written under a lease that was lost meanwhile changes nothing", as
   assert.equal((await attemptsOf(database.db, merchant.id, event!.id)).length, 1);
 });
 
-test("an attempt on the wire while its event is withdrawn is logged, and nothing follows it", async () => {
+test("an attempt on the wire while its event is withdrawn is logged and wakes its case, and nothing follows it", async () => {
   for (const [reply, ends] of [
     [OK, "delivered"],
     [DOWN, null],
   ] as const) {
     const merchant = await makeMerchant(database.db);
     const [event] = await makeEvents(database.db, merchant, 1, START);
-    const { deliverer, wait } = await scene(async () => {
+    const { ports, wait } = standingClock();
+    let ended = 0;
+    const send: Send = async () => {
       await withdrawEvents(database.db, merchant.id, [event!.caseId], [], START);
       return reply;
-    });
+    };
+    const deliverer = makeDeliverer({ db: database.db, ports, send, onEnded: () => ended++ });
+    deliverers.push(deliverer);
     assert.equal(await deliverer.deliverDue(), 1);
     const log = await attemptsOf(database.db, merchant.id, event!.id);
     assert.deepEqual(
       log.map(({ number, ends }) => [number, ends]),
       [[1, ends]],
     );
+    assert.deepEqual((await database.db.run(POKED, [merchant.id])).rows, [{ id: event!.caseId }]);
+    assert.equal(ended, 1);
     wait(86_400_000);
     assert.equal(await deliverer.deliverDue(), 0);
     await deliverer.stop();

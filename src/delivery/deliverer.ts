@@ -40,7 +40,7 @@ export interface DelivererOptions {
   timings?: Partial<DelivererTimings>;
   /** How the recorder waits out an outage: real milliseconds, or those of a simulation. */
   sleep?(ms: number): Promise<unknown>;
-  /** After attempts were recorded of which some were an event's last: the deciding loop has something to do. */
+  /** After attempts were recorded of which some were an event's last, or of one that was withdrawn: the deciding loop has something to do. */
   onEnded?(): void;
   metrics?: { onAttempt(figures: AttemptFigures): void };
 }
@@ -179,7 +179,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       if (!ended.success) health.failed(lane, ended);
     }
     advanceAll(...touched);
-    if (batch.some((ended) => ended.ends !== null)) options.onEnded?.();
+    if (leftOut.length > 0 || batch.some((ended) => ended.ends !== null)) options.onEnded?.();
   }
 
   /** Correctness rests on this: it finds whatever no hint told us, a part of the lanes at a time. */

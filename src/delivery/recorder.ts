@@ -88,7 +88,7 @@ export function createRecorder({ db, ports, log, sleep, onRecorded }: Options): 
 
   async function write(batch: EndedAttempt[]) {
     const leftOut = await recordAttempts(db, batch, ports.newId());
-    const withdrawn = leftOut.length === 0 ? [] : await recordWithdrawnAttempts(db, leftOut);
+    const withdrawn = leftOut.length === 0 ? [] : await recordWithdrawnAttempts(db, leftOut, ports.newId());
     const dropped = leftOut.length - withdrawn.length;
     if (dropped > 0) log.warn({ attempts: dropped }, "attempts.dropped");
     for (const ended of batch) refused.delete(ended);

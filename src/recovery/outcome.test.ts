@@ -23,6 +23,26 @@ test("a paid copy dated after the first delivery attempt makes the action succee
   );
 });
 
+for (const by of ["invoice", "transaction"] as const)
+  test(`a merchant that pays at once, pushes the ${by} and only then answers the webhook makes the action succeed`, async () => {
+    await stage.invoice();
+    await stage.decide();
+    await stage.deliver();
+    await stage.decide();
+    stage.at((await stage.actions())[0]!.ideal.getTime() - 49 * MINUTE);
+    await stage.decide();
+    await stage.send(async () => {
+      stage.wait(2_000);
+      await (by === "invoice" ? stage.invoice({ state: "PAID" }) : stage.transaction({ state: "PAID" }));
+      await stage.decide();
+      stage.wait(500);
+      return { outcome: "response", status: 200, retryAfter: null, text: null };
+    });
+    await stage.decide();
+    assert.equal((await stage.actions())[0]!.status, "SUCCEEDED");
+    assert.equal((await stage.outcomes())[0]!.outcome, "recovered");
+  });
+
 test("an invoice that was given up and is paid after all, for both of what is known of it before, makes the action succeed", async () => {
   for (const state of ["UNCOLLECTIBLE", "VOIDED", "DRAFT"] as const)
     for (const failedBefore of [false, true]) {

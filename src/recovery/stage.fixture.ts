@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import pino from "pino";
 import { shippedPrior } from "../../simulator/trial/worlds.ts";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createDeliverer } from "../delivery/deliverer.ts";
+import type { Send } from "../delivery/https/send.ts";
 import type { CaseArm } from "../domain/case.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
@@ -28,6 +31,7 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 const log = pino({ level: "silent" });
+const SECRET_KEY = Buffer.alloc(32, 1);
 
 export interface ActionRow {
   id: string;
@@ -127,7 +131,7 @@ export async function openStage() {
         credential: { auth: "bearer", secret: "t" },
       } as const;
       const given = { ...(withEndpoint ? endpoint : {}), ...settings };
-      merchant = await createMerchant(db, "Shop", given, Buffer.alloc(32, 1), ports);
+      merchant = await createMerchant(db, "Shop", given, SECRET_KEY, ports);
       return merchant;
     },
     /** A process that learns. */
@@ -207,10 +211,16 @@ export async function openStage() {
     caseIds: async () => (await db.run<{ id: string }>(ARMS, [merchant.id])).rows.map(({ id }) => id),
     /** Change settings of the merchant. */
     async set(settings: MerchantSettings) {
-      merchant = (await setMerchant(db, merchant.id, settings, Buffer.alloc(32, 1), ports))!;
+      merchant = (await setMerchant(db, merchant.id, settings, SECRET_KEY, ports))!;
     },
     /** Every waiting event is delivered now. */
     deliver: () => db.run(DELIVERED, [merchant.id, now, 1, ports.newId()]),
+    /** Send what is due now, to a receiver that does this. */
+    async send(send: Send) {
+      const deliverer = createDeliverer({ db, ports, log, secretKey: SECRET_KEY, owner: randomUUID(), send });
+      await deliverer.deliverDue();
+      await deliverer.stop(0);
+    },
     /** Every waiting event has used up its attempts. */
     exhaust: () => db.run(DELIVERED, [merchant.id, now, 6, ports.newId()]),
     /** Replay one event, if it may be. */

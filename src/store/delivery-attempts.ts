@@ -123,21 +123,29 @@ export async function recordAttempts(
 
 const RECORD_WITHDRAWN = prepared(
   "record_attempts_of_withdrawn",
-  `with e as (${fenced([...LEASE, ...LOGGED], 1)})
+  `with late as (
+     select e.* from (${fenced(ENDED, 2)}) e join events v on v.merchant_id = e.merchant_id and v.id = e.event_id
+     where v.withdrawn_at is not null
+   ),
+   poked as (
+     insert into case_pokes (merchant_id, id, part, case_ids)
+     select merchant_id, $1::uuid, 0, array_agg(distinct case_id) from late where case_id is not null group by merchant_id
+   )
    insert into ${LOG}
-   select ${LOG_VALUES.replace("e.ends", "nullif(e.ends, 'exhausted')")}
-   from e join events v on v.merchant_id = e.merchant_id and v.id = e.event_id
-   where v.withdrawn_at is not null
+   select ${LOG_VALUES.replace("e.ends", "nullif(e.ends, 'exhausted')")} from late e
    on conflict do nothing
    returning event_id as "eventId"`,
 );
 
 /**
  * Log attempts whose event was withdrawn while they were on the wire: the merchant did see it. A statement of its own
- * after `recordAttempts`, because only a later snapshot surely sees the withdrawal that it ran into.
+ * after `recordAttempts`, because only a later snapshot surely sees the withdrawal that it ran into. The cases of actions
+ * are poked: what withdrew the event may be the payment that it asked for.
+ *
+ * @param pokeId  a new one
  */
-export async function recordWithdrawnAttempts(tx: Tx, ended: readonly EndedAttempt[]) {
-  const { rows } = await tx.run<{ eventId: string }>(RECORD_WITHDRAWN, columnValues(ended, [...LEASE, ...LOGGED]));
+export async function recordWithdrawnAttempts(tx: Tx, ended: readonly EndedAttempt[], pokeId: string) {
+  const { rows } = await tx.run<{ eventId: string }>(RECORD_WITHDRAWN, [pokeId, ...columnValues(ended, ENDED)]);
   return rows.map((row) => row.eventId);
 }
 
