@@ -140,7 +140,7 @@ async function write(tx: Tx, merchantId: string, steps: readonly Step[], now: Da
     events.length > 0 && insertEvents(tx, merchantId, events),
     decisions.length > 0 && insertDecisions(tx, merchantId, decisions),
     over.length > 0 && saveCaseStates(tx, merchantId, over),
-    moveDueCases(tx, merchantId, states),
+    moveDueCases(tx, merchantId, states, now),
   ]);
   return withdrawn;
 }

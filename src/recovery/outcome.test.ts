@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
+import { replayEvents } from "../store/delivery-states.ts";
 import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
 
 const stage = await openStage();
@@ -209,3 +210,69 @@ test("a replay that is delivered makes an undelivered action wait for its outcom
   assert.equal((await stage.actions())[0]!.status, "SENT");
   assert.equal((await stage.replay(undelivered!.id)).skip, "it was delivered");
 });
+
+test("an instruction that was carried out, and whose webhook got no answer, is taken back and not waited for", async () => {
+  await stage.invoice();
+  await stage.decide();
+  await stage.deliver();
+  await stage.decide();
+  const [planned] = await stage.actions();
+  stage.at(planned!.ideal.getTime() - 49 * MINUTE);
+  await stage.decide();
+  await stage.send(async () => {
+    stage.wait(5_000);
+    await stage.transaction({ recoveryActionId: planned!.id, initiator: "RECOVERY_ACTION" });
+    stage.wait(25_000);
+    return { outcome: "failed", error: "no status line within 30 s" };
+  });
+  await stage.decide();
+  const [failed, next] = await stage.actions();
+  assert.deepEqual([failed!.status, next!.status], ["FAILED", "SCHEDULED"]);
+  const event = (await stage.events()).find(({ id }) => id === failed!.id)!;
+  assert.deepEqual([event.waiting, event.withdrawn], [false, true]);
+  stage.at(planned!.ideal.getTime() + 48 * HOUR);
+  await stage.decide();
+  assert.ok((await stage.cases())[0]!.due! > stage.now());
+});
+
+test("an instruction on its way by a replay is taken back when it turns out that it was carried out, and where that was known before", async () => {
+  for (const knownBefore of [false, true]) {
+    const merchant = await stage.enter();
+    const [action] = await undelivered();
+    const steps = [
+      () => stage.transaction({ recoveryActionId: action!.id }),
+      () => replayEvents(stage.db, merchant.id, [action!.id], stage.now()),
+    ];
+    for (const next of knownBefore ? steps : steps.reverse()) {
+      await next();
+      await stage.decide();
+    }
+    stage.wait(MINUTE);
+    await stage.invoice();
+    await stage.decide();
+    assert.equal((await stage.actions())[0]!.status, "FAILED");
+    const event = (await stage.events()).find(({ id }) => id === action!.id)!;
+    assert.deepEqual([event.waiting, event.withdrawn], [false, true], `known before: ${knownBefore}`);
+  }
+});
+
+test("what was carried out although nobody answered its webhook is not replayed", async () => {
+  const [action] = await undelivered();
+  await stage.transaction({ recoveryActionId: action!.id });
+  await stage.decide();
+  assert.equal((await stage.actions())[0]!.status, "FAILED");
+  assert.equal((await stage.replay(action!.id)).skip, "it was carried out");
+});
+
+/** An action whose webhook used up its attempts, and the plan that follows it. */
+async function undelivered() {
+  await stage.invoice();
+  await stage.decide();
+  await stage.deliver();
+  stage.at((await stage.actions())[0]!.ideal.getTime() - 49 * MINUTE);
+  await stage.decide();
+  stage.wait(46 * MINUTE);
+  await stage.exhaust();
+  await stage.decide();
+  return await stage.actions();
+}

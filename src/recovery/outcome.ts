@@ -12,6 +12,16 @@ const CARD_CHANGE_OUTCOME_MS = 7 * 24 * HOUR_MS;
 
 export type DeliveredAction = RecoveryAction & ActionDelivery;
 
+/** On its way, by replay too, or waiting for its outcome; not what was carried out, whether or not anybody answered its event. */
+export const isAwaited = ({ decidedAt, status, delivery, executedAt }: DeliveredAction) =>
+  decidedAt !== null &&
+  executedAt === null &&
+  (status === "SCHEDULED" || status === "SENT" || (delivery === "waiting" && status !== "CANCELED"));
+
+/** On its way for nothing. */
+export const isStale = ({ status, delivery, executedAt }: DeliveredAction) =>
+  delivery === "waiting" && (status === "CANCELED" || executedAt !== null);
+
 /** What is known about an invoice that bears on the outcome of its actions. */
 export interface PaymentFacts {
   /** The moment the payment is dated; null while unpaid. */

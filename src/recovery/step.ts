@@ -15,7 +15,7 @@ import type { TransactionFacts } from "../store/transactions.ts";
 import { decideCase, decideInShadow, type Knowledge } from "./decide-case.ts";
 import { endOf, paysInFull } from "./ends.ts";
 import { newCardSince } from "./known.ts";
-import { type DeliveredAction, outcomeDueAt, outcomeOf, type PaymentFacts } from "./outcome.ts";
+import { type DeliveredAction, isAwaited, isStale, outcomeDueAt, outcomeOf, type PaymentFacts } from "./outcome.ts";
 
 /** All that is known about a case. */
 export interface CaseView {
@@ -51,7 +51,7 @@ export interface Step {
   error: unknown;
   /** Take back every event of the case that was not delivered, before `events` are queued. */
   withdrawAll: boolean;
-  /** Take back these events. */
+  /** Take back these events: their actions were canceled, or carried out although no answer came. */
   withdrawn: string[];
 }
 
@@ -96,9 +96,7 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
     decision: draft.decision,
     error: draft.error,
     withdrawAll: endsNow,
-    withdrawn: updated
-      .filter(({ status, delivery }) => status === "CANCELED" && delivery === "waiting")
-      .map(({ id }) => id),
+    withdrawn: draft.settled.filter(isStale).map(({ id }) => id),
   };
 }
 
@@ -210,10 +208,6 @@ function noteInShadow(draft: Draft) {
   draft.error = error;
 }
 
-/** On its way, by replay too, or waiting for its outcome. */
-const isAwaited = ({ decidedAt, status, delivery }: DeliveredAction) =>
-  decidedAt !== null &&
-  (status === "SCHEDULED" || status === "SENT" || (delivery === "waiting" && status !== "CANCELED"));
 const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && status === "SCHEDULED";
 
 /** Write the decision into the action that is planned, or list a new one; a plan that says the same is left alone. */
@@ -272,10 +266,10 @@ function cancelPlans(draft: Draft) {
     if (isPlan(action)) put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
 }
 
-/** The case ends, and takes back what is still on its way. What was carried out although nobody answered its event stays what it was. */
+/** The case ends, and takes back what is still on its way. */
 function cancelUndelivered(draft: Draft) {
   for (const action of draft.settled)
-    if (isAwaited(action) && action.delivery === "waiting" && action.executedAt === null)
+    if (isAwaited(action) && action.delivery === "waiting")
       put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
 }
 

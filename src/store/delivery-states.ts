@@ -99,6 +99,8 @@ interface Candidate {
   paid: boolean;
   ended: boolean;
   superseded: boolean;
+  /** A transaction says that it was carried out, though nobody answered. */
+  executed: boolean;
   /** Its log is gone, and with it how many attempts it had. */
   forgotten: boolean;
   /** Of a recovery action: its type, and the moment it was for. */
@@ -113,7 +115,7 @@ const candidates = (name: string, condition: string): Statement =>
        a.ends is null as forgotten,
        -- The reason of an end is no answer: what was given up may have been paid since.
        coalesce(i.state not in ('UNPAID', 'PARTIALLY_PAID'), false) or c.end_reason is not distinct from 'paid' as paid,
-       t.type as "actionType", t.ideal_retry_time as "idealRetryTime",
+       t.executed_at is not null as executed, t.type as "actionType", t.ideal_retry_time as "idealRetryTime",
        exists (
          select 1 from recovery_actions r join recovery_actions later on later.merchant_id = r.merchant_id and later.case_id = r.case_id
          where r.merchant_id = $1 and r.id = e.id and later.decided_at > r.decided_at) as superseded
@@ -168,7 +170,7 @@ export async function replayable(tx: Tx, merchantId: string, which: Which, now: 
 const TAKEN_WITHIN_MS: Record<ActionType, number> = { RETRY: 48 * 3_600_000, CARD_CHANGE: 7 * 24 * 3_600_000 };
 
 function judged(
-  { eventId, type, state, paid, ended, superseded, forgotten, ...action }: Candidate,
+  { eventId, type, state, paid, ended, superseded, executed, forgotten, ...action }: Candidate,
   now: Date,
 ): Replayable {
   if (state === "waiting") return { eventId, skip: "it is still being sent" };
@@ -176,6 +178,7 @@ function judged(
   if (state === "withdrawn") return { eventId, skip: "it was withdrawn" };
   if (paid) return { eventId, skip: "the invoice was paid meanwhile" };
   if (type !== "complete_dunning" && ended) return { eventId, skip: "its case has ended" };
+  if (executed) return { eventId, skip: "it was carried out" };
   if (type === "recovery_action" && superseded) return { eventId, skip: "a later action has taken its place" };
   const { actionType, idealRetryTime } = action;
   if (actionType && idealRetryTime && now.getTime() >= idealRetryTime.getTime() + TAKEN_WITHIN_MS[actionType])

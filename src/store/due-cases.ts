@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { arrays, type Column, columnValues } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
 
@@ -53,9 +54,14 @@ const MOVE = prepared(
 );
 const REST = prepared("rest_due_cases", "delete from due_cases where merchant_id = $1 and case_id = any($2::uuid[])");
 
-/** Write when these cases are due next. They are locked, and so is the merchant's clock. */
-export async function moveDueCases(tx: Tx, merchantId: string, looks: readonly NextLook[]) {
+/** Write when these cases, which were stepped at `now`, are due next. They are locked, and so is the merchant's clock. */
+export async function moveDueCases(tx: Tx, merchantId: string, looks: readonly NextLook[], now: Date) {
   const moved = looks.filter(({ dueAt }) => dueAt !== null);
+  // Stepped again at once and for ever, such a case would hold up those that are due after it: it is set aside as one that fails.
+  assert(
+    moved.every(({ dueAt }) => dueAt! > now),
+    "a case is due again before it was stepped",
+  );
   const rested = looks.filter(({ dueAt }) => dueAt === null);
   if (moved.length > 0) await tx.run(MOVE, [merchantId, ...columnValues(moved, COLUMNS)]);
   if (rested.length > 0) await tx.run(REST, [merchantId, rested.map(({ id }) => id)]);
