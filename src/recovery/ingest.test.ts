@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { someoneWaits } from "../../test/database.ts";
+import { lockCases } from "../store/cases.ts";
+import { type Database, prepared } from "../store/database.ts";
+import { insertEvents } from "../store/events.ts";
+import { askLast } from "../store/in-transaction.ts";
+import { insertNewInvoices } from "../store/invoices.ts";
+import { arrangeInvoices, packInvoices } from "../store/packed.fixture.ts";
+import { foundKnown } from "./all-new.ts";
+import { ingestInvoices, type Stored } from "./ingest.ts";
+import { MINUTE, openStage, START } from "./stage.fixture.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+beforeEach(() => stage.enter());
+
+test("a batch that was all new until another one overtook it is stored, says what was known, and opens its cases once", async () => {
+  const merchant = await stage.enter();
+  const invoice = (id: string) =>
+    ({
+      id,
+      state: "UNPAID",
+      customerId: "cus_1",
+      amount: 1,
+      currency: "EUR",
+      createdAt: START,
+      updatedAt: START,
+    }) as const;
+  let overtaken!: Promise<Stored>;
+  await stage.db.transaction(async (tx) => {
+    await insertNewInvoices(tx, merchant.id, arrangeInvoices(invoice("inv_b")));
+    overtaken = ingestInvoices(
+      stage.db,
+      merchant,
+      packInvoices(...["inv_a", "inv_b", "inv_c"].map(invoice)),
+      stage.ports,
+    );
+    await someoneWaits(stage.db);
+  });
+  assert.deepEqual([...(await overtaken).known], ["inv_b"]);
+  assert.equal((await stage.cases()).length, 2);
+  assert.deepEqual(
+    await ingestInvoices(stage.db, merchant, packInvoices(...["inv_a", "inv_d"].map(invoice)), stage.ports),
+    {
+      records: 2,
+      known: new Set(["inv_a"]),
+    },
+  );
+  assert.equal((await stage.cases()).length, 3);
+});
+
+test("a paid copy that waits for the batch which opens the case ends that case all the same", async () => {
+  const merchant = await stage.enter();
+  foundKnown(merchant.id); // so that it is an upsert that waits
+  const copy = (state: "UNPAID" | "PAID", seconds: number) =>
+    packInvoices({
+      id: "inv_1",
+      state,
+      customerId: "cus_1",
+      amount: 4_900,
+      currency: "EUR",
+      createdAt: START,
+      updatedAt: new Date(START.getTime() + seconds * 1_000),
+    });
+  stage.wait(MINUTE);
+  let paid!: Promise<Stored>;
+  await stage.db.transaction(async (tx) => {
+    const within: Database = { ...stage.db, run: tx.run, transaction: async (work) => await askLast(await work(tx)) };
+    await ingestInvoices(within, merchant, copy("UNPAID", 1), stage.ports);
+    paid = ingestInvoices(stage.db, merchant, copy("PAID", 2), stage.ports);
+    await someoneWaits(stage.db);
+  });
+  await paid;
+  assert.deepEqual(
+    (await stage.cases()).map(({ end }) => end),
+    ["paid"],
+  );
+});
+
+test("what a step makes while a paid copy waits for it is taken back all the same", async () => {
+  const merchant = await stage.enter();
+  await stage.invoice();
+  const [kase] = (await stage.db.run<{ id: string }>(CASES, [merchant.id])).rows;
+  const paid = packInvoices({
+    ...{ id: "inv_1", state: "PAID" as const, customerId: "cus_1", amount: 4_900, currency: "EUR" },
+    ...{ createdAt: START, updatedAt: new Date(stage.now().getTime() + MINUTE) },
+  });
+  const event = {
+    ...{ id: stage.ports.newId(), caseId: kase!.id, invoiceId: "inv_1", type: "pause_collection" as const, body: "{}" },
+    createdAt: stage.now(),
+  };
+  const withdrawn: string[] = [];
+  let ingested!: Promise<Stored>;
+  await stage.db.transaction(async (tx) => {
+    await lockCases(tx, merchant.id, [kase!.id]);
+    ingested = ingestInvoices(stage.db, merchant, paid, stage.ports, (_, ids) => withdrawn.push(...ids));
+    await someoneWaits(stage.db);
+    await insertEvents(tx, merchant.id, [event]);
+  });
+  await ingested;
+  assert.deepEqual(withdrawn, [event.id]);
+});
+
+const CASES = prepared("test_case_ids", "select id from cases where merchant_id = $1");
