@@ -1,6 +1,8 @@
-import type { Invoice } from "../domain/invoice.ts";
+import type { Case, EndReason } from "../domain/case.ts";
+import { type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Transaction, TransactionState } from "../domain/transaction.ts";
 import type { CaseEnd, SaidEnd } from "../store/cases.ts";
+import type { CaseView } from "./step.ts";
 
 /** Whether this attempt covers all that the invoice asks for. `states`: those that count as paid. */
 export const paysInFull = (
@@ -45,3 +47,22 @@ export const endByPayment = ({
   amount: null,
   currency: null,
 });
+
+/** The end of a case, or that it has none yet. */
+export type End = Pick<Case, "endedAt" | "endReason" | "paidAt">;
+export const OPEN: End = { endedAt: null, endReason: null, paidAt: null };
+
+/** Whether, why and since when the case is over, by the facts alone. */
+export function endOfCase({ case: kase, invoice, subscription, transactions }: CaseView, now: Date): End {
+  if (kase.endedAt) return { endedAt: kase.endedAt, endReason: kase.endReason, paidAt: kase.paidAt };
+  const ended = (endReason: EndReason, paidAt: Date | null = null): End => ({ endedAt: now, endReason, paidAt });
+  if (!inRecovery(invoice.state)) {
+    const { endReason, paidAt } = endOf(invoice);
+    return ended(endReason, paidAt);
+  }
+  const payment = transactions.find((t) => paysInFull(t, invoice) && t.updatedAt >= kase.unpaidAt);
+  if (payment) return ended("paid", payment.createdAt);
+  if (subscription?.state === "CANCELED") return ended("subscription_canceled");
+  if (subscription?.state === "EXPIRED") return ended("subscription_expired");
+  return now >= kase.windowEndsAt ? ended("window_over") : OPEN;
+}

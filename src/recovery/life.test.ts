@@ -174,3 +174,45 @@ test("a case that is paid before any instruction went out does not count as reco
   await stage.decide();
   assert.deepEqual(await stage.outcomes(), [{ outcome: "paid", amount: 4_900, currency: "EUR" }]);
 });
+
+test("a case whose retry succeeds after its window, or after it seemed to have failed as the last one, counts as recovered", async () => {
+  const failedAt = new Date(START.getTime() - 26 * DAY);
+  await stage.invoice({ createdAt: failedAt, updatedAt: failedAt });
+  await stage.decide();
+  const late = await stage.untilSent();
+  stage.at(Math.max(START.getTime() + 2 * DAY, late.ideal.getTime()) + HOUR);
+  await stage.decide();
+  await stage.transaction({ recoveryActionId: late.id, state: "PAID", createdAt: late.ideal });
+  await stage.decide();
+  assert.deepEqual(await stage.outcomes(), [{ outcome: "recovered", amount: 4_900, currency: "EUR" }]);
+
+  await stage.enter(true, { budget: 1 });
+  await stage.invoice();
+  await stage.decide();
+  const last = await stage.untilSent();
+  stage.at(last.ideal.getTime() + MINUTE);
+  await stage.invoice();
+  await stage.decide();
+  assert.deepEqual([(await stage.cases())[0]!.end, (await stage.outcomes())[0]!.outcome], ["budget_used", "lost"]);
+  stage.wait(HOUR);
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  assert.deepEqual([(await stage.cases())[0]!.end, (await stage.outcomes())[0]!.outcome], ["budget_used", "recovered"]);
+});
+
+test("a case of which a retry brought in a part counts as recovered once the rest is paid", async () => {
+  await stage.invoice();
+  await stage.decide();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime() + MINUTE);
+  await stage.transaction({ recoveryActionId: sent.id, state: "PAID", amount: 1_000 });
+  await stage.decide();
+  assert.equal((await stage.actions())[0]!.status, "SUCCEEDED");
+  stage.at(START.getTime() + 28 * DAY);
+  await stage.decide();
+  assert.deepEqual([(await stage.cases())[0]!.end, (await stage.outcomes())[0]!.outcome], ["window_over", "lost"]);
+  stage.wait(HOUR);
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  assert.equal((await stage.outcomes())[0]!.outcome, "recovered");
+});

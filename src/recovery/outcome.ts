@@ -64,6 +64,14 @@ export function outcomeDueAt(action: DeliveredAction, facts: PaymentFacts, now: 
   return after(action.idealRetryTime, PENDING_OUTCOME_MS);
 }
 
+/** Whether all that was asked for came in by this action, or in the end after it brought in a part. */
+export const recovers = (
+  { status, transactionId }: RecoveryAction,
+  { paidAt, transactions, paidInFull }: PaymentFacts,
+) =>
+  status === "SUCCEEDED" &&
+  (paidAt !== null || transactionId === null || transactions.some((t) => t.id === transactionId && paidInFull(t)));
+
 function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date | null, now: Date): Outcome {
   const named = facts.transactions.filter((t) => t.recoveryActionId === action.id && executed(t));
   const started = action.firstAttemptAt;

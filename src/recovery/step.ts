@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Decision } from "../decisions/known.ts";
-import { type Case, completesDunning, type EndReason } from "../domain/case.ts";
+import { type Case, completesDunning } from "../domain/case.ts";
 import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
 import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
 import { type Invoice, inRecovery } from "../domain/invoice.ts";
@@ -13,9 +13,17 @@ import type { Ask } from "../store/recovery-actions.ts";
 import type { SubscriptionFacts } from "../store/subscriptions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import { decideCase, decideInShadow, type Knowledge } from "./decide-case.ts";
-import { endOf, paysInFull } from "./ends.ts";
+import { type End, endOfCase, OPEN, paysInFull } from "./ends.ts";
 import { newCardSince } from "./known.ts";
-import { type DeliveredAction, isAwaited, isStale, outcomeDueAt, outcomeOf, type PaymentFacts } from "./outcome.ts";
+import {
+  type DeliveredAction,
+  isAwaited,
+  isStale,
+  outcomeDueAt,
+  outcomeOf,
+  type PaymentFacts,
+  recovers,
+} from "./outcome.ts";
 
 /** All that is known about a case. */
 export interface CaseView {
@@ -55,8 +63,6 @@ export interface Step {
   withdrawn: string[];
 }
 
-type End = Pick<Case, "endedAt" | "endReason" | "paidAt">;
-const OPEN: End = { endedAt: null, endReason: null, paidAt: null };
 const HOUR_MS = 3_600_000;
 /** A card change that could not be delivered is asked for again after a day, not in a circle. */
 const CARD_CHANGE_AGAIN_MS = 24 * HOUR_MS;
@@ -87,7 +93,7 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
     state: {
       id: view.case.id,
       ...end,
-      recovered: draft.settled.some(({ status }) => status === "SUCCEEDED"),
+      recovered: draft.settled.some((action) => recovers(action, facts)),
       dueAt: end.endedAt ? nextOutcomeAt(draft, facts) : dueAt,
     },
     inserted: draft.inserted,
@@ -113,21 +119,6 @@ interface Draft {
   error: unknown;
   inserted: RecoveryAction[];
   settled: DeliveredAction[];
-}
-
-/** Whether, why and since when the case is over, by the facts alone. */
-function endOfCase({ case: kase, invoice, subscription, transactions }: CaseView, now: Date): End {
-  if (kase.endedAt) return { endedAt: kase.endedAt, endReason: kase.endReason, paidAt: kase.paidAt };
-  const ended = (endReason: EndReason, paidAt: Date | null = null): End => ({ endedAt: now, endReason, paidAt });
-  if (!inRecovery(invoice.state)) {
-    const { endReason, paidAt } = endOf(invoice);
-    return ended(endReason, paidAt);
-  }
-  const payment = transactions.find((t) => paysInFull(t, invoice) && t.updatedAt >= kase.unpaidAt);
-  if (payment) return ended("paid", payment.createdAt);
-  if (subscription?.state === "CANCELED") return ended("subscription_canceled");
-  if (subscription?.state === "EXPIRED") return ended("subscription_expired");
-  return now >= kase.windowEndsAt ? ended("window_over") : OPEN;
 }
 
 function paymentFacts({ case: kase, invoice, transactions }: CaseView, end: End): PaymentFacts {

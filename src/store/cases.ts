@@ -250,7 +250,7 @@ export async function casesInShadow(tx: Tx, merchantId: string, after: Pick<Case
 
 /** What a step leaves of a case. */
 export interface CaseState extends Pick<Case, "id" | "endedAt" | "endReason" | "paidAt"> {
-  /** An instruction of Dunlin succeeded. */
+  /** An instruction of Dunlin succeeded, before the case ended or after it, and all is paid. */
   recovered: boolean;
 }
 

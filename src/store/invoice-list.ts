@@ -3,7 +3,7 @@ import type { InvoiceState } from "../domain/invoice.ts";
 import { prepared, type Tx } from "./database.ts";
 
 /**
- * What became of a case: `recovered` was paid after an instruction that succeeded, `paid` without one, `lost` ended unpaid,
+ * What became of a case: `recovered` was paid after an instruction that succeeded, also after its end, `paid` without one, `lost` ended unpaid,
  * `stopped` ended because nothing was to be paid any more, and `watched` belongs to an experiment that leaves it alone.
  */
 export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped", "watched"] as const;
