@@ -194,7 +194,9 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         ports,
         log,
         ingest: {
-          subscriptions: joinFlushes((merchant, batch) => ingestSubscriptions(dbOf(merchant), merchant, batch, ports)),
+          subscriptions: joinFlushes((merchant, batch) =>
+            ingestSubscriptions(dbOf(merchant), merchant, batch, ports, onWithdrawn),
+          ),
           invoices: joinFlushes((merchant, batch) =>
             ingestInvoices(dbOf(merchant), merchant, batch, ports, onWithdrawn),
           ),

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { someoneWaits } from "../../test/database.ts";
+import type { Event } from "../domain/event.ts";
 import { lockCases } from "../store/cases.ts";
 import { type Database, prepared } from "../store/database.ts";
 import { insertEvents } from "../store/events.ts";
 import { askLast } from "../store/in-transaction.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
-import { arrangeInvoices, packInvoices } from "../store/packed.fixture.ts";
+import { arrangeInvoices, packInvoices, packSubscriptions } from "../store/packed.fixture.ts";
 import { foundKnown } from "./all-new.ts";
-import { ingestInvoices, type Stored } from "./ingest.ts";
+import { ingestInvoices, ingestSubscriptions, type Stored } from "./ingest.ts";
 import { MINUTE, openStage, START } from "./stage.fixture.ts";
 
 const stage = await openStage();
@@ -81,19 +82,15 @@ test("a paid copy that waits for the batch which opens the case ends that case a
 test("what a step makes while a paid copy waits for it is taken back all the same", async () => {
   const merchant = await stage.enter();
   await stage.invoice();
-  const [kase] = (await stage.db.run<{ id: string }>(CASES, [merchant.id])).rows;
+  const event = await eventOf(merchant.id);
   const paid = packInvoices({
     ...{ id: "inv_1", state: "PAID" as const, customerId: "cus_1", amount: 4_900, currency: "EUR" },
     ...{ createdAt: START, updatedAt: new Date(stage.now().getTime() + MINUTE) },
   });
-  const event = {
-    ...{ id: stage.ports.newId(), caseId: kase!.id, invoiceId: "inv_1", type: "pause_collection" as const, body: "{}" },
-    createdAt: stage.now(),
-  };
   const withdrawn: string[] = [];
   let ingested!: Promise<Stored>;
   await stage.db.transaction(async (tx) => {
-    await lockCases(tx, merchant.id, [kase!.id]);
+    await lockCases(tx, merchant.id, [event.caseId]);
     ingested = ingestInvoices(stage.db, merchant, paid, stage.ports, (_, ids) => withdrawn.push(...ids));
     await someoneWaits(stage.db);
     await insertEvents(tx, merchant.id, [event]);
@@ -101,5 +98,56 @@ test("what a step makes while a paid copy waits for it is taken back all the sam
   await ingested;
   assert.deepEqual(withdrawn, [event.id]);
 });
+
+test("what a step makes while a canceled subscription waits for it is taken back before that is acknowledged", async () => {
+  const merchant = await stage.enter();
+  await stage.invoice({ subscriptionId: "sub_1" });
+  const event = await eventOf(merchant.id);
+  const withdrawn: string[] = [];
+  let ingested!: Promise<Stored>;
+  await stage.db.transaction(async (tx) => {
+    await lockCases(tx, merchant.id, [event.caseId]);
+    ingested = ingestSubscriptions(stage.db, merchant, canceled(), stage.ports, (_, ids) => withdrawn.push(...ids));
+    await someoneWaits(stage.db);
+    await insertEvents(tx, merchant.id, [event]);
+  });
+  await ingested;
+  assert.deepEqual(withdrawn, [event.id]);
+  await stage.decide();
+  assert.equal((await stage.cases())[0]!.end, "subscription_canceled");
+});
+
+test("so is what is made for a case that was opened while the subscription was stored", async () => {
+  const merchant = await stage.enter();
+  const withdrawn: string[] = [];
+  let event!: Event;
+  let transactions = 0;
+  const racing: Database = {
+    ...stage.db,
+    async transaction(work) {
+      const done = await stage.db.transaction(work);
+      if (transactions++ > 0) return done;
+      await stage.invoice({ subscriptionId: "sub_1" });
+      event = await eventOf(merchant.id);
+      await insertEvents(stage.db, merchant.id, [event]);
+      return done;
+    },
+  };
+  await ingestSubscriptions(racing, merchant, canceled(), stage.ports, (_, ids) => withdrawn.push(...ids));
+  assert.deepEqual(withdrawn, [event.id]);
+});
+
+const canceled = () =>
+  packSubscriptions({
+    ...{ id: "sub_1", state: "CANCELED" as const, customerId: "cus_1", amount: 1, currency: "EUR" },
+    ...{ createdAt: START, updatedAt: stage.now() },
+  });
+
+/** An event for the only case, not stored. */
+async function eventOf(merchantId: string): Promise<Event> {
+  const [kase] = (await stage.db.run<{ id: string }>(CASES, [merchantId])).rows;
+  const of = { id: stage.ports.newId(), caseId: kase!.id, invoiceId: "inv_1", createdAt: stage.now() };
+  return { ...of, type: "pause_collection", body: "{}" };
+}
 
 const CASES = prepared("test_case_ids", "select id from cases where merchant_id = $1");

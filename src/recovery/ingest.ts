@@ -9,6 +9,7 @@ import {
   type EndedCase,
   endCases,
   endCasesOfLeft,
+  lockCasesOfSubscriptions,
   openCases,
   pokeCasesOfCustomers,
   pokeCasesOfInvoices,
@@ -40,30 +41,41 @@ export interface Stored {
 export type OnWithdrawn = (merchantId: string, eventIds: readonly string[]) => void;
 
 /**
- * Store batches of subscriptions, all of them or none; of each the newest copy stays.
+ * Store batches of subscriptions, all of them or none; of each the newest copy stays. Of cases whose subscription ended nothing that was not
+ * delivered goes out after this.
  */
 export async function ingestSubscriptions(
   db: Database,
   merchant: Merchant,
   batches: readonly Packed<Subscription>[],
   ports: Ports,
+  onWithdrawn: OnWithdrawn = () => {},
 ): Promise<Stored> {
   const subscriptions = arrange(batches);
-  const changed = await db.transaction(async (tx) => {
+  const over = unpack(subscriptions, ["id", "state"]).filter(({ state }) => endsRecovery(state));
+  const { changed, ended, early } = await db.transaction(async (tx) => {
     const rows = await upsertSubscriptions(tx, merchant.id, subscriptions);
     // An invoice may have come before its subscription, so new ones concern cases too.
     const ids = rows.map(({ id }) => id).sort();
-    if (ids.length > 0) await pokeCasesOfSubscriptions(tx, merchant.id, ids, ports.newId());
-    return new Set(ids);
+    const changed = new Set(ids);
+    const ended = over.map(({ id }) => id).filter((id) => changed.has(id));
+    const open = ids.length === 0 ? 0 : await pokeCasesOfSubscriptions(tx, merchant.id, ids, ports.newId());
+    return { changed, ended, early: open === 0 ? [] : await takeBack(tx, merchant.id, ended, ports) };
   });
-  // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
-  const ended = unpack(subscriptions, ["id", "state"])
-    .filter(({ id, state }) => changed.has(id) && endsRecovery(state))
-    .map(({ id }) => id);
   const stored = storedOf(subscriptions, changed);
   release(subscriptions);
-  if (ended.length > 0) await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
+  // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
+  const open = ended.length === 0 ? 0 : await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
+  const late = open === 0 ? [] : await db.transaction((tx) => takeBack(tx, merchant.id, ended, ports));
+  const withdrawn = [...early, ...late];
+  if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
   return stored;
+}
+
+/** What open cases of these subscriptions have not delivered goes back, also what a step made while this waited for it. The cases end with their next step. */
+async function takeBack(tx: Tx, merchantId: string, ended: readonly string[], ports: Ports): Promise<string[]> {
+  const cases = ended.length === 0 ? [] : await lockCasesOfSubscriptions(tx, merchantId, ended);
+  return cases.length === 0 ? [] : await withdrawEvents(tx, merchantId, cases, [], ports.now());
 }
 
 /**

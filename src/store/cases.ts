@@ -166,9 +166,10 @@ const POKE_BY_INVOICE = pokeBy("invoice_id", "true");
 
 /** New facts about these invoices: their cases, ended ones too, want a look now; returns how many there are. */
 export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], pokeId: string) {
-  const { rows } = await tx.run<{ cases: number }>(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId]);
-  return rows.reduce((sum, { cases }) => sum + cases, 0);
+  return sumOf((await tx.run<{ cases: number }>(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId])).rows);
 }
+
+const sumOf = (rows: readonly { cases: number }[]) => rows.reduce((sum, { cases }) => sum + cases, 0);
 
 // Most attempts say nothing new about the customer's other invoices; only who waits for a new card wants to know at once.
 const POKE_BY_CUSTOMER = pokeBy(
@@ -185,9 +186,23 @@ export async function pokeCasesOfCustomers(tx: Tx, merchantId: string, customerI
 
 const POKE_BY_SUBSCRIPTION = pokeBy("subscription_id", "ended_at is null");
 
-/** These subscriptions changed: the open cases of their invoices want a look now. */
+/** These subscriptions changed: the open cases of their invoices want a look now; returns how many there are. */
 export async function pokeCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[], pokeId: string) {
-  await tx.run(POKE_BY_SUBSCRIPTION, [merchantId, ids, pokeId]);
+  return sumOf((await tx.run<{ cases: number }>(POKE_BY_SUBSCRIPTION, [merchantId, ids, pokeId])).rows);
+}
+
+const LOCK_BY_SUBSCRIPTION = prepared(
+  "lock_cases_of_subscriptions",
+  `select id from cases
+   where merchant_id = $1 and id in (
+       select k.id from unnest($2::text[]) as e (each) ${of("subscription_id", "e.each", "ended_at is null")})
+     and ended_at is null
+   order by id for update`,
+);
+
+/** Wait for whoever works on open cases of these subscriptions, and keep all others from them; returns their ids. */
+export async function lockCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
+  return (await tx.run<{ id: string }>(LOCK_BY_SUBSCRIPTION, [merchantId, ids])).rows.map(({ id }) => id);
 }
 
 const POKE_BY_EVENT = prepared(
