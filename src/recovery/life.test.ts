@@ -123,6 +123,25 @@ test("an invoice that is unpaid again after it was paid opens a new case", async
   );
 });
 
+for (const first of ["payment", "invoice"])
+  test(`an invoice whose debit bounces days after it was paid opens a new case, where the ${first} came first`, async () => {
+    const pushes = [
+      () =>
+        stage.transaction({ id: "txn_1", state: "PAID", createdAt: START, updatedAt: new Date(START.getTime() + 1) }),
+      () => stage.invoice({ updatedAt: START }),
+    ];
+    for (const push of first === "payment" ? pushes : pushes.reverse()) await push();
+    await stage.decide();
+    stage.wait(3 * DAY);
+    await stage.transaction({ id: "txn_1", createdAt: START });
+    await stage.invoice();
+    await stage.decide();
+    assert.deepEqual(
+      (await stage.cases()).map(({ end }) => end),
+      ["paid", null],
+    );
+  });
+
 test("no case opens for an amount of 0 or when the window is over already", async () => {
   await stage.invoice({ id: "inv_zero", amount: 0 });
   await stage.invoice({ id: "inv_old", updatedAt: new Date(START.getTime() - 28 * DAY) });
