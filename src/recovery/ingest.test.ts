@@ -7,9 +7,9 @@ import { type Database, prepared } from "../store/database.ts";
 import { insertEvents } from "../store/events.ts";
 import { askLast } from "../store/in-transaction.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
-import { arrangeInvoices, packInvoices, packSubscriptions } from "../store/packed.fixture.ts";
+import { arrangeInvoices, packInvoices, packSubscriptions, packTransactions } from "../store/packed.fixture.ts";
 import { foundKnown } from "./all-new.ts";
-import { ingestInvoices, ingestSubscriptions, type Stored } from "./ingest.ts";
+import { ingestInvoices, ingestSubscriptions, ingestTransactions, type Stored } from "./ingest.ts";
 import { MINUTE, openStage, START } from "./stage.fixture.ts";
 
 const stage = await openStage();
@@ -135,6 +135,44 @@ test("so is what is made for a case that was opened while the subscription was s
   };
   await ingestSubscriptions(racing, merchant, canceled(), stage.ports, (_, ids) => withdrawn.push(...ids));
   assert.deepEqual(withdrawn, [event.id]);
+});
+
+test("a payment that is pushed while a case of its invoice is opened ends that case, also where the invoice had one before", async () => {
+  for (const hadOne of [false, true]) {
+    const merchant = await stage.enter();
+    if (hadOne) {
+      await stage.invoice();
+      await stage.decide();
+      stage.wait(MINUTE);
+      await stage.invoice({ state: "PAID" });
+      await stage.decide();
+      stage.wait(MINUTE);
+    }
+    const at = { createdAt: stage.now(), updatedAt: stage.now() };
+    const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", ...at };
+    const unpaid = packInvoices({ ...of, id: "inv_1", state: "UNPAID" });
+    const paid = packTransactions({ ...of, id: "txn_1", state: "PAID", invoiceId: "inv_1" });
+    const [opened, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const opening = stage.db.transaction(async (tx) => {
+      const within: Database = { ...stage.db, run: tx.run, transaction: async (work) => await askLast(await work(tx)) };
+      await ingestInvoices(within, merchant, unpaid, stage.ports);
+      opened.resolve();
+      await told.promise;
+    });
+    await opened.promise;
+    // Its transaction tells the cases that it sees, then the case is there, and looked at by nobody else.
+    const racing: Database = {
+      ...stage.db,
+      async transaction(work) {
+        const done = await stage.db.transaction(work);
+        told.resolve();
+        await opening;
+        return done;
+      },
+    };
+    await ingestTransactions(racing, merchant, paid, stage.ports);
+    assert.equal((await stage.cases()).at(-1)!.end, "paid", `had one before: ${hadOne}`);
+  }
 });
 
 const canceled = () =>

@@ -210,13 +210,13 @@ type Attempt = Pick<Transaction, (typeof ATTEMPT_FIELDS)[number]>;
 /**
  * Let the cases look at these attempts, and end those that one of them paid.
  *
- * @returns `all`: whether every attempt found a case; and the events that were taken back
+ * @returns `all`: whether every attempt found an open case; and the events that were taken back
  */
 async function tellCases(tx: Tx, merchantId: string, attempts: readonly Attempt[], ports: Ports) {
   let withdrawn: string[] = [];
   if (attempts.length === 0) return { all: true, withdrawn };
   const invoiceIds = distinct(attempts.map(({ invoiceId }) => invoiceId));
-  const told = await pokeCasesOfInvoices(tx, merchantId, invoiceIds, ports.newId());
+  const open = await pokeCasesOfInvoices(tx, merchantId, invoiceIds, ports.newId());
   await pokeCasesOfCustomers(tx, merchantId, distinct(attempts.map(({ customerId }) => customerId)), ports.newId());
   const paid = attempts.filter(({ state }) => state === "PAID");
   if (paid.length > 0) {
@@ -231,7 +231,7 @@ async function tellCases(tx: Tx, merchantId: string, attempts: readonly Attempt[
       withdrawn = await endAndWithdraw(tx, merchantId, cases, ports);
     }
   }
-  return { all: told >= invoiceIds.length, withdrawn };
+  return { all: open >= invoiceIds.length, withdrawn };
 }
 
 /** What an ended case has not delivered goes back, whether it ended now or before. */

@@ -27,7 +27,7 @@ export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt">;
 // Look-ups by invoice, customer and subscription go through a lateral subquery that cannot be flattened: so each is one probe
 // of an index. Left to choose, a plan made while the table was small compares every case with every record of a batch.
 const of = (column: string, each: string, condition = "true") =>
-  `cross join lateral (select id from cases where merchant_id = $1 and ${column} = ${each} and ${condition} offset 0) k`;
+  `cross join lateral (select id, ended_at from cases where merchant_id = $1 and ${column} = ${each} and ${condition} offset 0) k`;
 
 const OPEN = prepared(
   "open_cases",
@@ -156,17 +156,22 @@ export async function endCasesOfLeft(tx: Tx, merchantId: string, now: Date, poke
   return (await tx.run<{ id: string }>(END_OF_LEFT, [merchantId, now, pokeId])).rows.map(({ id }) => id);
 }
 
-const pokeBy = (column: "invoice_id" | "customer_id" | "subscription_id", condition: string) =>
+const pokeBy = (column: "customer_id" | "subscription_id", condition: string) =>
   prepared(
     `poke_cases_by_${column}`,
     poke(`select k.id from unnest($2::text[]) as e (each) ${of(column, "e.each", condition)}`, "$3"),
   );
 
-const POKE_BY_INVOICE = pokeBy("invoice_id", "true");
+const POKE_BY_INVOICE = prepared(
+  "poke_cases_by_invoice",
+  `with k as (select k.id, k.ended_at from unnest($2::text[]) as e (each) ${of("invoice_id", "e.each")}),
+   poked as (${poke("select id from k", "$3")})
+   select count(*) as open from k where ended_at is null`,
+);
 
-/** New facts about these invoices: their cases, ended ones too, want a look now; returns how many there are. */
+/** New facts about these invoices: their cases, ended ones too, want a look now; returns how many of the invoices have an open one. */
 export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], pokeId: string) {
-  return sumOf((await tx.run<{ cases: number }>(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId])).rows);
+  return (await tx.run<{ open: number }>(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId])).rows[0]!.open;
 }
 
 const sumOf = (rows: readonly { cases: number }[]) => rows.reduce((sum, { cases }) => sum + cases, 0);
