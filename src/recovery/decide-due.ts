@@ -9,6 +9,7 @@ import { insertEvents, withdrawEvents } from "../store/events.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
+import { asideMs } from "./aside.ts";
 import type { Knowledge } from "./decide-case.ts";
 import type { OnWithdrawn } from "./ingest.ts";
 import type { MerchantModel, Models } from "./models.ts";
@@ -17,9 +18,6 @@ import { takeCases } from "./take-cases.ts";
 import { loadFacts } from "./views.ts";
 
 const CASES_PER_STEP = 100;
-/** A case whose step fails is looked at again after a minute, then two, four, … at most a day (service time). */
-const ASIDE_MS = 60_000;
-const ASIDE_MAX_MS = 24 * 60 * 60_000;
 
 export interface DecideDue {
   db: Database;
@@ -74,8 +72,8 @@ async function stepOneByOne(deciding: DecideDue, merchantId: string): Promise<nu
     } catch (error) {
       if (!first) throw error;
       deciding.log.error({ ...errorFields(error), merchantId, caseId: first.id }, "decide.failed");
-      const delay = Math.min(ASIDE_MS * 2 ** first.failures, ASIDE_MAX_MS);
-      await setCaseAside(deciding.db, merchantId, first.id, new Date(deciding.ports.now().getTime() + delay));
+      const again = new Date(deciding.ports.now().getTime() + asideMs(first.failures));
+      await setCaseAside(deciding.db, merchantId, first.id, again);
     }
   }
   return CASES_PER_STEP;

@@ -142,6 +142,44 @@ async function counted(dieAfter: number): Promise<number> {
   return made;
 }
 
+test("a merchant of whom nothing can be learned holds up nobody, and is tried again a minute later", async () => {
+  const broken = await taught();
+  await recovered("inv_2");
+  await stage.db.run(prepared("break_own", "update learned_merchants set numbers = '\\x00'"));
+  const next = await stage.enter();
+  await recovered();
+  // The one that is broken has waited longest.
+  stage.wait(60 * DAY);
+  const learner = stage.learner(ANNE);
+  assert.equal(await learner.learnDue(), 2);
+  assert.equal((await findLearnedMerchant(stage.db, next.id))!.lessons, 2);
+  assert.equal((await findLearnedMerchant(stage.db, broken.id))!.lessons, 2);
+
+  await stage.db.run(
+    prepared(
+      "mend_own",
+      "update learned_merchants set numbers = (select numbers from learned_merchants where merchant_id = $1)",
+    ),
+    [next.id],
+  );
+  stage.wait(MINUTE - 1);
+  assert.equal(await learner.learnDue(), 0);
+  stage.wait(1);
+  assert.equal(await learner.learnDue(), 2);
+  assert.equal((await findLearnedMerchant(stage.db, broken.id))!.lessons, 4);
+});
+
+test("an outcome of which nothing is known any more is passed over, and those after it are learned", async () => {
+  const merchant = await stage.enter();
+  await recovered();
+  await recovered("inv_2");
+  await stage.db.run(prepared("forget_invoice", "delete from invoices where id = 'inv_1'"));
+  stage.wait(HOUR);
+  assert.equal(await stage.learner(ANNE).learnDue(), 4);
+  assert.equal((await findLearnedMerchant(stage.db, merchant.id))!.lessons, 4);
+  assert.equal((await findModel(stage.db, SHARED_MODEL))!.version, 1);
+});
+
 test("who does not share has a model of its own, and the shared one hears nothing of it", async () => {
   const merchant = await taught({ sharesLearning: false });
   assert.equal(await findModel(stage.db, SHARED_MODEL), null);

@@ -9,7 +9,7 @@ import { EDITION, editionOf, partsOf } from "../model/parts.ts";
 import { LAYOUT, type Prior } from "../model/prior.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { findCases } from "../store/cases.ts";
-import { type Database, errorFields } from "../store/database.ts";
+import { type Database, errorFields, isOutage } from "../store/database.ts";
 import {
   findLearnedMerchant,
   findModel,
@@ -25,6 +25,7 @@ import {
   takeLearnerLease,
 } from "../store/learned.ts";
 import { findMerchant } from "../store/merchants.ts";
+import { asideMs } from "./aside.ts";
 import { historyOf, viewBefore } from "./history.ts";
 import { codesOf, knownOf } from "./known.ts";
 import type { CaseView } from "./step.ts";
@@ -74,6 +75,8 @@ interface Taught extends HeldModel {
 export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: Options): Learner {
   const models = new Map<string, Taught>();
   const start = newModel(prior).learned;
+  /** Merchants of whom nothing could be learned, until when they are left alone. Kept here alone: who learns after this process tries at once. */
+  const aside = new Map<string, { failures: number; until: Date }>();
   let isChecked = false;
   let isLeftAlone = false;
 
@@ -85,13 +88,30 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
       for (const modelId of new Set([SHARED_MODEL, ...(await modelsOfOtherLayouts(db, LAYOUT))]))
         await modelOf(modelId);
     isChecked = true;
-    const until = new Date(ports.now().getTime() - SETTLE_MS);
+    const now = ports.now();
+    const until = new Date(now.getTime() - SETTLE_MS);
+    const leftAlone = [...aside].flatMap(([merchantId, failed]) => (failed.until > now ? [merchantId] : []));
     let learned = 0;
-    for (const merchantId of await merchantsWithLessons(db, until, MERCHANTS_A_ROUND)) {
-      const merchant = await findMerchant(db, merchantId);
-      if (merchant) learned += await learnFrom(merchant, until);
-    }
+    for (const merchantId of await merchantsWithLessons(db, until, leftAlone, MERCHANTS_A_ROUND))
+      learned += await learnOrSetAside(merchantId, until);
     return learned;
+  }
+
+  /** Who is furthest behind comes first in each round: without this, one who cannot be learned from would keep all others waiting. */
+  async function learnOrSetAside(merchantId: string, until: Date): Promise<number> {
+    try {
+      const merchant = await findMerchant(db, merchantId);
+      const learned = merchant ? await learnFrom(merchant, until) : 0;
+      aside.delete(merchantId);
+      return learned;
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      const failures = aside.get(merchantId)?.failures ?? 0;
+      log.error({ ...errorFields(error), merchantId, failures: failures + 1 }, "learning.failed");
+      const again = new Date(ports.now().getTime() + asideMs(failures));
+      aside.set(merchantId, { failures: failures + 1, until: again });
+      return 0;
+    }
   }
 
   async function learnFrom(merchant: Merchant, until: Date): Promise<number> {
@@ -139,10 +159,13 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
   async function teach(learned: Learned, merchant: Merchant, rows: readonly LessonRow[]) {
     const cases = await findCases(db, merchant.id, [...new Set(rows.map(({ caseId }) => caseId))]);
     const facts = await loadFacts(db, { ...merchant, engine: "learned" }, cases, ports.now());
-    const views = new Map(cases.map((kase) => [kase.id, facts.view(kase)]));
+    const byId = new Map(cases.map((kase) => [kase.id, kase]));
+    const views = new Map<string, CaseView>();
     for (const { id, caseId } of rows) {
       try {
-        learnAction(learned, start, views.get(caseId)!, id);
+        const view = views.get(caseId) ?? facts.view(byId.get(caseId)!);
+        views.set(caseId, view);
+        learnAction(learned, start, view, id);
       } catch (error) {
         // One outcome that cannot be read must not keep all later ones from being learned.
         log.error({ ...errorFields(error), merchantId: merchant.id, actionId: id }, "lesson.failed");

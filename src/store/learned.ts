@@ -92,12 +92,13 @@ const WAITING = prepared(
      select from recovery_actions r
      where r.merchant_id = m.id and r.executed_at <= $1 and r.executed_at >= coalesce(l.executed_at, '-infinity')
        and (r.executed_at, r.id) > (coalesce(l.executed_at, '-infinity'), coalesce(l.action_id, m.id)))
+     and m.id <> all($3::uuid[])
    order by l.executed_at nulls first, m.id limit $2`,
 );
 
-/** Merchants with outcomes up to `until` that nobody has learned; whose learning is furthest behind comes first. */
-export async function merchantsWithLessons(tx: Tx, until: Date, limit: number) {
-  return (await tx.run<{ id: string }>(WAITING, [until, limit])).rows.map(({ id }) => id);
+/** Merchants with outcomes up to `until` that nobody has learned, but for `leftOut`; whose learning is furthest behind comes first. */
+export async function merchantsWithLessons(tx: Tx, until: Date, leftOut: readonly string[], limit: number) {
+  return (await tx.run<{ id: string }>(WAITING, [until, limit, leftOut])).rows.map(({ id }) => id);
 }
 
 const LESSONS = prepared(
