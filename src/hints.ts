@@ -1,7 +1,17 @@
 import type { Logger as Log } from "pino";
 import { every } from "./delivery/every.ts";
 import { type Connection, type Database, errorFields } from "./store/database.ts";
-import { announceListener, type Channel, channelOf, listen, type Note, notify, otherListeners } from "./store/hints.ts";
+import {
+  announceListener,
+  type Channel,
+  channelOf,
+  listen,
+  type Note,
+  notify,
+  otherListeners,
+  payloadsOf,
+  withdrawnNotes,
+} from "./store/hints.ts";
 
 /**
  * What processes tell each other after a commit, so that nobody waits for the next poll. A hint may get lost, come twice
@@ -41,8 +51,6 @@ const TICK_MS = 1_000;
 /** Ticks between two looks at who listens; who comes says so himself. */
 const LOOK_TICKS = 5;
 const ANSWER_MS = 5_000;
-/** UUIDs in a payload, which holds 8,000 bytes. */
-const IDS_MAX = 180;
 /** Beyond it everybody looks at everything, and what was withdrawn is noticed when it is read again. */
 const PENDING_MAX = 5_000;
 
@@ -156,10 +164,8 @@ export function startHints({ db, log, heard }: Options): Hints {
   function takeNotes(): Note[] {
     const notes: Note[] = [];
     if (events.size > PENDING_MAX) notes.push({ channel: "events", payload: "" });
-    else for (const ids of pieces([...events])) notes.push({ channel: "events", payload: ids.join(" ") });
-    for (const [merchantId, eventIds] of withdrawn)
-      for (const ids of pieces([...eventIds]))
-        notes.push({ channel: "withdrawn", payload: [merchantId, ...ids].join(" ") });
+    else for (const payload of payloadsOf([...events])) notes.push({ channel: "events", payload });
+    for (const [merchantId, eventIds] of withdrawn) notes.push(...withdrawnNotes(merchantId, [...eventIds]));
     for (const channel of plain) notes.push({ channel, payload: "" });
     events.clear();
     withdrawn.clear();
@@ -190,10 +196,4 @@ export function startHints({ db, log, heard }: Options): Hints {
       await connection?.close().catch(() => {});
     },
   };
-}
-
-function pieces(ids: readonly string[]): string[][] {
-  const all: string[][] = [];
-  for (let from = 0; from < ids.length; from += IDS_MAX) all.push(ids.slice(from, from + IDS_MAX));
-  return all;
 }

@@ -232,6 +232,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
               allow: network.allow,
               sendTestEvent: createTestEvents(network, secretKey, ports),
               onReplayed: onEvents,
+              onWithdrawn,
               onJob: jobs.wake,
             }),
       });

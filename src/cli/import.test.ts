@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import pino from "pino";
 import { testDatabase } from "../../test/database.ts";
+import { waitingEvent } from "../../test/waiting-event.ts";
 import { portsOf, shop } from "../../test/wall/life.ts";
 import type { Settings } from "../config.ts";
 import { prepared, type Statement } from "../store/database.ts";
+import { channelOf, listen } from "../store/hints.ts";
 import { signedIn } from "../store/roles.ts";
 import { openWalled, type Walled } from "../store/walled.ts";
 import type { Context, Values } from "./command.ts";
@@ -145,4 +147,20 @@ test("an import that is killed goes on where it stopped", async () => {
     "400 rows stored; of 0 the same or a newer copy was there and stays",
   ]);
   assert.equal(await count("invoices", id), 1_000);
+});
+
+test("what an imported payment takes back is told to whoever sends, so that not even what was read ahead goes out", async () => {
+  const merchant = await shop(db, ports);
+  const event = await waitingEvent(db, merchant, ports);
+  const heard: unknown[] = [];
+  const connection = await db.connect();
+  connection.onNotified((name, payload) => heard.push([channelOf(name), payload]));
+  await listen(connection, "withdrawn");
+  const paid = HEADER + row(1, "PAID", "2026-03-03T00:00:00Z");
+  const { code } = await run(file("paid.csv", paid), { merchant: merchant.id, as: "invoices", map: MAP });
+  assert.equal(code, 0);
+  // An answer comes behind what was told before it.
+  await connection.run(text("select 1"));
+  await connection.close();
+  assert.deepEqual(heard, [["withdrawn", `${merchant.id} ${event}`]]);
 });

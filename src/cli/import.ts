@@ -7,6 +7,8 @@ import { FileRefused } from "../history/file-refused.ts";
 import { HISTORY_KINDS, KIND_NAMES } from "../history/kinds.ts";
 import type { HistoryFile } from "../history/rows.ts";
 import { takeRows, WRONG_MAX, type WrongRow } from "../history/take-rows.ts";
+import type { OnWithdrawn } from "../recovery/ingest.ts";
+import { notify, withdrawnNotes } from "../store/hints.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { bookmarkOf } from "./bookmark.ts";
 import { type Command, type Context, EXIT, Failure, text, UsageError, withDatabase } from "./command.ts";
@@ -62,7 +64,13 @@ export const importHistory: Command = {
       const { wrong, broken } = await takeRows(opened(file!, "stored", bar), kind, columns, async (records) => {
         rows += records.length;
         if (rows <= skip) return;
-        known += (await store(walled.of(merchantId), merchant, records, ports)).known.size;
+        let told: Promise<unknown> = Promise.resolve();
+        // The service may have read them ahead.
+        const tell: OnWithdrawn = (...withdrawn) => {
+          told = notify(db, withdrawnNotes(...withdrawn));
+        };
+        known += (await store(walled.of(merchantId), merchant, records, ports, tell)).known.size;
+        await told;
         bookmark.set(rows);
       });
       if (broken !== null) throw new Failure(broken);

@@ -46,6 +46,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
   const everyone = openDatabase(worker, 2, () => {});
   const walled = openWalled(asApi, 2, () => {});
   const replayed: string[] = [];
+  const withdrawn: string[][] = [];
   const passwords = createPasswords(randomBytes, 4);
   const options: ConsoleOptions = {
     everyone,
@@ -64,6 +65,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     allow: [],
     sendTestEvent: async () => null,
     onReplayed: (merchantId) => void replayed.push(merchantId),
+    onWithdrawn: (merchantId, eventIds) => void withdrawn.push([merchantId, ...eventIds]),
     onJob() {},
     ...over,
   };
@@ -129,6 +131,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     options,
     merchant,
     replayed,
+    withdrawn,
     work,
     person,
     browser,

@@ -8,6 +8,7 @@ import type { SendTestEvent } from "../delivery/test-event.ts";
 import type { JobKind } from "../domain/job.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Deed } from "../domain/role.ts";
+import type { OnWithdrawn } from "../recovery/ingest.ts";
 import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
 import type { Page } from "./frame.ts";
@@ -41,6 +42,8 @@ export interface ConsoleOptions {
   sendTestEvent: SendTestEvent;
   /** Events of this merchant are due again. */
   onReplayed(merchantId: string): void;
+  /** An import took these events back. */
+  onWithdrawn: OnWithdrawn;
   /** Somebody asked for a job of this kind. */
   onJob(kind: JobKind): void;
 }

@@ -4,27 +4,32 @@ import { SUBSCRIPTIONS } from "../api/ingest/subscription.ts";
 import { TRANSACTIONS } from "../api/ingest/transaction.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { importInvoices, ingestSubscriptions, ingestTransactions, type Stored } from "../recovery/ingest.ts";
+import {
+  importInvoices,
+  ingestSubscriptions,
+  ingestTransactions,
+  type OnWithdrawn,
+  type StoreBatches,
+  type Stored,
+} from "../recovery/ingest.ts";
 import type { Database } from "../store/database.ts";
-import type { Packed } from "../store/packed.ts";
 
 /** A kind of records, and how a batch is stored, all of it or none. */
 export interface HistoryKind<Row = unknown> {
   kind: RecordKind<Row>;
-  store(db: Database, merchant: Merchant, records: readonly Row[], ports: Ports): Promise<Stored>;
+  store(
+    db: Database,
+    merchant: Merchant,
+    records: readonly Row[],
+    ports: Ports,
+    onWithdrawn: OnWithdrawn,
+  ): Promise<Stored>;
 }
-
-type StoreBatches<Row> = (
-  db: Database,
-  merchant: Merchant,
-  batches: readonly Packed<Row>[],
-  ports: Ports,
-) => Promise<Stored>;
 
 const historyKind = <Row>(kind: RecordKind<Row>, store: StoreBatches<Row>) =>
   ({
     kind,
-    store: (db, merchant, records, ports) => store(db, merchant, [kind.pack(records)], ports),
+    store: (db, merchant, records, ports, onWithdrawn) => store(db, merchant, [kind.pack(records)], ports, onWithdrawn),
   }) as HistoryKind<Row> as HistoryKind;
 
 /** In the order in which they are best imported. */

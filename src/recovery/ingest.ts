@@ -40,6 +40,15 @@ export interface Stored {
 /** Told after the commit which events were taken back, so that a sender that has read them already drops them. */
 export type OnWithdrawn = (merchantId: string, eventIds: readonly string[]) => void;
 
+/** Stores batches of one kind of records, all of them or none. */
+export type StoreBatches<Row> = (
+  db: Database,
+  merchant: Merchant,
+  batches: readonly Packed<Row>[],
+  ports: Ports,
+  onWithdrawn: OnWithdrawn,
+) => Promise<Stored>;
+
 /**
  * Store batches of subscriptions, all of them or none; of each the newest copy stays. Of cases whose subscription ended nothing that was not
  * delivered goes out after this.
@@ -82,13 +91,24 @@ async function takeBack(tx: Tx, merchantId: string, ended: readonly string[], po
  * Store batches of invoices, all of them or none; of each the newest copy stays. In the same transaction cases are opened
  * for what is unpaid, and ended for what is not any more: nothing of those that was not delivered goes out after the commit.
  */
-export async function ingestInvoices(
+export const ingestInvoices = (
   db: Database,
   merchant: Merchant,
   batches: readonly Packed<Invoice>[],
   ports: Ports,
   onWithdrawn: OnWithdrawn = () => {},
-  opensCases = true,
+) => storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
+
+/** As `ingestInvoices`, for history: what is unpaid opens no case until a newer copy is pushed. */
+export const importInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
+  storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: false });
+
+async function storeInvoices(
+  db: Database,
+  merchant: Merchant,
+  batches: readonly Packed<Invoice>[],
+  ports: Ports,
+  { onWithdrawn, opensCases }: { onWithdrawn: OnWithdrawn; opensCases: boolean },
 ): Promise<Stored> {
   const invoices = arrange(batches);
   const unpaid = unpack(invoices, UNPAID_FIELDS, placesInRecovery(invoices));
@@ -159,10 +179,6 @@ async function storeNewest(
 
 const UNPAID_FIELDS = ["id", "customerId", "subscriptionId", "amount", "currency", "updatedAt"] as const;
 type Unpaid = Pick<Invoice, (typeof UNPAID_FIELDS)[number]>;
-
-/** As `ingestInvoices`, for history: what is unpaid opens no case until a newer copy is pushed. */
-export const importInvoices = (db: Database, merchant: Merchant, batches: readonly Packed<Invoice>[], ports: Ports) =>
-  ingestInvoices(db, merchant, batches, ports, () => {}, false);
 
 /**
  * Store batches of payment attempts, all of them or none; of each the newest copy stays. An attempt that paid its invoice in

@@ -9,6 +9,21 @@ export interface Note {
   payload: string;
 }
 
+/** UUIDs in a payload. */
+const IDS_MAX = 180;
+
+/** Ids as payloads hold them, one after the other with a space in between. */
+export function payloadsOf(ids: readonly string[], first: readonly string[] = []): string[] {
+  const payloads: string[] = [];
+  for (let from = 0; from < ids.length; from += IDS_MAX)
+    payloads.push([...first, ...ids.slice(from, from + IDS_MAX)].join(" "));
+  return payloads;
+}
+
+/** Says that these events were taken back. */
+export const withdrawnNotes = (merchantId: string, eventIds: readonly string[]): Note[] =>
+  payloadsOf(eventIds, [merchantId]).map((payload) => ({ channel: "withdrawn", payload }));
+
 const PREFIX = "dunlin_";
 const NAME = "dunlin hints";
 

@@ -85,6 +85,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     allow: [],
     sendTestEvent: async () => null,
     onReplayed() {},
+    onWithdrawn() {},
     onJob: (kind) => jobs.wake(kind),
   };
   const serve = async () => {

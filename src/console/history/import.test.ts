@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { request as connect, type OutgoingHttpHeaders } from "node:http";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { waitingEvent } from "../../../test/waiting-event.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { listAudited } from "../../store/audit-log.ts";
 import { prepared } from "../../store/database.ts";
@@ -99,6 +100,15 @@ test("a check shows how the columns are read and what would be stored, and store
   assert.ok(body.includes("&lt;script&gt;alert(1)") && !body.includes("<script>alert"), "text stays text");
   assert.match(body, /value="id=number,amount=total"/, "what was typed is there for the import");
   assert.deepEqual([await count("invoices"), await imports()], [0, []]);
+});
+
+test("what an imported payment takes back is told to whoever sends", async () => {
+  const { merchant, as } = await shop();
+  const event = await waitingEvent(at.db, merchant, at.ports);
+  const updatedAt = new Date(at.ports.now().getTime() + 1_000).toISOString();
+  const content = `id,state,customerId,amount,currency,createdAt,updatedAt\ninv_1,INVOICE_STATE_PAID,cus_1,4900,EUR,${updatedAt},${updatedAt}\n`;
+  assert.equal((await (await as("owner")).send("/import", { content, map: "" })).status, 200);
+  assert.deepEqual(at.withdrawn, [[merchant.id, event]]);
 });
 
 test("an import stores every row, opens no case, says who did it, and changes nothing the second time", async () => {

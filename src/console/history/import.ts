@@ -53,7 +53,7 @@ export function importRoutes(console: Console) {
 }
 
 /** Three buttons of one form. */
-function uploads({ page, upload, ports }: Console) {
+function uploads({ page, upload, ports, onWithdrawn }: Console) {
   const arriving = createInFlight();
   type Take = (sent: Upload, visit: Visit) => Promise<Sent>;
   type Answer = (sent: Sent, visit: Visit, typed: URLSearchParams) => Promise<Page> | FastifyReply;
@@ -85,7 +85,7 @@ function uploads({ page, upload, ports }: Console) {
     const merchant = (await findMerchant(db, merchantId))!;
     const stored = { rows: 0, known: 0 };
     const taken = await takeRows(file, HISTORY_KINDS[kind].kind, columns, async (records) => {
-      stored.known += (await HISTORY_KINDS[kind].store(db, merchant, records, ports)).known.size;
+      stored.known += (await HISTORY_KINDS[kind].store(db, merchant, records, ports, onWithdrawn)).known.size;
       stored.rows += records.length;
     });
     const whole = isWhole(taken);

@@ -1,0 +1,26 @@
+import type { Merchant } from "../src/domain/merchant.ts";
+import type { Ports } from "../src/domain/ports.ts";
+import { ingestInvoices } from "../src/recovery/ingest.ts";
+import { casesOfInvoice } from "../src/store/cases.ts";
+import type { Database } from "../src/store/database.ts";
+import { insertEvents } from "../src/store/events.ts";
+import { packInvoices } from "../src/store/packed.fixture.ts";
+
+/** An unpaid invoice `inv_1` with a case, and an event of that which waits to be sent; returns the event's id. */
+export async function waitingEvent(db: Database, merchant: Merchant, ports: Ports): Promise<string> {
+  const at = ports.now();
+  const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", createdAt: at, updatedAt: at };
+  await ingestInvoices(db, merchant, packInvoices({ id: "inv_1", state: "UNPAID", ...of }), ports);
+  const [kase] = await casesOfInvoice(db, merchant.id, "inv_1");
+  const id = ports.newId();
+  const event = {
+    id,
+    caseId: kase!.id,
+    invoiceId: "inv_1",
+    type: "pause_collection",
+    body: "{}",
+    createdAt: at,
+  } as const;
+  await insertEvents(db, merchant.id, [event]);
+  return id;
+}
