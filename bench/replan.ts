@@ -46,11 +46,11 @@ try {
   const merchant = await createMerchant(db, "Bench", {}, store.secretKey, ports);
   const models = createModels({ db, ports, log, prior: readPrior(log) });
   console.log(`${cases.toLocaleString("en")} open cases with an attempt each; ${server}`);
-  await inChunks((from) => ingestInvoices(db, merchant, packInvoices(...invoices(from)), ports));
-  await inChunks((from) => ingestTransactions(db, merchant, packTransactions(...attempts(from, 1)), ports));
+  await inChunks((from) => ingestInvoices(db, merchant, packInvoices(...invoices(from)), ports, () => {}));
+  await inChunks((from) => ingestTransactions(db, merchant, packTransactions(...attempts(from, 1)), ports, () => {}));
   await plan("planned first");
   laterMs = HOUR_MS;
-  await inChunks((from) => ingestTransactions(db, merchant, packTransactions(...attempts(from, 2)), ports));
+  await inChunks((from) => ingestTransactions(db, merchant, packTransactions(...attempts(from, 2)), ports, () => {}));
   const minutes = await plan("planned anew");
   const { decisions, planned } = (await db.run<Record<string, number>>(COUNT)).rows[0]!;
   // In a run of many minutes the moment of a few plans comes, and they are decided once more.

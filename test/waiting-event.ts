@@ -10,7 +10,7 @@ import { packInvoices } from "../src/store/packed.fixture.ts";
 export async function waitingEvent(db: Database, merchant: Merchant, ports: Ports): Promise<string> {
   const at = ports.now();
   const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", createdAt: at, updatedAt: at };
-  await ingestInvoices(db, merchant, packInvoices({ id: "inv_1", state: "UNPAID", ...of }), ports);
+  await ingestInvoices(db, merchant, packInvoices({ id: "inv_1", state: "UNPAID", ...of }), ports, () => {});
   const [kase] = await casesOfInvoice(db, merchant.id, "inv_1");
   const id = ports.newId();
   const event = {

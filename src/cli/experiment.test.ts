@@ -46,14 +46,14 @@ test("an experiment is started, shown, shown again when its invoices are old eno
     createdAt: now,
     updatedAt: now,
   }));
-  await ingestInvoices(db, merchant, packInvoices(...invoices), ports);
+  await ingestInvoices(db, merchant, packInvoices(...invoices), ports, () => {});
   await countDue({ db, ports, log });
   assert.match((await run(experimentShow)).out, /Too early: an invoice counts 35 days after it failed.*2026-04-06/);
   now = new Date(now.getTime() + DAY_MS);
   const paid = invoices
     .filter((_, n) => n % 2 === 0)
     .map((invoice) => ({ ...invoice, state: "PAID" as const, updatedAt: now }));
-  await ingestInvoices(db, merchant, packInvoices(...paid), ports);
+  await ingestInvoices(db, merchant, packInvoices(...paid), ports, () => {});
   now = new Date(now.getTime() + 40 * DAY_MS);
   await countDue({ db, ports, log });
   const { out } = await run(experimentShow, { days: "5" });

@@ -30,8 +30,9 @@ test("an invoice is explained without saying whose it is, unless several merchan
     first,
     packInvoices({ ...both, amount: 100 }, { ...both, id: "inv_1", amount: 200 }),
     realPorts,
+    () => {},
   );
-  await ingestInvoices(db, second, packInvoices({ ...both, amount: 300 }), realPorts);
+  await ingestInvoices(db, second, packInvoices({ ...both, amount: 300 }), realPorts, () => {});
 
   assert.match(await run("inv_1"), /inv_1: 2\.00 EUR, UNPAID/);
   await assert.rejects(run("inv_both"), /2 merchants have an invoice inv_both: say which by --merchant/);

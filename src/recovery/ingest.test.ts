@@ -36,13 +36,14 @@ test("a batch that was all new until another one overtook it is stored, says wha
       merchant,
       packInvoices(...["inv_a", "inv_b", "inv_c"].map(invoice)),
       stage.ports,
+      () => {},
     );
     await someoneWaits(stage.db);
   });
   assert.deepEqual([...(await overtaken).known], ["inv_b"]);
   assert.equal((await stage.cases()).length, 2);
   assert.deepEqual(
-    await ingestInvoices(stage.db, merchant, packInvoices(...["inv_a", "inv_d"].map(invoice)), stage.ports),
+    await ingestInvoices(stage.db, merchant, packInvoices(...["inv_a", "inv_d"].map(invoice)), stage.ports, () => {}),
     {
       records: 2,
       known: new Set(["inv_a"]),
@@ -68,8 +69,8 @@ test("a paid copy that waits for the batch which opens the case ends that case a
   let paid!: Promise<Stored>;
   await stage.db.transaction(async (tx) => {
     const within: Database = { ...stage.db, run: tx.run, transaction: async (work) => await askLast(await work(tx)) };
-    await ingestInvoices(within, merchant, copy("UNPAID", 1), stage.ports);
-    paid = ingestInvoices(stage.db, merchant, copy("PAID", 2), stage.ports);
+    await ingestInvoices(within, merchant, copy("UNPAID", 1), stage.ports, () => {});
+    paid = ingestInvoices(stage.db, merchant, copy("PAID", 2), stage.ports, () => {});
     await someoneWaits(stage.db);
   });
   await paid;
@@ -155,7 +156,7 @@ test("a payment that is pushed while a case of its invoice is opened ends that c
     const [opened, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const opening = stage.db.transaction(async (tx) => {
       const within: Database = { ...stage.db, run: tx.run, transaction: async (work) => await askLast(await work(tx)) };
-      await ingestInvoices(within, merchant, unpaid, stage.ports);
+      await ingestInvoices(within, merchant, unpaid, stage.ports, () => {});
       opened.resolve();
       await told.promise;
     });
@@ -170,7 +171,7 @@ test("a payment that is pushed while a case of its invoice is opened ends that c
         return done;
       },
     };
-    await ingestTransactions(racing, merchant, paid, stage.ports);
+    await ingestTransactions(racing, merchant, paid, stage.ports, () => {});
     assert.equal((await stage.cases()).at(-1)!.end, "paid", `had one before: ${hadOne}`);
   }
 });

@@ -58,7 +58,7 @@ export async function ingestSubscriptions(
   merchant: Merchant,
   batches: readonly Packed<Subscription>[],
   ports: Ports,
-  onWithdrawn: OnWithdrawn = () => {},
+  onWithdrawn: OnWithdrawn,
 ): Promise<Stored> {
   const subscriptions = arrange(batches);
   const over = unpack(subscriptions, ["id", "state"]).filter(({ state }) => endsRecovery(state));
@@ -91,13 +91,8 @@ async function takeBack(tx: Tx, merchantId: string, ended: readonly string[], po
  * Store batches of invoices, all of them or none; of each the newest copy stays. In the same transaction cases are opened
  * for what is unpaid, and ended for what is not any more: nothing of those that was not delivered goes out after the commit.
  */
-export const ingestInvoices = (
-  db: Database,
-  merchant: Merchant,
-  batches: readonly Packed<Invoice>[],
-  ports: Ports,
-  onWithdrawn: OnWithdrawn = () => {},
-) => storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
+export const ingestInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
+  storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
 
 /** As `ingestInvoices`, for history: what is unpaid opens no case until a newer copy is pushed. */
 export const importInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
@@ -189,7 +184,7 @@ export async function ingestTransactions(
   merchant: Merchant,
   batches: readonly Packed<Transaction>[],
   ports: Ports,
-  onWithdrawn: OnWithdrawn = () => {},
+  onWithdrawn: OnWithdrawn,
 ): Promise<Stored> {
   const transactions = arrange(batches);
   const attempts = unpack(transactions, ATTEMPT_FIELDS);

@@ -51,7 +51,7 @@ async function shop() {
   const flushes: number[] = [];
   const ingest = joinFlushes<Invoice>((of, batches) => {
     flushes.push(batches.reduce((sum, { count }) => sum + count, 0));
-    return ingestInvoices(database.db, of, batches, ports);
+    return ingestInvoices(database.db, of, batches, ports, () => {});
   });
   const push = (...records: Invoice[]) => ingest(merchant, batchOf(...records));
   const stored = async () => {

@@ -163,6 +163,7 @@ export async function openStage() {
           ...over,
         }),
         ports,
+        () => {},
       ),
     /** Push an attempt made now: declined for lack of money, unless said otherwise. */
     transaction: (over: Partial<Transaction> = {}) =>
@@ -186,6 +187,7 @@ export async function openStage() {
           ...over,
         }),
         ports,
+        () => {},
       ),
     subscription: (state: SubscriptionState) =>
       ingestSubscriptions(
@@ -201,6 +203,7 @@ export async function openStage() {
           updatedAt: now,
         }),
         ports,
+        () => {},
       ),
     actions: async () => (await db.run<ActionRow>(ACTIONS, [merchant.id])).rows,
     events: async () => (await db.run<EventRow>(EVENTS, [merchant.id])).rows,

@@ -51,11 +51,11 @@ test("cases are ended one look-up each also where statistics know nothing of the
   });
   await database.db.run(BLIND);
   const batches = [0, 200, 400, 600, 800].map((from) => unpaid.slice(from, from + 200));
-  for (const batch of batches) await ingestInvoices(database.db, merchant, packInvoices(...batch), ports);
+  for (const batch of batches) await ingestInvoices(database.db, merchant, packInvoices(...batch), ports, () => {});
   const updatedAt = new Date(ports.now().getTime() + 1_000);
   for (const batch of batches) {
     const paid = batch.map((invoice): Invoice => ({ ...invoice, state: "PAID", updatedAt }));
-    await ingestInvoices(database.db, merchant, packInvoices(...paid), ports);
+    await ingestInvoices(database.db, merchant, packInvoices(...paid), ports, () => {});
   }
   assert.equal((await database.db.run<{ n: number }>(ENDED, [merchant.id])).rows[0]!.n, 1_000);
 });

@@ -117,7 +117,7 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
       updatedAt: at,
     };
     invoices.set(id, invoice);
-    await ingestInvoices(db, merchant, packInvoices(invoice), ports);
+    await ingestInvoices(db, merchant, packInvoices(invoice), ports, () => {});
     await charge(invoice, false, {});
   }
   const charge = (invoice: Invoice, isPaid: boolean, over: Partial<Transaction>) => {
@@ -142,13 +142,13 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
         : { networkDeclineCode: CODES[pick % CODES.length], paymentGatewayErrorMessage: "Declined by the bank" }),
       ...over,
     };
-    return ingestTransactions(db, merchant, packTransactions(transaction), ports);
+    return ingestTransactions(db, merchant, packTransactions(transaction), ports, () => {});
   };
   async function pay(invoice: Invoice, over: Partial<Transaction>) {
     await charge(invoice, true, over);
     const paid: Invoice = { ...invoice, state: "PAID", updatedAt: ports.now() };
     invoices.set(invoice.id, paid);
-    await ingestInvoices(db, merchant, packInvoices(paid), ports);
+    await ingestInvoices(db, merchant, packInvoices(paid), ports, () => {});
   }
   async function obey() {
     const { rows } = await db.run<{ id: string; invoiceId: string }>(SENT, [merchant.id, ports.now()]);
@@ -232,7 +232,8 @@ async function fillHistory(db: Database, merchant: Merchant, ports: Ports) {
       ...(isPaid ? {} : { networkDeclineCode: "51" }),
     }),
   );
-  for (const batch of inBatches(past)) await ingestTransactions(db, merchant, packTransactions(...batch), ports);
+  for (const batch of inBatches(past))
+    await ingestTransactions(db, merchant, packTransactions(...batch), ports, () => {});
   const details = { rows: past.length, "known before": 0, file: "attempts-2025.csv" };
   await audit(db, merchant.id, COMMAND_LINE, { deed: "history.imported", object: "transactions", details }, ports);
   await askBacktest(db, merchant.id, COMMAND_LINE, ports);

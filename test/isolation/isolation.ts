@@ -90,11 +90,13 @@ async function life(seed: number, operations: number, stranger: Seen["stranger"]
     log,
     ingest: {
       subscriptions: joinFlushes((merchant, batch) =>
-        ingestSubscriptions(walled.of(merchant.id), merchant, batch, ports),
+        ingestSubscriptions(walled.of(merchant.id), merchant, batch, ports, () => {}),
       ),
-      invoices: joinFlushes((merchant, batch) => ingestInvoices(walled.of(merchant.id), merchant, batch, ports)),
+      invoices: joinFlushes((merchant, batch) =>
+        ingestInvoices(walled.of(merchant.id), merchant, batch, ports, () => {}),
+      ),
       transactions: joinFlushes((merchant, batch) =>
-        ingestTransactions(walled.of(merchant.id), merchant, batch, ports),
+        ingestTransactions(walled.of(merchant.id), merchant, batch, ports, () => {}),
       ),
     },
     onIngested() {},

@@ -57,6 +57,7 @@ export async function live(db: Database, merchant: Merchant, ports: ReturnType<t
       merchant,
       packInvoices(...ids.map((id) => ({ id: `inv_${id}`, state, subscriptionId: `sub_${id}`, ...record(id) }))),
       ports,
+      () => {},
     );
   const failed = (id: number) =>
     ingestTransactions(
@@ -75,6 +76,7 @@ export async function live(db: Database, merchant: Merchant, ports: ReturnType<t
         createdAt: ports.now(),
       }),
       ports,
+      () => {},
     );
   const models = createModels({ db, ports, log, prior: shippedPrior() });
   const decide = async () => {
@@ -94,7 +96,13 @@ export async function live(db: Database, merchant: Merchant, ports: ReturnType<t
     await decide();
   }
   await invoices("PAID", [1]);
-  await ingestSubscriptions(db, merchant, packSubscriptions({ id: "sub_2", state: "CANCELED", ...record(2) }), ports);
+  await ingestSubscriptions(
+    db,
+    merchant,
+    packSubscriptions({ id: "sub_2", state: "CANCELED", ...record(2) }),
+    ports,
+    () => {},
+  );
   await decide();
   for (const orderBy of ["created_at", "updated_at", "executed_at"] as const) {
     const listing = { filters: {}, orderBy, descending: false };

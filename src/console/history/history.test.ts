@@ -48,7 +48,7 @@ async function live(merchant: Merchant, invoices: number) {
     }),
   );
   for (const batch of inBatches(transactions))
-    await ingestTransactions(at.db, merchant, packTransactions(...batch), at.ports);
+    await ingestTransactions(at.db, merchant, packTransactions(...batch), at.ports, () => {});
 }
 
 test("a backtest is asked for by a form, judged in a thread of its own, and its report says no more than the history can tell", async () => {

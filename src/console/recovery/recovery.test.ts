@@ -40,7 +40,7 @@ const unpaid = (id: string, over: Partial<Invoice> = {}): Invoice => ({
 });
 async function push(merchant: Merchant, ...invoices: Invoice[]) {
   for (const invoice of invoices) {
-    await ingestInvoices(at.db, merchant, packInvoices(invoice), at.ports);
+    await ingestInvoices(at.db, merchant, packInvoices(invoice), at.ports, () => {});
     const { amount, currency, customerId } = invoice;
     const now = at.ports.now();
     const failed: Transaction = {
@@ -58,7 +58,8 @@ async function push(merchant: Merchant, ...invoices: Invoice[]) {
       networkDeclineCode: "51",
       paymentGatewayErrorMessage: SCRIPT,
     };
-    if (invoice.state === "UNPAID") await ingestTransactions(at.db, merchant, packTransactions(failed), at.ports);
+    if (invoice.state === "UNPAID")
+      await ingestTransactions(at.db, merchant, packTransactions(failed), at.ports, () => {});
   }
   const { db, ports } = at;
   const models = createModels({ db, ports, log, prior: shippedPrior() });

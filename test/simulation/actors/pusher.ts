@@ -48,10 +48,10 @@ export function createPusher(options: Options): Pusher {
 
   function ingest(db: Database, kind: Kind, records: readonly Stored[]) {
     if (kind === "subscriptions")
-      return ingestSubscriptions(db, merchant, packSubscriptions(...(records as Subscription[])), ports);
+      return ingestSubscriptions(db, merchant, packSubscriptions(...(records as Subscription[])), ports, () => {});
     if (kind === "transactions")
-      return ingestTransactions(db, merchant, packTransactions(...(records as Transaction[])), ports);
-    return ingestInvoices(db, merchant, packInvoices(...(records as Invoice[])), ports);
+      return ingestTransactions(db, merchant, packTransactions(...(records as Transaction[])), ports, () => {});
+    return ingestInvoices(db, merchant, packInvoices(...(records as Invoice[])), ports, () => {});
   }
 
   /** I2: of what was news in this batch all is stored, or nothing. */
