@@ -17,7 +17,7 @@ where c.recovered and c.end_reason <> 'paid' and i.merchant_id = c.merchant_id a
 alter table cases
   drop column outcome,
   add column outcome text collate "C" not null generated always as (
-    case when arm = 'merchant' then 'watched' when ended_at is null then 'open'
+    case when arm <> 'dunlin' then 'watched' when ended_at is null then 'open'
       when recovered then 'recovered' when end_reason = 'paid' then 'paid'
       when end_reason in ('voided', 'refunded', 'draft') then 'stopped' else 'lost' end
   ) stored;

@@ -35,6 +35,7 @@ test("in shadow mode what would be done is decided and logged, and nothing is as
   await stage.subscription("CANCELED");
   await stage.decide();
   assert.equal((await stage.cases())[0]!.end, "subscription_canceled");
+  assert.equal((await stage.outcomes())[0]!.outcome, "watched");
   assert.deepEqual(await stage.events(), []);
   assert.deepEqual(await stage.actions(), []);
 });

@@ -4,7 +4,7 @@ import { prepared, type Tx } from "./database.ts";
 
 /**
  * What became of a case: `recovered` was paid after an instruction that succeeded, also after its end, `paid` without one, `lost` ended unpaid,
- * `stopped` ended because nothing was to be paid any more, and `watched` belongs to an experiment that leaves it alone.
+ * `stopped` ended because nothing was to be paid any more, and `watched` is left to the merchant's own system, by an experiment or in shadow mode.
  */
 export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped", "watched"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
