@@ -32,6 +32,46 @@ test("names hold what is known, and a question mark for what is not", () => {
   assert.ok(!caseNames("f", traits).some((name) => name.startsWith("fcode")));
 });
 
+test("the steps of an amount, and what is a merchant's own, share their weights with no name that is often met", () => {
+  const steps = (stage: "f" | "r") =>
+    caseNames(stage, { ...traits, dollars: 20_000 }).filter((name) => /^.dollar:/.test(name));
+  const alone = [...steps("f"), ...steps("r"), "fmerchant:own", "rmerchant:own"];
+  const codes = [
+    "51",
+    "05",
+    "54",
+    "14",
+    "41",
+    "43",
+    "61",
+    "65",
+    "91",
+    "96",
+    "AM04",
+    "R01",
+    "generic_decline",
+    "insufficient_funds",
+  ];
+  const others = new Set<string>();
+  for (const declineCode of [null, ...codes])
+    for (const adviceCode of [null, "01", "02", "03", "21", "24"])
+      for (const lastReason of [null, "FUNDS", "GENERIC", "UNKNOWN", "LIMIT", "EXPIRED"] as const)
+        for (const recovered of [0, 1, 2])
+          for (const unpaid of [0, 1, 2]) {
+            const past = { ...newPast(), firsts: 6, declined: recovered + unpaid, recovered, unpaid, lastReason };
+            for (const stage of ["f", "r"] as const)
+              for (const name of caseNames(stage, { ...traits, declineCode, adviceCode, past }))
+                if (!name.startsWith(`${stage}dollar:`)) others.add(name);
+          }
+  const taken = new Set(nameWeights([...others]));
+  const places = nameWeights(alone);
+  assert.equal(new Set(places).size, alone.length);
+  assert.deepEqual(
+    alone.filter((_, n) => taken.has(places[n]!)),
+    [],
+  );
+});
+
 test("what is learned of an amount says something of the next, and little of those far below", () => {
   const learned = newLearned();
   const of = (dollars: number): Belief => ({

@@ -64,7 +64,7 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
   const { past } = traits;
   const share = Math.round((4 * (past.declined + 0.3)) / (past.firsts + 2));
   const names = [
-    ...Array.from({ length: Math.min(OVER_MAX, amountStep(traits)) }, (_, step) => `over:${step}`),
+    ...Array.from({ length: Math.min(OVER_MAX, amountStep(traits)) }, (_, step) => `dollar:${step}`),
     `tenure:${traits.tenureDays === null ? "?" : tenureStep(traits.tenureDays)}`,
     `period:${known(traits.billingPeriod)}${known(traits.billingPeriodUnit)}`,
     `merchant:${traits.merchant}`,

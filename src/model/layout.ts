@@ -74,7 +74,7 @@ export const PAID_BETWEEN = { fresh: 0, same: 1, first: 2 } as const;
 const SINCE_CELLS = 3 * CYCLE_KINDS.length * SINCE_BINS;
 
 /** Buckets for names by hash: countries, issuers, merchants, codes. */
-export const NAME_BUCKETS = 4096;
+export const NAME_BUCKETS = 16384;
 
 const ELAPSED_BINS = 10;
 const GAP_BINS = 8;

@@ -96,18 +96,10 @@ export function newLearned(): Learned {
   };
 }
 
-/** Any cycle is possible; those of round dates, Fridays and month ends more so. */
-function usualCycles(strength: number): Float64Array {
-  const weights = PAY_CYCLES.map(({ words }) => {
-    if (/Fridays|Thursdays/.test(words)) return words.startsWith("every four") ? 0.3 : 5;
-    if (/^on \w+days$/.test(words)) return 1.5;
-    if (/^on the (\d+|last)/.test(words) && !/Wednesday|working/.test(words)) return 0.8;
-    if (/^every/.test(words)) return 0.25;
-    if (/end of the month$|1st of|15th of|25th of|28th of|1st and 15th/.test(words)) return 5;
-    return /and/.test(words) ? 0.4 : 1;
-  });
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  return Float64Array.from(weights, (weight) => (strength * weight) / total);
+/** So many people, paid as is usual. */
+function usualCycles(people: number): Float64Array {
+  const total = PAY_CYCLES.reduce((sum, { usual }) => sum + usual, 0);
+  return Float64Array.from(PAY_CYCLES, ({ usual }) => (people * usual) / total);
 }
 
 /** Chances of the cycles in a country: its own counts, filled up with everybody's. */

@@ -45,3 +45,9 @@ test("what is remembered a block at a time is what each cycle says day by day, a
       }
     }
 });
+
+test("before anybody was seen, round dates are held to be common, and the 21st is no rounder than the 20th", () => {
+  const usual = (words: string) => PAY_CYCLES[cycleNumber(words)]!.usual;
+  assert.equal(usual("around the 21st of the month"), usual("around the 20th of the month"));
+  assert.equal(usual("around the 1st of the month"), 5 * usual("around the 20th of the month"));
+});

@@ -6,6 +6,8 @@ export const CYCLE_KINDS = ["weekly", "twice", "monthly"] as const;
 /** One way in which somebody may be paid. */
 export interface PayCycle {
   kind: number;
+  /** How common it is beside the others, before anybody was seen. */
+  usual: number;
   /** Completes "pay comes …". */
   words: string;
   pays(day: number): boolean;
@@ -16,26 +18,30 @@ const WEEKLY = 0;
 const TWICE = 1;
 const MONTHLY = 2;
 
-/** Everybody's pay is looked for among these: the hypotheses of the filter. */
+/** Dates of the month on which many are paid. */
+const ROUND_DATES = [1, 15, 25, 28, 31];
+const isLateInWeek = (weekday: number) => weekday === 4 || weekday === 5;
+
+/** Everybody's pay is looked for among these: the hypotheses of the filter. Any may be; round dates, the month's end, Thursdays and Fridays are held to be common. */
 export const PAY_CYCLES: readonly PayCycle[] = [
   ...range(1, 31).map((date) => ({
     kind: MONTHLY,
+    usual: ROUND_DATES.includes(date) ? 5 : 1,
     words: date === 31 ? "at the end of the month" : `around the ${date}${ordinal(date)} of the month`,
     pays: dated(date),
   })),
-  ...[
-    ...range(2, 14).map((date) => [date, date + 15] as const),
-    [1, 15] as const,
-    [15, 31] as const,
-    [1, 16] as const,
-  ].map(([first, second]) => ({
+  ...(
+    [...range(2, 14).map((date) => [date, date + 15, 0.4] as const), [1, 15, 5], [15, 31, 5], [1, 16, 0.4]] as const
+  ).map(([first, second, usual]) => ({
     kind: TWICE,
+    usual,
     words: `around the ${first}${ordinal(first)} and ${second === 31 ? "the end of the month" : `${second}${ordinal(second)}`}`,
     pays: either(dated(first), dated(second)),
   })),
   // The same dates where nothing is moved for a weekend: cards that are paid off, benefits, other customs.
   ...range(1, 31).map((date) => ({
     kind: MONTHLY,
+    usual: 0.8,
     words: date === 31 ? "on the last day of the month" : `on the ${date}${ordinal(date)} of the month`,
     pays: onDate(date),
   })),
@@ -46,30 +52,35 @@ export const PAY_CYCLES: readonly PayCycle[] = [
     ] as const
   ).map(([first, second]) => ({
     kind: TWICE,
+    usual: 0.8,
     words: `on the ${first}${ordinal(first)} and ${second === 31 ? "the last day of the month" : `${second}${ordinal(second)}`}`,
     pays: either(onDate(first), onDate(second)),
   })),
   ...range(0, 6).map((weekday) => ({
     kind: WEEKLY,
+    usual: isLateInWeek(weekday) ? 5 : 1.5,
     words: `on ${WEEKDAYS[weekday]}`,
     pays: (day: number) => weekdayOf(day) === weekday,
   })),
   ...range(0, 13).map((phase) => ({
     kind: TWICE,
+    usual: isLateInWeek(weekdayOf(phase)) ? 5 : 0.25,
     words: `every other week on ${WEEKDAYS[weekdayOf(phase)]}`,
     pays: (day: number) => modulo(day, 14) === phase,
   })),
   ...range(0, 27).map((phase) => ({
     kind: MONTHLY,
+    usual: 0.25,
     words: `every four weeks on ${WEEKDAYS[weekdayOf(phase)]}`,
     pays: (day: number) => modulo(day, 28) === phase,
   })),
   ...range(2, 4).map((nth) => ({
     kind: MONTHLY,
+    usual: 1,
     words: `on the ${nth}${ordinal(nth)} Wednesday of the month`,
     pays: (day: number) => weekdayOf(day) === 3 && Math.ceil(dateOf(day) / 7) === nth,
   })),
-  { kind: MONTHLY, words: "on the fifth working day of the month", pays: (day) => workingDay(day) === 5 },
+  { kind: MONTHLY, usual: 1, words: "on the fifth working day of the month", pays: (day) => workingDay(day) === 5 },
 ];
 
 export const CYCLES = PAY_CYCLES.length;
