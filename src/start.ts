@@ -236,8 +236,9 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
               onJob: jobs.wake,
             }),
       });
-      await api.listen({ host: settings.host, port: settings.port });
+      // Before it listens: it has timers from the beginning, and the port may be taken.
       stops.push(() => api.close());
+      await api.listen({ host: settings.host, port: settings.port });
     }
     return { store, caPath, stop };
   } catch (error) {

@@ -271,6 +271,23 @@ test("a second service on the same data folder is refused, and the first goes on
   assert.equal(service.exitCode, null);
 });
 
+test("a demo whose port is taken says so and ends at once, with exit code 78", { timeout: 60_000 }, async () => {
+  const { code, err } = await dunlin(["demo"], { DUNLIN_DATA: join(folder, "beside") });
+  assert.equal(code, 78);
+  assert.match(err, /DUNLIN_PORT .* is in use/);
+});
+
+test("the demo says how its API is called, and ends with a command that tells more as it stands", async () => {
+  const environment = { DUNLIN_DATA: join(folder, "shown"), DUNLIN_PORT: String(await freePort()) };
+  const { code, out } = await dunlin(["demo", "--day-seconds", "1", "--seconds", "12"], environment);
+  assert.equal(code, 0);
+  for (const name of ["CA file", "Key file"]) assert.ok(existsSync(new RegExp(`^${name} +(.+)$`, "m").exec(out)![1]!));
+  const [, said, words] = /^ {2}DUNLIN_DATA="(.+)" npx dunlin (explain inv_\d+)$/m.exec(out)!;
+  const explained = await dunlin(words!.split(" "), { DUNLIN_DATA: said! });
+  assert.equal(explained.code, 0, explained.err);
+  assert.match(explained.out, /^What happened so far\?/);
+});
+
 test("a log that nobody reads holds up neither requests nor the end of the service", async () => {
   const apiKey = readFileSync(join(data, "api-key"), "utf8").trim();
   service.stderr!.pause();

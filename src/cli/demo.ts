@@ -64,30 +64,38 @@ export const demo: Command = {
     };
     let fatal: Error | null = null;
     const died = Promise.withResolvers<void>();
-    const running = await start({
-      settings,
-      roles: new Set(ROLES),
-      log: context.log,
-      onFatal(error) {
-        fatal = error;
-        died.resolve();
-      },
-    });
-    now = running.store.ports.now;
-    const merchantId = await open(context, running, settings, shop, webhookToken);
-    context.print(`Clock        one day takes ${Math.round((DAY_S / rate) * 10) / 10} s   Stop and sum up: Ctrl-C`);
-    context.print("");
-    await Promise.race([context.stopped, died.promise, ...(seconds ? [sleep(seconds * 1000)] : [])]);
-    await sumUp(context, running, shop, merchantId);
-    await running.stop();
+    let running: Running | null = null;
+    try {
+      running = await start({
+        settings,
+        roles: new Set(ROLES),
+        log: context.log,
+        onFatal(error) {
+          fatal = error;
+          died.resolve();
+        },
+      });
+      now = running.store.ports.now;
+      const merchantId = await open(context, running, settings, shop, webhookToken);
+      context.print(`Clock        one day takes ${Math.round((DAY_S / rate) * 10) / 10} s   Stop and sum up: Ctrl-C`);
+      context.print("");
+      await Promise.race([context.stopped, died.promise, ...(seconds ? [sleep(seconds * 1000)] : [])]);
+      await sumUp(context, running, shop, merchantId);
+    } finally {
+      // Also when the service could not start: the process lives as long as something listens.
+      await shop.stop();
+      await running?.stop();
+    }
     if (fatal) throw new Failure(`the service stopped: ${(fatal as Error).message}`);
     return EXIT.ok;
   },
 };
 
+const demoFolder = ({ dataDir }: Settings) => join(dataDir, "demo");
+
 /** The demo has a folder of its own, new each time, and a database of its own: it never touches real data. */
 function demoSettings(settings: Settings, rate: number): Settings {
-  const dataDir = join(settings.dataDir, "demo");
+  const dataDir = demoFolder(settings);
   const mark = join(dataDir, "made-by-demo");
   if (existsSync(dataDir)) {
     if (!existsSync(mark))
@@ -111,8 +119,11 @@ async function open(context: Context, running: Running, settings: Settings, shop
     ports,
   );
   const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
-  writeSecret(join(settings.dataDir, "api-key"), apiKey);
+  const keyPath = join(settings.dataDir, "api-key");
+  writeSecret(keyPath, apiKey);
   context.print(`Dunlin       ${settings.baseUrl}   data ${settings.dataDir}`);
+  if (caPath) context.print(`CA file      ${caPath}`);
+  context.print(`Key file     ${keyPath}`);
   const setup = await setupWords(context, running, settings);
   if (setup) context.print(`Console      ${setup}`);
   context.print(`Merchant     ${merchant.name}, webhooks to ${shop.webhookUrl}`);
@@ -122,27 +133,29 @@ async function open(context: Context, running: Running, settings: Settings, shop
 }
 
 /** Deliveries pause, so that both logs stand still; then they are compared and the summary is printed. */
-async function sumUp({ print }: Context, { store }: Running, shop: DemoMerchantRun, merchantId: string) {
+async function sumUp({ print, settings }: Context, { store }: Running, shop: DemoMerchantRun, merchantId: string) {
   const { db, ports, secretKey } = store;
   await shop.stopBilling();
   await setMerchant(db, merchantId, { webhookPaused: true }, secretKey, ports);
   await sleep(PAUSED_MS);
   const comparison = await compareLogs(shop, () => attemptCounts(db, merchantId));
   await shop.stop();
-  const learning = await learningLines(shop, store, merchantId);
+  const learning = await learningLines(shop, store, merchantId, settings);
   for (const line of [...shop.summaryLines(), ...comparison, executedLine(shop), ...learning]) print(line);
 }
 
 const TOLD = ["What happened so far?", "What would six even tries have done?", "How was it chosen?"];
 
 /** How many outcomes were learned, and what is kept of one of the decisions. */
-async function learningLines(shop: DemoMerchantRun, { db, ports }: Store, merchantId: string): Promise<string[]> {
+async function learningLines(shop: DemoMerchantRun, { db, ports }: Store, merchantId: string, settings: Settings) {
   const learned = await findLearnedMerchant(db, merchantId);
   const lines = [`Learning: ${learned?.lessons ?? 0} outcomes have been learned so far.`];
   const invoiceId = shop.executed().actions.findLast(({ type }) => type === "RECOVERY_ACTION_TYPE_RETRY")?.invoiceId;
   const explained = invoiceId === undefined ? null : await explain(db, merchantId, invoiceId, ports.now());
   if (!explained) return lines;
-  lines.push(`From "dunlin explain ${invoiceId}":`);
+  // The demo leaves its data, so the whole of it can be asked for.
+  const environment = `${settings.databaseUrl ? "DATABASE_URL= " : ""}DUNLIN_DATA="${demoFolder(settings)}"`;
+  lines.push("From what this says:", `  ${environment} npx dunlin explain ${invoiceId}`);
   for (const { question, answer } of explanationOf(explained))
     if (TOLD.includes(question)) lines.push(`  ${question}`, ...answer.map((line) => `    ${line}`));
   return lines;
