@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { Agent, get } from "node:https";
@@ -8,32 +8,15 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
+import { program } from "./program.ts";
 
-const ROOT = join(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "dunlin-commands-"));
 const data = join(folder, "data");
 let port = 0;
 let service: ChildProcess;
 let printed = "";
 
-const environment = () => ({ PATH: process.env.PATH, DUNLIN_DATA: data, DUNLIN_PORT: String(port) });
-const started = (words: readonly string[], over: Record<string, string> = {}) =>
-  spawn(process.execPath, [join(ROOT, "bin/dunlin.js"), ...words], { env: { ...environment(), ...over }, cwd: folder });
-
-/** Run a command to its end. */
-async function dunlin(words: readonly string[], over: Record<string, string> = {}) {
-  const child = started(words, over);
-  let out = "";
-  let err = "";
-  child.stdout.on("data", (chunk) => {
-    out += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    err += chunk;
-  });
-  const [code] = (await once(child, "close")) as [number];
-  return { code, out, err };
-}
+const { start: started, run: dunlin } = program(folder, () => ({ DUNLIN_DATA: data, DUNLIN_PORT: String(port) }));
 
 async function startService() {
   printed = "";
@@ -216,9 +199,9 @@ test("a requestId finds its request, and the requests of a merchant are listed b
 
 test("a command whose reader has read enough goes on to its end without a word", async () => {
   const child = started(["merchant", "list"]);
-  child.stdout.destroy();
+  child.stdout!.destroy();
   let err = "";
-  child.stderr.on("data", (chunk) => {
+  child.stderr!.on("data", (chunk) => {
     err += chunk;
   });
   const [code] = (await once(child, "close")) as [number];
@@ -269,23 +252,6 @@ test("a second service on the same data folder is refused, and the first goes on
   assert.notEqual(code, 0);
   assert.match(err, /data|service/);
   assert.equal(service.exitCode, null);
-});
-
-test("a demo whose port is taken says so and ends at once, with exit code 78", { timeout: 60_000 }, async () => {
-  const { code, err } = await dunlin(["demo"], { DUNLIN_DATA: join(folder, "beside") });
-  assert.equal(code, 78);
-  assert.match(err, /DUNLIN_PORT .* is in use/);
-});
-
-test("the demo says how its API is called, and ends with a command that tells more as it stands", async () => {
-  const environment = { DUNLIN_DATA: join(folder, "shown"), DUNLIN_PORT: String(await freePort()) };
-  const { code, out } = await dunlin(["demo", "--day-seconds", "1", "--seconds", "12"], environment);
-  assert.equal(code, 0);
-  for (const name of ["CA file", "Key file"]) assert.ok(existsSync(new RegExp(`^${name} +(.+)$`, "m").exec(out)![1]!));
-  const [, said, words] = /^ {2}DUNLIN_DATA="(.+)" npx dunlin (explain inv_\d+)$/m.exec(out)!;
-  const explained = await dunlin(words!.split(" "), { DUNLIN_DATA: said! });
-  assert.equal(explained.code, 0, explained.err);
-  assert.match(explained.out, /^What happened so far\?/);
 });
 
 test("a log that nobody reads holds up neither requests nor the end of the service", async () => {

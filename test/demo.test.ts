@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { freePort } from "./free-port.ts";
+import { program } from "./program.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "dunlin-demo-"));
+const { run } = program(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a demo whose port is taken says so and ends at once, with exit code 78", { timeout: 60_000 }, async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  const { code, err } = await run(["demo"], { DUNLIN_PORT: String(port) });
+  other.close();
+  assert.equal(code, 78);
+  assert.match(err, /DUNLIN_PORT .* is in use/);
+});
+
+test("the demo says how its API is called, and ends with a command that tells more as it stands", async () => {
+  const environment = { DUNLIN_PORT: String(await freePort()) };
+  const { code, out } = await run(["demo", "--day-seconds", "1", "--seconds", "12"], environment);
+  assert.equal(code, 0);
+  for (const name of ["CA file", "Key file"]) assert.ok(existsSync(new RegExp(`^${name} +(.+)$`, "m").exec(out)![1]!));
+  const [, said, words] = /^ {2}DUNLIN_DATA="(.+)" npx dunlin (explain inv_\d+)$/m.exec(out)!;
+  const explained = await run(words!.split(" "), { DUNLIN_DATA: said! });
+  assert.equal(explained.code, 0, explained.err);
+  assert.match(explained.out, /^What happened so far\?/);
+});
