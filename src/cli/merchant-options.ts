@@ -55,7 +55,7 @@ export function merchantSettings(values: Values, allow: string): MerchantSetting
   const url = text(values, "webhook-url");
   if (url !== undefined) {
     const problem = checkWebhookUrl(url, parseAllow(allow));
-    if (problem) throw new UsageError(`--webhook-url ${problem}`);
+    if (problem) throw new UsageError(`--webhook-url: ${problem}.`);
     settings.webhookUrl = url;
   }
   const credential = credentialOf(values);

@@ -90,9 +90,9 @@ async function readSettings(
 ): Promise<MerchantSettings | string> {
   const url = (form.get("url") ?? "").trim();
   const problem = checkWebhookUrl(url, allow);
-  if (problem) return `The URL ${problem}`;
+  if (problem) return `The URL: ${problem.replace(/^the URL/, "it")}.`;
   const finding = await checkSavedName(url, allow);
-  if (finding.verdict === "refused") return `The URL: ${finding.words}`;
+  if (finding.verdict === "refused") return `The URL: ${finding.words}.`;
   const credential = readCredential(form);
   if (typeof credential === "string") return credential;
   if (!credential && before.webhookAuth === null)
