@@ -1,3 +1,4 @@
+import { COMMAND_LINE } from "../src/domain/person.ts";
 import type { Look } from "../src/experiments/look.ts";
 import { openStore } from "../src/open.ts";
 import { countDue } from "../src/recovery/count-due.ts";
@@ -39,7 +40,7 @@ export async function benchCountedCases(cases: number) {
   try {
     const { db, ports, secretKey } = store;
     const merchant = await createMerchant(db, "Bench", {}, secretKey, ports);
-    const experiment = (await startExperiment(db, merchant, { name: "bench" }, ports))!;
+    const experiment = (await startExperiment(db, merchant, { name: "bench" }, COMMAND_LINE, ports))!;
     await (await db.connect()).run(FILL, [merchant.id, experiment.id, ports.now(), cases]);
     await db.run(ANALYZE);
     const started = ports.monotonicMs();

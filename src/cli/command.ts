@@ -100,6 +100,8 @@ export function duration(values: Values, name: string): number | undefined {
   return ms;
 }
 
+export const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+
 /** Runs `work` with the database open, and closes it whatever happens. */
 export async function withDatabase<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
   const opened = await context.open();

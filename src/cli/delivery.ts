@@ -10,6 +10,7 @@ import {
   type Command,
   EXIT,
   Failure,
+  isUuid,
   moment,
   table,
   text,
@@ -19,7 +20,6 @@ import {
   withDatabase,
 } from "./command.ts";
 import { endpointAdvice } from "./endpoint-words.ts";
-import { isUuid } from "./merchant.ts";
 
 const FILTERS = `
   --merchant M             whose; not needed when there is only one

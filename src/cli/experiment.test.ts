@@ -5,6 +5,7 @@ import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
 import { countDue } from "../recovery/count-due.ts";
 import { ingestInvoices } from "../recovery/ingest.ts";
+import { listAudited } from "../store/audit-log.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
 import type { Command } from "./command.ts";
 import { testContext } from "./context.fixture.ts";
@@ -66,6 +67,12 @@ test("an experiment is started, shown, shown again when its invoices are old eno
   assert.match((await run(experimentStop)).out, /stopped 2026-04-12/);
   await assert.rejects(run(experimentStop), /No experiment is running/);
   assert.match((await run(experimentList)).out, /holdout +2026-03-02 +stopped 2026-04-12/);
+  const audited = await listAudited(db, merchant.id, {}, 10);
+  const deeds = audited.map(({ deed, actor, object }) => `${deed} by ${actor}: ${object}`).sort();
+  const both = ["experiment.started by command line: holdout", "experiment.stopped by command line: holdout"];
+  assert.deepEqual(deeds, both, "what was refused is not there");
+  const { details } = audited.find(({ deed }) => deed === "experiment.started")!;
+  assert.deepEqual([details.share, details.matters], ["80%", "2.5 points"]);
 });
 
 test("what makes no sense is refused with what to write instead", async () => {

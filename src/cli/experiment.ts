@@ -1,9 +1,10 @@
 import { COUNT, type Experiment } from "../domain/experiment.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
 import type { Comparison, Look } from "../experiments/look.ts";
-import { type ExperimentPlan, inShadow, startExperiment } from "../recovery/experiments.ts";
+import { type ExperimentPlan, inShadow, startExperiment, stopRunningExperiment } from "../recovery/experiments.ts";
 import type { Tx } from "../store/database.ts";
 import { looksOf } from "../store/experiment-results.ts";
-import { listExperiments, stopExperiment } from "../store/experiments.ts";
+import { listExperiments } from "../store/experiments.ts";
 import { findMerchant } from "../store/merchants.ts";
 import {
   type Command,
@@ -53,7 +54,7 @@ ${WHOSE}
       const merchant = (await findMerchant(db, await merchantOf(db, values)))!;
       if (merchant.shadow)
         throw new Failure(`${inShadow(merchant)} "dunlin merchant set ${merchant.id} --shadow no" ends it.`);
-      const experiment = await startExperiment(db, merchant, plan, ports);
+      const experiment = await db.transaction((tx) => startExperiment(tx, merchant, plan, COMMAND_LINE, ports));
       if (!experiment) throw new Failure('An experiment is running already. "dunlin experiment stop" ends it.');
       if (values.json) context.print(JSON.stringify(shown(experiment)));
       else for (const line of lines(experiment, ports.now())) context.print(line);
@@ -75,7 +76,8 @@ export const experimentStop: Command = {
   examples: ["dunlin experiment stop"],
   async run(context, values) {
     return withDatabase(context, async ({ db, ports }) => {
-      const stopped = await stopExperiment(db, await merchantOf(db, values), ports.now());
+      const merchantId = await merchantOf(db, values);
+      const stopped = await db.transaction((tx) => stopRunningExperiment(tx, merchantId, COMMAND_LINE, ports));
       if (!stopped) throw new Failure("No experiment is running.");
       if (values.json) context.print(JSON.stringify(shown(stopped)));
       else for (const line of lines(stopped, ports.now())) context.print(line);

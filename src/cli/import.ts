@@ -11,8 +11,7 @@ import type { OnWithdrawn } from "../recovery/ingest.ts";
 import { notify, withdrawnNotes } from "../store/hints.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { bookmarkOf } from "./bookmark.ts";
-import { type Command, type Context, EXIT, Failure, text, UsageError, withDatabase } from "./command.ts";
-import { isUuid } from "./merchant.ts";
+import { type Command, type Context, EXIT, Failure, isUuid, text, UsageError, withDatabase } from "./command.ts";
 
 /** `dunlin import`: a merchant's history from a file. It teaches, and opens no case. */
 export const importHistory: Command = {

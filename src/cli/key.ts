@@ -1,6 +1,7 @@
-import { createApiKey, rotateApiKey } from "../auth/api-keys.ts";
+import { createApiKey, type NewApiKey, rotateApiKey } from "../auth/api-keys.ts";
 import { PERMISSIONS, type Permission } from "../domain/permission.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
+import type { Ports } from "../domain/ports.ts";
 import { type ApiKey, apiKeysOfMerchant, holdApiKey, revokeApiKey } from "../store/api-keys.ts";
 import { audit } from "../store/audit-log.ts";
 import type { Tx } from "../store/database.ts";
@@ -10,6 +11,7 @@ import {
   duration,
   EXIT,
   Failure,
+  isUuid,
   moment,
   table,
   text,
@@ -17,7 +19,6 @@ import {
   type Values,
   withDatabase,
 } from "./command.ts";
-import { isUuid } from "./merchant.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -43,13 +44,7 @@ export const keyCreate: Command = {
     return withDatabase(context, async ({ db, ports }) => {
       await mustExist(db, merchantId);
       if (expiresAt && expiresAt <= ports.now()) throw new UsageError("--expires lies in the past.");
-      const key = await db.transaction(async (tx) => {
-        const made = await createApiKey(tx, { merchantId, permissions, expiresAt, note }, ports);
-        const details = { permissions, expires: expiresAt?.toISOString() ?? "never", note };
-        const object = `…${made.apiKey.slice(-4)}`;
-        await audit(tx, merchantId, COMMAND_LINE, { deed: "key.created", object, details }, ports);
-        return made;
-      });
+      const key = await db.transaction((tx) => makeKey(tx, { merchantId, permissions, expiresAt, note }, ports));
       if (values.json) context.print(JSON.stringify({ keyId: key.keyId, apiKey: key.apiKey }));
       else {
         context.print(`key      ${key.keyId}`);
@@ -135,7 +130,17 @@ export const keyRotate: Command = {
   },
 };
 
-const HEADINGS = ["key", "text", "permissions", "created", "last used", "state", "note"] as const;
+/** Makes a key, and writes down that a command did. */
+export async function makeKey(tx: Tx, key: NewApiKey, ports: Ports) {
+  const made = await createApiKey(tx, key, ports);
+  const { permissions, expiresAt, note } = key;
+  const details = { permissions, expires: expiresAt?.toISOString() ?? "never", note };
+  const object = `…${made.apiKey.slice(-4)}`;
+  await audit(tx, key.merchantId, COMMAND_LINE, { deed: "key.created", object, details }, ports);
+  return made;
+}
+
+const HEADINGS = ["KEY", "TEXT", "PERMISSIONS", "CREATED", "LAST USED", "STATE", "NOTE"] as const;
 
 const row = (now: Date) => (key: ApiKey) => [
   key.id,

@@ -1,15 +1,16 @@
-import { createApiKey } from "../auth/api-keys.ts";
 import { parseAllow } from "../delivery/https/address-guard.ts";
 import { checkSavedName } from "../delivery/https/saved-name.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import { createMerchant, setMerchant } from "../recovery/merchants.ts";
-import { auditSettings } from "../recovery/settings-audit.ts";
+import { auditCreation, auditSettings } from "../recovery/settings-audit.ts";
+import { SETTINGS_WORDS } from "../recovery/settings-words.ts";
 import { runningExperiment } from "../store/experiments.ts";
 import { listMerchants } from "../store/merchants.ts";
-import { type Command, type Context, EXIT, Failure, table, text, UsageError, withDatabase } from "./command.ts";
+import { type Command, type Context, EXIT, Failure, isUuid, table, text, UsageError, withDatabase } from "./command.ts";
 import { endpointState } from "./endpoint-words.ts";
+import { makeKey } from "./key.ts";
 import { MERCHANT_OPTIONS, MERCHANT_USAGE, merchantSettings } from "./merchant-options.ts";
 
 export const merchantCreate: Command = {
@@ -30,8 +31,12 @@ export const merchantCreate: Command = {
       throw new UsageError("--webhook-url needs --bearer T or --basic U:P, by which the endpoint recognises us.");
     await checkName(context, settings.webhookUrl, values.json === true);
     return withDatabase(context, async ({ db, ports, secretKey }) => {
-      const merchant = await createMerchant(db, name, settings, secretKey, ports);
-      const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
+      const { merchant, apiKey } = await db.transaction(async (tx) => {
+        const merchant = await createMerchant(tx, name, settings, secretKey, ports);
+        await auditCreation(tx, COMMAND_LINE, merchant, ports);
+        const key = { merchantId: merchant.id, permissions: PERMISSIONS };
+        return { merchant, apiKey: (await makeKey(tx, key, ports)).apiKey };
+      });
       if (values.json) context.print(JSON.stringify({ merchantId: merchant.id, apiKey }));
       else {
         context.print(`merchant  ${merchant.id}`);
@@ -57,7 +62,7 @@ export const merchantSet: Command = {
   async run(context, values, [id]) {
     const settings = merchantSettings(values, context.settings.webhookAllow);
     if (Object.keys(settings).length === 0) throw new UsageError("Say what to change.");
-    if (!isUuid(id!)) throw new Failure(`There is no merchant ${id}.`);
+    if (!isUuid(id!)) throw new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
     await checkName(context, settings.webhookUrl, values.json === true);
     return withDatabase(context, async ({ db, ports, secretKey }) => {
       if (settings.shadow && (await runningExperiment(db, id!)))
@@ -99,12 +104,10 @@ export const merchantList: Command = {
 async function checkName({ settings, print }: Context, url: string | null | undefined, json: boolean) {
   if (!url) return;
   const finding = await checkSavedName(url, parseAllow(settings.webhookAllow));
-  if (finding.verdict === "refused") throw new UsageError(`--webhook-url ${finding.words}`);
+  if (finding.verdict === "refused") throw new UsageError(`--webhook-url: ${finding.words}.`);
   if (finding.verdict === "unknown" && !json)
     print(`Note: ${finding.words} from here; attempts will fail until it has one.`);
 }
-
-export const isUuid = (id: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
 
 /** A merchant without what is secret. */
 const shown = ({ webhookCredential: _, webhookSecret, webhookOldSecret: __, bucket: ___, ...merchant }: Merchant) => ({
@@ -114,5 +117,7 @@ const shown = ({ webhookCredential: _, webhookSecret, webhookOldSecret: __, buck
 
 function print(line: (text: string) => void, merchant: Merchant, json: boolean) {
   if (json) line(JSON.stringify(shown(merchant)));
-  else for (const [name, value] of Object.entries(shown(merchant))) line(`${name.padEnd(16)} ${value ?? "none"}`);
+  else
+    for (const [name, words] of [["merchant", () => merchant.id] as const, ...SETTINGS_WORDS])
+      line(`${name.padEnd(16)} ${words(merchant)}`);
 }

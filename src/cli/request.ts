@@ -3,6 +3,7 @@ import {
   type Command,
   EXIT,
   Failure,
+  isUuid,
   table,
   text,
   UsageError,
@@ -11,7 +12,6 @@ import {
   withDatabase,
 } from "./command.ts";
 import { merchantOf } from "./delivery.ts";
-import { isUuid } from "./merchant.ts";
 
 /** `dunlin request show`: one request by the id that its caller was told. */
 export const requestShow: Command = {

@@ -3,8 +3,7 @@ import { COMMAND_LINE } from "../domain/person.ts";
 import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.ts";
 import { auditSettings } from "../recovery/settings-audit.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { type Command, duration, EXIT, Failure, withDatabase } from "./command.ts";
-import { isUuid } from "./merchant.ts";
+import { type Command, duration, EXIT, Failure, isUuid, text, withDatabase } from "./command.ts";
 
 /** 256 bits; the specification takes 24 to 64 bytes. */
 const SECRET_BYTES = 32;
@@ -23,7 +22,8 @@ export const webhookSecretRotate: Command = {
     return withDatabase(context, async ({ db, ports, secretKey }) => {
       const before = isUuid(id!) ? await findMerchant(db, id!) : null;
       const secret = secretText(ports.randomBytes(SECRET_BYTES));
-      const also = auditSettings(COMMAND_LINE, "webhook.secret_rotated", ports, { "former signs (ms)": overlapMs });
+      const details = { "former signs": text(values, "overlap") ?? "24h" };
+      const also = auditSettings(COMMAND_LINE, "webhook.secret_rotated", ports, details);
       if (!before || !(await rotateWebhookSecret(db, before.id, secret, overlapMs, secretKey, ports, also)))
         throw unknown(id!);
       const after = await findMerchant(db, before.id);

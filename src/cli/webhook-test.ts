@@ -2,8 +2,17 @@ import { parseAllow } from "../delivery/https/address-guard.ts";
 import { createTestEvents, plainText, type TestedEvent, timingsOf } from "../delivery/test-event.ts";
 import { EVENT_TYPES, type EventType } from "../domain/event.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { type Command, type Context, EXIT, Failure, type Opened, text, UsageError, withDatabase } from "./command.ts";
-import { isUuid } from "./merchant.ts";
+import {
+  type Command,
+  type Context,
+  EXIT,
+  Failure,
+  isUuid,
+  type Opened,
+  text,
+  UsageError,
+  withDatabase,
+} from "./command.ts";
 
 /** `dunlin webhook test`: one attempt with a test event, and everything that was seen of it. */
 export const webhookTest: Command = {

@@ -1,8 +1,10 @@
 import { COUNT, type Experiment } from "../domain/experiment.ts";
 import type { Merchant } from "../domain/merchant.ts";
+import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
+import { audit } from "../store/audit-log.ts";
 import type { Tx } from "../store/database.ts";
-import { insertExperiment } from "../store/experiments.ts";
+import { insertExperiment, stopExperiment } from "../store/experiments.ts";
 
 const DAY_MS = 86_400_000;
 /** After the window: payments that were made in its last days have arrived by then. */
@@ -26,14 +28,16 @@ export const inShadow = ({ name }: Merchant) =>
   `${name} is in shadow mode, in which Dunlin asks for nothing, so there is nothing to compare.`;
 
 /**
- * Start an experiment: invoices that fail from now on belong to it.
+ * Start an experiment: invoices that fail from now on belong to it. Who did is in the audit log.
  *
+ * @param tx  a transaction
  * @returns null when the merchant has one that runs: two would disturb each other
  */
 export async function startExperiment(
   tx: Tx,
   merchant: Merchant,
   plan: ExperimentPlan,
+  actor: Actor,
   ports: Ports,
 ): Promise<Experiment | null> {
   const startedAt = ports.now();
@@ -49,5 +53,37 @@ export async function startExperiment(
     primary: plan.primary ?? COUNT,
     margin: plan.margin ?? 0.03,
   };
-  return (await insertExperiment(tx, merchant.id, experiment)) ? experiment : null;
+  if (!(await insertExperiment(tx, merchant.id, experiment))) return null;
+  const { share, comparedFrom, maturityDays, primary, margin } = experiment;
+  const details = {
+    share: `${percent(share)}%`,
+    "compared from": comparedFrom,
+    "counts after": `${maturityDays} days`,
+    "verdict on": primary === COUNT ? "recovered invoices" : `recovered ${primary}`,
+    matters: `${percent(margin)} points`,
+  };
+  await audit(tx, merchant.id, actor, { deed: "experiment.started", object: experiment.name, details }, ports);
+  return experiment;
+}
+
+/** 0.025 is 2.5, whatever the product of the two is in binary. */
+const percent = (share: number) => Number((share * 100).toFixed(4));
+
+/**
+ * Stop the experiment that runs: it takes no new invoices. Who did is in the audit log.
+ *
+ * @param tx  a transaction
+ * @param details  what else the log says
+ * @returns null when none runs
+ */
+export async function stopRunningExperiment(
+  tx: Tx,
+  merchantId: string,
+  actor: Actor,
+  ports: Ports,
+  details: Record<string, unknown> = {},
+): Promise<Experiment | null> {
+  const stopped = await stopExperiment(tx, merchantId, ports.now());
+  if (stopped) await audit(tx, merchantId, actor, { deed: "experiment.stopped", object: stopped.name, details }, ports);
+  return stopped;
 }

@@ -1,36 +1,26 @@
-import type { Merchant } from "../domain/merchant.ts";
+import { MERCHANT_DEFAULTS, type Merchant } from "../domain/merchant.ts";
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import { audit } from "../store/audit-log.ts";
+import type { Tx } from "../store/database.ts";
 import type { Also } from "./merchants.ts";
-
-/** What may be shown of a merchant, under the names that people know. */
-const SHOWN = {
-  name: "name",
-  webhookUrl: "url",
-  webhookFlat: "flat",
-  webhookSubPaths: "sub-paths",
-  webhookCap: "cap",
-  webhookRate: "webhook rate",
-  webhookPaused: "paused",
-  leadMs: "lead (ms)",
-  windowDays: "window (days)",
-  budget: "budget",
-  shadow: "shadow mode",
-  ratePerSecond: "requests per second",
-  rateBurst: "burst",
-} as const satisfies Partial<Record<keyof Merchant, string>>;
+import { SETTINGS_WORDS } from "./settings-words.ts";
 
 /** Writes the audit log's line of a change of a merchant: what is another now, and of secrets only that they are. */
 export const auditSettings =
   (actor: Actor, deed: string, ports: Ports, extra: Record<string, unknown> = {}): Also =>
   async (tx, before, after) => {
     const details: Record<string, unknown> = { ...extra };
-    for (const [field, name] of Object.entries(SHOWN) as [keyof typeof SHOWN, string][])
-      if (before[field] !== after[field]) details[name] = `${before[field]} → ${after[field]}`;
+    for (const [name, words] of SETTINGS_WORDS)
+      if (words(before) !== words(after)) details[name] = `${words(before)} → ${words(after)}`;
     if (!sameBytes(before.webhookCredential, after.webhookCredential))
       details.credential = `changed (${after.webhookAuth})`;
-    await audit(tx, after.id, actor, { deed, object: after.webhookUrl ?? after.name, details }, ports);
+    const object = deed.startsWith("webhook.") ? (after.webhookUrl ?? after.name) : after.name;
+    await audit(tx, after.id, actor, { deed, object, details }, ports);
   };
+
+/** Writes the audit log's line of a new merchant: what is not as it is for all at first. */
+export const auditCreation = (tx: Tx, actor: Actor, merchant: Merchant, ports: Ports) =>
+  auditSettings(actor, "merchant.created", ports)(tx, { ...merchant, ...MERCHANT_DEFAULTS }, merchant);
 
 const sameBytes = (a: Buffer | null, b: Buffer | null) => (a === null || b === null ? a === b : a.equals(b));

@@ -8,6 +8,7 @@ import type { Send } from "../delivery/https/send.ts";
 import type { CaseArm } from "../domain/case.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { SubscriptionState } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
@@ -15,11 +16,10 @@ import type { Look } from "../experiments/look.ts";
 import { prepared } from "../store/database.ts";
 import type { Replayable } from "../store/delivery-states.ts";
 import { looksOf, talliesOf } from "../store/experiment-results.ts";
-import { stopExperiment } from "../store/experiments.ts";
 import { packInvoices, packSubscriptions, packTransactions } from "../store/packed.fixture.ts";
 import { countDue } from "./count-due.ts";
 import { decideDue } from "./decide-due.ts";
-import { type ExperimentPlan, startExperiment } from "./experiments.ts";
+import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "./experiments.ts";
 import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { createLearner } from "./learn-due.ts";
 import { createMerchant, type MerchantSettings, setMerchant } from "./merchants.ts";
@@ -232,8 +232,9 @@ export async function openStage() {
       return skipped[0] ?? { eventId: replayed[0]!, skip: null };
     },
     /** Start an experiment on the merchant's customers. */
-    start: (plan: Partial<ExperimentPlan> = {}) => startExperiment(db, merchant, { name: "test", ...plan }, ports),
-    stop: () => stopExperiment(db, merchant.id, now),
+    start: (plan: Partial<ExperimentPlan> = {}) =>
+      db.transaction((tx) => startExperiment(tx, merchant, { name: "test", ...plan }, COMMAND_LINE, ports)),
+    stop: () => db.transaction((tx) => stopRunningExperiment(tx, merchant.id, COMMAND_LINE, ports)),
     /** Count what is old enough; returns the latest look at an experiment. */
     async count(experimentId: string): Promise<Look | null> {
       await countDue({ db, ports, log });

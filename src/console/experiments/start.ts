@@ -1,7 +1,6 @@
 import { COUNT, type Experiment } from "../../domain/experiment.ts";
-import { type ExperimentPlan, inShadow, startExperiment } from "../../recovery/experiments.ts";
-import { audit } from "../../store/audit-log.ts";
-import { runningExperiment, stopExperiment } from "../../store/experiments.ts";
+import { type ExperimentPlan, inShadow, startExperiment, stopRunningExperiment } from "../../recovery/experiments.ts";
+import { runningExperiment } from "../../store/experiments.ts";
 import { findMerchant } from "../../store/merchants.ts";
 import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
@@ -30,10 +29,8 @@ export function experimentStartRoutes(console: Console) {
     if (!isUuid(id)) throw notFound("experiment");
     const reason = (form.get("reason") ?? "").trim().slice(0, 200);
     await db.transaction(async (tx) => {
-      const stopped = await stopExperiment(tx, merchantId, ports.now());
+      const stopped = await stopRunningExperiment(tx, merchantId, actor, ports, reason === "" ? {} : { reason });
       if (stopped?.id !== id) throw new PageError(409, "This experiment does not run, so there is nothing to stop.");
-      const details = reason === "" ? {} : { reason };
-      await audit(tx, merchantId, actor, { deed: "experiment.stopped", object: stopped.name, details }, ports);
     });
     return goTo(reply, `/experiments/${id}?done=stopped`);
   });
@@ -43,12 +40,7 @@ const start = ({ ports }: Console, { db, merchantId, actor }: Visit, plan: Exper
   db.transaction(async (tx): Promise<Experiment | null> => {
     const merchant = await findMerchant(tx, merchantId);
     if (merchant?.shadow) throw new PageError(409, inShadow(merchant));
-    const started = merchant && (await startExperiment(tx, merchant, plan, ports));
-    if (!started) return null;
-    const { share, comparedFrom, maturityDays, primary, margin } = started;
-    const details = { share, "compared from": comparedFrom, "maturity (days)": maturityDays, primary, margin };
-    await audit(tx, merchantId, actor, { deed: "experiment.started", object: started.name, details }, ports);
-    return started;
+    return merchant && startExperiment(tx, merchant, plan, actor, ports);
   });
 
 /** What a form says, or what is wrong with it. */
@@ -84,7 +76,7 @@ function startPage(running: Experiment | null, typed: URLSearchParams, problem: 
 watches what it recovers. Nothing of this can be changed later but the end, because results of two different splits can't be added up.</p>
 <form method="post" action="/experiments" class="card">
 ${field({ label: "Name", name: "name", value: value("name", ""), required: true, placeholder: "Dunlin or the old schedule" })}
-${field({ label: "Dunlin's share of the customers, percent", name: "share", type: "number", value: value("share", "90"), required: true, hint: "50 tells soonest; 90 leaves alone as few as a holdout of 10%." })}
+${field({ label: "Dunlin's share of the customers, percent", name: "share", type: "number", value: value("share", "50"), required: true, hint: "50 tells soonest; 90 leaves alone as few as a holdout of 10%." })}
 ${field({ label: "Calibration, days", name: "calibrationDays", type: "number", value: value("calibrationDays", "0"), required: true, hint: "At first both arms are left to your own system, to see that they come out alike." })}
 ${choice(
   "The verdict rests on",

@@ -1,0 +1,24 @@
+import type { Merchant } from "../domain/merchant.ts";
+
+const yesNo = (is: boolean) => (is ? "yes" : "no");
+
+/** What may be shown of a merchant, in words: by the names and in the units of the options that set it. */
+export const SETTINGS_WORDS: readonly (readonly [name: string, words: (merchant: Merchant) => string])[] = [
+  ["name", ({ name }) => name],
+  ["webhook url", ({ webhookUrl }) => webhookUrl ?? "none"],
+  ["credential", ({ webhookAuth }) => webhookAuth ?? "none"],
+  ["shape", ({ webhookFlat }) => (webhookFlat ? "flat" : "envelope")],
+  ["sub-paths", ({ webhookSubPaths }) => yesNo(webhookSubPaths)],
+  ["signed", ({ webhookSecret }) => yesNo(webhookSecret !== null)],
+  ["cap", ({ webhookCap }) => String(webhookCap)],
+  ["webhook rate", ({ webhookRate }) => (webhookRate === null ? "off" : String(webhookRate))],
+  ["lead minutes", ({ leadMs }) => String(leadMs / 60_000)],
+  ["window days", ({ windowDays }) => String(windowDays)],
+  ["budget", ({ budget }) => String(budget)],
+  ["engine", ({ engine }) => engine],
+  ["shadow", ({ shadow }) => yesNo(shadow)],
+  ["share learning", ({ sharesLearning }) => yesNo(sharesLearning)],
+  ["rate per second", ({ ratePerSecond }) => String(ratePerSecond)],
+  ["rate burst", ({ rateBurst }) => String(rateBurst)],
+  ["paused", ({ webhookPaused }) => yesNo(webhookPaused)],
+];
