@@ -1,4 +1,4 @@
-import { minorDigits } from "../domain/currency.ts";
+import { moneyWords } from "../domain/currency.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
 
@@ -9,17 +9,9 @@ export const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(s
 
 const whole = (count: number) => Math.floor(count).toLocaleString("en");
 
-/** An amount of minor units as people write it. */
-function money(amount: number, currency: string): string {
-  const digits = minorDigits(currency);
-  const fraction = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  const format = new Intl.NumberFormat("en", { style: "currency", currency, currencyDisplay: "code", ...fraction });
-  return format.format(amount / 10 ** digits).replace(/\u00a0/g, " ");
-}
-
 /** The whole of a book in a sentence. */
 export const bookWords = ({ currency, invoices, recovered, amount, recoveredAmount }: Book) =>
-  `${whole(invoices)} ${invoices === 1 ? "invoice" : "invoices"} over ${money(amount, currency)} failed, and your system recovered ${whole(recovered)} of them (${percent(recovered / invoices)}): ${money(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
+  `${whole(invoices)} ${invoices === 1 ? "invoice" : "invoices"} over ${moneyWords(amount, currency)} failed, and your system recovered ${whole(recovered)} of them (${percent(recovered / invoices)}): ${moneyWords(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
 
 /** Rounding leaves this much between two ways that chose alike. */
 const NOTHING = 1e-9;
@@ -36,7 +28,7 @@ export function judgedWords({ words, money: judged }: Judged, { currency, amount
   if (!isSaid(judged)) return `${capital(words)}: cannot say. ${notSaidWords(judged)}`;
   const { differenceLow, differenceHigh, depth } = judged;
   const tries = depth === 1 ? "the first try" : `the first ${depth} tries`;
-  const of = (share: number) => money(Math.abs(Math.round(share * amount)), currency);
+  const of = (share: number) => moneyWords(Math.abs(Math.round(share * amount)), currency);
   const range = [differenceLow, differenceHigh]
     .sort((a, b) => Math.abs(a) - Math.abs(b))
     .map(of)

@@ -14,8 +14,9 @@ const DIGITS: ReadonlyMap<string, number> = new Map([
 /** How many decimals the minor unit of a currency stands for (ISO 4217); 2 for codes that nobody knows. */
 export const minorDigits = (code: string) => DIGITS.get(code) ?? 2;
 
-/** "49.00 EUR" of an amount in minor units. */
+/** "EUR 1,049.00" of an amount in minor units. */
 export function moneyWords(amount: number, currency: string): string {
   const digits = minorDigits(currency);
-  return `${(amount / 10 ** digits).toFixed(digits)} ${currency}`;
+  const [whole, fraction] = (amount / 10 ** digits).toFixed(digits).split(".");
+  return `${currency} ${whole!.replace(/\B(?=(\d{3})+$)/g, ",")}${fraction ? `.${fraction}` : ""}`;
 }
