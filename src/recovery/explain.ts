@@ -1,10 +1,24 @@
+import type { Case } from "../domain/case.ts";
+import type { DecisionRecord } from "../domain/decision.ts";
+import type { Invoice } from "../domain/invoice.ts";
+import type { RecoveryAction } from "../domain/recovery-action.ts";
 import { casesOfInvoice } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { decisionsOfCase } from "../store/decisions.ts";
 import { findInvoices } from "../store/invoices.ts";
 import { recoveryActionsOfCases } from "../store/recovery-actions.ts";
-import { transactionsForCases } from "../store/transactions.ts";
-import type { Explained } from "./explanation.ts";
+import { type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
+
+/** What is kept of an invoice's latest case. Lists are oldest first. */
+export interface Explained {
+  invoice: Invoice;
+  case: Case | null;
+  earlierCases: number;
+  actions: readonly RecoveryAction[];
+  transactions: readonly TransactionFacts[];
+  decisions: readonly DecisionRecord[];
+  now: Date;
+}
 
 /** All that is kept of an invoice's latest case: what `explanationOf` puts into words. Null when there is no such invoice. */
 export async function explain(tx: Tx, merchantId: string, invoiceId: string, now: Date): Promise<Explained | null> {

@@ -23,6 +23,20 @@ async function asked(question: string, invoiceId = "inv_1"): Promise<string> {
   return found.answer.join("\n");
 }
 
+/** All but what happened, which has an answer of its own for every invoice. */
+const QUESTIONS = [
+  "What is planned now?",
+  "Why not today?",
+  "Why this hour?",
+  "Which rules?",
+  "Why a card change?",
+  "Why did you stop?",
+  "What would six even tries have done?",
+  "What changed since the last plan?",
+  "What was known?",
+  "How was it chosen?",
+];
+
 /** A Swedish customer whose earlier bills were all paid at the end of the month. */
 async function failing(over: Parameters<typeof stage.transaction>[0] = {}) {
   for (const month of [10, 11, 12]) {
@@ -46,7 +60,7 @@ test("What happened so far? The amount, each attempt with the bank's word, each 
   await stage.transaction({ cardCountry: "SE", networkDeclineCode: "91" });
   await stage.decide();
   const answer = await asked("What happened so far?");
-  assert.match(answer, /^inv_1: 49\.00 EUR, UNPAID\./);
+  assert.match(answer, /^inv_1: EUR 49\.00, UNPAID\./);
   assert.match(answer, /not enough money \(code 51\)/);
   assert.match(answer, /A retry on .* was asked for and was carried out on .*: FAILED\./);
   assert.match(answer, /\(code 91\)/);
@@ -102,8 +116,21 @@ test("Why this hour? Because it was drawn, in one try of five, and only there is
     for (const answer of [...answers, account.reasons.join()])
       assert.equal(/hour is drawn, by how likely/.test(answer), account.hourDrawn, answer);
     assert.equal(/the draw of its hour aside/.test(answers[1]!), account.hourDrawn);
+    const [planned] = / for (.*?\))/.exec(await asked("What is planned now?", id))!.slice(1);
+    const notToday = await asked("Why not today?", id);
+    if (notToday !== "It is today.") assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
   }
   assert.ok(drawn.length > 0 && drawn.length < 40, `${drawn.length}`);
+});
+
+test("Why this hour? The latest decision answers, also when it is no retry", async () => {
+  await failing();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal);
+  await stage.transaction({ cardCountry: "SE", networkDeclineCode: "54" });
+  await stage.decide();
+  assert.match(await asked("What is planned now?"), /^A change of the card/);
+  assert.equal(await asked("Why this hour?"), "No hour was chosen: the customer is asked for another card at once.");
 });
 
 test("Which rules? What each one left out, by document and date, and how much of each limit is used", async () => {
@@ -176,10 +203,7 @@ test("What was known? The customer's earlier bills, card, place and window", asy
 
 test("How was it chosen? Engine, version and probability; by fixed rules where the merchant wants that", async () => {
   await failing();
-  assert.match(
-    await asked("How was it chosen?"),
-    /learned engine decided, with version 0.*\n.*probability of \d+\.\d%/,
-  );
+  assert.match(await asked("How was it chosen?"), /learned engine decided, with version 0.*probability of \d+\.\d%/s);
   merchantId = (await stage.enter(true, { engine: "static" })).id;
   await failing();
   assert.match(await asked("How was it chosen?"), /static policy decided/);
@@ -189,7 +213,8 @@ test("How was it chosen? Engine, version and probability; by fixed rules where t
 
 test("An invoice that was never in recovery is explained too, and one that nobody knows is not", async () => {
   await stage.invoice({ id: "inv_paid", state: "PAID", updatedAt: new Date(START.getTime() + DAY) });
-  assert.match(await asked("What is planned now?", "inv_paid"), /never in recovery/);
+  for (const question of QUESTIONS)
+    assert.match(await asked(question, "inv_paid"), /^This invoice was never in recovery, so nothing was decided/);
   assert.equal(await explain(stage.db, merchantId, "inv_unknown", stage.now()), null);
 });
 
@@ -197,6 +222,22 @@ test("What is planned now? Nothing, where an experiment leaves the customer to t
   await stage.start({ share: 0.01 });
   await stage.invoice();
   await stage.decide();
-  for (const question of ["What is planned now?", "Why not today?"])
+  for (const question of QUESTIONS.filter((each) => each !== "Why did you stop?"))
     assert.match(await asked(question), /^An experiment left this customer to the merchant's own system/);
+  assert.equal(await asked("Why did you stop?"), "The merchant's own system goes on.");
+});
+
+test("in shadow mode each answer says what Dunlin would do, and that the merchant's own system goes on", async () => {
+  merchantId = (await stage.enter(true, { shadow: true })).id;
+  await failing();
+  assert.match(await asked("What is planned now?"), /The merchant's own system goes on\.\nIt would ask for a retry on/);
+  assert.match(await asked("Why this hour?"), /^The retry is for /);
+  assert.equal(await asked("Why did you stop?"), "The merchant's own system goes on.");
+  await stage.transaction({ cardCountry: "SE", networkDeclineCode: "R0" });
+  await stage.decide();
+  assert.match(
+    await asked("Why did you stop?"),
+    /^The merchant's own system goes on\.\nDunlin would give the invoice up\.\n.*\(code R0\)/s,
+  );
+  assert.equal(await asked("Why this hour?"), "No hour was chosen: no other try is made.");
 });

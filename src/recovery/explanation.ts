@@ -8,27 +8,11 @@ import {
   momentWords,
   type Zone,
 } from "../decisions/local-time.ts";
-import { failureWords } from "../decisions/reasons.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
-import type { Case, EndReason } from "../domain/case.ts";
-import { moneyWords } from "../domain/currency.ts";
-import type { DecisionRecord, Prospect } from "../domain/decision.ts";
-import type { Invoice } from "../domain/invoice.ts";
-import type { RecoveryAction } from "../domain/recovery-action.ts";
-import { readDecline } from "../rules/decline-group.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
-import { codesOf } from "./known.ts";
-
-/** What is kept of an invoice's latest case. Lists are oldest first. */
-export interface Explained {
-  invoice: Invoice;
-  case: Case | null;
-  earlierCases: number;
-  actions: readonly RecoveryAction[];
-  transactions: readonly TransactionFacts[];
-  decisions: readonly DecisionRecord[];
-  now: Date;
-}
+import { completesDunning } from "../domain/case.ts";
+import type { DecisionKind, DecisionRecord, Prospect } from "../domain/decision.ts";
+import type { Explained } from "./explain.ts";
+import { END_WORDS, story } from "./story.ts";
 
 /** A question that people ask, and the answer, one sentence a line. */
 export interface Answer {
@@ -41,20 +25,28 @@ export function explanationOf(explained: Explained): Answer[] {
   const { decisions } = explained;
   const latest = decisions.at(-1) ?? null;
   const zone = zoneOf(explained);
-  const retry = decisions.findLast(({ kind }) => kind === "retry") ?? null;
+  const undecided = whyUndecided(explained);
+  const answered = (question: string, answer: () => string[]): Answer => ({ question, answer: undecided ?? answer() });
   return [
     { question: "What happened so far?", answer: story(explained, zone) },
-    { question: "What is planned now?", answer: planned(explained, latest, zone) },
-    { question: "Why not today?", answer: whyNotToday(explained, latest, zone) },
-    { question: "Why this hour?", answer: whyThisHour(retry, zone) },
-    { question: "Which rules?", answer: rules(latest, zone) },
-    { question: "Why a card change?", answer: whyCardChange(decisions) },
+    answered("What is planned now?", () => planned(explained, latest!, zone)),
+    answered("Why not today?", () => whyNotToday(explained, latest!, zone)),
+    answered("Why this hour?", () => whyThisHour(latest!, zone)),
+    answered("Which rules?", () => rules(latest!, zone)),
+    answered("Why a card change?", () => whyCardChange(decisions)),
     { question: "Why did you stop?", answer: whyStopped(explained, latest) },
-    { question: "What would six even tries have done?", answer: sixEvenTries(decisions, zone) },
-    { question: "What changed since the last plan?", answer: changed(latest) },
-    { question: "What was known?", answer: latest?.account.known ?? ["Nothing was decided yet."] },
-    { question: "How was it chosen?", answer: howChosen(latest) },
+    answered("What would six even tries have done?", () => sixEvenTries(decisions, zone)),
+    answered("What changed since the last plan?", () => changed(latest!)),
+    answered("What was known?", () => latest!.account.known),
+    answered("How was it chosen?", () => howChosen(latest!)),
   ];
+}
+
+/** Why nothing was decided about an invoice; null when something was. */
+function whyUndecided({ case: kase, decisions }: Explained): string[] | null {
+  if (!kase) return [NEVER];
+  if (kase.arm === "merchant") return [WATCHED];
+  return decisions.length > 0 ? null : ["The case was not looked at yet, so nothing was decided."];
 }
 
 function zoneOf({ invoice, transactions }: Explained): Zone {
@@ -69,55 +61,8 @@ function zoneOf({ invoice, transactions }: Explained): Zone {
 const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
 const percent = (share: number) => `${Math.round(share * 100)}%`;
 
-function story(
-  { invoice, case: kase, earlierCases, transactions, actions, decisions }: Explained,
-  zone: Zone,
-): string[] {
-  const events: { at: Date; words: string }[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
-  for (const { type, status, decidedAt, attemptedAt, idealRetryTime } of actions)
-    if (decidedAt) {
-      const what =
-        type === "RETRY" ? `A retry on ${when(zone, idealRetryTime)} was asked for` : "Another card was asked for";
-      const made = attemptedAt ? ` and was carried out on ${when(zone, attemptedAt)}` : "";
-      events.push({ at: decidedAt, words: `${what}${made}: ${status}.` });
-    }
-  if (kase?.arm === "shadow")
-    for (const { kind, madeAt, idealTime } of decisions)
-      if (kind === "retry")
-        events.push({ at: madeAt, words: `Dunlin would have asked for a retry on ${when(zone, idealTime!)}.` });
-  if (kase) events.push({ at: kase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
-  if (kase?.endedAt) events.push({ at: kase.endedAt, words: `The case ended: ${END_WORDS[kase.endReason!]}` });
-  const lines = events
-    .sort((a, b) => a.at.getTime() - b.at.getTime())
-    .map(({ at, words }) => `${when(zone, at)}  ${words}`);
-  const head = `${invoice.id}: ${moneyWords(invoice.amount, invoice.currency)}, ${invoice.state}.`;
-  const before = earlierCases > 0 ? [`It was in recovery before: ${earlierCases} earlier.`] : [];
-  return [head, ...before, ...lines];
-}
-
-function attemptWords(t: TransactionFacts): string {
-  const who = t.initiator === "CUSTOMER" ? "The customer's attempt" : "An attempt";
-  if (t.state !== "FAILED") return `${who} was made: ${t.state}.`;
-  const instrument = {
-    paymentMethodType: t.paymentMethodType ?? null,
-    network: t.cardBrand ?? null,
-    cardCountry: t.cardCountry ?? null,
-  };
-  return failureWords(who, readDecline(codesOf(t), instrument));
-}
-
-const END_WORDS: Readonly<Record<EndReason, string>> = {
-  paid: "the invoice is paid.",
-  voided: "the invoice was voided.",
-  uncollectible: "the merchant wrote the invoice off.",
-  refunded: "the invoice was refunded.",
-  draft: "the invoice became a draft again.",
-  subscription_canceled: "the subscription was canceled.",
-  subscription_expired: "the subscription expired.",
-  window_over: "the recovery window was over.",
-  budget_used: "all retries of the budget were used.",
-  hopeless: "no try that is allowed is likely enough to succeed to be worth making.",
-};
+const NEVER =
+  "This invoice was never in recovery, so nothing was decided: it was not pushed as unpaid while its recovery window was open, or comes from an imported history.";
 
 const WATCHED =
   "An experiment left this customer to the merchant's own system: Dunlin asks for nothing, and watches what becomes of the invoice.";
@@ -126,8 +71,7 @@ const SHADOW =
   "The case began in shadow mode: Dunlin asks for nothing, and notes what it would do. The merchant's own system goes on.";
 
 /** What Dunlin would do next. */
-function inShadow(latest: DecisionRecord | null, zone: Zone): string[] {
-  if (!latest) return ["The case was not looked at yet."];
+function inShadow(latest: DecisionRecord, zone: Zone): string[] {
   const { kind, idealTime, chance, account } = latest;
   const chanceWords = chance === null ? "" : `, with a chance of ${percent(chance)}`;
   const what = {
@@ -139,24 +83,20 @@ function inShadow(latest: DecisionRecord | null, zone: Zone): string[] {
   return [what, ...account.reasons];
 }
 
-function planned({ case: kase, actions }: Explained, latest: DecisionRecord | null, zone: Zone): string[] {
-  if (!kase) return ["This invoice was never in recovery."];
-  if (kase.endedAt) return ["Nothing: the case is over."];
-  if (kase.arm === "merchant") return [WATCHED];
-  if (kase.arm === "shadow") return [SHADOW, ...inShadow(latest, zone)];
+function planned({ case: kase, actions }: Explained, latest: DecisionRecord, zone: Zone): string[] {
+  if (kase!.endedAt) return ["Nothing: the case is over."];
+  if (kase!.arm === "shadow") return [SHADOW, ...inShadow(latest, zone)];
   const action = actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT");
-  if (!action) return latest?.account.reasons ?? ["The case was not looked at yet."];
+  if (!action) return latest.account.reasons;
   const what = action.type === "RETRY" ? "A retry" : "A change of the card or payment method";
   const chance =
-    latest?.actionId === action.id && latest.chance !== null ? `, with a chance of ${percent(latest.chance)}` : "";
+    latest.actionId === action.id && latest.chance !== null ? `, with a chance of ${percent(latest.chance)}` : "";
   const state = action.decidedAt ? "was sent to the merchant" : "is planned, and may still change";
   return [`${what} for ${when(zone, action.idealRetryTime)}${chance}; it ${state}.`, ...action.reasons];
 }
 
-function whyNotToday({ case: kase, now }: Explained, latest: DecisionRecord | null, zone: Zone): string[] {
-  if (!kase || kase.endedAt) return ["Nothing is tried any more: see why it stopped."];
-  if (kase.arm === "merchant") return [WATCHED];
-  if (!latest) return ["The case was not looked at yet."];
+function whyNotToday({ case: kase, now }: Explained, latest: DecisionRecord, zone: Zone): string[] {
+  if (kase!.endedAt) return ["Nothing is tried any more: see why it stopped."];
   const today = localDay(zone, now.getTime());
   const { account, idealTime } = latest;
   if (latest.kind === "card_change") return ["The same card is not tried again: see why a card change."];
@@ -176,7 +116,7 @@ function whyNotToday({ case: kase, now }: Explained, latest: DecisionRecord | nu
     ];
   return [
     `Today's best moment is ${when(zone, best.at)}: ${prospectWords(best)}`,
-    `The one that was chosen, ${when(zone, chosen.at)}: ${prospectWords(chosen)}`,
+    ...chosenWords(latest, chosen, zone),
     ...account.days
       .filter((day) => day !== best && day !== chosen)
       .sort((a, b) => b.worth - a.worth)
@@ -187,16 +127,28 @@ function whyNotToday({ case: kase, now }: Explained, latest: DecisionRecord | nu
 
 const prospectWords = ({ chance, worth }: Prospect) =>
   `a chance of ${percent(chance)}, and with the tries planned after it worth ${percent(worth)} of the amount.`;
+
+/** @param day  the best moment of the day that was chosen: the hour of the try may be another one */
+function chosenWords({ idealTime, chance, account }: DecisionRecord, day: Prospect, zone: Zone): string[] {
+  const chosen = when(zone, idealTime!);
+  if (!account.hourDrawn) return [`The one that was chosen, ${chosen}: ${prospectWords(day)}`];
+  return [
+    `The best of the day that was chosen, ${when(zone, day.at)}: ${prospectWords(day)}`,
+    `Its hour was drawn, to go on learning: ${chosen}, with a chance of ${percent(chance!)}.`,
+  ];
+}
+
 const isSameDay = (a: LocalDay, b: LocalDay) => dayWords(a) === dayWords(b) && a.year === b.year;
 
 const HOUR_DRAWN =
   "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning: so was this one.";
 
-function whyThisHour(retry: DecisionRecord | null, zone: Zone): string[] {
-  if (!retry) return ["No retry was planned."];
-  const { hours, reasons, hourDrawn } = retry.account;
-  if (hours.length === 0) return reasons;
-  const chosen = when(zone, retry.idealTime!);
+function whyThisHour({ kind, idealTime, account }: DecisionRecord, zone: Zone): string[] {
+  const { hours, reasons, hourDrawn } = account;
+  if (kind === "card_change") return ["No hour was chosen: the customer is asked for another card at once."];
+  if (kind === "stop") return ["No hour was chosen: no other try is made."];
+  if (kind === "wait" || hours.length === 0) return reasons;
+  const chosen = when(zone, idealTime!);
   return [
     `The retry is for ${chosen}; a few minutes are added, so that a bank does not get all tries in one second.`,
     ...(hourDrawn ? [HOUR_DRAWN] : []),
@@ -204,8 +156,7 @@ function whyThisHour(retry: DecisionRecord | null, zone: Zone): string[] {
   ];
 }
 
-function rules(latest: DecisionRecord | null, zone: Zone): string[] {
-  if (!latest) return ["Nothing was decided yet."];
+function rules(latest: DecisionRecord, zone: Zone): string[] {
   const { ruledOut, known } = latest.account;
   const kept = known.filter(saysCount);
   if (ruledOut.length === 0) return ["No rule left out any moment of the window.", ...kept];
@@ -229,14 +180,29 @@ function whyCardChange(decisions: readonly DecisionRecord[]): string[] {
 }
 
 function whyStopped({ case: kase }: Explained, latest: DecisionRecord | null): string[] {
-  if (!kase?.endedAt) return ["It has not stopped."];
-  const decided = latest?.kind === "stop" ? latest.account.reasons : [];
-  return [`The case ended: ${END_WORDS[kase.endReason!]}`, ...decided];
+  if (!kase) return [NEVER];
+  const gaveUp = latest?.kind === "stop" ? latest.account.reasons : [];
+  if (kase.endedAt) {
+    const end = `The case ended: ${END_WORDS[kase.endReason!]}`;
+    return completesDunning(kase.endReason!) ? [end, ...gaveUp] : [end];
+  }
+  if (kase.arm === "dunlin") return ["It has not stopped."];
+  return [
+    "The merchant's own system goes on.",
+    ...(gaveUp.length > 0 ? ["Dunlin would give the invoice up.", ...gaveUp] : []),
+  ];
 }
+
+const WITHOUT_ALTERNATIVES: Readonly<Record<DecisionKind, string>> = {
+  retry: "the static policy decided, by fixed rules",
+  card_change: "another card was needed, so no try was planned",
+  stop: "no try was worth planning",
+  wait: "no try was planned yet",
+};
 
 function sixEvenTries(decisions: readonly DecisionRecord[], zone: Zone): string[] {
   const first = decisions.find(({ account }) => account.even !== null);
-  if (!first) return ["No alternatives were worked out: the static policy decided, or a rule or a new card did."];
+  if (!first) return [`No alternatives were worked out: ${WITHOUT_ALTERNATIVES[decisions.at(-1)!.kind]}.`];
   const { tries, recovers, worth, plan, planRecovers, planWorth } = first.account.even!;
   const days = (dates: readonly Date[]) => dates.map((at) => dayWords(localDay(zone, at.getTime()))).join(", ");
   return [
@@ -246,8 +212,7 @@ function sixEvenTries(decisions: readonly DecisionRecord[], zone: Zone): string[
   ];
 }
 
-function changed(latest: DecisionRecord | null): string[] {
-  if (!latest) return ["Nothing was decided yet."];
+function changed(latest: DecisionRecord): string[] {
   if (latest.number === 1) return ["This is the first decision in the case."];
   const { changed: facts } = latest.account;
   return facts.length > 0
@@ -255,8 +220,7 @@ function changed(latest: DecisionRecord | null): string[] {
     : ["No fact that can be named; a moment passed, or a fact left a counted stretch of time."];
 }
 
-function howChosen(latest: DecisionRecord | null): string[] {
-  if (!latest) return ["Nothing was decided yet."];
+function howChosen(latest: DecisionRecord): string[] {
   const { account, engine, modelVersion, propensity } = latest;
   const lines = [
     engine === "learned"

@@ -1,0 +1,61 @@
+import { momentWords, type Zone } from "../decisions/local-time.ts";
+import { failureWords } from "../decisions/reasons.ts";
+import type { EndReason } from "../domain/case.ts";
+import { moneyWords } from "../domain/currency.ts";
+import { readDecline } from "../rules/decline-group.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
+import type { Explained } from "./explain.ts";
+import { codesOf } from "./known.ts";
+
+const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
+
+/** What happened to an invoice, oldest first, a sentence a line. */
+export function story(
+  { invoice, case: kase, earlierCases, transactions, actions, decisions }: Explained,
+  zone: Zone,
+): string[] {
+  const events: { at: Date; words: string }[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
+  for (const { type, status, decidedAt, attemptedAt, idealRetryTime } of actions)
+    if (decidedAt) {
+      const what =
+        type === "RETRY" ? `A retry on ${when(zone, idealRetryTime)} was asked for` : "Another card was asked for";
+      const made = attemptedAt ? ` and was carried out on ${when(zone, attemptedAt)}` : "";
+      events.push({ at: decidedAt, words: `${what}${made}: ${status}.` });
+    }
+  if (kase?.arm === "shadow")
+    for (const { kind, madeAt, idealTime } of decisions)
+      if (kind === "retry")
+        events.push({ at: madeAt, words: `Dunlin would have asked for a retry on ${when(zone, idealTime!)}.` });
+  if (kase) events.push({ at: kase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
+  if (kase?.endedAt) events.push({ at: kase.endedAt, words: `The case ended: ${END_WORDS[kase.endReason!]}` });
+  const lines = events
+    .sort((a, b) => a.at.getTime() - b.at.getTime())
+    .map(({ at, words }) => `${when(zone, at)}  ${words}`);
+  const head = `${invoice.id}: ${moneyWords(invoice.amount, invoice.currency)}, ${invoice.state}.`;
+  const before = earlierCases > 0 ? [`It was in recovery before: ${earlierCases} earlier.`] : [];
+  return [head, ...before, ...lines];
+}
+
+function attemptWords(t: TransactionFacts): string {
+  const who = t.initiator === "CUSTOMER" ? "The customer's attempt" : "An attempt";
+  if (t.state !== "FAILED") return `${who} was made: ${t.state}.`;
+  const instrument = {
+    paymentMethodType: t.paymentMethodType ?? null,
+    network: t.cardBrand ?? null,
+    cardCountry: t.cardCountry ?? null,
+  };
+  return failureWords(who, readDecline(codesOf(t), instrument));
+}
+
+export const END_WORDS: Readonly<Record<EndReason, string>> = {
+  paid: "the invoice is paid.",
+  voided: "the invoice was voided.",
+  uncollectible: "the merchant wrote the invoice off.",
+  refunded: "the invoice was refunded.",
+  draft: "the invoice became a draft again.",
+  subscription_canceled: "the subscription was canceled.",
+  subscription_expired: "the subscription expired.",
+  window_over: "the recovery window was over.",
+  budget_used: "all retries of the budget were used.",
+  hopeless: "no try that is allowed is likely enough to succeed to be worth making.",
+};
