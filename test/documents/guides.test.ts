@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
   globSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -26,7 +27,7 @@ const NOT_TYPED = ["openapi"];
 const SNIPPETS = ["sdk/README.md", "docs/guides/ingest.md", "docs/guides/listing-and-sync.md"];
 /** What does not end by itself, and what it prints when it is ready. */
 const ENDLESS: Record<string, RegExp> = {
-  "npx node endpoint.ts": /waiting for events/,
+  "npx node try/endpoint.ts": /waiting for events/,
   "npx dunlin listen": /Listening on/,
   "npm start": /Try it:/,
 };
@@ -40,7 +41,8 @@ const terminals = new Map<string, Terminal>();
 
 before(async () => {
   // As good as a clone: everything but the data of whoever develops here.
-  for (const name of readdirSync(ROOT)) if (name !== "data") symlinkSync(join(ROOT, name), join(folder, name));
+  for (const name of readdirSync(ROOT))
+    if (name !== "data" && name !== "try") symlinkSync(join(ROOT, name), join(folder, name));
   mkdirSync(join(folder, "data"));
   ports = { 8443: await freePort(), 8444: await freePort(), 3000: await freePort() };
   const { PATH, HOME } = process.env;
@@ -77,7 +79,7 @@ async function typed(fences: readonly Fence[], tell: (line: string) => void) {
   for (const { language, text, before: paragraph, follows } of fences) {
     const number = numberIn(paragraph);
     if (language === "ts") {
-      const name = /`([\w-]+\.ts)`/.exec(paragraph)?.[1];
+      const name = /`([\w/-]+\.ts)`/.exec(paragraph)?.[1];
       if (name) writeFileSync(join(folder, name), local(text));
     } else if (language === "sh") {
       commands = text;
@@ -111,6 +113,13 @@ for (const guide of GUIDES)
     await typed(fences, (line) => t.diagnostic(line));
   });
 
+test("after all of it the installation is as sound as doctor wants it, and nothing lies about", async () => {
+  const printed = await terminal(LAST).run('npx dunlin doctor; echo "exit $?"');
+  assert.match(printed, /exit 0$/m);
+  const made = readdirSync(folder).filter((name) => !lstatSync(join(folder, name)).isSymbolicLink());
+  assert.deepEqual(made.filter((name) => !name.startsWith(".typed-")).sort(), ["data", "try"]);
+});
+
 test("every snippet of TypeScript has the types that it seems to have, and runs with the service", () => {
   const snippets = join(folder, "snippets");
   mkdirSync(snippets);
@@ -131,7 +140,7 @@ test("every snippet of TypeScript has the types that it seems to have, and runs 
       `${[...imports].join("")}${PRELUDES[file]}\n${body}\nprocess.exit(0);\n`,
     );
   }
-  const include = ["snippets/*.ts", "endpoint.ts"];
+  const include = ["snippets/*.ts", "try/endpoint.ts"];
   const compilerOptions = { noUnusedLocals: false };
   writeFileSync(
     join(folder, "snippets.json"),
