@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bookWords } from "./words.ts";
+import { bookWords, judgedWords } from "./words.ts";
 
 test("a book in a sentence has its counts and amounts as people write them", () => {
   const book = {
@@ -14,5 +14,14 @@ test("a book in a sentence has its counts and amounts as people write them", () 
   assert.equal(
     bookWords(book),
     "12,345 invoices over EUR 50,000.00 failed, and your system recovered 1,234 of them (10.0%): EUR 5,000.00, 10.0% of the money.",
+  );
+});
+
+test("one invoice is one", () => {
+  const book = { currency: "EUR", invoices: 2, recovered: 1, amount: 9_800, recoveredAmount: 4_900, ways: [] };
+  const seldom = { depth: 1, why: "few", effective: 1.2, unseen: 0 } as const;
+  assert.match(
+    judgedWords({ words: "six even tries", money: seldom }, book),
+    /weighs as much as 1 invoice, and 200 are needed/,
   );
 });

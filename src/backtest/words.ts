@@ -24,7 +24,10 @@ export function sideOf(judged: Estimate | NotSaid): "more" | "less" | "same" | "
 }
 
 /** What the history says of a way, for somebody who decides about money. */
-export function judgedWords({ words, money: judged }: Judged, { currency, amount }: Book): string {
+export function judgedWords(
+  { words, money: judged }: Pick<Judged, "words" | "money">,
+  { currency, amount }: Book,
+): string {
   if (!isSaid(judged)) return `${capital(words)}: cannot say. ${notSaidWords(judged)}`;
   const { differenceLow, differenceHigh, depth } = judged;
   const tries = depth === 1 ? "the first try" : `the first ${depth} tries`;
@@ -49,7 +52,7 @@ export function judgedWords({ words, money: judged }: Judged, { currency, amount
 function notSaidWords({ why, effective, unseen }: NotSaid): string {
   if (why === "unseen")
     return `In ${percent(unseen)} of the invoices it does what your system hardly ever did, so there is nothing to learn it from.`;
-  return `Your system did the same too seldom: what can be compared weighs as much as ${whole(effective)} invoices, and 200 are needed.`;
+  return `Your system did the same too seldom: what can be compared weighs as much as ${whole(effective)} ${whole(effective) === "1" ? "invoice" : "invoices"}, and 200 are needed.`;
 }
 
 /** The choices behind an estimate. */

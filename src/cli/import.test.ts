@@ -97,7 +97,7 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   assert.match(said[4]!, /^10,state,"must be one of INVOICE_STATE_PAID, /);
   assert.equal(await count("invoices", id), 0);
   const dry = await run(file("dry.csv", HEADER + row(1)), { merchant: id, as: "invoices", map: MAP, "dry-run": true });
-  assert.deepEqual([dry.code, dry.lines, await count("invoices", id)], [0, ["1 rows are right"], 0]);
+  assert.deepEqual([dry.code, dry.lines, await count("invoices", id)], [0, ["1 row is right"], 0]);
 });
 
 test("JSONL holds records as the API takes them, with the same rules", async () => {
@@ -143,7 +143,7 @@ test("an import that is killed goes on where it stopped", async () => {
   assert.equal(await count("invoices", id), 600);
   const { lines } = await run(path, values);
   assert.deepEqual(lines, [
-    "goes on after 600 rows that are stored already",
+    "goes on after 600 rows stored already",
     "400 rows stored; of 0 the same or a newer copy was there and stays",
   ]);
   assert.equal(await count("invoices", id), 1_000);

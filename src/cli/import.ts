@@ -31,8 +31,8 @@ export const importHistory: Command = {
   },
   positionals: ["FILE"],
   examples: [
-    "dunlin import invoices.csv --merchant 0198… --as invoices --map id=number,amount=total_cents --dry-run",
-    "dunlin import attempts.jsonl --merchant 0198… --as transactions",
+    "npx dunlin import invoices.csv --merchant 0198… --as invoices --map id=number,amount=total_cents --dry-run",
+    "npx dunlin import attempts.jsonl --merchant 0198… --as transactions",
   ],
   async run(context, values, [file]) {
     const merchantId = text(values, "merchant");
@@ -52,12 +52,12 @@ export const importHistory: Command = {
         const { rows, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, columns);
         if (broken !== null) throw new Failure(broken);
         if (wrong.length > 0) return complain(context, wrong, text(values, "errors"));
-        context.print(`${rows} rows are right`);
+        context.print(`${rowsWords(rows)} ${rows === 1 ? "is" : "are"} right`);
         if (values["dry-run"]) return EXIT.ok;
         bookmark.set(0);
       }
       const skip = bookmark.stored()!;
-      if (skip > 0) context.print(`goes on after ${skip} rows that are stored already`);
+      if (skip > 0) context.print(`goes on after ${rowsWords(skip)} stored already`);
       let rows = 0;
       let known = 0;
       const { wrong, broken } = await takeRows(opened(file!, "stored", bar), kind, columns, async (records) => {
@@ -77,11 +77,13 @@ export const importHistory: Command = {
       const done = { kind: name, file: basename(file!), rows, known, whole: true };
       await auditImport(db, merchantId, COMMAND_LINE, done, ports);
       bookmark.remove();
-      context.print(`${rows - skip} rows stored; of ${known} the same or a newer copy was there and stays`);
+      context.print(`${rowsWords(rows - skip)} stored; of ${known} the same or a newer copy was there and stays`);
       return EXIT.ok;
     });
   },
 };
+
+const rowsWords = (n: number) => `${n} ${n === 1 ? "row" : "rows"}`;
 
 function mapOf(map: string, kind: Parameters<typeof columnsOf>[1]) {
   try {

@@ -37,6 +37,13 @@ test("a module of one's own is a world, and the policies are compared in it", as
   assert.equal(policies.warm.recovered, 1);
 });
 
+test("a world that does not exist is answered with those that do", async () => {
+  await assert.rejects(
+    run("nope"),
+    /There is no world "nope": it is one of balances, hard, .*, or the path of a module\./,
+  );
+});
+
 test("a world in which nothing fails is told apart from one in which nothing was recovered", async () => {
   await assert.rejects(run(worldFile("none.mjs", true)), /No first charge was declined in this world/);
 });

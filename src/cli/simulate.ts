@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { WorldFault } from "../../simulator/trial/checked-world.ts";
 import { type Comparison, compare, POLICY_NAMES, USUAL_NAMES } from "../../simulator/trial/compare.ts";
 import { openWorld, shippedPrior, WORLDS } from "../../simulator/trial/worlds.ts";
@@ -23,8 +24,8 @@ export const simulate: Command = {
   },
   positionals: [],
   examples: [
-    "dunlin simulate --world issuers",
-    "dunlin simulate --world ./my-world.ts --customers 20000 --seed 7 --json",
+    "npx dunlin simulate --world issuers",
+    "npx dunlin simulate --world ./my-world.ts --customers 20000 --seed 7 --json",
   ],
   async run(context, values) {
     const customers = wholeNumber(values, "customers", 1, 10_000_000) ?? 2000;
@@ -32,11 +33,15 @@ export const simulate: Command = {
     const names = text(values, "policies")?.split(",") ?? USUAL_NAMES;
     const stranger = names.find((name) => !POLICY_NAMES.includes(name));
     if (stranger !== undefined) throw new UsageError(`--policies knows ${POLICY_NAMES.join(", ")}, not "${stranger}".`);
-    const world = await openWorld(text(values, "world") ?? "balances", optionsOf(text(values, "options"))).catch(
-      (error: unknown) => {
-        throw new Failure(`The world could not be opened: ${(error as Error).message}`);
-      },
-    );
+    const named = text(values, "world") ?? "balances";
+    const world = await openWorld(named, optionsOf(text(values, "options"))).catch((error: unknown) => {
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new Failure(
+        code === "ERR_MODULE_NOT_FOUND" && !existsSync(named)
+          ? `There is no world "${named}": it is one of ${Object.keys(WORLDS).join(", ")}, or the path of a module.`
+          : `The world could not be opened: ${message}`,
+      );
+    });
     const comparison = compared(() => compare(world, seed, customers, shippedPrior(), names));
     if (comparison.cases === 0)
       throw new Failure(
