@@ -4,7 +4,7 @@ import type { TokenKey } from "./api/list/page-token.ts";
 import type { MailSettings } from "./auth/mail.ts";
 import type { OidcSettings } from "./auth/oidc.ts";
 import { isEmail } from "./auth/sign-in.ts";
-import { nearest } from "./nearest.ts";
+import { didYouMean } from "./nearest.ts";
 import { certificateProblem, keyProblem, readNamed, readPem } from "./pem-files.ts";
 import { type RuleOverrides, readRules } from "./rules/override.ts";
 
@@ -112,7 +112,7 @@ export function readSettings(
   const text = (name: string) => environment[name]?.trim() || null;
   for (const name of Object.keys(environment))
     if (name.startsWith("DUNLIN_") && !KNOWN.includes(name))
-      wrong(name, `is not a setting. Did you mean ${nearest(name, KNOWN)}? docs/reference/settings.md lists them.`);
+      wrong(name, `is not a setting.${didYouMean(name, KNOWN)} docs/reference/settings.md lists them.`);
 
   const number = (name: string, fallback: number | null, accepts: (n: number) => boolean, expected: string) => {
     const value = text(name);

@@ -1,20 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { fstatSync, mkdirSync } from "node:fs";
+import { fstatSync, mkdirSync, readFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pino, { type Logger as Log } from "pino";
 import { type Command, type Context, EXIT, Failure, UsageError } from "./cli/command.ts";
-import { allCommands, COMMAND_NAMES, findCommand } from "./cli/commands.ts";
+import { allCommands, findCommand } from "./cli/commands.ts";
 import { commandHelp, help } from "./cli/help.ts";
+import { unknownCommand } from "./cli/unknown-command.ts";
+import { unreachable } from "./cli/unreachable.ts";
 import { ConfigError, type Problem, readSettings, type Settings } from "./config.ts";
 import { parseAllow } from "./delivery/https/address-guard.ts";
 import { type LogLines, linesTo, together } from "./log-lines.ts";
-import { nearest } from "./nearest.ts";
-import { openStore } from "./open.ts";
+import { didYouMean } from "./nearest.ts";
+import { openStore, whatIsMissing } from "./open.ts";
 import { applyRules } from "./rules/override.ts";
 import { stopSignal } from "./stop-signal.ts";
-import { isOutage } from "./store/database.ts";
 
 // The only place of environment and standard streams and, with clock.ts and open.ts, of clock and chance: everything else gets them as arguments.
 
@@ -65,14 +66,16 @@ async function withoutCommand(words: readonly string[]): Promise<number> {
     print(help(await allCommands()));
     return first === undefined ? EXIT.usage : EXIT.ok;
   }
-  const typed = words
-    .filter((word) => !word.startsWith("-"))
-    .slice(0, 2)
-    .join(" ");
-  complain(
-    `dunlin: there is no command "${typed || first}". Did you mean "${nearest(typed, COMMAND_NAMES)}"? "dunlin --help" lists them.`,
-  );
+  if (first === "--version") {
+    print(version());
+    return EXIT.ok;
+  }
+  complain(`dunlin: ${unknownCommand(words)}`);
   return EXIT.usage;
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8")).version;
 }
 
 function parse(command: Command, words: readonly string[]) {
@@ -80,7 +83,11 @@ function parse(command: Command, words: readonly string[]) {
     try {
       return parseArgs({ args: [...words], options: command.options, allowPositionals: true, strict: true });
     } catch (error) {
-      throw new UsageError((error as Error).message.split(". To specify")[0]);
+      const problem = (error as Error).message.split(". To specify")[0]!;
+      const [, typed] = /^Unknown option '--([^']+)'$/.exec(problem) ?? [];
+      const names = [...Object.keys(command.options), "help"].map((name) => `--${name}`);
+      const meant = typed === undefined ? "" : didYouMean(`--${typed}`, names);
+      throw new UsageError(`${problem}.${meant}`);
     }
   })();
   const missing = command.positionals[positionals.length];
@@ -97,7 +104,11 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
     log,
     print,
     isTerminal: process.stdout.isTTY === true,
-    open: () => openStore(settings, "borrow", 2, log, () => {}),
+    async open() {
+      const missing = command.begins ? null : whatIsMissing(settings);
+      if (missing) throw new Failure(missing);
+      return openStore(settings, "borrow", 2, log, () => {});
+    },
     realNow: () => new Date(),
     randomBytes,
     stopped: stopSignal(),
@@ -146,7 +157,8 @@ function refuse(problems: readonly Problem[]): number {
 function explain(error: unknown, command: Command, settings: Settings): number {
   if (error instanceof UsageError) {
     complain(`dunlin ${command.name}: ${error.message}`);
-    complain(`Usage: dunlin ${command.name} ${command.usage}`);
+    complain(`Usage: npx dunlin ${command.name} ${command.usage.split("\n")[0]}`);
+    complain(`"npx dunlin ${command.name} --help" says more.`);
     return EXIT.usage;
   }
   if (error instanceof Failure) {
@@ -162,19 +174,9 @@ function explain(error: unknown, command: Command, settings: Settings): number {
     );
     return EXIT.config;
   }
-  if (settings.databaseUrl && isOutage(error)) {
-    complain("config: 1 problem");
-    complain(
-      `  DATABASE_URL (environment)  cannot connect to ${hostOf(settings.databaseUrl)}: ${message}. Is it running?`,
-    );
-    return EXIT.config;
-  }
+  const outage = unreachable(error, settings);
+  if (outage) return refuse([{ name: "DATABASE_URL", problem: outage }]);
   complain(`dunlin ${command.name}: ${message}`);
   complain((error as Error).stack ?? "");
   return EXIT.failed;
-}
-
-/** Where the database is, without the password. */
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : "its server";
 }

@@ -1,7 +1,17 @@
-/** The name that looks most like what was typed; `names` holds at least one. */
-export function nearest(typed: string, names: readonly string[]): string {
+/** Further apart, two words only happen to be alike: who typed one did not mean the other. */
+const LETTERS_MAX = 2;
+
+/** The name that looks most like what was typed; null when none looks like it. */
+function nearest(typed: string, names: readonly string[]): string | null {
   const ranked = names.map((name) => ({ name, distance: distance(typed, name) }));
-  return ranked.sort((a, b) => a.distance - b.distance)[0]!.name;
+  const [best] = ranked.sort((a, b) => a.distance - b.distance);
+  return best && best.distance <= Math.min(LETTERS_MAX, typed.length / 2) ? best.name : null;
+}
+
+/** ` Did you mean merchant list?`, to be put behind what is wrong; nothing when no name looks like what was typed. */
+export function didYouMean(typed: string, names: readonly string[]): string {
+  const name = nearest(typed, names);
+  return name === null ? "" : ` Did you mean ${name}?`;
 }
 
 /** How many letters must be added, taken away or changed (Levenshtein). */

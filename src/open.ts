@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger as Log } from "pino";
 import { anchorClock, realPorts } from "./clock.ts";
@@ -73,6 +73,18 @@ export async function openStore(
     await embedded?.stop();
     throw error;
   }
+}
+
+/** Why there is no installation that these settings lead to, or null: a folder may be mistyped, and a new database would be silent about it. */
+export function whatIsMissing({ dataDir, databaseUrl, secretKey }: Settings): string | null {
+  const where = `${dataDir} (DUNLIN_DATA, or ./data without it)`;
+  if (databaseUrl === null)
+    return existsSync(join(dataDir, "postgres"))
+      ? null
+      : `There is no database in ${where}, and DATABASE_URL names none. "npx dunlin serve" makes one there.`;
+  return secretKey !== null || existsSync(join(dataDir, "secret.key"))
+    ? null
+    : `There is no secret.key in ${where}, and DUNLIN_SECRET_KEY is not set. "npx dunlin serve" makes one for a new database.`;
 }
 
 /** Credentials at rest are useless to a process with another key: it must not start. */

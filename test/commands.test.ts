@@ -220,11 +220,12 @@ test("doctor finds a healthy installation healthy", async () => {
 test("a wrong command, option or word is answered with what is wrong and how it is called, exit code 2", async () => {
   const typo = await dunlin(["merchnt", "create"]);
   assert.equal(typo.code, 2);
-  assert.match(typo.err, /Did you mean "merchant create"/);
+  assert.match(typo.err, /Did you mean merchant create\?/);
   const option = await dunlin(["merchant", "create", "--nam", "x"]);
   assert.equal(option.code, 2);
   assert.match(option.err, /--nam/);
-  assert.match(option.err, /Usage: dunlin merchant create/);
+  assert.match(option.err, /Did you mean --name\?\nUsage: npx dunlin merchant create .*\n.*--help" says more\.\n$/);
+  assert.match((await dunlin(["--version"])).out, /^\d+\.\d+\.\d+\n$/);
   const help = await dunlin(["--help"]);
   assert.equal(help.code, 0);
   for (const name of ["serve", "demo", "doctor", "merchant create", "key create", "delivery replay"])
@@ -245,6 +246,19 @@ test("wrong settings come all at once with exit code 78", async () => {
   assert.equal(unreachable.code, 78);
   assert.match(unreachable.err, /DATABASE_URL.*cannot connect to 127\.0\.0\.1:1/);
   assert.ok(!unreachable.err.includes("hunter2"));
+  const doctor = await dunlin(["doctor"], { DATABASE_URL: "postgres://dunlin:hunter2@127.0.0.1:1/dunlin" });
+  assert.match(doctor.out, /^fail {2}database .*127\.0\.0\.1:1: .*Start PostgreSQL there, or set DATABASE_URL/m);
+});
+
+test("a command that finds no database says where it looked, and makes nothing there", async () => {
+  const nowhere = join(folder, "nowhere");
+  for (const words of [["merchant", "list"], ["explain", "inv_1"], ["invite"]]) {
+    const { code, err } = await dunlin(words, { DUNLIN_DATA: nowhere });
+    assert.deepEqual([code, err.includes(`no database in ${nowhere}`)], [1, true], err);
+  }
+  const other = await dunlin(["merchant", "list"], { DUNLIN_DATA: nowhere, DATABASE_URL: "postgres://127.0.0.1:1/x" });
+  assert.match(other.err, /There is no secret\.key in /);
+  assert.ok(!existsSync(nowhere));
 });
 
 test("a second service on the same data folder is refused, and the first goes on", async () => {

@@ -21,7 +21,7 @@ export const backtestCommand: Command = {
   summary: "Judge ways of trying again by a merchant's own history of attempts",
   options: { report: { type: "string" }, json: { type: "boolean" } },
   positionals: ["FILE"],
-  examples: ["dunlin backtest attempts.csv", "dunlin backtest attempts.jsonl --report 2026.html"],
+  examples: ["npx dunlin backtest attempts.csv", "npx dunlin backtest attempts.jsonl --report 2026.html"],
   async run(context, values, [path]) {
     const result = backtest(await historyFrom(path!), fromPrior(await shippedPrior()));
     const report = text(values, "report") ?? (values.json ? undefined : "backtest.html");

@@ -48,6 +48,8 @@ export interface Command {
   /** Any number of further words may follow. */
   more?: boolean;
   examples: readonly string[];
+  /** Makes the database where there is none; without it such a command says so, and makes nothing. */
+  begins?: true;
   /** Where its log goes; without it only trouble is shown. */
   logsTo?: "stderr" | "file";
   /** @returns the exit code */

@@ -43,7 +43,7 @@ export const deliveryList: Command = {
     json: { type: "boolean" },
   },
   positionals: [],
-  examples: ["dunlin delivery list --state exhausted", "dunlin delivery list --invoice inv_1"],
+  examples: ["npx dunlin delivery list --state exhausted", "npx dunlin delivery list --invoice inv_1"],
   async run(context, values) {
     const filter = {
       state: oneOf<DeliveryState>(values, "state", DELIVERY_STATES),
@@ -87,12 +87,13 @@ export const deliveryShow: Command = {
   summary: "Show what is sent for one event, and every attempt",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: ["EVENT"],
-  examples: ["dunlin delivery show 0198c0de-…"],
+  examples: ["npx dunlin delivery show 0198c0de-…"],
   async run(context, values, [eventId]) {
     return withDatabase(context, async ({ db }) => {
       const merchantId = await merchantOf(db, values);
       const event = isUuid(eventId!) ? await findEvent(db, merchantId, eventId!) : null;
-      if (event === null) throw new Failure(`The merchant has no event ${eventId}. "dunlin delivery list" shows them.`);
+      if (event === null)
+        throw new Failure(`The merchant has no event ${eventId}. "npx dunlin delivery list" shows them.`);
       const attempts = await attemptsOf(db, merchantId, event.id);
       if (values.json) context.print(JSON.stringify(attempts));
       else for (const line of shown(event, attempts)) context.print(line);
@@ -148,8 +149,8 @@ export const deliveryReplay: Command = {
   positionals: [],
   more: true,
   examples: [
-    "dunlin delivery replay 0198c0de-…",
-    "dunlin delivery replay --all --type complete_dunning --from 2027-01-01",
+    "npx dunlin delivery replay 0198c0de-…",
+    "npx dunlin delivery replay --all --type complete_dunning --from 2027-01-01",
   ],
   async run(context, values, eventIds) {
     if (eventIds.length > 0 === (values.all === true)) throw new UsageError("Name events, or say --all.");
@@ -202,12 +203,14 @@ export async function merchantOf(tx: Tx, values: Values): Promise<string> {
   const named = text(values, "merchant");
   if (named !== undefined) {
     if (isUuid(named) && (await findMerchant(tx, named))) return named;
-    throw new Failure(`There is no merchant ${named}. "dunlin merchant list" shows them.`);
+    throw new Failure(`There is no merchant ${named}. "npx dunlin merchant list" shows them.`);
   }
   const [only, ...others] = await listMerchants(tx);
   if (!only) throw new Failure("There is no merchant yet.");
   if (others.length > 0)
-    throw new UsageError('There are several merchants: say which by --merchant. "dunlin merchant list" shows them.');
+    throw new UsageError(
+      'There are several merchants: say which by --merchant. "npx dunlin merchant list" shows them.',
+    );
   return only.id;
 }
 

@@ -36,7 +36,7 @@ export const demo: Command = {
   },
   positionals: [],
   logsTo: "file",
-  examples: ["dunlin demo", "dunlin demo --seconds 120 --seed 7"],
+  examples: ["npx dunlin demo", "npx dunlin demo --seconds 120 --seed 7"],
   async run(context, values) {
     const rate = DAY_S / (wholeNumber(values, "day-seconds", 1, DAY_S) ?? 10);
     const customers = wholeNumber(values, "customers", 1, 100_000) ?? 200;

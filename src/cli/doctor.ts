@@ -12,6 +12,7 @@ import { unseal } from "../store/secret-box.ts";
 import { serverFacts } from "../store/server-facts.ts";
 import { type Command, type Context, EXIT, type Opened } from "./command.ts";
 import { endpointAdvice } from "./endpoint-words.ts";
+import { unreachable } from "./unreachable.ts";
 
 type Verdict = "ok" | "warn" | "fail";
 interface Finding {
@@ -30,7 +31,7 @@ export const doctor: Command = {
   summary: "Check settings, data folder, database, clock, certificate, API and merchants' endpoints",
   options: { json: { type: "boolean" } },
   positionals: [],
-  examples: ["dunlin doctor"],
+  examples: ["npx dunlin doctor"],
   async run(context, values) {
     const findings = [
       finding("ok", "settings", "no problems"),
@@ -118,7 +119,7 @@ async function database(context: Context): Promise<Finding[]> {
   try {
     opened = await context.open();
   } catch (error) {
-    return [finding("fail", "database", (error as Error).message)];
+    return [finding("fail", "database", unreachable(error, context.settings) ?? (error as Error).message)];
   }
   try {
     const { db, ports } = opened;
@@ -162,14 +163,17 @@ async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened
     monotonicMs: ports.monotonicMs,
   });
   const findings: Finding[] = [];
-  for (const merchant of await listMerchants(db)) {
-    const { id, name, webhookUrl, webhookCredential, webhookSecret } = merchant;
+  const merchants = await listMerchants(db);
+  for (const merchant of merchants) {
+    const { id, webhookUrl, webhookCredential, webhookSecret } = merchant;
+    const isOnly = merchants.filter((each) => each.name === merchant.name).length === 1;
+    const name = isOnly ? merchant.name : `${merchant.name} (${id})`;
     const what = "endpoint";
-    const advice = endpointAdvice(merchant);
+    const advice = endpointAdvice({ ...merchant, name });
     if (merchant.shadow) findings.push(finding("warn", "shadow mode", `${name}: decides, and asks for nothing`));
     if (advice !== null) findings.push(finding(merchant.webhookPausedBy === "dunlin" ? "fail" : "warn", what, advice));
     if (webhookUrl === null) {
-      findings.push(finding("warn", what, `${name} has none. Set it: dunlin merchant set ${id} --webhook-url …`));
+      findings.push(finding("warn", what, `${name} has none. Set it: npx dunlin merchant set ${id} --webhook-url …`));
       continue;
     }
     try {
@@ -208,7 +212,7 @@ function api({ settings }: Context): Promise<Finding> {
     });
     asked.on("timeout", () => asked.destroy(new Error("no answer within 5 s")));
     asked.on("error", (error) =>
-      resolve(finding("warn", "api", `${url}: ${error.message}. Is "dunlin serve" running?`)),
+      resolve(finding("warn", "api", `${url}: ${error.message}. Is "npx dunlin serve" running?`)),
     );
     asked.end();
   });

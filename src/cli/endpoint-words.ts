@@ -20,7 +20,7 @@ export function endpointAdvice(merchant: State & Pick<Merchant, "id" | "name">):
   const { id, name, webhookPaused, webhookPausedBy, webhookFailingSince } = merchant;
   if (!webhookPaused && webhookFailingSince === null) return null;
   const state = `${name} is ${endpointState(merchant)}.`;
-  if (!webhookPaused) return `${state} See: dunlin webhook test ${id}`;
-  const how = `Its deliveries wait. To resume: dunlin merchant set ${id} --resume`;
-  return webhookPausedBy === "dunlin" ? `${state} ${how} (first: dunlin webhook test ${id})` : `${state} ${how}`;
+  if (!webhookPaused) return `${state} See: npx dunlin webhook test ${id}`;
+  const how = `Its deliveries wait. To resume: npx dunlin merchant set ${id} --resume`;
+  return webhookPausedBy === "dunlin" ? `${state} ${how} (first: npx dunlin webhook test ${id})` : `${state} ${how}`;
 }

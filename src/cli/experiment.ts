@@ -45,17 +45,17 @@ ${WHOSE}
   },
   positionals: [],
   examples: [
-    'dunlin experiment start --name "Dunlin or the old schedule" --calibration-days 14',
-    "dunlin experiment start --name holdout --share 90 --primary EUR",
+    'npx dunlin experiment start --name "Dunlin or the old schedule" --calibration-days 14',
+    "npx dunlin experiment start --name holdout --share 90 --primary EUR",
   ],
   async run(context, values) {
     const plan = planOf(values);
     return withDatabase(context, async ({ db, ports }) => {
       const merchant = (await findMerchant(db, await merchantOf(db, values)))!;
       if (merchant.shadow)
-        throw new Failure(`${inShadow(merchant)} "dunlin merchant set ${merchant.id} --shadow no" ends it.`);
+        throw new Failure(`${inShadow(merchant)} "npx dunlin merchant set ${merchant.id} --shadow no" ends it.`);
       const experiment = await db.transaction((tx) => startExperiment(tx, merchant, plan, COMMAND_LINE, ports));
-      if (!experiment) throw new Failure('An experiment is running already. "dunlin experiment stop" ends it.');
+      if (!experiment) throw new Failure('An experiment is running already. "npx dunlin experiment stop" ends it.');
       if (values.json) context.print(JSON.stringify(shown(experiment)));
       else for (const line of lines(experiment, ports.now())) context.print(line);
       return EXIT.ok;
@@ -73,7 +73,7 @@ export const experimentStop: Command = {
   summary: "End the experiment that runs; cases keep their arms to their end, new ones are Dunlin's",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: [],
-  examples: ["dunlin experiment stop"],
+  examples: ["npx dunlin experiment stop"],
   async run(context, values) {
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await merchantOf(db, values);
@@ -93,7 +93,7 @@ export const experimentList: Command = {
   summary: "Show a merchant's experiments",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: [],
-  examples: ["dunlin experiment list"],
+  examples: ["npx dunlin experiment list"],
   async run(context, values) {
     return withDatabase(context, async ({ db, ports }) => {
       const experiments = await listExperiments(db, await merchantOf(db, values));
@@ -126,7 +126,7 @@ ${WHOSE}
     json: { type: "boolean" },
   },
   positionals: [],
-  examples: ["dunlin experiment show", "dunlin experiment show --days 30"],
+  examples: ["npx dunlin experiment show", "npx dunlin experiment show --days 30"],
   async run(context, values) {
     const days = wholeNumber(values, "days", 1, 10_000);
     return withDatabase(context, async ({ db, ports }) => {

@@ -14,7 +14,7 @@ export const explain: Command = {
   summary: "Say what was decided about an invoice, and why: rules, alternatives, what changed",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: ["INVOICE"],
-  examples: ["dunlin explain inv_1", "dunlin explain inv_1 --json"],
+  examples: ["npx dunlin explain inv_1", "npx dunlin explain inv_1 --json"],
   async run(context, values, [invoiceId]) {
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = values.merchant === undefined ? await ownerOf(db, invoiceId!) : await merchantOf(db, values);
@@ -38,7 +38,7 @@ async function ownerOf(tx: Tx, invoiceId: string): Promise<string> {
   if (only === undefined) throw new Failure(`There is no invoice ${invoiceId}.`);
   if (others.length > 0)
     throw new UsageError(
-      `${others.length + 1} merchants have an invoice ${invoiceId}: say which by --merchant. "dunlin merchant list" shows them.`,
+      `${others.length + 1} merchants have an invoice ${invoiceId}: say which by --merchant. "npx dunlin merchant list" shows them.`,
     );
   return only;
 }

@@ -11,7 +11,7 @@ export const GROUPS: readonly [title: string, prefix: RegExp][] = [
 
 /** `dunlin --help`. */
 export function help(commands: readonly Command[]): string {
-  const lines = ["dunlin: recovers failed subscription payments", "", "Usage: dunlin COMMAND [options]"];
+  const lines = ["dunlin: recovers failed subscription payments", "", "Usage: npx dunlin COMMAND [options]"];
   for (const [title, prefix] of GROUPS) {
     lines.push("", title);
     for (const { name, summary } of commands.filter((command) => prefix.test(command.name)))
@@ -19,7 +19,7 @@ export function help(commands: readonly Command[]): string {
   }
   lines.push(
     "",
-    '"dunlin COMMAND --help" shows examples. Settings come from the environment: docs/reference/settings.md.',
+    '"npx dunlin COMMAND --help" shows examples. Settings come from the environment: docs/reference/settings.md.',
   );
   lines.push("Exit codes: 0 ok, 1 failed, 2 usage, 69 unreachable, 78 wrong settings.");
   return lines.join("\n");
@@ -27,6 +27,11 @@ export function help(commands: readonly Command[]): string {
 
 /** `dunlin COMMAND --help`: examples first. */
 export const commandHelp = ({ name, usage, summary, examples }: Command): string =>
-  [summary, "", "Examples", ...examples.map((example) => `  ${example}`), "", `Usage: dunlin ${name} ${usage}`].join(
-    "\n",
-  );
+  [
+    summary,
+    "",
+    "Examples",
+    ...examples.map((example) => `  ${example}`),
+    "",
+    `Usage: npx dunlin ${name} ${usage}`,
+  ].join("\n");

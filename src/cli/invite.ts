@@ -21,7 +21,7 @@ export const invite: Command = {
     json: { type: "boolean" },
   },
   positionals: [],
-  examples: ["dunlin invite", "dunlin invite --role viewer --email ada@example.com"],
+  examples: ["npx dunlin invite", "npx dunlin invite --role viewer --email ada@example.com"],
   async run(context, values) {
     const named = text(values, "role") ?? "owner";
     const role = ROLES.find((each) => each === named);

@@ -35,7 +35,7 @@ export const keyCreate: Command = {
     json: { type: "boolean" },
   },
   positionals: [],
-  examples: ["dunlin key create --merchant 0198… --permissions read:recovery_actions --expires 2027-12-31"],
+  examples: ["npx dunlin key create --merchant 0198… --permissions read:recovery_actions --expires 2027-12-31"],
   async run(context, values) {
     const merchantId = merchantOption(values);
     const expiresAt = moment(values, "expires");
@@ -61,7 +61,7 @@ export const keyList: Command = {
   summary: "List the API keys of a merchant, newest first",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: [],
-  examples: ["dunlin key list --merchant 0198…"],
+  examples: ["npx dunlin key list --merchant 0198…"],
   async run(context, values) {
     const merchantId = merchantOption(values);
     return withDatabase(context, async ({ db, ports }) => {
@@ -80,14 +80,14 @@ export const keyRevoke: Command = {
   summary: "Refuse an API key from now on, for good, on every replica within a second",
   options: { merchant: { type: "string" } },
   positionals: ["KEY"],
-  examples: ["dunlin key revoke 0198… --merchant 0198…"],
+  examples: ["npx dunlin key revoke 0198… --merchant 0198…"],
   async run(context, values, [keyId]) {
     const merchantId = merchantOption(values);
     return withDatabase(context, async ({ db, ports }) => {
       await mustExist(db, merchantId);
       await db.transaction(async (tx) => {
         if (!isUuid(keyId!) || !(await revokeApiKey(tx, merchantId, keyId!, ports.now())))
-          throw new Failure(`The merchant has no key ${keyId} that is in force. "dunlin key list" shows its keys.`);
+          throw new Failure(`The merchant has no key ${keyId} that is in force. "npx dunlin key list" shows its keys.`);
         await audit(tx, merchantId, COMMAND_LINE, { deed: "key.revoked", object: keyId! }, ports);
       });
       context.print(`key ${keyId} is revoked`);
@@ -103,7 +103,10 @@ export const keyRotate: Command = {
   summary: "Make an API key in place of another; it is shown once",
   options: { merchant: { type: "string" }, overlap: { type: "string" }, json: { type: "boolean" } },
   positionals: ["KEY"],
-  examples: ["dunlin key rotate 0198… --merchant 0198…", "dunlin key rotate 0198… --merchant 0198… --overlap 0"],
+  examples: [
+    "npx dunlin key rotate 0198… --merchant 0198…",
+    "npx dunlin key rotate 0198… --merchant 0198… --overlap 0",
+  ],
   async run(context, values, [formerId]) {
     const merchantId = merchantOption(values);
     const overlapMs = duration(values, "overlap") ?? DAY_MS;
@@ -111,7 +114,7 @@ export const keyRotate: Command = {
       await mustExist(db, merchantId);
       const rotated = await db.transaction(async (tx) => {
         const former = isUuid(formerId!) ? await holdApiKey(tx, merchantId, formerId!) : null;
-        if (!former) throw new Failure(`The merchant has no key ${formerId}. "dunlin key list" shows its keys.`);
+        if (!former) throw new Failure(`The merchant has no key ${formerId}. "npx dunlin key list" shows its keys.`);
         const made = await rotateApiKey(tx, former, overlapMs, {}, ports);
         if (typeof made === "string") throw new Failure(made);
         const details = { former: `…${former.lastFour}`, "former works until": made.formerEndsAt };
@@ -166,7 +169,7 @@ function merchantOption(values: Values): string {
 
 async function mustExist(tx: Tx, merchantId: string) {
   if (!isUuid(merchantId) || !(await findMerchant(tx, merchantId)))
-    throw new Failure(`There is no merchant ${merchantId}. "dunlin merchant list" shows them.`);
+    throw new Failure(`There is no merchant ${merchantId}. "npx dunlin merchant list" shows them.`);
 }
 
 function permissionsOf(list: string | undefined): Permission[] {

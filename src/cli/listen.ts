@@ -20,7 +20,7 @@ export const listen: Command = {
   summary: "Forward webhooks to an endpoint under development, and show each",
   options: { "forward-to": { type: "string" }, port: { type: "string" } },
   positionals: [],
-  examples: ["dunlin listen --forward-to http://localhost:3000/dunlin"],
+  examples: ["npx dunlin listen --forward-to http://localhost:3000/dunlin"],
   async run(context, values) {
     const target = programUrl(values, "forward-to");
     if (!target) throw new UsageError("--forward-to is missing.");
@@ -37,9 +37,9 @@ export const listen: Command = {
     context.print(`Listening on https://127.0.0.1:${port}, forwarding to ${target.href}   Ctrl-C stops it`);
     context.print(`  the service:  DUNLIN_WEBHOOK_ALLOW=127.0.0.1/32:${port} DUNLIN_WEBHOOK_CA=${caFile} npm start`);
     context.print(
-      `  a merchant:   dunlin merchant set MERCHANT --webhook-url https://127.0.0.1:${port} --bearer TOKEN`,
+      `  a merchant:   npx dunlin merchant set MERCHANT --webhook-url https://127.0.0.1:${port} --bearer TOKEN`,
     );
-    context.print("  a try:        dunlin trigger recovery_action --bearer TOKEN");
+    context.print("  a try:        npx dunlin trigger recovery_action --bearer TOKEN");
     await context.stopped;
     server.closeAllConnections();
     server.close();

@@ -18,10 +18,11 @@ export const merchantCreate: Command = {
   usage: `--name N [options]${MERCHANT_USAGE}
   --json                   print {merchantId, apiKey}`,
   summary: "Add a merchant and a key with every permission",
+  begins: true,
   options: MERCHANT_OPTIONS,
   positionals: [],
   examples: [
-    'dunlin merchant create --name "Harbor Coffee" --webhook-url https://billing.example.com/dunlin --bearer "$TOKEN" --json',
+    'npx dunlin merchant create --name "Harbor Coffee" --webhook-url https://billing.example.com/dunlin --bearer "$TOKEN" --json',
   ],
   async run(context, values) {
     const settings = merchantSettings(values, context.settings.webhookAllow);
@@ -55,21 +56,23 @@ export const merchantSet: Command = {
   options: MERCHANT_OPTIONS,
   positionals: ["MERCHANT"],
   examples: [
-    "dunlin merchant set 0198… --shape flat --sub-paths yes",
-    "dunlin merchant set 0198… --paused yes",
-    "dunlin merchant set 0198… --resume",
+    "npx dunlin merchant set 0198… --shape flat --sub-paths yes",
+    "npx dunlin merchant set 0198… --paused yes",
+    "npx dunlin merchant set 0198… --resume",
   ],
   async run(context, values, [id]) {
     const settings = merchantSettings(values, context.settings.webhookAllow);
     if (Object.keys(settings).length === 0) throw new UsageError("Say what to change.");
-    if (!isUuid(id!)) throw new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
+    if (!isUuid(id!)) throw new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
     await checkName(context, settings.webhookUrl, values.json === true);
     return withDatabase(context, async ({ db, ports, secretKey }) => {
       if (settings.shadow && (await runningExperiment(db, id!)))
-        throw new Failure('An experiment is running. "dunlin experiment stop" ends it; then shadow mode can begin.');
+        throw new Failure(
+          'An experiment is running. "npx dunlin experiment stop" ends it; then shadow mode can begin.',
+        );
       const also = auditSettings(COMMAND_LINE, "merchant.changed", ports);
       const merchant = await setMerchant(db, id!, settings, secretKey, ports, also);
-      if (!merchant) throw new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
+      if (!merchant) throw new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
       if (merchant.webhookUrl && !merchant.webhookAuth)
         context.print("Note: no credential is set; requests go out without Authorization. Use --bearer or --basic.");
       print(context.print, merchant, values.json === true);
@@ -84,7 +87,7 @@ export const merchantList: Command = {
   summary: "Show the merchants and their endpoints",
   options: { json: { type: "boolean" } },
   positionals: [],
-  examples: ["dunlin merchant list"],
+  examples: ["npx dunlin merchant list"],
   async run(context, values) {
     return withDatabase(context, async ({ db }) => {
       const merchants = await listMerchants(db);

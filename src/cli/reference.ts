@@ -9,7 +9,7 @@ export function cliReference(commands: readonly Command[]): string {
   });
   return `# Commands
 
-\`npx dunlin COMMAND\` in the folder of the project, or \`npm run dunlin -- COMMAND\`. \`dunlin COMMAND --help\` says the same as this page. Commands work on
+\`npx dunlin COMMAND\` in the folder of the project, or \`npm run dunlin -- COMMAND\`. \`npx dunlin COMMAND --help\` says the same as this page. Commands work on
 the database that the [settings](settings.md) name, also while the service runs. Exit codes: ${EXIT.ok} ok, ${EXIT.failed} failed,
 ${EXIT.usage} usage, ${EXIT.unreachable} unreachable, ${EXIT.config} wrong settings. This page is written by \`npm run reference\`.
 
@@ -22,7 +22,7 @@ const sectionOf = ({ name, usage, summary, examples }: Command): string => `### 
 ${summary}.
 
 \`\`\`
-dunlin ${name}${usage === "" ? "" : ` ${usage}`}
+npx dunlin ${name}${usage === "" ? "" : ` ${usage}`}
 \`\`\`
 
 For example:

@@ -20,7 +20,7 @@ export const requestShow: Command = {
   summary: "Show the request that a requestId names, for 30 days",
   options: { json: { type: "boolean" } },
   positionals: ["REQUEST_ID"],
-  examples: ["dunlin request show req_0198…"],
+  examples: ["npx dunlin request show req_0198…"],
   async run(context, values, [requestId]) {
     const id = requestId!.trim().toLowerCase().replace(/^req_/, "");
     if (!isUuid(id)) throw new UsageError(`"${requestId}" is no requestId: req_ and a UUID.`);
@@ -50,7 +50,7 @@ export const requestList: Command = {
     json: { type: "boolean" },
   },
   positionals: [],
-  examples: ["dunlin request list --merchant 0198… --status 4xx", "dunlin request list --merchant none"],
+  examples: ["npx dunlin request list --merchant 0198… --status 4xx", "npx dunlin request list --merchant none"],
   async run(context, values) {
     const [from, to] = statusRange(values);
     const limit = wholeNumber(values, "limit", 1, 10_000) ?? 50;

@@ -17,7 +17,7 @@ export const serve: Command = {
   options: { roles: { type: "string" } },
   positionals: [],
   logsTo: "stderr",
-  examples: ["dunlin serve", "dunlin serve --roles api,decide"],
+  examples: ["npx dunlin serve", "npx dunlin serve --roles api,decide"],
   async run(context, values) {
     const { settings, log } = context;
     const roles = rolesOf(text(values, "roles"));

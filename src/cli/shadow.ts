@@ -14,7 +14,7 @@ export const shadow: Command = {
   summary: "Compare what Dunlin would have done, in shadow mode, with what the merchant's own system did",
   options: { merchant: { type: "string" }, from: { type: "string" }, json: { type: "boolean" } },
   positionals: [],
-  examples: ["dunlin shadow", "dunlin shadow --from 2026-11-01"],
+  examples: ["npx dunlin shadow", "npx dunlin shadow --from 2026-11-01"],
   async run(context, values) {
     const from = moment(values, "from") ?? new Date(0);
     return withDatabase(context, async ({ db }) => {
@@ -27,7 +27,7 @@ export const shadow: Command = {
         );
       else {
         context.print(
-          `Shadow mode of ${merchant.name} is ${merchant.shadow ? "on" : `off. "dunlin merchant set ${merchantId} --shadow yes" begins it`}.`,
+          `Shadow mode of ${merchant.name} is ${merchant.shadow ? "on" : `off. "npx dunlin merchant set ${merchantId} --shadow yes" begins it`}.`,
         );
         for (const line of lines(figures)) context.print(line);
       }

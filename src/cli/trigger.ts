@@ -15,7 +15,7 @@ export const trigger: Command = {
   name: "trigger",
   usage: `EVENT [options]
   EVENT                  ${EVENT_TYPES.join(" | ")}
-  --to URL               the endpoint; http is fine on this machine (where "dunlin listen" listens)
+  --to URL               the endpoint; http is fine on this machine (where "npx dunlin listen" listens)
   --bearer T | --basic U:P, --secret whsec_…
   --invoice ID           (inv_1)
   --subscription ID
@@ -32,8 +32,8 @@ export const trigger: Command = {
   ),
   positionals: ["EVENT"],
   examples: [
-    "dunlin trigger recovery_action --bearer TOKEN",
-    "dunlin trigger pause_collection --to http://localhost:3000/dunlin --bearer TOKEN --invoice inv_42",
+    "npx dunlin trigger recovery_action --bearer TOKEN",
+    "npx dunlin trigger pause_collection --to http://localhost:3000/dunlin --bearer TOKEN --invoice inv_42",
   ],
   async run(context, values, [named]) {
     const { dataDir, baseUrl } = context.settings;

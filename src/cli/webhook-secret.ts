@@ -16,7 +16,7 @@ export const webhookSecretRotate: Command = {
   summary: "Sign webhooks with a new secret; it is shown once",
   options: { overlap: { type: "string" }, json: { type: "boolean" } },
   positionals: ["MERCHANT"],
-  examples: ["dunlin webhook secret rotate 0198…", "dunlin webhook secret rotate 0198… --overlap 7d"],
+  examples: ["npx dunlin webhook secret rotate 0198…", "npx dunlin webhook secret rotate 0198… --overlap 7d"],
   async run(context, values, [id]) {
     const overlapMs = duration(values, "overlap") ?? 24 * 3_600_000;
     return withDatabase(context, async ({ db, ports, secretKey }) => {
@@ -47,7 +47,7 @@ export const webhookSecretRemove: Command = {
   summary: "Send webhooks without a signature again",
   options: {},
   positionals: ["MERCHANT"],
-  examples: ["dunlin webhook secret remove 0198…"],
+  examples: ["npx dunlin webhook secret remove 0198…"],
   async run(context, _values, [id]) {
     return withDatabase(context, async ({ db, ports }) => {
       const also = auditSettings(COMMAND_LINE, "webhook.secret_removed", ports);
@@ -58,4 +58,4 @@ export const webhookSecretRemove: Command = {
   },
 };
 
-const unknown = (id: string) => new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
+const unknown = (id: string) => new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);

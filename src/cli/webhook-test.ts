@@ -22,7 +22,7 @@ export const webhookTest: Command = {
   summary: "Send a test event, show the exchange, and name what is wrong",
   options: { type: { type: "string" }, json: { type: "boolean" } },
   positionals: ["MERCHANT"],
-  examples: ["dunlin webhook test 0198…", "dunlin webhook test 0198… --type recovery_action"],
+  examples: ["npx dunlin webhook test 0198…", "npx dunlin webhook test 0198… --type recovery_action"],
   async run(context, values, [id]) {
     const named = text(values, "type") ?? "pause_collection";
     const type = EVENT_TYPES.find((each) => each === named);
@@ -38,14 +38,15 @@ export const webhookTest: Command = {
 
 async function sendTest({ settings }: Context, { db, ports, secretKey }: Opened, id: string, type: EventType) {
   const merchant = isUuid(id) ? await findMerchant(db, id) : null;
-  if (!merchant) throw new Failure(`There is no merchant ${id}. "dunlin merchant list" shows them.`);
+  if (!merchant) throw new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
   const network = {
     allow: parseAllow(settings.webhookAllow),
     extraCa: settings.webhookCa,
     clientCertificate: settings.webhookClientCertificate,
   };
   const tested = await createTestEvents(network, secretKey, ports)(merchant, type);
-  if (!tested) throw new Failure(`${merchant.name} has no endpoint. Set it: dunlin merchant set ${id} --webhook-url …`);
+  if (!tested)
+    throw new Failure(`${merchant.name} has no endpoint. Set it: npx dunlin merchant set ${id} --webhook-url …`);
   return tested;
 }
 

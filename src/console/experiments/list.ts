@@ -58,7 +58,7 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
 ${experimentTable(rows, visit.person.zone, ports.now())}`
         : empty(
             html`No experiment was ever started. One leaves a part of the customers to your own system, and so measures what Dunlin adds: without such a part nobody can tell.${visit.may("experiments") ? "" : " An owner or admin starts one, here or by:"}`,
-            'dunlin experiment start --name "Dunlin or the old schedule" --share 90',
+            'npx dunlin experiment start --name "Dunlin or the old schedule" --share 90',
           )
     }`,
   };

@@ -89,7 +89,7 @@ async function show(console: Console, reply: FastifyReply, token: string, typed:
   return sendHtml(reply, bare(`Join ${merchant?.name ?? "Dunlin"}`, joinForm(console, invite, token, typed, problem)));
 }
 
-const OVER = html`<p>It was used, taken back, or is too old. Ask for a new one: <code>dunlin invite</code> on the machine prints one.</p>
+const OVER = html`<p>It was used, taken back, or is too old. Ask for a new one: <code>npx dunlin invite</code> on the machine prints one.</p>
 <p><a class="button" href="/sign-in">Sign in</a></p>`;
 
 const joinForm = ({ oidc }: Console, invite: Invite, token: string, typed: Typed, problem: string | null) => html`

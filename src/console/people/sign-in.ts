@@ -59,7 +59,7 @@ const REFUSED = {
 };
 const NOBODY_YET = notice(
   "warn",
-  html`Nobody can sign in yet. Follow the set-up link that the service printed when it started; <code>dunlin invite</code> prints a new one.`,
+  html`Nobody can sign in yet. Follow the set-up link that the service printed when it started; <code>npx dunlin invite</code> prints a new one.`,
 );
 
 const signInPage = (oidc: Oidc | null, next: string, email: string, says: ReturnType<typeof notice> | null) =>

@@ -52,7 +52,7 @@ ${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, op
 }
 
 const SHADOW =
-  "Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin only notes what it would do. “dunlin shadow” compares both.";
+  "Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin only notes what it would do. “npx dunlin shadow” compares both.";
 
 /** The first moment of the day on the zone's clocks. */
 const dayStart = (at: Date, zone: string) => fromLocalField(`${localField(at, zone).slice(0, 10)}T00:00`, zone)!;

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { unknownCommand } from "./unknown-command.ts";
+
+test("a word that begins several commands lists them, and a mistyped one is recognised", () => {
+  assert.equal(
+    unknownCommand(["key"]),
+    '"key" is the beginning of 4 commands: key create, key list, key rotate, key revoke.',
+  );
+  assert.match(
+    unknownCommand(["delivery", "frobnicate", "--json"]),
+    /: delivery list, delivery show, delivery replay\.$/,
+  );
+  assert.match(unknownCommand(["key", "creat"]), /^there is no command "key creat"\. Did you mean key create\?/);
+  assert.equal(unknownCommand(["brew"]), 'there is no command "brew". "npx dunlin --help" lists them.');
+  assert.equal(unknownCommand(["--brew"]), 'there is no command "--brew". "npx dunlin --help" lists them.');
+});
