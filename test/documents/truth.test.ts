@@ -100,6 +100,12 @@ test("the reference of commands lists each of them once, with every option that 
   }
 });
 
+test("the Node that the README asks for is the one that npm asks for", () => {
+  const { engines } = JSON.parse(read("package.json")) as { engines: { node: string } };
+  const [, version] = /any Node from version (\d+) on/.exec(read("README.md"))!;
+  assert.equal(engines.node, `>=${version}`);
+});
+
 test("every script that a document names is in package.json", () => {
   for (const { file, match } of everywhere(/npm run ([a-z][\w:-]*)/g))
     assert.ok(scripts.includes(match[1]!), `${file}: npm run ${match[1]}`);
