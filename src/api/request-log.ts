@@ -16,6 +16,8 @@ declare module "fastify" {
     said: string | null;
     /** The id that the caller gave to it. */
     callerRequestId: string | null;
+    /** It is for a page of the console; and whose pages they are, once that is known. */
+    page: { merchantId: string | null } | null;
     /** It was answered, or its caller went away, and that was noted. */
     isOver: true | null;
   }
@@ -110,6 +112,9 @@ export function createRequestLog(
 /** A requestId is `req_` and a UUIDv7. */
 const bareId = (requestId: string) => requestId.slice(4);
 
+/** Whether a request is noted. Of pages only what went wrong: whoever reads the log looks for calls of programs. */
+export const isNoted = ({ page }: FastifyRequest, { statusCode }: FastifyReply) => page === null || statusCode >= 400;
+
 /** What is noted of a request that was answered. */
 export const noteOf = (
   request: FastifyRequest,
@@ -118,7 +123,7 @@ export const noteOf = (
   ms: number,
   at: Date,
 ): LoggedRequest => ({
-  merchantId: request.caller?.merchant.id ?? NOBODY,
+  merchantId: request.caller?.merchant.id ?? request.page?.merchantId ?? NOBODY,
   id: bareId(request.id),
   at,
   callerRequestId: request.callerRequestId,

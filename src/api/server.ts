@@ -22,7 +22,7 @@ import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import { readBody } from "./read-body.ts";
 import { readyzRoute } from "./readyz.ts";
 import { CALLER_REQUEST_ID, callerRequestId } from "./request-id.ts";
-import { createRequestLog, noteOf, noteOfUnreadable, type RequestLog } from "./request-log.ts";
+import { createRequestLog, isNoted, noteOf, noteOfUnreadable, type RequestLog } from "./request-log.ts";
 import { mayBeSlow } from "./slow-body.ts";
 import { createStrangers } from "./strangers.ts";
 
@@ -136,7 +136,7 @@ function createHttp(
     const ms = ports.monotonicMs() - monotonicMs;
     const route = request.routeOptions.url ?? "unknown";
     metrics.requestFinished(route, request.method, reply.statusCode, ms);
-    requestLog.add(noteOf(request, reply, route, ms, now));
+    if (isNoted(request, reply)) requestLog.add(noteOf(request, reply, route, ms, now));
     request.log.info(
       {
         method: request.method,
@@ -158,7 +158,7 @@ function createHttp(
     request.said ??= "the caller was gone before it was answered";
     finished(request, reply);
   }
-  for (const name of ["began", "caller", "records", "changed", "said", "callerRequestId", "isOver"])
+  for (const name of ["began", "caller", "records", "changed", "said", "callerRequestId", "page", "isOver"])
     http.decorateRequest(name, null);
   http.removeAllContentTypeParsers();
   http.addContentTypeParser("application/json", (_request, payload, done) => readBody(payload, done));

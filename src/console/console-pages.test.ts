@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../store/database.ts";
 import { updatePerson } from "../store/people.ts";
+import { listRequests, NOBODY } from "../store/request-log.ts";
 import { type TestConsole, testConsole } from "./console.fixture.ts";
 
 let at: TestConsole;
@@ -44,10 +46,28 @@ test("what people typed is shown as text", async () => {
   assert.ok(body.includes("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
 });
 
+test("of pages only what went wrong is in the log of requests, as the merchant's where somebody is signed in", async () => {
+  const { id } = at.merchant;
+  const viewer = await at.as("viewer");
+  const paths = ["/overview", "/invoices/nothing", "/org/audit", "/sign-in"];
+  for (const path of paths) await viewer.get(path);
+  await at.http.inject({ url: "/sign-in?x=1" });
+  await at.http.inject({ url: "/v1/recovery_actions" });
+  const logged = async (merchantId: string, count: number) => {
+    const found = () => listRequests(at.db, merchantId, 0, 999, 100);
+    for (let tries = 0; tries < 50 && (await found()).length < count; tries++) await sleep(100);
+    return (await found()).map(({ route, status }) => `${route} ${status}`).sort();
+  };
+  assert.deepEqual(await logged(id, 2), ["/invoices/* 404", "/org/audit 403"]);
+  assert.deepEqual(await logged(NOBODY, 1), ["/v1/recovery_actions 401"]);
+});
+
 test("a page that does not exist is a page for browsers, and JSON for programs", async () => {
   const page = await at.http.inject({ url: "/nothing", headers: { accept: "text/html,*/*" } });
   assert.equal(page.statusCode, 404);
   assert.match(page.body, /There is no such page/);
+  const document = await at.http.inject({ url: "/docs/nothing.html", headers: { accept: "text/html,*/*" } });
+  assert.deepEqual([document.statusCode, document.body], [404, page.body]);
   const json = await at.http.inject({ url: "/nothing" });
   assert.equal(json.json().code, 404);
 });

@@ -68,6 +68,7 @@ function consoleRoutes(options: ConsoleOptions) {
     );
     http.addHook("onRequest", async (request, reply) => {
       reply.headers(HEADERS);
+      request.page = { merchantId: null };
       if (request.method !== "GET" && request.method !== "HEAD" && isCrossSite(request.headers, origin))
         throw new PageError(403, "This form was sent by another site, so nothing was changed.");
     });
@@ -76,6 +77,7 @@ function consoleRoutes(options: ConsoleOptions) {
     const visited = (deed: Deed | null, show: Show) => async (request: FastifyRequest, reply: FastifyReply) => {
       const visit = await visitOf(options, request, reply);
       if (visit === null) return toSignIn(request, reply);
+      request.page = { merchantId: visit.merchantId };
       if (deed !== null && !visit.may(deed))
         throw new PageError(403, `Your role here, ${visit.role}, is not enough to: ${DEEDS[deed].toLowerCase()}.`);
       return send(reply, await show(visit), visit);
