@@ -18,6 +18,7 @@ import { ingestTransactionsRoute } from "./ingest/ingest-transactions.ts";
 import { listRecoveryActionsRoute } from "./list/list-recovery-actions.ts";
 import { createListener, type Listening, listen, rawReply } from "./listener.ts";
 import { networkRoute } from "./network.ts";
+import { answerNothing } from "./nothing.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import { readBody } from "./read-body.ts";
 import { readyzRoute } from "./readyz.ts";
@@ -222,10 +223,7 @@ function answerUnknown(
 ) {
   const path = request.url.split("?", 1)[0]!;
   const allowed = METHODS.filter((method) => http.findRoute({ method, url: path }) !== null);
-  if (allowed.length === 0) {
-    if (pages && request.headers.accept?.startsWith("text/html")) return pages.nothing(request, reply);
-    throw new ApiError(404, "there is nothing at this path");
-  }
+  if (allowed.length === 0) return answerNothing(pages, request, reply);
   const allow = [...allowed, "OPTIONS"].join(", ");
   if (request.method === "OPTIONS") return reply.code(204).header("allow", allow).send();
   throw new ApiError(405, `this path knows ${allow} only`, { headers: { allow } });

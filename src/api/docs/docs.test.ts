@@ -57,6 +57,7 @@ test("/docs/ serves the site as it is written to a folder, and nothing else", as
     assert.equal(headers["x-content-type-options"], "nosniff");
     assert.equal(body, site.get(path), path);
   }
+  assert.equal((await api.http.inject("/docs/api")).headers.location, "/docs/api/");
   for (const path of ["nothing.html", "../package.json", "%2e%2e/package.json", "guides", "constructor"])
     assert.equal((await api.http.inject(`/docs/${path}`)).statusCode, 404, path);
 });
@@ -129,6 +130,18 @@ test("each call can be pasted: address, key from the environment, and a body tha
     const body = /-d '([\s\S]*)'$/.exec(call)?.[1];
     if (body !== undefined) JSON.parse(body);
   }
+});
+
+test("with the certificate that Dunlin makes itself a call names its authority, so that it can be pasted there too", () => {
+  const calls = (baseUrl: string) =>
+    referencePages(openApiText(baseUrl), baseUrl).flatMap(({ body }) => body.match(/>curl [^\n]*/g) ?? []);
+  for (const call of calls("https://localhost:8443"))
+    assert.match(call, /^>curl --cacert data\/tls\/ca\.pem &quot;https:\/\/localhost:8443\//);
+  for (const call of calls(BASE)) assert.ok(!call.includes("--cacert"), call);
+});
+
+test("every page leads to the console of the installation", () => {
+  for (const [path, html] of pages) assert.ok(html.includes(`<a href="${BASE}/overview">Console</a>`), path);
 });
 
 test("what is searched is what pages say, and each part of it leads to its place", () => {

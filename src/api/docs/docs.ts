@@ -1,5 +1,5 @@
 import type { Api } from "../api.ts";
-import { ApiError } from "../errors.ts";
+import { answerNothing } from "../nothing.ts";
 import { openApiText } from "../openapi/document.ts";
 import { CONTENT_SECURITY_POLICY } from "./frame.ts";
 import type { Site } from "./site.ts";
@@ -8,7 +8,7 @@ import type { Site } from "./site.ts";
 const CACHE = { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff" };
 
 /** GET /openapi.json for programs, and under /docs/ everything for people: served offline, without a key. */
-export function docsRoutes({ http, baseUrl }: Api) {
+export function docsRoutes({ http, baseUrl, pages }: Api) {
   const openApi = openApiText(baseUrl);
   let made: Promise<Site> | undefined;
   /** Made when the first reader comes: most processes never have one. */
@@ -25,8 +25,10 @@ export function docsRoutes({ http, baseUrl }: Api) {
     const { typeOf } = await import("./site.ts");
     const asked = request.params["*"];
     const path = asked === "" || asked.endsWith("/") ? `${asked}index.html` : asked;
-    const text = (await site()).get(path);
-    if (text === undefined) throw new ApiError(404, "there is nothing at this path");
+    const files = await site();
+    const text = files.get(path);
+    if (text === undefined && files.has(`${asked}/index.html`)) return reply.redirect(`/docs/${asked}/`);
+    if (text === undefined) return answerNothing(pages, request, reply);
     return reply
       .headers({
         ...CACHE,

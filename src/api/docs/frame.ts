@@ -26,7 +26,11 @@ export interface Page {
 export const pathBetween = (from: string, to: string): string => posix.relative(posix.dirname(from), to);
 
 /** A whole page: contents at the left, then what it is about. */
-export function framed(page: Page, chapters: readonly { title: string; links: readonly Link[] }[]): Html {
+export function framed(
+  page: Page,
+  chapters: readonly { title: string; links: readonly Link[] }[],
+  baseUrl: string,
+): Html {
   const to = (path: string) => escaped(pathBetween(page.path, path));
   const entry = ({ words, path, method }: Link) => {
     const here = path === page.path;
@@ -53,6 +57,7 @@ export function framed(page: Page, chapters: readonly { title: string; links: re
 <a class="skip" href="#main">To the content</a>
 <nav aria-label="Contents">
 <p class="name"><a href="${to("index.html")}">Dunlin</a></p>
+<p><a href="${escaped(baseUrl)}/overview">Console</a></p>
 <search data-index="${to("search.json")}" hidden><label>Search <input type="search" autocomplete="off" spellcheck="false"></label>
 <p role="status"></p><ol></ol></search>
 ${contents.join("\n")}

@@ -68,7 +68,7 @@ ${lists.join("\n")}
 }
 
 const HOW_TO =
-  "The calls take the key from `DUNLIN_API_KEY`. With the certificate that Dunlin made itself, add `--cacert data/tls/ca.pem`.";
+  "The calls take the key from `DUNLIN_API_KEY`; `export DUNLIN_API_KEY=$(cat data/api-key)` sets it to that of the first start. With a certificate that Dunlin made itself they need `--cacert data/tls/ca.pem`, and are typed in its folder.";
 
 const rulesBody = (document: Document): Html => `<h1>Rules beyond the schemas</h1>
 ${prose("What no JSON Schema can say. On everything else a validator made from `openapi.json` agrees with the service.")}

@@ -41,7 +41,7 @@ export async function buildSite(openApi: string, baseUrl: string): Promise<Site>
   const site = new Map<string, string>();
   const index: SearchEntry[] = [];
   const add = (page: Page, sections: readonly Section[]) => {
-    site.set(page.path, framed(page, menu));
+    site.set(page.path, framed(page, menu, baseUrl));
     index.push(...sections.map(({ id, heading, text }) => entryOf(page, id, heading, text)));
   };
   const source = (path: string) => path.replace(/html$/, "md");

@@ -88,7 +88,8 @@ export const INGESTS: readonly Ingest[] = [
     kind: INVOICES,
     record: "Invoice",
     permission: "ingest:invoices",
-    about: "An unpaid one opens a case: Dunlin plans how to recover it. A paid one ends its case.",
+    about:
+      "An unpaid one opens a case: Dunlin plans how to recover it. A paid one ends its case. A case has a window, 28 days from `updatedAt` unless set otherwise, and none is opened when it is over: to try the example, write moments of today.",
     examples: {
       unpaid: INVOICE,
       paid: { ...INVOICE, state: "INVOICE_STATE_PAID", updatedAt: "2026-02-20T06:12:44Z" },
