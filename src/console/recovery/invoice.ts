@@ -60,7 +60,7 @@ export function invoiceRoutes({ page, ports }: Console) {
           : null,
         invoice.businessEntity ? ["Entity", invoice.businessEntity] : null,
         ["Created", moment(invoice.createdAt, zone)],
-        ["Last copy of", moment(invoice.updatedAt, zone)],
+        ["Last updated", moment(invoice.updatedAt, zone)],
       ])}</section>
 ${
   latest &&
@@ -76,6 +76,7 @@ ${
   ])}</section>`
 }</div>
 <h2>What happened</h2>
+<p class="soft">On your clocks (${zone}), but for reasons: they name the customer's own clocks with each moment.</p>
 ${timeline({ invoice, cases, actions, deliveries, transactions, decisions, shown }, zone, ports.now())}`,
     };
   });

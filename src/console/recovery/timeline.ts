@@ -33,7 +33,7 @@ interface Entry {
 /** Everything that is known of an invoice, latest first. */
 export function timeline(history: History, zone: string, now: Date): Html {
   const entries = [
-    ...history.cases.flatMap((kase) => caseEntries(kase, history.decisions)),
+    ...history.cases.flatMap((kase) => caseEntries(kase, history.decisions, zone)),
     ...history.transactions.map(transactionEntry),
     ...history.actions.flatMap((action) => actionEntries(action, history, zone)),
     ...history.deliveries.map((delivery) => deliveryEntry(delivery, zone)),
@@ -50,14 +50,14 @@ export function timeline(history: History, zone: string, now: Date): Html {
 function caseEntries(
   { id, openedAt, endedAt, endReason, windowEndsAt, budget }: Case,
   decisions: readonly DecisionRecord[],
+  zone: string,
 ): Entry[] {
-  const until = windowEndsAt.toISOString().slice(0, 10);
   const opened: Entry = {
     at: openedAt,
     kind: "",
     rank: 2,
     title: "Recovery began",
-    body: html`<p>At most ${budget} retries, until ${until}.</p>`,
+    body: html`<p>At most ${budget} ${budget === 1 ? "retry" : "retries"}, until ${moment(windowEndsAt, zone)}.</p>`,
   };
   if (endedAt === null || endReason === null) return [opened];
   const last = decisions.findLast(({ caseId }) => caseId === id);
@@ -109,7 +109,7 @@ function actionEntries(action: ShownAction, { cases, decisions, shown }: History
     at: decidedAt ?? createdAt,
     kind: "plan",
     rank: 3,
-    title: html`${decidedAt ? "Decided" : "Planned"}: ${what} at ${moment(idealRetryTime, zone)} ${actionState(status)}`,
+    title: html`${decidedAt ? "Decided" : "Planned"}: ${what} at ${moment(idealRetryTime, zone)} (${zone}) ${actionState(status)}`,
     body: html`${reasonList(reasons)}${compared(action, decisions, cases, shown, zone)}`,
   };
   if (executedAt === null) return [decision];
