@@ -78,14 +78,23 @@ const auditTable = (rows: readonly Audited[], zone: string) =>
       { head: "Who", cell: ({ actor, address }) => html`${actor}${address && html`<br><small>${address}</small>`}` },
       { head: "What", cell: ({ deed }) => deed.replace(".", " ").replaceAll("_", " ") },
       { head: "Object", cell: ({ object }) => object },
-      { head: "Details", cell: ({ details }) => detailsText(details) },
+      { head: "Details", cell: ({ details }) => detailsText(details, zone) },
     ],
     rows,
   );
 
 /** "before: viewer, now: admin". */
-const detailsText = (details: Audited["details"]): Part =>
+const detailsText = (details: Audited["details"], zone: string): Part =>
   Object.entries(details).map(
-    ([name, value]) =>
-      html`<div><span class="soft">${name}</span> ${typeof value === "string" ? value : JSON.stringify(value)}</div>`,
+    ([name, value]) => html`<div><span class="soft">${name}</span> ${valueText(value, zone)}</div>`,
   );
+
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+
+/** What JSON holds, as people write it. */
+function valueText(value: unknown, zone: string): Part {
+  if (value === null || value === "") return "none";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "string") return MOMENT.test(value) ? moment(new Date(value), zone) : value;
+  return Array.isArray(value) ? value.join(", ") : JSON.stringify(value);
+}

@@ -3,6 +3,8 @@ import { beforeEach, test } from "node:test";
 import { startMailServer } from "../../../test/mail-server.ts";
 import { testMerchant } from "../../api/api.fixture.ts";
 import { createMailer } from "../../auth/mail.ts";
+import { COMMAND_LINE } from "../../domain/person.ts";
+import { audit } from "../../store/audit-log.ts";
 import { membersOf } from "../../store/members.ts";
 import { PASSWORD, type TestConsole, testConsole } from "../console.fixture.ts";
 
@@ -105,6 +107,27 @@ test("members of another merchant are out of reach", async (t) => {
   assert.doesNotMatch((await owner.get("/org/members")).body, new RegExp(stranger.email));
   assert.equal((await owner.post("/org/members/remove", { person: stranger.id })).statusCode, 409);
   assert.equal((await membersOf(at.db, other.id)).length, 1);
+});
+
+test("details in the audit log are words, with moments on the viewer's clocks", async (t) => {
+  t.after(close);
+  const owner = await at.as("owner");
+  const details = { permissions: ["ingest:invoices", "read:recovery_actions"], note: "", url: null, paused: true };
+  const change = {
+    deed: "key.created",
+    object: "…abcd",
+    details: { ...details, until: new Date("2026-03-09T14:05:00Z") },
+  };
+  await audit(at.db, at.merchant.id, COMMAND_LINE, change, at.ports);
+  const { body } = await owner.get("/org/audit");
+  for (const [name, words] of [
+    ["permissions", "ingest:invoices, read:recovery_actions"],
+    ["note", "none"],
+    ["url", "none"],
+    ["paused", "yes"],
+    ["until", '<time datetime="2026-03-09T14:05:00.000Z" title="2026-03-09T14:05:00.000Z">9 Mar 2026 14:05</time>'],
+  ] as const)
+    assert.ok(body.includes(`<span class="soft">${name}</span> ${words}</div>`), name);
 });
 
 test("the audit log can be filtered and exported, and nobody can change or delete a line of it", async (t) => {
