@@ -215,6 +215,20 @@ test("SQL is written in src/store only, and the server's time is not asked there
   assert.deepEqual(wrong, []);
 });
 
+test("no two statements share a name: a connection runs the one that it met first, or refuses the other", () => {
+  const seen = new Map<string, string>();
+  const wrong = complaints(({ path, text }) => {
+    let taken: string | null = null;
+    for (const [, name] of text.matchAll(/\b(?:prepared|plannedOnce)\(\s*"(\w+)"/g)) {
+      if (seen.has(name!)) taken ??= `statement ${name} is in ${seen.get(name!)} too`;
+      seen.set(name!, path);
+    }
+    return taken;
+  });
+  assert.ok(seen.size > 100);
+  assert.deepEqual(wrong, []);
+});
+
 test("pure rooms touch no file, network, database or process", () => {
   const wrong = complaints(({ path, text }) => {
     if (!PURE.includes(roomOf(path) ?? "")) return null;

@@ -1,19 +1,6 @@
-import type { Case } from "../domain/case.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { prepared, type Tx } from "./database.ts";
-
-const CASES = prepared(
-  "cases_of_invoice",
-  `select id, invoice_id as "invoiceId", customer_id as "customerId", subscription_id as "subscriptionId", unpaid_at as "unpaidAt",
-     window_ends_at as "windowEndsAt", budget, opened_at as "openedAt", ended_at as "endedAt", end_reason as "endReason", paid_at as "paidAt"
-   from cases where merchant_id = $1 and invoice_id = $2 order by opened_at, id`,
-);
-
-/** The cases of an invoice, first one first. */
-export async function casesOfInvoice(tx: Tx, merchantId: string, invoiceId: string) {
-  return (await tx.run<Case>(CASES, [merchantId, invoiceId])).rows;
-}
 
 /** As a person reads it. */
 export type ShownTransaction = Pick<Transaction, "id" | "state" | "amount" | "currency" | "createdAt"> & {

@@ -1,7 +1,8 @@
 import { type Invoice, inRecovery } from "../../domain/invoice.ts";
+import { casesOfInvoice } from "../../store/cases.ts";
 import { decisionsOfCase } from "../../store/decisions.ts";
 import { listDeliveries } from "../../store/delivery-states.ts";
-import { actionsOfInvoice, casesOfInvoice, transactionsOfInvoice } from "../../store/invoice-history.ts";
+import { actionsOfInvoice, transactionsOfInvoice } from "../../store/invoice-history.ts";
 import { listInvoices } from "../../store/invoice-list.ts";
 import { findInvoices } from "../../store/invoices.ts";
 import type { Console } from "../console.ts";

@@ -7,7 +7,7 @@ import type { Merchant } from "../../domain/merchant.ts";
 import type { Transaction } from "../../domain/transaction.ts";
 import { decideDue } from "../../recovery/decide-due.ts";
 import { ingestInvoices, ingestTransactions } from "../../recovery/ingest.ts";
-import { createMerchant } from "../../recovery/merchants.ts";
+import { createMerchant, type MerchantSettings } from "../../recovery/merchants.ts";
 import { createModels } from "../../recovery/models.ts";
 import { prepared } from "../../store/database.ts";
 import { insertExperiment } from "../../store/experiments.ts";
@@ -23,8 +23,8 @@ before(async () => {
 after(() => at.close());
 
 const log = pino({ level: "silent" });
-async function shop() {
-  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEY, at.ports);
+async function shop(settings: MerchantSettings = {}) {
+  const merchant = await createMerchant(at.db, "Shop", settings, SECRET_KEY, at.ports);
   const browser = await at.browser(await at.person("viewer", merchant));
   return { merchant, browser };
 }
@@ -139,6 +139,15 @@ test("what an experiment leaves alone is counted nowhere as ours, and the page s
   const page = (await browser.get("/overview")).body;
   assert.match(page, /What Dunlin added, by the experiment <a[^>]+>Holdout<[\s\S]*It was not looked at yet/);
   assert.match(page, /0<\/a> of 0 cases that ended/);
+  assert.match((await browser.get("/invoices?outcome=watched")).body, /1 case in the filter/);
+});
+
+test("in shadow mode the overview says so, and the page of an invoice shows what Dunlin would do and what else it considered", async () => {
+  const { merchant, browser } = await shop({ shadow: true });
+  await push(merchant, unpaid("in_a"));
+  assert.match((await browser.get("/overview")).body, /Shadow mode is on/);
+  const page = (await browser.get("/invoices/in_a")).body;
+  assert.match(page, /Shadow mode: Dunlin would ask for a retry at <time[\s\S]*The numbers/);
   assert.match((await browser.get("/invoices?outcome=watched")).body, /1 case in the filter/);
 });
 

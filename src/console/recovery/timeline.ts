@@ -36,6 +36,7 @@ export function timeline(history: History, zone: string, now: Date): Html {
     ...history.cases.flatMap((kase) => caseEntries(kase, history.decisions, zone)),
     ...history.transactions.map(transactionEntry),
     ...history.actions.flatMap((action) => actionEntries(action, history, zone)),
+    ...history.cases.filter(({ arm }) => arm === "shadow").flatMap((kase) => shadowEntries(kase, history, zone)),
     ...history.deliveries.map((delivery) => deliveryEntry(delivery, zone)),
     { at: history.invoice.createdAt, kind: "" as const, rank: 0, title: "Invoice created" },
   ]
@@ -123,6 +124,26 @@ function actionEntries(action: ShownAction, { cases, decisions, shown }: History
       title: `The ${what === "retry" ? "retry" : "request"} ${spaced(status)}`,
     },
   ];
+}
+
+const WOULD = {
+  retry: "ask for a retry",
+  card_change: "ask for another card",
+  stop: "give the invoice up",
+  wait: "wait",
+} as const;
+
+/** What Dunlin would have done in a case of shadow mode, with what else was considered for the latest of it. */
+function shadowEntries({ id, windowEndsAt }: Case, { decisions }: History, zone: string): Entry[] {
+  const made = decisions.filter(({ caseId }) => caseId === id);
+  const latest = made.findLast(hasConsidered);
+  return made.map((decision) => ({
+    at: decision.madeAt,
+    kind: "plan",
+    rank: 3,
+    title: html`Shadow mode: Dunlin would ${WOULD[decision.kind]}${decision.kind === "retry" && html` at ${moment(decision.idealTime, zone)} (${zone})`}`,
+    body: html`${reasonList(decision.account.reasons)}${decision === latest && html`<div id="considered">${considered(decision, windowEndsAt, zone)}</div>`}`,
+  }));
 }
 
 const reasonList = (reasons: readonly string[]): Html =>
