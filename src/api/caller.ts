@@ -22,8 +22,8 @@ export interface Door {
   rateLimit: RateLimit;
   strangers: Strangers;
   inFlight: InFlight;
-  /** The address that a request comes from; null: it can't be told. */
-  addressOf(request: FastifyRequest): string | null;
+  /** The network that a request comes from; null: it can't be told. */
+  networkOf(request: FastifyRequest): string | null;
 }
 
 /** A hook for operations that need a key with this permission: 401, then 403, then 429, before anything of the body is read. */
@@ -44,14 +44,14 @@ export function requires(permission: Permission, door: Door) {
   };
 }
 
-async function callerOf(request: FastifyRequest, { keyring, strangers, addressOf }: Door): Promise<Caller> {
+async function callerOf(request: FastifyRequest, { keyring, strangers, networkOf }: Door): Promise<Caller> {
   const { authorization } = request.headers;
   if (authorization === undefined)
     throw new ApiError(401, "the header Authorization: Bearer <API_KEY> is missing", UNAUTHORIZED);
   const apiKey = BEARER.exec(authorization)?.[1];
   if (apiKey === undefined) throw new ApiError(401, "the Authorization header must be: Bearer <API_KEY>", UNAUTHORIZED);
-  const address = addressOf(request);
-  const waitSeconds = address === null ? 0 : strangers.heldUpSeconds(address);
+  const network = networkOf(request);
+  const waitSeconds = network === null ? 0 : strangers.heldUpSeconds(network);
   // Whoever guesses is not told whether the guess is right. A key that was right before is no guess.
   if (waitSeconds > 0 && !keyring.hasFound(apiKey))
     throw new ApiError(429, "too many API keys from this address are not valid", {
@@ -59,7 +59,7 @@ async function callerOf(request: FastifyRequest, { keyring, strangers, addressOf
     });
   const caller = await keyring.find(apiKey);
   if (caller) return caller;
-  if (address !== null) strangers.note(address);
+  if (network !== null) strangers.note(network);
   // One answer for unknown, revoked and expired: whoever guesses learns nothing.
   throw new ApiError(401, "the API key is not valid", UNAUTHORIZED);
 }

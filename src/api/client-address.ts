@@ -26,8 +26,8 @@ export function parseTrustedProxies(text: string): TrustedProxies {
 }
 
 /**
- * The address that a request comes from: the peer, or what the trusted proxies in front say of it. Of IPv6 the network, since whoever has one has
- * all its addresses. null: nobody can say, because what is in front is a proxy that is not named.
+ * The address that a request comes from: the peer, or what the trusted proxies in front say of it. null: nobody can say, because what is in front is a
+ * proxy that is not named.
  *
  * @param proxied  whether a proxy in front ends TLS
  */
@@ -36,40 +36,15 @@ export function clientAddress(
   { ranges }: TrustedProxies,
   proxied: boolean,
 ): string | null {
-  if (ranges.length === 0) return proxied ? null : networkOf(socket.remoteAddress ?? "");
+  if (ranges.length === 0) return proxied ? null : (socket.remoteAddress ?? "");
   const forwarded = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",");
   const path = [...forwarded.flatMap((each) => each.trim() || []), socket.remoteAddress ?? ""];
   // Each proxy adds at the end whom it heard; what stands before the first stranger from the end, that stranger may have made up.
-  const client = path.findLast((each) => !isTrusted(each, ranges)) ?? path[0]!;
-  return networkOf(client);
+  return path.findLast((each) => !isTrusted(each, ranges)) ?? path[0]!;
 }
 
 function isTrusted(text: string, ranges: readonly Range[]): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text);
   return ranges.some((range) => address.kind() === range[0].kind() && address.match(range as never));
-}
-
-const NETWORK_PARTS = 4;
-
-/** The one that was asked for last: many requests come over one connection. */
-let lastText = "";
-let lastNetwork = "unknown";
-
-function networkOf(text: string): string {
-  if (text !== lastText) {
-    lastNetwork = readNetwork(text);
-    lastText = text;
-  }
-  return lastNetwork;
-}
-
-function readNetwork(text: string): string {
-  if (!ipaddr.isValid(text)) return "unknown";
-  const address = ipaddr.process(text);
-  if (address instanceof ipaddr.IPv4) return address.toString();
-  return `${address.parts
-    .slice(0, NETWORK_PARTS)
-    .map((part) => part.toString(16))
-    .join(":")}::/64`;
 }

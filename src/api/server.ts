@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger as Log } from "pino";
 import { createKeyring, type Keyring } from "../auth/keyring.ts";
+import { networkOf } from "../auth/network.ts";
 import { errorFields } from "../store/database.ts";
 import { answerError } from "./answer-error.ts";
 import type { Api, ApiOptions } from "./api.ts";
@@ -50,7 +51,10 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
     rateLimit,
     strangers: createStrangers(ports.monotonicMs),
     inFlight: createInFlight(),
-    addressOf: ({ raw }) => clientAddress(raw, options.trustedProxies, options.tls === "proxy"),
+    networkOf({ raw }) {
+      const address = clientAddress(raw, options.trustedProxies, options.tls === "proxy");
+      return address === null ? null : networkOf(address);
+    },
   };
   let closing = false;
   const requestLog = createRequestLog(everyone, owner, ports, log, (count) => options.metrics.requestsUnlogged(count));

@@ -4,6 +4,7 @@ import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import { findPersonByEmail } from "../store/people.ts";
 import { countSignIn, forgetSignIns } from "../store/sign-in-counts.ts";
+import { networkOf } from "./network.ts";
 import { PASSWORD_LENGTH_MAX, type Passwords } from "./password.ts";
 
 /** Tries are counted over so long. */
@@ -20,7 +21,7 @@ export type SignIn = { person: Person } | { refused: "wrong" | "too_many" | "bus
  * Whose e-mail address and password these are. Each try is counted before the password is looked at, for all processes. Where too many wait to be looked
  * at here, one more is none.
  *
- * @param address  of the network, from where it comes
+ * @param address  from where it comes: its network counts
  */
 export async function signIn(
   db: Database,
@@ -30,11 +31,12 @@ export async function signIn(
 ): Promise<SignIn> {
   if (passwords.isBusy()) return { refused: "busy" };
   const normal = normalEmail(email);
+  const network = networkOf(address);
   const realNow = ports.realNow();
   const from = new Date(realNow.getTime() - TRIES_MS);
   const subjects = {
-    pair: subject("pair", normal, address),
-    place: subject("place", address),
+    pair: subject("pair", normal, network),
+    place: subject("place", network),
     person: subject("person", normal),
   };
   // The place first: who is refused for it must not leave a row for each person they make up.

@@ -75,7 +75,7 @@ export const cookieOf = (request: FastifyRequest, name = COOKIE) =>
     ?.slice(name.length + 1);
 
 /**
- * From where it comes, as the API has it. A proxy that ends TLS and is not named is believed all the same: it adds the address that it saw at the end, and
+ * From where it comes. A proxy that ends TLS and is not named is believed all the same: it adds the address that it saw at the end, and
  * what stands before was said by the caller.
  */
 export function addressOf(

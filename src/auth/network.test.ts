@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { networkOf } from "./network.ts";
+
+test("of IPv6 the network counts, of IPv4 the address however it is written, and what is none is not known", () => {
+  assert.equal(networkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
+  assert.equal(networkOf("2001:db8:1:2:ffff::1"), "2001:db8:1:2::/64");
+  assert.equal(networkOf("198.51.100.4"), "198.51.100.4");
+  assert.equal(networkOf("::ffff:198.51.100.4"), "198.51.100.4");
+  for (const none of ["", "made up"]) assert.equal(networkOf(none), "unknown");
+});
