@@ -16,6 +16,7 @@ import { didYouMean } from "./nearest.ts";
 import { openStore, whatIsMissing } from "./open.ts";
 import { applyRules } from "./rules/override.ts";
 import { stopSignal } from "./stop-signal.ts";
+import { FolderTaken } from "./store/embedded/seat.ts";
 
 // The only place of environment and standard streams and, with clock.ts and open.ts, of clock and chance: everything else gets them as arguments.
 
@@ -161,7 +162,7 @@ function explain(error: unknown, command: Command, settings: Settings): number {
     complain(`"npx dunlin ${command.name} --help" says more.`);
     return EXIT.usage;
   }
-  if (error instanceof Failure) {
+  if (error instanceof Failure || error instanceof FolderTaken) {
     complain(`dunlin ${command.name}: ${error.message}`);
     return EXIT.failed;
   }

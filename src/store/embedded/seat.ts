@@ -33,6 +33,9 @@ export interface Seat {
 const OWNER_PATIENCE_MS = 3_000;
 const PATIENCE_MS = 30_000;
 
+/** Another service has this data folder. */
+export class FolderTaken extends Error {}
+
 /** Runs or finds the server and takes a seat at it. Throws when that did not succeed for 30 s. */
 export async function takeSeat(place: ServerPlace, mode: Mode, again: boolean): Promise<Seat> {
   let takenSince: number | undefined;
@@ -53,7 +56,7 @@ export async function takeSeat(place: ServerPlace, mode: Mode, again: boolean): 
     }
     await connection?.close().catch(() => {});
     if (takenSince && performance.now() - takenSince > OWNER_PATIENCE_MS) {
-      throw new Error(
+      throw new FolderTaken(
         `another service runs on ${place.folder.root}: stop it, or give this one a data folder of its own`,
       );
     }
