@@ -85,7 +85,7 @@ test("every command that a document names exists, with the options that it is gi
 test("a command that a message or a page names can be typed as it stands", () => {
   const names = [...new Set(COMMAND_NAMES.map((name) => name.split(" ")[0]))].join("|");
   const bare = new RegExp(`^(?!\\s*(?:\\*|/\\*|//)).*(?<!npx )\\bdunlin (?:${names}|--help|COMMAND)\\b.*$`, "gm");
-  for (const file of globSync("src/{cli,console}/**/*.ts", { cwd: ROOT }).concat("src/main.ts"))
+  for (const file of globSync("src/{cli,console,delivery}/**/*.ts", { cwd: ROOT }).concat("src/main.ts"))
     for (const [line] of file.endsWith(".test.ts") ? [] : read(file).matchAll(bare)) assert.fail(`${file}: ${line}`);
 });
 
