@@ -4,7 +4,7 @@ import { dunlin } from "../simulator/trial/dunlin.ts";
 import { valueByBlock } from "../simulator/trial/figures.ts";
 import type { Policy } from "../simulator/trial/policy.ts";
 import { runTrial } from "../simulator/trial/run-trial.ts";
-import { even } from "../simulator/trial/static-policies.ts";
+import { even } from "../simulator/trial/schedules.ts";
 import { openWorld, shippedPrior, WORLDS } from "../simulator/trial/worlds.ts";
 import { newLearned } from "../src/model/learned.ts";
 import { fromPrior } from "../src/model/prior.ts";

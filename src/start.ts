@@ -13,6 +13,7 @@ import { createDeliverer } from "./delivery/deliverer.ts";
 import { parseAllow } from "./delivery/https/address-guard.ts";
 import { createSender } from "./delivery/https/send.ts";
 import { createTestEvents } from "./delivery/test-event.ts";
+import { DAY_MS, HOUR_MS } from "./domain/durations.ts";
 import { startHints } from "./hints.ts";
 import { startJobs } from "./jobs.ts";
 import { type Loop, startLoop } from "./loop.ts";
@@ -63,9 +64,8 @@ const BUSY_MS = 50;
 const COUNT_LOOK_MS = 60_000;
 /** Nobody waits for what is learned. */
 const LEARN_MS = 2_000;
-const DAY_MS = 86_400_000;
 /** The log has a partition for the month after the present one, so there is time; with a fast clock less. */
-const LOG_LOOK_MS = 3_600_000;
+const LOG_LOOK_MS = HOUR_MS;
 const LOG_LOOK_DAYS = 5;
 
 /** Start the service: the database, and the roles that are asked for. */

@@ -1,9 +1,9 @@
+import { DAY_MS } from "../../src/domain/durations.ts";
 import type { Arm, Experiment, Half, Measure, Phase, Tally } from "../../src/domain/experiment.ts";
 import { type Look, lookAt } from "../../src/experiments/look.ts";
 import { countCustomer, emptyTally } from "../../src/experiments/tally.ts";
 import { normalFrom, randomFrom } from "./random.ts";
 
-const DAY_MS = 86_400_000;
 const START = new Date("2026-01-01T00:00:00Z");
 const MATURITY_DAYS = 35;
 

@@ -1,8 +1,6 @@
+import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
 import type { Charge } from "../worlds/world.ts";
 import type { Try } from "./run-trial.ts";
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 // Written down a second time, straight from the published rules, so that a slip in src/rules shows.
 const VISA_NEVER = "04 07 12 14 15 41 43 46 57 R0 R1 R3".split(" ");

@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { HOUR_MS } from "../../src/domain/durations.ts";
 import type { Bill, Charge, World } from "../worlds/world.ts";
 
 /** A world does not keep to its interface; the message says where, for whoever wrote it. */
@@ -7,7 +8,6 @@ export class WorldFault extends Error {
 }
 
 /** Moments may be this much off, as where a world keeps whole hours. */
-const HOUR_MS = 3_600_000;
 const WINDOW_DAYS_MAX = 366;
 const UNITS: ReadonlySet<unknown> = new Set(["DAY", "WEEK", "MONTH", "YEAR"]);
 const METHODS = ["bills", "charge", "approval"] as const;

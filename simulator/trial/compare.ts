@@ -7,7 +7,7 @@ import { oracle } from "./oracle.ts";
 import type { Policy } from "./policy.ts";
 import { expert, hourCounts } from "./rule-policies.ts";
 import { runTrial } from "./run-trial.ts";
-import { even, fixed, ladder } from "./static-policies.ts";
+import { even, fixed, ladder } from "./schedules.ts";
 import { tellPay } from "./told.ts";
 
 /** What `dunlin simulate --json` prints. */

@@ -12,6 +12,7 @@ import { chooseTry } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
 import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS, type BankAttempt, downAt, upAgainAt } from "../../src/decisions/outage.ts";
 import { whereabouts } from "../../src/decisions/whereabouts.ts";
+import { DAY_MS } from "../../src/domain/durations.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
 import { AT_ONCE, BOOKINGS, bookingOf, type Clock, isBooked, learnBooking } from "../../src/model/booking.ts";
 import type { Reason } from "../../src/model/layout.ts";
@@ -23,8 +24,6 @@ import { declineGroup } from "../../src/rules/decline-group.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { dollars, stakesOfBill } from "./money.ts";
 import { codesOf, instrumentOf, type OpenCase, type Policy, rulesFor } from "./policy.ts";
-
-const DAY_MS = 86_400_000;
 
 interface Customer {
   /** What to believe of them by each of BOOKINGS, by what was learned; of who pays by card there is one. */

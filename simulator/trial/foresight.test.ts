@@ -4,7 +4,7 @@ import { newLearned } from "../../src/model/learned.ts";
 import { fromPrior } from "../../src/model/prior.ts";
 import { foresightOf } from "./foresight.ts";
 import { runTrial } from "./run-trial.ts";
-import { even } from "./static-policies.ts";
+import { even } from "./schedules.ts";
 import { openWorld, shippedPrior } from "./worlds.ts";
 
 test("the engine foresees another policy's tries better than their mean does, less well than the world itself, and warm better than cold", async () => {

@@ -2,7 +2,7 @@ import type { Learned } from "../../src/model/learned.ts";
 import type { World } from "../worlds/world.ts";
 import { dunlin } from "./dunlin.ts";
 import { runTrial } from "./run-trial.ts";
-import { even } from "./static-policies.ts";
+import { even } from "./schedules.ts";
 
 /** How well a year of six even tries was foreseen: mean of minus the logarithm of the chance that was given to what came, in nats. */
 export interface Foresight {

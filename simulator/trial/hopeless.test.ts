@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "../../src/domain/durations.ts";
 import { fromPrior } from "../../src/model/prior.ts";
 import type { Bill, Charge, World } from "../worlds/world.ts";
 import { dunlin } from "./dunlin.ts";
 import { runTrial } from "./run-trial.ts";
 import { shippedPrior } from "./worlds.ts";
 
-const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 5, 9);
 
 /** Each card is reported lost once, and works again three days later: the bank has replaced it. */

@@ -1,8 +1,8 @@
+import { HOUR_MS } from "../../src/domain/durations.ts";
 import type { Bill, World } from "../worlds/world.ts";
 import { stakesOfBill } from "./money.ts";
 import { type Choice, type OpenCase, type Policy, type Rules, rulesFor } from "./policy.ts";
 
-const HOUR_MS = 3_600_000;
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_A_DAY = 6;
 

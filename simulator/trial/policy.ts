@@ -1,5 +1,5 @@
+import { DAY_MS } from "../../src/domain/durations.ts";
 import { BANK_DEBITS } from "../../src/rules/bank-debits.ts";
-import { DAY_MS } from "../../src/rules/card-networks.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import { endsRetries } from "../../src/rules/decline-groups.ts";
 import { forbiddenAt, type Guard, guardOf, type LedgerEntry } from "../../src/rules/guard.ts";

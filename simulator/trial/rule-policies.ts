@@ -1,12 +1,10 @@
 import { addDays, atLocalTime, localDay } from "../../src/decisions/local-time.ts";
 import { payDay } from "../../src/decisions/pay-days.ts";
 import { whereabouts } from "../../src/decisions/whereabouts.ts";
+import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import type { Charge } from "../worlds/world.ts";
 import { codesOf, instrumentOf, type OpenCase, type Policy, rulesFor } from "./policy.ts";
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 const placeOf = ({ bill }: OpenCase) =>
   whereabouts({ customerTimezone: null, cardCountry: bill.first.cardCountry ?? null, currency: bill.currency });

@@ -1,8 +1,7 @@
+import { DAY_MS } from "../../src/domain/durations.ts";
 import type { Bill, Charge, World } from "../worlds/world.ts";
 import { type Attempt, type Choice, type OpenCase, type Policy, rulesFor, triesFor } from "./policy.ts";
 import { createQueue } from "./queue.ts";
-
-const DAY_MS = 86_400_000;
 
 /** A try that a policy chose, with what came of it. */
 export interface Try {

@@ -1,7 +1,7 @@
+import { DAY_MS } from "../../src/domain/durations.ts";
 import { PAY_CYCLES } from "../../src/model/pay-cycles.ts";
 import type { Bill, World } from "../worlds/world.ts";
 
-const DAY_MS = 86_400_000;
 const YEAR = 365;
 /** Left for each cycle that is not the true one. */
 const ELSE = 1e-5;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "../../src/domain/durations.ts";
 import { newLearned } from "../../src/model/learned.ts";
 import { fromPrior } from "../../src/model/prior.ts";
 import { coin } from "../worlds/coin.ts";
@@ -12,10 +13,8 @@ import { calibrationError, errorIfTrue, figuresOf } from "./figures.ts";
 import { oracle } from "./oracle.ts";
 import { type OpenCase, rulesFor } from "./policy.ts";
 import { runTrial } from "./run-trial.ts";
-import { even } from "./static-policies.ts";
+import { even } from "./schedules.ts";
 import { openWorld, shippedPrior } from "./worlds.ts";
-
-const DAY_MS = 86_400_000;
 
 test("in the world of balances Dunlin beats six even tries, with fewer tries and no rule broken", async () => {
   const names = ["fixed", "even", "warm", "oracle"];

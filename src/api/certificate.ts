@@ -2,6 +2,7 @@ import { createPrivateKey, webcrypto, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
+import { DAY_MS } from "../domain/durations.ts";
 
 /** PEM texts, and the file that clients give as `--cacert`. */
 export interface LocalCertificate {
@@ -13,7 +14,6 @@ export interface LocalCertificate {
 }
 
 const CURVE = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-const DAY_MS = 86_400_000;
 // Apple's clients refuse more than 825 days.
 const LIFE_DAYS = 800;
 const REMAKE_DAYS = 30;

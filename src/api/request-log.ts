@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger as Log } from "pino";
+import { DAY_MS } from "../domain/durations.ts";
 import type { Ports } from "../domain/ports.ts";
 import { type Database, errorFields, isOutage } from "../store/database.ts";
 import { keepRequestLog, type LoggedRequest, logRequests, NOBODY } from "../store/request-log.ts";
@@ -31,7 +32,6 @@ export interface RequestLog {
 }
 
 const KEPT_DAYS = 30;
-const DAY_MS = 86_400_000;
 /** A second of what one process answers at its best, in a statement of about 20 ms. */
 const BATCH_MAX = 2_000;
 /** Some ten megabytes: minutes of an outage under usual load, and no more memory than that under any. */

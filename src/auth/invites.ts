@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Person } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Role } from "../domain/role.ts";
@@ -8,10 +9,9 @@ import { addMember } from "../store/members.ts";
 import { insertPerson } from "../store/people.ts";
 import { hashOfToken, newToken } from "./token.ts";
 
-const HOUR_MS = 3_600_000;
 /** The link that is printed when nobody can sign in yet. */
 export const SETUP_MS = HOUR_MS;
-export const INVITE_MS = 7 * 24 * HOUR_MS;
+export const INVITE_MS = 7 * DAY_MS;
 
 /** Make a link to become a member. The token is seen here and never again. */
 export async function createInvite(

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import * as client from "openid-client";
+import { HOUR_MS } from "../domain/durations.ts";
 
 /** The OpenID provider that people may sign in with. */
 export interface OidcSettings {
@@ -43,7 +44,7 @@ const TIMEOUT_S = 10;
 /** Clocks may differ by so much. */
 const CLOCK_TOLERANCE_S = 30;
 /** A provider that moved its end points is believed within this long. */
-const DISCOVERED_MS = 3_600_000;
+const DISCOVERED_MS = HOUR_MS;
 
 /**
  * Signing in by the authorization code flow with PKCE. State, nonce and verifier all follow from a token that only the browser

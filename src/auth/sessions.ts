@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Person } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database, Tx } from "../store/database.ts";
@@ -12,11 +13,10 @@ import {
 } from "../store/sessions.ts";
 import { hashOfToken, newToken } from "./token.ts";
 
-const HOUR_MS = 3_600_000;
 /** Who was away for so long signs in again. */
 const IDLE_MS = 12 * HOUR_MS;
 /** And so does everybody after this. */
-export const SESSION_MS = 14 * 24 * HOUR_MS;
+export const SESSION_MS = 14 * DAY_MS;
 /** A page more or less within a minute changes nothing, so it need not be written. */
 const TOUCH_MS = 60_000;
 

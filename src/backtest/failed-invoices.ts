@@ -1,3 +1,4 @@
+import { DAY_MS } from "../domain/durations.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { DECLINE_GROUPS, type DeclineGroup } from "../rules/decline-groups.ts";
@@ -5,7 +6,6 @@ import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { Decided, Episode } from "./estimate.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
-const DAY_MS = 86_400_000;
 /** A case's window, as the service has it for a new merchant. */
 export const WINDOW_DAYS = 28;
 /** Decisions after more failures than this are taken together. */

@@ -1,3 +1,5 @@
+import { DAY_MS } from "../domain/durations.ts";
+
 /**
  * What a decision may be, as far as a history can say: the next try comes on the same day as the failure, or so many days later, or
  * never. Days far off are taken together, since few histories have enough of each.
@@ -18,8 +20,6 @@ export const GAPS = [
 export const STOP = GAPS.length;
 /** How many choices there are. */
 export const CHOICES = GAPS.length + 1;
-
-const DAY_MS = 86_400_000;
 
 /** The gap between a failure and the try that follows it. */
 export function gapOf(failedAt: Date, nextAt: Date): number {

@@ -5,14 +5,13 @@ import type { Decision, Known } from "../decisions/known.ts";
 import { offsetMs } from "../decisions/local-time.ts";
 import type { History as CustomerHistory } from "../decisions/recall.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Learned } from "../model/learned.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
 import { type FailedInvoice, type Failures, groupOf, WINDOW_DAYS } from "./failed-invoices.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 const TRIES = 6;
 
 /** A way of trying again, judged by its choice after each failure. */

@@ -1,6 +1,7 @@
 import type { ParseArgsConfig } from "node:util";
 import type { Logger as Log } from "pino";
 import type { Settings } from "../config.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
@@ -88,8 +89,8 @@ export function moment(values: Values, name: string): Date | undefined {
   return at;
 }
 
-const UNITS_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-const DURATION_MAX_MS = 366 * 86_400_000;
+const UNITS_MS: Record<string, number> = { m: 60_000, h: HOUR_MS, d: DAY_MS };
+const DURATION_MAX_MS = 366 * DAY_MS;
 
 /** Milliseconds of an option such as `24h`. */
 export function duration(values: Values, name: string): number | undefined {

@@ -6,6 +6,7 @@ import { createMailer } from "../auth/mail.ts";
 import { createOidc } from "../auth/oidc.ts";
 import { parseAllow } from "../delivery/https/address-guard.ts";
 import { createSender } from "../delivery/https/send.ts";
+import { DAY_MS } from "../domain/durations.ts";
 import { listMerchants } from "../store/merchants.ts";
 import { ROLES, rolesAreUsable, wallFacts } from "../store/roles.ts";
 import { unseal } from "../store/secret-box.ts";
@@ -97,7 +98,7 @@ function certificate({ settings, realNow }: Context): Finding[] {
   if (pem === null) return [finding("warn", "certificate", "none yet; the first start makes one")];
   const certificate = new X509Certificate(pem);
   const host = new URL(settings.baseUrl).hostname.replace(/^\[|\]$/g, "");
-  const days = Math.floor((certificate.validToDate.getTime() - realNow().getTime()) / 86_400_000);
+  const days = Math.floor((certificate.validToDate.getTime() - realNow().getTime()) / DAY_MS);
   const covers = certificate.checkHost(host) ?? certificate.checkIP(host);
   return [
     covers
@@ -110,7 +111,7 @@ function certificate({ settings, realNow }: Context): Finding[] {
 function clientCertificate({ settings, realNow }: Context): Finding[] {
   if (settings.webhookClientCertificate === null) return [];
   const { validToDate } = new X509Certificate(settings.webhookClientCertificate.cert);
-  const days = Math.floor((validToDate.getTime() - realNow().getTime()) / 86_400_000);
+  const days = Math.floor((validToDate.getTime() - realNow().getTime()) / DAY_MS);
   return [finding(days < 14 ? "warn" : "ok", "client cert", `of webhooks, ${days} days left`)];
 }
 

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import pino from "pino";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
+import { DAY_MS } from "../domain/durations.ts";
 import { countDue } from "../recovery/count-due.ts";
 import { ingestInvoices } from "../recovery/ingest.ts";
 import { listAudited } from "../store/audit-log.ts";
@@ -11,7 +12,6 @@ import type { Command } from "./command.ts";
 import { testContext } from "./context.fixture.ts";
 import { experimentList, experimentShow, experimentStart, experimentStop } from "./experiment.ts";
 
-const DAY_MS = 86_400_000;
 const log = pino({ level: "silent" });
 let database: TestDatabase;
 let now = new Date("2026-03-02T10:00:00Z");

@@ -1,4 +1,5 @@
 import { createApiKey, type NewApiKey, rotateApiKey } from "../auth/api-keys.ts";
+import { DAY_MS } from "../domain/durations.ts";
 import { PERMISSIONS, type Permission } from "../domain/permission.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
@@ -19,8 +20,6 @@ import {
   type Values,
   withDatabase,
 } from "./command.ts";
-
-const DAY_MS = 86_400_000;
 
 export const keyCreate: Command = {
   name: "key create",

@@ -4,6 +4,7 @@ import { localCertificate } from "../api/certificate.ts";
 import { uuidV7 } from "../clock.ts";
 import { authorization } from "../delivery/https/credential.ts";
 import { signer } from "../delivery/https/signature.ts";
+import { HOUR_MS } from "../domain/durations.ts";
 import { EVENT_TYPES, envelope, flatRetryRequest, type RecoveryActionData } from "../domain/event.ts";
 import { ACTION_SUGGESTIONS } from "../domain/recovery-action.ts";
 import { type Command, EXIT, moment, text, UsageError, type Values } from "./command.ts";
@@ -71,7 +72,7 @@ function bodyOf(named: string, id: string, values: Values, at: Date): string {
     invoiceId,
     subscriptionId: text(values, "subscription") ?? null,
     actionSuggestion,
-    idealRetryTime: moment(values, "at") ?? new Date(at.getTime() + 3_600_000),
+    idealRetryTime: moment(values, "at") ?? new Date(at.getTime() + HOUR_MS),
   };
   return shape === "flat" ? flatRetryRequest(id, data) : envelope(id, type, at, data);
 }

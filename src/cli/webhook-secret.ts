@@ -1,4 +1,5 @@
 import { secretText } from "../delivery/https/signature.ts";
+import { DAY_MS } from "../domain/durations.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.ts";
 import { auditSettings } from "../recovery/settings-audit.ts";
@@ -18,7 +19,7 @@ export const webhookSecretRotate: Command = {
   positionals: ["MERCHANT"],
   examples: ["npx dunlin webhook secret rotate 0198…", "npx dunlin webhook secret rotate 0198… --overlap 7d"],
   async run(context, values, [id]) {
-    const overlapMs = duration(values, "overlap") ?? 24 * 3_600_000;
+    const overlapMs = duration(values, "overlap") ?? DAY_MS;
     return withDatabase(context, async ({ db, ports, secretKey }) => {
       const before = isUuid(id!) ? await findMerchant(db, id!) : null;
       const secret = secretText(ports.randomBytes(SECRET_BYTES));

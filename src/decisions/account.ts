@@ -1,5 +1,6 @@
 import { moneyWords } from "../domain/currency.ts";
 import type { Account, RuledOut } from "../domain/decision.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
 import { forbiddenAt, forbidsAny } from "../rules/guard.ts";
 import type { Source } from "../rules/sources.ts";
@@ -10,8 +11,7 @@ import { declineWords } from "./reasons.ts";
 import type { History } from "./recall.ts";
 import type { Situation } from "./situation.ts";
 
-const HOUR_MS = 3_600_000;
-const YEAR_MS = 366 * 24 * HOUR_MS;
+const YEAR_MS = 366 * DAY_MS;
 /** The rules are asked about every fourth hour. */
 const STEP_MS = 4 * HOUR_MS;
 const LIST_MAX = 4;

@@ -1,10 +1,11 @@
+import { HOUR_MS } from "../domain/durations.ts";
 import { EXPLANATIONS } from "../model/explanations.ts";
 import { type Forecast, tables } from "../model/forecast.ts";
 import { keepsLimit, type PlanLimit } from "../rules/plan-limits.ts";
 import type { Stakes } from "./stakes.ts";
 
 /** Two planned tries are at least this far apart. */
-export const APART_MS = 20 * 3_600_000;
+export const APART_MS = 20 * HOUR_MS;
 
 /** Whether one slot is far enough behind another one for a try at each: the first one's answer is there by then. */
 export const isApart = ({ slots, answeredAt }: Forecast, first: number, second: number) =>

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { hashText } from "../domain/hash-text.ts";
 import type { Belief } from "../model/belief.ts";
 import { AT_ONCE } from "../model/booking.ts";
@@ -11,8 +12,6 @@ import type { PlanLimit } from "../rules/plan-limits.ts";
 import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
 import { type Stakes, withMargin } from "./stakes.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Tries are weighed at every fourth local hour. */
 export const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_A_DAY = 6;

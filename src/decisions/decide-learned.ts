@@ -1,3 +1,4 @@
+import { DAY_MS } from "../domain/durations.ts";
 import type { Belief } from "../model/belief.ts";
 import { kindsOf } from "../model/belief.ts";
 import { AT_ONCE, judgedOn } from "../model/booking.ts";
@@ -21,8 +22,6 @@ import { type History, recall } from "./recall.ts";
 import { type Situation, situationOf, triesLeftOf } from "./situation.ts";
 import { anchorOf, jitterMs } from "./spread.ts";
 import { dollarsDue, stakesOf } from "./stakes.ts";
-
-const DAY_MS = 86_400_000;
 
 /** A decision by the learned engine, with what it expected. */
 export interface LearnedDecision {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { ACTION_STATUSES } from "../domain/recovery-action.ts";
 import { BANK_DEBITS } from "../rules/bank-debits.ts";
-import { cardNetwork, DAY_MS, HOUR_MS } from "../rules/card-networks.ts";
+import { cardNetwork } from "../rules/card-networks.ts";
 import type { DeclineCodes } from "../rules/decline-group.ts";
 import { decide } from "./decide.ts";
 import type { Known } from "./known.ts";

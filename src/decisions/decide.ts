@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from "../rules/card-networks.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { readDecline } from "../rules/decline-group.ts";
 import { forbiddenAt, type Ruling } from "../rules/guard.ts";
 import { hasRules } from "../rules/instrument.ts";
@@ -17,7 +17,7 @@ export const LATE_MAX_MS = 3 * HOUR_MS;
 const NEW_CARD_WAIT_MS = HOUR_MS;
 
 /**
- * What to do next in a case: the first policy, fixed rules and nothing learned.
+ * What to do next in a case by the static policy: fixed rules, and nothing learned.
  *
  * The tries left are spread evenly over the days left, each moved within half the gap to a moment that suits the
  * reason of the last decline. The rules of the networks go before everything: a moment they forbid is never chosen.

@@ -1,4 +1,4 @@
-import { DAY_MS } from "../rules/card-networks.ts";
+import { DAY_MS } from "../domain/durations.ts";
 
 /** A calendar day somewhere; `month` 1 to 12, `weekday` 0 for Sunday. */
 export interface LocalDay {

@@ -1,4 +1,5 @@
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from "../domain/durations.ts";
+
 /** So many of the latest attempts at a bank are looked at, as far as they are not older than this. */
 export const BANK_ATTEMPTS = 8;
 export const BANK_ATTEMPTS_MS = 9 * HOUR_MS;

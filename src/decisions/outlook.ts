@@ -1,4 +1,5 @@
 import type { Account, Prospect } from "../domain/decision.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Belief } from "../model/belief.ts";
 import type { Learned } from "../model/learned.ts";
 import { chancesOf } from "../model/observe.ts";
@@ -7,8 +8,6 @@ import { keepsLimit } from "../rules/plan-limits.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 const SLOTS_A_DAY = DAY_MS / SLOT_MS;
 const EVEN_TRIES = 6;
 

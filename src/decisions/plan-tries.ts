@@ -1,3 +1,4 @@
+import { DAY_MS } from "../domain/durations.ts";
 import { type Forecast, SLOTS_MAX } from "../model/forecast.ts";
 import { keepsLimit, type PlanLimit } from "../rules/plan-limits.ts";
 import {
@@ -28,7 +29,6 @@ export interface TryPlan {
   limits: readonly PlanLimit[];
 }
 
-const DAY_MS = 86_400_000;
 /** Moving each try once is enough, as a rule; a second round is made where the first one gained much. */
 const ROUNDS = 2;
 const SETTLED = 0.002;

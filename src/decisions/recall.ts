@@ -1,3 +1,4 @@
+import { WEEK_MS } from "../domain/durations.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../model/belief.ts";
 import { bookingOf } from "../model/booking.ts";
 import type { Reason } from "../model/layout.ts";
@@ -15,8 +16,6 @@ import {
   standingOf,
   type Traits,
 } from "./case-names.ts";
-
-const WEEK_MS = 7 * 86_400_000;
 
 /** One charge of a bill, whoever made it. */
 export interface PastCharge {

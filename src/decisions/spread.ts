@@ -1,5 +1,5 @@
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { hashText } from "../domain/hash-text.ts";
-import { DAY_MS, HOUR_MS } from "../rules/card-networks.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { Known } from "./known.ts";
 import { addDays, atLocalTime, type LocalDay, localDay } from "./local-time.ts";

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../domain/durations.ts";
 import type { Learned } from "../model/learned.ts";
 import { dollarsOf } from "./dollars.ts";
 
@@ -9,7 +10,6 @@ export interface Stakes {
   cost: number;
 }
 
-const DAY_MS = 86_400_000;
 /** Money that comes a day later is worth this much less. */
 const LOSS_A_DAY = 0.004;
 /** What gateways and networks take for a try: US dollars, and a share of the amount. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import pino from "pino";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { HOUR_MS } from "../domain/durations.ts";
 import { setMerchant } from "../recovery/merchants.ts";
 import { type Database, prepared } from "../store/database.ts";
 import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../store/endpoint-states.ts";
@@ -26,7 +27,6 @@ afterEach(async () => {
   for (const deliverer of deliverers.splice(0)) await deliverer.stop();
 });
 
-const HOUR_MS = 3_600_000;
 const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: null };
 const DOWN: Reply = { outcome: "response", status: 500, retryAfter: null, text: null };
 

@@ -1,4 +1,5 @@
 import type { Logger as Log } from "pino";
+import { DAY_MS, MINUTE_MS } from "../domain/durations.ts";
 import type { Ports } from "../domain/ports.ts";
 import { type Database, errorFields } from "../store/database.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
@@ -12,9 +13,6 @@ export interface EndpointHealth {
   /** A failed attempt was recorded. */
   failed(lane: Lane, ended: EndedAttempt): void;
 }
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** All in service time. */
 const HEALTH = {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "../domain/durations.ts";
 import type { Experiment, Tally } from "../domain/experiment.ts";
 import type { Tallies } from "./checks.ts";
 import { type Look, lookAt } from "./look.ts";
 import { countCustomer, emptyTally } from "./tally.ts";
 
-const DAY_MS = 86_400_000;
 const START = new Date("2026-01-01T00:00:00Z");
 const experiment: Experiment = {
   id: "x",

@@ -1,3 +1,4 @@
+import { DAY_MS, WEEK_MS } from "../domain/durations.ts";
 import { COUNT, type Experiment } from "../domain/experiment.ts";
 import { varianceFor } from "./always-valid.ts";
 import { ALPHA, type Trouble } from "./checks.ts";
@@ -27,9 +28,6 @@ export interface Verdict {
   /** Of an open one: how many weeks more, if it goes on as it did; null when that can't be said, or it will never be enough. */
   weeksMore: number | null;
 }
-
-const DAY_MS = 86_400_000;
-const WEEK_MS = 7 * DAY_MS;
 
 const TROUBLE_WORDS: Record<Trouble, string> = {
   split: "the customers who are counted are not split as they were drawn, so some are missing from one arm",

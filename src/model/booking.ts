@@ -1,8 +1,6 @@
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { weekdayOf } from "./calendar.ts";
 import { BOOKED_HOUR, bucketOf } from "./layout.ts";
-
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 
 /**
  * How a scheme books: what was handed in before the cut-off of a business day is booked so many business days later;

@@ -1,5 +1,6 @@
-/** Calendar days are counted since 1 January 1970, which was a Thursday. */
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../domain/durations.ts";
+
+// Calendar days are counted since 1 January 1970, which was a Thursday.
 
 /** 0 for Sunday. */
 export const weekdayOf = (day: number) => (((day + 4) % 7) + 7) % 7;

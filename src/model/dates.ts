@@ -1,3 +1,4 @@
+import { DAY_MS } from "../domain/durations.ts";
 import { dateOf } from "./calendar.ts";
 import type { Reason } from "./layout.ts";
 
@@ -11,7 +12,6 @@ export interface DatedCharge {
 
 const DATES = 31;
 const MONTH = 30.4;
-const DAY_MS = 86_400_000;
 /** A charge counts less by a factor of e after so many days: people change jobs and cards. */
 const FADE_MS = 120 * DAY_MS;
 /** What happened on a date tells of the dates around it, by a factor of e less for each so many days. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../domain/durations.ts";
 import { dateOf, monthLength, weekdayOf } from "./calendar.ts";
 import { bucketOf, REASONS, type Reason } from "./layout.ts";
 import { CYCLES } from "./pay-cycles.ts";
@@ -29,8 +30,6 @@ export const KIND_NEVER = KINDS - 1;
 
 export const familyOfKind = (kind: number) =>
   kind === KIND_CYCLE ? 0 : kind === KIND_ANY_DAY ? 1 : kind === KIND_NEVER ? 3 : 2;
-
-const DAY_MS = 86_400_000;
 
 /** When each hold would end. `offsetMs`: local time less UTC at the first failure. */
 export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array {

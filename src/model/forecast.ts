@@ -1,3 +1,4 @@
+import { DAY_MS } from "../domain/durations.ts";
 import { type Belief, OTHERS, otherCells, otherOf } from "./belief.ts";
 import { AT_ONCE, judgedHour, judgedOn } from "./booking.ts";
 import { EXPLANATIONS } from "./explanations.ts";
@@ -17,8 +18,6 @@ import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
 import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 import { columnsAt, historyWeights, momentWeights } from "./weights-of.ts";
-
-const DAY_MS = 86_400_000;
 
 /** What a case's future tries would meet at some slots, by each explanation that is likely enough to matter. */
 export interface Forecast {

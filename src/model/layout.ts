@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { hashText } from "../domain/hash-text.ts";
 import { DATE_CELLS } from "./dates.ts";
 import { CYCLE_KINDS, LONGEST } from "./pay-cycles.ts";
@@ -224,9 +225,6 @@ export function columnsOf(of: RowMoment, columns: Int32Array) {
   columns[3] = COLUMNS.elapsed + elapsedBin(of.elapsedMs);
   columns[4] = COLUMNS.gap + gapBin(of.gapMs);
 }
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 function binOf(value: number, edges: readonly number[]) {
   let bin = 0;

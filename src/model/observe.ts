@@ -1,3 +1,4 @@
+import { WEEK_MS } from "../domain/durations.ts";
 import {
   AMPLE,
   type Belief,
@@ -18,9 +19,6 @@ import { phi } from "./normal.ts";
 import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 import { caseWeights, momentWeights, timeWeights, tryWeights } from "./weights-of.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-const WEEK_MS = 7 * DAY_MS;
 /** Whatever a customer has shown so far, this much of it is forgotten at each outcome, back to what is usual: people change jobs. */
 const FORGET = 0.004;
 /** Whose money covered every bill may be short one day: so much of that belief is forgotten at each bill, and so much is always left. */

@@ -1,3 +1,4 @@
+import { WEEK_MS } from "../domain/durations.ts";
 import type { Belief } from "./belief.ts";
 import { type Clock, judgedHour, judgedOn } from "./booking.ts";
 import { dateOf, weekdayOf } from "./calendar.ts";
@@ -16,9 +17,6 @@ import {
   weekdayWeight,
   weekTriesWeight,
 } from "./layout.ts";
-
-const DAY_MS = 86_400_000;
-const WEEK_MS = 7 * DAY_MS;
 
 /** Weights that a moment adds whatever explains the failure: hour, weekday and date where the customer lives. */
 export function momentWeights(of: number, clock: Clock, at: number, into: Int32Array, from: number): number {

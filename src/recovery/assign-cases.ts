@@ -1,11 +1,10 @@
+import { DAY_MS } from "../domain/durations.ts";
 import type { Experiment } from "../domain/experiment.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { type Assignment, assign } from "../experiments/assignment.ts";
 import type { NewCase } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { armsOfCustomers, enterInvoices } from "../store/experiment-invoices.ts";
-
-const DAY_MS = 86_400_000;
 
 /**
  * Gives cases that are about to be opened their arms: by the customer where an experiment runs.

@@ -1,4 +1,5 @@
 import type { Logger as Log } from "pino";
+import { DAY_MS } from "../domain/durations.ts";
 import { COUNT, type Experiment, type Measure } from "../domain/experiment.ts";
 import type { Ports } from "../domain/ports.ts";
 import { type Look, lookAt } from "../experiments/look.ts";
@@ -16,7 +17,6 @@ import { addTallies, type CellTally, insertLook, looksOf, talliesOf } from "../s
 import { experimentsToCount, holdDueExperiment, moveExperiment } from "../store/experiments.ts";
 
 const INVOICES_PER_STEP = 1000;
-const DAY_MS = 86_400_000;
 
 interface CountDue {
   db: Database;

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../domain/durations.ts";
 import { COUNT, type Experiment } from "../domain/experiment.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Actor } from "../domain/person.ts";
@@ -6,7 +7,6 @@ import { audit } from "../store/audit-log.ts";
 import type { Tx } from "../store/database.ts";
 import { insertExperiment, stopExperiment } from "../store/experiments.ts";
 
-const DAY_MS = 86_400_000;
 /** After the window: payments that were made in its last days have arrived by then. */
 const AFTER_WINDOW_DAYS = 7;
 const MATURITY_MAX_DAYS = 365;

@@ -3,6 +3,7 @@ import type { Known } from "../decisions/known.ts";
 import { offsetMs } from "../decisions/local-time.ts";
 import type { History, PastBill, PastCharge } from "../decisions/recall.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
+import { DAY_MS } from "../domain/durations.ts";
 import { OWN_MERCHANT } from "../model/own.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
@@ -10,8 +11,6 @@ import { isOn, latestAttempt, presentCard } from "./card.ts";
 import { codesOf } from "./known.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import type { CaseView } from "./step.ts";
-
-const DAY_MS = 86_400_000;
 
 /** What the learned engine wants to know beside `known`: the customer's bills and how each went, the open case last. */
 export function historyOf(view: CaseView, known: Known, actions: readonly DeliveredAction[]): History {

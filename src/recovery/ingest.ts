@@ -1,3 +1,4 @@
+import { DAY_MS } from "../domain/durations.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
@@ -26,8 +27,6 @@ import { upsertTransactions } from "../store/transactions.ts";
 import { foundKnown, mayBeAllNew } from "./all-new.ts";
 import { assignCases } from "./assign-cases.ts";
 import { endByPayment, paysInFull } from "./ends.ts";
-
-const DAY_MS = 86_400_000;
 
 /** What became of a batch. */
 export interface Stored {

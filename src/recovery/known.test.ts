@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "../domain/durations.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { Ask } from "../store/recovery-actions.ts";
 import { codesOf, knownOf } from "./known.ts";
@@ -41,7 +42,6 @@ test("a gateway's number is read by the gateway's name", () => {
   assert.equal(codes({ paymentGatewayName: "Stripe" }), "12");
 });
 
-const DAY_MS = 86_400_000;
 /** An attempt so many days after the first one. */
 const attempt = (days: number, invoiceId: string, card: string, code: string | null) =>
   ({

@@ -1,14 +1,14 @@
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { ActionStatus, RecoveryAction } from "../domain/recovery-action.ts";
 import type { ActionDelivery } from "../store/recovery-actions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 
-const HOUR_MS = 3_600_000;
 /** How long after the ideal time an outcome of a retry is waited for. */
 const RETRY_OUTCOME_MS = 48 * HOUR_MS;
 /** A bank debit may stay pending for days before it says how it ended. */
-const PENDING_OUTCOME_MS = 14 * 24 * HOUR_MS;
+const PENDING_OUTCOME_MS = 14 * DAY_MS;
 /** How long a customer has to change the card. */
-const CARD_CHANGE_OUTCOME_MS = 7 * 24 * HOUR_MS;
+const CARD_CHANGE_OUTCOME_MS = 7 * DAY_MS;
 
 export type DeliveredAction = RecoveryAction & ActionDelivery;
 

@@ -1,5 +1,6 @@
 import type { Case } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
+import { HOUR_MS } from "../domain/durations.ts";
 import { casesInShadow } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { decisionsOfCases } from "../store/decisions.ts";
@@ -7,7 +8,6 @@ import { type TransactionFacts, transactionsForCases } from "../store/transactio
 import { isApproved } from "./history.ts";
 import { ownRetries } from "./known.ts";
 
-const HOUR_MS = 3_600_000;
 /** A try this near to the moment that Dunlin would have chosen counts as made then. */
 const SAME_MS = 12 * HOUR_MS;
 /** A decision this soon before a try may rest on it already: the merchant's clock is not ours. */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Decision } from "../decisions/known.ts";
 import { type Case, completesDunning } from "../domain/case.ts";
 import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
 import { type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
@@ -63,9 +64,8 @@ export interface Step {
   withdrawn: string[];
 }
 
-const HOUR_MS = 3_600_000;
 /** A card change that could not be delivered is asked for again after a day, not in a circle. */
-const CARD_CHANGE_AGAIN_MS = 24 * HOUR_MS;
+const CARD_CHANGE_AGAIN_MS = DAY_MS;
 
 /**
  * One step of a case: settle what is known of its actions, end it when it is over, else plan the next action, and decide

@@ -1,5 +1,6 @@
 import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS } from "../decisions/outage.ts";
 import type { Case } from "../domain/case.ts";
+import { DAY_MS } from "../domain/durations.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { billsOfCustomers, type CustomerBill } from "../store/customer-bills.ts";
 import type { Tx } from "../store/database.ts";
@@ -18,9 +19,9 @@ import { latestAttempt } from "./card.ts";
 import type { CaseView, Step } from "./step.ts";
 
 /** The longest window a rule counts over: ACH re-presentments, 180 days. */
-const LEDGER_MS = 180 * 86_400_000;
+const LEDGER_MS = 180 * DAY_MS;
 /** A year of bills, and then some: what came before says little about how somebody is paid today. */
-const BILLS_MS = 400 * 86_400_000;
+const BILLS_MS = 400 * DAY_MS;
 
 /** Everything a batch of steps needs to know, read in a few statements for all of them. */
 export interface Facts {

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from "./card-networks.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { DeclineGroup } from "./decline-groups.ts";
 import { SOURCES, type Source } from "./sources.ts";
 

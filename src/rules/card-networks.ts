@@ -1,7 +1,5 @@
+import { DAY_MS } from "../domain/durations.ts";
 import { SOURCES, type Source } from "./sources.ts";
-
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
 
 /** At most so many declined or unanswered tries in any stretch of that length. */
 export interface Limit {

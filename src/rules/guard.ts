@@ -1,6 +1,7 @@
+import { DAY_MS } from "../domain/durations.ts";
 import type { AdviceCode } from "./advice-codes.ts";
 import { BANK_DEBITS } from "./bank-debits.ts";
-import { type CardNetwork, cardNetwork, DAY_MS, type Limit, UNKNOWN_NETWORK } from "./card-networks.ts";
+import { type CardNetwork, cardNetwork, type Limit, UNKNOWN_NETWORK } from "./card-networks.ts";
 import { type DeclineCodes, type ReadDecline, readDecline } from "./decline-group.ts";
 import { byRestriction } from "./decline-groups.ts";
 import { type Instrument, isCard } from "./instrument.ts";

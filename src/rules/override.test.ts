@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DAY_MS, HOUR_MS } from "./card-networks.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { type DeclineCodes, readDecline } from "./decline-group.ts";
 import { forbiddenAt, guardOf } from "./guard.ts";
 import { applyRules, readRules } from "./override.ts";

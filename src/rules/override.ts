@@ -1,6 +1,7 @@
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { type AdviceCode, adviceCode, setAdviceCode } from "./advice-codes.ts";
 import { BANK_DEBITS, type BankDebit, setBankDebit } from "./bank-debits.ts";
-import { type CardNetwork, cardNetwork, DAY_MS, HOUR_MS, type Limit, setCardNetwork } from "./card-networks.ts";
+import { type CardNetwork, cardNetwork, type Limit, setCardNetwork } from "./card-networks.ts";
 import { DECLINE_GROUPS, type DeclineGroup } from "./decline-groups.ts";
 import { setGatewayCode } from "./gateway-codes.ts";
 import { type ResponseCode, responseCode, setResponseCode, type VisaCategory } from "./response-codes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { DAY_MS, HOUR_MS } from "./card-networks.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { forbiddenAt, type Guard, guardOf, type LedgerEntry } from "./guard.ts";
 import { fewest, fillable, keepsLimit, type PlanLimit } from "./plan-limits.ts";
 

@@ -1,4 +1,5 @@
-import { type CardNetwork, DAY_MS } from "./card-networks.ts";
+import { DAY_MS } from "../domain/durations.ts";
+import type { CardNetwork } from "./card-networks.ts";
 import { SOURCES } from "./sources.ts";
 
 /**

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { DAY_MS } from "../domain/durations.ts";
 import { actionsAfter, firstActions } from "./action-list.ts";
 import type { ActionFilters, Order } from "./action-listing.ts";
 import { prepared } from "./database.ts";
@@ -18,7 +19,6 @@ import {
 
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
 const START = Date.UTC(2026, 0, 20);
-const DAY_MS = 86_400_000;
 const LIMIT = 50;
 /** Some are planned each day of two months, and most on four of them. */
 const EVENLY = 3_000;

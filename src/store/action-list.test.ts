@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { DAY_MS } from "../domain/durations.ts";
 import { ACTION_STATUSES, type RecoveryAction } from "../domain/recovery-action.ts";
 import { actionsAfter, firstActions } from "./action-list.ts";
 import { type ActionFilters, type ActionListing, ORDERS, type Order } from "./action-listing.ts";
@@ -20,7 +21,6 @@ import { insertRecoveryActions, updateRecoveryActions } from "./recovery-actions
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
 const OTHER = "0198a000-0000-7000-8000-000000000002";
 const START = Date.UTC(2026, 0, 20);
-const DAY_MS = 86_400_000;
 /** More than are sorted at once. */
 const COUNT = 6_500;
 const MERGED = 5_000;

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { EventType } from "../domain/event.ts";
 import type { ActionType } from "../domain/recovery-action.ts";
 import { prepared, type Statement, type Tx } from "./database.ts";
@@ -167,7 +168,7 @@ export async function replayable(tx: Tx, merchantId: string, which: Which, now: 
 }
 
 /** After so long nobody waits for the outcome of an action any more. */
-const TAKEN_WITHIN_MS: Record<ActionType, number> = { RETRY: 48 * 3_600_000, CARD_CHANGE: 7 * 24 * 3_600_000 };
+const TAKEN_WITHIN_MS: Record<ActionType, number> = { RETRY: 48 * HOUR_MS, CARD_CHANGE: 7 * DAY_MS };
 
 function judged(
   { eventId, type, state, paid, ended, superseded, executed, forgotten, ...action }: Candidate,

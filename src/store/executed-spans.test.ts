@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { HOUR_MS } from "../domain/durations.ts";
 import { executedSpans, type Span } from "./executed-spans.ts";
 
 const at = (text: string) => new Date(text);
-const HOUR_MS = 3_600_000;
 
 test("a range is taken apart into months, days, three hours and edges, each end by the nearest of them", () => {
   const text = ({ sign, from, to }: Span) => `${sign < 0 ? "-" : "+"} ${from.slice(5, 16)} ${to.slice(5, 16)}`;

@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+
 /** How long the stretches are of which counts are kept: a month, a day, three hours; all begin in UTC. */
 const KEPT_SPANS = ["month", "day", "3h"] as const;
 export type KeptSpan = (typeof KEPT_SPANS)[number];
@@ -15,7 +17,6 @@ export interface ExecutedSpans {
   edges: readonly Span[];
 }
 
-const HOUR_MS = 3_600_000;
 type Range = readonly [from: number, to: number];
 
 /**
@@ -62,7 +63,7 @@ function nearest(kind: KeptSpan, ms: number): number {
 /** The stretch in which a moment lies. */
 function stretchOf(kind: KeptSpan, ms: number): Range {
   if (kind !== "month") {
-    const long = kind === "day" ? 24 * HOUR_MS : 3 * HOUR_MS;
+    const long = kind === "day" ? DAY_MS : 3 * HOUR_MS;
     const begins = Math.floor(ms / long) * long;
     return [begins, begins + long];
   }

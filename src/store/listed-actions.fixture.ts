@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { DAY_MS } from "../domain/durations.ts";
 import { ACTION_STATUSES, ACTION_TYPES, type RecoveryAction } from "../domain/recovery-action.ts";
 import type { ActionListing, Order } from "./action-listing.ts";
 import { type Database, prepared } from "./database.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "./recovery-actions.ts";
 
 const CASE = "0198a000-0000-7000-8000-00000000000c";
-const DAY_MS = 86_400_000;
 const BATCH = 1_000;
 const INSERT_CASE = prepared(
   "test_case",

@@ -1,4 +1,5 @@
 import type { Account, Prospect } from "../domain/decision.ts";
+import { MINUTE_MS } from "../domain/durations.ts";
 
 type Even = NonNullable<Account["even"]>;
 type Numbers = "days" | "hours" | "even";
@@ -53,8 +54,6 @@ export function restored(stored: StoredAccount | FormerAccount): Account {
     hourDrawn: hourDrawn ?? false,
   };
 }
-
-const MINUTE_MS = 60_000;
 
 const tenThousandths = (share: number) => Math.round(share * 10_000);
 const share = (tenThousandths: number) => tenThousandths / 10_000;

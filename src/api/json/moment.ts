@@ -1,6 +1,7 @@
+import { DAY_MS } from "../../domain/durations.ts";
+
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const END = Date.UTC(2200, 0, 1);
-export const DAY_MS = 86_400_000;
 const LENGTH_MIN = 20;
 const LENGTH_MAX = 64;
 const ZERO = 0x30;

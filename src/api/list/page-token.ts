@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { DAY_MS } from "../../domain/durations.ts";
 import type { Cursor, Order } from "../../store/action-listing.ts";
 
 /** How a walk over the pages goes on. Filters are kept as the caller wrote them, moments in UTC. */
@@ -11,7 +12,7 @@ export interface Walk {
   total: number;
 }
 
-const TOKEN_LIFE_MS = 24 * 3_600_000;
+const TOKEN_LIFE_MS = DAY_MS;
 const SHAPE = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
 
 /** A key of its own, or the one that follows from the secret key of the installation. */

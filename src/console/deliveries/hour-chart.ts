@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../domain/durations.ts";
 import { type AttemptsOfHour, attemptsByHour } from "../../store/delivery-figures.ts";
 import { type Html, html } from "../html.ts";
 import { type Bar, barChart } from "../show/bar-chart.ts";
@@ -6,7 +7,6 @@ import { count } from "../show/money.ts";
 import type { Visit } from "../visit.ts";
 
 const HOURS = 24;
-const HOUR_MS = 3_600_000;
 
 /** What became of the attempts of the last day, by the hour; null when there was none. */
 export async function hourChart({ db, merchantId, person: { zone } }: Visit, now: Date): Promise<Html | null> {

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../domain/durations.ts";
 import { EVENT_TYPES } from "../../domain/event.ts";
 import type { Ports } from "../../domain/ports.ts";
 import {
@@ -23,7 +24,6 @@ import { hourChart } from "./hour-chart.ts";
 
 const PAGE = 50;
 const CSV_PAGE = 1_000;
-const DAY_MS = 86_400_000;
 
 const READERS = {
   state: oneOf(DELIVERY_STATES),

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../domain/durations.ts";
 import { COUNT, type Experiment } from "../../domain/experiment.ts";
 import type { Look } from "../../experiments/look.ts";
 import type { Tx } from "../../store/database.ts";
@@ -18,7 +19,6 @@ import type { Visit } from "../visit.ts";
 import { standing, verdictKind } from "./effect.ts";
 import { type ArmSums, armTable, courseOf, effects, weekTable } from "./results.ts";
 
-const DAY_MS = 86_400_000;
 /** Looks come once a day: more than this nobody reads. */
 const LOOKS_MAX = 400;
 /** Weeks that are shown beyond those that are too young. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
+import { DAY_MS } from "../../domain/durations.ts";
 import type { Arm } from "../../domain/experiment.ts";
 import type { Invoice } from "../../domain/invoice.ts";
 import type { Merchant } from "../../domain/merchant.ts";
@@ -13,7 +14,6 @@ import { prepared } from "../../store/database.ts";
 import { packInvoices } from "../../store/packed.fixture.ts";
 import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
 
-const DAY_MS = 86_400_000;
 const SCRIPT = `<script>alert("1")</script>`;
 const CUSTOMERS = 600;
 const PLAN = {

@@ -1,4 +1,5 @@
 import { isInForce } from "../../auth/api-keys.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { PERMISSIONS, type Permission } from "../../domain/permission.ts";
 import type { ApiKey } from "../../store/api-keys.ts";
 import type { ConsoleOptions } from "../console.ts";
@@ -11,8 +12,6 @@ import { OVERLAPS } from "../show/overlaps.ts";
 import { copyable, empty, facts, table } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const UNUSED_DAYS = 90;
 const WARN_DAYS = 7;
 

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { testMerchant } from "../../api/api.fixture.ts";
 import { createApiKey } from "../../auth/api-keys.ts";
 import { createKeyring } from "../../auth/keyring.ts";
+import { HOUR_MS } from "../../domain/durations.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
 import { apiKeysOfMerchant, touchApiKeys } from "../../store/api-keys.ts";
 import { hiddenValue, type TestConsole, testConsole } from "../console.fixture.ts";
@@ -15,7 +16,6 @@ before(async () => {
 });
 after(() => at.close());
 
-const HOUR_MS = 3_600_000;
 const keyIn = (page: string) => /dln_live_[0-9A-Za-z]{36}/.exec(page)?.[0];
 const keys = () => apiKeysOfMerchant(at.db, at.merchant.id);
 const newForm = async () => ({ id: hiddenValue((await developer.get("/org/api_keys/new")).body, "id") });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { testMerchant } from "../../api/api.fixture.ts";
 import { parseTrustedProxies } from "../../api/client-address.ts";
+import { HOUR_MS } from "../../domain/durations.ts";
 import { addMember } from "../../store/members.ts";
 import { ORIGIN, PASSWORD, SAME_ORIGIN, type TestConsole, testConsole } from "../console.fixture.ts";
 import { COOKIE } from "../visit.ts";
@@ -12,7 +13,6 @@ before(async () => {
 });
 after(() => at.close());
 
-const HOUR_MS = 3_600_000;
 const tokenOf = (reply: { headers: Record<string, unknown> }) =>
   new RegExp(`${COOKIE}=([^;]*)`).exec(String(reply.headers["set-cookie"]))?.[1];
 

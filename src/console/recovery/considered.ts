@@ -1,11 +1,9 @@
 import type { DecisionRecord, Prospect } from "../../domain/decision.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { type Html, html } from "../html.ts";
 import { dayText, localField, moment, momentText } from "../show/moments.ts";
 import { momentsPlot } from "../show/moments-plot.ts";
 import { table } from "../show/table.ts";
-
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 
 const percent = (part: number) => `${Math.round(part * 100)}%`;
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../domain/durations.ts";
 import type { Experiment } from "../../domain/experiment.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Look } from "../../experiments/look.ts";
@@ -21,7 +22,6 @@ import { copyable, table } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
 import { OUTCOME_WORDS } from "./invoices.ts";
 
-const DAY_MS = 86_400_000;
 const RANGES = ["7", "28", "90"] as const;
 const READERS = { days: oneOf(RANGES) };
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
 import { shippedPrior } from "../../../simulator/trial/worlds.ts";
+import { DAY_MS } from "../../domain/durations.ts";
 import type { Invoice } from "../../domain/invoice.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Transaction } from "../../domain/transaction.ts";
@@ -14,7 +15,6 @@ import { insertExperiment } from "../../store/experiments.ts";
 import { packInvoices, packTransactions } from "../../store/packed.fixture.ts";
 import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
 
-const DAY_MS = 86_400_000;
 const SCRIPT = `<script>alert("1")</script>`;
 let at: TestConsole;
 before(async () => {

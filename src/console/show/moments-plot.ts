@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../domain/durations.ts";
 import { type Html, html } from "../html.ts";
 import { scale, ticks } from "./scale.ts";
 
@@ -19,7 +20,6 @@ const INSIDE = 10;
 const ABOVE = 12;
 const BASE = 168;
 const ROW = 20;
-const DAY_MS = 86_400_000;
 /** Dates below the plot. */
 const LABELS = 7;
 

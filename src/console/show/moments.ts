@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { type Html, html } from "../html.ts";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -60,8 +61,8 @@ export const moment = (at: Date | null, zone: string, precision?: Precision): Ht
     : html`<time datetime="${at.toISOString()}" title="${at.toISOString()}">${momentText(at, zone, precision)}</time>`;
 
 const UNITS = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
+  ["day", DAY_MS],
+  ["hour", HOUR_MS],
   ["minute", 60_000],
   ["second", 1_000],
 ] as const;
@@ -98,7 +99,7 @@ export function fromLocalField(text: string, zone: string): Date | null {
     return (offset[0] === "-" ? -minutes : minutes) * 60_000;
   };
   // A day before and a day after, the clocks have been changed or not.
-  const candidates = [wall - offsetAt(wall - 86_400_000), wall - offsetAt(wall + 86_400_000)];
+  const candidates = [wall - offsetAt(wall - DAY_MS), wall - offsetAt(wall + DAY_MS)];
   const found = candidates.filter((ms) => ms + offsetAt(ms) === wall);
   return new Date(found.length > 0 ? Math.min(...found) : Math.max(...candidates));
 }

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../domain/durations.ts";
 import { isSuccess, type Reply } from "./exchange.ts";
 import type { Seen } from "./trace.ts";
 
@@ -129,6 +130,6 @@ function bodyNote({ body, head }: Seen): string | null {
 
 function expiryNote({ certificate }: Seen, realNow: Date): string | null {
   if (certificate === null) return null;
-  const days = Math.floor((certificate.validTo.getTime() - realNow.getTime()) / 86_400_000);
+  const days = Math.floor((certificate.validTo.getTime() - realNow.getTime()) / DAY_MS);
   return days < EXPIRY_DAYS ? `the certificate expires in ${days} days, on ${day(certificate.validTo)}` : null;
 }

@@ -1,7 +1,5 @@
+import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
 import { type OpenCase, type Policy, rulesFor, triesFor } from "./policy.ts";
-
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 
 /**
  * Tries at fixed days after the first failure, at the same hour. Rules hold for it too: a moment that is forbidden for
