@@ -25,6 +25,7 @@ test("what the merchant's own system did is shown beside what Dunlin would have 
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
+  assert.match(await run(id), /Your system has made no retry since/);
   const [first] = await decisionsOfCase(stage.db, id, (await stage.caseIds())[0]!);
   stage.at(first!.idealTime!.getTime() + HOUR);
   await stage.transaction();

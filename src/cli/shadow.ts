@@ -47,11 +47,10 @@ const STANCE_WORDS: Readonly<Record<Stance, string>> = {
 };
 
 function lines(figures: ShadowFigures): string[] {
-  const { since, cases, ended, paid, money, planned, stances, expected, forbidden } = figures;
+  const { since, cases, ended, paid, money, planned, stances } = figures;
   if (since === null) return ["No invoice has become unpaid in shadow mode."];
   const made = STANCES.filter((stance) => stances[stance].tries > 0);
   const tries = made.reduce((sum, stance) => sum + stances[stance].tries, 0);
-  const { same } = stances;
   return [
     "",
     `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${since.toISOString().slice(0, 10)} on; ${ended} of the cases ${ended === 1 ? "is" : "are"} over.`,
@@ -66,6 +65,15 @@ function lines(figures: ShadowFigures): string[] {
           `For ${planned.cases} of them Dunlin had made a plan. By its own model the plans recover ${percent(planned.expected / planned.cases)}; your system recovered ${percent(planned.paid / planned.cases)}.`,
         ]),
     "",
+    ...(tries === 0 ? ["Your system has made no retry since."] : triesLines(figures, made, tries)),
+    "",
+    "This compares; it proves nothing, since nobody followed Dunlin. An experiment does: see docs/guides/experiments.md.",
+  ];
+}
+
+function triesLines({ stances, expected, forbidden }: ShadowFigures, made: readonly Stance[], tries: number): string[] {
+  const { same } = stances;
+  return [
     `Your system's ${tries} ${tries === 1 ? "retry" : "retries"}, by what Dunlin would do at that point:`,
     "",
     ...table(
@@ -79,8 +87,6 @@ function lines(figures: ShadowFigures): string[] {
           `Where both tried at the same time, Dunlin had foreseen ${percent(expected / same.tries)} approvals, and ${rate(same)} came.`,
         ]),
     `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries; ${forbidden.approved} of these were approved.`,
-    "",
-    "This compares; it proves nothing, since nobody followed Dunlin. An experiment does: see docs/guides/experiments.md.",
   ];
 }
 
