@@ -118,6 +118,20 @@ test("what a step makes while a canceled subscription waits for it is taken back
   assert.equal((await stage.cases())[0]!.end, "subscription_canceled");
 });
 
+test("a subscription that is back before anybody looked leaves what goes out once per case alone", async () => {
+  const merchant = await stage.enter();
+  await stage.invoice({ subscriptionId: "sub_1" });
+  await stage.decide();
+  stage.wait(MINUTE);
+  await stage.subscription("CANCELED");
+  stage.wait(MINUTE);
+  await stage.subscription("ACTIVE");
+  await stage.decide();
+  assert.equal((await stage.cases())[0]!.end, null);
+  const [pause] = await stage.events();
+  assert.deepEqual([pause!.type, pause!.withdrawn, pause!.waiting], ["pause_collection", false, true], merchant.id);
+});
+
 test("so is what is made for a case that was opened while the subscription was stored", async () => {
   const merchant = await stage.enter();
   const withdrawn: string[] = [];
@@ -186,7 +200,7 @@ const canceled = () =>
 async function eventOf(merchantId: string): Promise<Event> {
   const [kase] = (await stage.db.run<{ id: string }>(CASES, [merchantId])).rows;
   const of = { id: stage.ports.newId(), caseId: kase!.id, invoiceId: "inv_1", createdAt: stage.now() };
-  return { ...of, type: "pause_collection", body: "{}" };
+  return { ...of, type: "recovery_action", body: "{}" };
 }
 
 const CASES = prepared("test_case_ids", "select id from cases where merchant_id = $1");

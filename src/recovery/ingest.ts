@@ -18,7 +18,7 @@ import {
   type SaidEnd,
 } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
-import { withdrawEvents } from "../store/events.ts";
+import { waitingActions, withdrawEvents } from "../store/events.ts";
 import { runningExperiment } from "../store/experiments.ts";
 import { findInvoices, insertNewInvoices, isOvertaken, placesInRecovery, upsertInvoices } from "../store/invoices.ts";
 import { idsOf, type Packed, release, unpack } from "../store/packed.ts";
@@ -80,10 +80,14 @@ export async function ingestSubscriptions(
   return stored;
 }
 
-/** What open cases of these subscriptions have not delivered goes back, also what a step made while this waited for it. The cases end with their next step. */
+/**
+ * The instructions that open cases of these subscriptions have not delivered go back, also those that a step made while this waited for it. The cases end with
+ * their next step, unless the subscription is back by then: so what goes out once per case is left alone.
+ */
 async function takeBack(tx: Tx, merchantId: string, ended: readonly string[], ports: Ports): Promise<string[]> {
   const cases = ended.length === 0 ? [] : await lockCasesOfSubscriptions(tx, merchantId, ended);
-  return cases.length === 0 ? [] : await withdrawEvents(tx, merchantId, cases, [], ports.now());
+  const waiting = cases.length === 0 ? [] : await waitingActions(tx, merchantId, cases);
+  return waiting.length === 0 ? [] : await withdrawEvents(tx, merchantId, [], waiting, ports.now());
 }
 
 /**

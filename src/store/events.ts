@@ -69,6 +69,19 @@ export async function withdrawEvents(
   return rows.map((row) => row.id);
 }
 
+const WAITING_ACTIONS = prepared(
+  "waiting_actions_of_cases",
+  `select e.id from events e join deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+   where e.merchant_id = $1 and e.case_id = any($2::uuid[]) and e.type = 'recovery_action'`,
+);
+
+/** The instructions of these cases that have not been delivered. */
+export async function waitingActions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  return (await tx.run<{ id: string }>(WAITING_ACTIONS, [merchantId, arrayOf(caseIds, "uuid")])).rows.map(
+    ({ id }) => id,
+  );
+}
+
 const ONCE = prepared(
   "events_once_per_case",
   `select case_id as "caseId", type from events
