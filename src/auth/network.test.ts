@@ -7,5 +7,7 @@ test("of IPv6 the network counts, of IPv4 the address however it is written, and
   assert.equal(networkOf("2001:db8:1:2:ffff::1"), "2001:db8:1:2::/64");
   assert.equal(networkOf("198.51.100.4"), "198.51.100.4");
   assert.equal(networkOf("::ffff:198.51.100.4"), "198.51.100.4");
+  assert.equal(networkOf("198.51.100.4:5678"), "198.51.100.4");
+  assert.equal(networkOf("[2001:db8:1:2::1]:443"), "2001:db8:1:2::/64");
   for (const none of ["", "made up"]) assert.equal(networkOf(none), "unknown");
 });

@@ -1,6 +1,8 @@
 import ipaddr from "ipaddr.js";
 
 const NETWORK_PARTS = 4;
+/** As some proxies write an address: with its port, and one of IPv6 in brackets. */
+const PORTED = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
 
 /** The one that was asked for last: many requests come over one connection. */
 let lastText = "";
@@ -16,8 +18,9 @@ export function networkOf(text: string): string {
 }
 
 function readNetwork(text: string): string {
-  if (!ipaddr.isValid(text)) return "unknown";
-  const address = ipaddr.process(text);
+  const bare = PORTED.exec(text)?.slice(1).find(Boolean) ?? text;
+  if (!ipaddr.isValid(bare)) return "unknown";
+  const address = ipaddr.process(bare);
   if (address instanceof ipaddr.IPv4) return address.toString();
   return `${address.parts
     .slice(0, NETWORK_PARTS)

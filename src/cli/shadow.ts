@@ -43,7 +43,7 @@ const STANCE_WORDS: Readonly<Record<Stance, string>> = {
   card_change: "ask for another card",
   stop: "have stopped",
   wait: "wait for an answer",
-  unknown: "not known: tried before anything was decided",
+  unknown: "not known: nothing was decided before, or it is kept no longer",
 };
 
 function lines(figures: ShadowFigures): string[] {
@@ -54,7 +54,7 @@ function lines(figures: ShadowFigures): string[] {
   return [
     "",
     `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${since.toISOString().slice(0, 10)} on; ${ended} of the cases ${ended === 1 ? "is" : "are"} over.`,
-    ...(ended === 0 ? [] : [`Your own system recovered ${shareWords(paid, ended)} of these:`]),
+    ...(ended === 0 ? [] : [`Without Dunlin ${shareWords(paid, ended)} of these were paid:`]),
     ...[...money].map(
       ([currency, { due, paid: got }]) =>
         `  ${moneyWords(got, currency)} of ${moneyWords(due, currency)} (${percent(got / due)})`,
@@ -62,7 +62,7 @@ function lines(figures: ShadowFigures): string[] {
     ...(planned.cases === 0
       ? []
       : [
-          `For ${planned.cases} of them Dunlin had made a plan. By its own model the plans recover ${percent(planned.expected / planned.cases)}; your system recovered ${percent(planned.paid / planned.cases)}.`,
+          `For ${planned.cases} of them Dunlin had made a plan. By its own model the plans recover ${percent(planned.expected / planned.cases)}; ${percent(planned.paid / planned.cases)} were paid.`,
         ]),
     "",
     ...(tries === 0 ? ["Your system has made no retry since."] : triesLines(figures, made, tries)),
@@ -71,8 +71,7 @@ function lines(figures: ShadowFigures): string[] {
   ];
 }
 
-function triesLines({ stances, expected, forbidden }: ShadowFigures, made: readonly Stance[], tries: number): string[] {
-  const { same } = stances;
+function triesLines({ stances, foreseen, forbidden }: ShadowFigures, made: readonly Stance[], tries: number): string[] {
   return [
     `Your system's ${tries} ${tries === 1 ? "retry" : "retries"}, by what Dunlin would do at that point:`,
     "",
@@ -81,12 +80,12 @@ function triesLines({ stances, expected, forbidden }: ShadowFigures, made: reado
       made.map((stance) => [STANCE_WORDS[stance], String(stances[stance].tries), rate(stances[stance])]),
     ),
     "",
-    ...(same.tries === 0
+    ...(foreseen.tries === 0
       ? []
       : [
-          `Where both tried at the same time, Dunlin had foreseen ${percent(expected / same.tries)} approvals, and ${rate(same)} came.`,
+          `Where both tried at the same time, Dunlin had foreseen ${percent(foreseen.expected / foreseen.tries)} approvals, and ${rate(foreseen)} came.`,
         ]),
-    `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries; ${forbidden.approved} of these were approved.`,
+    `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries, as far as they were looked at every fourth hour; ${forbidden.approved} of these were approved.`,
   ];
 }
 

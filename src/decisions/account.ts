@@ -12,8 +12,8 @@ import type { History } from "./recall.ts";
 import type { Situation } from "./situation.ts";
 
 const YEAR_MS = 366 * DAY_MS;
-/** The rules are asked about every fourth hour. */
-const STEP_MS = 4 * HOUR_MS;
+/** The rules are asked about every fourth hour, so what they forbid begins or ends within as much of what is noted. */
+export const STEP_MS = 4 * HOUR_MS;
 const LIST_MAX = 4;
 const COUNTED = "Counted so far:";
 

@@ -241,3 +241,11 @@ test("in shadow mode each answer says what Dunlin would do, and that the merchan
   );
   assert.equal(await asked("Why this hour?"), "No hour was chosen: no other try is made.");
 });
+
+test("a case that ended before anything was decided is not said to be waiting for a look", async () => {
+  await stage.invoice();
+  stage.wait(MINUTE);
+  await stage.invoice({ state: "PAID", updatedAt: stage.now() });
+  await stage.decide();
+  assert.match(await asked("What is planned now?"), /Nothing was decided before the case ended/);
+});

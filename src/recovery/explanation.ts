@@ -46,7 +46,10 @@ export function explanationOf(explained: Explained): Answer[] {
 function whyUndecided({ case: kase, decisions }: Explained): string[] | null {
   if (!kase) return [NEVER];
   if (kase.arm === "merchant") return [WATCHED];
-  return decisions.length > 0 ? null : ["The case was not looked at yet, so nothing was decided."];
+  if (decisions.length > 0) return null;
+  return kase.endedAt
+    ? ["Nothing was decided before the case ended, or it is kept no longer."]
+    : ["The case was not looked at yet, so nothing was decided."];
 }
 
 function zoneOf({ invoice, transactions }: Explained): Zone {

@@ -49,10 +49,10 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
  * @param onInvoice  attempts on its invoice, oldest first
  */
 export function ownRetries({ unpaidAt }: Pick<Case, "unpaidAt">, onInvoice: readonly TransactionFacts[]) {
-  const made = onInvoice.filter(({ initiator }) => initiator !== "CUSTOMER");
-  const since = made.filter(({ createdAt }) => createdAt > unpaidAt);
+  const since = onInvoice.filter(({ createdAt }) => createdAt > unpaidAt);
   // The first charge may be dated a little after the copy of the invoice that says it is unpaid.
-  return made.length > since.length ? since : since.slice(1);
+  const retries = onInvoice.length > since.length ? since : since.slice(1);
+  return retries.filter(({ initiator }) => initiator !== "CUSTOMER");
 }
 
 const bankAttempt = (t: TransactionFacts): BankAttempt => ({

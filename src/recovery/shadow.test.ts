@@ -96,7 +96,7 @@ test("the comparison holds each try beside what was decided before it, and money
   assert.deepEqual([figures.cases, figures.ended, figures.paid], [1, 1, 1]);
   assert.deepEqual([...figures.money], [["EUR", { due: 4900, paid: 4900 }]]);
   assert.deepEqual(figures.stances.same, { tries: 1, approved: 1 });
-  assert.equal(figures.expected, first!.chance);
+  assert.deepEqual(figures.foreseen, { tries: 1, approved: 1, expected: first!.chance });
   assert.equal(figures.planned.expected, first!.account.even!.planRecovers);
   assert.deepEqual(figures.planned.paid, 1);
   assert.equal((await shadowFigures(stage.db, merchantId, stage.now())).cases, 0);
@@ -124,6 +124,9 @@ test("a try is the same within twelve hours, else earlier or later, or one that 
     [2, 1, 0, 2, 1, 0, 1],
   );
   assert.equal(figures.forbidden.tries, 1);
+  const early = newFigures();
+  note(early, kase, [decided(0, "retry", 8)], [tried(0), tried(4.9), tried(6.1), tried(6.5)]);
+  assert.equal(early.forbidden.tries, 2, "what a rule forbids begins and ends between two looks");
   note(figures, kase, [decided(0, "retry", 2)], [tried(0), tried(3, { state: "PAID" })]);
   assert.deepEqual(figures.stances.later, { tries: 1, approved: 1 });
 });
@@ -153,4 +156,15 @@ test("what a person did, what is not settled and what came after the end are no 
   // The first charge may be dated after the copy of the invoice.
   note(figures, over, made, [tried(0.01), tried(1)]);
   assert.equal(figures.stances.same.tries, 1);
+  // It may have been made by the customer.
+  note(figures, over, made, [tried(0, { initiator: "CUSTOMER" }), tried(1)]);
+  assert.equal(figures.stances.same.tries, 2);
+  assert.deepEqual([figures.cases, figures.ended, figures.money.size], [3, 0, 0], "a voided one counts nowhere");
+});
+
+test("where the static policy decided, no chance is held against what came", () => {
+  const figures = newFigures();
+  note(figures, kase, [{ ...decided(0, "retry", 1), chance: null }], [tried(0), tried(1, { state: "PAID" })]);
+  assert.deepEqual(figures.stances.same, { tries: 1, approved: 1 });
+  assert.deepEqual(figures.foreseen, { tries: 0, approved: 0, expected: 0 });
 });

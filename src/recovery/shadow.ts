@@ -1,4 +1,5 @@
-import type { Case } from "../domain/case.ts";
+import { STEP_MS } from "../decisions/account.ts";
+import type { Case, EndReason } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { HOUR_MS } from "../domain/durations.ts";
 import { casesInShadow } from "../store/cases.ts";
@@ -28,7 +29,7 @@ export interface ShadowFigures {
   /** When the first of the cases began; null: there is none. */
   since: Date | null;
   cases: number;
-  /** Of these, what is over, and what of it was paid. */
+  /** Of these, what is over, and what of it was paid, by whomever. Where in the end nothing was to be paid (voided, refunded, a draft again) counts nowhere. */
   ended: number;
   paid: number;
   /** Of those that are over, in minor units; by currency. */
@@ -37,8 +38,8 @@ export interface ShadowFigures {
   planned: { cases: number; expected: number; paid: number };
   /** Tries of the merchant's own system, after the first charge of each case. */
   stances: Record<Stance, Tries>;
-  /** Of the tries made when Dunlin would have: the sum of the chances that it gave its own. */
-  expected: number;
+  /** Of the tries made when Dunlin would have, those to which the learned engine gave a chance, and the sum of these chances. */
+  foreseen: Tries & { expected: number };
   /** Tries at moments at which a rule of a card network or a scheme leaves none. */
   forbidden: Tries;
 }
@@ -51,7 +52,7 @@ export const newFigures = (): ShadowFigures => ({
   money: new Map(),
   planned: { cases: 0, expected: 0, paid: 0 },
   stances: Object.fromEntries(STANCES.map((stance) => [stance, { tries: 0, approved: 0 }])) as Record<Stance, Tries>,
-  expected: 0,
+  foreseen: { tries: 0, approved: 0, expected: 0 },
   forbidden: { tries: 0, approved: 0 },
 });
 
@@ -102,13 +103,20 @@ export function note(
     const stance = stanceOf(before, at);
     const approved = Number(isApproved(attempt));
     add(figures.stances[stance], approved);
-    if (stance === "same") figures.expected += before!.chance ?? 0;
-    if (before?.account.ruledOut.some(({ from, to }) => from.getTime() <= at && at <= to.getTime()))
+    const chance = stance === "same" ? before!.chance : null;
+    if (chance !== null) {
+      add(figures.foreseen, approved);
+      figures.foreseen.expected += chance;
+    }
+    if (before?.account.ruledOut.some(({ from, to }) => from.getTime() - STEP_MS < at && at < to.getTime() + STEP_MS))
       add(figures.forbidden, approved);
   }
 }
 
+const NOTHING_DUE: readonly (EndReason | null)[] = ["voided", "refunded", "draft"];
+
 function noteEnd(figures: ShadowFigures, { amount, currency, endReason }: Case, first: DecisionRecord | undefined) {
+  if (NOTHING_DUE.includes(endReason)) return;
   const paid = Number(endReason === "paid");
   figures.ended++;
   figures.paid += paid;

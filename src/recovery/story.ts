@@ -2,12 +2,21 @@ import { momentWords, type Zone } from "../decisions/local-time.ts";
 import { failureWords } from "../decisions/reasons.ts";
 import type { EndReason } from "../domain/case.ts";
 import { moneyWords } from "../domain/currency.ts";
+import type { DecisionKind } from "../domain/decision.ts";
 import { readDecline } from "../rules/decline-group.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { Explained } from "./explain.ts";
 import { codesOf } from "./known.ts";
 
 const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
+
+/** What Dunlin would have done in shadow mode. */
+const WOULD: Readonly<Record<DecisionKind, (moment: string) => string>> = {
+  retry: (moment) => `Dunlin would have asked for a retry on ${moment}.`,
+  card_change: () => "Dunlin would have asked for another card.",
+  stop: () => "Dunlin would have given the invoice up.",
+  wait: () => "Dunlin would have waited.",
+};
 
 /** What happened to an invoice, oldest first, a sentence a line. */
 export function story(
@@ -24,8 +33,7 @@ export function story(
     }
   if (kase?.arm === "shadow")
     for (const { kind, madeAt, idealTime } of decisions)
-      if (kind === "retry")
-        events.push({ at: madeAt, words: `Dunlin would have asked for a retry on ${when(zone, idealTime!)}.` });
+      events.push({ at: madeAt, words: WOULD[kind](idealTime ? when(zone, idealTime) : "") });
   if (kase) events.push({ at: kase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
   if (kase?.endedAt) events.push({ at: kase.endedAt, words: `The case ended: ${END_WORDS[kase.endReason!]}` });
   const lines = events

@@ -12,7 +12,7 @@ export interface Instrument {
 }
 
 /** What merchants call a card when they are asked for the type. */
-const CARDS: ReadonlySet<string> = new Set(["card", "credit_card", "debit_card"]);
+export const CARDS: ReadonlySet<string> = new Set(["card", "credit_card", "debit_card"]);
 
 /**
  * Whether the rules of card networks hold. Whatever has a card's brand is one, also behind Apple Pay, Google Pay or Link: the network sees and

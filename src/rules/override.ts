@@ -4,6 +4,7 @@ import { BANK_DEBITS, type BankDebit, setBankDebit } from "./bank-debits.ts";
 import { type CardNetwork, cardNetwork, type Limit, setCardNetwork } from "./card-networks.ts";
 import { DECLINE_GROUPS, type DeclineGroup } from "./decline-groups.ts";
 import { setGatewayCode } from "./gateway-codes.ts";
+import { CARDS } from "./instrument.ts";
 import { type ResponseCode, responseCode, setResponseCode, type VisaCategory } from "./response-codes.ts";
 import type { Source } from "./sources.ts";
 import { setWallet, WALLETS } from "./wallets.ts";
@@ -161,7 +162,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
   }
   for (const [type, given, place] of entries(all.wallets, "wallets", ["name", "limits"])) {
     const before = WALLETS.get(type) ?? { name: type, limits: [], barsCategory1: false, readsAdvice: false, source };
-    if (type === "card" || BANK_DEBITS.has(type))
+    if (CARDS.has(type) || BANK_DEBITS.has(type))
       wrong(place, "is no wallet: its rules stand in networks or bankDebits");
     rules.wallets.push([type, network(given, place, before, before.name)]);
   }

@@ -142,7 +142,7 @@ function shadowEntries({ id, windowEndsAt }: Case, { decisions }: History, zone:
     kind: "plan",
     rank: 3,
     title: html`Shadow mode: Dunlin would ${WOULD[decision.kind]}${decision.kind === "retry" && html` at ${moment(decision.idealTime, zone)} (${zone})`}`,
-    body: html`${reasonList(decision.account.reasons)}${decision === latest && html`<div id="considered">${considered(decision, windowEndsAt, zone)}</div>`}`,
+    body: html`${reasonList(decision.account.reasons)}${decision === latest && html`<div>${considered(decision, windowEndsAt, zone)}</div>`}`,
   }));
 }
 
