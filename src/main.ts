@@ -84,7 +84,7 @@ function parse(command: Command, words: readonly string[]) {
     try {
       return parseArgs({ args: [...words], options: command.options, allowPositionals: true, strict: true });
     } catch (error) {
-      const problem = (error as Error).message.split(/\.?\s+To specify/)[0]!.replace(/\.$/, "");
+      const problem = (error as Error).message.split(/\.?\s+(?:To specify|Did you forget)/)[0]!;
       const [, typed] = /^Unknown option '--([^']+)'$/.exec(problem) ?? [];
       const names = [...Object.keys(command.options), "help"].map((name) => `--${name}`);
       const meant = typed === undefined ? "" : didYouMean(`--${typed}`, names);

@@ -53,7 +53,7 @@ function lines(figures: ShadowFigures): string[] {
   const tries = made.reduce((sum, stance) => sum + stances[stance].tries, 0);
   return [
     "",
-    `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${since.toISOString().slice(0, 10)} on; ${ended} of the cases ${ended === 1 ? "is" : "are"} over.`,
+    `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${since.toISOString().slice(0, 10)} on; ${ended} of the cases ${ended === 1 ? "is" : "are"} over, voided and refunded ones aside.`,
     ...(ended === 0 ? [] : [`Without Dunlin ${shareWords(paid, ended)} of these were paid:`]),
     ...[...money].map(
       ([currency, { due, paid: got }]) =>
@@ -85,7 +85,7 @@ function triesLines({ stances, foreseen, forbidden }: ShadowFigures, made: reado
       : [
           `Where both tried at the same time, Dunlin had foreseen ${percent(foreseen.expected / foreseen.tries)} approvals, and ${rate(foreseen)} came.`,
         ]),
-    `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries, as far as they were looked at every fourth hour; ${forbidden.approved} of these were approved.`,
+    `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries, to within four hours; ${forbidden.approved} of these were approved.`,
   ];
 }
 

@@ -135,11 +135,7 @@ test("while a replayed retry is on its way no other is decided", async () => {
   await stage.transaction();
   await stage.decide();
   await stage.deliver();
-  stage.at((await stage.actions())[0]!.ideal.getTime() - 49 * MINUTE);
-  await stage.decide();
-  stage.wait(46 * MINUTE);
-  await stage.exhaust();
-  await stage.decide();
+  await stage.untilExhausted();
   const [first] = await stage.actions();
   stage.at(first!.ideal.getTime() + 47 * HOUR);
   assert.equal((await stage.replay(first!.id)).skip, null);

@@ -12,7 +12,7 @@ import { whereabouts } from "../decisions/whereabouts.ts";
 import { completesDunning } from "../domain/case.ts";
 import type { DecisionKind, DecisionRecord, Prospect } from "../domain/decision.ts";
 import type { Explained } from "./explain.ts";
-import { END_WORDS, story } from "./story.ts";
+import { END_WORDS, story, WOULD } from "./story.ts";
 
 /** A question that people ask, and the answer, one sentence a line. */
 export interface Answer {
@@ -74,21 +74,15 @@ const SHADOW =
   "The case began in shadow mode: Dunlin asks for nothing, and notes what it would do. The merchant's own system goes on.";
 
 /** What Dunlin would do next. */
-function inShadow(latest: DecisionRecord, zone: Zone): string[] {
-  const { kind, idealTime, chance, account } = latest;
+function wouldDo({ kind, idealTime, chance, account }: DecisionRecord, zone: Zone): string[] {
   const chanceWords = chance === null ? "" : `, with a chance of ${percent(chance)}`;
-  const what = {
-    retry: () => `It would ask for a retry on ${when(zone, idealTime!)}${chanceWords}.`,
-    card_change: () => "It would ask for another card or payment method.",
-    stop: () => "It would give the invoice up.",
-    wait: () => "It would wait.",
-  }[kind]();
-  return [what, ...account.reasons];
+  const moment = kind === "retry" ? ` on ${when(zone, idealTime!)}${chanceWords}` : "";
+  return [`It would ${WOULD[kind]}${moment}.`, ...account.reasons];
 }
 
 function planned({ case: kase, actions }: Explained, latest: DecisionRecord, zone: Zone): string[] {
   if (kase!.endedAt) return ["Nothing: the case is over."];
-  if (kase!.arm === "shadow") return [SHADOW, ...inShadow(latest, zone)];
+  if (kase!.arm === "shadow") return [SHADOW, ...wouldDo(latest, zone)];
   const action = actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT");
   if (!action) return latest.account.reasons;
   const what = action.type === "RETRY" ? "A retry" : "A change of the card or payment method";

@@ -49,8 +49,8 @@ export type StoreBatches<Row> = (
 ) => Promise<Stored>;
 
 /**
- * Store batches of subscriptions, all of them or none; of each the newest copy stays. Of cases whose subscription ended nothing that was not
- * delivered goes out after this.
+ * Store batches of subscriptions, all of them or none; of each the newest copy stays. Of cases whose subscription ended no
+ * instruction that was not delivered goes out after this.
  */
 export async function ingestSubscriptions(
   db: Database,

@@ -147,11 +147,7 @@ test("no word within 48 hours expires the action, and a transaction that names i
 test("an exhausted event leaves the action undelivered, and the next one is planned", async () => {
   await stage.invoice();
   await stage.decide();
-  stage.at((await stage.actions())[0]!.ideal.getTime() - 49 * MINUTE);
-  await stage.decide();
-  stage.wait(46 * MINUTE);
-  await stage.exhaust();
-  await stage.decide();
+  await stage.untilExhausted();
   const [first, second] = await stage.actions();
   assert.equal(first!.status, "DELIVERY_FAILED");
   assert.equal(second!.status, "SCHEDULED");
@@ -197,11 +193,7 @@ test("a retry that its transaction answers counts once: SEPA allows a second one
 test("a replay that is delivered makes an undelivered action wait for its outcome again", async () => {
   await stage.invoice();
   await stage.decide();
-  stage.at((await stage.actions())[0]!.ideal.getTime() - 49 * MINUTE);
-  await stage.decide();
-  stage.wait(46 * MINUTE);
-  await stage.exhaust();
-  await stage.decide();
+  await stage.untilExhausted();
   const [undelivered] = await stage.actions();
   assert.deepEqual(await stage.replay(undelivered!.id), { eventId: undelivered!.id, skip: null });
   stage.wait(MINUTE);
@@ -269,10 +261,6 @@ async function undelivered() {
   await stage.invoice();
   await stage.decide();
   await stage.deliver();
-  stage.at((await stage.actions())[0]!.ideal.getTime() - 49 * MINUTE);
-  await stage.decide();
-  stage.wait(46 * MINUTE);
-  await stage.exhaust();
-  await stage.decide();
+  await stage.untilExhausted();
   return await stage.actions();
 }

@@ -80,7 +80,7 @@ test("explain says what would be asked for, and that it is not", async () => {
       .find((each) => each.question === question)!
       .answer.join("\n");
   assert.match(answer("What is planned now?"), /shadow mode.*\nIt would ask for a retry on .*, with a chance of \d+%/);
-  assert.match(answer("What happened so far?"), /Dunlin would have asked for a retry on/);
+  assert.match(answer("What happened so far?"), /Shadow mode: Dunlin would ask for a retry on/);
 });
 
 test("the comparison holds each try beside what was decided before it, and money by currency", async () => {

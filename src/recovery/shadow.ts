@@ -19,7 +19,7 @@ const CASES_AT_ONCE = 500;
 export const STANCES = ["same", "earlier", "later", "card_change", "stop", "wait", "unknown"] as const;
 export type Stance = (typeof STANCES)[number];
 
-export interface Tries {
+interface Tries {
   tries: number;
   approved: number;
 }

@@ -241,11 +241,22 @@ export async function openStage() {
       return (await looksOf<Look>(db, merchant.id, experimentId, 1))[0] ?? null;
     },
     tallies: (experimentId: string) => talliesOf(db, merchant.id, experimentId),
-    /** Wait until the planned action's decision is due, decide and deliver it. */
-    async untilSent(): Promise<ActionRow> {
+    /** Wait until the planned action's decision is due, and decide it. */
+    async untilDecided() {
       const planned = (await stage.actions()).at(-1)!;
       stage.at(planned.ideal.getTime() - 49 * MINUTE);
       await stage.decide();
+    },
+    /** As `untilDecided`, and its webhook uses up its attempts. */
+    async untilExhausted() {
+      await stage.untilDecided();
+      stage.wait(46 * MINUTE);
+      await stage.exhaust();
+      await stage.decide();
+    },
+    /** As `untilDecided`, and it is delivered. */
+    async untilSent(): Promise<ActionRow> {
+      await stage.untilDecided();
       stage.wait(1000);
       await stage.deliver();
       await stage.decide();

@@ -10,12 +10,12 @@ import { codesOf } from "./known.ts";
 
 const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
 
-/** What Dunlin would have done in shadow mode. */
-const WOULD: Readonly<Record<DecisionKind, (moment: string) => string>> = {
-  retry: (moment) => `Dunlin would have asked for a retry on ${moment}.`,
-  card_change: () => "Dunlin would have asked for another card.",
-  stop: () => "Dunlin would have given the invoice up.",
-  wait: () => "Dunlin would have waited.",
+/** What Dunlin would do in shadow mode: completes "Dunlin would …"; a retry has a moment, which is to follow. */
+export const WOULD: Readonly<Record<DecisionKind, string>> = {
+  retry: "ask for a retry",
+  card_change: "ask for another card or payment method",
+  stop: "give the invoice up",
+  wait: "wait",
 };
 
 /** What happened to an invoice, oldest first, a sentence a line. */
@@ -33,7 +33,10 @@ export function story(
     }
   if (kase?.arm === "shadow")
     for (const { kind, madeAt, idealTime } of decisions)
-      events.push({ at: madeAt, words: WOULD[kind](idealTime ? when(zone, idealTime) : "") });
+      events.push({
+        at: madeAt,
+        words: `Shadow mode: Dunlin would ${WOULD[kind]}${kind === "retry" ? ` on ${when(zone, idealTime!)}` : ""}.`,
+      });
   if (kase) events.push({ at: kase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
   if (kase?.endedAt) events.push({ at: kase.endedAt, words: `The case ended: ${END_WORDS[kase.endReason!]}` });
   const lines = events

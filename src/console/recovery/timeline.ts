@@ -1,6 +1,7 @@
 import type { Case } from "../../domain/case.ts";
 import type { DecisionRecord } from "../../domain/decision.ts";
 import type { Invoice } from "../../domain/invoice.ts";
+import { WOULD } from "../../recovery/story.ts";
 import type { ListedDelivery } from "../../store/delivery-states.ts";
 import type { ShownAction, ShownTransaction } from "../../store/invoice-history.ts";
 import { type Html, html, type Part } from "../html.ts";
@@ -125,13 +126,6 @@ function actionEntries(action: ShownAction, { cases, decisions, shown }: History
     },
   ];
 }
-
-const WOULD = {
-  retry: "ask for a retry",
-  card_change: "ask for another card",
-  stop: "give the invoice up",
-  wait: "wait",
-} as const;
 
 /** What Dunlin would have done in a case of shadow mode, with what else was considered for the latest of it. */
 function shadowEntries({ id, windowEndsAt }: Case, { decisions }: History, zone: string): Entry[] {
