@@ -10,6 +10,7 @@ import {
 } from "../../src/decisions/case-names.ts";
 import { chooseTry } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
+import { nextBillAt } from "../../src/decisions/next-bill.ts";
 import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS, type BankAttempt, downAt, upAgainAt } from "../../src/decisions/outage.ts";
 import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { DAY_MS } from "../../src/domain/durations.ts";
@@ -18,7 +19,7 @@ import { AT_ONCE, BOOKINGS, bookingOf, type Clock, isBooked, learnBooking } from
 import type { Reason } from "../../src/model/layout.ts";
 import { countPerson, learnCase, learnFirst, learnOutcome } from "../../src/model/learn.ts";
 import { cycleChances, type Learned } from "../../src/model/learned.ts";
-import { observeFirst, observeTry } from "../../src/model/observe.ts";
+import { observeBeside, observeFirst, observeTry } from "../../src/model/observe.ts";
 import { CYCLES } from "../../src/model/pay-cycles.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
@@ -31,10 +32,14 @@ interface Customer {
   /** The same by what was known before any lesson; none of who pays by card. */
   atFirst: Person[];
   past: Past;
+  /** The cases that were not recovered. */
+  open: Map<string, Beliefs>;
 }
 
 /** What to believe of a case, as of its customer. */
 interface Beliefs {
+  /** End of the window. */
+  endsAt: number;
   all: Belief[];
   atFirst: Belief[];
 }
@@ -75,7 +80,7 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
       const bookings = BOOKINGS.slice(0, isBooked(methodOf(bill)) ? BOOKINGS.length : 1);
       const people = bookings.map(() => newPerson(learned, country));
       const atFirst = people.length === 1 ? [] : bookings.map(() => newPerson(start, country));
-      customer = { people, atFirst, past: newPast() };
+      customer = { people, atFirst, past: newPast(), open: new Map() };
       customers.set(bill.customerId, customer);
     } else for (const person of customer.people) keepUp(person);
     believeTold(customer, bill);
@@ -128,9 +133,28 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
     const by = (model: Learned, people: Person[]) =>
       people.map((person, n) => newBelief(model, person, { ...facts, clock: clockOf(bill, n) }));
     const all = by(learned, customer.people);
-    beliefs.set(bill.id, { all, atFirst: by(start, customer.atFirst) });
+    const both = { endsAt: open.endsAt, all, atFirst: by(start, customer.atFirst) };
+    beliefs.set(bill.id, both);
+    customer.open.set(bill.id, both);
     learnCase(learned, all[held]!);
     return all[held]!;
+  }
+
+  /** What a charge shows of the customer's other open cases, beside what `observe` makes of it. */
+  function observed({ id, customerId }: Bill, at: number, reason: Reason | null, observe: () => void) {
+    const { people, atFirst, open } = customers.get(customerId)!;
+    const others = [...open].filter(([other, { endsAt }]) => other !== id && endsAt > at).map(([, beliefs]) => beliefs);
+    const before = (of: Person[]) => (others.length === 0 ? [] : of.map(({ cycles }) => cycles.slice()));
+    const [known, knownAtFirst] = [before(people), before(atFirst)];
+    observe();
+    for (const other of others) {
+      other.all.forEach((belief, n) => {
+        observeBeside(belief, at, reason, known[n]!, people[n]!.cycles);
+      });
+      other.atFirst.forEach((belief, n) => {
+        observeBeside(belief, at, reason, knownAtFirst[n]!, atFirst[n]!.cycles);
+      });
+    }
   }
 
   function note(charge: Charge, customer: string) {
@@ -157,13 +181,15 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
       const at = bill.createdAt.getTime();
       const observe = (model: Learned, person: Person, n: number) =>
         observeFirst(model, person, names, clockOf(bill, n), at, reason);
-      atFirst.forEach((person, n) => {
-        observe(start, person, n);
+      observed(bill, at, reason, () => {
+        atFirst.forEach((person, n) => {
+          observe(start, person, n);
+        });
+        people.forEach((person, n) => {
+          if (n !== held) observe(learned, person, n);
+        });
+        learnFirst(learned, people[held]!, names, clockOf(bill, held), at, reason);
       });
-      people.forEach((person, n) => {
-        if (n !== held) observe(learned, person, n);
-      });
-      learnFirst(learned, people[held]!, names, clockOf(bill, held), at, reason);
       believeTold(customer, bill);
       past.firsts++;
       note(bill.first, bill.customerId);
@@ -192,6 +218,13 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
       const chosen = (upAt > now && choose(upAt)) || choose(0);
       return chosen && { at: chosen.at, probability: chosen.chance };
     },
+    waits({ bill, attempts, endsAt }, now) {
+      for (const [id, other] of customers.get(bill.customerId)!.open)
+        if (id !== bill.id && other.endsAt > now) return true;
+      const billed = attempts.map(({ bill: { subscriptionId, createdAt } }) => ({ subscriptionId, at: createdAt }));
+      const next = nextBillAt(billed, now);
+      return next !== null && next < endsAt;
+    },
     reconsidered(open, choice) {
       const upAt = triableAt(open.charges.at(-1)!, choice.at);
       return upAt > choice.at && upAt < open.endsAt ? { ...choice, at: upAt } : choice;
@@ -202,11 +235,13 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
       const { all, atFirst } = beliefs.get(open.bill.id)!;
       const reason = charge.approved ? null : reasonOf(charge);
       const held = heldOf(customer, open.bill);
-      const byStart = atFirst.map((belief, n) => observeTry(start, customer.atFirst[n]!, belief, choice.at, reason));
-      const chances = all.map((belief, n) =>
-        n === held ? 0 : observeTry(learned, people[n]!, belief, choice.at, reason),
-      );
-      chances[held] = learnOutcome(learned, people[held]!, all[held]!, choice.at, reason);
+      let byStart: number[] = [];
+      let chances: number[] = [];
+      observed(open.bill, choice.at, reason, () => {
+        byStart = atFirst.map((belief, n) => observeTry(start, customer.atFirst[n]!, belief, choice.at, reason));
+        chances = all.map((belief, n) => (n === held ? 0 : observeTry(learned, people[n]!, belief, choice.at, reason)));
+        chances[held] = learnOutcome(learned, people[held]!, all[held]!, choice.at, reason);
+      });
       if (atFirst.length > 0)
         learnBooking(learned, methodOf(open.bill), charge.approved, (n) => [byStart[n]!, chances[n]!]);
       foresaw?.(chances[held]!, charge.approved);
@@ -217,6 +252,7 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
       past.recovered++;
       past.lastReason = reasonOf(open.bill.first);
       beliefs.delete(open.bill.id);
+      customer.open.delete(open.bill.id);
     },
   };
 }

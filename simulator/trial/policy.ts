@@ -42,8 +42,13 @@ export interface Choice {
 export interface Policy {
   /** Each bill as it is first charged, paid or not, in order of time. */
   billed?(bill: Bill): void;
-  /** The next try, later than `now` and before the window's end; null: give up. */
+  /** The next try, later than `now` and before the window's end; null: none by what is known now. */
   next(open: OpenCase, now: number): Choice | null;
+  /**
+   * With it open cases are planned anew when another bill of their customer was charged. Whether one waits for that which has no next try; else it is given
+   * up.
+   */
+  waits?(open: OpenCase, now: number): boolean;
   /** Right before the try: the same choice, a later one, or null to give up. */
   reconsidered?(open: OpenCase, choice: Choice): Choice | null;
   /** The outcome of a try that this policy chose. It is in `open.charges` by now. */

@@ -24,11 +24,24 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
   const trial: Trial = { cases: [], tries: [] };
   const attempts = new Map<string, Attempt[]>();
   const waiting = createQueue<{ open: OpenCase; choice: Choice }>();
-
+  /** The open cases of each customer, and the try that each waits for; null: none, by what is known now. */
+  const planned = new Map<string, Map<OpenCase, Choice | null>>();
+  const wait = (open: OpenCase, choice: Choice | null) => {
+    if (choice) waiting.push(choice.at, { open, choice });
+    const { customerId } = open.bill;
+    planned.set(customerId, (planned.get(customerId) ?? new Map()).set(open, choice));
+  };
   const plan = (open: OpenCase, now: number) => {
-    if (open.triesLeft <= 0) return;
+    planned.get(open.bill.customerId)?.delete(open);
+    if (open.triesLeft <= 0 || now >= open.endsAt) return;
     const choice = policy.next(open, now);
-    if (choice && choice.at > now && choice.at < open.endsAt) waiting.push(choice.at, { open, choice });
+    if (choice && choice.at > now && choice.at < open.endsAt) wait(open, choice);
+    else if (policy.waits?.(open, now)) wait(open, null);
+  };
+  /** A bill was charged: the other open cases of its customer may be planned anew. */
+  const tell = ({ id, customerId }: Bill, now: number) => {
+    if (!policy.waits) return;
+    for (const open of [...(planned.get(customerId)?.keys() ?? [])]) if (open.bill.id !== id) plan(open, now);
   };
   const attempt = (open: OpenCase, chosen: Choice) => {
     // Another bill's try on the same card may have changed what is allowed.
@@ -39,7 +52,7 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
     const choice = policy.reconsidered ? policy.reconsidered(open, chosen) : chosen;
     if (!choice || choice.at >= open.endsAt) return;
     if (choice.at > chosen.at) {
-      waiting.push(choice.at, { open, choice });
+      wait(open, choice);
       return;
     }
     const charge = world.charge(open.bill, new Date(choice.at));
@@ -49,10 +62,15 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
     trial.tries.push({ open, choice, charge });
     policy.answered?.(open, choice, charge);
     if (!charge.approved) plan(open, choice.at);
+    tell(open.bill, choice.at);
   };
   const attemptUntil = (time: number) => {
     while (waiting.nextAt() <= time) {
       const { open, choice } = waiting.pop()!;
+      const choices = planned.get(open.bill.customerId)!;
+      // Planned anew since.
+      if (choices.get(open) !== choice) continue;
+      choices.delete(open);
       attempt(open, choice);
     }
   };
@@ -69,6 +87,7 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
     attempts.set(bill.customerId, known);
     known.push({ bill, charge: bill.first });
     policy.billed?.(bill);
+    tell(bill, bill.createdAt.getTime());
     if (bill.first.approved) return;
     const createdAt = bill.createdAt.getTime();
     const endsAt = createdAt + bill.windowDays * DAY_MS;

@@ -105,6 +105,8 @@ function knownOf(
     lastDecline: { ...failed, at: failed.at },
     cardChangedAt: null,
     cardChangeExpired: false,
+    billed: [],
+    othersOpen: false,
     issuerDownAt: null,
     retries: attempts.slice(1, k + 1).map(({ at }) => ({ idealRetryTime: at, status: "FAILED" })),
   };

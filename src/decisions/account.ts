@@ -75,7 +75,7 @@ function knownWords(situation: Situation, history: History | null): string[] {
   if (known.cardChangeExpired) words.push("The customer was asked for another card, and none came within seven days.");
   if (known.issuerDownAt)
     words.push(`Several customers' payments found this bank down, the last one on ${when(known.issuerDownAt)}.`);
-  if (history) words.push(pastWords(history, place.zone));
+  if (history) words.push(pastWords(history, place.zone), ...besideWords(history, place.zone));
   words.push(
     `The window is open until ${when(known.windowEndsAt)}; ${count(known.budgetLeft, "retry", "retries")} of the budget are left.`,
   );
@@ -98,6 +98,20 @@ function pastWords({ bills }: History, zone: Situation["place"]["zone"]): string
   const paid = failed.flatMap(({ charges }) => charges.findLast(({ approved }) => approved)?.at ?? []);
   const days = paid.slice(-LIST_MAX).map((at) => dayWords(localDay(zone, at.getTime())));
   return days.length === 0 ? said : `${said} Declined ones were paid on ${days.join(", ")}.`;
+}
+
+/** How charges of the customer's other bills went since the case began. */
+function besideWords({ bills }: History, zone: Situation["place"]["zone"]): string[] {
+  const since = bills.at(-1)!.charges[0]!.at;
+  return bills
+    .slice(0, -1)
+    .flatMap(({ charges }) => charges.filter(({ at }) => at > since))
+    .sort((one, other) => +one.at - +other.at)
+    .slice(-LIST_MAX)
+    .map(
+      ({ at, approved }) =>
+        `Another bill of this customer was ${approved ? "paid" : "declined"} on ${momentWords(zone, at.getTime())}.`,
+    );
 }
 
 const count = (number: number, one: string, more: string) => `${number} ${number === 1 ? one : more}`;

@@ -57,6 +57,8 @@ function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [Known, 
     cardChangedAt: null,
     cardChangeExpired: false,
     issuerDownAt: null,
+    billed: [],
+    othersOpen: false,
     retries: [],
     ...rest,
   };
@@ -188,6 +190,37 @@ test("a case that is not worth a try any more is given up, in words", () => {
   const { decision } = decideLearned(known, history, learned, soon(known));
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
   assert.match(decision.reasons.join(" "), /likely enough to succeed to be worth making/);
+});
+
+test("where no try is worth making, the customer's other bills are waited for as long as some is to come within the window", () => {
+  const decided = (rest: Partial<Known>, hours = 0.1) => {
+    const [known, history] = caseOf([bill("2026-05-11", [])], { amount: 5, currency: "USD", ...rest });
+    return decideLearned(known, history, learned, soon(known, hours)).decision;
+  };
+  const billed = ["2026-05-01", "2026-05-08"].map((day) => ({ subscriptionId: "s", at: new Date(`${day}T09:00:00Z`) }));
+  const weekly = decided({ billed });
+  assert.equal(weekly.kind, "wait");
+  assert.deepEqual((weekly as { until?: Date }).until, new Date("2026-05-16T09:00:00Z"), "a day after it is due");
+  assert.match(weekly.reasons.join(" "), /next bill of this customer is due about Fri 15 May.*the case stays open/);
+  assert.equal(decided({ billed }, 5 * 24).kind, "stop", "it did not come");
+  assert.equal(decided({ billed, windowEndsAt: new Date("2026-05-14T09:00:00Z") }).kind, "stop", "too late for it");
+  const beside = decided({ othersOpen: true });
+  assert.deepEqual([beside.kind, (beside as { until?: Date }).until], ["wait", undefined]);
+  assert.match(beside.reasons.join(" "), /Another bill of this customer is in recovery too/);
+  assert.equal(decided({}).kind, "stop");
+});
+
+test("a plan is made anew from the charge of another bill on, and names it", () => {
+  const open = bill("2026-05-11", []);
+  const other = bill("2026-05-18", [], null);
+  const [known, history] = caseOf([other, open]);
+  const { decision } = decideLearned(known, history, learned, new Date("2026-05-18T09:05:00Z"));
+  assert.equal(decision.kind, "retry");
+  assert.ok((decision as { at: Date }).at >= new Date("2026-05-18T11:00:00Z"), "two hours after it at the soonest");
+  assert.match(
+    decision.reasons.join(" "),
+    /Since the last try another bill of this customer was paid, on Mon 18 May, 11:00/,
+  );
 });
 
 test("the same amount in another currency is at stake for as much, and leads to the same plan", () => {

@@ -15,7 +15,8 @@ import { type ChosenTry, chooseTry, type TryQuestion } from "./choose-try.ts";
 import { decide, LATE_MAX_MS } from "./decide.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
-import { addDays, dayWords, momentWords } from "./local-time.ts";
+import { addDays, dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
+import { nextBillAt } from "./next-bill.ts";
 import { type Outlook, outlookOf } from "./outlook.ts";
 import { budgetWords, declineWords, triesLeftWords } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
@@ -39,7 +40,7 @@ const NO_OUTLOOK = () => null;
  * What to do next in a case, by what was learned: the signature of `decide`, and two arguments more.
  *
  * Whatever rules and reasons decide alone (stop, another card, a new card) stays with `decide`. A moment is planned from
- * the last try on, not from `now`, so it stays the same until it is reached or a fact changes.
+ * the last try on, or the last charge of another bill of the customer since, not from `now`, so it stays the same until it is reached or a fact changes.
  *
  * @see docs/guides/engine.md
  */
@@ -62,12 +63,29 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
   }
   const fallback = decide(known, now);
   if (fallback.kind !== "retry") return { decision: fallback, situation, chosen: null, outlook: NO_OUTLOOK };
+  return { decision: withoutTry(situation, belief), situation, chosen: null, outlook: NO_OUTLOOK };
+}
+
+/** The next bill of a customer may come so much later than the ones before. */
+const BILL_LATE_MS = DAY_MS;
+
+/** No try is worth making by what is known now: wait for what comes of the customer's other bills, where some is to come within the window, else stop. */
+function withoutTry({ known, now, decline, place }: Situation, belief: Belief): Decision {
+  const said = [declineWords(decline, false), explained(belief)];
+  const billAt = nextBillAt(known.billed, now - BILL_LATE_MS);
+  const isInTime = billAt !== null && billAt < known.windowEndsAt.getTime();
+  if (!isInTime && !known.othersOpen) {
+    const reasons = [...said, `No further try is likely enough to succeed to be worth making. ${budgetWords(known)}`];
+    return { kind: "stop", end: "hopeless", reasons };
+  }
+  const toCome = isInTime
+    ? `The next bill of this customer is due about ${dayWords(localDay(place.zone, billAt))}`
+    : "Another bill of this customer is in recovery too";
   const reasons = [
-    declineWords(situation.decline, false),
-    `${explained(belief)} No further try is likely enough to succeed to be worth making.`,
-    budgetWords(known),
+    ...said,
+    `By what is known now no further try is likely enough to succeed to be worth making. ${toCome}, and what comes of it may change that, so the case stays open.`,
   ];
-  return { decision: { kind: "stop", end: "hopeless", reasons }, situation, chosen: null, outlook: NO_OUTLOOK };
+  return isInTime ? { kind: "wait", until: new Date(billAt + BILL_LATE_MS), reasons } : { kind: "wait", reasons };
 }
 
 /** The try to be made and what was asked for it; null: none is worth making. */
@@ -89,7 +107,7 @@ function questionOf(situation: Situation, belief: Belief): TryQuestion {
   const { known, guard } = situation;
   const dollars = dollarsDue(known.amount, known.currency);
   // What was asked for and not answered was tried, as far as anybody knows.
-  const now = Math.max(belief.lastTriedAt, anchorOf(known));
+  const now = Math.max(belief.lastTriedAt, belief.beside?.at ?? 0, anchorOf(known));
   // Where the rules leave room for none, they allow no moment either, but for the last minutes before a limit is free for sure.
   const left = Math.max(1, triesLeftOf(situation).count);
   return {
@@ -117,7 +135,8 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
     chosen.drawn ? null : dateWords(learned, belief, at),
     after === undefined ? null : `If it fails, ${momentWords(place.zone, after)} would be next.`,
   ];
-  const reasons = [declineWords(decline, false), explained(belief), moment.filter((words) => words !== null).join(" ")];
+  const why = [explained(belief), besideWords(belief, place.zone)].filter((words) => words !== null).join(" ");
+  const reasons = [declineWords(decline, false), why, moment.filter((words) => words !== null).join(" ")];
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
   reasons.push(triesLeftWords(situation));
@@ -157,6 +176,11 @@ function dateWords({ mean }: Learned, { dateCells, clock, reason }: Belief, at: 
   if (approved < CLEAR || failed > 0 || gain < WEIGHTY) return null;
   return "Around that date of the month, payments of this customer went through before, as far as is known.";
 }
+
+/** What another bill of the customer showed since the last try; null: nothing. */
+const besideWords = ({ beside }: Belief, zone: Zone): string | null =>
+  beside &&
+  `Since the last try another bill of this customer was ${beside.approved ? "paid" : "declined"}, on ${momentWords(zone, beside.at)}.`;
 
 const outageWords = ({ known, place, upAgainAt }: Situation) =>
   `Several customers' payments found this bank down, the last one on ${momentWords(place.zone, known.issuerDownAt!.getTime())}, so nothing is tried there before ${momentWords(place.zone, upAgainAt)}.`;

@@ -104,6 +104,8 @@ const cases: fc.Arbitrary<{ known: Known; now: Date }> = fc
       cardChangedAt: given.changedHour === null ? null : at(given.changedHour),
       cardChangeExpired: given.cardChangeExpired,
       issuerDownAt: null,
+      billed: [],
+      othersOpen: false,
       retries: given.retryHours.map(({ hour, status }) => ({ idealRetryTime: at(hour), status })),
     };
     return { known, now: at(given.nowHour) };

@@ -44,6 +44,8 @@ function failed(codes: Partial<DeclineCodes> | null, rest: Partial<Known> = {}):
     cardChangedAt: null,
     cardChangeExpired: false,
     issuerDownAt: null,
+    billed: [],
+    othersOpen: false,
     retries: [],
     ...rest,
   };

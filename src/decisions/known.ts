@@ -1,6 +1,7 @@
 import type { ActionStatus } from "../domain/recovery-action.ts";
 import type { DeclineCodes } from "../rules/decline-group.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
+import type { Billed } from "./next-bill.ts";
 
 /** A failed attempt: what it said, and when it was made. */
 export interface Decline extends DeclineCodes {
@@ -47,6 +48,10 @@ export interface Known {
   cardChangeExpired: boolean;
   /** When the card's bank was found down last, by several customers; null: no outage is known. */
   issuerDownAt: Date | null;
+  /** The customer's bills of the last year that belong to a subscription, this one among them; none where nobody looks at them. */
+  billed: readonly Billed[];
+  /** Another bill of the customer is in recovery too. */
+  othersOpen: boolean;
   /** Retry actions of this case. SCHEDULED and CANCELED ones do not count: they were never carried out. */
   retries: readonly { idealRetryTime: Date; status: ActionStatus }[];
 }
@@ -57,11 +62,11 @@ export interface Known {
  * - `retry`, `card_change`: `at` is the ideal time; `at` equal to `now` means at once. Otherwise it is in the future,
  *   and stays the same moment for the same facts as long as it is.
  * - `stop`: the case ends before its window is over.
- * - `wait`: nothing is allowed before the window ends, or the last retry is not settled yet. Only new facts or the
- *   end of the window change that.
+ * - `wait`: nothing is allowed before the window ends, or the last retry is not settled yet, or nothing is worth trying before more is known of
+ *   the customer's other bills. Only new facts change that, or the end of the window, or of `until`.
  */
 export type Decision =
   | { kind: "retry"; at: Date; suggestion: "RETRY" | "UNSPECIFIED"; reasons: string[] }
   | { kind: "card_change"; at: Date; reasons: string[] }
   | { kind: "stop"; end: "hopeless" | "budget_used"; reasons: string[] }
-  | { kind: "wait"; reasons: string[] };
+  | { kind: "wait"; until?: Date; reasons: string[] };

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bookingOf, judgedOn } from "../model/booking.ts";
 import { forecast } from "../model/forecast.ts";
-import { COLUMN_EDGES, dateCellWeight, ROW_WIDTH, ROWS_OF, rowStart } from "../model/layout.ts";
+import { besideWeight, COLUMN_EDGES, dateCellWeight, ROW_WIDTH, ROWS_OF, rowStart } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
+import { PAY_CYCLES } from "../model/pay-cycles.ts";
 import { caseRows } from "./case-names.ts";
 import { type History, type PastBill, type PastCharge, recall } from "./recall.ts";
 
@@ -117,6 +118,55 @@ test("what happened on other bills after a case began is not in its record", () 
     [open],
   ]);
   assert.deepEqual(recall(learned, beside).belief.dateCells, alone);
+});
+
+test("what came of another bill since the last try counts for the next one, until that is made", () => {
+  const taught = newLearned();
+  taught.mean[besideWeight(true, 4 * HOUR)] = 1;
+  taught.mean[besideWeight(false, 4 * HOUR)] = -1;
+  const open = failed("2026-04-28T09:00");
+  const other = (charge: PastCharge) => historyOf([[charge], [open]]);
+  const chances = (history: History) =>
+    [learned, taught].map(
+      (model) => forecast(model, recall(model, history).belief, [Date.parse("2026-05-02T13:00Z")]).chances[0]!,
+    ) as [number, number];
+  const [plain, soonAfter] = chances(other(paid("2026-05-02T09:00")));
+  assert.ok(soonAfter > plain + 0.1, `${soonAfter} for ${plain}`);
+  const [before, afterDecline] = chances(other(failed("2026-05-02T09:00")));
+  assert.ok(afterDecline < before - 0.05, `${afterDecline} for ${before}`);
+  const [alone, same] = chances(historyOf([[open]]));
+  assert.equal(same, alone);
+  const beside = (history: History) => recall(taught, history).belief.beside;
+  assert.deepEqual(beside(other(paid("2026-05-02T09:00"))), { at: Date.parse("2026-05-02T09:00Z"), approved: true });
+  assert.equal(beside(other(paid("2026-04-27T09:00"))), null, "before the case began");
+  const tried = historyOf([[paid("2026-05-02T09:00")], [open, failed("2026-05-03T09:00")]]);
+  assert.equal(beside(tried), null, "before the last try");
+  const lost: PastCharge = { ...failed("2026-05-02T09:00"), codes: { ...codes, networkDeclineCode: "41" } };
+  assert.equal(beside(other(lost)), null, "a lost card says nothing of the account");
+});
+
+test("an earlier bill's tries are recalled in the order of time, between those of the open case", () => {
+  const earlier = [failed("2026-04-20T09:00"), failed("2026-05-01T09:00"), paid("2026-05-04T09:00")];
+  const { belief, person } = recall(
+    learned,
+    historyOf([earlier, [failed("2026-04-28T09:00"), failed("2026-05-02T09:00")]]),
+  );
+  assert.deepEqual(belief.beside, { at: Date.parse("2026-05-04T09:00Z"), approved: true });
+  assert.deepEqual(
+    person.charges.map(({ at }) => new Date(at).toISOString().slice(5, 10)),
+    ["04-20", "04-28", "05-01", "05-02", "05-04"],
+  );
+  assert.equal(belief.recent.length, 4, "tries of a week, on either bill");
+});
+
+test("how a customer is paid is learned for the open case from another bill, too", () => {
+  const shareOf = (words: string, history: History) =>
+    recall(learned, history).belief.weights[PAY_CYCLES.findIndex((cycle) => cycle.words === words)]!;
+  const open = failed("2026-04-12T09:00");
+  const other = [failed("2026-04-20T09:00"), failed("2026-04-24T09:00"), paid("2026-04-29T09:00")];
+  const moved = (words: string) => shareOf(words, historyOf([other, [open]])) / shareOf(words, historyOf([[open]]));
+  assert.ok(moved("around the 28th of the month") > 1.1, "pay came before it was paid");
+  assert.ok(moved("around the 15th of the month") < 0.95, "pay had come when it was declined");
 });
 
 test("a new card that nobody has charged says nothing of the customer", () => {

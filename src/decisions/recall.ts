@@ -3,7 +3,7 @@ import { type Belief, newBelief, newPerson, type Person } from "../model/belief.
 import { bookingOf } from "../model/booking.ts";
 import type { Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
-import { observeFirst, observeTry } from "../model/observe.ts";
+import { observeBeside, observeFirst, observeTry } from "../model/observe.ts";
 import { type DeclineCodes, declineGroup } from "../rules/decline-group.ts";
 import type { Instrument } from "../rules/instrument.ts";
 import {
@@ -59,29 +59,63 @@ export function recall(
 ): { person: Person; belief: Belief } {
   const person = newPerson(learned, history.traits.country);
   const past = newPast();
-  let belief: Belief | null = null;
-  for (const bill of history.bills) belief = recallBill(learned, history, booking, person, past, bill);
-  if (!belief) throw new RangeError("the last bill of the history was approved, so there is no case");
-  return { person, belief };
+  const cases = new Map<PastBill, { belief: Belief; reason: Reason; isOpen: boolean }>();
+  const last = history.bills.at(-1)!;
+  for (const [bill, charge] of inOrder(history.bills)) {
+    const at = charge.at.getTime();
+    const reason = reasonOf(history, charge);
+    const own = cases.get(bill);
+    // What nothing more is known of needs no belief.
+    const others = [...cases]
+      .filter(
+        ([other, { isOpen }]) => other !== bill && isOpen && (other === last || other.charges.at(-1)!.at > charge.at),
+      )
+      .map(([, { belief }]) => belief);
+    const before = others.length === 0 ? null : person.cycles.slice();
+    if (charge === bill.charges[0]) {
+      const belief = recallFirst(learned, history, booking, person, past, bill, reason);
+      if (belief) cases.set(bill, { belief, reason: reason!, isOpen: true });
+    } else if (own?.isOpen) {
+      observeTry(learned, person, own.belief, at, reason);
+      if (charge.approved) {
+        own.isOpen = false;
+        past.unpaid--;
+        past.recovered++;
+        past.lastReason = own.reason;
+      }
+    } else continue;
+    if (before) for (const belief of others) observeBeside(belief, at, reason, before, person.cycles);
+  }
+  const open = cases.get(last);
+  if (!open) throw new RangeError("the last bill of the history was approved, so there is no case");
+  return { person, belief: open.belief };
 }
 
-function recallBill(
+/** All charges, oldest first; of the same moment in the order of the bills. */
+const inOrder = (bills: readonly PastBill[]) =>
+  bills
+    .flatMap((bill) => bill.charges.map((charge) => [bill, charge] as const))
+    .sort(([, one], [, other]) => one.at.getTime() - other.at.getTime());
+
+/** Why a charge failed; null: it did not. */
+const reasonOf = ({ instrument }: History, { approved, codes }: PastCharge): Reason | null =>
+  approved ? null : codes ? declineGroup(codes, instrument) : "UNKNOWN";
+
+/** A bill's first charge: the case that began with it; null when it was approved. */
+function recallFirst(
   learned: Learned,
   history: History,
   booking: number,
   person: Person,
   past: Past,
   bill: PastBill,
+  reason: Reason | null,
 ): Belief | null {
-  const [first, ...tries] = bill.charges;
-  if (!first) return null;
+  const first = bill.charges[0]!;
   const at = first.at.getTime();
   const bookingOfBill =
     bill.paymentMethodType === history.traits.paymentMethodType ? booking : bookingOf(learned, bill.paymentMethodType);
   const clock = { offsetMs: history.offsetAt(at), booking: bookingOfBill };
-  const reasonOf = ({ approved, codes }: PastCharge): Reason | null =>
-    approved ? null : codes ? declineGroup(codes, history.instrument) : "UNKNOWN";
-  const reason = reasonOf(first);
   const traits: Traits = {
     ...history.traits,
     dollars: bill.dollars,
@@ -98,7 +132,7 @@ function recallBill(
     .flatMap(({ charges }) => charges.map((charge) => charge.at.getTime()))
     .filter((time) => time <= at && time > at - WEEK_MS);
   const names = nameWeights(caseNames("r", { ...traits, past: { ...past } }));
-  const belief = newBelief(learned, person, {
+  return newBelief(learned, person, {
     reason,
     code: traits.declineCode,
     standing: standingOf(past),
@@ -109,13 +143,4 @@ function recallBill(
     failedAt: at,
     recent,
   });
-  for (const charge of tries) {
-    observeTry(learned, person, belief, charge.at.getTime(), reasonOf(charge));
-    if (!charge.approved) continue;
-    past.unpaid--;
-    past.recovered++;
-    past.lastReason = reason;
-    break;
-  }
-  return belief;
 }

@@ -70,6 +70,8 @@ export interface Belief {
   tries: number;
   /** Tries on the card in the week before the last one, that one included. */
   recent: number[];
+  /** The latest charge of another bill of the customer since the last try; null: there was none. */
+  beside: { at: number; approved: boolean } | null;
   /** Chance of each explanation. */
   weights: Float64Array;
   /** The person's cycles when the case began: they hold where pay is not what is missing. */
@@ -149,6 +151,7 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
     lastTriedAt: facts.failedAt,
     tries: 0,
     recent: facts.recent,
+    beside: null,
     weights,
     cyclesBefore: person.cycles.slice(),
     holdsEnd: holdEnds(facts.failedAt, facts.clock.offsetMs),

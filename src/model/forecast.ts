@@ -4,6 +4,7 @@ import { AT_ONCE, judgedHour, judgedOn } from "./booking.ts";
 import { EXPLANATIONS } from "./explanations.ts";
 import {
   AT,
+  besideWeight,
   classOf,
   gapWeight,
   PAID_BETWEEN,
@@ -181,6 +182,8 @@ function scoreSlots({ mean }: Learned, belief: Belief, slots: readonly number[])
     scores[s] = score;
     // Rows count as for the very next try: in what they learned from, a longer wait was a later moment too, and they are not told apart.
     laterScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
+    // The next try tells more than another bill's charge before it.
+    if (belief.beside) laterScores[s]! -= mean[besideWeight(belief.beside.approved, at - belief.beside.at)]!;
   }
 }
 

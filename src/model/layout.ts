@@ -80,6 +80,8 @@ export const NAME_BUCKETS = 16384;
 const ELAPSED_BINS = 10;
 const GAP_BINS = 8;
 const TRIES_BINS = 6;
+/** Steps of the time since another bill of the customer was charged. */
+const BESIDE_BINS = 5;
 
 /**
  * What may make some moments better for one case than for another. Each value has a row of weights for moments, which start at zero: no
@@ -150,6 +152,7 @@ export const AT = {
   never: block(1),
   ample: block(1),
   firstDate: block(31),
+  beside: block(2 * BESIDE_BINS),
   name: block(NAME_BUCKETS),
   row: block(ROW_COUNT * ROW_WIDTH),
 } as const;
@@ -247,5 +250,9 @@ export const weekdayWeight = (of: number, weekday: number) => AT.weekday + of * 
 /** First charges have dates of their own: most are approved on any day, and they are so many that a retry's date would mean nothing. */
 export const dateWeight = (of: number, date: number) => (of === 0 ? AT.firstDate : AT.date) + date - 1;
 export const dateCellWeight = (of: number, cell: number) => AT.dateCell + of * DATE_CELLS + cell;
+const BESIDE_EDGES = [0.25, 1, 3, 7].map((days) => days * DAY_MS);
+/** What came of the charge of another bill of the customer, and how long ago. The same for all reasons: such charges are few. */
+export const besideWeight = (approved: boolean, ms: number) =>
+  AT.beside + Number(approved) * BESIDE_BINS + binOf(ms, BESIDE_EDGES);
 const ANY_DAY_EDGES = [1, 3, 7].map((days) => days * DAY_MS);
 export const anyDayWeight = (of: number, gapMs: number) => AT.anyDay + of * 4 + binOf(gapMs, ANY_DAY_EDGES);

@@ -48,6 +48,7 @@ function priorVariance(index: number): number {
   if (index < AT.weekTries) return 0.02;
   if (index < AT.since) return 0.03;
   if (index >= AT.dateCell && index < AT.before) return 0.02;
+  if (index >= AT.beside && index < AT.name) return 0.5; // seldom met, and much may hang on it
   if (index >= AT.firstDate && index < AT.name) return 0.03;
   if (index >= AT.row) return 0.0015; // most say nothing; those that do are loosened
   if (index < AT.name) return 0.1;

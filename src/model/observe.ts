@@ -219,9 +219,45 @@ export function observeTry(
   for (let c = 0; c < CYCLES; c++) after[c] = (person.cycles[c]! * after[c]!) / Math.max(1e-9, before[c]!);
   believe(person, after);
   belief.tries++;
+  belief.beside = null;
   belief.lastTriedAt = at;
   belief.recent = [...belief.recent.filter((time) => time > at - WEEK_MS), at];
   return chance;
+}
+
+/** Declines that say something of the account, and so of the customer's other bills. */
+const SPEAKS_OF_ACCOUNT: ReadonlySet<Reason> = new Set(["FUNDS", "GENERIC", "UNKNOWN", "LIMIT"]);
+
+/**
+ * What a charge of another bill of the customer shows of an open case: whether there is money now, and how the person is paid.
+ *
+ * @param reason  why it failed; null: it was approved
+ * @param before  how likely each pay cycle was held to be the person's before that charge, and `after` it
+ */
+export function observeBeside(
+  belief: Belief,
+  at: number,
+  reason: Reason | null,
+  before: Float64Array,
+  after: Float64Array,
+) {
+  belief.recent = [...belief.recent.filter((time) => time > at - WEEK_MS), at];
+  if (reason !== null && !SPEAKS_OF_ACCOUNT.has(reason)) return;
+  belief.beside = { at, approved: reason === null };
+  shiftCycles(belief.weights, before, after);
+  shiftCycles(belief.cyclesBefore, before, after);
+}
+
+/** As much likelier or less as the person's pay cycles became; together they are as likely as they were. */
+function shiftCycles(cycles: Float64Array, before: Float64Array, after: Float64Array) {
+  let whole = 0;
+  let shifted = 0;
+  for (let c = 0; c < CYCLES; c++) {
+    whole += cycles[c]!;
+    cycles[c]! *= after[c]! / Math.max(1e-9, before[c]!);
+    shifted += cycles[c]!;
+  }
+  if (shifted > 0) for (let c = 0; c < CYCLES; c++) cycles[c]! *= whole / shifted;
 }
 
 /** Another reason than before: explanations that such a reason often has become likelier. */

@@ -4,6 +4,7 @@ import { type Clock, judgedHour, judgedOn } from "./booking.ts";
 import { dateOf, weekdayOf } from "./calendar.ts";
 import {
   AT,
+  besideWeight,
   COLUMN_GROUPS,
   classOf,
   columnsOf,
@@ -38,7 +39,10 @@ export function historyWeights(belief: Belief, at: number, into: Int32Array, fro
   into[from + 3] = weekTriesWeight(recent);
   const date = dateOf(judgedOn(belief.clock, at));
   into[from + 4] = dateCellWeight(of, belief.dateCells[date - 1]!);
-  return from + 5;
+  const { beside } = belief;
+  if (beside === null) return from + 5;
+  into[from + 5] = besideWeight(beside.approved, at - beside.at);
+  return from + 6;
 }
 
 const moment = { hour: 0, weekday: 0, date: 1, elapsedMs: 0, gapMs: 0 };

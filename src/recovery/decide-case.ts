@@ -96,8 +96,8 @@ interface Basis {
 function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Knowledge["model"]): Basis {
   const known = knownOf(view, actions);
   const history = view.merchant.engine === "learned" && model ? historyOf(view, known, actions) : null;
-  // An outage moves a plan that lies within it, and its end moves none.
-  const { issuerDownAt: _, ...lasting } = known;
+  // An outage moves a plan that lies within it, and its end moves none. What is to come of other bills is asked when no try is worth making.
+  const { issuerDownAt: _, billed: __, othersOpen: ___, ...lasting } = known;
   const facts = hash("sha1", JSON.stringify([lasting, history?.bills, history?.traits]), "hex").slice(0, 20);
   return { known, history, facts };
 }

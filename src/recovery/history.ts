@@ -18,7 +18,7 @@ export function historyOf(view: CaseView, known: Known, actions: readonly Delive
   const place = whereabouts(known);
   const latest = latestAttempt(view);
   const tried = Map.groupBy(transactions, ({ invoiceId }) => invoiceId);
-  const earlier = view.bills
+  const earlier = [...view.bills, ...unseenBills(view)]
     .filter(({ id }) => id !== invoice.id)
     .map((bill) => pastBill(bill, tried.get(bill.id) ?? []))
     .filter(({ charges }) => charges.length > 0)
@@ -72,9 +72,28 @@ const charge = (t: TransactionFacts): PastCharge => {
 /** An attempt that says something about the card: not one that a person made, perhaps with another. */
 const says = (t: TransactionFacts) => (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER";
 
+/** So many are enough to know how things stand; a shop's guests may have one customer id for all of them. */
+const UNSEEN_MAX = 4;
+
+/** The customer's bills of which an attempt was pushed since the case began, and the invoice was not yet: the latest ones. */
+function unseenBills({ case: kase, invoice, bills, transactions }: CaseView): OtherBill[] {
+  const seen = new Set([invoice.id, ...bills.map(({ id }) => id)]);
+  const unseen: OtherBill[] = [];
+  for (let n = transactions.length - 1; n >= 0 && unseen.length < UNSEEN_MAX; n--) {
+    const { invoiceId, customerId, amount, currency, createdAt } = transactions[n]!;
+    if (createdAt <= kase.unpaidAt) break;
+    if (customerId !== kase.customerId || seen.has(invoiceId)) continue;
+    seen.add(invoiceId);
+    unseen.push({ id: invoiceId, amount, currency, state: "UNPAID", createdAt, unpaidAt: null, paidAt: null });
+  }
+  return unseen;
+}
+
+type OtherBill = Omit<CustomerBill, "customerId" | "subscriptionId" | "inRecovery">;
+
 /** An earlier bill: by its attempts, else by what its invoice and its case say. */
 function pastBill(
-  { amount, currency, state, createdAt, unpaidAt, paidAt }: CustomerBill,
+  { amount, currency, state, createdAt, unpaidAt, paidAt }: OtherBill,
   tried: readonly TransactionFacts[],
 ) {
   const dollars = dollarsOf(amount, currency);

@@ -231,7 +231,8 @@ async function tellCases(tx: Tx, merchantId: string, attempts: readonly Attempt[
   if (attempts.length === 0) return { all: true, withdrawn };
   const invoiceIds = distinct(attempts.map(({ invoiceId }) => invoiceId));
   const open = await pokeCasesOfInvoices(tx, merchantId, invoiceIds, ports.newId());
-  await pokeCasesOfCustomers(tx, merchantId, distinct(attempts.map(({ customerId }) => customerId)), ports.newId());
+  const customerIds = distinct(attempts.map(({ customerId }) => customerId));
+  await pokeCasesOfCustomers(tx, merchantId, customerIds, invoiceIds, ports.newId());
   const paid = attempts.filter(({ state }) => state === "PAID");
   if (paid.length > 0) {
     const invoices = await findInvoices(tx, merchantId, distinct(paid.map(({ invoiceId }) => invoiceId)));

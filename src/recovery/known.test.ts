@@ -22,6 +22,7 @@ const viewWith = (asks: Ask[]) =>
     invoice: { id: "inv_1", amount: 4900, currency: "EUR" },
     transactions: [],
     asks,
+    bills: [],
     atBank: [],
   }) as unknown as CaseView;
 

@@ -34,6 +34,10 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     lastDecline: lastDecline(onInvoice, present),
     cardChangedAt: cardChangedAt(view, present),
     cardChangeExpired: cardChangeExpired(view, actions, present),
+    billed: view.bills.flatMap(({ subscriptionId, createdAt }) =>
+      subscriptionId === null ? [] : [{ subscriptionId, at: createdAt }],
+    ),
+    othersOpen: view.bills.some(({ id, inRecovery }) => id !== invoice.id && inRecovery),
     issuerDownAt: downAt(view.atBank.map(bankAttempt)),
     // One that was canceled after it had gone out was asked for all the same.
     retries: retries.map(({ idealRetryTime, status }) => ({

@@ -177,7 +177,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   if (decision.kind === "stop") return { end: { endedAt: now, endReason: decision.end, paidAt: null }, dueAt: null };
   if (decision.kind === "wait") {
     cancelPlans(draft);
-    return wakeAt(windowEndsAt);
+    return wakeAt(decision.until ?? windowEndsAt);
   }
   const planned = plan(draft, decision);
   note(planned);

@@ -156,12 +156,6 @@ export async function endCasesOfLeft(tx: Tx, merchantId: string, now: Date, poke
   return (await tx.run<{ id: string }>(END_OF_LEFT, [merchantId, now, pokeId])).rows.map(({ id }) => id);
 }
 
-const pokeBy = (column: "customer_id" | "subscription_id", condition: string) =>
-  prepared(
-    `poke_cases_by_${column}`,
-    poke(`select k.id from unnest($2::text[]) as e (each) ${of(column, "e.each", condition)}`, "$3"),
-  );
-
 const POKE_BY_INVOICE = prepared(
   "poke_cases_by_invoice",
   `with k as (select k.id, k.ended_at from unnest($2::text[]) as e (each) ${of("invoice_id", "e.each")}),
@@ -176,20 +170,47 @@ export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds
 
 const sumOf = (rows: readonly { cases: number }[]) => rows.reduce((sum, { cases }) => sum + cases, 0);
 
-// Most attempts say nothing new about the customer's other invoices; only who waits for a new card wants to know at once.
-const POKE_BY_CUSTOMER = pokeBy(
-  "customer_id",
-  `ended_at is null and exists (
-     select 1 from recovery_actions r
-     where r.merchant_id = $1 and r.case_id = cases.id and r.type = 'CARD_CHANGE' and r.status in ('SCHEDULED', 'SENT'))`,
+/** Who has more open cases than this is no person, and all of them would be planned anew with each attempt. */
+const OPEN_OF_PERSON = 16;
+
+// Whoever waits for a new card wants to know of it also where the customer is no person.
+const POKE_BY_CUSTOMER = prepared(
+  "poke_cases_by_customer",
+  poke(
+    `select k.id from unnest($2::text[]) as e (each)
+     cross join lateral (
+       select count(*) <= ${OPEN_OF_PERSON} as few
+       from (select 1 from cases where merchant_id = $1 and customer_id = e.each and ended_at is null limit ${OPEN_OF_PERSON + 1}) o
+     ) of
+     ${of(
+       "customer_id",
+       "e.each",
+       `ended_at is null and invoice_id <> all ($4::text[]) and (of.few or exists (
+          select 1 from recovery_actions r
+          where r.merchant_id = $1 and r.case_id = cases.id and r.type = 'CARD_CHANGE' and r.status in ('SCHEDULED', 'SENT')))`,
+     )}`,
+    "$3",
+  ),
 );
 
-/** New facts about these customers' cards: their open cases that wait for a card change want a look now. */
-export async function pokeCasesOfCustomers(tx: Tx, merchantId: string, customerIds: readonly string[], pokeId: string) {
-  await tx.run(POKE_BY_CUSTOMER, [merchantId, customerIds, pokeId]);
+/**
+ * New facts about these customers: their open cases want a look now, but for those of `invoiceIds`, which get one anyhow. Of a customer with very many only
+ * those that wait for a card change.
+ */
+export async function pokeCasesOfCustomers(
+  tx: Tx,
+  merchantId: string,
+  customerIds: readonly string[],
+  invoiceIds: readonly string[],
+  pokeId: string,
+) {
+  await tx.run(POKE_BY_CUSTOMER, [merchantId, customerIds, pokeId, invoiceIds]);
 }
 
-const POKE_BY_SUBSCRIPTION = pokeBy("subscription_id", "ended_at is null");
+const POKE_BY_SUBSCRIPTION = prepared(
+  "poke_cases_by_subscription",
+  poke(`select k.id from unnest($2::text[]) as e (each) ${of("subscription_id", "e.each", "ended_at is null")}`, "$3"),
+);
 
 /** These subscriptions changed: the open cases of their invoices want a look now; returns how many there are. */
 export async function pokeCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[], pokeId: string) {

@@ -5,6 +5,9 @@ import { prepared, type Tx } from "./database.ts";
 /** A bill of a customer, and how its first case went, if it had one. */
 export interface CustomerBill
   extends Pick<Invoice, "id" | "customerId" | "state" | "amount" | "currency" | "createdAt"> {
+  subscriptionId: string | null;
+  /** It has an open case. */
+  inRecovery: boolean;
   /** When it was first seen unpaid. */
   unpaidAt: Date | null;
   /** When the payment that ended a case is dated. */
@@ -16,14 +19,15 @@ const BILLS_MAX = 16;
 
 const OF_CUSTOMERS = prepared(
   "bills_of_customers",
-  `select i.*, k.unpaid_at as "unpaidAt", k.paid_at as "paidAt"
+  `select i.*, k.unpaid_at as "unpaidAt", k.paid_at as "paidAt", k.open as "inRecovery"
    from unnest($2::text[]) as c (id)
    cross join lateral (
-     select id, customer_id as "customerId", state, amount, currency, created_at as "createdAt" from invoices
+     select id, customer_id as "customerId", subscription_id as "subscriptionId", state, amount, currency, created_at as "createdAt" from invoices
      where merchant_id = $1 and customer_id = c.id and created_at > $3
      order by created_at desc, id limit ${BILLS_MAX}) i
    cross join lateral (
-     select min(unpaid_at) as unpaid_at, max(paid_at) as paid_at from cases where merchant_id = $1 and invoice_id = i.id) k
+     select min(unpaid_at) as unpaid_at, max(paid_at) as paid_at, coalesce(bool_or(ended_at is null), false) as open
+     from cases where merchant_id = $1 and invoice_id = i.id) k
    order by i.id`,
 );
 

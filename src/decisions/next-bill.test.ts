@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nextBillAt } from "./next-bill.ts";
+
+const billed = (subscriptionId: string, ...days: string[]) =>
+  days.map((day) => ({ subscriptionId, at: new Date(`${day}T09:00:00Z`) }));
+const next = (bills: ReturnType<typeof billed>, after: string) => {
+  const at = nextBillAt(bills, Date.parse(`${after}T09:00:00Z`));
+  return at === null ? null : new Date(at).toISOString().slice(0, 10);
+};
+
+test("the next bill comes as long after the last one as that did after the one before, whatever their order", () => {
+  assert.equal(next(billed("weekly", "2026-03-16", "2026-03-02", "2026-03-09"), "2026-03-17"), "2026-03-23");
+});
+
+test("of several subscriptions the soonest bill counts, and none of one that nobody knows the period of", () => {
+  const bills = [
+    ...billed("monthly", "2026-02-10", "2026-03-10"),
+    ...billed("weekly", "2026-03-04", "2026-03-11"),
+    ...billed("new", "2026-03-12"),
+  ];
+  assert.equal(next(bills, "2026-03-12"), "2026-03-18");
+  assert.equal(next(billed("new", "2026-03-12"), "2026-03-12"), null);
+});
+
+test("a bill that did not come when it was due is not waited for", () => {
+  const bills = billed("weekly", "2026-03-04", "2026-03-11");
+  assert.equal(next(bills, "2026-03-17"), "2026-03-18");
+  assert.equal(next(bills, "2026-03-18"), null);
+});
+
+test("a bill that corrects another one within a day is no period", () => {
+  assert.equal(next(billed("monthly", "2026-02-10", "2026-03-10", "2026-03-10"), "2026-03-11"), "2026-04-07");
+});

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { prepared } from "../store/database.ts";
+import { decisionsOfCase } from "../store/decisions.ts";
+import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+beforeEach(async () => {
+  merchantId = (await stage.enter()).id;
+});
+const decisionsOf = async (n: number) => decisionsOfCase(stage.db, merchantId, (await stage.caseIds())[n]!);
+const POKED = prepared(
+  "test_poked",
+  "select k.id::text from case_pokes p, unnest(p.case_ids) as k (id) where merchant_id = $1 order by 1",
+);
+const poked = async () => (await stage.db.run<{ id: string }>(POKED, [merchantId])).rows.map(({ id }) => id);
+const declined = async (invoiceId: string, customerId = "cus_1", more = {}) => {
+  await stage.invoice({ id: invoiceId, customerId, createdAt: stage.now(), ...more });
+  await stage.transaction({ invoiceId, customerId });
+};
+
+test("what comes of another bill makes the plan anew at once, and is named", async () => {
+  await declined("inv_1");
+  await stage.decide();
+  const [before] = await stage.actions();
+  stage.wait(30 * HOUR);
+  await stage.transaction({ invoiceId: "inv_2", state: "PAID", networkDeclineCode: undefined });
+  await stage.decide();
+  const [plan] = await stage.actions();
+  assert.deepEqual([plan!.id, plan!.status], [before!.id, "SCHEDULED"]);
+  const [, anew] = await decisionsOf(0);
+  assert.match(anew!.account.changed.join(" "), /Another bill of this customer was paid on Tue 3 March, 17:00/);
+  assert.match(anew!.account.reasons.join(" "), /Since the last try another bill of this customer was paid/);
+  assert.ok(+plan!.ideal >= +stage.now() + HOUR, "not in the very minute in which it was heard of");
+});
+
+test("an attempt has each open case of its customer looked at once, and cases of nobody else", async () => {
+  await declined("inv_1");
+  await declined("inv_2");
+  await declined("inv_3", "cus_2");
+  await stage.decide();
+  const [own, other] = await stage.caseIds();
+  stage.wait(DAY);
+  await stage.transaction({ invoiceId: "inv_1" });
+  assert.deepEqual(await poked(), [own, other].sort());
+});
+
+test("where a customer has very many open cases an attempt has only its own looked at", async () => {
+  for (let n = 0; n < 18; n++) await declined(`inv_${n}`, "guest");
+  await stage.decide();
+  const [own] = await stage.caseIds();
+  stage.wait(DAY);
+  await stage.transaction({ invoiceId: "inv_0", customerId: "guest" });
+  assert.deepEqual(await poked(), [own]);
+});
+
+test("a case that is not worth a try waits for the customer's next bill, and is tried after all when that is paid; else it ends a day later", async () => {
+  const weekly = { subscriptionId: "sub_1", amount: 30 };
+  const ends: (string | null)[] = [];
+  for (const isPaid of [true, false]) {
+    merchantId = (await stage.enter()).id;
+    stage.wait(-7 * DAY);
+    await stage.invoice({ id: "inv_0", state: "PAID", createdAt: stage.now(), ...weekly });
+    stage.at(START);
+    await declined("inv_1", "cus_1", weekly);
+    await stage.decide();
+    assert.deepEqual(await stage.cases(), [{ end: null, due: new Date(+START + 8 * DAY) }]);
+    assert.equal((await decisionsOf(0))[0]!.kind, "wait");
+    stage.wait(7 * DAY);
+    if (isPaid) {
+      await stage.transaction({ invoiceId: "inv_2", amount: 30, state: "PAID", networkDeclineCode: undefined });
+      await stage.decide();
+      assert.equal((await decisionsOf(0)).length, 2, "it is asked again");
+    } else {
+      stage.wait(DAY + 1000);
+      await stage.decide();
+    }
+    ends.push((await stage.cases())[0]!.end);
+  }
+  assert.equal(ends[1], "hopeless");
+  assert.equal((await stage.events()).at(-1)!.type, "complete_dunning");
+});
