@@ -5,6 +5,7 @@ import type { Ports } from "../domain/ports.ts";
 import { endsRecovery, type Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { type Arranged, arrange } from "../store/arrange.ts";
+import { pokeCasesOfCustomers, pokeCasesOfInvoices, pokeCasesOfSubscriptions } from "../store/case-pokes.ts";
 import {
   casesSaidToEnd,
   type EndedCase,
@@ -12,9 +13,6 @@ import {
   endCasesOfLeft,
   lockCasesOfSubscriptions,
   openCases,
-  pokeCasesOfCustomers,
-  pokeCasesOfInvoices,
-  pokeCasesOfSubscriptions,
   type SaidEnd,
 } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";

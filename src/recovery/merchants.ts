@@ -1,6 +1,7 @@
 import { BUCKETS, MERCHANT_DEFAULTS, type Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { pokeOpenCases } from "../store/cases.ts";
+import { pokeOpenCases } from "../store/case-pokes.ts";
+
 import type { Database, Tx } from "../store/database.ts";
 import { holdMerchant, insertMerchant, updateMerchant } from "../store/merchants.ts";
 import { seal } from "../store/secret-box.ts";

@@ -1,7 +1,8 @@
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import { audit } from "../store/audit-log.ts";
-import { pokeCasesOfEvents } from "../store/cases.ts";
+import { pokeCasesOfEvents } from "../store/case-pokes.ts";
+
 import type { Database, Tx } from "../store/database.ts";
 import { lockCasesOfEvents, type Replayable, replayable, replayEvents, type Which } from "../store/delivery-states.ts";
 

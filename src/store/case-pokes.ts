@@ -61,3 +61,94 @@ export async function takePokes(tx: Tx, merchantId: string, pokes: readonly Poke
     if (caseIds.length > 0 && caseIds.length < pokes[index]!.caseIds.length)
       await tx.run(LEAVE, [merchantId, id, part, caseIds]);
 }
+
+/**
+ * Text that finds the cases of `each` by a column, as `k (id, ended_at)`. A lateral subquery that cannot be flattened, so each is one probe of an index: left to
+ * choose, a plan made while the table was small compares every case with every record of a batch.
+ */
+export const casesBy = (column: string, each: string, condition = "true") =>
+  `cross join lateral (select id, ended_at from cases where merchant_id = $1 and ${column} = ${each} and ${condition} offset 0) k`;
+
+const POKE_BY_INVOICE = prepared(
+  "poke_cases_by_invoice",
+  `with k as (select k.id, k.ended_at from unnest($2::text[]) as e (each) ${casesBy("invoice_id", "e.each")}),
+   poked as (${poke("select id from k", "$3")})
+   select count(*) as open from k where ended_at is null`,
+);
+
+/** New facts about these invoices: their cases, ended ones too, want a look now; returns how many of the invoices have an open one. */
+export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], pokeId: string) {
+  return (await tx.run<{ open: number }>(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId])).rows[0]!.open;
+}
+
+const sumOf = (rows: readonly { cases: number }[]) => rows.reduce((sum, { cases }) => sum + cases, 0);
+
+/** Who has more open cases than this is no person, and all of them would be planned anew with each attempt. */
+const OPEN_OF_PERSON = 16;
+
+// Whoever waits for a new card wants to know of it also where the customer is no person.
+const POKE_BY_CUSTOMER = prepared(
+  "poke_cases_by_customer",
+  poke(
+    `select k.id from unnest($2::text[]) as e (each)
+     cross join lateral (
+       select count(*) <= ${OPEN_OF_PERSON} as few
+       from (select 1 from cases where merchant_id = $1 and customer_id = e.each and ended_at is null limit ${OPEN_OF_PERSON + 1}) o
+     ) of
+     ${casesBy(
+       "customer_id",
+       "e.each",
+       `ended_at is null and invoice_id <> all ($4::text[]) and (of.few or exists (
+          select 1 from recovery_actions r
+          where r.merchant_id = $1 and r.case_id = cases.id and r.type = 'CARD_CHANGE' and r.status in ('SCHEDULED', 'SENT')))`,
+     )}`,
+    "$3",
+  ),
+);
+
+/**
+ * New facts about these customers: their open cases want a look now, but for those of `invoiceIds`, which get one anyhow. Of a customer with very many only
+ * those that wait for a card change.
+ */
+export async function pokeCasesOfCustomers(
+  tx: Tx,
+  merchantId: string,
+  customerIds: readonly string[],
+  invoiceIds: readonly string[],
+  pokeId: string,
+) {
+  await tx.run(POKE_BY_CUSTOMER, [merchantId, customerIds, pokeId, invoiceIds]);
+}
+
+const POKE_BY_SUBSCRIPTION = prepared(
+  "poke_cases_by_subscription",
+  poke(
+    `select k.id from unnest($2::text[]) as e (each) ${casesBy("subscription_id", "e.each", "ended_at is null")}`,
+    "$3",
+  ),
+);
+
+/** These subscriptions changed: the open cases of their invoices want a look now; returns how many there are. */
+export async function pokeCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[], pokeId: string) {
+  return sumOf((await tx.run<{ cases: number }>(POKE_BY_SUBSCRIPTION, [merchantId, ids, pokeId])).rows);
+}
+
+const POKE_BY_EVENT = prepared(
+  "poke_cases_by_event",
+  poke("select distinct case_id from events where merchant_id = $1 and id = any($2::uuid[])", "$3"),
+);
+
+/** These events are on their way again: their cases wait for them. */
+export async function pokeCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[], pokeId: string) {
+  await tx.run(POKE_BY_EVENT, [merchantId, eventIds, pokeId]);
+}
+
+const POKE_OPEN = prepared(
+  "poke_open_cases",
+  poke("select id from cases where merchant_id = $1 and ended_at is null", "$2"),
+);
+
+/** The merchant's settings changed: every open case wants a look. */
+export async function pokeOpenCases(tx: Tx, merchantId: string, pokeId: string) {
+  await tx.run(POKE_OPEN, [merchantId, pokeId]);
+}

@@ -6,16 +6,8 @@ import { makeEvents } from "../delivery/deliverer.fixture.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import { endOf } from "../recovery/ends.ts";
 import { ingestInvoices } from "../recovery/ingest.ts";
-import { firstPokes } from "./case-pokes.ts";
-import {
-  endCases,
-  endCasesOfLeft,
-  findCases,
-  lockCases,
-  openCases,
-  pokeCasesOfInvoices,
-  saveCaseStates,
-} from "./cases.ts";
+import { firstPokes, pokeCasesOfInvoices } from "./case-pokes.ts";
+import { endCases, endCasesOfLeft, findCases, lockCases, openCases, saveCaseStates } from "./cases.ts";
 import { prepared } from "./database.ts";
 import { upsertInvoices } from "./invoices.ts";
 import { arrangeInvoices, packInvoices } from "./packed.fixture.ts";

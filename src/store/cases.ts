@@ -1,7 +1,7 @@
 import type { Case, EndReason } from "../domain/case.ts";
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
 import { arrayOf, binaryArray } from "./binary-array.ts";
-import { poke } from "./case-pokes.ts";
+import { casesBy, poke } from "./case-pokes.ts";
 import { prepared, type Tx } from "./database.ts";
 import { LEFT_SETTING } from "./invoices.ts";
 
@@ -23,11 +23,6 @@ const SELECTED = `${selectList(COLUMNS)},
 
 /** A case that is about to be opened. */
 export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt">;
-
-// Look-ups by invoice, customer and subscription go through a lateral subquery that cannot be flattened: so each is one probe
-// of an index. Left to choose, a plan made while the table was small compares every case with every record of a batch.
-const of = (column: string, each: string, condition = "true") =>
-  `cross join lateral (select id, ended_at from cases where merchant_id = $1 and ${column} = ${each} and ${condition} offset 0) k`;
 
 const OPEN = prepared(
   "open_cases",
@@ -82,7 +77,7 @@ const SAID_TO_END = prepared(
   "cases_said_to_end",
   `select k.id, e.n::int4 - 1 as index
    from unnest($2::text[], $3::timestamptz[]) with ordinality as e (invoice_id, said_at, n)
-   ${of("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")} order by k.id`,
+   ${casesBy("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")} order by k.id`,
 );
 
 /** The cases, ended or not, that this is said of, sorted by id. What was said before a case began says nothing about it. */
@@ -156,72 +151,11 @@ export async function endCasesOfLeft(tx: Tx, merchantId: string, now: Date, poke
   return (await tx.run<{ id: string }>(END_OF_LEFT, [merchantId, now, pokeId])).rows.map(({ id }) => id);
 }
 
-const POKE_BY_INVOICE = prepared(
-  "poke_cases_by_invoice",
-  `with k as (select k.id, k.ended_at from unnest($2::text[]) as e (each) ${of("invoice_id", "e.each")}),
-   poked as (${poke("select id from k", "$3")})
-   select count(*) as open from k where ended_at is null`,
-);
-
-/** New facts about these invoices: their cases, ended ones too, want a look now; returns how many of the invoices have an open one. */
-export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], pokeId: string) {
-  return (await tx.run<{ open: number }>(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId])).rows[0]!.open;
-}
-
-const sumOf = (rows: readonly { cases: number }[]) => rows.reduce((sum, { cases }) => sum + cases, 0);
-
-/** Who has more open cases than this is no person, and all of them would be planned anew with each attempt. */
-const OPEN_OF_PERSON = 16;
-
-// Whoever waits for a new card wants to know of it also where the customer is no person.
-const POKE_BY_CUSTOMER = prepared(
-  "poke_cases_by_customer",
-  poke(
-    `select k.id from unnest($2::text[]) as e (each)
-     cross join lateral (
-       select count(*) <= ${OPEN_OF_PERSON} as few
-       from (select 1 from cases where merchant_id = $1 and customer_id = e.each and ended_at is null limit ${OPEN_OF_PERSON + 1}) o
-     ) of
-     ${of(
-       "customer_id",
-       "e.each",
-       `ended_at is null and invoice_id <> all ($4::text[]) and (of.few or exists (
-          select 1 from recovery_actions r
-          where r.merchant_id = $1 and r.case_id = cases.id and r.type = 'CARD_CHANGE' and r.status in ('SCHEDULED', 'SENT')))`,
-     )}`,
-    "$3",
-  ),
-);
-
-/**
- * New facts about these customers: their open cases want a look now, but for those of `invoiceIds`, which get one anyhow. Of a customer with very many only
- * those that wait for a card change.
- */
-export async function pokeCasesOfCustomers(
-  tx: Tx,
-  merchantId: string,
-  customerIds: readonly string[],
-  invoiceIds: readonly string[],
-  pokeId: string,
-) {
-  await tx.run(POKE_BY_CUSTOMER, [merchantId, customerIds, pokeId, invoiceIds]);
-}
-
-const POKE_BY_SUBSCRIPTION = prepared(
-  "poke_cases_by_subscription",
-  poke(`select k.id from unnest($2::text[]) as e (each) ${of("subscription_id", "e.each", "ended_at is null")}`, "$3"),
-);
-
-/** These subscriptions changed: the open cases of their invoices want a look now; returns how many there are. */
-export async function pokeCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[], pokeId: string) {
-  return sumOf((await tx.run<{ cases: number }>(POKE_BY_SUBSCRIPTION, [merchantId, ids, pokeId])).rows);
-}
-
 const LOCK_BY_SUBSCRIPTION = prepared(
   "lock_cases_of_subscriptions",
   `select id from cases
    where merchant_id = $1 and id in (
-       select k.id from unnest($2::text[]) as e (each) ${of("subscription_id", "e.each", "ended_at is null")})
+       select k.id from unnest($2::text[]) as e (each) ${casesBy("subscription_id", "e.each", "ended_at is null")})
      and ended_at is null
    order by id for update`,
 );
@@ -229,26 +163,6 @@ const LOCK_BY_SUBSCRIPTION = prepared(
 /** Wait for whoever works on open cases of these subscriptions, and keep all others from them; returns their ids. */
 export async function lockCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
   return (await tx.run<{ id: string }>(LOCK_BY_SUBSCRIPTION, [merchantId, ids])).rows.map(({ id }) => id);
-}
-
-const POKE_BY_EVENT = prepared(
-  "poke_cases_by_event",
-  poke("select distinct case_id from events where merchant_id = $1 and id = any($2::uuid[])", "$3"),
-);
-
-/** These events are on their way again: their cases wait for them. */
-export async function pokeCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[], pokeId: string) {
-  await tx.run(POKE_BY_EVENT, [merchantId, eventIds, pokeId]);
-}
-
-const POKE_OPEN = prepared(
-  "poke_open_cases",
-  poke("select id from cases where merchant_id = $1 and ended_at is null", "$2"),
-);
-
-/** The merchant's settings changed: every open case wants a look. */
-export async function pokeOpenCases(tx: Tx, merchantId: string, pokeId: string) {
-  await tx.run(POKE_OPEN, [merchantId, pokeId]);
 }
 
 const LOCK = prepared(
