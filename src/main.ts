@@ -105,6 +105,8 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
     log,
     print,
     isTerminal: process.stdout.isTTY === true,
+    output: process.stdout,
+    aside: { print: complain, isTerminal: process.stderr.isTTY === true },
     async open() {
       const missing = command.begins ? null : whatIsMissing(settings);
       if (missing) throw new Failure(missing);

@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import type { ParseArgsConfig } from "node:util";
 import type { Logger as Log } from "pino";
 import type { Settings } from "../config.ts";
@@ -20,13 +21,21 @@ export interface Opened {
   close(): Promise<void>;
 }
 
-/** What main.ts hands to a command: the only ways it reaches the outside. */
-export interface Context {
-  settings: Settings;
-  log: Log;
+/** Where lines go. */
+export interface Lines {
   /** Prints a line for people, or for the next program. */
   print(line: string): void;
   isTerminal: boolean;
+}
+
+/** What main.ts hands to a command: the only ways it reaches the outside. Its own lines are those of standard output. */
+export interface Context extends Lines {
+  settings: Settings;
+  log: Log;
+  /** Standard output, for whom lines are too little: whoever writes much waits until it is taken. */
+  output: Writable;
+  /** Standard error: for people, beside what is written to the output. */
+  aside: Lines;
   open(): Promise<Opened>;
   realNow(): Date;
   randomBytes(size: number): Buffer;

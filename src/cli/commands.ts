@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "key rotate": async () => (await import("./key.ts")).keyRotate,
   "key revoke": async () => (await import("./key.ts")).keyRevoke,
   import: async () => (await import("./import.ts")).importHistory,
+  export: async () => (await import("./export.ts")).exportHistory,
   "request list": async () => (await import("./request.ts")).requestList,
   "request show": async () => (await import("./request.ts")).requestShow,
   explain: async () => (await import("./explain.ts")).explain,

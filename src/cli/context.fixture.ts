@@ -1,21 +1,31 @@
+import { PassThrough } from "node:stream";
 import pino from "pino";
 import type { Settings } from "../config.ts";
 import { realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
+import type { Walled } from "../store/walled.ts";
 import type { Context } from "./command.ts";
 
-/** What a command is run with that asks this database, and the lines that it prints. */
-export function testContext(db: Database, settings: Partial<Settings> = {}, ports: Ports = realPorts) {
+/** What a command is run with that asks this database, the lines that it prints, and what it writes to standard output itself. */
+export function testContext(
+  db: Database,
+  settings: Partial<Settings> = {},
+  ports: Ports = realPorts,
+  walled: Walled = { of: () => db, close: async () => {} },
+) {
   const lines: string[] = [];
+  const output = new PassThrough();
   const context: Context = {
     settings: settings as Settings,
     log: pino({ level: "silent" }),
     print: (line) => void lines.push(line),
     isTerminal: false,
+    output,
+    aside: { print: (line) => void lines.push(line), isTerminal: false },
     open: async () => ({
       db,
-      walled: { of: () => db, close: async () => {} },
+      walled,
       ports,
       secretKey: SECRET_KEY,
       close: async () => {},
@@ -24,5 +34,5 @@ export function testContext(db: Database, settings: Partial<Settings> = {}, port
     randomBytes: realPorts.randomBytes,
     stopped: new Promise(() => {}),
   };
-  return { context, lines };
+  return { context, lines, output };
 }

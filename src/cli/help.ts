@@ -4,7 +4,7 @@ import type { Command } from "./command.ts";
 export const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor)$/],
   ["Merchants, people and keys", /^(merchant|key) |^invite$/],
-  ["What came in", /^request |^import$/],
+  ["What came in", /^request |^(import|export)$/],
   ["Webhooks", /^(delivery|webhook) |^(listen|trigger)$/],
   ["Decisions", /^(experiment |(explain|shadow|backtest|simulate)$)/],
 ];

@@ -3,16 +3,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import pino from "pino";
 import { testDatabase } from "../../test/database.ts";
 import { waitingEvent } from "../../test/waiting-event.ts";
 import { portsOf, shop } from "../../test/wall/life.ts";
-import type { Settings } from "../config.ts";
 import { prepared, type Statement } from "../store/database.ts";
 import { channelOf, listen } from "../store/hints.ts";
 import { signedIn } from "../store/roles.ts";
 import { openWalled, type Walled } from "../store/walled.ts";
-import type { Context, Values } from "./command.ts";
+import type { Values } from "./command.ts";
+import { testContext } from "./context.fixture.ts";
 import { importHistory } from "./import.ts";
 
 const { db, address, drop } = await testDatabase();
@@ -36,17 +35,7 @@ function file(name: string, content: string) {
 }
 
 async function run(path: string, values: Values, through: Walled = walled) {
-  const lines: string[] = [];
-  const context: Context = {
-    settings: { dataDir: folder } as Settings,
-    log: pino({ level: "silent" }),
-    print: (line) => void lines.push(line),
-    isTerminal: false,
-    open: async () => ({ db, walled: through, ports, secretKey: Buffer.alloc(32), close: async () => {} }),
-    realNow: ports.realNow,
-    randomBytes: ports.randomBytes,
-    stopped: new Promise(() => {}),
-  };
+  const { context, lines } = testContext(db, { dataDir: folder }, ports, through);
   const code = await importHistory.run(context, values, [path]);
   return { code, lines };
 }

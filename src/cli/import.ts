@@ -11,7 +11,19 @@ import type { OnWithdrawn } from "../recovery/ingest.ts";
 import { notify, withdrawnNotes } from "../store/hints.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { bookmarkOf } from "./bookmark.ts";
-import { type Command, type Context, EXIT, Failure, isUuid, text, UsageError, withDatabase } from "./command.ts";
+import {
+  type Command,
+  type Context,
+  EXIT,
+  Failure,
+  isUuid,
+  type Lines,
+  text,
+  UsageError,
+  type Values,
+  withDatabase,
+} from "./command.ts";
+import { growingLine } from "./growing-line.ts";
 
 /** `dunlin import`: a merchant's history from a file. It teaches, and opens no case. */
 export const importHistory: Command = {
@@ -35,10 +47,8 @@ export const importHistory: Command = {
     "npx dunlin import attempts.jsonl --merchant 0198… --as transactions",
   ],
   async run(context, values, [file]) {
-    const merchantId = text(values, "merchant");
-    if (merchantId === undefined || !isUuid(merchantId)) throw new UsageError("--merchant takes the id of a merchant.");
-    const name = KIND_NAMES.find((each) => each === text(values, "as"));
-    if (!name) throw new UsageError(`--as takes one of ${KIND_NAMES.join(", ")}.`);
+    const merchantId = merchantOption(values);
+    const name = asOption(values, KIND_NAMES);
     const { kind, store } = HISTORY_KINDS[name];
     const columns = mapOf(text(values, "map") ?? "", kind);
     if (!existsSync(file!)) throw new Failure(`there is no file ${file}`);
@@ -83,7 +93,21 @@ export const importHistory: Command = {
   },
 };
 
-const rowsWords = (n: number) => `${n} ${n === 1 ? "row" : "rows"}`;
+/** Whose the rows of a file are. */
+export function merchantOption(values: Values): string {
+  const merchantId = text(values, "merchant");
+  if (merchantId === undefined || !isUuid(merchantId)) throw new UsageError("--merchant takes the id of a merchant.");
+  return merchantId;
+}
+
+/** What the rows of a file are. */
+export function asOption<Name extends string>(values: Values, names: readonly Name[]): Name {
+  const name = names.find((each) => each === text(values, "as"));
+  if (!name) throw new UsageError(`--as takes one of ${names.join(", ")}.`);
+  return name;
+}
+
+export const rowsWords = (n: number) => `${n} ${n === 1 ? "row" : "rows"}`;
 
 function mapOf(map: string, kind: Parameters<typeof columnsOf>[1]) {
   try {
@@ -123,17 +147,11 @@ function complain(context: Context, wrong: readonly WrongRow[], errors: string |
 }
 
 const BAR_CHARS = 40;
-/** Up one line, which is cleared. */
-const AGAIN = "\u001b[1A\u001b[2K";
 
-/** A line that grows, on a terminal; elsewhere nothing. */
-function progressBar({ isTerminal, print }: Context, size: number): Bar {
-  let shown = "";
+function progressBar(lines: Lines, size: number): Bar {
+  const show = growingLine(lines);
   return (doing, bytes) => {
     const share = Math.min(1, bytes / Math.max(1, size));
-    const line = `${"█".repeat(Math.floor(share * BAR_CHARS)).padEnd(BAR_CHARS, "░")} ${Math.floor(share * 100)}% ${doing}`;
-    if (!isTerminal || line === shown) return;
-    print(`${shown === "" ? "" : AGAIN}${line}`);
-    shown = line;
+    show(`${"█".repeat(Math.floor(share * BAR_CHARS)).padEnd(BAR_CHARS, "░")} ${Math.floor(share * 100)}% ${doing}`);
   };
 }

@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
@@ -47,6 +48,8 @@ function shell(t: TestContext) {
       log: pino({ level: "silent" }),
       print: (line) => void lines.push(line),
       isTerminal: false,
+      output: new PassThrough(),
+      aside: { print: (line) => void lines.push(line), isTerminal: false },
       open: () => assert.fail("it needs no database"),
       realNow: () => new Date(),
       randomBytes,

@@ -1,5 +1,5 @@
 import { binaryArray } from "./binary-array.ts";
-import { prepared, type Statement } from "./database.ts";
+import { plannedOnce, prepared, type Statement, type Tx } from "./database.ts";
 
 /** A column of a table, its PostgreSQL type, and the field of the row that holds its value. */
 export type Column<Row> = readonly [name: string, type: string, field: keyof Row & string];
@@ -77,6 +77,26 @@ export const selectList = <Row>(columns: readonly Column<Row>[]) =>
 export function withoutNulls<Row extends object>(row: Row): Row {
   for (const field in row) if (row[field] === null) row[field] = undefined as Row[typeof field];
   return row;
+}
+
+/** As many as are read at once. In the text: of a number that it does not know PostgreSQL would plan for a tenth of all rows. */
+const PAGE = 1_000;
+
+/** The `PAGE` records of a merchant, `$1`, that come after an id, `$2`, in the order of ids. */
+export const selectAfter = <Row>(table: string, columns: readonly Column<Row>[]): Statement =>
+  plannedOnce(
+    `${table}_after`,
+    `select ${selectList(columns)} from ${table} where merchant_id = $1 and id > $2 order by id limit ${PAGE}`,
+  );
+
+/** Runs what `selectAfter` made. `last`: undefined asks for the first ones; none come after the last ones. */
+export async function recordsAfter<Row extends { id: string }>(
+  tx: Tx,
+  after: Statement,
+  merchantId: string,
+  last: Row | undefined,
+) {
+  return (await tx.run<Row>(after, [merchantId, last?.id ?? ""])).rows.map(withoutNulls);
 }
 
 /** What changed by an upsert. */

@@ -1,7 +1,7 @@
 import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
 import { arrayOf } from "./binary-array.ts";
-import { type Database, prepared, type Tx } from "./database.ts";
+import { type Database, plannedOnce, prepared, type Tx } from "./database.ts";
 import { keepPartitions, type TimedTable } from "./partitions.ts";
 import { type FormerAccount, restored, type StoredAccount, storedOf } from "./stored-account.ts";
 
@@ -68,7 +68,25 @@ export async function decisionsOfCases(tx: Tx, merchantId: string, caseIds: read
 export const decisionsOfCase = (tx: Tx, merchantId: string, caseId: string) =>
   decisionsOfCases(tx, merchantId, [caseId]);
 
-const restoredRecord = (row: StoredRecord): DecisionRecord => ({ ...row, account: restored(row.account) });
+/** A decision and the invoice that it is about. */
+export type InvoiceDecision = DecisionRecord & { invoiceId: string };
+
+// Fewer than of records: what each rested on is long.
+const AFTER = plannedOnce(
+  "decisions_after",
+  `select (select invoice_id from cases c where c.merchant_id = d.merchant_id and c.id = d.case_id) as "invoiceId", ${selectList(COLUMNS)}
+   from decisions d where merchant_id = $1 and (case_id, number) > ($2, $3) order by case_id, number limit 200`,
+);
+const BEGINNING = { caseId: "00000000-0000-0000-0000-000000000000", number: 0 };
+
+/** A page of decisions, those of a case together, in the order in which cases were opened. `last`: undefined asks for the first ones. */
+export async function decisionsAfter(tx: Tx, merchantId: string, last?: InvoiceDecision): Promise<InvoiceDecision[]> {
+  const { caseId, number } = last ?? BEGINNING;
+  const { rows } = await tx.run<StoredRecord & { invoiceId: string }>(AFTER, [merchantId, caseId, number]);
+  return rows.map(restoredRecord);
+}
+
+const restoredRecord = <Row extends StoredRecord>(row: Row) => ({ ...row, account: restored(row.account) });
 
 /** A partition holds the decisions on the cases that were opened in its month. */
 const LOG: TimedTable = { name: "decisions", momentColumn: "made_at", span: "month" };

@@ -1,6 +1,6 @@
 import { INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Arranged } from "./arrange.ts";
-import { type Column, insertNew, selectList, upsertText, withoutNulls } from "./batch.ts";
+import { type Column, insertNew, recordsAfter, selectAfter, selectList, upsertText, withoutNulls } from "./batch.ts";
 import { arrayOf } from "./binary-array.ts";
 import { prepared, sqlState, type Tx } from "./database.ts";
 import { type Packed, placesWith } from "./packed.ts";
@@ -101,3 +101,9 @@ const KNOW = prepared(
 export async function merchantsWithInvoice(tx: Tx, id: string): Promise<string[]> {
   return (await tx.run<{ id: string }>(KNOW, [id])).rows.map((merchant) => merchant.id);
 }
+
+const AFTER = selectAfter("invoices", INVOICE_COLUMNS);
+
+/** A page of invoices in the order of their ids, each as it is known now: see `recordsAfter`. */
+export const invoicesAfter = (tx: Tx, merchantId: string, last?: Invoice) =>
+  recordsAfter<Invoice>(tx, AFTER, merchantId, last);

@@ -1,6 +1,6 @@
 import type { Subscription } from "../domain/subscription.ts";
 import type { Arranged } from "./arrange.ts";
-import { type Changed, type Column, upsertNewer, withoutNulls } from "./batch.ts";
+import { type Changed, type Column, recordsAfter, selectAfter, upsertNewer, withoutNulls } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
 
 export const SUBSCRIPTION_COLUMNS: readonly Column<Subscription>[] = [
@@ -44,3 +44,9 @@ export async function subscriptionFacts(tx: Tx, merchantId: string, ids: readonl
   const { rows } = await tx.run<SubscriptionFacts>(FACTS, [merchantId, ids]);
   return new Map(rows.map((row) => [row.id, withoutNulls(row)]));
 }
+
+const AFTER = selectAfter("subscriptions", SUBSCRIPTION_COLUMNS);
+
+/** A page of subscriptions in the order of their ids, each as it is known now: see `recordsAfter`. */
+export const subscriptionsAfter = (tx: Tx, merchantId: string, last?: Subscription) =>
+  recordsAfter<Subscription>(tx, AFTER, merchantId, last);

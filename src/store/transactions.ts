@@ -1,6 +1,14 @@
 import type { Transaction } from "../domain/transaction.ts";
 import type { Arranged } from "./arrange.ts";
-import { type Changed, type Column, selectList, upsertNewer, withoutNulls } from "./batch.ts";
+import {
+  type Changed,
+  type Column,
+  recordsAfter,
+  selectAfter,
+  selectList,
+  upsertNewer,
+  withoutNulls,
+} from "./batch.ts";
 import { arrayOf, binaryArray } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 
@@ -139,3 +147,9 @@ export async function transactionsAtBanks(
 
 const oldestFirst = (rows: TransactionFacts[]) =>
   rows.map(withoutNulls).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
+
+const AFTER = selectAfter("transactions", TRANSACTION_COLUMNS);
+
+/** A page of transactions in the order of their ids, each as it is known now: see `recordsAfter`. */
+export const transactionsAfter = (tx: Tx, merchantId: string, last?: Transaction) =>
+  recordsAfter<Transaction>(tx, AFTER, merchantId, last);

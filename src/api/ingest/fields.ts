@@ -16,6 +16,8 @@ export interface Field {
    * @param plain  see `JsonBody.plain`: control characters and lone surrogates need not be looked for
    */
   read(value: unknown, plain: boolean): unknown;
+  /** What stands in front of the value in JSON, and not in the domain. */
+  prefix?: string;
   /** Whether the value holds a card number that it must not hold. */
   holdsCard?(value: string): boolean;
   /**
@@ -121,6 +123,7 @@ export const declineCategory: Field = {
     DECLINE_PREFIX.length + 64,
     `must be a word in capitals that begins with ${DECLINE_PREFIX}`,
   ),
+  prefix: DECLINE_PREFIX,
   read: (value) => (value as string).slice(DECLINE_PREFIX.length),
   holdsCard: (value) => holdsCardNumber(value, 1),
 };
@@ -130,6 +133,7 @@ export const oneOf = (prefix: string, values: readonly string[]): Field => ({
   schema: Type.Enum(values.map((value) => prefix + value)),
   required: true,
   says: `must be one of ${values.map((value) => prefix + value).join(", ")}`,
+  prefix,
   read: (value) => (value as string).slice(prefix.length),
 });
 

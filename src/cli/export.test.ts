@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { live, portsOf, shop } from "../../test/wall/life.ts";
+import { insert, listFixture, newMerchant, second } from "../api/list/listing.fixture.ts";
+import { EXPORT_NAMES } from "../history/exports.ts";
+import { KIND_NAMES, type KindName } from "../history/kinds.ts";
+import { FULL, MOMENTS, recordsOf } from "../history/records.fixture.ts";
+import { DAY, openStage } from "../recovery/stage.fixture.ts";
+import { listAudited } from "../store/audit-log.ts";
+import { type Database, prepared } from "../store/database.ts";
+import { signedIn } from "../store/roles.ts";
+import { openWalled, type Walled } from "../store/walled.ts";
+import type { Context, Values } from "./command.ts";
+import { testContext } from "./context.fixture.ts";
+import { explain } from "./explain.ts";
+import { exportHistory } from "./export.ts";
+import { importHistory } from "./import.ts";
+
+const ports = portsOf("ee");
+const folder = mkdtempSync(join(tmpdir(), "dunlin-export-"));
+let database: TestDatabase;
+let db: Database;
+let walled: Walled;
+before(async () => {
+  database = await testDatabase();
+  db = database.db;
+  walled = openWalled(signedIn(database.address, true).api, 2, () => {});
+});
+after(async () => {
+  rmSync(folder, { recursive: true });
+  await walled.close();
+  await database.drop();
+});
+
+/** The lines that are printed. */
+async function run(
+  command: typeof exportHistory,
+  file: string,
+  values: Values,
+  over: Partial<Context> = {},
+  through = walled,
+) {
+  const { context, lines } = testContext(db, { dataDir: folder }, ports, through);
+  assert.equal(await command.run({ ...context, ...over }, values, [file]), 0, lines.join("\n"));
+  return lines;
+}
+
+async function outputOf(on: Database, values: Values) {
+  const { context, output } = testContext(on, { dataDir: folder }, ports);
+  await exportHistory.run(context, values, ["-"]);
+  output.end();
+  return (await textOf(output)).split("\n").slice(0, -1);
+}
+
+const stored = async (kind: KindName, merchantId: string) =>
+  (
+    await db.run<{ row: object }>(
+      prepared("", `select to_jsonb(t) - 'merchant_id' as row from ${kind} t where merchant_id = $1 order by id`),
+      [merchantId],
+    )
+  ).rows.map(({ row }) => row);
+
+const lines = (records: readonly object[]) => `${records.map((record) => JSON.stringify(record)).join("\n")}\n`;
+
+test("what is exported is imported again as it was, every field of it, for another merchant beside one with the same ids", async () => {
+  const [first, other, next] = [await shop(db, ports), await shop(db, ports), await shop(db, ports)];
+  for (const kind of KIND_NAMES) {
+    const [given, foreign, out, again] = ["given", "foreign", "out", "again"].map((name) =>
+      join(folder, `${kind}-${name}.jsonl`),
+    ) as [string, string, string, string];
+    writeFileSync(given, lines(recordsOf(kind, 1_234)));
+    writeFileSync(foreign, lines(recordsOf(kind, 10).map((record) => ({ ...record, amount: 1 }))));
+    await run(importHistory, given, { merchant: first.id, as: kind });
+    await run(importHistory, foreign, { merchant: other.id, as: kind });
+    assert.deepEqual(await run(exportHistory, out, { merchant: first.id, as: kind }), ["1235 rows exported"]);
+    await run(importHistory, out, { merchant: next.id, as: kind });
+    const rows = await stored(kind, first.id);
+    assert.equal(rows.length, 1_235);
+    assert.deepEqual(await stored(kind, next.id), rows);
+    await run(exportHistory, again, { merchant: next.id, as: kind });
+    assert.ok(readFileSync(again).equals(readFileSync(out)));
+    // In the order of ids; what was not said is not said, but for the moment that stood in for another.
+    const [full, least] = readFileSync(out, "utf8").split("\n");
+    assert.deepEqual(JSON.parse(full!), FULL[kind]);
+    assert.equal(JSON.parse(least!).updatedAt, MOMENTS.createdAt);
+  }
+});
+
+test("what is pushed while an export runs doubles no row and hides none that was there", async () => {
+  const { id } = await shop(db, ports);
+  const [given, meanwhile, out] = ["given", "meanwhile", "moving"].map((name) => join(folder, `${name}.jsonl`)) as [
+    string,
+    string,
+    string,
+  ];
+  const there = recordsOf("invoices", 2_500);
+  writeFileSync(given, lines(there));
+  const newer = there.map((record) => ({ ...record, amount: 1, updatedAt: "2026-03-01T00:00:00.000Z" }));
+  writeFileSync(meanwhile, lines([...newer, { ...newer[0], id: "0" }, { ...newer[0], id: "z" }]));
+  await run(importHistory, given, { merchant: id, as: "invoices" });
+  let pages = 0;
+  const busy: Walled = {
+    ...walled,
+    of: (merchantId) => ({
+      ...walled.of(merchantId),
+      async run(...asked) {
+        if (++pages === 2) await run(importHistory, meanwhile, { merchant: id, as: "invoices" });
+        return walled.of(merchantId).run(...asked);
+      },
+    }),
+  };
+  await run(exportHistory, out, { merchant: id, as: "invoices" }, {}, busy);
+  const rows = readFileSync(out, "utf8").trim().split("\n");
+  const written = new Map(rows.map((row) => [JSON.parse(row).id, JSON.parse(row)]));
+  assert.equal(written.size, rows.length);
+  assert.deepEqual(
+    there.filter((record) => !written.has(record.id)),
+    [],
+  );
+  assert.deepEqual([written.get("a").amount, written.get("z").amount], [there[0]!.amount, 1]);
+});
+
+test("recovery actions are written exactly as the API lists them, oldest first", async () => {
+  const fixture = await listFixture();
+  try {
+    const { merchant, list } = await newMerchant(fixture);
+    for (let n = 0; n < 7; n++)
+      await insert(fixture.database.db, merchant, {
+        createdAt: n === 3 ? "2026-01-10T00:00:02.0005Z" : second(n),
+        executedAt: n % 2 ? second(n + 5) : null,
+        transactionId: n % 3 ? `tx_${n}` : null,
+      });
+    const { recoveryActions } = await list({ orderBy: "created_at", orderDirection: "asc" });
+    const written = await outputOf(fixture.database.db, { merchant: merchant.id, as: "actions" });
+    assert.deepEqual(
+      written,
+      recoveryActions.map((action) => JSON.stringify(action)),
+    );
+    assert.equal(written.length, 7);
+  } finally {
+    await fixture.database.drop();
+  }
+});
+
+test("decisions are written as explain shows them, each with its invoice", async () => {
+  const stage = await openStage();
+  try {
+    const { id } = await stage.enter();
+    await stage.invoice();
+    await stage.transaction();
+    await stage.decide();
+    stage.wait(3 * DAY);
+    await stage.transaction();
+    await stage.decide();
+    const written = await outputOf(stage.db, { merchant: id, as: "decisions" });
+    const { invoiceId } = JSON.parse(written[0]!);
+    const { context, lines } = testContext(stage.db, {}, ports);
+    await explain.run(context, { json: true }, [invoiceId]);
+    const { decisions } = JSON.parse(lines[0]!) as { decisions: object[] };
+    assert.ok(decisions.length > 1);
+    assert.deepEqual(
+      written,
+      decisions.map((decision) => JSON.stringify({ invoiceId, ...decision })),
+    );
+  } finally {
+    await stage.drop();
+  }
+});
+
+test("a file that is there stays as it is unless --force says so, and only its owner may read the new one", async () => {
+  const { id } = await shop(db, ports);
+  const path = join(folder, "there.jsonl");
+  writeFileSync(path, "mine");
+  const values = { merchant: id, as: "invoices" };
+  await assert.rejects(run(exportHistory, path, values), /there\.jsonl is there already; --force replaces it/);
+  assert.equal(readFileSync(path, "utf8"), "mine");
+  assert.deepEqual(await run(exportHistory, path, { ...values, force: true }), ["0 rows exported"]);
+  assert.equal(readFileSync(path, "utf8"), "");
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+});
+
+test("an export that breaks, or is stopped, leaves no file and takes nothing from the one that it was to replace", async () => {
+  const { id } = await shop(db, ports);
+  const given = join(folder, "given.jsonl");
+  writeFileSync(given, lines(recordsOf("invoices", 1_500)));
+  const values = { merchant: id, as: "invoices", force: true };
+  await run(importHistory, given, values);
+  const path = join(folder, "broken.jsonl");
+  writeFileSync(path, "mine");
+  const names = readdirSync(folder);
+  let pages = 0;
+  const dying: Walled = {
+    ...walled,
+    of: (merchantId) => ({
+      ...walled.of(merchantId),
+      run: (...asked) => (++pages > 1 ? Promise.reject(new Error("killed")) : walled.of(merchantId).run(...asked)),
+    }),
+  };
+  await assert.rejects(run(exportHistory, path, values, {}, dying), /killed/);
+  await assert.rejects(run(exportHistory, path, values, { stopped: Promise.resolve() }), /stopped after 0 rows/);
+  assert.deepEqual(readdirSync(folder), names);
+  assert.equal(readFileSync(path, "utf8"), "mine");
+  await assert.rejects(
+    run(exportHistory, join(folder, "no", "x.jsonl"), values),
+    /cannot write .*no\/x\.jsonl: ENOENT/,
+  );
+});
+
+test("who exported what is written down before anything leaves", async () => {
+  const { id } = await shop(db, ports);
+  const dying: Walled = { ...walled, of: () => assert.fail("killed") };
+  const path = join(folder, "written-down.jsonl");
+  await assert.rejects(run(exportHistory, path, { merchant: id, as: "decisions" }, {}, dying), /killed/);
+  await outputOf(db, { merchant: id, as: "actions" });
+  const audited = await listAudited(db, id, { noun: "history" }, 10);
+  assert.deepEqual(
+    audited.map(({ deed, object, actor, details }) => [deed, object, actor, details]),
+    [
+      ["history.exported", "actions", "command line", { file: "standard output" }],
+      ["history.exported", "decisions", "command line", { file: "written-down.jsonl" }],
+    ],
+  );
+});
+
+test("no export holds a secret or another merchant's record, though both lived with the same ids", async () => {
+  const secrets = ["hush-hush", "tell-nobody"] as const;
+  const lives = await Promise.all(
+    secrets.map(async (secret, n) => {
+      const own = portsOf(`e${n}`);
+      const merchant = await shop(db, own, { credential: { auth: "bearer", secret } });
+      await live(db, merchant, own, `cus_of_${secret}`);
+      return merchant.id;
+    }),
+  );
+  for (const [n, merchant] of lives.entries())
+    for (const as of EXPORT_NAMES) {
+      const path = join(folder, `life-${n}-${as}.jsonl`);
+      await run(exportHistory, path, { merchant, as });
+      const written = readFileSync(path, "utf8");
+      assert.ok(written.split("\n").length > 1, as);
+      const others = written.replaceAll(`cus_of_${secrets[n]}`, "");
+      for (const secret of secrets) assert.ok(!others.includes(secret), `${as} of ${n}`);
+    }
+});
+
+test("a wrong call says what it takes", async () => {
+  const { id } = await shop(db, ports);
+  const wrong: [string, Values, RegExp][] = [
+    ["x.jsonl", { as: "invoices" }, /--merchant takes the id/],
+    ["x.jsonl", { merchant: id, as: "keys" }, /--as takes one of subscriptions, .*, actions, decisions\./],
+    ["x.csv", { merchant: id, as: "invoices" }, /a name that ends in \.jsonl, or "-"/],
+    ["x.jsonl", { merchant: id.replace(/.$/, "f"), as: "invoices" }, /there is no merchant/],
+  ];
+  for (const [file, values, says] of wrong) await assert.rejects(run(exportHistory, file, values), says);
+});

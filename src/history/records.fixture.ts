@@ -1,0 +1,78 @@
+// What the tests of files begin with: records in which everything is said, and ones in which nothing is that need not be.
+import assert from "node:assert/strict";
+import { HISTORY_KINDS, type KindName } from "./kinds.ts";
+
+/** What JSON, UTF-8 or a line may stumble over. */
+const STRANGE = `"\\ ü 🦤 \u2028 \u202eabc, =1+1`;
+export const MOMENTS = { createdAt: "2026-01-01T00:00:00.001Z", updatedAt: "2026-02-28T23:59:59.999Z" };
+const MONEY = { amount: Number.MAX_SAFE_INTEGER, currency: "JPY" };
+const OWNERS = { customerId: `cus ${STRANGE}`, businessEntity: "" };
+
+/** A record of each kind with every field that it can have. */
+export const FULL: Readonly<Record<KindName, Record<string, unknown>>> = {
+  subscriptions: {
+    id: "a",
+    state: "SUBSCRIPTION_STATE_PAST_DUE",
+    ...OWNERS,
+    planId: STRANGE,
+    ...MONEY,
+    ...MOMENTS,
+    activatedAt: "1970-01-01T00:00:00.000Z",
+    canceledAt: "2199-12-31T23:59:59.999Z",
+    expiresAt: "2026-06-01T12:00:00.120Z",
+    billingPeriod: 3,
+    billingPeriodUnit: "BILLING_PERIOD_UNIT_MONTH",
+  },
+  invoices: {
+    id: "a",
+    state: "INVOICE_STATE_PARTIALLY_PAID",
+    ...OWNERS,
+    subscriptionId: "a",
+    ...MONEY,
+    ...MOMENTS,
+  },
+  transactions: {
+    id: "a",
+    state: "TRANSACTION_STATE_FAILED",
+    invoiceId: "a",
+    ...MONEY,
+    ...MOMENTS,
+    ...OWNERS,
+    subscriptionId: "a",
+    recoveryActionId: "act_1",
+    paymentMethodType: "card",
+    paymentMethodId: "pm_1",
+    paymentGatewayId: "gw_1",
+    paymentGatewayName: STRANGE,
+    paymentGatewayType: "stripe",
+    paymentGatewayStatus: "declined",
+    paymentGatewayTransactionId: "ch_1",
+    paymentGatewayErrorCode: "card_declined",
+    paymentGatewayErrorMessage: "two\nlines,\r\n\t and a tab\u0007",
+    networkDeclineCode: "51",
+    networkAdviceCode: "02",
+    declineCategory: "DECLINE_CATEGORY_SOFT",
+    cardBrand: "visa",
+    cardBin: "41111111",
+    cardLast4: "0001",
+    cardFingerprint: "fp_1",
+    cardCountry: "DE",
+    cardIssuer: STRANGE,
+    cardFunding: "CARD_FUNDING_DEBIT",
+    cardExpiryMonth: 12,
+    cardExpiryYear: 2030,
+    customerTimezone: "Europe/Berlin",
+    initiator: "TRANSACTION_INITIATOR_MERCHANT_MANUAL",
+    attemptNumber: 0,
+    networkToken: false,
+  },
+};
+
+/** The one with every field, and so many with what is required alone. */
+export function recordsOf(kind: KindName, more: number): Record<string, unknown>[] {
+  const { fields } = HISTORY_KINDS[kind].kind;
+  const full = FULL[kind];
+  assert.deepEqual(Object.keys(full).sort(), [...fields.keys()].sort());
+  const least = Object.fromEntries(Object.entries(full).filter(([key]) => fields.get(key)!.required));
+  return [full, ...Array.from({ length: more }, (_, n) => ({ ...least, id: `b${n}` }))];
+}
