@@ -32,7 +32,7 @@ interface Customer {
   /** The same by what was known before any lesson; none of who pays by card. */
   atFirst: Person[];
   past: Past;
-  /** The cases that were not recovered. */
+  /** Of the cases whose window is open and that were not recovered, by bill. */
   open: Map<string, Beliefs>;
 }
 
@@ -68,7 +68,6 @@ interface Options {
  */
 export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {}): Policy {
   const customers = new Map<string, Customer>();
-  const beliefs = new Map<string, Beliefs>();
   const start = structuredClone(learned);
   /** By issuer: the latest attempts there, the latest last. */
   const atBanks = new Map<string, BankAttempt[]>();
@@ -117,7 +116,7 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
     const { bill } = open;
     const customer = customers.get(bill.customerId)!;
     const held = heldOf(customer, bill);
-    const known = beliefs.get(bill.id);
+    const known = customer.open.get(bill.id);
     if (known) return known.all[held]!;
     const traits = traitsOf(bill, customer, bill.first);
     const facts = {
@@ -133,9 +132,7 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
     const by = (model: Learned, people: Person[]) =>
       people.map((person, n) => newBelief(model, person, { ...facts, clock: clockOf(bill, n) }));
     const all = by(learned, customer.people);
-    const both = { endsAt: open.endsAt, all, atFirst: by(start, customer.atFirst) };
-    beliefs.set(bill.id, both);
-    customer.open.set(bill.id, both);
+    customer.open.set(bill.id, { endsAt: open.endsAt, all, atFirst: by(start, customer.atFirst) });
     learnCase(learned, all[held]!);
     return all[held]!;
   }
@@ -143,7 +140,8 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
   /** What a charge shows of the customer's other open cases, beside what `observe` makes of it. */
   function observed({ id, customerId }: Bill, at: number, reason: Reason | null, observe: () => void) {
     const { people, atFirst, open } = customers.get(customerId)!;
-    const others = [...open].filter(([other, { endsAt }]) => other !== id && endsAt > at).map(([, beliefs]) => beliefs);
+    for (const [other, { endsAt }] of open) if (endsAt <= at) open.delete(other);
+    const others = [...open].filter(([other]) => other !== id).map(([, beliefs]) => beliefs);
     const before = (of: Person[]) => (others.length === 0 ? [] : of.map(({ cycles }) => cycles.slice()));
     const [known, knownAtFirst] = [before(people), before(atFirst)];
     observe();
@@ -232,7 +230,7 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
     answered(open, choice, charge) {
       const customer = customers.get(open.bill.customerId)!;
       const { people, past } = customer;
-      const { all, atFirst } = beliefs.get(open.bill.id)!;
+      const { all, atFirst } = customer.open.get(open.bill.id)!;
       const reason = charge.approved ? null : reasonOf(charge);
       const held = heldOf(customer, open.bill);
       let byStart: number[] = [];
@@ -251,7 +249,6 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
       past.unpaid--;
       past.recovered++;
       past.lastReason = reasonOf(open.bill.first);
-      beliefs.delete(open.bill.id);
       customer.open.delete(open.bill.id);
     },
   };
