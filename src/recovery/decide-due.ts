@@ -9,6 +9,7 @@ import { insertEvents, withdrawEvents } from "../store/events.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
+import { noteWatchedRetries, type WatchedRetry } from "../store/watched-retries.ts";
 import { asideMs } from "./aside.ts";
 import type { Knowledge } from "./decide-case.ts";
 import type { OnWithdrawn } from "./ingest.ts";
@@ -16,6 +17,7 @@ import type { MerchantModel, Models } from "./models.ts";
 import { type Step, step } from "./step.ts";
 import { takeCases } from "./take-cases.ts";
 import { loadFacts } from "./views.ts";
+import { watchedRetries } from "./watched-retries.ts";
 
 const CASES_PER_STEP = 100;
 
@@ -98,14 +100,19 @@ async function stepBatch(
     const facts = await loadFacts(tx, merchant, cases, now);
     const knowledge = knowledgeOf(model);
     const steps: Step[] = [];
+    const watched: WatchedRetry[] = [];
     for (const kase of cases) {
-      const made = step(facts.view(kase), now, ports.newId, knowledge);
+      const view = facts.view(kase);
+      const made = step(view, now, ports.newId, knowledge);
+      // Of the case as the step leaves it: what came after its payment is not of this case.
+      for (const { id } of watchedRetries({ ...view, case: { ...kase, ...made.state } }))
+        watched.push({ id: ports.newId(), transactionId: id, caseId: kase.id });
       facts.note(made);
       steps.push(made);
       // A decision takes a millisecond, and requests and deliveries of this process want to go on.
       await pause();
     }
-    return { steps, withdrawn: await write(tx, merchantId, steps, now) };
+    return { steps, withdrawn: await write(tx, merchantId, steps, watched, now) };
   });
   if (withdrawn.length > 0) onWithdrawn(merchantId, withdrawn);
   if (steps.some(({ events }) => events.length > 0)) onEvents(merchantId);
@@ -121,7 +128,13 @@ const knowledgeOf = (model: MerchantModel): Knowledge =>
     ? { model: null, trouble: model.trouble }
     : { model: { learned: model.learned(), version: model.version }, trouble: null };
 
-async function write(tx: Tx, merchantId: string, steps: readonly Step[], now: Date): Promise<string[]> {
+async function write(
+  tx: Tx,
+  merchantId: string,
+  steps: readonly Step[],
+  watched: readonly WatchedRetry[],
+  now: Date,
+): Promise<string[]> {
   const ended = steps.filter(({ withdrawAll }) => withdrawAll).map(({ state }) => state.id);
   const single = steps.flatMap(({ withdrawn }) => withdrawn);
   const inserted = steps.flatMap((s) => s.inserted);
@@ -137,6 +150,7 @@ async function write(tx: Tx, merchantId: string, steps: readonly Step[], now: Da
     updated.length > 0 && updateRecoveryActions(tx, merchantId, updated),
     events.length > 0 && insertEvents(tx, merchantId, events),
     decisions.length > 0 && insertDecisions(tx, merchantId, decisions),
+    watched.length > 0 && noteWatchedRetries(tx, merchantId, watched, now),
     over.length > 0 && saveCaseStates(tx, merchantId, over),
     moveDueCases(tx, merchantId, states, now),
   ]);

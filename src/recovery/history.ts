@@ -42,12 +42,12 @@ export function historyOf(view: CaseView, known: Known, actions: readonly Delive
   };
 }
 
-/** The view as it was when an action was carried out, as far as records are dated: what is learned from its outcome rests on that. */
-export function viewBefore(view: CaseView, action: DeliveredAction, at: Date): CaseView {
+/** The view as it was when a retry was made, as far as records are dated: what is learned from its outcome rests on that. `actionId`: what asked for it, if anything did. */
+export function viewBefore(view: CaseView, actionId: string, at: Date): CaseView {
   return {
     ...view,
     transactions: view.transactions.filter(({ createdAt }) => createdAt < at),
-    actions: view.actions.filter(({ id, idealRetryTime }) => id !== action.id && idealRetryTime < at),
+    actions: view.actions.filter(({ id, idealRetryTime }) => id !== actionId && idealRetryTime < at),
     asks: [],
     atBank: [],
     bills: view.bills

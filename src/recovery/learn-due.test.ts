@@ -6,6 +6,7 @@ import { partsOf } from "../model/parts.ts";
 import { fromPrior, LAYOUT } from "../model/prior.ts";
 import { prepared } from "../store/database.ts";
 import { findLearnedMerchant, findModel, partsSince, renewModel, SHARED_MODEL } from "../store/learned.ts";
+import { dyingDatabase } from "./dying-database.fixture.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 import { bytesOf } from "./stored-model.ts";
 
@@ -65,7 +66,7 @@ test("each settled retry is learned once, some minutes after it was recorded, an
   assert.equal(await learner.learnDue(), 0);
   const cursor = await findLearnedMerchant(stage.db, merchant.id);
   assert.equal(cursor!.lessons, 2);
-  assert.equal(cursor!.actionId, (await stage.actions()).at(-1)!.id);
+  assert.equal(cursor!.lessonId, (await stage.actions()).at(-1)!.id);
   assert.equal((await findModel(stage.db, SHARED_MODEL))!.version, 2);
 });
 
@@ -113,33 +114,12 @@ test("a crash at any statement of a round loses no lesson and doubles none", asy
 
 /** One round of a learner that dies after so many statements. @returns how many it made */
 async function counted(dieAfter: number): Promise<number> {
-  let made = 0;
-  const count = () => {
-    if (made >= dieAfter) throw new Error("dead");
-    made++;
-  };
-  const { db } = stage;
-  const mortal: typeof db = {
-    ...db,
-    run: (statement, values) => {
-      count();
-      return db.run(statement, values);
-    },
-    transaction: (work) =>
-      db.transaction((tx) =>
-        work({
-          run: (statement, values) => {
-            count();
-            return tx.run(statement, values);
-          },
-        }),
-      ),
-  };
+  const { db, made } = dyingDatabase(stage.db, dieAfter);
   await stage
-    .learner(ANNE, mortal)
+    .learner(ANNE, db)
     .learnDue()
     .catch(() => {});
-  return made;
+  return made();
 }
 
 test("a merchant of whom nothing can be learned holds up nobody, and is tried again a minute later", async () => {

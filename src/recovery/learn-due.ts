@@ -25,12 +25,14 @@ import {
   takeLearnerLease,
 } from "../store/learned.ts";
 import { findMerchant } from "../store/merchants.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
 import { asideMs } from "./aside.ts";
-import { historyOf, viewBefore } from "./history.ts";
+import { historyOf, isApproved, viewBefore } from "./history.ts";
 import { codesOf, knownOf } from "./known.ts";
 import type { CaseView } from "./step.ts";
 import { bytesOf, catchUp, type HeldModel, newModel, ownNumbers, UnreadableModel } from "./stored-model.ts";
 import { loadFacts } from "./views.ts";
+import { watchedRetries } from "./watched-retries.ts";
 
 /** A learner that died is replaced after this long, real time. */
 const LEASE_MS = 15_000;
@@ -138,7 +140,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
         merchantVersion: before?.version ?? 0,
         parts,
         merchantId: merchant.id,
-        cursor: { executedAt: last.executedAt, actionId: last.id },
+        cursor: { notedAt: last.notedAt, lessonId: last.id },
         lessons: rows.length,
         own,
       },
@@ -161,14 +163,16 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     const facts = await loadFacts(db, { ...merchant, engine: "learned" }, cases, ports.now());
     const byId = new Map(cases.map((kase) => [kase.id, kase]));
     const views = new Map<string, CaseView>();
-    for (const { id, caseId } of rows) {
+    for (const lesson of rows) {
+      const { id, caseId, transactionId } = lesson;
       try {
         const view = views.get(caseId) ?? facts.view(byId.get(caseId)!);
         views.set(caseId, view);
-        learnAction(learned, start, view, id);
+        learnRetry(learned, start, view, lesson);
       } catch (error) {
         // One outcome that cannot be read must not keep all later ones from being learned.
-        log.error({ ...errorFields(error), merchantId: merchant.id, actionId: id }, "lesson.failed");
+        const which = transactionId === null ? { actionId: id } : { transactionId };
+        log.error({ ...errorFields(error), merchantId: merchant.id, ...which }, "lesson.failed");
       }
       await pause();
     }
@@ -208,18 +212,42 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
   return { learnDue, release: () => releaseLearnerLease(db, owner) };
 }
 
-/** What one executed action shows: the try was made knowing what was known before it. */
-function learnAction(learned: Learned, start: Learned, view: CaseView, actionId: string) {
-  const action = view.actions.find(({ id }) => id === actionId);
-  if (action?.type !== "RETRY") return;
-  const at = action.attemptedAt ?? action.idealRetryTime;
-  const before = viewBefore(view, action, at);
+/** A retry whose outcome is known. */
+interface Retry {
+  at: Date;
+  approved: boolean;
+  /** null: none tells of it. */
+  transaction: TransactionFacts | null;
+}
+
+/** What one retry shows: it was made knowing what was known before it. */
+function learnRetry(learned: Learned, start: Learned, view: CaseView, { id, transactionId }: LessonRow) {
+  const retry = transactionId === null ? askedRetry(view, id) : watchedRetry(view, transactionId);
+  if (!retry) return;
+  const { at, approved, transaction } = retry;
+  const before = viewBefore(view, id, at);
   const known = knownOf(before, before.actions);
-  const transaction = view.transactions.find(({ id }) => id === action.transactionId);
-  const reason =
-    action.status === "SUCCEEDED" ? null : transaction ? declineGroup(codesOf(transaction), known) : "UNKNOWN";
-  const isFirst = !before.actions.some(({ type, executedAt }) => type === "RETRY" && executedAt !== null);
+  const reason = approved ? null : transaction ? declineGroup(codesOf(transaction), known) : "UNKNOWN";
+  const hadRetry = before.actions.some(({ type, executedAt }) => type === "RETRY" && executedAt !== null);
+  const isFirst = !hadRetry && watchedRetries(before).length === 0;
   learnOutcome(learned, start, historyOf(before, known, before.actions), { at, reason, isFirst });
+}
+
+/** One that Dunlin asked for, by its action. */
+function askedRetry({ actions, transactions }: CaseView, actionId: string): Retry | null {
+  const action = actions.find(({ id }) => id === actionId);
+  if (action?.type !== "RETRY") return null;
+  return {
+    at: action.attemptedAt ?? action.idealRetryTime,
+    approved: action.status === "SUCCEEDED",
+    transaction: transactions.find(({ id }) => id === action.transactionId) ?? null,
+  };
+}
+
+/** One of the merchant's own system; null where a newer copy says that it is none. */
+function watchedRetry(view: CaseView, transactionId: string): Retry | null {
+  const transaction = watchedRetries(view).find(({ id }) => id === transactionId);
+  return transaction ? { at: transaction.createdAt, approved: isApproved(transaction), transaction } : null;
 }
 
 function changedParts({ learned, saved }: Taught): StoredPart[] {

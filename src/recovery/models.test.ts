@@ -46,7 +46,7 @@ async function store(version: number, first: number, own = 0) {
       merchantVersion: version,
       parts: version === 0 ? parts : parts.filter(({ name }) => name === "mean/0"),
       merchantId: merchant.id,
-      cursor: { executedAt: START, actionId: merchant.id },
+      cursor: { notedAt: START, lessonId: merchant.id },
       lessons: 1,
       own: bytesOf(new Float64Array(OWN_SIZE).fill(own)),
     },

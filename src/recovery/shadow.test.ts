@@ -112,7 +112,7 @@ const decided = (day: number, kind: DecisionRecord["kind"], idealDay: number | n
     account: { ruledOut: [{ from: new Date(+START + 5 * DAY), to: new Date(+START + 6 * DAY) }] },
   }) as DecisionRecord;
 const tried = (day: number, over: Partial<TransactionFacts> = {}) =>
-  ({ createdAt: new Date(+START + day * DAY), state: "FAILED", ...over }) as TransactionFacts;
+  ({ createdAt: new Date(+START + day * DAY), state: "FAILED", amount: 4900, ...over }) as TransactionFacts;
 
 test("a try is the same within twelve hours, else earlier or later, or one that Dunlin would not have made", () => {
   const figures = newFigures();

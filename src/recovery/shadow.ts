@@ -7,7 +7,7 @@ import type { Tx } from "../store/database.ts";
 import { decisionsOfCases } from "../store/decisions.ts";
 import { type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
 import { isApproved } from "./history.ts";
-import { ownRetries } from "./known.ts";
+import { endedRetries } from "./watched-retries.ts";
 
 /** A try this near to the moment that Dunlin would have chosen counts as made then. */
 const SAME_MS = 12 * HOUR_MS;
@@ -95,9 +95,7 @@ export function note(
   figures.since ??= kase.unpaidAt;
   figures.cases++;
   if (kase.endedAt) noteEnd(figures, kase, decisions[0]);
-  const end = kase.endedAt ?? kase.windowEndsAt;
-  for (const attempt of ownRetries(kase, onInvoice)) {
-    if (attempt.state === "PENDING" || attempt.createdAt > end) continue;
+  for (const attempt of endedRetries(kase, onInvoice)) {
     const at = attempt.createdAt.getTime();
     const before = decisions.findLast(({ madeAt }) => madeAt.getTime() < at - CLOCKS_MS);
     const stance = stanceOf(before, at);

@@ -14,10 +14,14 @@ export interface StoredPart {
   numbers: Buffer;
 }
 
+/** The lesson that was learned last. */
+export interface Cursor {
+  notedAt: Date;
+  lessonId: string;
+}
+
 /** How far a merchant's outcomes were learned, and in what it differs from the others that share. */
-export interface LearnedMerchant {
-  executedAt: Date;
-  actionId: string;
+export interface LearnedMerchant extends Cursor {
   lessons: number;
   version: number;
   numbers: Buffer;
@@ -76,7 +80,7 @@ export async function partsSince(tx: Tx, modelId: string, version: number) {
 
 const MERCHANT = prepared(
   "learned_merchant",
-  `select executed_at as "executedAt", action_id as "actionId", lessons, version, numbers
+  `select noted_at as "notedAt", lesson_id as "lessonId", lessons, version, numbers
    from learned_merchants where merchant_id = $1`,
 );
 
@@ -85,15 +89,19 @@ export async function findLearnedMerchant(tx: Tx, merchantId: string) {
   return (await tx.run<LearnedMerchant>(MERCHANT, [merchantId])).rows[0] ?? null;
 }
 
+// By the first row of an index. Asked whether there is any, PostgreSQL reads the whole table for who has nothing to learn: it takes every third row to come later.
+const hasAfter = (table: string, moment: string) =>
+  `(select r.id from ${table} r
+    where r.merchant_id = m.id and r.${moment} <= $1 and r.${moment} >= coalesce(l.noted_at, '-infinity')
+      and (r.${moment}, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
+    order by r.${moment}, r.id limit 1) is not null`;
+
 const WAITING = prepared(
   "merchants_with_lessons",
   `select m.id from merchants m left join learned_merchants l on l.merchant_id = m.id
-   where exists (
-     select from recovery_actions r
-     where r.merchant_id = m.id and r.executed_at <= $1 and r.executed_at >= coalesce(l.executed_at, '-infinity')
-       and (r.executed_at, r.id) > (coalesce(l.executed_at, '-infinity'), coalesce(l.action_id, m.id)))
+   where (${hasAfter("recovery_actions", "executed_at")} or ${hasAfter("watched_retries", "noted_at")})
      and m.id <> all($3::uuid[])
-   order by l.executed_at nulls first, m.id limit $2`,
+   order by l.noted_at nulls first, m.id limit $2`,
 );
 
 /** Merchants with outcomes up to `until` that nobody has learned, but for `leftOut`; whose learning is furthest behind comes first. */
@@ -101,29 +109,34 @@ export async function merchantsWithLessons(tx: Tx, until: Date, leftOut: readonl
   return (await tx.run<{ id: string }>(WAITING, [until, limit, leftOut])).rows.map(({ id }) => id);
 }
 
+const firstAfter = (table: string, moment: string, transactionId: string) =>
+  `(select id, case_id as "caseId", ${moment} as "notedAt", ${transactionId} as "transactionId" from ${table}
+    where merchant_id = $1 and ${moment} <= $2 and (${moment}, id) > ($3, $4)
+    order by ${moment}, id limit $5)`;
+
+// Both are noted at moments of the merchant's clock, so they are in one order; ids tell apart what was noted at the same moment.
 const LESSONS = prepared(
   "lessons",
-  `select id, case_id as "caseId", executed_at as "executedAt" from recovery_actions
-   where merchant_id = $1 and executed_at <= $2 and (executed_at, id) > ($3, $4)
-   order by executed_at, id limit $5`,
+  `select * from (
+     ${firstAfter("recovery_actions", "executed_at", "null")}
+     union all
+     ${firstAfter("watched_retries", "noted_at", "transaction_id")}
+   ) l order by "notedAt", id limit $5`,
 );
 
-/** An action with an outcome that is to be learned. */
+/** A retry whose outcome is to be learned. */
 export interface LessonRow {
+  /** Of the action that asked for it, or of the watched retry. */
   id: string;
   caseId: string;
-  executedAt: Date;
+  notedAt: Date;
+  /** Of a watched retry; null: Dunlin asked for it. */
+  transactionId: string | null;
 }
 
-/** The first outcomes after the cursor, up to `until`, in the order in which they were recorded. */
-export async function lessonsAfter(
-  tx: Tx,
-  merchantId: string,
-  until: Date,
-  cursor: Pick<LearnedMerchant, "executedAt" | "actionId"> | null,
-  limit: number,
-) {
-  const after = cursor ? [cursor.executedAt, cursor.actionId] : [new Date(0), SHARED_MODEL];
+/** The first outcomes after the cursor, up to `until`, in the order in which they were noted. */
+export async function lessonsAfter(tx: Tx, merchantId: string, until: Date, cursor: Cursor | null, limit: number) {
+  const after = cursor ? [cursor.notedAt, cursor.lessonId] : [new Date(0), SHARED_MODEL];
   return (await tx.run<LessonRow>(LESSONS, [merchantId, until, ...after, limit])).rows;
 }
 
@@ -144,12 +157,12 @@ const SAVE_PARTS = prepared(
 );
 const FIRST_MERCHANT = prepared(
   "insert_learned_merchant",
-  `insert into learned_merchants (merchant_id, executed_at, action_id, lessons, version, numbers)
+  `insert into learned_merchants (merchant_id, noted_at, lesson_id, lessons, version, numbers)
    values ($1, $2, $3, $4, 1, $5) on conflict (merchant_id) do nothing`,
 );
 const NEXT_MERCHANT = prepared(
   "advance_learned_merchant",
-  `update learned_merchants set executed_at = $2, action_id = $3, lessons = lessons + $4, version = version + 1, numbers = $5
+  `update learned_merchants set noted_at = $2, lesson_id = $3, lessons = lessons + $4, version = version + 1, numbers = $5
    where merchant_id = $1 and version = $6`,
 );
 
@@ -163,7 +176,7 @@ export interface Learning {
   /** Parts of the model that changed. */
   parts: readonly StoredPart[];
   merchantId: string;
-  cursor: Pick<LearnedMerchant, "executedAt" | "actionId">;
+  cursor: Cursor;
   lessons: number;
   own: Buffer;
 }
@@ -181,7 +194,7 @@ export async function saveLearning(db: Database, learning: Learning, now: Date):
         modelVersion === 0
           ? await tx.run(FIRST_MODEL, [modelId, layout, now])
           : await tx.run(NEXT_MODEL, [modelId, layout, now, modelVersion]);
-      const values = [merchantId, cursor.executedAt, cursor.actionId, lessons, own];
+      const values = [merchantId, cursor.notedAt, cursor.lessonId, lessons, own];
       const merchant =
         merchantVersion === 0
           ? await tx.run(FIRST_MERCHANT, values)

@@ -41,6 +41,8 @@ export async function fill(db: Database, { first, last, invoices, young = false 
     `insert into recovery_actions (merchant_id, id, case_id, invoice_id, customer_id, currency, type, status, action_suggestion, ideal_retry_time, reasons,
        decided_at, executed_at, created_at, updated_at)
      select ${merchant}, ${id(3, "n")}, ${id(1, "n")}, ${name("i")}, ${name("c")}, 'EUR', 'RETRY', 'SUCCEEDED', 'RETRY', ${at}, '[]', ${at}, ${at}, ${at}, ${at} ${from}`,
+    `insert into watched_retries (merchant_id, transaction_id, id, case_id, noted_at)
+     select ${merchant}, ${name("t")}, ${id(4, "n")}, ${id(1, "n")}, ${at} ${from}`,
   ])
     await db.run(prepared("", sql));
 }

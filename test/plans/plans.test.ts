@@ -11,9 +11,11 @@ import { actionsAfter, firstActions } from "../../src/store/action-list.ts";
 import { ORDERS } from "../../src/store/action-listing.ts";
 import { type Database, openDatabase, prepared, type Statement } from "../../src/store/database.ts";
 import { recordAttempts } from "../../src/store/delivery-attempts.ts";
+import { lessonsAfter, merchantsWithLessons } from "../../src/store/learned.ts";
 import { signedIn } from "../../src/store/roles.ts";
 import { grownTables, readStatistics } from "../../src/store/statistics.ts";
 import { openWalled } from "../../src/store/walled.ts";
+import { noteWatchedRetries } from "../../src/store/watched-retries.ts";
 import { eventually } from "../contract/running.ts";
 import { stopAutovacuum, testDatabase } from "../database.ts";
 import { removeAtExit } from "../server.ts";
@@ -33,7 +35,7 @@ const SIZES: Readonly<Record<string, readonly Shops[]>> = {
 /** Those of one customer or invoice are planned for whom they are asked. */
 const LISTS = /^list_(first|next)_/;
 /** Those that take the first rows of an order of a merchant's rows. */
-const FIRST = /^(first_due_cases|due_cases|first_pokes)$/;
+const FIRST = /^(first_due_cases|due_cases|first_pokes|merchants_with_lessons|lessons)$/;
 const TABLES = ["invoices", "cases", "recovery_actions", "events", "deliveries"];
 
 for (const [whose, shops] of Object.entries(SIZES))
@@ -64,6 +66,9 @@ for (const [whose, shops] of Object.entries(SIZES))
     const ports2 = portsOf("fb");
     await live(kept(asWorker, loops), await shop(db, ports2), ports2, "cus2");
     await recordAttempts(kept(asWorker, loops), [], ports.newId());
+    await merchantsWithLessons(kept(asWorker, loops), ports.now(), [], 20);
+    await lessonsAfter(kept(asWorker, loops), merchant.id, ports.now(), null, 100);
+    await noteWatchedRetries(kept(asWorker, loops), merchant.id, [], ports.now());
     for (const each of shops) await fill(db, each);
     const grown = await grownTables(db, []);
     for (const table of TABLES) assert.ok(grown.includes(table), `${table} grew, and ${grown} were found`);
@@ -147,7 +152,7 @@ async function listAll(db: Database, merchantId: string) {
 
 // Of a bitmap the line names the index, which is named by its table.
 const BIG =
-  /\bon (subscriptions|invoices|transactions|cases|due_cases|case_pokes|recovery_actions|events|deliver(ies|y_attempts))/;
+  /\bon (subscriptions|invoices|transactions|cases|due_cases|case_pokes|recovery_actions|watched_retries|events|deliver(ies|y_attempts))/;
 /** A key beside the merchant: the rows of a range of time are many, whoever's they are. */
 const TWO_KEYS = /merchant_id = .* AND \(\w+ = /;
 

@@ -1,0 +1,33 @@
+import type { Case } from "../domain/case.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
+import { isApproved } from "./history.ts";
+import { ownRetries } from "./known.ts";
+import type { CaseView } from "./step.ts";
+
+/** A retry dated so soon after the end of its case may be what ended it: the merchant's clock is not ours, and an invoice may be dated before its payment. */
+const CLOCKS_MS = 5 * 60_000;
+
+/**
+ * The retries of the merchant's own system that ended, while the case lasted: those that are compared with what Dunlin would have done, and learned from. Of a
+ * payment that came late the case lasted until it was paid, since by now the invoice may have failed again. A card that was checked for nothing was not charged.
+ *
+ * @param onInvoice  attempts on its invoice, oldest first
+ */
+export function endedRetries(
+  kase: Pick<Case, "unpaidAt" | "windowEndsAt" | "endedAt" | "paidAt">,
+  onInvoice: readonly TransactionFacts[],
+): TransactionFacts[] {
+  const end = (kase.paidAt ?? kase.endedAt ?? kase.windowEndsAt).getTime() + CLOCKS_MS;
+  return ownRetries(kase, onInvoice).filter(
+    (t) => (t.state === "FAILED" || isApproved(t)) && t.amount > 0 && t.createdAt.getTime() <= end,
+  );
+}
+
+/** Of a case that Dunlin only watches, as far as the view goes: what teaches. None of a case that it looks after, where its own retries teach. */
+export const watchedRetries = ({ case: kase, invoice, transactions }: CaseView): TransactionFacts[] =>
+  kase.arm === "dunlin"
+    ? []
+    : endedRetries(
+        kase,
+        transactions.filter((t) => t.invoiceId === invoice.id),
+      );
