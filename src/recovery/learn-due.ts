@@ -32,7 +32,7 @@ import { codesOf, knownOf } from "./known.ts";
 import type { CaseView } from "./step.ts";
 import { bytesOf, catchUp, type HeldModel, newModel, ownNumbers, UnreadableModel } from "./stored-model.ts";
 import { loadFacts } from "./views.ts";
-import { watchedRetries } from "./watched-retries.ts";
+import { tellsPayments, watchedRetries } from "./watched-retries.ts";
 
 /** A learner that died is replaced after this long, real time. */
 const LEASE_MS = 15_000;
@@ -160,7 +160,8 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
 
   async function teach(learned: Learned, merchant: Merchant, rows: readonly LessonRow[]) {
     const cases = await findCases(db, merchant.id, [...new Set(rows.map(({ caseId }) => caseId))]);
-    const facts = await loadFacts(db, { ...merchant, engine: "learned" }, cases, ports.now());
+    const now = ports.now();
+    const facts = await loadFacts(db, { ...merchant, engine: "learned" }, cases, now);
     const byId = new Map(cases.map((kase) => [kase.id, kase]));
     const views = new Map<string, CaseView>();
     for (const lesson of rows) {
@@ -168,7 +169,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
       try {
         const view = views.get(caseId) ?? facts.view(byId.get(caseId)!);
         views.set(caseId, view);
-        learnRetry(learned, start, view, lesson);
+        learnRetry(learned, start, view, lesson, now);
       } catch (error) {
         // One outcome that cannot be read must not keep all later ones from being learned.
         const which = transactionId === null ? { actionId: id } : { transactionId };
@@ -221,8 +222,8 @@ interface Retry {
 }
 
 /** What one retry shows: it was made knowing what was known before it. */
-function learnRetry(learned: Learned, start: Learned, view: CaseView, { id, transactionId }: LessonRow) {
-  const retry = transactionId === null ? askedRetry(view, id) : watchedRetry(view, transactionId);
+function learnRetry(learned: Learned, start: Learned, view: CaseView, { id, transactionId }: LessonRow, now: Date) {
+  const retry = transactionId === null ? askedRetry(view, id) : watchedRetry(view, transactionId, now);
   if (!retry) return;
   const { at, approved, transaction } = retry;
   const before = viewBefore(view, id, at);
@@ -244,8 +245,9 @@ function askedRetry({ actions, transactions }: CaseView, actionId: string): Retr
   };
 }
 
-/** One of the merchant's own system; null where a newer copy says that it is none. */
-function watchedRetry(view: CaseView, transactionId: string): Retry | null {
+/** One of the merchant's own system; null where a newer copy says that it is none, and where only failures are pushed. */
+function watchedRetry(view: CaseView, transactionId: string, now: Date): Retry | null {
+  if (!tellsPayments(view, now)) return null;
   const transaction = watchedRetries(view).find(({ id }) => id === transactionId);
   return transaction ? { at: transaction.createdAt, approved: isApproved(transaction), transaction } : null;
 }

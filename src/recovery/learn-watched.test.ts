@@ -66,6 +66,20 @@ test("in an experiment the arm that is left to the merchant teaches too, and who
   assert.deepEqual((await stage.arms()).slice(1), arms);
 });
 
+test("where a customer's bills are paid and no attempt tells of it, failed retries teach nothing", async () => {
+  const taughtBy = async (isTold: boolean) => {
+    await stage.begin();
+    await stage.invoice({ id: "inv_paid", state: "PAID" });
+    if (isTold) await stage.transaction({ id: "txn_paid", invoiceId: "inv_paid", state: "PAID" });
+    await stage.invoice();
+    for (const day of [0, 3, 5]) await stage.tried(day);
+    assert.equal(await stage.learn(), 2, "the cursor moves on");
+    return (await stage.stored()).size;
+  };
+  assert.equal(await taughtBy(false), 0);
+  assert.ok((await taughtBy(true)) > 50);
+});
+
 test("a retry teaches once it has ended, whatever copies of it come before and after", async () => {
   await stage.invoice();
   await stage.tried(0);

@@ -18,8 +18,8 @@ import {
 import { latestAttempt } from "./card.ts";
 import type { CaseView, Step } from "./step.ts";
 
-/** The longest window a rule counts over: ACH re-presentments, 180 days. */
-const LEDGER_MS = 180 * DAY_MS;
+/** Of so long attempts are read, the longest window a rule counts over: ACH re-presentments, 180 days. */
+export const LEDGER_MS = 180 * DAY_MS;
 /** A year of bills, and then some: what came before says little about how somebody is paid today. */
 const BILLS_MS = 400 * DAY_MS;
 

@@ -3,6 +3,7 @@ import type { TransactionFacts } from "../store/transactions.ts";
 import { isApproved } from "./history.ts";
 import { ownRetries } from "./known.ts";
 import type { CaseView } from "./step.ts";
+import { LEDGER_MS } from "./views.ts";
 
 /** A retry dated so soon after the end of its case may be what ended it: the merchant's clock is not ours, and an invoice may be dated before its payment. */
 const CLOCKS_MS = 5 * 60_000;
@@ -31,3 +32,11 @@ export const watchedRetries = ({ case: kase, invoice, transactions }: CaseView):
         kase,
         transactions.filter((t) => t.invoiceId === invoice.id),
       );
+
+/**
+ * Whether payments are pushed as attempts, as far as the customer's bills tell: where some was paid and no attempt was approved, only failures are pushed, and would
+ * teach that nothing ever succeeds.
+ */
+export const tellsPayments = ({ bills, transactions }: CaseView, now: Date): boolean =>
+  transactions.some(isApproved) ||
+  !bills.some(({ state, createdAt }) => state === "PAID" && now.getTime() - createdAt.getTime() < LEDGER_MS);
