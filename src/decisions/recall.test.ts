@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bookingOf, judgedOn } from "../model/booking.ts";
 import { forecast } from "../model/forecast.ts";
-import { besideWeight, COLUMN_EDGES, dateCellWeight, ROW_WIDTH, ROWS_OF, rowStart } from "../model/layout.ts";
+import {
+  besideWeight,
+  COLUMN_EDGES,
+  dateCellWeight,
+  ROW_WIDTH,
+  ROWS_OF,
+  rowStart,
+  WEEK_TRIES_MAX,
+} from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
 import { PAY_CYCLES } from "../model/pay-cycles.ts";
 import { caseRows } from "./case-names.ts";
@@ -157,6 +165,21 @@ test("an earlier bill's tries are recalled in the order of time, between those o
     ["04-20", "04-28", "05-01", "05-02", "05-04"],
   );
   assert.equal(belief.recent.length, 4, "tries of a week, on either bill");
+});
+
+test("of the tries of a week no more are kept than tell cases apart, however many there were", () => {
+  const each = Array.from({ length: 40 }, (_, n) =>
+    failed(`2026-04-${28 + (n >> 5)}T${String(n % 24).padStart(2, "0")}:00`),
+  );
+  const storm = each.toSorted((one, other) => +one.at - +other.at);
+  const { belief } = recall(learned, historyOf([storm, storm.slice(1), [failed("2026-04-28T09:30")]]));
+  assert.deepEqual(
+    belief.recent,
+    storm
+      .slice(-3)
+      .flatMap(({ at }) => [+at, +at])
+      .slice(-WEEK_TRIES_MAX),
+  );
 });
 
 test("how a customer is paid is learned for the open case from another bill, too", () => {

@@ -25,6 +25,7 @@ import {
   sinceBins,
   sinceCell,
   TO_SAME,
+  WEEK_TRIES_MAX,
 } from "./layout.ts";
 import { cycleChances, type Learned } from "./learned.ts";
 import { CYCLE_KINDS, CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
@@ -68,7 +69,7 @@ export interface Belief {
   lastTriedAt: number;
   /** Tries since the first failure. */
   tries: number;
-  /** Tries on the card in the week before the last one, that one included. */
+  /** The latest tries on the card, oldest first: as many as tell cases apart. */
   recent: number[];
   /** The latest charge of another bill of the customer since the last try; null: there was none. */
   beside: { at: number; approved: boolean } | null;
@@ -128,6 +129,9 @@ function kindChances(learned: Learned, reason: Reason, code: number | null, name
   return chances;
 }
 
+/** Of tries on the card, oldest first, as many as tell cases apart: each try of a storm is noted in every open case of the customer. */
+export const latestOf = (tries: readonly number[]) => tries.slice(-WEEK_TRIES_MAX);
+
 /** What to believe of a case that has just begun. */
 export function newBelief(learned: Learned, person: Person, facts: CaseFacts): Belief {
   const row = facts.code === null ? null : codeRow(facts.code);
@@ -150,7 +154,7 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
     firstFailedAt: facts.failedAt,
     lastTriedAt: facts.failedAt,
     tries: 0,
-    recent: facts.recent,
+    recent: latestOf(facts.recent.toSorted((one, other) => one - other)),
     beside: null,
     weights,
     cyclesBefore: person.cycles.slice(),

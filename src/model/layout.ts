@@ -244,7 +244,9 @@ const gapBin = (ms: number) => binOf(ms, GAP_EDGES);
 export const gapWeight = (of: number, ms: number) => AT.gap + of * GAP_BINS + gapBin(ms);
 
 export const triesWeight = (of: number, tries: number) => AT.tries + of * TRIES_BINS + Math.min(TRIES_BINS - 1, tries);
-export const weekTriesWeight = (tries: number) => AT.weekTries + Math.min(5, tries);
+/** More tries in a week than these are as these. */
+export const WEEK_TRIES_MAX = 5;
+export const weekTriesWeight = (tries: number) => AT.weekTries + Math.min(WEEK_TRIES_MAX, tries);
 export const hourWeight = (of: number, hour: number) => AT.hour + of * HOURS + (hour >> 1);
 export const weekdayWeight = (of: number, weekday: number) => AT.weekday + of * 7 + weekday;
 /** First charges have dates of their own: most are approved on any day, and they are so many that a retry's date would mean nothing. */

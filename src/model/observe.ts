@@ -1,10 +1,10 @@
-import { WEEK_MS } from "../domain/durations.ts";
 import {
   AMPLE,
   type Belief,
   cyclesOf,
   explainFirst,
   explainTry,
+  latestOf,
   OTHERS,
   otherCells,
   otherOf,
@@ -221,7 +221,7 @@ export function observeTry(
   belief.tries++;
   belief.beside = null;
   belief.lastTriedAt = at;
-  belief.recent = [...belief.recent.filter((time) => time > at - WEEK_MS), at];
+  belief.recent = latestOf([...belief.recent, at]);
   return chance;
 }
 
@@ -241,7 +241,7 @@ export function observeBeside(
   before: Float64Array,
   after: Float64Array,
 ) {
-  belief.recent = [...belief.recent.filter((time) => time > at - WEEK_MS), at];
+  belief.recent = latestOf([...belief.recent, at]);
   if (reason !== null && !SPEAKS_OF_ACCOUNT.has(reason)) return;
   belief.beside = { at, approved: reason === null };
   shiftCycles(belief.weights, before, after);
