@@ -42,7 +42,7 @@ const STANCE_WORDS: Readonly<Record<Stance, string>> = {
   later: "have tried, more than 12 hours before",
   card_change: "ask for another card",
   stop: "have stopped",
-  wait: "wait for an answer",
+  wait: "wait, for an answer or for what comes of the customer's other bills",
   unknown: "not known: nothing was decided before, or it is kept no longer",
 };
 
