@@ -73,4 +73,7 @@ export interface DecisionRecord {
 }
 
 /** As much of the decision before as the next one looks at. */
-export type LastDecision = Omit<DecisionRecord, "account"> & Pick<Account, "known">;
+export interface LastDecision extends Omit<DecisionRecord, "account">, Pick<Account, "known"> {
+  /** The last of its reasons. */
+  lastReason: string | null;
+}

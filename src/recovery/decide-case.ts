@@ -61,7 +61,9 @@ export function decideCase(
     lastDecision?.facts === basis.facts &&
     lastDecision.kind === decision.kind &&
     lastDecision.engine === made.engine &&
-    (decision.kind !== "retry" || lastDecision.idealTime?.getTime() === at);
+    (decision.kind !== "retry" || lastDecision.idealTime?.getTime() === at) &&
+    // What is waited for of other bills is no such fact.
+    (decision.kind !== "wait" || lastDecision.lastReason === decision.reasons.at(-1));
   return { decision, record: isSame ? null : recordOf(view, basis, made, { model, trouble }, now), error };
 }
 

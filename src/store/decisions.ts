@@ -45,7 +45,7 @@ const LATEST = prepared(
   "latest_decisions",
   `select d.* from unnest($2::uuid[]) as c (id)
    cross join lateral (
-     select ${selectList(COLUMNS.filter(([name]) => name !== "account"))}, account->'known' as known from decisions where merchant_id = $1 and case_id = c.id order by number desc limit 1) d`,
+     select ${selectList(COLUMNS.filter(([name]) => name !== "account"))}, account->'known' as known, account->'reasons'->>-1 as "lastReason" from decisions where merchant_id = $1 and case_id = c.id order by number desc limit 1) d`,
 );
 
 /** The latest decision in each of these cases, by case. */
