@@ -68,6 +68,8 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
 
 /** The next bill of a customer may come so much later than the ones before. */
 const BILL_LATE_MS = DAY_MS;
+/** Another case may end without an attempt, and nobody tells those that wait for it: they look each day. */
+const OTHERS_LOOK_MS = DAY_MS;
 
 /** No try is worth making by what is known now: wait for what comes of the customer's other bills, where some is to come within the window, else stop. */
 function withoutTry({ known, now, decline, place }: Situation, belief: Belief): Decision {
@@ -85,7 +87,7 @@ function withoutTry({ known, now, decline, place }: Situation, belief: Belief): 
     ...said,
     `By what is known now no further try is likely enough to succeed to be worth making. ${toCome}, and what comes of it may change that, so the case stays open.`,
   ];
-  return isInTime ? { kind: "wait", until: new Date(billAt + BILL_LATE_MS), reasons } : { kind: "wait", reasons };
+  return { kind: "wait", until: new Date(isInTime ? billAt + BILL_LATE_MS : now + OTHERS_LOOK_MS), reasons };
 }
 
 /** The try to be made and what was asked for it; null: none is worth making. */

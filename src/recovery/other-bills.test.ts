@@ -82,3 +82,44 @@ test("a case that is not worth a try waits for the customer's next bill, and is 
   assert.equal(ends[1], "hopeless");
   assert.equal((await stage.events()).at(-1)!.type, "complete_dunning");
 });
+
+test("a case that waits for another one ends a day after that did, though no attempt told of it", async () => {
+  await declined("inv_1", "cus_1", { amount: 30 });
+  await declined("inv_2", "cus_1", { amount: 30 });
+  await stage.decide();
+  assert.deepEqual(
+    (await decisionsOf(0)).map(({ kind }) => kind),
+    ["wait"],
+  );
+  stage.wait(HOUR);
+  await stage.invoice({ id: "inv_2", amount: 30, state: "VOIDED" });
+  await stage.decide();
+  stage.wait(DAY);
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.cases()).map(({ end }) => end),
+    ["hopeless", "voided"],
+  );
+  assert.equal((await stage.events()).at(-1)!.type, "complete_dunning");
+});
+
+test("what a case waits for is said as it is, also when that is another thing than before", async () => {
+  const weekly = { subscriptionId: "sub_1", amount: 30 };
+  stage.wait(-7 * DAY);
+  await stage.invoice({ id: "inv_0", state: "PAID", createdAt: stage.now(), ...weekly });
+  stage.at(START);
+  await declined("inv_1", "cus_1", weekly);
+  await stage.decide();
+  stage.wait(2 * DAY);
+  await declined("inv_2", "cus_1", { amount: 30 });
+  await stage.decide();
+  const said = async () => (await decisionsOf(0)).at(-1)!.account.reasons.at(-1)!;
+  assert.match(await said(), /next bill of this customer is due about Mon 9 March/);
+  stage.at(+START + 8 * DAY + 1000);
+  await stage.decide();
+  assert.match(await said(), /Another bill of this customer is in recovery too/);
+  const decisions = (await decisionsOf(0)).length;
+  stage.wait(DAY);
+  await stage.decide();
+  assert.equal((await decisionsOf(0)).length, decisions, "the same is kept once");
+});
