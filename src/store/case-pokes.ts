@@ -86,6 +86,10 @@ const sumOf = (rows: readonly { cases: number }[]) => rows.reduce((sum, { cases 
 /** Who has more open cases than this is no person, and all of them would be planned anew with each attempt. */
 const OPEN_OF_PERSON = 16;
 
+/** Whether one is open is asked behind the look-up: else an index of open cases may be read from end to end for each customer, while statistics know of none. */
+const casesOfCustomer =
+  "(select id, invoice_id, ended_at from cases where merchant_id = $1 and customer_id = e.each offset 0)";
+
 // Whoever waits for a new card wants to know of it also where the customer is no person.
 const POKE_BY_CUSTOMER = prepared(
   "poke_cases_by_customer",
@@ -93,15 +97,12 @@ const POKE_BY_CUSTOMER = prepared(
     `select k.id from unnest($2::text[]) as e (each)
      cross join lateral (
        select count(*) <= ${OPEN_OF_PERSON} as few
-       from (select 1 from cases where merchant_id = $1 and customer_id = e.each and ended_at is null limit ${OPEN_OF_PERSON + 1}) o
+       from (select 1 from ${casesOfCustomer} c where ended_at is null limit ${OPEN_OF_PERSON + 1}) o
      ) of
-     ${casesBy(
-       "customer_id",
-       "e.each",
-       `ended_at is null and invoice_id <> all ($4::text[]) and (of.few or exists (
-          select 1 from recovery_actions r
-          where r.merchant_id = $1 and r.case_id = cases.id and r.type = 'CARD_CHANGE' and r.status in ('SCHEDULED', 'SENT')))`,
-     )}`,
+     cross join lateral ${casesOfCustomer} k
+     where k.ended_at is null and k.invoice_id <> all ($4::text[]) and (of.few or exists (
+       select 1 from recovery_actions r
+       where r.merchant_id = $1 and r.case_id = k.id and r.type = 'CARD_CHANGE' and r.status in ('SCHEDULED', 'SENT')))`,
     "$3",
   ),
 );
