@@ -202,6 +202,8 @@ test("where no try is worth making, the customer's other bills are waited for as
   assert.equal(weekly.kind, "wait");
   assert.deepEqual((weekly as { until?: Date }).until, new Date("2026-05-16T09:00:00Z"), "a day after it is due");
   assert.match(weekly.reasons.join(" "), /next bill of this customer is due about Fri 15 May.*the case stays open/);
+  const late = decided({ billed }, 4 * 24 + 12);
+  assert.deepEqual([late.kind, (late as { until?: Date }).until], ["wait", new Date("2026-05-16T09:00:00Z")], "late");
   assert.equal(decided({ billed }, 5 * 24).kind, "stop", "it did not come");
   assert.equal(decided({ billed, windowEndsAt: new Date("2026-05-14T09:00:00Z") }).kind, "stop", "too late for it");
   const beside = decided({ othersOpen: true });
