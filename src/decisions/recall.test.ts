@@ -192,6 +192,15 @@ test("how a customer is paid is learned for the open case from another bill, too
   assert.ok(moved("around the 15th of the month") < 0.95, "pay had come when it was declined");
 });
 
+test("a new card that nobody has charged is no decline beside the customer's other bills", () => {
+  const taught = newLearned();
+  taught.mean[besideWeight(false, 4 * HOUR)] = -2;
+  const other = [failed("2026-04-20T09:00"), paid("2026-05-04T13:00")];
+  const card: PastCharge = { ...failed("2026-05-04T09:00"), codes: null, isPresumed: true };
+  const cyclesBy = (model: typeof taught) => recall(model, historyOf([other, [card]])).person.cycles;
+  assert.deepEqual(cyclesBy(taught), cyclesBy(learned));
+});
+
 test("a new card that nobody has charged says nothing of the customer", () => {
   const at = new Date("2026-04-28T09:00:00Z");
   const { person, belief } = recall(learned, historyOf([[{ at, approved: false, codes: null, isPresumed: true }]]));

@@ -84,7 +84,8 @@ export function recall(
         past.lastReason = own.reason;
       }
     } else continue;
-    if (before) for (const belief of others) observeBeside(belief, at, reason, before, person.cycles);
+    if (before && !charge.isPresumed)
+      for (const belief of others) observeBeside(belief, at, reason, before, person.cycles);
   }
   const open = cases.get(last);
   if (!open) throw new RangeError("the last bill of the history was approved, so there is no case");
