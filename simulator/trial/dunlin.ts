@@ -40,6 +40,8 @@ interface Customer {
 interface Beliefs {
   /** End of the window. */
   endsAt: number;
+  /** A try of the case is to come. */
+  isPlanned: boolean;
   all: Belief[];
   atFirst: Belief[];
 }
@@ -132,7 +134,7 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
     const by = (model: Learned, people: Person[]) =>
       people.map((person, n) => newBelief(model, person, { ...facts, clock: clockOf(bill, n) }));
     const all = by(learned, customer.people);
-    customer.open.set(bill.id, { endsAt: open.endsAt, all, atFirst: by(start, customer.atFirst) });
+    customer.open.set(bill.id, { endsAt: open.endsAt, isPlanned: false, all, atFirst: by(start, customer.atFirst) });
     learnCase(learned, all[held]!);
     return all[held]!;
   }
@@ -214,11 +216,12 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
           stakes: stakesOfBill(open.bill),
         });
       const chosen = (upAt > now && choose(upAt)) || choose(0);
+      customers.get(open.bill.customerId)!.open.get(open.bill.id)!.isPlanned = chosen !== null;
       return chosen && { at: chosen.at, probability: chosen.chance };
     },
     waits({ bill, attempts, endsAt }, now) {
       for (const [id, other] of customers.get(bill.customerId)!.open)
-        if (id !== bill.id && other.endsAt > now) return true;
+        if (id !== bill.id && other.isPlanned && other.endsAt > now) return true;
       const billed = attempts.map(({ bill: { subscriptionId, createdAt } }) => ({ subscriptionId, at: createdAt }));
       const next = nextBillAt(billed, now);
       return next !== null && next < endsAt;
@@ -230,7 +233,9 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
     answered(open, choice, charge) {
       const customer = customers.get(open.bill.customerId)!;
       const { people, past } = customer;
-      const { all, atFirst } = customer.open.get(open.bill.id)!;
+      const beliefs = customer.open.get(open.bill.id)!;
+      const { all, atFirst } = beliefs;
+      beliefs.isPlanned = false;
       const reason = charge.approved ? null : reasonOf(charge);
       const held = heldOf(customer, open.bill);
       let byStart: number[] = [];

@@ -106,7 +106,7 @@ function knownOf(
     cardChangedAt: null,
     cardChangeExpired: false,
     billed: [],
-    othersOpen: false,
+    othersPlanned: false,
     issuerDownAt: null,
     retries: attempts.slice(1, k + 1).map(({ at }) => ({ idealRetryTime: at, status: "FAILED" })),
   };

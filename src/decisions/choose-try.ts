@@ -17,8 +17,8 @@ export const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_A_DAY = 6;
 /** Slots begin at one in the night: just after the turn of the day, when limits start afresh. */
 export const SLOT_START_MS = HOUR_MS;
-/** A try now, right after one that failed, would meet the same answer. */
-export const SOONEST_MS = 2 * HOUR_MS;
+/** A try right after one that failed would meet the same answer. */
+const SOONEST_MS = 2 * HOUR_MS;
 /** The last slot is this long before the window ends. */
 const LAST_MS = HOUR_MS / 2;
 /** Share of first tries whose moment is drawn by lot, so that history can be weighed again for another policy. */
@@ -159,17 +159,22 @@ function drawFirst(key: string, plan: TryPlan, worth: readonly number[]) {
  * The moments that may be chosen, earliest first: every slot of the first day, since after a fault at the bank hours
  * count, of later days those at some hours, and the last one of the window.
  */
-function slotsOf(belief: Belief, { now, windowEndsAt, allow }: TryQuestion, hours: readonly number[]): number[] {
+function slotsOf(belief: Belief, question: TryQuestion, hours: readonly number[]): number[] {
+  const { now, windowEndsAt, allow } = question;
   const slots: number[] = [];
+  const soonest = soonestOf(belief, question);
   const last = windowEndsAt - LAST_MS;
-  for (let n = Math.ceil(slotOf(belief, now + SOONEST_MS)); ; n++) {
+  for (let n = Math.ceil(slotOf(belief, soonest)); ; n++) {
     const at = n * SLOT_MS + SLOT_START_MS - belief.clock.offsetMs;
     if (at >= last) break;
     if ((at < now + DAY_MS || hours.includes(modulo(n, SLOTS_A_DAY))) && allow(at)) slots.push(at);
   }
-  if (last >= now + SOONEST_MS && allow(last)) slots.push(last);
+  if (last >= soonest && allow(last)) slots.push(last);
   return slots;
 }
+
+/** The first moment that may be chosen: what comes of other bills puts it off by no wait, or a customer who is charged each hour would never be tried. */
+export const soonestOf = ({ lastTriedAt }: Belief, { now }: TryQuestion) => Math.max(now + 1, lastTriedAt + SOONEST_MS);
 
 /** A whole number at the beginning of a slot. */
 const slotOf = ({ clock: { offsetMs } }: Belief, at: number) => (at + offsetMs - SLOT_START_MS) / SLOT_MS;

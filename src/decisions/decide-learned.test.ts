@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DATE_CELLS } from "../model/dates.ts";
-import { classOf, dateCellWeight } from "../model/layout.ts";
+import { besideWeight, classOf, dateCellWeight } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import type { DeclineCodes } from "../rules/decline-group.ts";
 import { decideLearned } from "./decide-learned.ts";
@@ -58,7 +58,7 @@ function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [Known, 
     cardChangeExpired: false,
     issuerDownAt: null,
     billed: [],
-    othersOpen: false,
+    othersPlanned: false,
     retries: [],
     ...rest,
   };
@@ -206,27 +206,30 @@ test("where no try is worth making, the customer's other bills are waited for as
   assert.deepEqual([late.kind, (late as { until?: Date }).until], ["wait", new Date("2026-05-16T09:00:00Z")], "late");
   assert.equal(decided({ billed }, 5 * 24).kind, "stop", "it did not come");
   assert.equal(decided({ billed, windowEndsAt: new Date("2026-05-14T09:00:00Z") }).kind, "stop", "too late for it");
-  const beside = decided({ othersOpen: true });
+  const beside = decided({ othersPlanned: true });
   assert.deepEqual(
     [beside.kind, (beside as { until?: Date }).until],
     ["wait", new Date("2026-05-12T09:06:00Z")],
     "looks each day",
   );
-  assert.match(beside.reasons.join(" "), /Another bill of this customer is in recovery too/);
+  assert.match(beside.reasons.join(" "), /The recovery of another bill of this customer goes on/);
   assert.equal(decided({}).kind, "stop");
 });
 
-test("a plan is made anew from the charge of another bill on, and names it", () => {
-  const open = bill("2026-05-11", []);
-  const other = bill("2026-05-18", [], null);
-  const [known, history] = caseOf([other, open]);
-  const { decision } = decideLearned(known, history, learned, new Date("2026-05-18T09:05:00Z"));
-  assert.equal(decision.kind, "retry");
-  assert.ok((decision as { at: Date }).at >= new Date("2026-05-18T11:00:00Z"), "two hours after it at the soonest");
+test("a plan is made anew from the charge of another bill on, names it, and stays as long as its moment lies ahead", () => {
+  const taught = newLearned();
+  for (const hours of [1, 12]) taught.mean[besideWeight(true, hours * HOUR)] = 2;
+  const [known, history] = caseOf([bill("2026-05-18", [], null), bill("2026-05-11", [])]);
+  const at = (moment: string) => decideLearned(known, history, taught, new Date(moment)).decision;
+  const first = at("2026-05-18T09:05:00Z");
+  assert.equal(first.kind, "retry");
+  const ideal = (first as { at: Date }).at;
+  assert.ok(ideal > new Date("2026-05-18T09:00:00Z") && ideal < new Date("2026-05-19T09:00:00Z"), `${ideal}`);
   assert.match(
-    decision.reasons.join(" "),
+    first.reasons.join(" "),
     /Since the last try another bill of this customer was paid, on Mon 18 May, 11:00/,
   );
+  assert.deepEqual(at(new Date(+ideal - 60_000).toISOString()), first);
 });
 
 test("the same amount in another currency is at stake for as much, and leads to the same plan", () => {

@@ -76,13 +76,13 @@ function withoutTry({ known, now, decline, place }: Situation, belief: Belief): 
   const said = [declineWords(decline, false), explained(belief)];
   const billAt = nextBillAt(known.billed, now - BILL_LATE_MS);
   const isInTime = billAt !== null && billAt < known.windowEndsAt.getTime();
-  if (!isInTime && !known.othersOpen) {
+  if (!isInTime && !known.othersPlanned) {
     const reasons = [...said, `No further try is likely enough to succeed to be worth making. ${budgetWords(known)}`];
     return { kind: "stop", end: "hopeless", reasons };
   }
   const toCome = isInTime
     ? `The next bill of this customer is due about ${dayWords(localDay(place.zone, billAt))}`
-    : "Another bill of this customer is in recovery too";
+    : "The recovery of another bill of this customer goes on";
   const reasons = [
     ...said,
     `By what is known now no further try is likely enough to succeed to be worth making. ${toCome}, and what comes of it may change that, so the case stays open.`,

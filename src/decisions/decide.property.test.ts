@@ -105,7 +105,7 @@ const cases: fc.Arbitrary<{ known: Known; now: Date }> = fc
       cardChangeExpired: given.cardChangeExpired,
       issuerDownAt: null,
       billed: [],
-      othersOpen: false,
+      othersPlanned: false,
       retries: given.retryHours.map(({ hour, status }) => ({ idealRetryTime: at(hour), status })),
     };
     return { known, now: at(given.nowHour) };

@@ -45,7 +45,7 @@ function failed(codes: Partial<DeclineCodes> | null, rest: Partial<Known> = {}):
     cardChangeExpired: false,
     issuerDownAt: null,
     billed: [],
-    othersOpen: false,
+    othersPlanned: false,
     retries: [],
     ...rest,
   };

@@ -50,8 +50,8 @@ export interface Known {
   issuerDownAt: Date | null;
   /** The customer's bills of the last year that belong to a subscription, this one among them; none where nobody looks at them. */
   billed: readonly Billed[];
-  /** Another bill of the customer is in recovery too. */
-  othersOpen: boolean;
+  /** In another case of the customer a try, or a card change, is planned or was asked for. */
+  othersPlanned: boolean;
   /** Retry actions of this case. SCHEDULED and CANCELED ones do not count: they were never carried out. */
   retries: readonly { idealRetryTime: Date; status: ActionStatus }[];
 }

@@ -5,7 +5,7 @@ import type { Learned } from "../model/learned.ts";
 import { chancesOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
-import { type ChosenTry, SLOT_MS, SLOT_START_MS, SOONEST_MS, type TryQuestion, type Weighed } from "./choose-try.ts";
+import { type ChosenTry, SLOT_MS, SLOT_START_MS, soonestOf, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
 
 const SLOTS_A_DAY = DAY_MS / SLOT_MS;
@@ -33,7 +33,7 @@ export function outlookOf(
   return {
     days: prospects(belief, chosen, (at) => calibrated(chanceAt(at))),
     hours: hoursOf(belief, question, chosen, chanceAt, calibrated),
-    even: evenTries(chosen.weighed, question, unpaidAt),
+    even: evenTries(belief, chosen.weighed, question, unpaidAt),
   };
 }
 
@@ -71,8 +71,9 @@ function hoursOf(
 ): Prospect[] {
   const start =
     Math.floor((chosenAt + belief.clock.offsetMs) / DAY_MS) * DAY_MS + SLOT_START_MS - belief.clock.offsetMs;
+  const soonest = soonestOf(belief, question);
   const slots = Array.from({ length: SLOTS_A_DAY }, (_, n) => start + n * SLOT_MS).filter(
-    (at) => at >= question.now + SOONEST_MS && at < question.windowEndsAt && question.allow(at),
+    (at) => at >= soonest && at < question.windowEndsAt && question.allow(at),
   );
   return slots.map((at) => {
     const chance = chanceAt(at);
@@ -85,13 +86,14 @@ function hoursOf(
 }
 
 /** Six tries spread evenly over the window, the last one an hour before its end: those that are still to come, and allowed. */
-function evenTries(weighed: Weighed, question: TryQuestion, unpaidAt: number): Account["even"] {
+function evenTries(belief: Belief, weighed: Weighed, question: TryQuestion, unpaidAt: number): Account["even"] {
   const { windowEndsAt, triesLeft, limits, stakes } = question;
   const { forecast } = weighed;
+  const soonest = soonestOf(belief, question);
   const wanted = Array.from(
     { length: EVEN_TRIES },
     (_, n) => unpaidAt + ((windowEndsAt - unpaidAt) * (n + 1)) / EVEN_TRIES - (n + 1 === EVEN_TRIES ? HOUR_MS : 0),
-  ).filter((at) => at >= question.now + SOONEST_MS && question.allow(at));
+  ).filter((at) => at >= soonest && question.allow(at));
   const tries: number[] = [];
   const moments: number[] = [];
   for (const at of wanted) {

@@ -145,12 +145,26 @@ test("what came of another bill since the last try counts for the next one, unti
   const [alone, same] = chances(historyOf([[open]]));
   assert.equal(same, alone);
   const beside = (history: History) => recall(taught, history).belief.beside;
-  assert.deepEqual(beside(other(paid("2026-05-02T09:00"))), { at: Date.parse("2026-05-02T09:00Z"), approved: true });
+  assert.deepEqual(beside(other(paid("2026-05-02T09:00"))), {
+    at: Date.parse("2026-05-02T09:00Z"),
+    approved: true,
+    count: 1,
+  });
   assert.equal(beside(other(paid("2026-04-27T09:00"))), null, "before the case began");
   const tried = historyOf([[paid("2026-05-02T09:00")], [open, failed("2026-05-03T09:00")]]);
   assert.equal(beside(tried), null, "before the last try");
   const lost: PastCharge = { ...failed("2026-05-02T09:00"), codes: { ...codes, networkDeclineCode: "41" } };
   assert.equal(beside(other(lost)), null, "a lost card says nothing of the account");
+});
+
+test("of the charges of other bills between two tries the first eight count", () => {
+  const hours = Array.from({ length: 12 }, (_, n) => paid(`2026-05-02T${String(n).padStart(2, "0")}:00`));
+  const others = hours.map((charge) => [charge]);
+  const open = [failed("2026-04-28T09:00")];
+  const { beside } = recall(learned, historyOf([...others, open])).belief;
+  assert.deepEqual(beside, { at: Date.parse("2026-05-02T07:00Z"), approved: true, count: 8 });
+  const tried = [...open, failed("2026-05-02T09:30")];
+  assert.equal(recall(learned, historyOf([...others, tried])).belief.beside!.count, 2, "anew after each try");
 });
 
 test("an earlier bill's tries are recalled in the order of time, between those of the open case", () => {
@@ -159,7 +173,7 @@ test("an earlier bill's tries are recalled in the order of time, between those o
     learned,
     historyOf([earlier, [failed("2026-04-28T09:00"), failed("2026-05-02T09:00")]]),
   );
-  assert.deepEqual(belief.beside, { at: Date.parse("2026-05-04T09:00Z"), approved: true });
+  assert.deepEqual(belief.beside, { at: Date.parse("2026-05-04T09:00Z"), approved: true, count: 1 });
   assert.deepEqual(
     person.charges.map(({ at }) => new Date(at).toISOString().slice(5, 10)),
     ["04-20", "04-28", "05-01", "05-02", "05-04"],

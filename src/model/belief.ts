@@ -71,8 +71,8 @@ export interface Belief {
   tries: number;
   /** The latest tries on the card, oldest first: as many as tell cases apart. */
   recent: number[];
-  /** The latest charge of another bill of the customer since the last try; null: there was none. */
-  beside: { at: number; approved: boolean } | null;
+  /** The latest charge of another bill of the customer since the last try, of the first BESIDE_MAX; null: there was none. `count`: how many they are. */
+  beside: { at: number; approved: boolean; count: number } | null;
   /** Chance of each explanation. */
   weights: Float64Array;
   /** The person's cycles when the case began: they hold where pay is not what is missing. */

@@ -225,6 +225,8 @@ export function observeTry(
   return chance;
 }
 
+/** More charges of other bills between two tries tell nothing new: else who is charged each hour would have the next try put off without end. */
+export const BESIDE_MAX = 8;
 /** Declines that say something of the account, and so of the customer's other bills. */
 const SPEAKS_OF_ACCOUNT: ReadonlySet<Reason> = new Set(["FUNDS", "GENERIC", "UNKNOWN", "LIMIT"]);
 
@@ -243,7 +245,9 @@ export function observeBeside(
 ) {
   belief.recent = latestOf([...belief.recent, at]);
   if (reason !== null && !SPEAKS_OF_ACCOUNT.has(reason)) return;
-  belief.beside = { at, approved: reason === null };
+  const count = (belief.beside?.count ?? 0) + 1;
+  if (count > BESIDE_MAX) return;
+  belief.beside = { at, approved: reason === null, count };
   shiftCycles(belief.weights, before, after);
   shiftCycles(belief.cyclesBefore, before, after);
 }

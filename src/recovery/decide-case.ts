@@ -62,29 +62,40 @@ export function decideCase(
     lastDecision.kind === decision.kind &&
     lastDecision.engine === made.engine &&
     (decision.kind !== "retry" || lastDecision.idealTime?.getTime() === at) &&
-    // What is waited for of other bills is no such fact.
-    (decision.kind !== "wait" || lastDecision.lastReason === decision.reasons.at(-1));
+    (decision.kind !== "wait" || waitsForTheSame(lastDecision, decision));
   return { decision, record: isSame ? null : recordOf(view, basis, made, { model, trouble }, now), error };
 }
 
 /**
  * What Dunlin would do next in a case that is left to the merchant's own system. Nobody follows it, so it stands until a fact changes, also when its
  * moment has passed: what that system does next is compared with it.
+ *
+ * @returns `record`: null when it stands; `until`: when to ask again what is waited for at the latest, null at no time
  */
 export function decideInShadow(
   view: CaseView,
   { model, trouble }: Knowledge,
   now: Date,
-): { record: DecisionRecord | null; error: unknown } {
+): { record: DecisionRecord | null; until: Date | null; error: unknown } {
   const basis = basisOf(view, [], model);
-  if (view.lastDecision?.facts === basis.facts) return { record: null, error: null };
+  const { lastDecision } = view;
+  const isKnown = lastDecision?.facts === basis.facts;
+  if (isKnown && lastDecision.kind !== "wait") return { record: null, until: null, error: null };
   const made = make(basis, model, now);
-  const idealTime = "at" in made.decision ? made.decision.at : null;
+  const { decision, error } = made;
+  const until = (decision.kind === "wait" && decision.until) || null;
+  if (isKnown && decision.kind === "wait" && waitsForTheSame(lastDecision, decision))
+    return { record: null, until, error };
+  const idealTime = "at" in decision ? decision.at : null;
   return {
     record: { ...recordOf(view, basis, made, { model, trouble }, now), actionId: null, idealTime },
-    error: made.error,
+    until,
+    error,
   };
 }
+
+/** What is waited for of other bills is no fact of a case, and stands in the last reason. */
+const waitsForTheSame = ({ lastReason }: LastDecision, { reasons }: Decision) => lastReason === reasons.at(-1);
 
 /** What a decision rests on. */
 interface Basis {
@@ -99,7 +110,7 @@ function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Kno
   const known = knownOf(view, actions);
   const history = view.merchant.engine === "learned" && model ? historyOf(view, known, actions) : null;
   // An outage moves a plan that lies within it, and its end moves none. What is to come of other bills is asked when no try is worth making.
-  const { issuerDownAt: _, billed: __, othersOpen: ___, ...lasting } = known;
+  const { issuerDownAt: _, billed: __, othersPlanned: ___, ...lasting } = known;
   const facts = hash("sha1", JSON.stringify([lasting, history?.bills, history?.traits]), "hex").slice(0, 20);
   return { known, history, facts };
 }

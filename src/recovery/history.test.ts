@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DAY_MS } from "../domain/durations.ts";
 import { historyOf } from "./history.ts";
 import { knownOf } from "./known.ts";
 import type { CaseView } from "./step.ts";
@@ -26,4 +27,31 @@ test("a first charge that nobody pushed was made when the invoice became unpaid;
   assert.deepEqual(changed.bills.at(-1)!.charges, [
     { at: cardChangedAt, approved: false, codes: null, isPresumed: true },
   ]);
+});
+
+test("bills of which only attempts are known count since the last try, and only the customer's own", () => {
+  const attempt = (id: string, day: number, over: object = {}) => ({
+    id,
+    invoiceId: `of_${id}`,
+    customerId: "cus_1",
+    amount: 900,
+    currency: "EUR",
+    state: "PAID",
+    createdAt: new Date(+unpaidAt + day * DAY_MS),
+    cardFingerprint: "fp_1",
+    ...over,
+  });
+  const own = { invoiceId: "inv_1", state: "FAILED", amount: 4900 };
+  const transactions = [
+    attempt("first", 0, own),
+    attempt("before", 1),
+    attempt("second", 2, own),
+    attempt("stranger", 3, { customerId: "cus_2" }),
+    attempt("since", 4),
+    attempt("by_hand", 5, { initiator: "CUSTOMER" }),
+  ];
+  const told = { ...view, transactions } as unknown as CaseView;
+  const [other, open, ...rest] = historyOf(told, knownOf(told, []), []).bills;
+  assert.deepEqual([other!.charges.map(({ at }) => at), rest], [[new Date(+unpaidAt + 4 * DAY_MS)], []]);
+  assert.equal(open!.charges.length, 2);
 });

@@ -4,6 +4,7 @@ import { offsetMs } from "../decisions/local-time.ts";
 import type { History, PastBill, PastCharge } from "../decisions/recall.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import { DAY_MS } from "../domain/durations.ts";
+import { BESIDE_MAX } from "../model/observe.ts";
 import { OWN_MERCHANT } from "../model/own.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
@@ -18,9 +19,15 @@ export function historyOf(view: CaseView, known: Known, actions: readonly Delive
   const place = whereabouts(known);
   const latest = latestAttempt(view);
   const tried = Map.groupBy(transactions, ({ invoiceId }) => invoiceId);
-  const earlier = [...view.bills, ...unseenBills(view)]
+  const open = openBill(view, known, actions);
+  const news = newsOf(view, open.charges.at(-1)!.at).slice(0, BESIDE_MAX);
+  // What came after as many tells nothing new: with the plan made anew each time, the next try would be put off without end.
+  const heardUntil = news.length < BESIDE_MAX ? null : news.at(-1)!.createdAt;
+  const isHeard = ({ at }: PastCharge) => heardUntil === null || at <= heardUntil;
+  const earlier = [...view.bills, ...unseenBills(view, news)]
     .filter(({ id }) => id !== invoice.id)
     .map((bill) => pastBill(bill, tried.get(bill.id) ?? []))
+    .map((bill) => ({ ...bill, charges: bill.charges.filter(isHeard) }))
     .filter(({ charges }) => charges.length > 0)
     // Of the same moment: in the order of their ids, so that a decision never depends on how rows lie.
     .sort((a, b) => a.charges[0]!.at.getTime() - b.charges[0]!.at.getTime());
@@ -38,7 +45,7 @@ export function historyOf(view: CaseView, known: Known, actions: readonly Delive
     },
     instrument: known,
     offsetAt: (at) => offsetMs(place.zone, at),
-    bills: [...earlier, openBill(view, known, actions)],
+    bills: [...earlier, open],
   };
 }
 
@@ -72,24 +79,24 @@ const charge = (t: TransactionFacts): PastCharge => {
 /** An attempt that says something about the card: not one that a person made, perhaps with another. */
 const says = (t: TransactionFacts) => (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER";
 
-/** So many are enough to know how things stand; a shop's guests may have one customer id for all of them. */
-const UNSEEN_MAX = 4;
+/** The attempts on the customer's other bills since a moment, oldest first. */
+const newsOf = ({ case: kase, invoice, transactions }: CaseView, since: Date) =>
+  transactions.filter(
+    (t) => t.createdAt > since && t.customerId === kase.customerId && t.invoiceId !== invoice.id && says(t),
+  );
 
-/** The customer's bills of which an attempt was pushed since the case began, and the invoice was not yet: the latest ones. */
-function unseenBills({ case: kase, invoice, bills, transactions }: CaseView): OtherBill[] {
-  const seen = new Set([invoice.id, ...bills.map(({ id }) => id)]);
-  const unseen: OtherBill[] = [];
-  for (let n = transactions.length - 1; n >= 0 && unseen.length < UNSEEN_MAX; n--) {
-    const { invoiceId, customerId, amount, currency, createdAt } = transactions[n]!;
-    if (createdAt <= kase.unpaidAt) break;
-    if (customerId !== kase.customerId || seen.has(invoiceId)) continue;
-    seen.add(invoiceId);
-    unseen.push({ id: invoiceId, amount, currency, state: "UNPAID", createdAt, unpaidAt: null, paidAt: null });
-  }
-  return unseen;
+/** The bills of such attempts whose invoice was not pushed yet. */
+function unseenBills({ bills }: CaseView, news: readonly TransactionFacts[]): OtherBill[] {
+  const seen = new Set(bills.map(({ id }) => id));
+  return [...Map.groupBy(news, ({ invoiceId }) => invoiceId)]
+    .filter(([id]) => !seen.has(id))
+    .map(([id, [first]]) => {
+      const { amount, currency, createdAt } = first!;
+      return { id, amount, currency, state: "UNPAID", createdAt, unpaidAt: null, paidAt: null };
+    });
 }
 
-type OtherBill = Omit<CustomerBill, "customerId" | "subscriptionId" | "inRecovery">;
+type OtherBill = Omit<CustomerBill, "customerId" | "subscriptionId" | "isPlanned">;
 
 /** An earlier bill: by its attempts, else by what its invoice and its case say. */
 function pastBill(

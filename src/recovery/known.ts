@@ -37,7 +37,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     billed: view.bills.flatMap(({ subscriptionId, createdAt }) =>
       subscriptionId === null ? [] : [{ subscriptionId, at: createdAt }],
     ),
-    othersOpen: view.bills.some(({ id, inRecovery }) => id !== invoice.id && inRecovery),
+    othersPlanned: view.bills.some(({ id, isPlanned }) => id !== invoice.id && isPlanned),
     issuerDownAt: downAt(view.atBank.map(bankAttempt)),
     // One that was canceled after it had gone out was asked for all the same.
     retries: retries.map(({ idealRetryTime, status }) => ({

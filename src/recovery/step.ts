@@ -158,8 +158,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   const { windowEndsAt } = view.case;
   const wakeAt = (at: Date) => ({ end: OPEN, dueAt: earlier(at, windowEndsAt) });
   if (!isTreated(view)) {
-    if (view.case.arm === "shadow") noteInShadow(draft);
-    return wakeAt(windowEndsAt);
+    return wakeAt((view.case.arm === "shadow" && noteInShadow(draft)) || windowEndsAt);
   }
   if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
     draft.events.push(caseEvent(draft, "pause_collection"));
@@ -192,11 +191,12 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null, delivery: "waiting" }, facts, now));
 }
 
-/** Log what would be done by what is known now. */
-function noteInShadow(draft: Draft) {
-  const { record, error } = decideInShadow(draft.view, draft.knowledge, draft.now);
+/** Log what would be done by what is known now. @returns when to look again at the latest; null: when the window is over */
+function noteInShadow(draft: Draft): Date | null {
+  const { record, until, error } = decideInShadow(draft.view, draft.knowledge, draft.now);
   draft.decision = record;
   draft.error = error;
+  return until;
 }
 
 const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && status === "SCHEDULED";
