@@ -231,7 +231,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
               egressRanges: settings.egressRanges,
               allow: network.allow,
               sendTestEvent: createTestEvents(network, secretKey, ports),
-              onReplayed: onEvents,
+              onEvents,
               onWithdrawn,
               onJob: jobs.wake,
             }),

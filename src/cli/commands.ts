@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "request list": async () => (await import("./request.ts")).requestList,
   "request show": async () => (await import("./request.ts")).requestShow,
   explain: async () => (await import("./explain.ts")).explain,
+  "recovery stop": async () => (await import("./recovery-stop.ts")).recoveryStop,
   "delivery list": async () => (await import("./delivery.ts")).deliveryList,
   "delivery show": async () => (await import("./delivery.ts")).deliveryShow,
   "delivery replay": async () => (await import("./delivery.ts")).deliveryReplay,

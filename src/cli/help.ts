@@ -6,7 +6,7 @@ export const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Merchants, people and keys", /^(merchant|key) |^invite$/],
   ["What came in", /^request |^(import|export)$/],
   ["Webhooks", /^(delivery|webhook) |^(listen|trigger)$/],
-  ["Decisions", /^(experiment |(explain|shadow|backtest|simulate)$)/],
+  ["Decisions", /^((experiment|recovery) |(explain|shadow|backtest|simulate)$)/],
 ];
 
 /** `dunlin --help`. */

@@ -45,7 +45,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
   const { api: asApi, worker } = signedIn(database.address, true);
   const everyone = openDatabase(worker, 2, () => {});
   const walled = openWalled(asApi, 2, () => {});
-  const replayed: string[] = [];
+  const toSend: string[] = [];
   const withdrawn: string[][] = [];
   const passwords = createPasswords(randomBytes, 4);
   const options: ConsoleOptions = {
@@ -64,7 +64,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     egressRanges: ["203.0.113.0/24"],
     allow: [],
     sendTestEvent: async () => null,
-    onReplayed: (merchantId) => void replayed.push(merchantId),
+    onEvents: (merchantId) => void toSend.push(merchantId),
     onWithdrawn: (merchantId, eventIds) => void withdrawn.push([merchantId, ...eventIds]),
     onJob() {},
     ...over,
@@ -116,7 +116,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
 
   /** Does what was asked for on pages, as the loops of the service do. */
   async function work(kind: JobKind, judge: () => Judge = () => assert.fail("no judge")) {
-    const todo = kind === "replay" ? replayWork(ports, options.onReplayed) : backtestWork(judge);
+    const todo = kind === "replay" ? replayWork(ports, options.onEvents) : backtestWork(judge);
     const log = pino({ level: "silent" });
     const { signal } = new AbortController();
     return jobsDue({ everyone, walled, ports, log, kind, work: todo, signal });
@@ -130,7 +130,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     http: api.http,
     options,
     merchant,
-    replayed,
+    toSend,
     withdrawn,
     work,
     person,

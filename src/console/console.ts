@@ -40,9 +40,9 @@ export interface ConsoleOptions {
   /** Private addresses that webhooks may be sent to. */
   allow: readonly AllowedAddress[];
   sendTestEvent: SendTestEvent;
-  /** Events of this merchant are due again. */
-  onReplayed(merchantId: string): void;
-  /** An import took these events back. */
+  /** Events of this merchant are due, for the first time or again. */
+  onEvents(merchantId: string): void;
+  /** These events were taken back. */
   onWithdrawn: OnWithdrawn;
   /** Somebody asked for a job of this kind. */
   onJob(kind: JobKind): void;

@@ -11,6 +11,7 @@ const END_REASONS = [
   "window_over",
   "budget_used",
   "hopeless",
+  "stopped_by_hand",
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
@@ -43,9 +44,10 @@ export interface Case {
   paidAt: Date | null;
 }
 
-/** Dunlin ended it before its window was over, so the merchant is told by `complete_dunning`. */
+/** Dunlin, or a person by it, ended it before its window was over, so the merchant is told by `complete_dunning`. */
 export const completesDunning = (reason: EndReason) =>
   reason === "hopeless" ||
   reason === "budget_used" ||
   reason === "subscription_canceled" ||
-  reason === "subscription_expired";
+  reason === "subscription_expired" ||
+  reason === "stopped_by_hand";

@@ -5,6 +5,7 @@ export type Role = (typeof ROLES)[number];
 /** Everything that not everybody may do. Reading what was recovered is open to all members. */
 export const DEEDS = {
   replay: "Send events again",
+  stop: "Stop the recovery of an invoice",
   import: "Import history",
   experiments: "Run experiments and backtests",
   keys: "See and manage API keys",
@@ -16,9 +17,9 @@ export const DEEDS = {
 export type Deed = keyof typeof DEEDS;
 
 const ALLOWED: Readonly<Record<Role, readonly Deed[]>> = {
-  owner: ["replay", "import", "experiments", "keys", "webhook", "members", "audit", "owners"],
-  admin: ["replay", "import", "experiments", "keys", "webhook", "members", "audit"],
-  developer: ["replay", "import", "keys", "webhook"],
+  owner: ["replay", "stop", "import", "experiments", "keys", "webhook", "members", "audit", "owners"],
+  admin: ["replay", "stop", "import", "experiments", "keys", "webhook", "members", "audit"],
+  developer: ["replay", "stop", "import", "keys", "webhook"],
   viewer: [],
 };
 

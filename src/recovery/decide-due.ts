@@ -1,33 +1,26 @@
 import { setImmediate as othersFirst } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import { saveCaseStates } from "../store/cases.ts";
-import { type Database, errorFields, type Tx } from "../store/database.ts";
-import { insertDecisions } from "../store/decisions.ts";
-import { firstDueCases, moveDueCases, setCaseAside } from "../store/due-cases.ts";
-import { insertEvents, withdrawEvents } from "../store/events.ts";
+import { type Database, errorFields } from "../store/database.ts";
+import { firstDueCases, setCaseAside } from "../store/due-cases.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
 import { noteWatchedRetries, type WatchedRetry } from "../store/watched-retries.ts";
 import { asideMs } from "./aside.ts";
 import type { Knowledge } from "./decide-case.ts";
-import type { OnWithdrawn } from "./ingest.ts";
 import type { MerchantModel, Models } from "./models.ts";
 import { type Step, step } from "./step.ts";
 import { takeCases } from "./take-cases.ts";
 import { loadFacts } from "./views.ts";
 import { watchedRetries } from "./watched-retries.ts";
+import { type ToldOfSteps, tellOfSteps, writeSteps } from "./write-steps.ts";
 
 const CASES_PER_STEP = 100;
 
-export interface DecideDue {
+export interface DecideDue extends ToldOfSteps {
   db: Database;
   ports: Ports;
   log: Log;
-  /** Events were committed for this merchant. */
-  onEvents(merchantId: string): void;
-  onWithdrawn: OnWithdrawn;
   models: Models;
   /** Between two cases: lets everything else in the process go first. */
   pause?(): Promise<unknown>;
@@ -82,11 +75,12 @@ async function stepOneByOne(deciding: DecideDue, merchantId: string): Promise<nu
 }
 
 async function stepBatch(
-  { db, ports, log, onEvents, onWithdrawn, models, pause = othersFirst }: DecideDue,
+  deciding: DecideDue,
   merchantId: string,
   limit: number,
   onTaken: (first: { id: string; failures: number }) => void = () => {},
 ): Promise<number> {
+  const { db, ports, models, pause = othersFirst } = deciding;
   // Read outside of the transaction: what is wrong with it must not undo a step.
   const model = await models.of(merchantId);
   const { steps, withdrawn } = await db.transaction(async (tx) => {
@@ -112,14 +106,13 @@ async function stepBatch(
       // A decision takes a millisecond, and requests and deliveries of this process want to go on.
       await pause();
     }
-    return { steps, withdrawn: await write(tx, merchantId, steps, watched, now) };
+    const [withdrawn] = await Promise.all([
+      writeSteps(tx, merchantId, steps, now),
+      watched.length > 0 && noteWatchedRetries(tx, merchantId, watched, now),
+    ]);
+    return { steps, withdrawn };
   });
-  if (withdrawn.length > 0) onWithdrawn(merchantId, withdrawn);
-  if (steps.some(({ events }) => events.length > 0)) onEvents(merchantId);
-  for (const { state, events, inserted, updated, error } of steps) {
-    if (error !== null) log.error({ ...errorFields(error), merchantId, caseId: state.id }, "engine.failed");
-    logStep(log, merchantId, state, events, [...inserted, ...updated]);
-  }
+  tellOfSteps(deciding, merchantId, steps, withdrawn);
   return steps.length;
 }
 
@@ -127,47 +120,3 @@ const knowledgeOf = (model: MerchantModel): Knowledge =>
   "trouble" in model
     ? { model: null, trouble: model.trouble }
     : { model: { learned: model.learned(), version: model.version }, trouble: null };
-
-async function write(
-  tx: Tx,
-  merchantId: string,
-  steps: readonly Step[],
-  watched: readonly WatchedRetry[],
-  now: Date,
-): Promise<string[]> {
-  const ended = steps.filter(({ withdrawAll }) => withdrawAll).map(({ state }) => state.id);
-  const single = steps.flatMap(({ withdrawn }) => withdrawn);
-  const inserted = steps.flatMap((s) => s.inserted);
-  const updated = steps.flatMap((s) => s.updated);
-  const events = steps.flatMap((s) => s.events);
-  const decisions = steps.flatMap(({ decision }) => decision ?? []);
-  const states = steps.map(({ state }) => state);
-  const over = states.filter(({ endedAt }) => endedAt !== null);
-  // In this order, and none waits for the answer to the one before it.
-  const [withdrawn] = await Promise.all([
-    ended.length + single.length > 0 ? withdrawEvents(tx, merchantId, ended, single, now) : [],
-    inserted.length > 0 && insertRecoveryActions(tx, merchantId, inserted),
-    updated.length > 0 && updateRecoveryActions(tx, merchantId, updated),
-    events.length > 0 && insertEvents(tx, merchantId, events),
-    decisions.length > 0 && insertDecisions(tx, merchantId, decisions),
-    watched.length > 0 && noteWatchedRetries(tx, merchantId, watched, now),
-    over.length > 0 && saveCaseStates(tx, merchantId, over),
-    moveDueCases(tx, merchantId, states, now),
-  ]);
-  return withdrawn;
-}
-
-function logStep(
-  log: Log,
-  merchantId: string,
-  state: Step["state"],
-  events: Step["events"],
-  actions: readonly Step["updated"][number][],
-) {
-  const caseId = state.id;
-  for (const { id, type, invoiceId } of events)
-    log.info({ merchantId, caseId, invoiceId, eventId: id, type }, "event.created");
-  for (const { id, type, status, idealRetryTime, invoiceId } of actions)
-    log.info({ merchantId, caseId, invoiceId, actionId: id, type, status, idealRetryTime }, "action.changed");
-  if (state.endReason) log.info({ merchantId, caseId, endReason: state.endReason, dueAt: state.dueAt }, "case.ended");
-}

@@ -52,8 +52,8 @@ export const endByPayment = ({
 export type End = Pick<Case, "endedAt" | "endReason" | "paidAt">;
 export const OPEN: End = { endedAt: null, endReason: null, paidAt: null };
 
-/** Whether, why and since when the case is over, by the facts alone. */
-export function endOfCase({ case: kase, invoice, subscription, transactions }: CaseView, now: Date): End {
+/** Whether, why and since when the case is over, by the facts, or else because a person said so. */
+export function endOfCase({ case: kase, invoice, subscription, transactions, isStopped }: CaseView, now: Date): End {
   if (kase.endedAt) return { endedAt: kase.endedAt, endReason: kase.endReason, paidAt: kase.paidAt };
   const ended = (endReason: EndReason, paidAt: Date | null = null): End => ({ endedAt: now, endReason, paidAt });
   if (!inRecovery(invoice.state)) {
@@ -64,5 +64,6 @@ export function endOfCase({ case: kase, invoice, subscription, transactions }: C
   if (payment) return ended("paid", payment.createdAt);
   if (subscription?.state === "CANCELED") return ended("subscription_canceled");
   if (subscription?.state === "EXPIRED") return ended("subscription_expired");
-  return now >= kase.windowEndsAt ? ended("window_over") : OPEN;
+  if (now >= kase.windowEndsAt) return ended("window_over");
+  return isStopped ? ended("stopped_by_hand") : OPEN;
 }

@@ -133,6 +133,19 @@ test("every invoice counts once, when it is old enough and not before, whatever 
   assert.deepEqual(sums("EUR"), [2, 21_870, 1070]);
 });
 
+test("an invoice whose recovery a person stopped counts with its arm, as one that was not recovered", async () => {
+  const experiment = await start({ maturityDays: 30 });
+  const [customerId] = customersIn(experiment, "dunlin", 1);
+  for (const id of ["inv_1", "inv_2"]) await stage.invoice({ id, customerId: customerId! });
+  await stage.stopRecovery();
+  stage.wait(DAY);
+  await stage.invoice({ id: "inv_2", customerId: customerId!, state: "PAID" });
+  stage.wait(30 * DAY);
+  await stage.count(experiment.id);
+  const [counted] = (await stage.tallies(experiment.id)).filter(({ measure }) => measure === "count");
+  assert.deepEqual([counted!.arm, counted!.due, counted!.got], ["dunlin", 2, 1]);
+});
+
 test("counting in two goes is the same as counting at once", async () => {
   const experiment = await start({ maturityDays: 30 });
   const [customerId] = customersIn(experiment, "dunlin", 1);

@@ -64,13 +64,16 @@ function zoneOf({ invoice, transactions }: Explained): Zone {
 const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
 const percent = (share: number) => `${Math.round(share * 100)}%`;
 
-const NEVER =
+/** Of an invoice without a case. */
+export const NEVER =
   "This invoice was never in recovery, so nothing was decided: it was not pushed as unpaid while its recovery window was open, or comes from an imported history.";
 
-const WATCHED =
+/** Of a case in the arm `merchant`. */
+export const WATCHED =
   "An experiment left this customer to the merchant's own system: Dunlin asks for nothing, and watches what becomes of the invoice.";
 
-const SHADOW =
+/** Of a case of shadow mode. */
+export const SHADOW =
   "The case began in shadow mode: Dunlin asks for nothing, and notes what it would do. The merchant's own system goes on.";
 
 /** What Dunlin would do next. */

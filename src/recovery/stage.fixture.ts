@@ -20,11 +20,12 @@ import { packInvoices, packSubscriptions, packTransactions } from "../store/pack
 import { countDue } from "./count-due.ts";
 import { decideDue } from "./decide-due.ts";
 import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "./experiments.ts";
-import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
+import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdrawn } from "./ingest.ts";
 import { createLearner } from "./learn-due.ts";
 import { createMerchant, type MerchantSettings, setMerchant } from "./merchants.ts";
 import { createModels } from "./models.ts";
 import { replay } from "./replay.ts";
+import { stopRecovery } from "./stop-recovery.ts";
 
 export const START = new Date("2026-03-02T10:00:00Z");
 export const MINUTE = 60_000;
@@ -148,9 +149,9 @@ export async function openStage() {
       while ((await decideDue(deciding)).stepped > 0) stage.wait(1);
     },
     /** Push a copy of the invoice that is dated now; returns its id when it was known already. */
-    invoice: (over: Partial<Invoice> = {}) =>
+    invoice: (over: Partial<Invoice> = {}, on = db) =>
       ingestInvoices(
-        db,
+        on,
         merchant,
         packInvoices({
           id: "inv_1",
@@ -230,6 +231,11 @@ export async function openStage() {
     async replay(eventId: string): Promise<Replayable> {
       const { replayed, skipped } = await replay(db, merchant.id, { eventIds: [eventId] }, ports);
       return skipped[0] ?? { eventId: replayed[0]!, skip: null };
+    },
+    /** A person stops the recovery of the invoice. */
+    stopRecovery(onWithdrawn: OnWithdrawn = () => {}, on = db, invoiceId = "inv_1") {
+      const wish = { invoiceId, actor: COMMAND_LINE, reason: "they complained" };
+      return stopRecovery({ db: on, ports, log, onEvents() {}, onWithdrawn }, merchant.id, wish);
     },
     /** Start an experiment on the merchant's customers. */
     start: (plan: Partial<ExperimentPlan> = {}) =>

@@ -46,6 +46,8 @@ export interface CaseView {
   lastDecision: LastDecision | null;
   /** Which of the events that go out once per case have gone out. */
   told: { pauseCollection: boolean; completeDunning: boolean };
+  /** A person ends the case with this step. */
+  isStopped?: true;
 }
 
 /** What is to be written, all in one transaction. */

@@ -69,4 +69,5 @@ export const END_WORDS: Readonly<Record<EndReason, string>> = {
   window_over: "the recovery window was over.",
   budget_used: "all retries of the budget were used.",
   hopeless: "no try that is allowed is likely enough to succeed to be worth making.",
+  stopped_by_hand: "a person stopped the recovery of this invoice; the audit log says who.",
 };

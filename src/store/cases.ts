@@ -175,6 +175,16 @@ export async function lockCases(tx: Tx, merchantId: string, ids: readonly string
   return (await tx.run<Case>(LOCK, [merchantId, arrayOf(ids, "uuid")])).rows;
 }
 
+const LOCK_OPEN = prepared(
+  "lock_open_case",
+  `select ${SELECTED} from cases where merchant_id = $1 and invoice_id = $2 and ended_at is null for update`,
+);
+
+/** Wait for whoever works on the open case of this invoice, and keep all others from it; null when none is open by then. */
+export async function lockOpenCase(tx: Tx, merchantId: string, invoiceId: string) {
+  return (await tx.run<Case>(LOCK_OPEN, [merchantId, invoiceId])).rows[0] ?? null;
+}
+
 const FIND = prepared("find_cases", `select ${SELECTED} from cases where merchant_id = $1 and id = any($2::uuid[])`);
 
 /** These cases as they are now. */

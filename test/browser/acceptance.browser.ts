@@ -71,6 +71,27 @@ test("with scripts off every page reads, filters work, and a key can be made", a
   await context.close();
 });
 
+test("with scripts off the recovery of an invoice is stopped by a button behind another one, which a viewer does not see", async () => {
+  const [, path] = pages.find(([name]) => name === "invoice-open")!;
+  const viewer = await stage.as("viewer", { javaScriptEnabled: false });
+  const looking = await viewer.newPage();
+  await looking.goto(path);
+  assert.equal(await looking.getByText("Stop recovery").count(), 0);
+  await viewer.close();
+  const context = await stage.as("developer", { javaScriptEnabled: false });
+  const bare = await context.newPage();
+  await bare.goto(path);
+  const confirm = bare.getByRole("button", { name: "Stop recovery for this invoice" });
+  assert.equal(await confirm.isVisible(), false);
+  await bare.getByText("Stop recovery", { exact: true }).click();
+  await bare.getByLabel("Reason").fill("they complained");
+  await confirm.click();
+  assert.match(await bare.locator(".notice.good").innerText(), /^Stopped\./);
+  assert.match(await bare.locator("main").innerText(), /Ended because\s+stopped by hand/);
+  assert.equal(await confirm.count(), 0);
+  await context.close();
+});
+
 for (const colorScheme of ["light", "dark"] as const)
   test(`axe finds nothing on any page, ${colorScheme}`, async () => {
     const context = await stage.as("owner", { colorScheme, bypassCSP: true });

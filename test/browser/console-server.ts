@@ -84,7 +84,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     egressRanges: ["203.0.113.0/24", "198.51.100.16/28"],
     allow: [],
     sendTestEvent: async () => null,
-    onReplayed() {},
+    onEvents() {},
     onWithdrawn() {},
     onJob: (kind) => jobs.wake(kind),
   };
@@ -136,6 +136,7 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
     return (await page.locator(selector).first().getAttribute("href"))!;
   };
   const invoice = await first("/invoices?outcome=recovered", "td a.id");
+  const open = await first("/invoices?outcome=open", "td a.id");
   const exhausted = await first("/deliveries?state=exhausted", "tbody td a");
   const waiting = await first("/deliveries?state=waiting", "tbody td a");
   const key = await first("/org/api_keys", "tbody td a");
@@ -150,6 +151,7 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
     ["actions", "/actions"],
     ["invoices", "/invoices"],
     ["invoice", invoice],
+    ["invoice-open", open],
     ["experiments", "/experiments"],
     ["experiment", running],
     ["experiment-off", off],

@@ -155,7 +155,7 @@ test("an exhausted event is sent again under its own id and bytes, by those who 
   assert.equal((await viewer.post(`${path}/replay`)).statusCode, 403);
   assert.match((await developer.get(path)).body, /Send again/);
   assert.equal((await developer.post(`${path}/replay`)).headers.location, path);
-  assert.deepEqual(at.replayed, [merchant.id]);
+  assert.deepEqual(at.toSend, [merchant.id]);
   const bodies: string[] = [];
   await deliver(async ({ body }) => {
     bodies.push(body);

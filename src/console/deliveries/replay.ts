@@ -55,10 +55,10 @@ export function replayRoutes(console: Console) {
   });
 }
 
-async function replayed({ ports, onReplayed }: Console, { db, merchantId, actor }: Visit, eventId: string) {
+async function replayed({ ports, onEvents }: Console, { db, merchantId, actor }: Visit, eventId: string) {
   const writes = auditReplay(actor, ports, merchantId, eventId);
   const done = await replay(db, merchantId, { eventIds: [eventId] }, ports, writes);
-  if (done.replayed.length > 0) onReplayed(merchantId);
+  if (done.replayed.length > 0) onEvents(merchantId);
   return done;
 }
 

@@ -18,6 +18,7 @@ const NOUNS = [
   "webhook",
   "merchant",
   "delivery",
+  "recovery",
   "experiment",
   "backtest",
   "history",

@@ -1,15 +1,18 @@
+import type { Case } from "../../domain/case.ts";
 import { type Invoice, inRecovery } from "../../domain/invoice.ts";
+import { nothingToStop, stopRecovery } from "../../recovery/stop-recovery.ts";
 import { casesOfInvoice } from "../../store/cases.ts";
 import { decisionsOfCase } from "../../store/decisions.ts";
 import { listDeliveries } from "../../store/delivery-states.ts";
 import { actionsOfInvoice, transactionsOfInvoice } from "../../store/invoice-history.ts";
 import { listInvoices } from "../../store/invoice-list.ts";
 import { findInvoices } from "../../store/invoices.ts";
-import type { Console } from "../console.ts";
+import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
-import { html, type Part } from "../html.ts";
-import { notFound } from "../page-error.ts";
-import { readQuery, uuid } from "../query.ts";
+import { type Html, html, type Part } from "../html.ts";
+import { notFound, PageError } from "../page-error.ts";
+import { oneOf, readQuery, uuid } from "../query.ts";
+import { field, hiddenFields, notice } from "../show/fields.ts";
 import { lengthText, moment } from "../show/moments.ts";
 import { money } from "../show/money.ts";
 import { facts } from "../show/table.ts";
@@ -20,12 +23,13 @@ import { timeline } from "./timeline.ts";
 
 /** Of each kind, so many are shown. */
 const LATEST = 200;
-const READERS = { decision: uuid };
+const READERS = { decision: uuid, done: oneOf(["stopped"]) };
 
 /** One invoice: how it stands, and everything that happened with the reasons of each decision. */
-export function invoiceRoutes({ page, ports }: Console) {
-  page("/invoices/*", null, async ({ db, params, query, merchantId, person: { zone } }): Promise<Page> => {
-    const { decision } = readQuery(query, READERS);
+export function invoiceRoutes(console: Console) {
+  const { page, post, ports } = console;
+  page("/invoices/*", null, async ({ db, params, query, merchantId, may, person: { zone } }): Promise<Page> => {
+    const { decision, done } = readQuery(query, READERS);
     const id = params["*"]!;
     const invoice = (await findInvoices(db, merchantId, [id])).get(id);
     if (!invoice) throw notFound("invoice with this id");
@@ -45,7 +49,7 @@ export function invoiceRoutes({ page, ports }: Console) {
       tools:
         decisions.length > 0 &&
         html`<a class="button" href="/decisions.csv?invoiceId=${encodeURIComponent(id)}">Decisions as CSV</a>`,
-      body: html`
+      body: html`${done && notice("good", STOPPED)}
 <p class="lead">${money(invoice.amount, invoice.currency)}, ${sentence(invoice, open?.unpaidAt ?? null, latest?.nextAt ?? null, ports.now(), zone)}</p>
 <div class="columns"><section><h2>Invoice</h2>${facts([
         ["State", spaced(invoice.state)],
@@ -76,11 +80,36 @@ ${
     latest.nextAt ? ["Next action", moment(latest.nextAt, zone)] : null,
   ])}</section>`
 }</div>
+${open && may("stop") && stopForm(open)}
 <h2>What happened</h2>
 <p class="soft">On your clocks (${zone}), but for reasons: they name the customer's own clocks with each moment.</p>
 ${timeline({ invoice, cases, actions, deliveries, transactions, decisions, shown }, zone, ports.now())}`,
     };
   });
+  post("/invoices/stop", "stop", async ({ db, merchantId, form, actor, reply }) => {
+    const invoiceId = form.get("invoiceId") ?? "";
+    const reason = (form.get("reason") ?? "").trim().slice(0, REASON_MAX);
+    const done = await stopRecovery({ ...console, db, log: reply.log }, merchantId, { invoiceId, actor, reason });
+    if (done === null) throw notFound("invoice with this id");
+    if (typeof done === "string") throw new PageError(409, done);
+    return goTo(reply, `/invoices/${encodeURIComponent(invoiceId)}?done=stopped`);
+  });
+}
+
+const REASON_MAX = 200;
+const STOPPED =
+  "Stopped. What was not delivered was taken back; what your endpoint took before may still come to something.";
+
+/** In two steps: the first opens the form. Or why there is nothing to stop. */
+function stopForm(open: Case): Html {
+  const why = nothingToStop(open);
+  if (why !== null) return html`<p class="text soft">${why}</p>`;
+  return html`
+<details class="more"><summary>Stop recovery</summary>
+<form method="post" action="/invoices/stop" class="card">${hiddenFields({ invoiceId: open.invoiceId })}
+<p>Dunlin asks for nothing more for this invoice, takes back what was not delivered, and tells your endpoint that dunning is over (<code>complete_dunning</code>). This can't be undone: recovery begins again only when the invoice is paid or otherwise settled, and fails anew.</p>
+${field({ label: "Reason", name: "reason", maxlength: REASON_MAX, hint: "For the audit log." })}
+<button class="danger">Stop recovery for this invoice</button></form></details>`;
 }
 
 function sentence(invoice: Invoice, unpaidAt: Date | null, nextAt: Date | null, now: Date, zone: string): Part {

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
+import { ingestInvoices } from "../recovery/ingest.ts";
+import type { Stopped } from "../recovery/stop-recovery.ts";
+import { listDeliveries } from "../store/delivery-states.ts";
+import { packInvoices } from "../store/packed.fixture.ts";
+import { testContext } from "./context.fixture.ts";
+import { recoveryStop } from "./recovery-stop.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+
+async function run(invoiceId: string, values: Record<string, string | boolean> = {}) {
+  const { context, lines } = testContext(database.db);
+  await recoveryStop.run(context, values, [invoiceId]);
+  return lines.join("\n");
+}
+
+test("recovery of an invoice is stopped by a command, once, and other processes are told what was taken back and what is to be sent", async () => {
+  const { db } = database;
+  const now = realPorts.now();
+  const invoice = { customerId: "cus_1", amount: 100, currency: "EUR", createdAt: now, updatedAt: now };
+  const push = (merchant: typeof first, ...ids: string[]) =>
+    ingestInvoices(
+      db,
+      merchant,
+      packInvoices(...ids.map((id) => ({ ...invoice, id, state: "UNPAID" as const }))),
+      realPorts,
+      () => {},
+    );
+  const [first, second] = [await makeMerchant(db), await makeMerchant(db)];
+  await push(first, "inv_1", "inv_both");
+  await push(second, "inv_both");
+  const heard: string[] = [];
+  const listener = await db.connect();
+  listener.onNotified((channel, payload) => heard.push(`${channel} ${payload}`));
+  await listener.run({ name: "test_listen", text: "listen dunlin_events" });
+
+  assert.match(await run("inv_1"), /^The recovery of inv_1 is stopped\. complete_dunning goes out as [0-9a-f-]{36}\.$/);
+  await assert.rejects(run("inv_1"), /There is nothing to stop\. The case ended already: a person stopped/);
+  await assert.rejects(run("inv_both"), /2 merchants have an invoice inv_both: say which by --merchant/);
+  await assert.rejects(run("inv_2"), /There is no invoice inv_2/);
+  await assert.rejects(run("inv_1", { merchant: second.id }), /There is no invoice inv_1/);
+  const done: Stopped = JSON.parse(await run("inv_both", { merchant: second.id, json: true }));
+  const [event, ...others] = await listDeliveries(db, second.id, { limit: 10 });
+  assert.deepEqual(
+    [event!.eventId, event!.type, event!.state, others],
+    [done.eventId, "complete_dunning", "waiting", []],
+  );
+  await listener.run({ name: "", text: "select 1" });
+  await listener.close();
+  assert.deepEqual(heard, [`dunlin_events ${first.id}`, `dunlin_events ${second.id}`]);
+});

@@ -1,0 +1,66 @@
+import type { Logger as Log } from "pino";
+import { saveCaseStates } from "../store/cases.ts";
+import { errorFields, type Tx } from "../store/database.ts";
+import { insertDecisions } from "../store/decisions.ts";
+import { moveDueCases } from "../store/due-cases.ts";
+import { insertEvents, withdrawEvents } from "../store/events.ts";
+import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
+import type { OnWithdrawn } from "./ingest.ts";
+import type { Step } from "./step.ts";
+
+/**
+ * Write all that steps came to, next due times too. Their cases are locked, and so is the merchant's clock.
+ *
+ * @returns the events that were taken back
+ */
+export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Step[], now: Date): Promise<string[]> {
+  const ended = steps.filter(({ withdrawAll }) => withdrawAll).map(({ state }) => state.id);
+  const single = steps.flatMap(({ withdrawn }) => withdrawn);
+  const inserted = steps.flatMap((s) => s.inserted);
+  const updated = steps.flatMap((s) => s.updated);
+  const events = steps.flatMap((s) => s.events);
+  const decisions = steps.flatMap(({ decision }) => decision ?? []);
+  const states = steps.map(({ state }) => state);
+  const over = states.filter(({ endedAt }) => endedAt !== null);
+  // In this order, and none waits for the answer to the one before it.
+  const [withdrawn] = await Promise.all([
+    ended.length + single.length > 0 ? withdrawEvents(tx, merchantId, ended, single, now) : [],
+    inserted.length > 0 && insertRecoveryActions(tx, merchantId, inserted),
+    updated.length > 0 && updateRecoveryActions(tx, merchantId, updated),
+    events.length > 0 && insertEvents(tx, merchantId, events),
+    decisions.length > 0 && insertDecisions(tx, merchantId, decisions),
+    over.length > 0 && saveCaseStates(tx, merchantId, over),
+    moveDueCases(tx, merchantId, states, now),
+  ]);
+  return withdrawn;
+}
+
+/** Who is told of steps after their commit. */
+export interface ToldOfSteps {
+  log: Pick<Log, "info" | "error">;
+  /** Events were committed for this merchant. */
+  onEvents(merchantId: string): void;
+  onWithdrawn: OnWithdrawn;
+}
+
+/** Tell the sender and the log what steps came to. `withdrawn`: as `writeSteps` returned it. */
+export function tellOfSteps(
+  { log, onEvents, onWithdrawn }: ToldOfSteps,
+  merchantId: string,
+  steps: readonly Step[],
+  withdrawn: readonly string[],
+) {
+  if (withdrawn.length > 0) onWithdrawn(merchantId, withdrawn);
+  if (steps.some(({ events }) => events.length > 0)) onEvents(merchantId);
+  for (const step of steps) logStep(log, merchantId, step);
+}
+
+function logStep(log: ToldOfSteps["log"], merchantId: string, { state, events, inserted, updated, error }: Step) {
+  const caseId = state.id;
+  if (error !== null) log.error({ ...errorFields(error), merchantId, caseId }, "engine.failed");
+  for (const { id, type, invoiceId } of events)
+    log.info({ merchantId, caseId, invoiceId, eventId: id, type }, "event.created");
+  for (const { id, type, status, idealRetryTime, invoiceId } of [...inserted, ...updated])
+    log.info({ merchantId, caseId, invoiceId, actionId: id, type, status, idealRetryTime }, "action.changed");
+  if (state.endReason) log.info({ merchantId, caseId, endReason: state.endReason, dueAt: state.dueAt }, "case.ended");
+}
