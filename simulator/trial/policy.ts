@@ -45,8 +45,8 @@ export interface Policy {
   /** The next try, later than `now` and before the window's end; null: none by what is known now. */
   next(open: OpenCase, now: number): Choice | null;
   /**
-   * With it open cases are planned anew when another bill of their customer was charged. Whether one waits for that which has no next try; else it is given
-   * up.
+   * Asked of a case without a next try: whether it stays open for what comes of the customer's other bills; else it is given up. A policy that has this
+   * has open cases planned anew whenever another bill of their customer is charged.
    */
   waits?(open: OpenCase, now: number): boolean;
   /** Right before the try: the same choice, a later one, or null to give up. */

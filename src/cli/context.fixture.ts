@@ -5,7 +5,7 @@ import { realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
-import type { Context } from "./command.ts";
+import type { Command, Context, Values } from "./command.ts";
 
 /** What a command is run with that asks this database, the lines that it prints, and what it writes to standard output itself. */
 export function testContext(
@@ -35,4 +35,11 @@ export function testContext(
     stopped: new Promise(() => {}),
   };
   return { context, lines, output };
+}
+
+/** What a command prints that asks this database. */
+export async function printed(db: Database, command: Command, values: Values, words: readonly string[]) {
+  const { context, lines } = testContext(db);
+  await command.run(context, values, [...words]);
+  return lines.join("\n");
 }

@@ -4,7 +4,8 @@ import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
 import { ingestInvoices } from "../recovery/ingest.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
-import { testContext } from "./context.fixture.ts";
+import type { Values } from "./command.ts";
+import { printed } from "./context.fixture.ts";
 import { explain } from "./explain.ts";
 
 let database: TestDatabase;
@@ -13,11 +14,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-async function run(invoiceId: string, values: Record<string, string | boolean> = {}) {
-  const { context, lines } = testContext(database.db);
-  await explain.run(context, values, [invoiceId]);
-  return lines.join("\n");
-}
+const run = (invoiceId: string, values: Values = {}) => printed(database.db, explain, values, [invoiceId]);
 
 test("an invoice is explained without saying whose it is, unless several merchants have one of that name", async () => {
   const { db } = database;

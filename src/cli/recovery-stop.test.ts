@@ -6,7 +6,8 @@ import { ingestInvoices } from "../recovery/ingest.ts";
 import type { Stopped } from "../recovery/stop-recovery.ts";
 import { listDeliveries } from "../store/delivery-states.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
-import { testContext } from "./context.fixture.ts";
+import type { Values } from "./command.ts";
+import { printed } from "./context.fixture.ts";
 import { recoveryStop } from "./recovery-stop.ts";
 
 let database: TestDatabase;
@@ -15,11 +16,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-async function run(invoiceId: string, values: Record<string, string | boolean> = {}) {
-  const { context, lines } = testContext(database.db);
-  await recoveryStop.run(context, values, [invoiceId]);
-  return lines.join("\n");
-}
+const run = (invoiceId: string, values: Values = {}) => printed(database.db, recoveryStop, values, [invoiceId]);
 
 test("recovery of an invoice is stopped by a command, once, and other processes are told what was taken back and what is to be sent", async () => {
   const { db } = database;

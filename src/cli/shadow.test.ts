@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DAY, HOUR, openStage } from "../recovery/stage.fixture.ts";
 import { decisionsOfCase } from "../store/decisions.ts";
-import { testContext } from "./context.fixture.ts";
+import type { Values } from "./command.ts";
+import { printed, testContext } from "./context.fixture.ts";
 import { experimentStart } from "./experiment.ts";
 import { merchantSet } from "./merchant.ts";
 import { shadow } from "./shadow.ts";
@@ -13,11 +14,7 @@ before(async () => {
 });
 after(() => stage.drop());
 
-async function run(merchant: string, values: Record<string, string | boolean> = {}) {
-  const { context, lines } = testContext(stage.db);
-  await shadow.run(context, { merchant, ...values }, []);
-  return lines.join("\n");
-}
+const run = (merchant: string, values: Values = {}) => printed(stage.db, shadow, { merchant, ...values }, []);
 
 test("what the merchant's own system did is shown beside what Dunlin would have done", async () => {
   const { id } = await stage.enter(true, { shadow: true });

@@ -137,13 +137,15 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
     chosen.drawn ? null : dateWords(learned, belief, at),
     after === undefined ? null : `If it fails, ${momentWords(place.zone, after)} would be next.`,
   ];
-  const why = [explained(belief), besideWords(belief, place.zone)].filter((words) => words !== null).join(" ");
-  const reasons = [declineWords(decline, false), why, moment.filter((words) => words !== null).join(" ")];
+  const why = joined([explained(belief), besideWords(belief, place.zone)]);
+  const reasons = [declineWords(decline, false), why, joined(moment)];
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
   reasons.push(triesLeftWords(situation));
   return { kind: "retry", at: new Date(at), suggestion: hasRules(known) ? "RETRY" : "UNSPECIFIED", reasons };
 }
+
+const joined = (sentences: readonly (string | null)[]) => sentences.filter((words) => words !== null).join(" ");
 
 /** How a moment was chosen: the beginning of a sentence that names it. */
 function choiceWords({ hopeless, drawn, hourDrawn }: ChosenTry): string {

@@ -48,7 +48,7 @@ export interface Known {
   cardChangeExpired: boolean;
   /** When the card's bank was found down last, by several customers; null: no outage is known. */
   issuerDownAt: Date | null;
-  /** The customer's bills of the last year that belong to a subscription, this one among them; none where nobody looks at them. */
+  /** The customer's latest bills that belong to a subscription, this one among them; none where nobody looks at them. */
   billed: readonly Billed[];
   /** In another case of the customer a try, or a card change, is planned or was asked for. */
   othersPlanned: boolean;

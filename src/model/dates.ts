@@ -26,15 +26,18 @@ const NEARNESS = Array.from({ length: DATES }, (_, one) =>
   }),
 );
 
+/** Whether an outcome says something of the account; null: it was approved. A lost card or a bank that was down says nothing of it. */
+export const saysOfAccount = (reason: Reason | null): boolean =>
+  reason === null || reason === "FUNDS" || reason === "GENERIC" || reason === "UNKNOWN" || reason === "LIMIT";
+
 /**
  * Note a charge among those of its customer.
  *
  * @param day  local, since 1970
- * @param reason  why it failed; null: it was approved. A lost card or a bank that was down says nothing about a date, and is not noted
+ * @param reason  why it failed; null: it was approved. What says nothing of the account is not noted
  */
 export function noteCharge(charges: DatedCharge[], day: number, at: number, reason: Reason | null) {
-  if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN" && reason !== "LIMIT")
-    return;
+  if (!saysOfAccount(reason)) return;
   charges.push({ date: dateOf(day), at, approved: reason === null });
   if (charges.length > KEPT) charges.shift();
 }

@@ -11,7 +11,7 @@ import {
   type Person,
 } from "./belief.ts";
 import { type Clock, judgedHour, judgedOn } from "./booking.ts";
-import { noteCharge } from "./dates.ts";
+import { noteCharge, saysOfAccount } from "./dates.ts";
 import { EXPLANATIONS, KINDS, reasonRow } from "./explanations.ts";
 import { AT, PAID_BETWEEN, REASONS, type Reason, sinceBins, sinceCell, TO_SAME } from "./layout.ts";
 import type { Learned } from "./learned.ts";
@@ -227,8 +227,6 @@ export function observeTry(
 
 /** More charges of other bills between two tries tell nothing new: else who is charged each hour would have the next try put off without end. */
 export const BESIDE_MAX = 8;
-/** Declines that say something of the account, and so of the customer's other bills. */
-const SPEAKS_OF_ACCOUNT: ReadonlySet<Reason> = new Set(["FUNDS", "GENERIC", "UNKNOWN", "LIMIT"]);
 
 /**
  * What a charge of another bill of the customer shows of an open case: whether there is money now, and how the person is paid.
@@ -244,7 +242,7 @@ export function observeBeside(
   after: Float64Array,
 ) {
   belief.recent = latestOf([...belief.recent, at]);
-  if (reason !== null && !SPEAKS_OF_ACCOUNT.has(reason)) return;
+  if (!saysOfAccount(reason)) return;
   const count = (belief.beside?.count ?? 0) + 1;
   if (count > BESIDE_MAX) return;
   belief.beside = { at, approved: reason === null, count };

@@ -21,6 +21,16 @@ const declined = async (invoiceId: string, customerId = "cus_1", more = {}) => {
   await stage.transaction({ invoiceId, customerId });
 };
 
+/** A weekly bill that is not worth a try failed; the one before was paid. */
+async function smallWeekly() {
+  const weekly = { subscriptionId: "sub_1", amount: 30 };
+  stage.wait(-7 * DAY);
+  await stage.invoice({ id: "inv_0", state: "PAID", createdAt: stage.now(), ...weekly });
+  stage.at(START);
+  await declined("inv_1", "cus_1", weekly);
+  await stage.decide();
+}
+
 test("what comes of another bill makes the plan anew at once, and is named", async () => {
   await declined("inv_1");
   await stage.decide();
@@ -55,12 +65,7 @@ test("who is charged each hour is tried all the same", async () => {
 
 test("in shadow mode, too, a case waits for the customer's next bill no longer than a day after it was due", async () => {
   merchantId = (await stage.enter(true, { shadow: true })).id;
-  const weekly = { subscriptionId: "sub_1", amount: 30 };
-  stage.wait(-7 * DAY);
-  await stage.invoice({ id: "inv_0", state: "PAID", createdAt: stage.now(), ...weekly });
-  stage.at(START);
-  await declined("inv_1", "cus_1", weekly);
-  await stage.decide();
+  await smallWeekly();
   stage.wait(8 * DAY + 1000);
   await stage.decide();
   assert.deepEqual(
@@ -110,15 +115,10 @@ test("of a customer with very many open cases those that wait for a new card are
 });
 
 test("a case that is not worth a try waits for the customer's next bill, and is tried after all when that is paid; else it ends a day later", async () => {
-  const weekly = { subscriptionId: "sub_1", amount: 30 };
   const ends: (string | null)[] = [];
   for (const isPaid of [true, false]) {
     merchantId = (await stage.enter()).id;
-    stage.wait(-7 * DAY);
-    await stage.invoice({ id: "inv_0", state: "PAID", createdAt: stage.now(), ...weekly });
-    stage.at(START);
-    await declined("inv_1", "cus_1", weekly);
-    await stage.decide();
+    await smallWeekly();
     assert.deepEqual(await stage.cases(), [{ end: null, due: new Date(+START + 8 * DAY) }]);
     assert.equal((await decisionsOf(0))[0]!.kind, "wait");
     stage.wait(7 * DAY);
@@ -168,12 +168,7 @@ test("two cases without a try worth making do not wait for each other", async ()
 });
 
 test("what a case waits for is said as it is, also when that is another thing than before", async () => {
-  const weekly = { subscriptionId: "sub_1", amount: 30 };
-  stage.wait(-7 * DAY);
-  await stage.invoice({ id: "inv_0", state: "PAID", createdAt: stage.now(), ...weekly });
-  stage.at(START);
-  await declined("inv_1", "cus_1", weekly);
-  await stage.decide();
+  await smallWeekly();
   stage.wait(2 * DAY);
   await declined("inv_2");
   await stage.decide();

@@ -159,9 +159,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   const { view, now, settled } = draft;
   const { windowEndsAt } = view.case;
   const wakeAt = (at: Date) => ({ end: OPEN, dueAt: earlier(at, windowEndsAt) });
-  if (!isTreated(view)) {
-    return wakeAt((view.case.arm === "shadow" && noteInShadow(draft)) || windowEndsAt);
-  }
+  if (!isTreated(view)) return wakeAt((view.case.arm === "shadow" && noteInShadow(draft)) || windowEndsAt);
   if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
     draft.events.push(caseEvent(draft, "pause_collection"));
   const awaited = settled.find(
