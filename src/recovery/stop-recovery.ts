@@ -22,6 +22,8 @@ export interface StopRecovery extends ToldOfSteps {
 /** Which invoice, who stops its recovery, and why, for the audit log. */
 export interface Wish {
   invoiceId: string;
+  /** The case that is to end, where whoever wishes it saw one; undefined: the one that is open. */
+  caseId?: string | undefined;
   actor: Actor;
   reason?: string | undefined;
 }
@@ -51,6 +53,7 @@ export async function stopRecovery(
     // First the clock, as in every step: what a step has made by then is taken back, too.
     const now = await advanceMerchantClock(tx, merchantId, ports.now());
     const kase = await lockOpenCase(tx, merchantId, wish.invoiceId);
+    if (kase && wish.caseId !== undefined && kase.id !== wish.caseId) return { made: null, withdrawn: [], says: ANEW };
     if (kase?.arm !== "dunlin")
       return { made: null, withdrawn: [], says: await whyNothing(tx, merchantId, wish.invoiceId) };
     const merchant = (await findMerchant(tx, merchantId))!;
@@ -99,5 +102,8 @@ export function nothingToStop({ arm, endReason }: Pick<Case, "arm" | "endReason"
   if (arm === "dunlin") return null;
   return nothing(arm === "shadow" ? SHADOW : WATCHED);
 }
+
+const ANEW =
+  "Nothing was stopped. The recovery that you saw is over, and the invoice failed anew since: look at it again.";
 
 const nothing = (why: string) => `There is nothing to stop. ${why}`;

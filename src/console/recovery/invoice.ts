@@ -89,7 +89,12 @@ ${timeline({ invoice, cases, actions, deliveries, transactions, decisions, shown
   post("/invoices/stop", "stop", async ({ db, merchantId, form, actor, reply }) => {
     const invoiceId = form.get("invoiceId") ?? "";
     const reason = (form.get("reason") ?? "").trim().slice(0, REASON_MAX);
-    const done = await stopRecovery({ ...console, db, log: reply.log }, merchantId, { invoiceId, actor, reason });
+    const done = await stopRecovery({ ...console, db, log: reply.log }, merchantId, {
+      invoiceId,
+      caseId: form.get("caseId") ?? undefined,
+      actor,
+      reason,
+    });
     if (done === null) throw notFound("invoice with this id");
     if (typeof done === "string") throw new PageError(409, done);
     return goTo(reply, `/invoices/${encodeURIComponent(invoiceId)}?done=stopped`);
@@ -106,7 +111,7 @@ function stopForm(open: Case): Html {
   if (why !== null) return html`<p class="text soft">${why}</p>`;
   return html`
 <details class="more"><summary>Stop recovery</summary>
-<form method="post" action="/invoices/stop" class="card">${hiddenFields({ invoiceId: open.invoiceId })}
+<form method="post" action="/invoices/stop" class="card">${hiddenFields({ invoiceId: open.invoiceId, caseId: open.id })}
 <p>Dunlin asks for nothing more for this invoice, takes back what was not delivered, and tells your endpoint that dunning is over (<code>complete_dunning</code>). This can't be undone: recovery begins again only when the invoice is paid or otherwise settled, and fails anew.</p>
 ${field({ label: "Reason", name: "reason", maxlength: REASON_MAX, hint: "For the audit log." })}
 <button class="danger">Stop recovery for this invoice</button></form></details>`;

@@ -44,8 +44,9 @@ test("recovery of an invoice is stopped by a form that is opened first, once, an
   const browser = await as("developer");
   const path = `/invoices/${encodeURIComponent(id)}`;
   assert.match((await browser.get(path)).body, FORM);
+  const caseId = (await browser.get(path)).body.match(/name="caseId" value="([0-9a-f-]{36})"/)![1]!;
   const toSend = at.toSend.length;
-  const reply = await browser.post("/invoices/stop", { invoiceId: id, reason: " they complained " });
+  const reply = await browser.post("/invoices/stop", { invoiceId: id, caseId, reason: " they complained " });
   assert.deepEqual([reply.statusCode, reply.headers.location], [303, `${path}?done=stopped`]);
   const page = (await browser.get(String(reply.headers.location))).body;
   assert.match(page, /role="status">Stopped\./);
@@ -72,6 +73,19 @@ test("recovery of an invoice is stopped by a form that is opened first, once, an
   );
   assert.match((await admin.get("/invoices?outcome=lost")).body, /1 case in the filter[\s\S]*stopped by hand/);
   assert.match((await admin.get("/overview")).body, /of 1 cases that ended/);
+});
+
+test("a page that was loaded before the invoice failed anew does not stop what began since", async () => {
+  const { push, as } = await shop();
+  await push("in_a");
+  const browser = await as("developer");
+  const stale = await browser.post("/invoices/stop", {
+    invoiceId: "in_a",
+    caseId: "00000000-0000-7000-8000-000000000000",
+  });
+  assert.equal(stale.statusCode, 409);
+  assert.match(stale.body, /Nothing was stopped\. The recovery that you saw is over/);
+  assert.match((await browser.get("/invoices/in_a")).body, FORM);
 });
 
 test("who may not stop recovery sees no form, and is refused by their own making; so is what another site sends", async () => {
