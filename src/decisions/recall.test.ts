@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bookingOf, judgedOn } from "../model/booking.ts";
-import { forecast } from "../model/forecast.ts";
+import { forecast, tables } from "../model/forecast.ts";
 import {
   besideWeight,
   COLUMN_EDGES,
@@ -157,6 +157,20 @@ test("what came of another bill since the last try counts for the next one, unti
   assert.equal(beside(other(lost)), null, "a lost card says nothing of the account");
 });
 
+test("a later try of a plan does not count another bill's charge: the try before it will tell more", () => {
+  const taught = newLearned();
+  taught.mean[besideWeight(true, 4 * HOUR)] = 1;
+  const history = historyOf([[paid("2026-05-02T09:00")], [failed("2026-04-28T09:00")]]);
+  const [plain, same] = [learned, taught].map((model) => {
+    const { belief } = recall(model, history);
+    const { shares, foresee } = forecast(model, belief, [Date.parse("2026-05-02T13:00Z")]);
+    foresee([0]);
+    return Array.from(tables.later.subarray(0, 2 * shares.length));
+  });
+  assert.ok(plain!.length > 20);
+  for (const [n, chance] of plain!.entries()) assert.ok(Math.abs(same![n]! - chance) < 1e-9);
+});
+
 test("of the charges of other bills between two tries the first eight count", () => {
   const hours = Array.from({ length: 12 }, (_, n) => paid(`2026-05-02T${String(n).padStart(2, "0")}:00`));
   const others = hours.map((charge) => [charge]);
@@ -197,13 +211,16 @@ test("of the tries of a week no more are kept than tell cases apart, however man
 });
 
 test("how a customer is paid is learned for the open case from another bill, too", () => {
-  const shareOf = (words: string, history: History) =>
-    recall(learned, history).belief.weights[PAY_CYCLES.findIndex((cycle) => cycle.words === words)]!;
+  const shareOf = (held: "weights" | "cyclesBefore", words: string, history: History) =>
+    recall(learned, history).belief[held][PAY_CYCLES.findIndex((cycle) => cycle.words === words)]!;
   const open = failed("2026-04-12T09:00");
   const other = [failed("2026-04-20T09:00"), failed("2026-04-24T09:00"), paid("2026-04-29T09:00")];
-  const moved = (words: string) => shareOf(words, historyOf([other, [open]])) / shareOf(words, historyOf([[open]]));
-  assert.ok(moved("around the 28th of the month") > 1.1, "pay came before it was paid");
-  assert.ok(moved("around the 15th of the month") < 0.95, "pay had come when it was declined");
+  for (const held of ["weights", "cyclesBefore"] as const) {
+    const moved = (words: string) =>
+      shareOf(held, words, historyOf([other, [open]])) / shareOf(held, words, historyOf([[open]]));
+    assert.ok(moved("around the 28th of the month") > 1.1, "pay came before it was paid");
+    assert.ok(moved("around the 15th of the month") < 0.95, "pay had come when it was declined");
+  }
 });
 
 test("a new card that nobody has charged is no decline beside the customer's other bills", () => {

@@ -32,16 +32,21 @@ async function smallWeekly() {
 }
 
 test("what comes of another bill makes the plan anew at once, and is named", async () => {
+  await stage.invoice({ id: "inv_0", state: "PAID", createdAt: stage.now() });
+  await stage.transaction({ invoiceId: "inv_0", state: "PAID", networkDeclineCode: undefined });
+  stage.wait(HOUR);
   await declined("inv_1");
   await stage.decide();
   const [before] = await stage.actions();
+  const [first] = await decisionsOf(0);
+  assert.doesNotMatch(first!.account.known.join(" "), /Another bill/, "paid before the case began");
   stage.wait(30 * HOUR);
   await stage.transaction({ invoiceId: "inv_2", state: "PAID", networkDeclineCode: undefined });
   await stage.decide();
   const [plan] = await stage.actions();
   assert.deepEqual([plan!.id, plan!.status], [before!.id, "SCHEDULED"]);
   const [, anew] = await decisionsOf(0);
-  assert.match(anew!.account.changed.join(" "), /Another bill of this customer was paid on Tue 3 March, 17:00/);
+  assert.match(anew!.account.changed.join(" "), /Another bill of this customer was paid on Tue 3 March, 18:00/);
   assert.match(anew!.account.reasons.join(" "), /Since the last try another bill of this customer was paid/);
   assert.ok(plan!.ideal > stage.now());
 });
