@@ -10,10 +10,10 @@ import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
 import type { Engine } from "../domain/merchant.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Learned } from "../model/learned.ts";
+import type { CaseView } from "./case-view.ts";
 import { historyOf } from "./history.ts";
 import { knownOf } from "./known.ts";
 import type { DeliveredAction } from "./outcome.ts";
-import type { CaseView } from "./step.ts";
 
 /** What is there to decide by. */
 export interface Knowledge {

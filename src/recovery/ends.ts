@@ -2,7 +2,7 @@ import type { Case, EndReason } from "../domain/case.ts";
 import { type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Transaction, TransactionState } from "../domain/transaction.ts";
 import type { CaseEnd, SaidEnd } from "../store/cases.ts";
-import type { CaseView } from "./step.ts";
+import type { CaseView } from "./case-view.ts";
 
 /** Whether this attempt covers all that the invoice asks for. `states`: those that count as paid. */
 export const paysInFull = (

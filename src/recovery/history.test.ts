@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../domain/durations.ts";
+import type { CaseView } from "./case-view.ts";
 import { historyOf } from "./history.ts";
 import { knownOf } from "./known.ts";
-import type { CaseView } from "./step.ts";
 
 const unpaidAt = new Date("2026-03-02T10:00:00Z");
 const cardChangedAt = new Date("2026-03-05T10:00:00Z");

@@ -9,9 +9,9 @@ import { OWN_MERCHANT } from "../model/own.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import { isOn, latestAttempt, presentCard } from "./card.ts";
+import type { CaseView } from "./case-view.ts";
 import { codesOf } from "./known.ts";
 import type { DeliveredAction } from "./outcome.ts";
-import type { CaseView } from "./step.ts";
 
 /** What the learned engine wants to know beside `known`: the customer's bills and how each went, the open case last. */
 export function historyOf(view: CaseView, known: Known, actions: readonly DeliveredAction[]): History {

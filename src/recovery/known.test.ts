@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { DAY_MS } from "../domain/durations.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { Ask } from "../store/recovery-actions.ts";
+import type { CaseView } from "./case-view.ts";
 import { codesOf, knownOf } from "./known.ts";
-import type { CaseView } from "./step.ts";
 
 const at = new Date("2026-03-02T10:00:00Z");
 const ask = (number: number): Ask => ({

@@ -7,8 +7,8 @@ import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import { type Card, isOn, isSurelyOn, latestAttempt, onStandIns, presentCard } from "./card.ts";
+import type { CaseView } from "./case-view.ts";
 import type { DeliveredAction } from "./outcome.ts";
-import type { CaseView } from "./step.ts";
 
 /** What is known of a case when deciding, from its view; `actions` are its actions with their outcomes by now. */
 export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Known {

@@ -27,9 +27,9 @@ import {
 import { findMerchant } from "../store/merchants.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import { asideMs } from "./aside.ts";
+import type { CaseView } from "./case-view.ts";
 import { historyOf, isApproved, viewBefore } from "./history.ts";
 import { codesOf, knownOf } from "./known.ts";
-import type { CaseView } from "./step.ts";
 import { bytesOf, catchUp, type HeldModel, newModel, ownNumbers, UnreadableModel } from "./stored-model.ts";
 import { loadFacts } from "./views.ts";
 import { tellsPayments, watchedRetries } from "./watched-retries.ts";

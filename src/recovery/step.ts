@@ -1,18 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Decision } from "../decisions/known.ts";
-import { type Case, completesDunning } from "../domain/case.ts";
-import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
+import { completesDunning } from "../domain/case.ts";
+import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
-import { type Invoice, inRecovery } from "../domain/invoice.ts";
-import type { Merchant } from "../domain/merchant.ts";
+import { inRecovery } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { CaseState } from "../store/cases.ts";
-import type { CustomerBill } from "../store/customer-bills.ts";
 import type { NextLook } from "../store/due-cases.ts";
-import type { Ask } from "../store/recovery-actions.ts";
-import type { SubscriptionFacts } from "../store/subscriptions.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { CaseView } from "./case-view.ts";
 import { decideCase, decideInShadow, type Knowledge } from "./decide-case.ts";
 import { type End, endOfCase, OPEN, paysInFull } from "./ends.ts";
 import { newCardSince } from "./known.ts";
@@ -25,30 +21,6 @@ import {
   type PaymentFacts,
   recovers,
 } from "./outcome.ts";
-
-/** All that is known about a case. */
-export interface CaseView {
-  case: Case;
-  merchant: Merchant;
-  invoice: Invoice;
-  subscription: SubscriptionFacts | null;
-  /** The customer's latest bills, in any order; none when nobody asks for them. */
-  bills: readonly CustomerBill[];
-  /** Oldest first. */
-  actions: readonly DeliveredAction[];
-  /** Attempts on the invoice, by the customer, and on the customer's cards; oldest first. */
-  transactions: readonly TransactionFacts[];
-  /** Retries asked for in any case of the customer that no transaction answers. */
-  asks: readonly Ask[];
-  /** The latest attempts at the bank of the card, whoever's; none when nobody asks for them. */
-  atBank: readonly TransactionFacts[];
-  /** What was decided last. */
-  lastDecision: LastDecision | null;
-  /** Which of the events that go out once per case have gone out. */
-  told: { pauseCollection: boolean; completeDunning: boolean };
-  /** A person ends the case with this step. */
-  isStopped?: true;
-}
 
 /** What is to be written, all in one transaction. */
 export interface Step {

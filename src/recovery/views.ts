@@ -16,7 +16,8 @@ import {
   transactionsOnCards,
 } from "../store/transactions.ts";
 import { latestAttempt } from "./card.ts";
-import type { CaseView, Step } from "./step.ts";
+import type { CaseView } from "./case-view.ts";
+import type { Step } from "./step.ts";
 
 /** Of so long attempts are read, the longest window a rule counts over: ACH re-presentments, 180 days. */
 export const LEDGER_MS = 180 * DAY_MS;

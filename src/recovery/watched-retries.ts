@@ -1,8 +1,8 @@
 import type { Case } from "../domain/case.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
+import type { CaseView } from "./case-view.ts";
 import { isApproved } from "./history.ts";
 import { ownRetries } from "./known.ts";
-import type { CaseView } from "./step.ts";
 import { LEDGER_MS } from "./views.ts";
 
 /** A retry dated so soon after the end of its case may be what ended it: the merchant's clock is not ours, and an invoice may be dated before its payment. */

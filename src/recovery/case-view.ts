@@ -1,0 +1,33 @@
+import type { Case } from "../domain/case.ts";
+import type { LastDecision } from "../domain/decision.ts";
+import type { Invoice } from "../domain/invoice.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { CustomerBill } from "../store/customer-bills.ts";
+import type { Ask } from "../store/recovery-actions.ts";
+import type { SubscriptionFacts } from "../store/subscriptions.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
+import type { DeliveredAction } from "./outcome.ts";
+
+/** All that is known about a case. */
+export interface CaseView {
+  case: Case;
+  merchant: Merchant;
+  invoice: Invoice;
+  subscription: SubscriptionFacts | null;
+  /** The customer's latest bills, in any order; none when nobody asks for them. */
+  bills: readonly CustomerBill[];
+  /** Oldest first. */
+  actions: readonly DeliveredAction[];
+  /** Attempts on the invoice, by the customer, and on the customer's cards; oldest first. */
+  transactions: readonly TransactionFacts[];
+  /** Retries asked for in any case of the customer that no transaction answers. */
+  asks: readonly Ask[];
+  /** The latest attempts at the bank of the card, whoever's; none when nobody asks for them. */
+  atBank: readonly TransactionFacts[];
+  /** What was decided last. */
+  lastDecision: LastDecision | null;
+  /** Which of the events that go out once per case have gone out. */
+  told: { pauseCollection: boolean; completeDunning: boolean };
+  /** A person ends the case with this step. */
+  isStopped?: true;
+}
