@@ -103,7 +103,7 @@ async function stepBatch(
         watched.push({ id: ports.newId(), transactionId: id, caseId: kase.id });
       facts.note(made);
       steps.push(made);
-      // A decision takes a millisecond, and requests and deliveries of this process want to go on.
+      // A step takes some 0.4 ms, and requests and deliveries of this process want to go on.
       await pause();
     }
     const [withdrawn] = await Promise.all([

@@ -52,8 +52,8 @@ export function conditions(
   if (executed !== null) {
     const since = bound(executed.since, isOther || (isPassed && !descending));
     const until = bound(executed.until, isOther || (isPassed && descending));
-    // PostgreSQL asks them in this order. On the day that the range cuts, a walk comes by half a day of actions beyond that edge before any within: a
-    // tenth of such a page was to ask each for its facets first.
+    // PostgreSQL asks them in this order. On the day that the range cuts, a walk comes by half a day of actions beyond that edge before any within: to
+    // ask each of them for its facets first took a tenth of such a statement.
     where.push(...(descending ? [until, since] : [since, until]));
   }
   // The parts by facets are those that fit. Of a pattern that PostgreSQL does not know it takes one row in 200 to fit, and would rather sort a whole
