@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import pino from "pino";
 import { DATE_CELLS } from "../model/dates.ts";
 import { besideWeight, classOf, dateCellWeight } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
+import { fromPrior } from "../model/prior.ts";
+import { readPrior } from "../prior-file.ts";
 import type { DeclineCodes } from "../rules/decline-group.ts";
 import { decideLearned } from "./decide-learned.ts";
 import type { Known } from "./known.ts";
@@ -11,6 +14,7 @@ import type { History, PastBill } from "./recall.ts";
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const learned = newLearned();
+const warm = fromPrior(readPrior(pino({ level: "silent" }))!);
 const codes = (networkDeclineCode: string, networkAdviceCode: string | null = null): DeclineCodes => ({
   networkDeclineCode,
   networkAdviceCode,
@@ -87,7 +91,7 @@ const soon = (known: Known, hours = 0.1) => new Date(+known.unpaidAt + hours * H
 
 test("a customer whose pay always came between the 20th and the 26th is not tried before it, and told why", () => {
   const [known, history] = caseOf([...paidOnThe25th, bill("2026-05-11", [])]);
-  const { decision, chosen } = decideLearned(known, history, learned, soon(known));
+  const { decision, chosen } = decideLearned(known, history, warm, soon(known));
   assert.equal(decision.kind, "retry");
   const date = (decision as { at: Date }).at.getUTCDate();
   assert.ok(date >= 21 && date <= 28, `${date}`);

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { randomFrom } from "../../simulator/experiments/random.ts";
 import { type Belief, explainTry, newBelief, newPerson } from "./belief.ts";
 import { AT_ONCE } from "./booking.ts";
-import { EXPLANATIONS } from "./explanations.ts";
+import { EXPLANATIONS, NEVER } from "./explanations.ts";
+import { forecast } from "./forecast.ts";
 import { AT, nameWeight, REASONS, rowStart, STANDINGS } from "./layout.ts";
 import { newLearned } from "./learned.ts";
 import { phi } from "./normal.ts";
@@ -69,4 +70,22 @@ test("a chance is the sum over all explanations, each with the weight that it ad
       assert.equal(chanceAt(at), chance / sum);
     }
   }
+});
+
+test("a forecast gives moments the chances that are said of them, by and large, also where little is hoped for", () => {
+  let most = 0;
+  for (let n = 0; n < 200; n++) {
+    const belief = someBelief();
+    if (n % 2 === 1) {
+      for (let e = 0; e < EXPLANATIONS; e++) belief.weights[e]! *= 0.02;
+      belief.weights[NEVER]! += 0.98;
+    }
+    const slots = Array.from({ length: 54 }, (_, slot) => belief.lastTriedAt + (2 + 12 * slot) * HOUR);
+    const { chances, shares } = forecast(learned, belief, slots);
+    const chanceAt = chancesOf(learned, belief);
+    const sum = (numbers: Iterable<number>) => Iterator.from(numbers).reduce((total, each) => total + each, 0);
+    assert.ok(Math.abs(sum(shares) - 1) < 1e-9, "no explanation's chance is lost");
+    most = Math.max(most, Math.abs(sum(chances) / sum(slots.map(chanceAt)) - 1));
+  }
+  assert.ok(most < 0.05, `${most}`);
 });

@@ -1,7 +1,7 @@
 import { DAY_MS } from "../domain/durations.ts";
 import { type Belief, OTHERS, otherCells, otherOf } from "./belief.ts";
 import { AT_ONCE, judgedHour, judgedOn } from "./booking.ts";
-import { EXPLANATIONS } from "./explanations.ts";
+import { EXPLANATIONS, NEVER } from "./explanations.ts";
 import {
   AT,
   besideWeight,
@@ -17,13 +17,14 @@ import {
 } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
+import { CELL_SPREAD, scaleOf } from "./observe.ts";
 import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 import { columnsAt, historyWeights, momentWeights } from "./weights-of.ts";
 
 /** What a case's future tries would meet at some slots, by each explanation that is likely enough to matter. */
 export interface Forecast {
   slots: readonly number[];
-  /** The chances of the explanations looked at, which sum to 1 but for very rare ones that were left out. */
+  /** The chances of the explanations looked at, which sum to 1. */
   shares: Float64Array;
   /** For each slot: the chance that the very next try succeeds when it is made there. */
   chances: Float64Array;
@@ -55,7 +56,7 @@ export const tables = {
 const { next, later, paidOn } = tables;
 let forecasts = 0;
 
-/** A cycle with less than this share of all cycles' chance is left out, and so is another explanation less likely. */
+/** A cycle with less than this share of all cycles' chance is left out, and so is what passes with less than this share of all that may be. */
 const RARE = 0.006;
 /** Tries that are planned after the next one are, as a rule, this far apart. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
@@ -66,6 +67,8 @@ const cells = new Int32Array(SIZE);
 /** Score of the very next try at a slot, and of a later one, whatever the explanation. */
 const scores = new Float64Array(SLOTS_MAX);
 const laterScores = new Float64Array(SLOTS_MAX);
+/** What both are multiplied by, with what an explanation adds: see `scaleOf`. */
+const scales = new Float64Array(SLOTS_MAX);
 /** Whether `tables.later` holds a slot. */
 const isForeseen = new Uint8Array(SLOTS_MAX);
 const kindCells = new Int32Array(CYCLES);
@@ -94,6 +97,7 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
     const score = scores[s]!;
+    const scale = scales[s]!;
     const day = judgedOn(belief.clock, at);
     const { row, from } = sincePay(day);
     const bins = sinceBins(judgedHour(belief.clock, at));
@@ -105,12 +109,12 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
       const paid = day - since;
       paidOn[place] = paid;
       cells[place] = cell;
-      const p = phi(score + mean[paid === lastPaidOn[k] ? cell + TO_SAME : cell]!);
+      const p = phi((score + mean[paid === lastPaidOn[k] ? cell + TO_SAME : cell]!) * scale);
       next[place] = p;
       chance += shares[k]! * p;
     }
     const others = otherCells(belief, at);
-    for (let n = 0; n < OTHERS; n++) chanceOfOther[n] = phi(score + mean[others[n]!]!);
+    for (let n = 0; n < OTHERS; n++) chanceOfOther[n] = phi((score + mean[others[n]!]!) * scale);
     for (let k = cycles; k < width; k++, place++) {
       const p = chanceOfOther[otherOf(belief, kept[k]!, at)]!;
       paidOn[place] = 0;
@@ -149,37 +153,52 @@ function fillLater(
     if (isForeseen[s]) continue;
     isForeseen[s] = 1;
     const score = laterScores[s]!;
+    const scale = scales[s]!;
     let place = s * width;
     for (let k = 0; k < cycles; k++, place++) {
       const cell = cells[place]!;
-      later[2 * place] = phi(score + mean[cell + TO_SAME]!);
-      later[2 * place + 1] = phi(score + mean[cell]!);
+      later[2 * place] = phi((score + mean[cell + TO_SAME]!) * scale);
+      later[2 * place + 1] = phi((score + mean[cell]!) * scale);
     }
     const at = slots[s]!;
     const others = otherCells(belief, at);
-    for (let n = 0; n < OTHERS; n++) chanceOfOther[n] = phi(score + mean[others[n]!]!);
+    for (let n = 0; n < OTHERS; n++) chanceOfOther[n] = phi((score + mean[others[n]!]!) * scale);
     for (let k = cycles; k < width; k++, place++)
       later[2 * place] = later[2 * place + 1] = chanceOfOther[otherOf(belief, kept[k]!, at)]!;
   }
 }
 
-/** Writes the score of each slot as the very next try, and as a later one. */
-function scoreSlots({ mean }: Learned, belief: Belief, slots: readonly number[]) {
-  let shared = mean[AT.reason + REASONS.indexOf(belief.reason)]!;
+/** Writes the score of each slot as the very next try, and as a later one, and the scale of both. */
+function scoreSlots({ mean, variance }: Learned, belief: Belief, slots: readonly number[]) {
+  const reason = AT.reason + REASONS.indexOf(belief.reason);
+  let shared = mean[reason]!;
+  let unknown = CELL_SPREAD + variance[reason]!;
   const { names } = belief;
-  for (let n = 0; n < names.length; n++) shared += mean[names[n]!]!;
+  for (let n = 0; n < names.length; n++) {
+    shared += mean[names[n]!]!;
+    unknown += variance[names[n]!]!;
+  }
+  sumRows(mean, belief.rows, rowScores);
+  sumRows(variance, belief.rows, rowSpreads);
   const of = classOf(belief.reason);
-  const rows = sumRows(mean, belief.rows);
   const laterTries = mean[triesWeight(of, belief.tries + 1)]! - mean[triesWeight(of, belief.tries)]!;
   const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
     const count = historyWeights(belief, at, indices, momentWeights(of, belief.clock, at, indices, 0));
     let score = shared;
-    for (let n = 0; n < count; n++) score += mean[indices[n]!]!;
+    let spread = unknown;
+    for (let n = 0; n < count; n++) {
+      score += mean[indices[n]!]!;
+      spread += variance[indices[n]!]!;
+    }
     const columns = columnsAt(belief, at);
-    for (let n = 0; n < columns.length; n++) score += rows[columns[n]!]!;
+    for (let n = 0; n < columns.length; n++) {
+      score += rowScores[columns[n]!]!;
+      spread += rowSpreads[columns[n]!]!;
+    }
     scores[s] = score;
+    scales[s] = scaleOf(spread);
     // Rows count as for the very next try: in what they learned from, a longer wait was a later moment too, and they are not told apart.
     laterScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
     // The next try tells more than another bill's charge before it.
@@ -187,51 +206,66 @@ function scoreSlots({ mean }: Learned, belief: Belief, slots: readonly number[])
   }
 }
 
-const summed = new Float64Array(ROW_WIDTH);
-/** The rows of a case added up, column by column. */
-function sumRows(mean: Float64Array, rows: Int32Array): Float64Array {
-  summed.fill(0);
+const rowScores = new Float64Array(ROW_WIDTH);
+const rowSpreads = new Float64Array(ROW_WIDTH);
+/** The numbers of a case's rows added up, column by column. */
+function sumRows(numbers: Float64Array, rows: Int32Array, sums: Float64Array) {
+  sums.fill(0);
   for (let n = 0; n < rows.length; n++) {
     const row = rows[n]!;
-    for (let column = 0; column < ROW_WIDTH; column++) summed[column]! += mean[row + column]!;
+    for (let column = 0; column < ROW_WIDTH; column++) sums[column]! += numbers[row + column]!;
   }
-  return summed;
 }
 
 const merged = new Float64Array(CYCLES);
 const chief = new Int32Array(CYCLES);
 
 /**
- * The explanations worth a look, cycles first. Cycles that pay on the same days as far as the slots reach are one here,
- * and what rare ones are left out leave their chance to the other cycles, so that no family gains by it.
+ * The explanations worth a look, cycles first. Cycles that pay on the same days as far as the slots reach are one here. What is unlikely leaves its chance to
+ * what is kept of its family: where little is hoped for, what is unlikely by itself is most of the hope together.
  */
 function likely({ weights }: Belief, from: number, to: number) {
   const twins = twinsOf(from, to);
-  let all = 0;
+  let paid = 0;
   merged.fill(0);
   for (let c = 0; c < CYCLES; c++) {
     const twin = twins[c]!;
     if (twin === c || weights[c]! > weights[chief[twin]!]!) chief[twin] = c;
     merged[twin]! += weights[c]!;
-    all += weights[c]!;
+    paid += weights[c]!;
   }
   const kept: number[] = [];
   const shares: number[] = [];
-  let sum = 0;
   for (let c = 0; c < CYCLES; c++) {
-    if (twins[c] !== c || merged[c]! < RARE * all || merged[c]! < RARE / 4) continue;
+    if (twins[c] !== c || merged[c]! < RARE * paid) continue;
     kept.push(chief[c]!);
     shares.push(merged[c]!);
-    sum += merged[c]!;
   }
   const cycles = kept.length;
-  for (let n = 0; n < cycles; n++) shares[n]! *= all / sum;
-  for (let e = CYCLES; e < EXPLANATIONS; e++) {
-    if (weights[e]! <= RARE) continue;
+  sumTo(shares, 0, paid);
+  let passes = 0;
+  let likeliest = CYCLES;
+  for (let e = CYCLES; e < NEVER; e++) {
+    passes += weights[e]!;
+    if (weights[e]! > weights[likeliest]!) likeliest = e;
+  }
+  for (let e = CYCLES; e < NEVER; e++) {
+    if (weights[e]! < RARE * (paid + passes) && e !== likeliest) continue;
     kept.push(e);
     shares.push(weights[e]!);
   }
+  sumTo(shares, cycles, passes);
+  kept.push(NEVER);
+  shares.push(weights[NEVER]!);
   return { kept, shares: Float64Array.from(shares), cycles };
+}
+
+/** Multiplies the numbers from a place on so that they sum to that; where they are zero, so is `sum`. */
+function sumTo(numbers: number[], from: number, sum: number) {
+  let before = 0;
+  for (let n = from; n < numbers.length; n++) before += numbers[n]!;
+  if (before === 0) return;
+  for (let n = from; n < numbers.length; n++) numbers[n]! *= sum / before;
 }
 
 const twinsByDays = new Map<string, Uint8Array>();

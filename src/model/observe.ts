@@ -25,7 +25,7 @@ const FORGET = 0.004;
 const AMPLE_FORGET = 0.02;
 const AMPLE_LEAST = 0.002;
 /** What is not known of the weight that an explanation adds, roughly. */
-const CELL_SPREAD = 0.02;
+export const CELL_SPREAD = 0.02;
 /** No outcome is held to be less likely than this. */
 const CHANCE_MIN = 1e-5;
 
@@ -39,7 +39,7 @@ export const look = {
   scores: new Float64Array(EXPLANATIONS),
   shares: new Float64Array(EXPLANATIONS),
   explanations: 0,
-  /** By what the scores were divided for what is not known of the weights. */
+  /** What the scores were multiplied by: see `scaleOf`. */
   scale: 1,
   approved: false,
 };
@@ -75,8 +75,8 @@ function added({ mean, variance }: Learned, { score, spread }: Usual, from: numb
   return { score, spread };
 }
 
-/** By what scores are divided for what is not known of weights. */
-const scaleOf = ({ spread }: Usual) => 1 / Math.sqrt(1 + spread);
+/** What scores are multiplied by for what is not known of their weights, whose variances sum to `spread`. */
+export const scaleOf = (spread: number) => 1 / Math.sqrt(1 + spread);
 
 /** For each cycle the first of its cells, counted from the first one of a standing. */
 const firstOfCycle = Uint8Array.from(kindOfCycle, (kind) => sinceCell(0, 0, kind, 0) - sinceCell(0, 0, 0, 0));
@@ -87,7 +87,7 @@ const ofOther = new Float64Array(OTHERS);
 
 /**
  * Tells the chance that a try at a moment is approved, not calibrated: as `observeTry` gives it back once it was made, which is what calibration is
- * learned from. A forecast leaves out what is unlikely and takes the weights as known, which serves to plan, but not to say a chance.
+ * learned from. A forecast leaves out what is unlikely, which serves to plan, but not to say a chance.
  */
 export function chancesOf(learned: Learned, belief: Belief): (at: number) => number {
   const { weights, clock, lastTriedAt } = belief;
@@ -107,7 +107,7 @@ function weighedChance(learned: Learned, belief: Belief, ofCase: Usual, lastPaid
   const { weights } = belief;
   const usual = added(learned, ofCase, 0, timeWeights(belief, at, look.indices, 0));
   const { score } = usual;
-  const scale = scaleOf(usual);
+  const scale = scaleOf(usual.spread);
   const first = sinceCell(belief.standing, PAID_BETWEEN.fresh, 0, 0);
   for (let cell = 0; cell < PAY_CELLS; cell++) ofCell[cell] = phi((score + mean[first + cell]!) * scale);
   const day = judgedOn(belief.clock, at);
@@ -137,7 +137,7 @@ export const chanceOf = (learned: Learned, belief: Belief, at: number) => chance
 function weigh(learned: Learned, shares: Float64Array, explanations: number, approved: boolean): number {
   const { cells, scores } = look;
   const usual = added(learned, NOTHING, 0, look.count);
-  const scale = scaleOf(usual);
+  const scale = scaleOf(usual.spread);
   const sign = approved ? 1 : -1;
   let total = 0;
   let sum = 0;
