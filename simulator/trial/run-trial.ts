@@ -34,7 +34,9 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
   const plan = (open: OpenCase, now: number) => {
     planned.get(open.bill.customerId)?.delete(open);
     if (open.triesLeft <= 0 || now >= open.endsAt) return;
-    const choice = policy.next(open, now);
+    const chosen = policy.next(open, now);
+    // A charge has a whole millisecond, and the rules are asked about that one.
+    const choice = chosen && { ...chosen, at: Math.floor(chosen.at) };
     if (choice && choice.at > now && choice.at < open.endsAt) wait(open, choice);
     else if (policy.waits?.(open, now)) wait(open, null);
   };

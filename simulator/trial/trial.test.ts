@@ -228,6 +228,29 @@ test("a static policy's try that a limit forbids for now is put off until it is 
   assert.ok(putOff > 28 && putOff < 28.1, `${putOff}`);
 });
 
+test("the rules are asked about the millisecond in which a try is charged, whatever fraction of it a policy says", () => {
+  const createdAt = new Date("2026-01-01T09:00:00Z");
+  const declined = (at: Date): Charge => ({ at, approved: false, paymentMethodType: "paypal" });
+  const bill: Bill = {
+    ...caseOf("", "paypal", [[0], [24]])[0]!.open.bill,
+    createdAt,
+    windowDays: 40,
+    first: declined(createdAt),
+  };
+  const world = { name: "one", bills: () => [bill], charge: (_: Bill, at: Date) => declined(at), approval: () => 0 };
+  const days = [1, 2, 28 + 0.6 / DAY_MS];
+  const next = ({ charges }: OpenCase, now: number) => {
+    const at = +createdAt + (days[charges.length - 1] ?? 100) * DAY_MS;
+    return { at: Math.max(at, now + 1), probability: null };
+  };
+  const { tries } = runTrial(world, { next }, 1, 1);
+  assert.deepEqual(
+    tries.map(({ charge }) => +charge.at - +createdAt),
+    [DAY_MS, 2 * DAY_MS, 28 * DAY_MS + 1],
+  );
+  assert.equal(countBrokenRules(tries), 0);
+});
+
 test("calibration error is the mean distance between what was said and what came", () => {
   const pairs = [0.2, 0.2, 0.2, 0.2, 0.2].map((p, n) => ({ p, y: Number(n === 0) }));
   assert.ok(calibrationError(pairs) < 1e-9);
