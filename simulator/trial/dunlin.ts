@@ -8,10 +8,11 @@ import {
   standingOf,
   type Traits,
 } from "../../src/decisions/case-names.ts";
-import { chooseTry } from "../../src/decisions/choose-try.ts";
+import { chooseTry, type TryQuestion } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
 import { nextBillAt } from "../../src/decisions/next-bill.ts";
 import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS, type BankAttempt, downAt, upAgainAt } from "../../src/decisions/outage.ts";
+import { type Outlook, outlookOf } from "../../src/decisions/outlook.ts";
 import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { DAY_MS } from "../../src/domain/durations.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
@@ -59,6 +60,8 @@ interface Options {
   named?(name: string): void;
   /** Says how a customer is paid, in place of what was seen of it; null: nobody knows. */
   tell?(bill: Bill): Float64Array | null;
+  /** Hears at the first failure of a case what its plan would recover, and what even tries would, as `explain` says. */
+  promised?(bill: Bill, even: NonNullable<Outlook["even"]>): void;
   /** Hears of each try what chance of approval it was given, and what came of it. */
   foresaw?(chance: number, approved: boolean): void;
 }
@@ -68,7 +71,7 @@ interface Options {
  *
  * @param learned  goes on learning from every outcome
  */
-export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {}): Policy {
+export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Options = {}): Policy {
   const customers = new Map<string, Customer>();
   const start = structuredClone(learned);
   /** By issuer: the latest attempts there, the latest last. */
@@ -204,8 +207,8 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
       const rules = rulesFor(open);
       const triesLeft = Math.min(open.triesLeft, rules.triesMax);
       const upAt = triableAt(open.charges.at(-1)!, now);
-      const choose = (from: number) =>
-        chooseTry(learned, belief, {
+      const choose = (from: number) => {
+        const question: TryQuestion = {
           key: open.bill.id,
           now,
           windowEndsAt: open.endsAt,
@@ -214,7 +217,12 @@ export function dunlin(learned: Learned, { named, tell, foresaw }: Options = {})
           limits: rules.limits(now, triesLeft),
           dollars: dollars(open.bill),
           stakes: stakesOfBill(open.bill),
-        });
+        };
+        const chosen = chooseTry(learned, belief, question);
+        if (promised && chosen && belief.tries === 0)
+          promised(open.bill, outlookOf(learned, belief, question, chosen, now).even!);
+        return chosen;
+      };
       const chosen = (upAt > now && choose(upAt)) || choose(0);
       customers.get(open.bill.customerId)!.open.get(open.bill.id)!.isPlanned = chosen !== null;
       return chosen && { at: chosen.at, probability: chosen.chance };

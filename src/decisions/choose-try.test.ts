@@ -14,6 +14,7 @@ import {
   HOPELESS_TRIED_SHARE,
   HOUR_DRAWN_SHARE,
   LOT_COST_MAX,
+  type TryQuestion,
 } from "./choose-try.ts";
 import { outlookOf } from "./outlook.ts";
 import { worthOfNext } from "./plan-tries.ts";
@@ -211,6 +212,20 @@ test("the plan that is shown begins with the moment that was chosen, drawn or no
     if (chosen.hourDrawn) drawn++;
   }
   assert.ok(drawn > 3, `${drawn}`);
+});
+
+test("where fewer than six tries may be made, the even ones beside the plan are spread over all of the window too", () => {
+  const evenDays = (asked: TryQuestion, tries = 0) => {
+    const kase = { ...belief("FUNDS"), tries };
+    const { even } = outlookOf(learned, kase, asked, chooseTry(learned, kase, asked)!, START);
+    return even!.tries.map((at) => (at.getTime() - START) / DAY);
+  };
+  const near = (days: readonly number[], wanted: readonly number[]) => {
+    assert.equal(days.length, wanted.length);
+    for (const [n, day] of days.entries()) assert.ok(Math.abs(day - wanted[n]!) <= 0.5, `${days}, not ${wanted}`);
+  };
+  near(evenDays(question({ triesLeft: 2 })), [14, 28]);
+  near(evenDays(question({ triesLeft: 1 }), 2), [28 / 3, 56 / 3, 28].slice(0, 1));
 });
 
 test("a plan that is shown keeps the limits, also where its next try was drawn, or no try is worth making", () => {
