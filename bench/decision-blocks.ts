@@ -1,20 +1,18 @@
 // `npm run bench:blocks`: how soon Dunlin is ahead of six even tries, cold and warm, in blocks of 500 cases, and how soon again when a world changes.
-import { parseArgs } from "node:util";
 import { dunlin } from "../simulator/trial/dunlin.ts";
 import { valueByBlock } from "../simulator/trial/figures.ts";
 import type { Policy } from "../simulator/trial/policy.ts";
 import { runTrial } from "../simulator/trial/run-trial.ts";
 import { even } from "../simulator/trial/schedules.ts";
-import { openWorld, shippedPrior, WORLDS } from "../simulator/trial/worlds.ts";
+import { openWorld, shippedPrior } from "../simulator/trial/worlds.ts";
 import { newLearned } from "../src/model/learned.ts";
 import { fromPrior } from "../src/model/prior.ts";
+import { trialOptions } from "./trial-options.ts";
 
-const { values } = parseArgs({
-  options: {
-    customers: { type: "string", default: "2000" },
-    seeds: { type: "string", default: "1,2,3,4,5" },
-    worlds: { type: "string", default: [...Object.keys(WORLDS), "crude:moved", "crude:decay"].join(",") },
-  },
+const { customers, seeds, worlds } = trialOptions({
+  customers: 2000,
+  seeds: [1, 2, 3, 4, 5],
+  more: ["crude:moved", "crude:decay"],
 });
 const SIZE = 500;
 /** In no block may Dunlin be further behind, cold. */
@@ -22,7 +20,6 @@ const BEHIND_MAX = 0.01;
 /** From this block on it is to be ahead: after 1,000 cases cold, from the first on warm. */
 const AHEAD_FROM = { cold: 2, warm: 0 };
 
-const seeds = values.seeds.split(",").map(Number);
 const prior = shippedPrior();
 const policies: Record<keyof typeof AHEAD_FROM, () => Policy> = {
   cold: () => dunlin(newLearned()),
@@ -36,13 +33,12 @@ const mean = (rows: readonly (readonly number[])[]) =>
     (_, block) => rows.reduce((sum, row) => sum + row[block]!, 0) / rows.length,
   );
 
-console.log(`points of value ahead of six even tries in each ${SIZE} cases, mean of seeds ${values.seeds}`);
+console.log(`points of value ahead of six even tries in each ${SIZE} cases, mean of seeds ${seeds.join(",")}`);
 let missed = 0;
-for (const name of values.worlds.split(",")) {
+for (const name of worlds) {
   const blocksOf = async (policy: () => Policy) => {
     const rows: number[][] = [];
-    for (const seed of seeds)
-      rows.push(valueByBlock(runTrial(await openWorld(name), policy(), seed, Number(values.customers)), SIZE));
+    for (const seed of seeds) rows.push(valueByBlock(runTrial(await openWorld(name), policy(), seed, customers), SIZE));
     return mean(rows);
   };
   const spread = await blocksOf(even);

@@ -1,3 +1,4 @@
+import { FLATTERED } from "../decisions/outlook.ts";
 import { moneyWords } from "../domain/currency.ts";
 import { type ShadowFigures, STANCES, type Stance, shadowFigures } from "../recovery/shadow.ts";
 import { findMerchant } from "../store/merchants.ts";
@@ -63,7 +64,7 @@ function lines(figures: ShadowFigures): string[] {
       ? []
       : [
           `For ${planned.cases} of them Dunlin had made a plan. By its own model the plans recover ${percent(planned.expected / planned.cases)}; ${percent(planned.paid / planned.cases)} were paid.`,
-          "A model flatters the plans that it made: in simulated worlds of cards 1 to 6 in a hundred fewer were recovered than it said.",
+          FLATTERED,
         ]),
     "",
     ...(tries === 0 ? ["Your system has made no retry since."] : triesLines(figures, made, tries)),

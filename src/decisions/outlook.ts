@@ -8,9 +8,11 @@ import { keepsLimit } from "../rules/plan-limits.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, soonestOf, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
 
-/** To be said beside what a plan and even tries would recover; `npm run bench:promises` measures it, docs/measurements.md has the figures. */
+/** To be said beside what plans would recover; `npm run bench:promises` measures it, docs/measurements.md has the figures. */
 export const FLATTERED =
-  "Both are forecasts of the model that made the plan, and where it errs they flatter the plan: in simulated worlds of cards plans recovered 1 to 6 points less than was said of them, and even tries up to 6 points more.";
+  "A model flatters the plans that it made: in simulated worlds of cards they recovered 1 to 6 points less than it said.";
+/** The same, where even tries are beside the plan. */
+export const FLATTERED_BESIDE_EVEN = `${FLATTERED} Even tries recovered up to 6 points more than it said.`;
 
 const SLOTS_A_DAY = DAY_MS / SLOT_MS;
 const EVEN_TRIES = 6;

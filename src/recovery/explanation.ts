@@ -8,7 +8,7 @@ import {
   momentWords,
   type Zone,
 } from "../decisions/local-time.ts";
-import { FLATTERED } from "../decisions/outlook.ts";
+import { FLATTERED_BESIDE_EVEN } from "../decisions/outlook.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import { completesDunning } from "../domain/case.ts";
 import type { DecisionKind, DecisionRecord, Prospect } from "../domain/decision.ts";
@@ -210,7 +210,7 @@ function sixEvenTries(decisions: readonly DecisionRecord[], zone: Zone): string[
     `As seen on ${when(zone, first.madeAt)}, by the same model:`,
     `Even tries on ${days(tries)} recover it with a chance of ${percent(recovers)}, and are worth ${percent(worth)} of the amount after costs.`,
     `The plan, on ${days(plan)}, recovers it with a chance of ${percent(planRecovers)}, and is worth ${percent(planWorth)}.`,
-    FLATTERED,
+    FLATTERED_BESIDE_EVEN,
   ];
 }
 

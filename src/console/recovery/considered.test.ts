@@ -50,7 +50,7 @@ test("the plot, the sentences and the table say the same", () => {
     page,
     /Chosen: 5 Mar 2026 08:00, with a chance of 41%\. 4 days were compared; the next best moment is 6 Mar 2026 08:00, with 40%\./,
   );
-  assert.match(page, /recovered with a chance of 63%, with tries spread evenly 50%\. Both are forecasts/);
+  assert.match(page, /recovered with a chance of 63%, with tries spread evenly 50%\. A model flatters/);
   assert.equal(page.match(/class="moment"/g)?.length, 3);
   assert.equal(page.match(/class="moment chosen"/g)?.length, 1);
   assert.equal(page.match(/class="ruled"/g)?.length, 1);

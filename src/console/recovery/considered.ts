@@ -1,4 +1,4 @@
-import { FLATTERED } from "../../decisions/outlook.ts";
+import { FLATTERED_BESIDE_EVEN } from "../../decisions/outlook.ts";
 import type { DecisionRecord, Prospect } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { type Html, html } from "../html.ts";
@@ -106,7 +106,7 @@ function summary({ account, chance, idealTime }: DecisionRecord, chosen: Prospec
     ...(even
       ? [
           `With this plan the invoice is recovered with a chance of ${percent(even.planRecovers)}, with tries spread evenly ${percent(even.recovers)}.`,
-          FLATTERED,
+          FLATTERED_BESIDE_EVEN,
         ]
       : []),
   ];
