@@ -37,7 +37,7 @@ export function countBrokenRules(tries: readonly Try[]): number {
   for (const { open, charge } of tries) {
     const at = charge.at.getTime();
     const earlier = open.attempts.filter((attempt) => attempt.charge.at.getTime() < at);
-    const onCard = earlier.filter(({ charge: other }) => other.cardFingerprint === charge.cardFingerprint);
+    const onCard = earlier.filter((attempt) => isSameCard(attempt.charge, charge));
     const sameAmount = onCard.filter(({ bill }) => bill.amount === open.bill.amount).map((attempt) => attempt.charge);
     const onBill = earlier.filter(({ bill }) => bill.id === open.bill.id).map((attempt) => attempt.charge);
     const isBroken = isCard(charge)
@@ -54,9 +54,21 @@ export function countBrokenRules(tries: readonly Try[]): number {
   return broken;
 }
 
+/** Without a fingerprint any charge may have been on the card, but for one on a card of another network. */
+function isSameCard(one: Charge, other: Charge): boolean {
+  if (one.cardFingerprint || other.cardFingerprint) return one.cardFingerprint === other.cardFingerprint;
+  const [brand, another] = [brandOf(one), brandOf(other)];
+  return brand === another || brand === "" || another === "";
+}
+
 /** A card behind a wallet is one. */
 const isCard = ({ paymentMethodType: type, cardBrand }: Charge) =>
   type === "card" || (Boolean(cardBrand) && type !== "paypal" && !REPRESENTABLE[type]);
+const brandOf = ({ cardBrand }: Charge) =>
+  (cardBrand ?? "")
+    .toLowerCase()
+    .replace(/[^a-z]/g, "")
+    .replace(/^(mc|maestro)$/, "mastercard");
 const codeOf = ({ networkDeclineCode }: Charge) => (networkDeclineCode ?? "").trim().toUpperCase();
 const adviceOf = ({ networkAdviceCode }: Charge) => (networkAdviceCode ?? "").trim().padStart(2, "0");
 /** PayPal: three attempts in 28 days, the first one among them. */
@@ -67,7 +79,7 @@ function breaksCardRule(charge: Charge, onCard: readonly Charge[], sameAmount: r
   const declined = onCard.filter(({ approved }) => !approved);
   const within = (charges: readonly Charge[], ms: number) =>
     charges.filter((other) => !other.approved && at - other.at.getTime() <= ms).length;
-  const isMastercard = /^(mastercard|mc|maestro)$/i.test((charge.cardBrand ?? "").replace(/[^a-z]/gi, ""));
+  const isMastercard = brandOf(charge) === "mastercard";
   if (!isMastercard && declined.some((other) => VISA_NEVER.includes(codeOf(other)))) return true;
   if (declined.some((other) => MASTERCARD_NEVER.includes(adviceOf(other)))) return true;
   if (within(sameAmount, 30 * DAY_MS) >= (isMastercard ? 35 : 20)) return true;

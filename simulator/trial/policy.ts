@@ -1,5 +1,6 @@
 import { DAY_MS } from "../../src/domain/durations.ts";
 import { BANK_DEBITS } from "../../src/rules/bank-debits.ts";
+import { cardNetwork, UNKNOWN_NETWORK } from "../../src/rules/card-networks.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import { endsRetries } from "../../src/rules/decline-groups.ts";
 import { forbiddenAt, type Guard, guardOf, type LedgerEntry } from "../../src/rules/guard.ts";
@@ -84,20 +85,32 @@ export function rulesFor(open: OpenCase): Rules {
 
 /**
  * What may be charged next: what the subscription was tried on last. Where a later attempt on another subscription shows another card, nobody can say
- * whether it has replaced this one or is a second one: the rules have to hold for both.
+ * whether it has replaced this one or is a second one: the rules have to hold for both. Without
+ * a fingerprint any later attempt may show another card.
  */
 function presentCharges({ bill, attempts }: OpenCase): Charge[] {
   const own = attempts.findLast((attempt) => attempt.bill.subscriptionId === bill.subscriptionId)!.charge;
   const latest = attempts.at(-1)!.charge;
-  return latest.cardFingerprint === own.cardFingerprint ? [latest] : [own, latest];
+  const isOne =
+    latest === own || (latest.cardFingerprint !== undefined && latest.cardFingerprint === own.cardFingerprint);
+  return isOne ? [latest] : [own, latest];
 }
 
+/** Fingerprints tell cards apart; without them two networks do, and in doubt it is one card. */
+function mayBeOneCard(a: Charge, b: Charge): boolean {
+  if (a.cardFingerprint !== undefined || b.cardFingerprint !== undefined)
+    return a.cardFingerprint === b.cardFingerprint;
+  const [one, other] = [a, b].map(({ cardBrand }) => cardNetwork(cardBrand ?? null));
+  return one === other || one === UNKNOWN_NETWORK || other === UNKNOWN_NETWORK;
+}
+
+/** What stands in for a card is told apart by the same. */
+const keyOf = ({ cardFingerprint, cardBrand }: Charge) => cardFingerprint ?? cardNetwork(cardBrand ?? null).name;
+
 function guardFor({ bill, attempts }: OpenCase, present: Charge): Guard {
-  const { paymentMethodType, cardBrand, cardCountry, cardFingerprint } = present;
+  const { paymentMethodType, cardBrand, cardCountry } = present;
   const { at } = attempts.at(-1)!.charge;
-  const alsoCharged = standIns(
-    attempts.map(({ bill, charge }) => ({ invoiceId: bill.id, card: charge.cardFingerprint ?? "" })),
-  );
+  const alsoCharged = standIns(attempts.map(({ bill, charge }) => ({ invoiceId: bill.id, card: keyOf(charge) })));
   const ledger: LedgerEntry[] = [];
   const since = at.getTime() - 60 * DAY_MS;
   for (const attempt of attempts) {
@@ -110,7 +123,7 @@ function guardFor({ bill, attempts }: OpenCase, present: Charge): Guard {
       amount: attempt.bill.amount,
       approved: charge.approved,
       onThisInvoice,
-      onPresentCard: charge.cardFingerprint === cardFingerprint || alsoCharged.has(charge.cardFingerprint ?? ""),
+      onPresentCard: mayBeOneCard(charge, present) || alsoCharged.has(keyOf(charge)),
       codes: codesOf(charge),
     });
   }

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS } from "../../src/domain/durations.ts";
+import type { Bill, Charge } from "../worlds/world.ts";
+import { countBrokenRules } from "./broken-rules.ts";
+import { type Attempt, type OpenCase, rulesFor } from "./policy.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const BILL = { id: "b", subscriptionId: "own", amount: 100, createdAt: new Date(START) } as Bill;
+const OTHER: Bill = { ...BILL, id: "other", subscriptionId: "another" };
+
+/** An attempt that names no card. `code`: null is approved. */
+const attempt = (bill: Bill, day: number, cardBrand: string, code: string | null, rest: Partial<Charge> = {}) => {
+  const at = new Date(START + day * DAY_MS);
+  const answer = code === null ? { approved: true } : { approved: false, networkDeclineCode: code };
+  return { bill, charge: { at, paymentMethodType: "card", cardBrand, ...answer, ...rest } };
+};
+/** The case of `BILL` after these. */
+const openAfter = (attempts: Attempt[]): OpenCase => {
+  const charges = attempts.filter(({ bill }) => bill === BILL).map(({ charge }) => charge);
+  return { bill: BILL, charges, triesLeft: 1, endsAt: START + 28 * DAY_MS, attempts };
+};
+const allowed = (...attempts: Attempt[]) => rulesFor(openAfter(attempts)).allow(START + 9 * DAY_MS);
+
+const paidByMastercard = attempt(OTHER, 2, "mastercard", null);
+
+test("without fingerprints an approval on another network lifts nothing that bars the subscription's own card", () => {
+  const closed = attempt(BILL, 0, "visa", "46");
+  assert.deepEqual([allowed(closed), allowed(closed, paidByMastercard)], [false, false]);
+  // The subscription itself was charged on another card since.
+  const renewed = attempt(BILL, 1, "mastercard", "51");
+  assert.deepEqual([allowed(closed, renewed), allowed(closed, renewed, paidByMastercard)], [true, true]);
+});
+
+test("without fingerprints what a card of another network was told holds for that one, and in doubt for both", () => {
+  const short = attempt(BILL, 1, "Visa", "51");
+  const again = attempt(BILL, 9, "Visa", "51");
+  const tried = { charge: again.charge, choice: { at: +again.charge.at, probability: null } };
+  const results = ["Mastercard", "visa", ""].map((brand) => {
+    const before = [attempt(OTHER, 0, brand, "41"), short, paidByMastercard];
+    return [allowed(...before), countBrokenRules([{ ...tried, open: openAfter([...before, again]) }])];
+  });
+  assert.deepEqual(results, [
+    [true, 0],
+    [false, 1],
+    [false, 1],
+  ]);
+});
+
+test("without fingerprints a card of another network stands in for one that is charged again, too", () => {
+  const tries = (networkAdviceCode: string) => [
+    attempt(BILL, 0, "visa", "51"),
+    attempt(BILL, 1, "mastercard", "51", { networkAdviceCode }),
+    attempt(BILL, 2, "visa", "51"),
+  ];
+  assert.deepEqual([allowed(...tries("02")), allowed(...tries("03"))], [true, false]);
+});
+
+test("a debit keeps the count of its scheme, though another subscription is paid by card and nothing names either", () => {
+  const presented = [0, 0.5, 1].map((day) => attempt(BILL, day, "", "AM04", { paymentMethodType: "sepa_debit" }));
+  assert.equal(allowed(...presented.slice(1), paidByMastercard), true);
+  assert.equal(allowed(...presented, paidByMastercard), false);
+});
