@@ -21,11 +21,16 @@ interface Attempts {
   transactions: readonly TransactionFacts[];
 }
 
-/** The attempt that tells how the invoice is paid: the latest on it, else the customer's latest; null: none was seen. */
-export const latestAttempt = ({ case: kase, invoice, transactions }: Attempts): TransactionFacts | null =>
-  transactions.findLast((t) => t.invoiceId === invoice.id) ??
-  transactions.findLast((t) => t.customerId === kase.customerId) ??
-  null;
+/** The attempt that tells how the invoice is paid: the latest on it, or on the card that has replaced that one's, else the customer's latest; null: none was seen. */
+export function latestAttempt(attempts: Attempts): TransactionFacts | null {
+  const { case: kase, invoice, transactions } = attempts;
+  const isCustomers = (t: TransactionFacts) => t.customerId === kase.customerId;
+  const own = transactions.findLast((t) => t.invoiceId === invoice.id);
+  if (!own) return transactions.findLast(isCustomers) ?? null;
+  const card = presentCard(attempts);
+  const later = card && !isOn(own, card) && transactions.findLast((t) => isCustomers(t) && isSurelyOn(t, card));
+  return later || own;
+}
 
 /**
  * The card that the invoice was tried on last, or what has replaced it: a card that the customer was charged on later, and that nobody had seen before. One

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { situationOf } from "../decisions/situation.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { Ask } from "../store/recovery-actions.ts";
@@ -44,7 +45,7 @@ test("a gateway's number is read by the gateway's name", () => {
 });
 
 /** An attempt so many days after the first one. */
-const attempt = (days: number, invoiceId: string, card: string, code: string | null) =>
+const attempt = (days: number, invoiceId: string, card: string, code: string | null, cardBrand = "visa") =>
   ({
     id: `txn_${days}`,
     invoiceId,
@@ -54,7 +55,7 @@ const attempt = (days: number, invoiceId: string, card: string, code: string | n
     createdAt: new Date(at.getTime() + days * DAY_MS),
     state: code === null ? "PAID" : "FAILED",
     paymentMethodType: "card",
-    cardBrand: "visa",
+    cardBrand,
     cardFingerprint: card,
     networkDeclineCode: code ?? undefined,
   }) as Transaction;
@@ -95,4 +96,13 @@ test("what stood in for a card that is charged again counts with it, since a ret
     attempt(2, "inv_1", "B", "51"),
   );
   assert.deepEqual(counted(replaced), ["51"]);
+});
+
+test("a card that has replaced another one goes by the rules of its own network", () => {
+  const bar = (brand: string, next: string, code: string) => {
+    const known = knownWith(attempt(0, "inv_1", "A", "51", brand), attempt(1, "inv_2", "B", code, next));
+    return situationOf(known, at).guard.bar?.decline.codeWords;
+  };
+  assert.equal(bar("mastercard", "visa", "46"), "code 46");
+  assert.equal(bar("visa", "mastercard", "57"), undefined);
 });
