@@ -116,6 +116,8 @@ function guardFor({ bill, attempts }: OpenCase, present: Charge): Guard {
   for (const attempt of attempts) {
     const { charge } = attempt;
     const onThisInvoice = attempt.bill.id === bill.id;
+    const isOnCard = mayBeOneCard(charge, present);
+    const isStandIn = !isOnCard && alsoCharged.has(keyOf(charge));
     // Older attempts are in no window that is counted; a code that bars a card for good stays.
     if (!onThisInvoice && charge.at.getTime() < since && charge.approved) continue;
     ledger.push({
@@ -123,8 +125,9 @@ function guardFor({ bill, attempts }: OpenCase, present: Charge): Guard {
       amount: attempt.bill.amount,
       approved: charge.approved,
       onThisInvoice,
-      onPresentCard: mayBeOneCard(charge, present) || alsoCharged.has(keyOf(charge)),
+      onPresentCard: isOnCard || isStandIn,
       codes: codesOf(charge),
+      ...(isStandIn && { standIn: instrumentOf(charge) }),
     });
   }
   return guardOf({

@@ -98,6 +98,18 @@ test("what stood in for a card that is charged again counts with it, since a ret
   assert.deepEqual(counted(replaced), ["51"]);
 });
 
+test("what stood in for a card is held to the rules of its own network", () => {
+  const bar = (brand: string, other: string) => {
+    const known = knownWith(
+      attempt(0, "inv_0", "A", "05", brand),
+      attempt(1, "inv_0", "B", "57", other),
+      attempt(2, "inv_1", "A", "51", brand),
+    );
+    return situationOf(known, at).guard.bar?.decline.codeWords;
+  };
+  assert.deepEqual([bar("mastercard", "visa"), bar("visa", "mastercard")], ["code 57", undefined]);
+});
+
 test("a card that has replaced another one goes by the rules of its own network", () => {
   const bar = (brand: string, next: string, code: string) => {
     const known = knownWith(attempt(0, "inv_1", "A", "51", brand), attempt(1, "inv_2", "B", code, next));

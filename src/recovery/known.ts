@@ -94,6 +94,7 @@ function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Car
       onThisInvoice: t.invoiceId === invoice.id,
       onPresentCard: isCounted(t),
       codes: codesOf(t),
+      ...(isOn(t, card) || !standsIn(t) ? {} : { standIn: instrumentOf(t) }),
     }));
   const unseen = { amount: invoice.amount, onPresentCard: true, codes: null };
   // An ask that a transaction answers by now is in the ledger as that transaction.

@@ -144,6 +144,16 @@ test("after a code that Visa bars for good the same card is never tried again, a
   assert.equal(allowedAt(guardOf(question([entry(day(0), { codes, onPresentCard: false })], "visa")), day(1)), true);
 });
 
+test("what a card that stands in for another one was told is read by the rules of its own network", () => {
+  const guard = (network: string, standIn: string, told: Partial<DeclineCodes>) => {
+    const made = { paymentMethodType: "card", network: standIn, cardCountry: null };
+    return guardOf(question([entry(day(0), { codes: { ...NOTHING, ...told }, standIn: made })], network));
+  };
+  assert.match(guard("mastercard", "visa", { networkDeclineCode: "57" }).bar!.sentence, /^Visa does not allow/);
+  assert.equal(guard("visa", "mastercard", { networkDeclineCode: "57" }).bar, null);
+  assert.equal(guard("visa", "mastercard", { networkAdviceCode: "25" }).notBefore?.at, +day(1));
+});
+
 test("Mastercard's advice bars a card, or says how long to wait", () => {
   const advised = (networkAdviceCode: string) =>
     guardOf(question([entry(day(0), { codes: { ...NOTHING, networkAdviceCode } })], "mastercard"));

@@ -21,6 +21,8 @@ export interface LedgerEntry {
   onPresentCard: boolean;
   /** null when nothing was said, as of a retry that is not answered. */
   codes: DeclineCodes | null;
+  /** The card that it was made with, where that only stands in for what is to be charged next: its codes are read by the rules of its own network. */
+  standIn?: Instrument;
 }
 
 /** What is asked of the networks: another attempt of this amount, on this card, for this invoice. */
@@ -90,28 +92,28 @@ export function guardOf(question: Question): Guard {
         .map((entry) => entry.at.getTime()),
     ].sort((a, b) => a - b),
   }));
-  return { ...guard, ...advised(counted, instrument, network), limits };
+  return { ...guard, ...advised(counted, instrument), limits };
 }
 
 /** What earlier declines of the same card say about ever trying it again, and when. */
-function advised(counted: readonly LedgerEntry[], instrument: Instrument, network: CardNetwork) {
+function advised(counted: readonly LedgerEntry[], instrument: Instrument) {
   let bar: Guard["bar"] = null;
   let notBefore: Guard["notBefore"] = null;
   // The latest decline that said that few tries are advised, and how many were made since the first one that did.
   let few: { decline: ReadDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
   let tries = 0;
-  for (const { codes, at, approved, onThisInvoice } of counted) {
+  for (const { codes, at, approved, onThisInvoice, standIn = instrument } of counted) {
     if (!codes) {
       if (few && approved === null) tries++;
       continue;
     }
-    const decline = readDecline(codes, instrument);
+    const decline = readDecline(codes, standIn);
     const { advice } = decline;
     if (advice && Number.isFinite(advice.triesMax)) {
       tries++;
       few = { decline, advice, onThisInvoice };
     }
-    const ruling = barring(decline, network);
+    const ruling = barring(decline, cardNetwork(standIn.network));
     if (ruling) bar = graver(bar, { ...ruling, decline, onThisInvoice });
     const until = at.getTime() + (advice?.waitMs ?? 0);
     if (advice && advice.waitMs > 0 && until > (notBefore?.at ?? 0)) {
