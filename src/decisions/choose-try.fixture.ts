@@ -1,14 +1,16 @@
 import { type Belief, newBelief, newPerson } from "../model/belief.ts";
 import { AT_ONCE } from "../model/booking.ts";
+import { newFirsts } from "../model/firsts.ts";
 import { AT, type Reason, rowStart } from "../model/layout.ts";
-import { newLearned } from "../model/learned.ts";
+import { type Learned, newLearned } from "../model/learned.ts";
 import type { TryQuestion } from "./choose-try.ts";
 
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 export const START = Date.UTC(2026, 3, 6, 10);
 export const BANK = rowStart("issuer", "a bank");
-export const learned = newLearned();
+/** A new model, but for first tries, of which it knows many at any time since the failure. */
+export const learned: Learned = { ...newLearned(), firsts: newFirsts().fill(1e6) };
 
 /** Of a German card that was declined for that reason at START. */
 export function belief(reason: Reason): Belief {

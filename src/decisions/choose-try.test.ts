@@ -9,13 +9,12 @@ import { APART_MS } from "./board.ts";
 import { BANK, belief, DAY, HOUR, learned, question, START } from "./choose-try.fixture.ts";
 import {
   chooseTry,
-  EXPLORED_SHARE,
   HOPELESS_HALF_TRIES,
   HOPELESS_TRIED_SHARE,
   HOUR_DRAWN_SHARE,
-  LOT_COST_MAX,
   type TryQuestion,
 } from "./choose-try.ts";
+import { EXPLORED_SHARE, LOT_COST_MAX } from "./draw-first.ts";
 import { outlookOf } from "./outlook.ts";
 import { worthOfNext } from "./plan-tries.ts";
 

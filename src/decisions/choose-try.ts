@@ -1,5 +1,4 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import { hashText } from "../domain/hash-text.ts";
 import type { Belief } from "../model/belief.ts";
 import { AT_ONCE } from "../model/booking.ts";
 import { type Forecast, forecast } from "../model/forecast.ts";
@@ -9,6 +8,8 @@ import { probit } from "../model/normal.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
 import type { PlanLimit } from "../rules/plan-limits.ts";
+import { drawFirst, LOT_COST_MAX } from "./draw-first.ts";
+import { lot } from "./lot.ts";
 import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
 import { type Stakes, withMargin } from "./stakes.ts";
 
@@ -21,10 +22,6 @@ export const SLOT_START_MS = HOUR_MS;
 const SOONEST_MS = 2 * HOUR_MS;
 /** The last slot is this long before the window ends. */
 const LAST_MS = HOUR_MS / 2;
-/** Share of first tries whose moment is drawn by lot, so that history can be weighed again for another policy. */
-export const EXPLORED_SHARE = 0.03;
-/** A moment that was drawn costs at most this share of what the plan is worth. */
-export const LOT_COST_MAX = 0.05;
 /**
  * Share of tries whose hour is drawn, by how likely each is believed to be the best one: else an hour that was never tried stays where
  * the prior put it.
@@ -102,7 +99,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const hopeless = plan.slots.length === 0;
   const triedShare = hopeless ? hopelessShare(learned, belief, question.stakes) : 1;
   if (hopeless) {
-    if (share(`${question.key}:hopeless`) >= triedShare) return null;
+    if (lot(`${question.key}:hopeless`) >= triedShare) return null;
     stakes = { ...stakes, cost: 0 };
     plan = planTries(seen, question.triesLeft, stakes, question.limits);
   }
@@ -113,7 +110,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     slot: usual,
     propensity,
     drawn,
-  } = worth ? drawFirst(question.key, plan, worth) : { slot: best, propensity: 1, drawn: false };
+  } = worth ? drawFirst(learned, belief, question.key, seen, plan, worth) : { slot: best, propensity: 1, drawn: false };
   const slot = drawn || hour === null ? usual : bestAtHour(hour, belief, seen, plan, stakes);
   const tries = [slot, ...followers(seen, plan, slot)];
   return {
@@ -137,22 +134,6 @@ function hopelessShare({ seen }: Learned, { codeName }: Belief, { cost }: Stakes
   if (cost >= DEAR) return 0;
   const half = HOPELESS_HALF_TRIES;
   return Math.max(HOPELESS_TRIED_SHARE, half / (half + seen[codeName - AT.name]!));
-}
-
-/**
- * The best slot for a first try; or, by lot, another that costs the plan little. What a plan is worth says so, not the chance of the try:
- * a slot two weeks later may promise as much, and costs the time and the tries that would have come before it.
- */
-function drawFirst(key: string, plan: TryPlan, worth: readonly number[]) {
-  const best = plan.slots[0]!;
-  const least = (1 - LOT_COST_MAX) * plan.value;
-  const cheap = plan.picked.filter((slot, n) => slot === best || worth[n]! >= least);
-  const each = EXPLORED_SHARE / cheap.length;
-  const usual = 1 - EXPLORED_SHARE + each;
-  const lot = share(`${key}:lot`);
-  if (lot >= EXPLORED_SHARE) return { slot: best, propensity: usual, drawn: false };
-  const slot = cheap[Math.floor((lot / EXPLORED_SHARE) * cheap.length)]!;
-  return { slot, propensity: slot === best ? usual : each, drawn: true };
 }
 
 /**
@@ -214,12 +195,12 @@ function goodHours(learned: Learned, belief: Belief): number[] {
  * its rows is not drawn: each would be explored anew, and what all of them say of an hour tells enough to look there.
  */
 function drawnHour(learned: Learned, belief: Belief, turn: string): number | null {
-  if (share(`${turn}:hour`) >= HOUR_DRAWN_SHARE) return null;
+  if (lot(`${turn}:hour`) >= HOUR_DRAWN_SHARE) return null;
   let best = 0;
   let most = Number.NEGATIVE_INFINITY;
   for (let slot = 0; slot < SLOTS_A_DAY; slot++) {
     const spread = Math.sqrt(learned.variance[weightOfHour(belief, slot)]!);
-    const drawn = scoreOfHour(learned, belief, slot) + spread * probit(share(`${slot}:${turn}`));
+    const drawn = scoreOfHour(learned, belief, slot) + spread * probit(lot(`${slot}:${turn}`));
     if (drawn <= most) continue;
     most = drawn;
     best = slot;
@@ -235,11 +216,4 @@ function bestAtHour(hour: number, belief: Belief, forecast: Forecast, plan: TryP
   const worth = worthOfNext(forecast, plan, stakes, slots);
   const most = Math.max(...worth);
   return most < (1 - LOT_COST_MAX) * plan.value ? plan.slots[0]! : slots[worth.indexOf(most)]!;
-}
-
-/** A number in [0, 1) that depends on the text alone. */
-function share(text: string): number {
-  let hash = hashText(text);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
-  return ((hash ^ (hash >>> 15)) >>> 0) / 4_294_967_296;
 }

@@ -151,7 +151,8 @@ const joined = (sentences: readonly (string | null)[]) => sentences.filter((word
 function choiceWords({ hopeless, drawn, hourDrawn }: ChosenTry): string {
   if (hopeless)
     return "By what is known no try is likely enough to succeed to be worth making; a share of such cases, larger after codes that were seldom met, is tried all the same, to keep learning: the best next moment";
-  if (drawn) return "One first try in thirty is drawn by lot among good moments, to keep learning: this one";
+  if (drawn)
+    return "Some first tries are drawn by lot, to keep learning: one in thirty among good moments, and more among sooner ones while few were made so soon after such a decline; this one";
   if (hourDrawn)
     return "In one try of five the hour is drawn, by how likely each is believed to be the best one, to keep learning; the best next moment at that hour";
   return "The moments were weighed together, and the best next one";

@@ -77,7 +77,8 @@ const SINCE_CELLS = 3 * CYCLE_KINDS.length * SINCE_BINS;
 /** Buckets for names by hash: countries, issuers, merchants, codes. */
 export const NAME_BUCKETS = 16384;
 
-const ELAPSED_BINS = 10;
+/** Stretches of time since the failure. */
+export const ELAPSED_BINS = 10;
 const GAP_BINS = 8;
 const TRIES_BINS = 6;
 /** Steps of the time since another bill of the customer was charged. */
@@ -236,7 +237,7 @@ function binOf(value: number, edges: readonly number[]) {
 }
 
 const ELAPSED_EDGES = [0.25, 0.75, 1.5, 2.5, 4, 6, 9, 13, 20].map((days) => days * DAY_MS);
-const elapsedBin = (ms: number) => binOf(ms, ELAPSED_EDGES);
+export const elapsedBin = (ms: number) => binOf(ms, ELAPSED_EDGES);
 export const elapsedWeight = (of: number, ms: number) => AT.elapsed + of * ELAPSED_BINS + elapsedBin(ms);
 
 const GAP_EDGES = [3, 9, 18, 36, 72, 120, 216].map((hours) => hours * HOUR_MS);

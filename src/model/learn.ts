@@ -1,6 +1,7 @@
 import { type Belief, kindsOf, type Person } from "./belief.ts";
 import type { Clock } from "./booking.ts";
 import { familyOfKind, KINDS, reasonRow } from "./explanations.ts";
+import { countFirst } from "./firsts.ts";
 import { AT, type Reason, WEIGHTS } from "./layout.ts";
 import { COUNTRY_START, type Learned, SHIFTS } from "./learned.ts";
 import { loosenStiff, noteStrain } from "./loosen.ts";
@@ -128,6 +129,7 @@ export function learnOutcome(
   at: number,
   reason: Reason | null,
 ): number {
+  if (belief.tries === 0) countFirst(learned, belief, at);
   kindsOf(belief, kindsBefore);
   cyclesBefore.set(person.cycles);
   const of = trimOf(belief);

@@ -1,5 +1,6 @@
 import { usualBookings } from "./booking.ts";
 import { KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
+import { newFirsts } from "./firsts.ts";
 import { AT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
 import { newStrain } from "./loosen.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
@@ -23,6 +24,8 @@ export interface Learned {
   seen: Float64Array;
   /** Calibration of what was chosen, by class of reason, first tries apart: see trim.ts. */
   trim: Float64Array;
+  /** First tries, by class of reason and time since the failure: see firsts.ts. */
+  firsts: Float64Array;
   /** The means before any lesson. Not stored: a model is made from its prior, and what is stored is put in its place. */
   start: Float64Array;
   /** How much groups of weights were held back: see loosen.ts. */
@@ -91,6 +94,7 @@ export function newLearned(): Learned {
     shifts: new Float64Array(4 * SHIFTS),
     seen: new Float64Array(SHIFTS),
     trim: newTrim(),
+    firsts: newFirsts(),
     start: mean.slice(),
     strain: newStrain(),
     tries: Float64Array.from(TRIES_START),

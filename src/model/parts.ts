@@ -13,6 +13,7 @@ const ARRAYS = [
   "shifts",
   "seen",
   "trim",
+  "firsts",
   "strain",
   "tries",
 ] as const;

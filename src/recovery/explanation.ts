@@ -230,7 +230,10 @@ function howChosen(latest: DecisionRecord): string[] {
       : "The static policy decided, by fixed rules.",
   ];
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
-  if (account.drawn) lines.push("The moment was drawn by lot among good ones, to go on learning.");
+  if (account.drawn)
+    lines.push(
+      "The moment was drawn by lot, to go on learning: among good ones, or sooner than planned where few first tries were made so soon.",
+    );
   if (account.hourDrawn) lines.push(HOUR_DRAWN);
   if (propensity !== null)
     lines.push(

@@ -92,7 +92,7 @@ function summary({ account, chance, idealTime }: DecisionRecord, chosen: Prospec
   const next = others[0];
   const best = [...hours].sort((a, b) => b.chance - a.chance)[0];
   return [
-    `Chosen: ${momentText(idealTime!, zone)}${given === undefined ? "" : `, with a chance of ${percent(given)}`}${drawn ? ", drawn by lot among good ones, to go on learning" : hourDrawn ? ", its hour drawn by how likely each is believed to be the best one, to go on learning" : ""}.`,
+    `Chosen: ${momentText(idealTime!, zone)}${given === undefined ? "" : `, with a chance of ${percent(given)}`}${drawn ? ", drawn by lot among good ones or sooner ones, to go on learning" : hourDrawn ? ", its hour drawn by how likely each is believed to be the best one, to go on learning" : ""}.`,
     `${days.length} ${days.length === 1 ? "day was" : "days were"} compared${next ? `; the next best moment is ${momentText(next.at, zone)}, with ${percent(next.chance)}` : ""}.`,
     "What counts is not the one chance, but what a try is worth together with those that can follow it.",
     ...(best

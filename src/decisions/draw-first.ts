@@ -1,0 +1,106 @@
+import type { Belief } from "../model/belief.ts";
+import { firstsOf, stretchOf } from "../model/firsts.ts";
+import type { Forecast } from "../model/forecast.ts";
+import type { Learned } from "../model/learned.ts";
+import { lot } from "./lot.ts";
+import type { TryPlan } from "./plan-tries.ts";
+
+/** Share of first tries whose moment is drawn by lot among good ones, so that history can be weighed again for another policy. */
+export const EXPLORED_SHARE = 0.03;
+/** A moment that is drawn among good ones costs at most this share of what the plan is worth. */
+export const LOT_COST_MAX = 0.05;
+/** When so many first tries were made in a stretch of time, a quarter of those planned for later are made there. */
+export const SOON_QUARTER_TRIES = 3;
+/** Of all first tries at most this share is made sooner than planned. */
+export const SOON_SHARE_MAX = 0.1;
+/** A moment that is drawn among sooner ones costs at most this share of what is due, or what one among good ones may cost. */
+export const SOON_COST_MAX = 0.02;
+
+interface Drawn {
+  slot: number;
+  /** The chance with which this slot was to be chosen. */
+  propensity: number;
+  drawn: boolean;
+}
+
+/** A slot before the planned one, and the share of cases that are tried there. */
+interface Sooner {
+  slot: number;
+  share: number;
+}
+
+/**
+ * The moment of a first try: the plan's next one, but for those that are drawn, to learn.
+ *
+ * Where first tries are planned for later, nobody sees what sooner ones would bring, and what is once believed of them stays believed: so a stretch of time in
+ * which few were made is tried, the fewer the oftener. It costs a try, and the plan's others follow. Of the rest a few are drawn among good moments. What a plan
+ * is worth says which are good, not the chance of the try: a slot two weeks later may promise as much, and costs the time and the tries that would have come before it.
+ *
+ * @param key  names the case: the same is drawn when it is decided again
+ * @param worth  what the plan is worth with its next try at each slot that it was chosen from
+ */
+export function drawFirst(
+  learned: Learned,
+  belief: Belief,
+  key: string,
+  forecast: Forecast,
+  plan: TryPlan,
+  worth: readonly number[],
+): Drawn {
+  const best = plan.slots[0]!;
+  const sooner = soonerOnes(learned, belief, forecast, plan, worth);
+  const good = goodOnes(plan, worth);
+  const asPlanned = 1 - sooner.reduce((all, { share }) => all + share, 0);
+  const propensityOf = (slot: number) => {
+    const amongGood = good.includes(slot) ? EXPLORED_SHARE / good.length : 0;
+    const amongSooner = sooner.find((one) => one.slot === slot)?.share ?? 0;
+    return amongSooner + asPlanned * (amongGood + (slot === best ? 1 - EXPLORED_SHARE : 0));
+  };
+  const drawn = drawnOf(key, sooner, good);
+  const slot = drawn ?? best;
+  return { slot, propensity: propensityOf(slot), drawn: drawn !== null };
+}
+
+/** The slot that is drawn; null: none, as for most cases. */
+function drawnOf(key: string, sooner: readonly Sooner[], good: readonly number[]): number | null {
+  let soon = lot(`${key}:soon`);
+  for (const { slot, share } of sooner) {
+    if (soon < share) return slot;
+    soon -= share;
+  }
+  const drawn = lot(`${key}:lot`);
+  return drawn < EXPLORED_SHARE ? good[Math.floor((drawn / EXPLORED_SHARE) * good.length)]! : null;
+}
+
+/** The best slot of each stretch of time before the one that is planned for, where that costs little. */
+function soonerOnes(
+  learned: Learned,
+  belief: Belief,
+  { slots }: Forecast,
+  plan: TryPlan,
+  worth: readonly number[],
+): Sooner[] {
+  const least = plan.value - Math.max(LOT_COST_MAX * plan.value, SOON_COST_MAX);
+  const planned = stretchOf(belief, slots[plan.slots[0]!]!);
+  const made = firstsOf(learned, belief);
+  const best: { slot: number; worth: number }[] = [];
+  for (const [n, slot] of plan.picked.entries()) {
+    const stretch = stretchOf(belief, slots[slot]!);
+    if (stretch >= planned) break;
+    if (worth[n]! >= least && worth[n]! > (best[stretch]?.worth ?? Number.NEGATIVE_INFINITY))
+      best[stretch] = { slot, worth: worth[n]! };
+  }
+  const sooner = Object.entries(best).map(([stretch, { slot }]) => ({
+    slot,
+    share: 1 / (1 + made[Number(stretch)]! / SOON_QUARTER_TRIES) ** 2,
+  }));
+  const sum = sooner.reduce((all, { share }) => all + share, 0);
+  const scale = Math.min(1, SOON_SHARE_MAX / sum);
+  return sooner.map(({ slot, share }) => ({ slot, share: share * scale }));
+}
+
+/** The plan's next slot, and others that cost the plan little. */
+function goodOnes({ slots, picked, value }: TryPlan, worth: readonly number[]): number[] {
+  const least = (1 - LOT_COST_MAX) * value;
+  return picked.filter((slot, n) => slot === slots[0] || worth[n]! >= least);
+}
