@@ -45,7 +45,7 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     return {
       title: "Overview",
       tools,
-      body: html`${merchant?.shadow && notice("warn", SHADOW)}${merchant && endpointNotice(merchant, visit)}
+      body: html`${merchant?.shadow && notice("warn", SHADOW)}${merchant && endpointNotice(merchant, visit, isEmpty)}
 ${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, open, weeks, undelivered, from, days, now, measured }, visit)}`,
     };
   });
@@ -225,10 +225,14 @@ function currencyTable(ended: readonly Sum[], open: readonly Sum[], since: strin
   );
 }
 
-function endpointNotice(merchant: Merchant, { person: { zone }, may }: Visit): Part {
+function endpointNotice(merchant: Merchant, { person: { zone }, may }: Visit, isEmpty: boolean): Part {
   const settings = may("webhook") ? html` <a href="/settings/webhook">Look at the webhook.</a>` : null;
-  const { webhookPaused, webhookPausedAt, webhookFailingSince, webhookUrl } = merchant;
-  if (webhookUrl === null) return null;
+  const { webhookPaused, webhookPausedAt, webhookFailingSince, webhookUrl, shadow } = merchant;
+  // The first steps name the endpoint themselves, and shadow mode needs none.
+  if (webhookUrl === null)
+    return isEmpty || shadow
+      ? null
+      : notice("warn", html`No endpoint is set: cases are planned, and no instruction goes out.${settings}`);
   if (webhookPaused)
     return notice("warn", html`Deliveries are paused since ${moment(webhookPausedAt, zone)}.${settings}`);
   return (

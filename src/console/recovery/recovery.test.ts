@@ -90,6 +90,15 @@ test("before there is anything every page says what to do next", async () => {
   }
 });
 
+test("with cases and without an endpoint the overview says that no instruction goes out", async () => {
+  const { merchant, browser } = await shop();
+  await push(merchant, unpaid("in_1"));
+  assert.match((await browser.get("/overview")).body, /No endpoint is set: cases are planned, and no instruction/);
+  const watched = await shop({ shadow: true });
+  await push(watched.merchant, unpaid("in_1"));
+  assert.doesNotMatch((await watched.browser.get("/overview")).body, /No endpoint is set/, "shadow mode needs none");
+});
+
 test("numbers on the overview are the sums of the rows behind them, currency by currency, and exact", async () => {
   const { merchant, browser } = await shop();
   const huge = [unpaid("in_a", { amount: 2 ** 53 - 1 }), unpaid("in_b", { amount: 2 ** 53 - 1 })];
