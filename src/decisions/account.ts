@@ -60,8 +60,15 @@ function knownWords(situation: Situation, history: History | null): string[] {
   const { known, place, decline, isNewCard } = situation;
   const when = (at: Date) => momentWords(place.zone, at.getTime());
   const words = [declineWords(decline, isNewCard)];
-  for (const { at } of known.ledger.filter((entry) => entry.onThisInvoice && entry.approved === false).slice(-LIST_MAX))
-    words.push(`A try failed on ${when(at)}.`);
+  // Without codes nobody reported it: it is the first try, which must have been.
+  for (const { at, codes } of known.ledger
+    .filter((entry) => entry.onThisInvoice && entry.approved === false)
+    .slice(-LIST_MAX))
+    words.push(
+      codes === null
+        ? `A first try is taken to have failed when the invoice became unpaid, on ${when(at)}.`
+        : `A try failed on ${when(at)}.`,
+    );
   for (const { at } of known.ledger.filter((entry) => entry.onThisInvoice && entry.approved === null).slice(-LIST_MAX))
     words.push(`A try was asked for on ${when(at)}, and how it ended is not known.`);
   words.push(payerWords(situation));

@@ -194,6 +194,15 @@ test("What changed since the last plan? The new facts, one by one", async () => 
   assert.match(answer, /7 retries of the budget are left/);
 });
 
+test("What was known? Of an invoice without a reported attempt no try is claimed that nobody saw", async () => {
+  await stage.invoice();
+  await stage.decide();
+  const answer = await asked("What was known?");
+  assert.match(answer, /^No failed attempt with the present card has been reported/);
+  assert.match(answer, /A first try is taken to have failed when the invoice became unpaid, on Mon 2 March/);
+  assert.doesNotMatch(answer, /A try failed on/);
+});
+
 test("What was known? The customer's earlier bills, card, place and window", async () => {
   await failing();
   const answer = await asked("What was known?");
