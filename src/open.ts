@@ -75,16 +75,25 @@ export async function openStore(
   }
 }
 
+/** The demo has a data folder of its own in the one that it was given. */
+export const demoFolder = (dataDir: string): string => join(dataDir, "demo");
+
 /** Why there is no installation that these settings lead to, or null: a folder may be mistyped, and a new database would be silent about it. */
 export function whatIsMissing({ dataDir, databaseUrl, secretKey }: Settings): string | null {
   const where = `${dataDir} (DUNLIN_DATA, or ./data without it)`;
   if (databaseUrl === null)
     return existsSync(join(dataDir, "postgres"))
       ? null
-      : `There is no database in ${where}, and DATABASE_URL names none. "npx dunlin serve" makes one there.`;
+      : `There is no database in ${where}, and DATABASE_URL names none. "npx dunlin serve" makes one there.${ofDemo(dataDir)}`;
   return secretKey !== null || existsSync(join(dataDir, "secret.key"))
     ? null
     : `There is no secret.key in ${where}, and DUNLIN_SECRET_KEY is not set. "npx dunlin serve" makes one for a new database.`;
+}
+
+/** Where the demo, which runs or ran, keeps its own. */
+function ofDemo(dataDir: string): string {
+  const folder = demoFolder(dataDir);
+  return existsSync(join(folder, "postgres")) ? ` The demo's is in ${folder}: set DUNLIN_DATA to that.` : "";
 }
 
 /** Credentials at rest are useless to a process with another key: it must not start. */

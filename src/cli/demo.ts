@@ -7,7 +7,7 @@ import { localCertificate } from "../api/certificate.ts";
 import { createApiKey } from "../auth/api-keys.ts";
 import type { Settings } from "../config.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
-import { type Store, writeSecret } from "../open.ts";
+import { demoFolder, type Store, writeSecret } from "../open.ts";
 import { explain } from "../recovery/explain.ts";
 import { explanationOf } from "../recovery/explanation.ts";
 import { createMerchant, setMerchant } from "../recovery/merchants.ts";
@@ -91,11 +91,9 @@ export const demo: Command = {
   },
 };
 
-const demoFolder = ({ dataDir }: Settings) => join(dataDir, "demo");
-
 /** The demo has a folder of its own, new each time, and a database of its own: it never touches real data. */
 function demoSettings(settings: Settings, rate: number): Settings {
-  const dataDir = demoFolder(settings);
+  const dataDir = demoFolder(settings.dataDir);
   const mark = join(dataDir, "made-by-demo");
   if (existsSync(dataDir)) {
     if (!existsSync(mark))
@@ -154,7 +152,7 @@ async function learningLines(shop: DemoMerchantRun, { db, ports }: Store, mercha
   const explained = invoiceId === undefined ? null : await explain(db, merchantId, invoiceId, ports.now());
   if (!explained) return lines;
   // The demo leaves its data, so the whole of it can be asked for.
-  const environment = `${settings.databaseUrl ? "DATABASE_URL= " : ""}DUNLIN_DATA="${demoFolder(settings)}"`;
+  const environment = `${settings.databaseUrl ? "DATABASE_URL= " : ""}DUNLIN_DATA="${demoFolder(settings.dataDir)}"`;
   lines.push("From what this says:", `  ${environment} npx dunlin explain ${invoiceId}`);
   for (const { question, answer } of explanationOf(explained))
     if (TOLD.includes(question)) lines.push(`  ${question}`, ...answer.map((line) => `    ${line}`));

@@ -12,6 +12,7 @@ test("a word that begins several commands lists them, and a mistyped one is reco
     /: delivery list, delivery show, delivery replay\.$/,
   );
   assert.match(unknownCommand(["key", "creat"]), /^there is no command "key creat"\. Did you mean key create\?/);
+  assert.match(unknownCommand(["expain", "inv_1"]), /^there is no command "expain inv_1"\. Did you mean explain\?/);
   assert.equal(unknownCommand(["brew"]), 'there is no command "brew". "npx dunlin --help" lists them.');
   assert.equal(unknownCommand(["--brew"]), 'there is no command "--brew". "npx dunlin --help" lists them.');
 });
