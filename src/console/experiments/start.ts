@@ -76,7 +76,7 @@ function startPage(running: Experiment | null, typed: URLSearchParams, problem: 
 watches what it recovers. Nothing of this can be changed later but the end, because results of two different splits can't be added up.</p>
 <form method="post" action="/experiments" class="card">
 ${field({ label: "Name", name: "name", value: value("name", ""), required: true, placeholder: "Dunlin or the old schedule" })}
-${field({ label: "Dunlin's share of the customers, percent", name: "share", type: "number", value: value("share", "50"), required: true, hint: "50 tells soonest; 90 leaves alone as few as a holdout of 10%." })}
+${field({ label: "Dunlin's share of the customers, percent", name: "share", type: "number", value: value("share", "50"), required: true, hint: "50 tells soonest; 90 leaves one customer in ten alone, and takes longer to tell." })}
 ${field({ label: "Calibration, days", name: "calibrationDays", type: "number", value: value("calibrationDays", "0"), required: true, hint: "At first both arms are left to your own system, to see that they come out alike." })}
 ${choice(
   "The verdict rests on",
@@ -89,7 +89,7 @@ ${choice(
 )}
 ${field({ label: "Currency, if it rests on money", name: "currency", value: value("currency", ""), maxlength: 3, placeholder: "EUR" })}
 ${field({ label: "Smallest difference that matters, points", name: "margin", value: value("margin", "3"), required: true, maxlength: 5 })}
-${field({ label: "An invoice counts after, days", name: "maturityDays", type: "number", value: value("maturityDays", ""), hint: "Left out: the recovery window and 7 days." })}
+${field({ label: "An invoice counts after, days", name: "maturityDays", type: "number", value: value("maturityDays", ""), hint: "Empty: the recovery window and 7 days more." })}
 <button class="main">Start the experiment</button> <a class="button" href="/experiments">Not now</a></form>`,
   };
 }
