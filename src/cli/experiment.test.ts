@@ -58,7 +58,10 @@ test("an experiment is started, shown, shown again when its invoices are old eno
   now = new Date(now.getTime() + 40 * DAY_MS);
   await countDue({ db, ports, log });
   const { out } = await run(experimentShow, { days: "5" });
-  assert.match(out, /Cannot tell yet: of 100 EUR that failed between .* About \d+ weeks? more\./);
+  assert.match(
+    out,
+    /Cannot tell yet: of 100 EUR that failed Dunlin recovers between .* About \d+ more weeks? will tell\./,
+  );
   assert.match(out, /2000 failed invoices are counted and 0 are too young/);
   assert.match(out, /^2026-04-12 +2000 +[+-]\d/m);
   const shown = JSON.parse((await run(experimentShow, { json: true })).out);

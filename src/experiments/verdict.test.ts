@@ -73,7 +73,7 @@ test("what is too close to tell is said to be so, with the weeks that it takes i
   assert.equal(outcome, "open");
   assert.match(
     words,
-    /^Cannot tell yet: of 100 failed invoices between \d\.\d fewer and \d\.\d more\. About \d+ weeks more\.$/,
+    /^Cannot tell yet: of 100 failed invoices Dunlin recovers between \d\.\d fewer and \d\.\d more\. About \d+ more weeks will tell\.$/,
   );
   // By then so many times the invoices of the first 55 days are old enough, and two weeks before there are not.
   const [before, then] = [weeksMore! - 2, weeksMore!].map((weeks) => {

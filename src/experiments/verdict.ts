@@ -63,7 +63,7 @@ export function verdictOf(
   const wait =
     weeksMore === null
       ? "No more invoices come in, and those that did will not be enough."
-      : `About ${weeksMore} ${weeksMore === 1 ? "week" : "weeks"} more.`;
+      : `About ${weeksMore} more ${weeksMore === 1 ? "week" : "weeks"} will tell.`;
   return { outcome: "open", words: `Cannot tell yet: ${range}. ${wait}`, weeksMore };
 }
 
@@ -84,7 +84,7 @@ function rangeWords({ measure, lower, upper }: Comparison): string {
   const [low, high] = [points(lower), points(upper)];
   if (lower >= 0) return `${of} ${low} to ${high} more`;
   if (upper <= 0) return `${of} ${points(-upper)} to ${points(-lower)} fewer`;
-  return `${of} between ${points(-lower)} fewer and ${high} more`;
+  return `${of} Dunlin recovers between ${points(-lower)} fewer and ${high} more`;
 }
 
 const points = (share: number) => (share * 100).toFixed(1);
