@@ -4,17 +4,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "#sdk";
 import { type DemoMerchantRun, startDemoMerchant } from "../../simulator/demo/start-demo-merchant.ts";
 import { localCertificate } from "../api/certificate.ts";
-import { createApiKey } from "../auth/api-keys.ts";
 import type { Settings } from "../config.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
 import { demoFolder, type Store, writeSecret } from "../open.ts";
 import { explain } from "../recovery/explain.ts";
 import { explanationOf } from "../recovery/explanation.ts";
 import { createMerchant, setMerchant } from "../recovery/merchants.ts";
+import { auditCreation } from "../recovery/settings-audit.ts";
 import { ROLES, type Running, start } from "../start.ts";
 import { attemptCounts } from "../store/delivery-counts.ts";
 import { findLearnedMerchant } from "../store/learned.ts";
 import { type Command, type Context, EXIT, Failure, wholeNumber } from "./command.ts";
+import { makeKey } from "./key.ts";
 import { setupWords } from "./setup-link.ts";
 
 const DAY_S = 86_400;
@@ -116,7 +118,8 @@ async function open(context: Context, running: Running, settings: Settings, shop
     secretKey,
     ports,
   );
-  const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
+  await auditCreation(db, COMMAND_LINE, merchant, ports);
+  const { apiKey } = await makeKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
   const keyPath = join(settings.dataDir, "api-key");
   writeSecret(keyPath, apiKey);
   context.print(`Dunlin       ${settings.baseUrl}   data ${settings.dataDir}`);

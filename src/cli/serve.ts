@@ -1,12 +1,14 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { createApiKey } from "../auth/api-keys.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
-import { writeSecret } from "../open.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
+import { type Store, writeSecret } from "../open.ts";
 import { createMerchant } from "../recovery/merchants.ts";
+import { auditCreation } from "../recovery/settings-audit.ts";
 import { ROLES, type Role, type Running, start } from "../start.ts";
 import { listMerchants, lockMerchants } from "../store/merchants.ts";
 import { type Command, type Context, EXIT, text, UsageError } from "./command.ts";
+import { makeKey } from "./key.ts";
 import { setupWords } from "./setup-link.ts";
 
 /** `dunlin serve`: the API, the console and the loops in one process. */
@@ -53,7 +55,7 @@ function rolesOf(list: string | undefined): ReadonlySet<Role> {
 async function greet(context: Context, running: Running, roles: ReadonlySet<Role>) {
   const { settings, print } = context;
   const keyPath = join(settings.dataDir, "api-key");
-  const apiKey = await firstApiKey(running, keyPath);
+  const apiKey = await firstApiKey(running.store, keyPath);
   const line = (name: string, value: string) => print(`  ${name.padEnd(9)} ${value}`);
   print(`dunlin is ready   data ${settings.dataDir}   database ${settings.databaseUrl ? "DATABASE_URL" : "embedded"}`);
   if (roles.has("api")) line("API", settings.baseUrl);
@@ -75,13 +77,16 @@ async function greet(context: Context, running: Running, roles: ReadonlySet<Role
 }
 
 /** On an empty database: a merchant and a key with every permission, kept in a file that only its owner reads. */
-async function firstApiKey({ store }: Running, keyPath: string): Promise<string | null> {
-  const { db, ports, secretKey } = store;
+export async function firstApiKey(
+  { db, ports, secretKey }: Pick<Store, "db" | "ports" | "secretKey">,
+  keyPath: string,
+): Promise<string | null> {
   return db.transaction(async (tx) => {
     await lockMerchants(tx);
     if ((await listMerchants(tx)).length > 0) return null;
     const merchant = await createMerchant(tx, "My company", {}, secretKey, ports);
-    const { apiKey } = await createApiKey(tx, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
+    await auditCreation(tx, COMMAND_LINE, merchant, ports);
+    const { apiKey } = await makeKey(tx, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
     rmSync(keyPath, { force: true });
     writeSecret(keyPath, apiKey);
     return apiKey;

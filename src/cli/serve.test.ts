@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { testDatabase } from "../../test/database.ts";
+import { realPorts } from "../delivery/deliverer.fixture.ts";
+import { listAudited } from "../store/audit-log.ts";
+import { listMerchants } from "../store/merchants.ts";
+import { firstApiKey } from "./serve.ts";
+
+test("the first merchant and its key stand in the audit log, and a second start makes neither", async () => {
+  const { db, drop } = await testDatabase();
+  const folder = mkdtempSync(join(tmpdir(), "dunlin-serve-"));
+  const keyPath = join(folder, "api-key");
+  try {
+    const store = { db, ports: realPorts, secretKey: Buffer.alloc(32, 5) };
+    const apiKey = await firstApiKey(store, keyPath);
+    assert.equal(readFileSync(keyPath, "utf8").trim(), apiKey);
+    assert.equal(await firstApiKey(store, keyPath), null);
+    const [merchant] = await listMerchants(db);
+    const lines = await listAudited(db, merchant!.id, {}, 10);
+    assert.deepEqual(
+      lines.map(({ actor, deed, object }) => [actor, deed, object]),
+      [
+        ["command line", "key.created", `…${apiKey!.slice(-4)}`],
+        ["command line", "merchant.created", "My company"],
+      ],
+    );
+  } finally {
+    await drop();
+    rmSync(folder, { recursive: true });
+  }
+});
