@@ -9,7 +9,7 @@ import type { TryPlan } from "./plan-tries.ts";
 export const EXPLORED_SHARE = 0.03;
 /** A moment that is drawn among good ones costs at most this share of what the plan is worth. */
 export const LOT_COST_MAX = 0.05;
-/** When so many first tries were made in a stretch of time, a quarter of those planned for later are made there. */
+/** When so many first tries were made in a stretch of time, a quarter of those planned for later would be made there: less, by the limit for all stretches. */
 export const SOON_QUARTER_TRIES = 3;
 /** Of all first tries at most this share is made sooner than planned. */
 export const SOON_SHARE_MAX = 0.1;
