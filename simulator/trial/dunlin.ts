@@ -22,6 +22,7 @@ import { countPerson, learnCase, learnFirst, learnOutcome } from "../../src/mode
 import { cycleChances, type Learned } from "../../src/model/learned.ts";
 import { observeBeside, observeFirst, observeTry } from "../../src/model/observe.ts";
 import { CYCLES } from "../../src/model/pay-cycles.ts";
+import { noteSaid } from "../../src/model/shortfall.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { dollars, stakesOfBill } from "./money.ts";
@@ -253,6 +254,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
         chances = all.map((belief, n) => (n === held ? 0 : observeTry(learned, people[n]!, belief, choice.at, reason)));
         chances[held] = learnOutcome(learned, people[held]!, all[held]!, choice.at, reason);
       });
+      noteSaid(learned, all[held]!, choice.probability!, reason);
       if (atFirst.length > 0)
         learnBooking(learned, methodOf(open.bill), charge.approved, (n) => [byStart[n]!, chances[n]!]);
       foresaw?.(chances[held]!, charge.approved);

@@ -26,6 +26,7 @@ interface Made {
   outlook: Outlook | null;
   drawn: boolean;
   hourDrawn: boolean;
+  spread: boolean;
   fallback: string | null;
 }
 
@@ -37,7 +38,7 @@ interface Made {
 export function accountOf(
   situation: Situation,
   history: History | null,
-  { decision, outlook, drawn, hourDrawn, fallback }: Made,
+  { decision, outlook, drawn, hourDrawn, spread, fallback }: Made,
   before: readonly string[] | null,
 ): Account {
   const facts = knownWords(situation, history);
@@ -51,6 +52,7 @@ export function accountOf(
     even: outlook?.even ?? null,
     drawn,
     hourDrawn,
+    spread,
     fallback,
   };
 }

@@ -8,9 +8,10 @@ import { probit } from "../model/normal.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
 import type { PlanLimit } from "../rules/plan-limits.ts";
-import { drawFirst, LOT_COST_MAX } from "./draw-first.ts";
+import { drawFirst, LOT_COST_MAX, noDraw } from "./draw-first.ts";
 import { lot } from "./lot.ts";
 import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
+import { evenSlot, spreadShare } from "./spread-evenly.ts";
 import { type Stakes, withMargin } from "./stakes.ts";
 
 /** Tries are weighed at every fourth local hour. */
@@ -70,7 +71,7 @@ export interface ChosenTry {
   at: number;
   /** The chance that it succeeds, calibrated. */
   chance: number;
-  /** The chance with which the lot chose this moment: 1 but for tries drawn by lot and those that might have been. The draw of an hour is not in it. */
+  /** The chance with which lots chose this moment: 1 but for tries drawn by lot or spread evenly and those that might have been. The draw of an hour is not in it. */
   propensity: number;
   /** Expected worth of the plan, as a share of the amount due, before a draw put another moment in place of its next try. */
   value: number;
@@ -81,6 +82,8 @@ export interface ChosenTry {
   hourDrawn: boolean;
   /** No try is worth making: the case is one of the few that are tried all the same. */
   hopeless: boolean;
+  /** Spread evenly, since what is said does not come true of late. */
+  spread: boolean;
   weighed: Weighed;
 }
 
@@ -90,38 +93,42 @@ export interface ChosenTry {
  * Pure: the same belief, question and `now` give the same answer.
  */
 export function chooseTry(learned: Learned, belief: Belief, question: TryQuestion): ChosenTry | null {
-  const hour = drawnHour(learned, belief, `${question.key}:${belief.tries}`);
+  const turn = `${question.key}:${belief.tries}`;
+  const hour = drawnHour(learned, belief, turn);
   const slots = slotsOf(belief, question, [...goodHours(learned, belief), ...(hour === null ? [] : [hour])]);
   if (slots.length === 0) return null;
   const seen = forecast(learned, belief, slots);
   let stakes = withMargin(question.stakes, learned, question.dollars);
   let plan = planTries(seen, question.triesLeft, stakes, question.limits);
   const hopeless = plan.slots.length === 0;
-  const triedShare = hopeless ? hopelessShare(learned, belief, question.stakes) : 1;
+  const isDear = hopeless && question.stakes.cost >= DEAR;
+  const triedShare = isDear ? 0 : hopeless ? hopelessShare(learned, belief) : 1;
+  const evenShare = isDear ? 0 : spreadShare(learned, belief);
+  const spread = lot(`${turn}:spread`) < evenShare;
   if (hopeless) {
-    if (lot(`${question.key}:hopeless`) >= triedShare) return null;
+    if (!spread && lot(`${question.key}:hopeless`) >= triedShare) return null;
     stakes = { ...stakes, cost: 0 };
     plan = planTries(seen, question.triesLeft, stakes, question.limits);
   }
   const best = plan.slots[0];
   if (best === undefined) return null;
   const worth = belief.tries === 0 ? worthOfNext(seen, plan, stakes, plan.picked) : null;
-  const {
-    slot: usual,
-    propensity,
-    drawn,
-  } = worth ? drawFirst(learned, belief, question.key, seen, plan, worth) : { slot: best, propensity: 1, drawn: false };
-  const slot = drawn || hour === null ? usual : bestAtHour(hour, belief, seen, plan, stakes);
+  const draw = worth ? drawFirst(learned, belief, question.key, seen, plan, worth) : noDraw(best);
+  const even = evenSlot(slots, question.now, question.windowEndsAt, question.triesLeft);
+  const usual = spread ? even : draw.slot;
+  const drawn = draw.drawn && !spread;
+  const slot = spread || drawn || hour === null ? usual : bestAtHour(hour, belief, seen, plan, stakes);
   const tries = [slot, ...followers(seen, plan, slot)];
   return {
     at: slots[slot]!,
     chance: trimmed(learned, trimOf(belief), chanceOf(learned, belief, slots[slot]!)),
-    propensity: triedShare * propensity,
+    propensity: (1 - evenShare) * triedShare * draw.propensityOf(usual) + (usual === even ? evenShare : 0),
     value: plan.value,
     next: tries.slice(1).map((other) => slots[other]!),
     drawn,
     hourDrawn: slot !== usual,
     hopeless,
+    spread,
     weighed: { forecast: seen, plan, tries, stakes, worth },
   };
 }
@@ -130,8 +137,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
  * How many of the hopeless cases are tried. Banks differ in what they mean by a code, so what is believed of one is worth little before tries
  * have shown it.
  */
-function hopelessShare({ seen }: Learned, { codeName }: Belief, { cost }: Stakes): number {
-  if (cost >= DEAR) return 0;
+function hopelessShare({ seen }: Learned, { codeName }: Belief): number {
   const half = HOPELESS_HALF_TRIES;
   return Math.max(HOPELESS_TRIED_SHARE, half / (half + seen[codeName - AT.name]!));
 }

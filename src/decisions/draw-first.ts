@@ -16,12 +16,19 @@ export const SOON_SHARE_MAX = 0.1;
 /** A moment that is drawn among sooner ones costs at most this share of what is due, or what one among good ones may cost. */
 export const SOON_COST_MAX = 0.02;
 
-interface Drawn {
+interface Draw {
   slot: number;
-  /** The chance with which this slot was to be chosen. */
-  propensity: number;
   drawn: boolean;
+  /** The chance with which a slot was to be chosen. */
+  propensityOf(slot: number): number;
 }
+
+/** Where no lot is drawn: the plan's next slot. */
+export const noDraw = (best: number): Draw => ({
+  slot: best,
+  drawn: false,
+  propensityOf: (slot) => Number(slot === best),
+});
 
 /** A slot before the planned one, and the share of cases that are tried there. */
 interface Sooner {
@@ -46,7 +53,7 @@ export function drawFirst(
   forecast: Forecast,
   plan: TryPlan,
   worth: readonly number[],
-): Drawn {
+): Draw {
   const best = plan.slots[0]!;
   const sooner = soonerOnes(learned, belief, forecast, plan, worth);
   const good = goodOnes(plan, worth);
@@ -57,8 +64,7 @@ export function drawFirst(
     return amongSooner + asPlanned * (amongGood + (slot === best ? 1 - EXPLORED_SHARE : 0));
   };
   const drawn = drawnOf(key, sooner, good);
-  const slot = drawn ?? best;
-  return { slot, propensity: propensityOf(slot), drawn: drawn !== null };
+  return { slot: drawn ?? best, drawn: drawn !== null, propensityOf };
 }
 
 /** The slot that is drawn; null: none, as for most cases. */

@@ -40,6 +40,7 @@ function taught(booking: number, paymentMethodType: string) {
       at: new Date(at),
       reason,
       isFirst: true,
+      said: null,
     });
   }
   return learned;
@@ -57,7 +58,7 @@ test("how a scheme books is learned from the outcomes of debits, whatever is pub
 
 test("an outcome is learned by the booking that was held when the try was made, whichever holds after it", () => {
   const [held, other] = [7, 13];
-  const outcome = { at: new Date(Date.UTC(2026, 2, 6, 15)), reason: null, isFirst: true };
+  const outcome = { at: new Date(Date.UTC(2026, 2, 6, 15)), reason: null, isFirst: true, said: null };
   const history = historyOf([failed(Date.UTC(2026, 2, 2, 9))], SEPA);
   const after = (lead: number) => {
     const learned = newLearned();
@@ -81,9 +82,22 @@ test("of cards nothing is learned about bookings", () => {
   assert.deepEqual(taught(4, "card").bookings, newLearned().bookings);
 });
 
+test("what was said of a retry is held beside what came of it, where anything was said", () => {
+  const history = historyOf([failed(30 * DAY)], "card");
+  const learned = newLearned();
+  const outcome = { at: new Date(40 * DAY), reason: "FUNDS" as const, isFirst: true };
+  learnOutcome(learned, newLearned(), history, { ...outcome, said: null });
+  assert.deepEqual(learned.shortfalls, newLearned().shortfalls);
+  learnOutcome(learned, newLearned(), history, { ...outcome, said: 0.25 });
+  assert.deepEqual(
+    learned.shortfalls.filter((sum) => sum !== 0),
+    Float64Array.of(0.25, 0.25 * 0.75),
+  );
+});
+
 test("what was known before any lesson stays as it is", () => {
   const start = newLearned();
-  const outcome = { at: new Date(40 * DAY), reason: null, isFirst: true };
+  const outcome = { at: new Date(40 * DAY), reason: null, isFirst: true, said: null };
   learnOutcome(newLearned(), start, historyOf([failed(30 * DAY)], SEPA), outcome);
   assert.deepEqual(start, newLearned());
 });

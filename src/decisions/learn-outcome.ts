@@ -3,6 +3,7 @@ import type { Reason } from "../model/layout.ts";
 import { countPerson, learnCase, learnOutcome as learnFromTry } from "../model/learn.ts";
 import type { Learned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
+import { noteSaid } from "../model/shortfall.ts";
 import { type History, recall } from "./recall.ts";
 
 /** How a retry of a case ended. */
@@ -12,6 +13,8 @@ export interface RetryOutcome {
   reason: Reason | null;
   /** No retry of the case was learned before. */
   isFirst: boolean;
+  /** The chance of approval that was said when it was decided; null: none was. */
+  said: number | null;
 }
 
 /**
@@ -25,7 +28,7 @@ export function learnOutcome(
   learned: Learned,
   start: Learned,
   history: History,
-  { at, reason, isFirst }: RetryOutcome,
+  { at, reason, isFirst, said }: RetryOutcome,
 ) {
   const scheme = history.traits.paymentMethodType;
   // By the booking that was held when the retry was made: this outcome may change which one is.
@@ -41,4 +44,5 @@ export function learnOutcome(
     learnCase(learned, belief);
   }
   learnFromTry(learned, person, belief, at.getTime(), reason);
+  if (said !== null) noteSaid(learned, belief, said, reason);
 }

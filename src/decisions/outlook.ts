@@ -7,6 +7,7 @@ import { trimmed, trimOf } from "../model/trim.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, soonestOf, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
+import { EVEN_TRIES, nearest } from "./spread-evenly.ts";
 
 /** To be said beside what plans would recover; `npm run bench:promises` measures it, docs/measurements.md has the figures. */
 export const FLATTERED =
@@ -15,7 +16,6 @@ export const FLATTERED =
 export const FLATTERED_BESIDE_EVEN = `${FLATTERED} Even tries recovered up to 6 points more than it said.`;
 
 const SLOTS_A_DAY = DAY_MS / SLOT_MS;
-const EVEN_TRIES = 6;
 
 /** What else could have been done, and what it would have been worth by the same model. */
 export type Outlook = Pick<Account, "days" | "hours" | "even">;
@@ -121,11 +121,4 @@ function evenTries(belief: Belief, weighed: Weighed, question: TryQuestion, unpa
     planRecovers: rounded(planned!.recovers),
     planWorth: rounded(planned!.worth),
   };
-}
-
-function nearest(slots: readonly number[], at: number): number {
-  let best = 0;
-  for (let slot = 1; slot < slots.length; slot++)
-    if (Math.abs(slots[slot]! - at) < Math.abs(slots[best]! - at)) best = slot;
-  return best;
 }

@@ -47,6 +47,8 @@ export interface Account {
   drawn: boolean;
   /** Its hour was drawn, to learn from it: another moment would have been chosen. */
   hourDrawn: boolean;
+  /** One of those that are spread evenly, since what is said did not come true of late. */
+  spread: boolean;
   /** Why the static policy decided for a merchant that wants the learned engine; null: it did not. */
   fallback: string | null;
 }

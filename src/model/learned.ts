@@ -4,6 +4,7 @@ import { newFirsts } from "./firsts.ts";
 import { AT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
 import { newStrain } from "./loosen.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
+import { newShortfalls } from "./shortfall.ts";
 import { newTrim } from "./trim.ts";
 
 /** Everything that was learned. Changed in place by `learn`; the rest of the model only reads it. */
@@ -32,6 +33,8 @@ export interface Learned {
   strain: Float64Array;
   /** Share of the latest tries that were approved, and of how many. A merchant's own: see own.ts. */
   tries: Float64Array;
+  /** How far what was said of the latest tries did not come true, by class of reason: see shortfall.ts. A merchant's own. */
+  shortfalls: Float64Array;
 }
 
 export const SHIFTS = NAME_BUCKETS;
@@ -98,6 +101,7 @@ export function newLearned(): Learned {
     start: mean.slice(),
     strain: newStrain(),
     tries: Float64Array.from(TRIES_START),
+    shortfalls: newShortfalls(),
   };
 }
 

@@ -7,6 +7,7 @@ import { AT, COLUMN_EDGES, dayPartColumn, ROW_WIDTH, ROWS_OF, rowStart, rowsOf, 
 import { learnOutcome } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
 import { loosenStiff, noteStrain } from "./loosen.ts";
+import { numbers } from "./numbers.fixture.ts";
 
 const HOUR = 3_600_000;
 const FAILED_AT = Date.parse("2026-03-12T00:00:00Z");
@@ -50,15 +51,6 @@ test("where one network's cards go well by day and another's by night, the hours
   };
   assert.ok(gain("visa") > 0.5 && gain("amex") < -0.5, `${gain("visa")} and ${gain("amex")}`);
 });
-
-/** Numbers in [0, 1) that look drawn. */
-function numbers(seed: number) {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 test("where outcomes have nothing to do with what is known, next to nothing is loosened", () => {
   const draw = numbers(7);

@@ -3,7 +3,7 @@ import { type Learned, newLearned } from "./learned.ts";
 
 /**
  * In what a merchant differs from the others that share a model: how its first charges and its retries go beside theirs, what
- * its cases suffer from, and how many of its tries are approved. These few numbers have places of their own in the model, and whoever works for a merchant puts
+ * its cases suffer from, how many of its tries are approved, and how far what is said of them comes true. These few numbers have places of their own in the model, and whoever works for a merchant puts
  * that merchant's there first.
  */
 export const OWN_MERCHANT = "own";
@@ -13,7 +13,8 @@ const PLACES = ["f", "r"].map((stage) => nameWeight(`${stage}merchant:${OWN_MERC
 /** Mean, variance, four shifts, and how often it was seen. */
 const WIDTH = 7;
 const TRIES_AT = WIDTH * PLACES.length;
-export const OWN_SIZE = TRIES_AT + newLearned().tries.length;
+const SHORTFALLS_AT = TRIES_AT + newLearned().tries.length;
+export const OWN_SIZE = SHORTFALLS_AT + newLearned().shortfalls.length;
 
 /** The numbers that are in a merchant's places now, copied. */
 export function ownOf(learned: Learned): Float64Array {
@@ -22,7 +23,7 @@ export function ownOf(learned: Learned): Float64Array {
     const shifts = learned.shifts.subarray(4 * name, 4 * name + 4);
     return [learned.mean[index]!, learned.variance[index]!, ...shifts, learned.seen[name]!];
   });
-  return Float64Array.from([...named, ...learned.tries]);
+  return Float64Array.from([...named, ...learned.tries, ...learned.shortfalls]);
 }
 
 /** Put a merchant's numbers in their places. */
@@ -35,5 +36,6 @@ export function putOwn(learned: Learned, own: Float64Array) {
     learned.shifts.set(rest.slice(0, 4), 4 * name);
     learned.seen[name] = rest[4]!;
   });
-  learned.tries.set(own.subarray(TRIES_AT));
+  learned.tries.set(own.subarray(TRIES_AT, SHORTFALLS_AT));
+  learned.shortfalls.set(own.subarray(SHORTFALLS_AT));
 }

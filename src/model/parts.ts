@@ -16,6 +16,7 @@ const ARRAYS = [
   "firsts",
   "strain",
   "tries",
+  "shortfalls",
 ] as const;
 const COUNTRY = "country/";
 

@@ -141,6 +141,7 @@ function recordOf(
         outlook: outlook(),
         drawn: chosen?.drawn ?? false,
         hourDrawn: chosen?.hourDrawn ?? false,
+        spread: chosen?.spread ?? false,
         fallback: merchant.engine === "learned" && engine === "static" ? fallback : null,
       },
       lastDecision?.known ?? null,

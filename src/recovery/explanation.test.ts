@@ -1,12 +1,23 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
+import { shippedPrior } from "../../simulator/trial/worlds.ts";
+import { ownOf } from "../model/own.ts";
+import { fromPrior } from "../model/prior.ts";
+import { noteSaid } from "../model/shortfall.ts";
+import { prepared } from "../store/database.ts";
 import { explain } from "./explain.ts";
 import { explanationOf } from "./explanation.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
+import { bytesOf } from "./stored-model.ts";
 
 // What a person asks about an invoice is answered by what `dunlin explain` prints, and by nothing else.
 
 const stage = await openStage();
+const TAUGHT = prepared(
+  "test_taught",
+  `insert into learned_merchants (merchant_id, noted_at, lesson_id, lessons, version, numbers)
+   values ($1, '2026-01-01', $1, 80, 1, $2)`,
+);
 after(() => stage.drop());
 let merchantId: string;
 beforeEach(async () => {
@@ -121,6 +132,32 @@ test("Why this hour? Because it was drawn, in one try of five, and only there is
     if (notToday !== "It is today.") assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
   }
   assert.ok(drawn.length > 0 && drawn.length < 40, `${drawn.length}`);
+});
+
+test("Why this hour? Because tries are spread evenly while what is said does not come true, and only of those is it said", async () => {
+  const model = fromPrior(shippedPrior());
+  for (let n = 0; n < 80; n++) noteSaid(model, { firstReason: "FUNDS" }, 0.5, "FUNDS");
+  await stage.db.run(TAUGHT, [merchantId, bytesOf(ownOf(model))]);
+  let spread = 0;
+  for (let n = 0; n < 20; n++) {
+    const id = `inv_${n}`;
+    await stage.invoice({ id, customerId: `cus_${n}` });
+    await stage.transaction({
+      invoiceId: id,
+      customerId: `cus_${n}`,
+      cardFingerprint: `fp_${n}`,
+      networkDeclineCode: "51",
+    });
+    await stage.decide();
+    const { decisions } = (await explain(stage.db, merchantId, id, stage.now()))!;
+    const { account } = decisions[0]!;
+    if (account.spread) spread++;
+    const questions = ["Why this hour?", "How was it chosen?", "Why not today?"];
+    const answers = await Promise.all(questions.map((question) => asked(question, id)));
+    for (const answer of [...answers, account.reasons.join()])
+      assert.equal(/far fewer tries after such declines were approved/.test(answer), account.spread, answer);
+  }
+  assert.ok(spread > 8 && spread < 20, `${spread}`);
 });
 
 test("Why this hour? The latest decision answers, also when it is no retry", async () => {

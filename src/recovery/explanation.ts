@@ -132,6 +132,7 @@ const prospectWords = ({ chance, worth }: Prospect) =>
 /** @param day  the best moment of the day that was chosen: the hour of the try may be another one */
 function chosenWords({ idealTime, chance, account }: DecisionRecord, day: Prospect, zone: Zone): string[] {
   const chosen = when(zone, idealTime!);
+  if (account.spread) return [`The one that was chosen, ${chosen}, has a chance of ${percent(chance!)}.`, SPREAD];
   if (!account.hourDrawn) return [`The one that was chosen, ${chosen}: ${prospectWords(day)}`];
   return [
     `The best of the day that was chosen, ${when(zone, day.at)}: ${prospectWords(day)}`,
@@ -144,8 +145,11 @@ const isSameDay = (a: LocalDay, b: LocalDay) => dayWords(a) === dayWords(b) && a
 const HOUR_DRAWN =
   "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning: so was this one.";
 
+const SPREAD =
+  "Of late far fewer tries after such declines were approved than was said, so most of them are spread evenly until it comes true again: so was this one.";
+
 function whyThisHour({ kind, idealTime, account }: DecisionRecord, zone: Zone): string[] {
-  const { hours, reasons, hourDrawn } = account;
+  const { hours, reasons, hourDrawn, spread } = account;
   if (kind === "card_change") return ["No hour was chosen: the customer is asked for another card at once."];
   if (kind === "stop") return ["No hour was chosen: no other try is made."];
   if (kind === "wait" || hours.length === 0) return reasons;
@@ -153,6 +157,7 @@ function whyThisHour({ kind, idealTime, account }: DecisionRecord, zone: Zone): 
   return [
     `The retry is for ${chosen}; a few minutes are added, so that a bank does not get all tries in one second.`,
     ...(hourDrawn ? [HOUR_DRAWN] : []),
+    ...(spread ? [SPREAD] : []),
     ...hours.map(({ at, chance }) => `At ${when(zone, at)}: a chance of ${percent(chance)}.`),
   ];
 }
@@ -235,6 +240,7 @@ function howChosen(latest: DecisionRecord): string[] {
       "The moment was drawn by lot, to go on learning: among good ones, or sooner than planned where few first tries were made so soon.",
     );
   if (account.hourDrawn) lines.push(HOUR_DRAWN);
+  if (account.spread) lines.push(SPREAD);
   if (propensity !== null)
     lines.push(
       `It was chosen with a probability of ${(100 * propensity).toFixed(1)}%${account.hourDrawn ? ", the draw of its hour aside" : ""}.`,

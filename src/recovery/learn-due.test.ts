@@ -2,13 +2,23 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { shippedPrior } from "../../simulator/trial/worlds.ts";
 import type { Transaction } from "../domain/transaction.ts";
+import { newLearned } from "../model/learned.ts";
+import { putOwn } from "../model/own.ts";
 import { partsOf } from "../model/parts.ts";
 import { fromPrior, LAYOUT } from "../model/prior.ts";
 import { prepared } from "../store/database.ts";
-import { findLearnedMerchant, findModel, partsSince, renewModel, SHARED_MODEL } from "../store/learned.ts";
+import { decisionsOfCase } from "../store/decisions.ts";
+import {
+  findLearnedMerchant,
+  findModel,
+  lessonsAfter,
+  partsSince,
+  renewModel,
+  SHARED_MODEL,
+} from "../store/learned.ts";
 import { dyingDatabase } from "./dying-database.fixture.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
-import { bytesOf } from "./stored-model.ts";
+import { bytesOf, ownNumbers } from "./stored-model.ts";
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -68,6 +78,25 @@ test("each settled retry is learned once, some minutes after it was recorded, an
   assert.equal(cursor!.lessons, 2);
   assert.equal(cursor!.lessonId, (await stage.actions()).at(-1)!.id);
   assert.equal((await findModel(stage.db, SHARED_MODEL))!.version, 2);
+});
+
+test("how a retry ended is held beside the chance that was said when it was decided, for each merchant apart", async () => {
+  const merchant = await taught();
+  const lessons = await lessonsAfter(stage.db, merchant.id, stage.now(), null, 10);
+  const decisions = await stage.db.transaction((tx) => decisionsOfCase(tx, merchant.id, lessons[0]!.caseId));
+  const said = lessons.map(({ id }) => decisions.findLast(({ actionId }) => actionId === id)!.chance!);
+  assert.ok(said.length === 2 && said.every((chance) => chance > 0 && chance < 1));
+  assert.deepEqual(
+    lessons.map((lesson) => lesson.said),
+    said,
+  );
+  const model = newLearned();
+  putOwn(model, ownNumbers((await findLearnedMerchant(stage.db, merchant.id))!.numbers));
+  const [failed, approved] = said as [number, number];
+  assert.deepEqual(
+    model.shortfalls.filter((sum) => sum !== 0),
+    Float64Array.of(failed * 0.99 + approved - 1, failed * (1 - failed) * 0.99 * 0.99 + approved * (1 - approved)),
+  );
 });
 
 test("learned again from the start, the outcomes give the same numbers to the last bit", async () => {

@@ -222,7 +222,13 @@ interface Retry {
 }
 
 /** What one retry shows: it was made knowing what was known before it. */
-function learnRetry(learned: Learned, start: Learned, view: CaseView, { id, transactionId }: LessonRow, now: Date) {
+function learnRetry(
+  learned: Learned,
+  start: Learned,
+  view: CaseView,
+  { id, transactionId, said }: LessonRow,
+  now: Date,
+) {
   const retry = transactionId === null ? askedRetry(view, id) : watchedRetry(view, transactionId, now);
   if (!retry) return;
   const { at, approved, transaction } = retry;
@@ -231,7 +237,7 @@ function learnRetry(learned: Learned, start: Learned, view: CaseView, { id, tran
   const reason = approved ? null : transaction ? declineGroup(codesOf(transaction), known) : "UNKNOWN";
   const hadRetry = before.actions.some(({ type, executedAt }) => type === "RETRY" && executedAt !== null);
   const isFirst = !hadRetry && watchedRetries(before).length === 0;
-  learnOutcome(learned, start, historyOf(before, known, before.actions), { at, reason, isFirst });
+  learnOutcome(learned, start, historyOf(before, known, before.actions), { at, reason, isFirst, said });
 }
 
 /** One that Dunlin asked for, by its action. */

@@ -21,6 +21,7 @@ const ACCOUNT: Account = {
   even: { tries: [at(4), at(8)], recovers: 0.5, worth: 0.4, plan: [at(5)], planRecovers: 0.6, planWorth: 0.55 },
   drawn: false,
   hourDrawn: true,
+  spread: true,
   fallback: null,
 };
 const record = (number: number, account: Account): DecisionRecord => ({
@@ -56,7 +57,7 @@ test("an account is read as it was kept, and so is one that an earlier program k
   const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [CASE]));
   assert.deepEqual([latest.get(CASE)!.number, latest.get(CASE)!.known], [2, ["Three."]]);
 
-  const { hourDrawn: _, ...former } = ACCOUNT;
+  const { hourDrawn: _, spread: __, ...former } = ACCOUNT;
   const asNumbers = (_key: string, value: unknown) =>
     typeof value === "string" && /^2026-/.test(value) ? Date.parse(value) : value;
   const asTexts = {
@@ -68,9 +69,9 @@ test("an account is read as it was kept, and so is one that an earlier program k
   for (const kept of [former, asTexts]) {
     await db.run(OVERWRITE, [MERCHANT, JSON.stringify(kept, asNumbers)]);
     const [first] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
-    assert.deepEqual(first!.account, { ...ACCOUNT, hourDrawn: false });
+    assert.deepEqual(first!.account, { ...ACCOUNT, hourDrawn: false, spread: false });
   }
   await db.run(OVERWRITE, [MERCHANT, JSON.stringify({ ...asTexts, days: "", even: null }, asNumbers)]);
   const [empty] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
-  assert.deepEqual(empty!.account, { ...ACCOUNT, days: [], even: null, hourDrawn: false });
+  assert.deepEqual(empty!.account, { ...ACCOUNT, days: [], even: null, hourDrawn: false, spread: false });
 });

@@ -117,11 +117,16 @@ const firstAfter = (table: string, moment: string, transactionId: string) =>
 // Both are noted at moments of the merchant's clock, so they are in one order; ids tell apart what was noted at the same moment.
 const LESSONS = prepared(
   "lessons",
-  `select * from (
-     ${firstAfter("recovery_actions", "executed_at", "null")}
-     union all
-     ${firstAfter("watched_retries", "noted_at", "transaction_id")}
-   ) l order by "notedAt", id limit $5`,
+  `select l.*,
+     (select chance from decisions where merchant_id = $1 and case_id = l."caseId" and action_id = l.id
+      order by number desc limit 1) as said
+   from (
+     select * from (
+       ${firstAfter("recovery_actions", "executed_at", "null")}
+       union all
+       ${firstAfter("watched_retries", "noted_at", "transaction_id")}
+     ) every order by "notedAt", id limit $5
+   ) l order by "notedAt", id`,
 );
 
 /** A retry whose outcome is to be learned. */
@@ -132,6 +137,8 @@ export interface LessonRow {
   notedAt: Date;
   /** Of a watched retry; null: Dunlin asked for it. */
   transactionId: string | null;
+  /** The chance of approval that was said when it was decided; null: none was, or nobody kept it. */
+  said: number | null;
 }
 
 /** The first outcomes after the cursor, up to `until`, in the order in which they were noted. */

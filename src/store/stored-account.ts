@@ -15,8 +15,9 @@ export type StoredAccount = Omit<Account, Numbers> & {
 };
 
 /** Accounts of earlier programs had lists of prospects and moments; later ones their numbers as texts, moments in milliseconds of the epoch. */
-export type FormerAccount = Omit<Account, Numbers | "hourDrawn"> & {
+export type FormerAccount = Omit<Account, Numbers | "hourDrawn" | "spread"> & {
   hourDrawn?: boolean;
+  spread?: boolean;
   days: string | Prospect[];
   hours: string | Prospect[];
   even: (Omit<Even, "tries" | "plan"> & { tries: string | number[]; plan: string | number[] }) | null;
@@ -36,9 +37,9 @@ export function storedOf({ days, hours, even, ...sentences }: Account): StoredAc
 
 /** As it was before it was stored. */
 export function restored(stored: StoredAccount | FormerAccount): Account {
-  const { ruledOut, hourDrawn, ...rest } = stored;
+  const { ruledOut, hourDrawn = false, spread = false, ...rest } = stored;
   const times = ruledOut.map((each) => ({ ...each, from: new Date(each.from), to: new Date(each.to) }));
-  if (!("numbers" in rest)) return { ...rest, ...formerNumbers(rest), ruledOut: times, hourDrawn: hourDrawn ?? false };
+  if (!("numbers" in rest)) return { ...rest, ...formerNumbers(rest), ruledOut: times, hourDrawn, spread };
   const { numbers, ...sentences } = rest;
   const [days, hours, tries, plan, reached] = numbers
     .split("/")
@@ -51,7 +52,8 @@ export function restored(stored: StoredAccount | FormerAccount): Account {
     hours: prospects(hours!),
     even: reached!.length > 0 ? even : null,
     ruledOut: times,
-    hourDrawn: hourDrawn ?? false,
+    hourDrawn,
+    spread,
   };
 }
 

@@ -18,6 +18,7 @@ function decided(account: Partial<Account>): DecisionRecord {
     even: null,
     drawn: false,
     hourDrawn: false,
+    spread: false,
     fallback: null,
   };
   return {
@@ -75,6 +76,13 @@ test("a moment that was drawn by lot is said to be", () => {
   assert.match(
     textOf(considered(decided({ days: DAYS, drawn: true }), day(28), "UTC")),
     /drawn by lot among good ones/,
+  );
+});
+
+test("a moment that was spread evenly is said to be", () => {
+  assert.match(
+    textOf(considered(decided({ days: DAYS, spread: true }), day(28), "UTC")),
+    /spread evenly, since far fewer tries/,
   );
 });
 

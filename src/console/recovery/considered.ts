@@ -1,5 +1,5 @@
 import { FLATTERED_BESIDE_EVEN } from "../../decisions/outlook.ts";
-import type { DecisionRecord, Prospect } from "../../domain/decision.ts";
+import type { Account, DecisionRecord, Prospect } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { type Html, html } from "../html.ts";
 import { dayText, localField, moment, momentText } from "../show/moments.ts";
@@ -84,15 +84,23 @@ function chosenOf({ account: { days }, idealTime }: DecisionRecord): Prospect | 
   return nearest && distance(nearest) < DAY_MS ? nearest : undefined;
 }
 
+/** Why a moment other than the plan's next one was chosen; empty: none was. */
+function drawnWords({ drawn, hourDrawn, spread }: Account): string {
+  if (spread) return ", spread evenly, since far fewer tries were approved of late than was said";
+  if (drawn) return ", drawn by lot among good ones or sooner ones, to go on learning";
+  if (hourDrawn) return ", its hour drawn by how likely each is believed to be the best one, to go on learning";
+  return "";
+}
+
 /** The plot in sentences. */
 function summary({ account, chance, idealTime }: DecisionRecord, chosen: Prospect | undefined, zone: string): string[] {
-  const { days, hours, even, drawn, hourDrawn, ruledOut } = account;
+  const { days, hours, even, ruledOut } = account;
   const others = days.filter((each) => each !== chosen).sort((a, b) => b.worth - a.worth);
   const given = chance ?? chosen?.chance;
   const next = others[0];
   const best = [...hours].sort((a, b) => b.chance - a.chance)[0];
   return [
-    `Chosen: ${momentText(idealTime!, zone)}${given === undefined ? "" : `, with a chance of ${percent(given)}`}${drawn ? ", drawn by lot among good ones or sooner ones, to go on learning" : hourDrawn ? ", its hour drawn by how likely each is believed to be the best one, to go on learning" : ""}.`,
+    `Chosen: ${momentText(idealTime!, zone)}${given === undefined ? "" : `, with a chance of ${percent(given)}`}${drawnWords(account)}.`,
     `${days.length} ${days.length === 1 ? "day was" : "days were"} compared${next ? `; the next best moment is ${momentText(next.at, zone)}, with ${percent(next.chance)}` : ""}.`,
     "What counts is not the one chance, but what a try is worth together with those that can follow it.",
     ...(best
