@@ -30,6 +30,8 @@ interface Law {
 }
 
 const YEAR = 2025;
+/** When the law changes of those that do. */
+export const CHANGES_AT = Date.UTC(YEAR, 6);
 
 /** A second try on one day meets much the same answer. */
 const afresh = (at: number, tried: readonly number[]) =>
@@ -49,7 +51,7 @@ const LAWS: Readonly<Record<string, Law>> = {
   /** Everybody has money from the 25th to the 28th, and from July on from the 10th to the 13th. */
   moved: {
     chance: ({ at, tried }) => {
-      const since = dateOf(at) - (at < Date.UTC(YEAR, 6) ? 25 : 10);
+      const since = dateOf(at) - (at < CHANGES_AT ? 25 : 10);
       return (since >= 0 && since <= 3 ? 0.6 : 0.03) * afresh(at, tried);
     },
   },
@@ -88,6 +90,14 @@ const LAWS: Readonly<Record<string, Law>> = {
   banks: {
     apart: true,
     chance: ({ at, tried, customer }) => (Math.floor(hourOf(at) / 6) === customer % 4 ? 0.4 : 0.03) * afresh(at, tried),
+  },
+  /** As banks, and from July on two of the four approve twelve hours later in the day. */
+  turned: {
+    apart: true,
+    chance: ({ at, tried, customer }) => {
+      const later = at >= CHANGES_AT && customer % 4 < 2 ? 2 : 0;
+      return (Math.floor(hourOf(at) / 6) === ((customer % 4) + later) % 4 ? 0.4 : 0.03) * afresh(at, tried);
+    },
   },
   /** Small amounts are paid in the first four days, large ones after twelve. */
   amounts: {
