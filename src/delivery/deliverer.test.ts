@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { EventType } from "../domain/event.ts";
-import { prepared } from "../store/database.ts";
+import { type Database, prepared, type Statement } from "../store/database.ts";
 import { attemptsOf } from "../store/delivery-attempts.ts";
 import { withdrawEvents } from "../store/events.ts";
 import { updateMerchant } from "../store/merchants.ts";
@@ -147,6 +147,31 @@ test("an attempt that was sent and not recorded is made again under the same num
     log.map(({ number }) => number),
     [1, 2, 3, 4, 5, 6],
   );
+});
+
+test("a round of which one merchant's part fails ends when all parts have, so that the next one sends nothing twice", async () => {
+  const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
+  let reads = 0;
+  const db: Database = {
+    ...database.db,
+    async run<Row>(statement: Statement, values?: readonly unknown[]) {
+      if (statement.name !== "due_deliveries" || ++reads > 2) return database.db.run<Row>(statement, values);
+      if (reads === 1) throw Object.assign(new Error("the connection broke"), { code: "08006" });
+      const rows = await database.db.run<Row>(statement, values);
+      await isAnswered;
+      return rows;
+    },
+  };
+  const { sent, send, ports } = await scene(() => OK);
+  for (let n = 0; n < 2; n++) await makeEvents(database.db, await makeMerchant(database.db), 1, START);
+  const deliverer = makeDeliverer({ db, ports, send });
+  deliverers.push(deliverer);
+  const first = assert.rejects(deliverer.deliverDue(), /the connection broke/);
+  const both = first.then(() => deliverer.deliverDue());
+  setTimeout(answer, 50);
+  await both;
+  assert.equal(new Set(sent.map(({ body }) => body)).size, 2);
+  assert.equal(sent.length, 2);
 });
 
 test("what is written under a lease that was lost meanwhile changes nothing", async () => {

@@ -65,7 +65,7 @@ export interface Deliverer {
   withdrawn(merchantId: string, eventIds: readonly string[]): void;
   /** Start nothing new, wait for what is on the wire, record it, give the leases back. What takes longer is made again later. */
   stop(graceMs?: number): Promise<void>;
-  /** One round without the loop, for tests and simulation: sends what is due now and records it; returns how many attempts. */
+  /** One round without the loop, for tests and simulation: sends what is due now and records it; returns how many attempts. Where it fails for a merchant it throws once it has ended for all: the next round would read again what this one is about to send. */
   deliverDue(): Promise<number>;
 }
 
@@ -210,9 +210,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   async function deliverDue() {
     await leases.tick();
     await lanes.refresh();
-    const counts = await Promise.all([...lanes.all()].map(deliverLane));
+    const parts = await Promise.allSettled([...lanes.all()].map(deliverLane));
     await recorder.idle();
-    return counts.reduce((sum, count) => sum + count, 0);
+    return parts.reduce((sum, part) => {
+      if (part.status === "rejected") throw part.reason;
+      return sum + part.value;
+    }, 0);
   }
 
   async function deliverLane(lane: Lane) {
