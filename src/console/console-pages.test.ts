@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { testClock, testPorts } from "../api/api.fixture.ts";
 import type { Database } from "../store/database.ts";
 import { updatePerson } from "../store/people.ts";
 import { listRequests, NOBODY } from "../store/request-log.ts";
@@ -44,6 +45,17 @@ test("what people typed is shown as text", async () => {
   const { body } = await browser.get("/account");
   assert.ok(!body.includes("<script>alert"));
   assert.ok(body.includes("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
+});
+
+test("where service time runs faster than real time each page says when it is, and in real time nothing is said", async () => {
+  assert.doesNotMatch((await (await at.as("viewer")).get("/account")).body, /class="clock"/);
+  const fast = await testConsole({ ports: { ...testPorts(testClock()), clockRate: 8640 } });
+  try {
+    const { body } = await (await fast.as("viewer")).get("/account");
+    assert.match(body, /class="clock">A clock of its own: \d+ \w+ \d{4} \d\d:\d\d, and a day takes 10 s\.</);
+  } finally {
+    await fast.close();
+  }
 });
 
 test("of pages only what went wrong is in the log of requests, as the merchant's where somebody is signed in", async () => {

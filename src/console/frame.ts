@@ -1,4 +1,5 @@
 import { type Html, html, type Part, textOf } from "./html.ts";
+import { momentText } from "./show/moments.ts";
 import type { Visit } from "./visit.ts";
 
 const PAGES = [
@@ -40,6 +41,7 @@ export function framed(page: Page, visit: Visit): string {
 <header class="rail">
 <p class="name"><a href="/overview">Dunlin</a></p>
 <p class="merchant">${visit.merchantName}</p>
+${visit.clock.rate !== 1 && fastClock(visit)}
 <nav aria-label="Pages"><ul>${PAGES.map(link)}</ul>
 ${administration.length > 0 && html`<h2>Administration</h2><ul>${administration}</ul>`}
 <h2>To read</h2><ul><li><a href="/docs/">Documents</a></li></ul></nav>
@@ -64,6 +66,16 @@ const merchantSwitch = (memberships: Visit["memberships"], merchantId: string, v
 <form method="post" action="/merchant" class="switch"><label for="merchant">Merchant</label>
 <select id="merchant" name="merchant">${memberships.map((each) => html`<option value="${each.merchantId}"${each.merchantId === merchantId ? html` selected` : ""}>${each.name}</option>`)}</select>
 <input type="hidden" name="next" value="${visit.path}"><button class="small">Switch</button></form>`;
+
+const DAY_S = 86_400;
+
+/** In a demo: that moments on pages are not those of the reader's own clocks. */
+function fastClock({ clock: { now, rate }, person: { zone } }: Visit): Html {
+  const seconds = DAY_S / rate;
+  const [length, unit] =
+    seconds < 120 ? [seconds, "s"] : seconds < 7200 ? [seconds / 60, "min"] : [seconds / 3600, "h"];
+  return html`<p class="clock">A clock of its own: ${momentText(now, zone)}, and a day takes ${Number(length.toFixed(1))} ${unit}.</p>`;
+}
 
 const isAt = (path: string, page: string) => path === page || path.startsWith(`${page}/`);
 

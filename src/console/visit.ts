@@ -21,6 +21,8 @@ export interface Visit {
   db: Database;
   /** Of the session. */
   token: string;
+  /** Service time, and how many times as fast as real time it runs. */
+  clock: { now: Date; rate: number };
   /** Real time. */
   signedInAt: Date;
   actor: Actor;
@@ -57,6 +59,7 @@ export async function visitOf(
     memberships,
     db: walled.of(membership.merchantId),
     token,
+    clock: { now: ports.now(), rate: ports.clockRate },
     signedInAt: session.createdAt,
     actor: { personId: person.id, name: person.email, address },
     path: pathname,
