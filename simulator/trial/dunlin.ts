@@ -87,21 +87,24 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
       const atFirst = people.length === 1 ? [] : bookings.map(() => newPerson(start, country));
       customer = { people, atFirst, past: newPast(), open: new Map() };
       customers.set(bill.customerId, customer);
-    } else for (const person of customer.people) keepUp(person);
+    } else keepUp(customer.people);
     believeTold(customer, bill);
     return customer;
   }
 
   /** What was learned of the country since, as if the person's own charges were looked at anew: the service recalls them each time. */
-  function keepUp(person: Person) {
-    const usual = cycleChances(learned, person.country);
-    let total = 0;
-    for (let c = 0; c < CYCLES; c++) {
-      person.cycles[c]! *= usual[c]! / person.usual[c]!;
-      total += person.cycles[c]!;
+  function keepUp(people: readonly Person[]) {
+    // All of them are of one country.
+    const usual = cycleChances(learned, people[0]!.country);
+    for (const person of people) {
+      let total = 0;
+      for (let c = 0; c < CYCLES; c++) {
+        person.cycles[c]! *= usual[c]! / person.usual[c]!;
+        total += person.cycles[c]!;
+      }
+      for (let c = 0; c < CYCLES; c++) person.cycles[c]! /= total;
+      person.usual = usual;
     }
-    for (let c = 0; c < CYCLES; c++) person.cycles[c]! /= total;
-    person.usual = usual;
   }
 
   /** What was told stays true whatever is seen. */
