@@ -92,9 +92,8 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
     return customer;
   }
 
-  /** What was learned of the country since, as if the person's own charges were looked at anew: the service recalls them each time. */
+  /** What was learned of the country since, as if the person's own charges were looked at anew: the service recalls them each time. All are one customer's. */
   function keepUp(people: readonly Person[]) {
-    // All of them are of one country.
     const usual = cycleChances(learned, people[0]!.country);
     for (const person of people) {
       let total = 0;
@@ -257,7 +256,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
         chances = all.map((belief, n) => (n === held ? 0 : observeTry(learned, people[n]!, belief, choice.at, reason)));
         chances[held] = learnOutcome(learned, people[held]!, all[held]!, choice.at, reason);
       });
-      noteSaid(learned, all[held]!, choice.probability!, reason);
+      noteSaid(learned, all[held]!, choice.probability!, choice.at, reason);
       if (atFirst.length > 0)
         learnBooking(learned, methodOf(open.bill), charge.approved, (n) => [byStart[n]!, chances[n]!]);
       foresaw?.(chances[held]!, charge.approved);

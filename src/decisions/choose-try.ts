@@ -101,9 +101,8 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   let stakes = withMargin(question.stakes, learned, question.dollars);
   let plan = planTries(seen, question.triesLeft, stakes, question.limits);
   const hopeless = plan.slots.length === 0;
-  const isDear = hopeless && question.stakes.cost >= DEAR;
-  const triedShare = isDear ? 0 : hopeless ? hopelessShare(learned, belief) : 1;
-  const evenShare = isDear ? 0 : spreadShare(learned, belief);
+  const triedShare = hopeless ? hopelessShare(learned, belief, question.stakes) : 1;
+  const evenShare = spreadShare(learned, belief, question, hopeless);
   const spread = lot(`${turn}:spread`) < evenShare;
   if (hopeless) {
     if (!spread && lot(`${question.key}:hopeless`) >= triedShare) return null;
@@ -114,7 +113,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   if (best === undefined) return null;
   const worth = belief.tries === 0 ? worthOfNext(seen, plan, stakes, plan.picked) : null;
   const draw = worth ? drawFirst(learned, belief, question.key, seen, plan, worth) : noDraw(best);
-  const even = evenSlot(slots, question.now, question.windowEndsAt, question.triesLeft);
+  const even = evenSlot(slots, belief, question);
   const usual = spread ? even : draw.slot;
   const drawn = draw.drawn && !spread;
   const slot = spread || drawn || hour === null ? usual : bestAtHour(hour, belief, seen, plan, stakes);
@@ -122,7 +121,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   return {
     at: slots[slot]!,
     chance: trimmed(learned, trimOf(belief), chanceOf(learned, belief, slots[slot]!)),
-    propensity: (1 - evenShare) * triedShare * draw.propensityOf(usual) + (usual === even ? evenShare : 0),
+    propensity: (1 - evenShare) * triedShare * draw.propensityOf(usual) + (slot === even ? evenShare : 0),
     value: plan.value,
     next: tries.slice(1).map((other) => slots[other]!),
     drawn,
@@ -137,7 +136,8 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
  * How many of the hopeless cases are tried. Banks differ in what they mean by a code, so what is believed of one is worth little before tries
  * have shown it.
  */
-function hopelessShare({ seen }: Learned, { codeName }: Belief): number {
+function hopelessShare({ seen }: Learned, { codeName }: Belief, { cost }: Stakes): number {
+  if (cost >= DEAR) return 0;
   const half = HOPELESS_HALF_TRIES;
   return Math.max(HOPELESS_TRIED_SHARE, half / (half + seen[codeName - AT.name]!));
 }

@@ -135,7 +135,7 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
     `${choiceWords(chosen)} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.`,
     bookedWords(belief, at),
     chosen.drawn || chosen.spread ? null : dateWords(learned, belief, at),
-    after === undefined ? null : `If it fails, ${momentWords(place.zone, after)} would be next.`,
+    after === undefined || chosen.spread ? null : `If it fails, ${momentWords(place.zone, after)} would be next.`,
   ];
   const why = joined([explained(belief), besideWords(belief, place.zone)]);
   const reasons = [declineWords(decline, false), why, joined(moment)];
@@ -150,7 +150,7 @@ const joined = (sentences: readonly (string | null)[]) => sentences.filter((word
 /** How a moment was chosen: the beginning of a sentence that names it. */
 function choiceWords({ hopeless, drawn, hourDrawn, spread }: ChosenTry): string {
   if (spread)
-    return "Of late far fewer tries after such declines were approved than was said, so until what is said comes true again most of them are spread evenly over what is left of the window, whatever is believed of the moments: this one";
+    return "Of late far fewer tries were approved than was said, in cases that began with such a decline, so until what is said comes true again some are spread evenly over what is left of the window, whatever is believed of the days: this one";
   if (hopeless)
     return "By what is known no try is likely enough to succeed to be worth making; a share of such cases, larger after codes that were seldom met, is tried all the same, to keep learning: the best next moment";
   if (drawn)

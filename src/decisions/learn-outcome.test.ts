@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BOOKINGS, bookingOf, judgedOn } from "../model/booking.ts";
 import { newLearned } from "../model/learned.ts";
+import { shortfallOf } from "../model/shortfall.ts";
 import { learnOutcome } from "./learn-outcome.ts";
 import type { History, PastCharge } from "./recall.ts";
 
@@ -82,17 +83,18 @@ test("of cards nothing is learned about bookings", () => {
   assert.deepEqual(taught(4, "card").bookings, newLearned().bookings);
 });
 
-test("what was said of a retry is held beside what came of it, where anything was said", () => {
-  const history = historyOf([failed(30 * DAY)], "card");
+test("what was said of a retry is held beside what came of it, where anything was said, by the reason that the case began with", () => {
+  const plain = { ...codes, networkDeclineCode: "05" };
+  const first = { ...failed(30 * DAY), codes: plain };
+  const history = historyOf([first, { ...failed(33 * DAY), codes: { ...codes, networkDeclineCode: "51" } }], "card");
   const learned = newLearned();
-  const outcome = { at: new Date(40 * DAY), reason: "FUNDS" as const, isFirst: true };
+  const outcome = { at: new Date(40 * DAY), reason: "FUNDS" as const, isFirst: false };
   learnOutcome(learned, newLearned(), history, { ...outcome, said: null });
   assert.deepEqual(learned.shortfalls, newLearned().shortfalls);
-  learnOutcome(learned, newLearned(), history, { ...outcome, said: 0.25 });
-  assert.deepEqual(
-    learned.shortfalls.filter((sum) => sum !== 0),
-    Float64Array.of(0.25, 0.25 * 0.75),
-  );
+  for (let n = 0; n < 50; n++)
+    learnOutcome(learned, newLearned(), history, { ...outcome, at: new Date(40 * DAY + n * HOUR), said: 0.5 });
+  assert.ok(shortfallOf(learned, { firstReason: "GENERIC" }, 43 * DAY) > 3);
+  assert.equal(shortfallOf(learned, { firstReason: "FUNDS" }, 43 * DAY), 0);
 });
 
 test("what was known before any lesson stays as it is", () => {

@@ -44,5 +44,5 @@ export function learnOutcome(
     learnCase(learned, belief);
   }
   learnFromTry(learned, person, belief, at.getTime(), reason);
-  if (said !== null) noteSaid(learned, belief, said, reason);
+  if (said !== null) noteSaid(learned, belief, said, at.getTime(), reason);
 }

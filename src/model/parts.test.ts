@@ -27,6 +27,12 @@ test("a model that is put together from its parts is the same to the last bit", 
   assert.equal(partsOf(newLearned()).size, PARTS);
 });
 
+test("all that a model holds is stored, but for the means that it starts from", () => {
+  const { start: _, countryCycles: __, ...stored } = newLearned();
+  const places = partsOf(newLearned());
+  for (const name of Object.keys(stored)) assert.ok(places.has(`${name}/0`), name);
+});
+
 test("a part that does not fit, or holds no numbers, is refused by name", () => {
   const learned = newLearned();
   assert.throws(() => putPart(learned, "mean/0", new Float64Array(3)), /mean\/0/);

@@ -3,67 +3,78 @@ import { test } from "node:test";
 import type { Reason } from "./layout.ts";
 import { newLearned } from "./learned.ts";
 import { numbers } from "./numbers.fixture.ts";
-import { ownOf, putOwn } from "./own.ts";
 import { noteSaid, shortfallOf } from "./shortfall.ts";
 
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 const FUNDS = { firstReason: "FUNDS" } as const;
 
-/** Notes tries of whom so much was said, and of whom so many were approved. @returns the largest shortfall on the way */
-function noted(
-  learned: ReturnType<typeof newLearned>,
-  tries: number,
-  said: number,
-  approved: number,
-  seed = 0,
-): number {
-  const draw = numbers(seed);
+/** Tries of cases that began with missing money, one each hour. */
+function notes() {
+  const learned = newLearned();
+  let now = Date.UTC(2026, 3, 6);
   let most = 0;
-  for (let n = 0; n < tries; n++) {
-    const reason: Reason | null = draw() < approved ? null : "FUNDS";
-    noteSaid(learned, FUNDS, said, reason);
-    most = Math.max(most, shortfallOf(learned, FUNDS));
+  /** So many tries of whom so much was said, and of whom so many were approved. */
+  function note(tries: number, said: number, approved: number, seed = 0, everyMs = HOUR) {
+    const draw = numbers(seed);
+    for (let n = 0; n < tries; n++) {
+      now += everyMs;
+      noteSaid(learned, FUNDS, said, now, draw() < approved ? null : "FUNDS");
+      most = Math.max(most, short());
+    }
   }
-  return most;
+  const short = (ofMs = now) => shortfallOf(learned, FUNDS, ofMs);
+  return { learned, note, short, most: () => most, now: () => now };
 }
 
-test("where what is said is true it hardly ever falls short by five standard deviations", () => {
-  const most = Array.from({ length: 50 }, (_, seed) =>
-    noted(newLearned(), 2000, 0.1 + (seed % 9) / 10, 0.1 + (seed % 9) / 10, seed),
-  );
-  assert.ok(most.filter((each) => each > 5).length <= 1, `${most.filter((each) => each > 4)}`);
-  assert.ok(Math.max(...most) > 2);
+test("where what is said is true, or half of it comes, it hardly ever falls short by three standard deviations", () => {
+  const most = (part: number) =>
+    Array.from({ length: 50 }, (_, seed) => {
+      const said = 0.1 + (seed % 9) / 10;
+      const of = notes();
+      of.note(2000, said, part * said, seed);
+      return of.most();
+    });
+  assert.ok(Math.max(...most(1)) < 3, `${most(1)}`);
+  assert.ok(most(0.6).filter((each) => each > 3).length <= 2, `${most(0.6)}`);
+  assert.ok(most(0.25).filter((each) => each > 3.5).length >= 40, `${most(0.25)}`);
 });
 
-test("what does not come true any more falls short after some sixty tries, and no more once what is said is true again", () => {
-  const learned = newLearned();
-  noted(learned, 1000, 0.5, 0.5);
-  assert.ok(shortfallOf(learned, FUNDS) < 3);
-  noted(learned, 60, 0.5, 0.03);
-  assert.ok(shortfallOf(learned, FUNDS) > 5, `${shortfallOf(learned, FUNDS)}`);
-  assert.equal(shortfallOf(learned, { firstReason: "GENERIC" }), 0, "another class of reasons");
-  noted(learned, 300, 0.3, 0.3, 1);
-  assert.ok(shortfallOf(learned, FUNDS) < 3, `${shortfallOf(learned, FUNDS)}`);
+test("what does not come true any more falls short after some fifty tries, whatever came before, and no more once what is said is true again", () => {
+  const { learned, note, short, now } = notes();
+  note(1000, 0.5, 0.6);
+  assert.equal(short(), 0);
+  note(50, 0.5, 0.03);
+  assert.ok(short() > 3, `${short()}`);
+  assert.equal(shortfallOf(learned, { firstReason: "GENERIC" }, now()), 0, "another class of reasons");
+  note(100, 0.3, 0.3, 1);
+  assert.ok(short() < 1, `${short()}`);
+});
+
+test("what falls short for less than a day, or fell short a month ago, is no change of the world", () => {
+  const { note, short, now } = notes();
+  note(60, 0.5, 0, 0, 60_000);
+  assert.equal(short(), 0);
+  note(1, 0.5, 0, 0, DAY);
+  assert.ok(short() > 4);
+  assert.ok(short(now() + 29 * DAY) > 4);
+  assert.equal(short(now() + 31 * DAY), 0);
 });
 
 test("of a few tries, and of banks that were down, nothing is told", () => {
-  const learned = newLearned();
-  for (let n = 0; n < 7; n++) noteSaid(learned, FUNDS, 0.6, "FUNDS");
-  assert.equal(shortfallOf(learned, FUNDS), 0);
-  for (let n = 0; n < 50; n++) noteSaid(learned, FUNDS, 0.6, "ISSUER_DOWN");
-  assert.equal(shortfallOf(learned, FUNDS), 0);
-  noted(learned, 40, 0.3, 0.9);
-  assert.ok(shortfallOf(learned, FUNDS) < 0, "more were approved than was said");
+  const { learned, note, short, now } = notes();
+  note(4, 0.5, 0, 0, DAY);
+  assert.equal(short(), 0);
+  for (let n = 0; n < 50; n++) noteSaid(learned, FUNDS, 0.6, now() + n * HOUR, "ISSUER_DOWN");
+  assert.equal(short(), 0);
+  note(2, 0.5, 0, 0, DAY);
+  assert.ok(short() > 1, "two more tell something");
 });
 
-test("it is a merchant's own", () => {
+test("a try counts for the class of the reason that its case began with, whatever came since", () => {
   const learned = newLearned();
-  const none = ownOf(learned);
-  noted(learned, 60, 0.5, 0);
-  const own = ownOf(learned);
-  const short = shortfallOf(learned, FUNDS);
-  assert.ok(short > 4);
-  putOwn(learned, none);
-  assert.equal(shortfallOf(learned, FUNDS), 0);
-  putOwn(learned, own);
-  assert.equal(shortfallOf(learned, FUNDS), short);
+  const late: { firstReason: Reason; reason: Reason } = { firstReason: "GENERIC", reason: "FUNDS" };
+  for (let n = 0; n < 40; n++) noteSaid(learned, late, 0.5, n * HOUR, "FUNDS");
+  assert.ok(shortfallOf(learned, { firstReason: "GENERIC" }, 40 * HOUR) > 3);
+  assert.equal(shortfallOf(learned, FUNDS, 40 * HOUR), 0);
 });

@@ -1,39 +1,78 @@
+import { DAY_MS } from "../domain/durations.ts";
 import type { Belief } from "./belief.ts";
 import { CLASS_COUNT, classOf, type Reason } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 
-/** A try counts by so much less with each one more: it is the latest hundred or so that tell. */
-const KEPT = 0.99;
+/** As long as this share of what was said comes, a model is a little wrong, as all are, and learns: of a pay day that a weekend moved, half may come. */
+const TRUE_ENOUGH = 0.5;
+/** A try counts by so much less with each one more: it is the latest two hundred or so that tell. */
+const KEPT = 0.995;
+/** Tries of one hour share their luck: what falls short for less than this is no change of the world. */
+const LASTS_MS = DAY_MS;
+/** After so long without a try what came of the last ones says little of the next. */
+const STALE_MS = 30 * DAY_MS;
 /** Of few tries, or of such as were nearly sure to fail, nothing can be told: so much must have been open, as a sum of p (1 − p). */
-const OPEN_MIN = 2;
+const OPEN_MIN = 1;
 
-/** Of each class of reasons two sums over the latest tries: approvals that were said and did not come, and the variance of that if what was said is true. */
-export const newShortfalls = () => new Float64Array(2 * CLASS_COUNT);
+/**
+ * Of each class of reasons: approvals of late that were said and did not come, beyond what is true enough, and the variance of that; when it began to fall
+ * short, and when the last try was. All zero while enough comes.
+ */
+const SHORT = 0;
+const OPEN = 1;
+const SINCE = 2;
+const LATEST = 3;
+const WIDTH = 4;
+export const newShortfalls = () => new Float64Array(WIDTH * CLASS_COUNT);
 
 /**
  * Hold what came of a try beside what was said of it when it was decided.
  *
  * What is said later, knowing what came of others, would not do: many weights learn from each failure, so a model that is wrong believes in no
- * moment at all after some twenty of them, and is surprised no more.
+ * moment at all after some twenty of them, and is surprised no more. What went well before counts for nothing, as in a cumulative sum of Page (1954): else months of it would hide a change
+ * for as long.
  *
  * @param said  the chance of approval, calibrated
+ * @param at  when it was made
  * @param reason  why it failed; null: it was approved. A bank that was down says nothing of what was believed
  */
 export function noteSaid(
   { shortfalls }: Learned,
   { firstReason }: Pick<Belief, "firstReason">,
   said: number,
+  at: number,
   reason: Reason | null,
 ) {
   if (reason === "ISSUER_DOWN") return;
-  const at = 2 * classOf(firstReason);
-  shortfalls[at] = shortfalls[at]! * KEPT + said - Number(reason === null);
-  shortfalls[at + 1] = shortfalls[at + 1]! * KEPT * KEPT + said * (1 - said);
+  const of = WIDTH * classOf(firstReason);
+  const least = TRUE_ENOUGH * said;
+  const short = shortfalls[of + SHORT]! * KEPT + least - Number(reason === null);
+  if (short <= 0) {
+    shortfalls.fill(0, of, of + WIDTH);
+    return;
+  }
+  if (shortfalls[of + SHORT] === 0) shortfalls[of + SINCE] = at;
+  shortfalls[of + SHORT] = short;
+  shortfalls[of + OPEN] = shortfalls[of + OPEN]! * KEPT * KEPT + least * (1 - least);
+  shortfalls[of + LATEST] = at;
 }
 
-/** By how many standard deviations fewer tries were approved of late than was said, after declines of the class that the case began with. Below zero: more were. */
-export function shortfallOf({ shortfalls }: Learned, { firstReason }: Pick<Belief, "firstReason">): number {
-  const at = 2 * classOf(firstReason);
-  const open = shortfalls[at + 1]!;
-  return open < OPEN_MIN ? 0 : shortfalls[at]! / Math.sqrt(open);
+/**
+ * By how many standard deviations fewer tries were approved of late than half of what was said, after declines of the class that the case began with; 0
+ * while enough come, and where nothing can be told.
+ */
+export function shortfallOf(
+  { shortfalls }: Learned,
+  { firstReason }: Pick<Belief, "firstReason">,
+  now: number,
+): number {
+  const of = WIDTH * classOf(firstReason);
+  const [short, open, since, latest] = shortfalls.subarray(of, of + WIDTH) as unknown as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  if (open < OPEN_MIN || latest - since < LASTS_MS || now - latest > STALE_MS) return 0;
+  return short / Math.sqrt(open);
 }

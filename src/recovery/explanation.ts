@@ -146,7 +146,7 @@ const HOUR_DRAWN =
   "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning: so was this one.";
 
 const SPREAD =
-  "Of late far fewer tries after such declines were approved than was said, so most of them are spread evenly until it comes true again: so was this one.";
+  "Of late far fewer tries were approved than was said, in cases that began with such a decline, so some are spread evenly until it comes true again: so was this one.";
 
 function whyThisHour({ kind, idealTime, account }: DecisionRecord, zone: Zone): string[] {
   const { hours, reasons, hourDrawn, spread } = account;

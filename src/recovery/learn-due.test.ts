@@ -1,24 +1,14 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { shippedPrior } from "../../simulator/trial/worlds.ts";
-import type { Transaction } from "../domain/transaction.ts";
-import { newLearned } from "../model/learned.ts";
-import { putOwn } from "../model/own.ts";
 import { partsOf } from "../model/parts.ts";
 import { fromPrior, LAYOUT } from "../model/prior.ts";
 import { prepared } from "../store/database.ts";
-import { decisionsOfCase } from "../store/decisions.ts";
-import {
-  findLearnedMerchant,
-  findModel,
-  lessonsAfter,
-  partsSince,
-  renewModel,
-  SHARED_MODEL,
-} from "../store/learned.ts";
+import { findLearnedMerchant, findModel, partsSince, renewModel, SHARED_MODEL } from "../store/learned.ts";
 import { dyingDatabase } from "./dying-database.fixture.ts";
+import { recovered } from "./recovered.fixture.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
-import { bytesOf, ownNumbers } from "./stored-model.ts";
+import { bytesOf } from "./stored-model.ts";
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -35,27 +25,10 @@ beforeEach(async () => {
   for (const statement of [LEAVE, ...CLEAR, HAND_OVER]) await stage.db.run(statement);
 });
 
-/** One retry that is asked for, made and answered. */
-async function retried(answer: Partial<Transaction>) {
-  const sent = await stage.untilSent();
-  stage.at(sent.ideal.getTime());
-  await stage.transaction(answer);
-  await stage.decide();
-}
-
-/** A case with two retries, the second of which is paid. */
-async function recovered(invoiceId = "inv_1") {
-  await stage.invoice({ id: invoiceId });
-  await stage.transaction({ invoiceId });
-  await stage.decide();
-  await retried({ invoiceId });
-  await retried({ invoiceId, state: "PAID" });
-}
-
 /** A merchant whose two retries were learned. */
 async function taught(settings: Parameters<typeof stage.enter>[1] = {}) {
   const merchant = await stage.enter(true, settings);
-  await recovered();
+  await recovered(stage);
   stage.wait(HOUR);
   assert.equal(await stage.learner(ANNE).learnDue(), 2);
   return merchant;
@@ -68,7 +41,7 @@ async function stored(modelId = SHARED_MODEL) {
 
 test("each settled retry is learned once, some minutes after it was recorded, and the cursor says how far", async () => {
   const merchant = await stage.enter();
-  await recovered();
+  await recovered(stage);
   const learner = stage.learner(ANNE);
   assert.equal(await learner.learnDue(), 1); // the later one was recorded just now
   stage.wait(11 * MINUTE);
@@ -78,25 +51,6 @@ test("each settled retry is learned once, some minutes after it was recorded, an
   assert.equal(cursor!.lessons, 2);
   assert.equal(cursor!.lessonId, (await stage.actions()).at(-1)!.id);
   assert.equal((await findModel(stage.db, SHARED_MODEL))!.version, 2);
-});
-
-test("how a retry ended is held beside the chance that was said when it was decided, for each merchant apart", async () => {
-  const merchant = await taught();
-  const lessons = await lessonsAfter(stage.db, merchant.id, stage.now(), null, 10);
-  const decisions = await stage.db.transaction((tx) => decisionsOfCase(tx, merchant.id, lessons[0]!.caseId));
-  const said = lessons.map(({ id }) => decisions.findLast(({ actionId }) => actionId === id)!.chance!);
-  assert.ok(said.length === 2 && said.every((chance) => chance > 0 && chance < 1));
-  assert.deepEqual(
-    lessons.map((lesson) => lesson.said),
-    said,
-  );
-  const model = newLearned();
-  putOwn(model, ownNumbers((await findLearnedMerchant(stage.db, merchant.id))!.numbers));
-  const [failed, approved] = said as [number, number];
-  assert.deepEqual(
-    model.shortfalls.filter((sum) => sum !== 0),
-    Float64Array.of(failed * 0.99 + approved - 1, failed * (1 - failed) * 0.99 * 0.99 + approved * (1 - approved)),
-  );
 });
 
 test("learned again from the start, the outcomes give the same numbers to the last bit", async () => {
@@ -110,12 +64,12 @@ test("learned again from the start, the outcomes give the same numbers to the la
 
 test("two who learn at once, lease or no lease, write it once", async () => {
   const merchant = await stage.enter();
-  await recovered();
+  await recovered(stage);
   stage.wait(HOUR);
   const [anne, ben] = [stage.learner(ANNE), stage.learner(BEN)];
   assert.equal(await anne.learnDue(), 2);
   assert.equal(await ben.learnDue(), 0);
-  await recovered("inv_2");
+  await recovered(stage, "inv_2");
   stage.wait(HOUR);
   // Anne is cut off between reading and writing: Ben takes over, and what Anne still writes is void.
   await stage.db.run(HAND_OVER);
@@ -126,7 +80,7 @@ test("two who learn at once, lease or no lease, write it once", async () => {
 
 test("a crash at any statement of a round loses no lesson and doubles none", async () => {
   const merchant = await stage.enter();
-  await recovered();
+  await recovered(stage);
   stage.wait(HOUR);
   const plain = await counted(Number.POSITIVE_INFINITY);
   const whole = await stored();
@@ -153,10 +107,10 @@ async function counted(dieAfter: number): Promise<number> {
 
 test("a merchant of whom nothing can be learned holds up nobody, and is tried again a minute later", async () => {
   const broken = await taught();
-  await recovered("inv_2");
+  await recovered(stage, "inv_2");
   await stage.db.run(prepared("break_own", "update learned_merchants set numbers = '\\x00'"));
   const next = await stage.enter();
-  await recovered();
+  await recovered(stage);
   // The one that is broken has waited longest.
   stage.wait(60 * DAY);
   const learner = stage.learner(ANNE);
@@ -180,8 +134,8 @@ test("a merchant of whom nothing can be learned holds up nobody, and is tried ag
 
 test("an outcome of which nothing is known any more is passed over, and those after it are learned", async () => {
   const merchant = await stage.enter();
-  await recovered();
-  await recovered("inv_2");
+  await recovered(stage);
+  await recovered(stage, "inv_2");
   await stage.db.run(prepared("forget_invoice", "delete from invoices where id = 'inv_1'"));
   stage.wait(HOUR);
   assert.equal(await stage.learner(ANNE).learnDue(), 4);
@@ -225,7 +179,7 @@ for (const sharesLearning of [true, false])
   test(`numbers of a later layout are left to the program that wrote them${sharesLearning ? "" : ", also of who does not share"}`, async () => {
     const merchant = await taught({ sharesLearning });
     await stage.db.run(prepared("newer_layout", "update learned_models set layout = '999:7'"));
-    await recovered("inv_2");
+    await recovered(stage, "inv_2");
     stage.wait(HOUR);
     assert.equal(await stage.learner(ANNE).learnDue(), 0);
     const { layout, version } = (await findModel(stage.db, sharesLearning ? SHARED_MODEL : merchant.id))!;
@@ -261,7 +215,7 @@ test("a model that somebody wrote to meanwhile is not begun anew", async () => {
 test("what a merchant taught all others stays taught when the model that was once its own is begun anew", async () => {
   const merchant = await taught({ sharesLearning: false });
   await stage.db.run(prepared("share", "update merchants set shares_learning = true"));
-  await recovered("inv_2");
+  await recovered(stage, "inv_2");
   stage.wait(HOUR);
   assert.equal(await stage.learner(ANNE).learnDue(), 2);
   await stage.db.run(

@@ -1,12 +1,15 @@
 import { setImmediate as othersFirst } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import { learnOutcome } from "../decisions/learn-outcome.ts";
+import { SHORT_FROM } from "../decisions/spread-evenly.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
+import { REASONS, type Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { ownOf, putOwn } from "../model/own.ts";
 import { EDITION, editionOf, partsOf } from "../model/parts.ts";
 import { LAYOUT, type Prior } from "../model/prior.ts";
+import { shortfallOf } from "../model/shortfall.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { findCases } from "../store/cases.ts";
 import { type Database, errorFields, isOutage } from "../store/database.ts";
@@ -127,7 +130,9 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     // Until it is written nobody else may take it for what is stored.
     models.delete(modelId);
     if (merchant.sharesLearning) putOwn(model.learned, ownNumbers(before?.numbers ?? null));
+    const shortBefore = shortReasons(model.learned, ports.now());
     await teach(model.learned, merchant, rows);
+    const short = shortReasons(model.learned, ports.now());
     const own = bytesOf(ownOf(model.learned));
     if (merchant.sharesLearning) putOwn(model.learned, ownNumbers(null));
     const parts = changedParts(model);
@@ -155,6 +160,10 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     models.set(modelId, model);
     for (const id of models.keys()) if (models.size > MODELS_MAX) models.delete(id);
     log.info({ merchantId: merchant.id, lessons: rows.length, version: model.version }, "outcome.learned");
+    for (const reason of short.difference(shortBefore))
+      log.warn({ merchantId: merchant.id, reason }, "chances.fall_short");
+    for (const reason of shortBefore.difference(short))
+      log.info({ merchantId: merchant.id, reason }, "chances.come_true");
     return rows.length;
   }
 
@@ -257,6 +266,10 @@ function watchedRetry(view: CaseView, transactionId: string, now: Date): Retry |
   const transaction = watchedRetries(view).find(({ id }) => id === transactionId);
   return transaction ? { at: transaction.createdAt, approved: isApproved(transaction), transaction } : null;
 }
+
+/** Reasons of first declines after which far fewer tries were approved of late than was said, so that some are spread evenly. */
+const shortReasons = (learned: Learned, now: Date): ReadonlySet<Reason> =>
+  new Set(REASONS.filter((firstReason) => shortfallOf(learned, { firstReason }, now.getTime()) >= SHORT_FROM));
 
 function changedParts({ learned, saved }: Taught): StoredPart[] {
   const parts: StoredPart[] = [];

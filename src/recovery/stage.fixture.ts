@@ -136,7 +136,8 @@ export async function openStage() {
       return merchant;
     },
     /** A process that learns. */
-    learner: (owner: string, on = db) => createLearner({ db: on, ports, log, prior: shippedPrior(), owner }),
+    learner: (owner: string, on = db, logTo = log) =>
+      createLearner({ db: on, ports, log: logTo, prior: shippedPrior(), owner }),
     at(moment: Date | number) {
       now = new Date(moment);
     },

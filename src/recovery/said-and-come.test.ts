@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import pino from "pino";
+import { classOf } from "../model/layout.ts";
+import { newLearned } from "../model/learned.ts";
+import { ownOf } from "../model/own.ts";
+import { prepared } from "../store/database.ts";
+import { decisionsOfCase } from "../store/decisions.ts";
+import { lessonsAfter } from "../store/learned.ts";
+import { recovered } from "./recovered.fixture.ts";
+import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
+import { bytesOf } from "./stored-model.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+const ANNE = "01900000-0000-7000-8000-00000000000a";
+const TAUGHT = prepared(
+  "test_taught",
+  `insert into learned_merchants (merchant_id, noted_at, lesson_id, lessons, version, numbers)
+   values ($1, '2026-01-01', $1, 80, 1, $2)`,
+);
+const DECIDED_AGAIN = prepared(
+  "test_decided_again",
+  `insert into decisions (merchant_id, case_id, number, made_at, engine, model_version, kind, action_id, ideal_time, chance, propensity, facts, account)
+   select merchant_id, case_id, number + 100, made_at, engine, model_version, kind, action_id, ideal_time, 0.123, propensity, facts, account
+   from decisions where merchant_id = $1 and action_id = $2`,
+);
+
+test("how a retry ended is held beside the chance that was said when it was decided last", async () => {
+  const merchant = await stage.enter();
+  await recovered(stage);
+  stage.wait(HOUR);
+  const lessons = await lessonsAfter(stage.db, merchant.id, stage.now(), null, 10);
+  const decisions = await stage.db.transaction((tx) => decisionsOfCase(tx, merchant.id, lessons[0]!.caseId));
+  const said = lessons.map(({ id }) => decisions.findLast(({ actionId }) => actionId === id)!.chance!);
+  assert.ok(said.length === 2 && said.every((chance) => chance > 0 && chance < 1));
+  assert.deepEqual(
+    lessons.map((lesson) => lesson.said),
+    said,
+  );
+  await stage.db.run(DECIDED_AGAIN, [merchant.id, lessons[0]!.id]);
+  const again = await lessonsAfter(stage.db, merchant.id, stage.now(), null, 10);
+  assert.deepEqual(
+    again.map((lesson) => lesson.said),
+    [0.123, said[1]],
+    "what was said last, in the order of lessons",
+  );
+  // None is left to the next test.
+  assert.equal(await stage.learner(ANNE).learnDue(), 2);
+});
+
+test("where far fewer retries come to be approved than was said the log says so, and when it is over", async () => {
+  const merchant = await stage.enter();
+  await recovered(stage);
+  // Short by a hair less than counts: one that fails is enough.
+  const model = newLearned();
+  const [short, open, since, latest] = [10.47, 9, +START - 2 * DAY, +START - HOUR];
+  model.shortfalls.set([short, open, since, latest], classOf("FUNDS") * 4);
+  const said: unknown[] = [];
+  const log = pino(
+    {},
+    {
+      write(line: string) {
+        const { msg, merchantId, reason } = JSON.parse(line) as Record<string, string>;
+        if (msg!.startsWith("chances.")) said.push([msg, merchantId, reason]);
+      },
+    },
+  );
+  const learner = stage.learner(ANNE, stage.db, log);
+  await stage.db.run(TAUGHT, [merchant.id, bytesOf(ownOf(model))]);
+  assert.equal(await learner.learnDue(), 1);
+  assert.deepEqual(said, [["chances.fall_short", merchant.id, "FUNDS"]]);
+  stage.wait(11 * MINUTE);
+  assert.equal(await learner.learnDue(), 1);
+  assert.deepEqual(said.slice(1), [["chances.come_true", merchant.id, "FUNDS"]]);
+});
