@@ -1,7 +1,7 @@
 import Type, { type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
+import { MOMENT_PATTERN, MOMENT_SAYS, parseMoment } from "../../domain/moment.ts";
 import { holdsCardNumber } from "../json/card-number.ts";
-import { MOMENT_PATTERN, MOMENT_SAYS, parseMoment } from "../json/moment.ts";
 
 /** One field of a record: how it looks in JSON, and how it is read. */
 export interface Field {

@@ -1,6 +1,6 @@
+import { momentIn } from "../../domain/moment.ts";
 import { elementOf } from "../../store/binary-array.ts";
 import { beginElement, type ColumnWriter, endElement, putElement, putInteger, putMoment } from "../../store/packer.ts";
-import { momentIn } from "../json/moment.ts";
 import { USUAL_LENGTH, usualMomentIn } from "../json/usual-moment.ts";
 import { type Body, behindSpaces, FOUR, type Mark, markOf, SPACE, stands, WRONG } from "./body.ts";
 import { type Field, fitsField } from "./fields.ts";

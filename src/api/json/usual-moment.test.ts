@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { momentIn } from "./moment.ts";
+import { momentIn } from "../../domain/moment.ts";
 import { USUAL_LENGTH, usualMomentIn } from "./usual-moment.ts";
 
 const usual = (text: string) => {

@@ -1,5 +1,5 @@
 import { DAY_MS } from "../../domain/durations.ts";
-import { momentIn } from "./moment.ts";
+import { momentIn } from "../../domain/moment.ts";
 
 /** Of a moment as JavaScript writes it: 2026-01-31T12:00:00.000Z. */
 export const USUAL_LENGTH = 24;

@@ -1,10 +1,10 @@
 import Type, { type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
+import { MOMENT_SAYS, parseMoment } from "../../domain/moment.ts";
 import { ACTION_STATUSES, ACTION_TYPES, type ActionStatus, type ActionType } from "../../domain/recovery-action.ts";
 import { type ActionFilters, type ActionListing, ORDERS, type Order } from "../../store/action-listing.ts";
 import { ApiError, badField } from "../errors.ts";
 import { country, currency, type Field, identifier, isIdentifier, moment } from "../ingest/fields.ts";
-import { MOMENT_SAYS, parseMoment } from "../json/moment.ts";
 
 export const PAGE_SIZE_MAX = 100;
 export const TYPE_PREFIX = "RECOVERY_ACTION_TYPE_";

@@ -1,4 +1,4 @@
-import { DAY_MS } from "../../domain/durations.ts";
+import { DAY_MS } from "./durations.ts";
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const END = Date.UTC(2200, 0, 1);
