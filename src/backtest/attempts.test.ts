@@ -59,24 +59,60 @@ test("the same in JSON lines is the same history", () => {
   assert.deepEqual(readHistory(json).attempts, readHistory(CSV).attempts);
 });
 
-test("a record that can't be read is left out and named by its line; one that is pending is no attempt", () => {
-  const { attempts, problems, leftOut } = readHistory(`invoiceId,createdAt,state,amount,currency,propensity
+const HEADING = "invoiceId,createdAt,state,amount,currency,propensity";
+const right = (records: number) =>
+  Array.from({ length: records }, (_, n) => `right_${n},2026-01-05T09:00:00Z,FAILED,4900,EUR,0.25`);
+
+test("a few records that can't be read are left out, each reason named once with its first line; one that is pending is no attempt", () => {
+  const { attempts, problems, leftOut } = readHistory(`${HEADING}
 inv_1,2026-01-05T09:00:00Z,FAILED,49.00,EUR,
 inv_2,yesterday,FAILED,4900,EUR,
 inv_3,2026-01-05T09:00:00Z,PENDING,4900,EUR,
 inv_4,2026-01-05T09:00:00Z,FAILED,4900,EUR,0
-inv_5,2026-01-05T09:00:00Z,FAILED,4900,EUR,0.25
+inv_5,2026-01-05T09:00:00Z,FAILED,4900,EUR,2
+inv_6,2026-01-05T09:00:00Z,Authorised,4900,EUR,
+inv_7,2026-01-05T09:00:00Z,HELD,4900,EUR,
+${right(200).join("\n")}
 `);
-  assert.deepEqual(
-    attempts.map(({ invoiceId, customerId, chance }) => [invoiceId, customerId, chance]),
-    [["inv_5", "inv_5", 0.25]],
-  );
-  assert.equal(leftOut, 3);
+  assert.equal(attempts.length, 200);
+  assert.deepEqual([attempts[0]!.customerId, attempts[0]!.chance], ["right_0", 0.25]);
+  assert.equal(leftOut, 6);
+  const unknown = "is not known: write PAID or FAILED, or PENDING for neither";
   assert.deepEqual(problems, [
-    'line 2: amount "49.00" is no whole number of minor units',
-    'line 3: createdAt "yesterday" is no moment',
-    'line 5: propensity "0" is no chance above 0',
+    'propensity "0" is no chance above 0 (2 records, the first in line 5)',
+    'amount "49.00" is no whole number of minor units (line 2)',
+    'createdAt "yesterday" is no moment: write it as 2026-01-02T08:00:00Z, or as 2026-01-02 (line 3)',
+    `state "Authorised" ${unknown} (line 7)`,
+    `state "HELD" ${unknown} (line 8)`,
   ]);
+});
+
+test("a history of which more than one in twenty records can't be read is refused, since its rest would be judged for the whole", () => {
+  const held = (records: number) => Array(records).fill("inv_1,2026-01-05T09:00:00Z,HELD,4900,EUR,");
+  assert.equal(readHistory([HEADING, ...held(5), ...right(95)].join("\n")).leftOut, 5);
+  assert.throws(
+    () => readHistory([HEADING, ...right(95), ...held(6)].join("\n")),
+    /^TypeError: 6 of its 101 records can't be read: state "HELD" is not known: .* \(6 records, the first in line 97\)$/,
+  );
+});
+
+test("plain words for paid, failed and neither are known, in any spelling", () => {
+  const of = (words: string) => {
+    const lines = words.split(" ").map((word) => `inv_1,2026-01-05T09:00:00Z,${word.replaceAll("+", " ")},4900,EUR,`);
+    return readHistory([HEADING, ...lines].join("\n")).attempts.map(({ approved }) => approved);
+  };
+  assert.deepEqual(of("paid Successful SUCCESS captured settled Partially+refunded"), Array(6).fill(true));
+  assert.deepEqual(of("failed Failure declined refused rejected ERROR"), Array(6).fill(false));
+  assert.deepEqual(of("pending TRANSACTION_STATE_VOIDED cancelled"), []);
+});
+
+test("a moment is read as the API reads it, and a day as its beginning in UTC; what can be read in two ways is none", () => {
+  const momentOf = (createdAt: string) =>
+    readHistory([HEADING, `inv_1,${createdAt},FAILED,4900,EUR,`, ...right(20)].join("\n")).attempts[0]!;
+  assert.equal(momentOf("2026-01-02T08:00:00+02:00").at.toISOString(), "2026-01-02T06:00:00.000Z");
+  assert.equal(momentOf("2026-01-02").at.toISOString(), "2026-01-02T00:00:00.000Z");
+  for (const none of ["02.01.2026 08:00", "01/02/2026", "2026-02-30T08:00:00Z", "2026-02-30", "2026-01-02 08:00"])
+    assert.equal(momentOf(none).invoiceId, "right_0", none);
 });
 
 test("a heading without what every record needs is refused, and says what it has", () => {

@@ -1,10 +1,11 @@
 import { parse } from "csv-parse/sync";
+import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 
 /** A history as it was read. */
 export interface History {
   attempts: PastAttempt[];
-  /** What was left out, and why: `line 7: amount "12.5" is no whole number of minor units`. The first few. */
+  /** What was left out, and why, each reason once: `state "HELD" is … (8 records, the first in line 7)`. The most frequent first. */
   problems: string[];
   /** How many records were left out. */
   leftOut: number;
@@ -12,26 +13,50 @@ export interface History {
 
 type Fields = Readonly<Record<string, string>>;
 
+/** What is wrong with a record. `kind` is the same for all that are wrong alike. */
+interface Wrong {
+  kind: string;
+  says: string;
+}
+
 const PROBLEMS_MAX = 10;
+/** A history of which more than this share is left out would be judged by what happened to be readable. */
+const LEFT_OUT_MAX = 0.05;
 
 /**
  * Reads a history: CSV with a heading, or a JSON object on each line. Fields are called as those of a transaction of the API, in any
  * spelling (`invoiceId`, `invoice_id`, `Invoice ID`); unknown ones are passed over. A record that can't be read is left out and
  * told of; attempts that are neither paid nor failed are passed over.
  *
- * @throws when a field is missing that every record needs
+ * @throws when a field is missing that every record needs, or more than a few records can't be read
  */
 export function readHistory(text: string): History {
-  const records = text.trimStart().startsWith("{") ? jsonLines(text) : csvLines(text);
-  const history: History = { attempts: [], problems: [], leftOut: 0 };
-  for (const { line, fields } of records) {
-    const read = typeof fields === "string" ? fields : attemptOf(fields);
-    if (typeof read === "string") {
-      history.leftOut++;
-      if (history.problems.length < PROBLEMS_MAX) history.problems.push(`line ${line}: ${read}`);
-    } else if (read) history.attempts.push(read);
+  const lines = text.trimStart().startsWith("{") ? jsonLines(text) : csvLines(text);
+  const attempts: PastAttempt[] = [];
+  const wrong = new Map<string, { says: string; line: number; records: number }>();
+  let records = 0;
+  let leftOut = 0;
+  for (const { line, fields } of lines) {
+    records++;
+    const read = typeof fields === "string" ? { kind: fields, says: fields } : attemptOf(fields);
+    if (read === null) continue;
+    if (!("says" in read)) attempts.push(read);
+    else {
+      leftOut++;
+      const alike = wrong.get(read.kind);
+      if (alike) alike.records++;
+      else wrong.set(read.kind, { says: read.says, line, records: 1 });
+    }
   }
-  return history;
+  const problems = [...wrong.values()]
+    .sort((a, b) => b.records - a.records)
+    .slice(0, PROBLEMS_MAX)
+    .map(({ says, line, records: alike }) =>
+      alike === 1 ? `${says} (line ${line})` : `${says} (${alike} records, the first in line ${line})`,
+    );
+  if (leftOut > LEFT_OUT_MAX * records)
+    throw new TypeError(`${leftOut} of its ${records} records can't be read: ${problems.join("; ")}`);
+  return { attempts, problems, leftOut };
 }
 
 interface Line {
@@ -80,31 +105,44 @@ const spelled = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
 const NEEDED = [["invoiceid"], ["createdat", "attemptedat", "at"], ["state", "status"], ["amount"], ["currency"]];
 
-/** null: neither paid nor failed. A string says what is wrong. */
-function attemptOf(fields: Fields): PastAttempt | string | null {
+/** null: neither paid nor failed. */
+function attemptOf(fields: Fields): PastAttempt | Wrong | null {
   const text = (...names: string[]) => names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
-  const state = text("state", "status")?.toUpperCase().replace("TRANSACTION_STATE_", "");
-  const approved = state === undefined ? undefined : APPROVED[state];
-  if (state === undefined) return "state is missing";
-  if (approved === undefined) return null;
+  const wrong = (field: string, why: string): Wrong => ({ kind: field, says: `${field} ${why}` });
+  const state = text("state", "status");
+  if (state === null) return wrong("state", "is missing");
+  const outcome = OUTCOMES.get(
+    state
+      .toUpperCase()
+      .replace(/[^A-Z]+/g, "_")
+      .replace("TRANSACTION_STATE_", ""),
+  );
+  // Each word for itself: what it means, its writer knows.
+  if (outcome === undefined)
+    return {
+      kind: `state ${state}`,
+      says: `state "${state}" is not known: write PAID or FAILED, or PENDING for neither`,
+    };
+  if (outcome === "neither") return null;
   const invoiceId = text("invoiceid");
-  if (invoiceId === null) return "invoiceId is missing";
+  if (invoiceId === null) return wrong("invoiceId", "is missing");
   const when = text("createdat", "attemptedat", "at");
-  const at = new Date(when ?? "");
-  if (Number.isNaN(at.getTime())) return `createdAt "${when ?? ""}" is no moment`;
+  if (when === null) return wrong("createdAt", "is missing");
+  const at = parseMoment(/^\d{4}-\d\d-\d\d$/.test(when) ? `${when}T00:00:00Z` : when);
+  if (!at) return wrong("createdAt", `"${when}" is no moment: write it as 2026-01-02T08:00:00Z, or as 2026-01-02`);
   const amount = text("amount");
   if (amount === null || !/^\d{1,15}$/.test(amount))
-    return `amount "${amount ?? ""}" is no whole number of minor units`;
+    return wrong("amount", `"${amount ?? ""}" is no whole number of minor units`);
   const currency = text("currency")?.toUpperCase();
-  if (!currency || !/^[A-Z]{3}$/.test(currency)) return `currency "${currency ?? ""}" is no currency`;
+  if (!currency || !/^[A-Z]{3}$/.test(currency)) return wrong("currency", `"${currency ?? ""}" is no currency`);
   const chance = text("propensity");
   if (chance !== null && !(Number(chance) > 0 && Number(chance) <= 1))
-    return `propensity "${chance}" is no chance above 0`;
+    return wrong("propensity", `"${chance}" is no chance above 0`);
   return {
     invoiceId,
     customerId: text("customerid") ?? invoiceId,
     at,
-    approved,
+    approved: outcome === "paid",
     amount: Number(amount),
     currency,
     chance: chance === null ? null : Number(chance),
@@ -123,12 +161,14 @@ function attemptOf(fields: Fields): PastAttempt | string | null {
   };
 }
 
-const APPROVED: Readonly<Record<string, boolean>> = {
-  PAID: true,
-  SUCCEEDED: true,
-  APPROVED: true,
-  REFUNDED: true,
-  DISPUTED: true,
-  FAILED: false,
-  DECLINED: false,
-};
+/** Words for a state that mean the same wherever they are used. Of others, "authorised" or "processed", only who writes them knows whether money came. */
+export const STATE_WORDS = {
+  paid: "PAID SUCCEEDED SUCCESS SUCCESSFUL APPROVED CAPTURED SETTLED REFUNDED PARTIALLY_REFUNDED DISPUTED",
+  failed: "FAILED FAILURE UNSUCCESSFUL DECLINED REFUSED REJECTED ERROR",
+  neither: "PENDING PROCESSING VOIDED VOID CANCELED CANCELLED",
+} as const;
+const OUTCOMES = new Map(
+  (["paid", "failed", "neither"] as const).flatMap((outcome) =>
+    STATE_WORDS[outcome].split(" ").map((word) => [word, outcome] as const),
+  ),
+);

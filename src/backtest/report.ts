@@ -1,7 +1,7 @@
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
 import { differencePlot, escaped, firstGapsPlot, groupsPlot } from "./plots.ts";
-import { assumptions, basisWords, bookWords, judgedWords, percent, points, sideOf } from "./words.ts";
+import { assumptions, basisWords, bookWords, judgedWords, leftOutWords, percent, points, sideOf } from "./words.ts";
 
 const STYLE = `
 :root{color-scheme:light;--ink:#1d2733;--faint:#66727f;--line:#d5dbe1;--more:#0b7a53;--less:#b3372f;--open:#66727f}
@@ -27,14 +27,14 @@ export function reportHtml(result: Backtest): string {
 <title>What other ways of trying again would have recovered</title><style>${STYLE}</style></head><body>
 <h1>What other ways of trying again would have recovered</h1>
 <p class="lead">From ${result.attempts} payment attempts between ${from} and ${to}. Worked out from what your system did; nothing was charged for it.</p>
-${result.books.map(bookSection).join("\n")}
+${leftOutSection(result)}${result.books.map(bookSection).join("\n")}
 <h2>What your system did</h2>
 ${firstGapsPlot(result)}${groupsPlot(result)}
 <h2>What this rests on</h2>
 <ul>${assumptions(result)
     .map((words) => `<li>${escaped(words)}</li>`)
     .join("")}</ul>
-${problemList(result)}</body></html>
+</body></html>
 `;
 }
 
@@ -53,9 +53,9 @@ const row = ({ words, count, money }: Judged) =>
 const rangeOf = (judged: Estimate | NotSaid) =>
   isSaid(judged) ? `${percent(judged.share)} (${percent(judged.low)} to ${percent(judged.high)})` : "cannot say";
 
-const problemList = ({ problems }: Backtest) =>
-  problems.length === 0
+const leftOutSection = (result: Backtest) =>
+  result.leftOut === 0
     ? ""
-    : `<h2>Records that could not be read</h2><ul>${problems.map((problem) => `<li>${escaped(problem)}</li>`).join("")}</ul>`;
+    : `<p>${leftOutWords(result)}</p><ul>${result.problems.map((problem) => `<li>${escaped(problem)}</li>`).join("")}</ul>\n`;
 
 const day = (at: Date) => at.toISOString().slice(0, 10);

@@ -59,8 +59,14 @@ function notSaidWords({ why, effective, unseen }: NotSaid): string {
 export const basisWords = (judged: Estimate) =>
   `${judged.depth === 1 ? "first try" : `first ${judged.depth} tries`}; as much as ${whole(judged.effective)} invoices`;
 
+/** That something of the file is not in what is said. */
+export const leftOutWords = ({ leftOut }: Backtest) =>
+  leftOut === 1
+    ? "1 record of the file could not be read and is left out:"
+    : `${whole(leftOut)} records of the file could not be read and are left out:`;
+
 /** What the numbers rest on, and what could make them wrong. */
-export function assumptions({ chancesKnown, tooYoung, leftOut }: Backtest): string[] {
+export function assumptions({ chancesKnown, tooYoung }: Backtest): string[] {
   return [
     "Only invoices whose first attempt failed count, and each counts: paid or not, 28 days after that. Money that came without an attempt in the file does not count.",
     "A way is judged by how many days it lets pass between a failure and the next try, not by the hour. After the tries that are named, your own system goes on as it did.",
@@ -70,7 +76,6 @@ export function assumptions({ chancesKnown, tooYoung, leftOut }: Backtest): stri
     "A change of card is not counted as recovered, since no history of attempts tells what asking for one would have brought.",
     "Each range holds the truth in 95 of 100 such reports, so of many ranges one may well be wrong. An experiment answers the same question without these assumptions.",
     ...(tooYoung > 0 ? [`${whole(tooYoung)} failed invoices are left out because their 28 days were not over.`] : []),
-    ...(leftOut > 0 ? [`${whole(leftOut)} records of the file could not be read and are left out.`] : []),
   ];
 }
 

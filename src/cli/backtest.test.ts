@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { variedHistory } from "../../test/varied-history.ts";
 import type { Backtest } from "../backtest/backtest.ts";
 import { backtestCommand } from "./backtest.ts";
-import type { Context } from "./command.ts";
+import { type Context, Failure } from "./command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-backtest-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,6 +52,40 @@ test("from a fixed schedule nothing can be learned of another one, and the answe
   assert.match(out, /6 tries, even over 28 days: cannot say\. /);
   assert.match(out, /Days 1, 3, 5 and 7, for the first 3 tries: just what your system did\./);
   assert.match(out, /An experiment answers the same question without these assumptions/);
+});
+
+test("what is left out of a file is said before what it says, there and in the report", async () => {
+  const path = join(folder, "left-out.csv");
+  const report = join(folder, "left-out.html");
+  writeFileSync(
+    path,
+    history(300)
+      .replace(",PAID,", ",HELD,")
+      .replace(/T[\d:.]+Z,FAILED/, ",FAILED")
+      .replace(",EUR,", ",€,"),
+  );
+  const { out } = await run(path, { report });
+  const [first, ...rest] = out.split("\n");
+  assert.equal(first, "2 records of the file could not be read and are left out:");
+  assert.match(
+    rest.slice(0, 2).sort().join("\n"),
+    /^ {2}currency "€" is no currency \(line 2\)\n {2}state "HELD" is not known/,
+  );
+  const html = readFileSync(report, "utf8");
+  assert.ok(html.indexOf("2 records of the file") < html.indexOf("<h2>"));
+});
+
+test("a file that speaks another way of states than is known is refused, not judged without them", async () => {
+  const path = join(folder, "states.csv");
+  writeFileSync(path, history(300).replaceAll(",PAID,", ",AUTHORISED,"));
+  await assert.rejects(run(path), (error: Error) => {
+    assert.ok(error instanceof Failure);
+    assert.match(
+      error.message,
+      /state "AUTHORISED" is not known: write PAID or FAILED.*\(\d+ records, the first in line \d+\)/,
+    );
+    return true;
+  });
 });
 
 test("a file that is no history is refused with what is missing", async () => {

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type History, readHistory } from "../backtest/attempts.ts";
+import { type History, readHistory, STATE_WORDS } from "../backtest/attempts.ts";
 import { type Backtest, backtest } from "../backtest/backtest.ts";
 import { reportHtml } from "../backtest/report.ts";
-import { assumptions, bookWords, judgedWords } from "../backtest/words.ts";
+import { assumptions, bookWords, judgedWords, leftOutWords } from "../backtest/words.ts";
 import { fromPrior, type Prior } from "../model/prior.ts";
 import { type Command, EXIT, Failure, text } from "./command.ts";
 
@@ -14,10 +14,16 @@ export const backtestCommand: Command = {
   --report R               where the report goes (backtest.html)
   --json                   print everything as JSON, and write no report unless --report is given
 
-  FILE has an attempt on each line, CSV with a heading or JSON: invoiceId, createdAt, state (PAID or FAILED), amount (minor
-  units) and currency; and what else is known: customerId networkDeclineCode networkAdviceCode paymentGatewayErrorCode
+  FILE has an attempt on each line, CSV with a heading or JSON: invoiceId, createdAt (2026-01-02T08:00:00Z, or 2026-01-02), state,
+  amount (minor units) and currency; and what else is known: customerId networkDeclineCode networkAdviceCode paymentGatewayErrorCode
   paymentGatewayName paymentGatewayType declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint customerTimezone; and
-  propensity, the chance with which your system chose to try when it did, where you know it.`,
+  propensity, the chance with which your system chose to try when it did, where you know it.
+
+  Words for state, in any spelling:
+    paid                   ${STATE_WORDS.paid}
+    failed                 ${STATE_WORDS.failed}
+    neither, passed over   ${STATE_WORDS.neither}
+  Records with another word, or that can't be read, are left out and told of; a file of which more than 5% are such is refused.`,
   summary: "Judge ways of trying again by a merchant's own history of attempts",
   options: { report: { type: "string" }, json: { type: "boolean" } },
   positionals: ["FILE"],
@@ -55,8 +61,8 @@ const shippedPrior = async () =>
 function lines(result: Backtest): string[] {
   if (result.books.length === 0) return ["No invoice in it failed at first and had 28 days since: nothing to judge."];
   return [
+    ...(result.leftOut > 0 ? [leftOutWords(result), ...result.problems.map((problem) => `  ${problem}`), ""] : []),
     ...result.books.flatMap((book) => [bookWords(book), ...book.ways.map((way) => `  ${judgedWords(way, book)}`), ""]),
     ...assumptions(result).map((words) => `- ${words}`),
-    ...(result.problems.length > 0 ? ["", "Records that could not be read:", ...result.problems] : []),
   ];
 }
