@@ -1,7 +1,8 @@
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Learned } from "../model/learned.ts";
+import type { DeclineGroup } from "../rules/decline-groups.ts";
 import { type Episode, type Estimate, estimate, isSaid, type NotSaid } from "./estimate.ts";
-import { type FailedInvoice, failuresOf, groupOf } from "./failed-invoices.ts";
+import { type FailedInvoice, failuresOf, givenUpOf, groupOf } from "./failed-invoices.ts";
 import { CHOICES, gapWords } from "./gaps.ts";
 import { choiceOf, type Way, waysOf } from "./ways.ts";
 
@@ -15,16 +16,22 @@ export interface Judged {
   /** For as many of its first decisions as the history can tell, else why not even for one. */
   count: Estimate | NotSaid;
   money: Estimate | NotSaid;
+  /** Invoices for which it asks for another card right after their first failure. Not in results that were kept from before it was told. */
+  asked?: Recovered;
 }
 
-/** Failed invoices in one currency. */
-export interface Book {
-  currency: string;
+/** Some failed invoices, and what the merchant's own system recovered of them. */
+interface Recovered {
   invoices: number;
   recovered: number;
   /** Minor units. */
   amount: number;
   recoveredAmount: number;
+}
+
+/** Failed invoices in one currency. */
+export interface Book extends Recovered {
+  currency: string;
   ways: Judged[];
 }
 
@@ -44,6 +51,8 @@ export interface Backtest {
   firstGaps: { words: string; share: number; succeeded: number | null }[];
   /** Failed invoices by why they failed first, and the recovered share. */
   groups: { group: string; share: number; recovered: number }[];
+  /** After these declines your system gives up, and so do the schedules. Not in results that were kept from before it was told. */
+  givenUp?: DeclineGroup[];
 }
 
 /**
@@ -56,7 +65,8 @@ export function backtest(
   learned: Learned,
 ): Backtest {
   const failures = failuresOf(attempts);
-  const ways = waysOf(failures, learned);
+  const givenUp = givenUpOf(failures.invoices);
+  const ways = waysOf(failures, learned, givenUp);
   const books = [...Map.groupBy(failures.invoices, ({ currency }) => currency)]
     .map(([currency, invoices]) => bookOf(currency, invoices, ways))
     .sort((a, b) => b.invoices - a.invoices);
@@ -72,19 +82,24 @@ export function backtest(
     books,
     firstGaps: firstGapsOf(failures.invoices),
     groups: groupsOf(failures.invoices),
+    givenUp,
   };
 }
 
-function bookOf(currency: string, invoices: readonly FailedInvoice[], ways: readonly Way[]): Book {
+const bookOf = (currency: string, invoices: readonly FailedInvoice[], ways: readonly Way[]): Book => ({
+  currency,
+  ...recoveredOf(invoices),
+  ways: ways.map((way) => judged(way, invoices)),
+});
+
+function recoveredOf(invoices: readonly FailedInvoice[]): Recovered {
   const recovered = invoices.filter(isRecovered);
   const sumOf = (some: readonly FailedInvoice[]) => some.reduce((sum, { amount }) => sum + amount, 0);
   return {
-    currency,
     invoices: invoices.length,
     recovered: recovered.length,
     amount: sumOf(invoices),
     recoveredAmount: sumOf(recovered),
-    ways: ways.map((way) => judged(way, invoices)),
   };
 }
 
@@ -94,19 +109,24 @@ function bookOf(currency: string, invoices: readonly FailedInvoice[], ways: read
  */
 function judged(way: Way, invoices: readonly FailedInvoice[]): Judged {
   const chosen = invoices.map((): number[] => []);
+  const asked: FailedInvoice[] = [];
   const told: { count?: Estimate | NotSaid; money?: Estimate | NotSaid } = {};
   const measures = { count: () => 1, money: ({ amount }: Episode) => amount };
   const open = new Set(["count", "money"] as const);
   for (let depth = 1; depth <= DEPTH_MAX && open.size > 0; depth++) {
-    for (const [i, invoice] of invoices.entries())
-      if (depth <= invoice.decisions.length) chosen[i]!.push(choiceOf(way, invoice, depth - 1));
+    for (const [i, invoice] of invoices.entries()) {
+      if (depth > invoice.decisions.length) continue;
+      const next = way.next(invoice, depth - 1);
+      chosen[i]!.push(choiceOf(next, invoice, depth - 1));
+      if (depth === 1 && next === "card") asked.push(invoice);
+    }
     for (const measure of open) {
       const answer = estimate(invoices, chosen, depth, measures[measure]);
       if (isSaid(answer) || depth === 1) told[measure] = answer;
       if (!isSaid(answer)) open.delete(measure);
     }
   }
-  return { name: way.name, words: way.words, count: told.count!, money: told.money! };
+  return { name: way.name, words: way.words, count: told.count!, money: told.money!, asked: recoveredOf(asked) };
 }
 
 const isRecovered = ({ decisions }: FailedInvoice) => decisions.some(({ succeeded }) => succeeded);

@@ -74,30 +74,23 @@ export function estimate(
 ): Estimate | NotSaid {
   const groups = 1 + episodes.reduce((most, { decisions }) => Math.max(most, highestGroup(decisions)), 0);
   const habits = habitsOf(decisionsOf(episodes), groups);
-  const { weights, stopped, effective, unseen } = weigh(episodes, chosen, depth, weightOf, habits);
+  const weighed = weigh(episodes, chosen, depth, weightOf, habits);
+  const isOwn = choseAlike(episodes, chosen, depth);
+  const { effective } = weighed;
+  // What the merchant's system did itself was seen, however seldom.
+  const unseen = isOwn ? 0 : weighed.unseen;
   if (effective < EFFECTIVE_MIN) return { depth, why: "few", effective, unseen };
   if (unseen > UNSEEN_MAX) return { depth, why: "unseen", effective, unseen };
 
-  const models = modelsOf(episodes, chosen, depth, groups);
   const base = Float64Array.from(episodes, weightOf);
   const total = sum(base);
-  // How far each episode moves the estimate, and how far it moved what was recovered.
-  const moves = new Float64Array(episodes.length);
-  const recovered = Float64Array.from(episodes, (episode) => Number(isRecovered(episode)));
-  let share = 0;
-  const expected = episodes.map(({ decisions }, i) => models[i]!.worth(decisions, chosen[i]!, 0));
-  share += addStep(moves, base, expected, total);
-  for (let k = 0; k < depth; k++) {
-    const residuals = episodes.map(({ decisions }, i) => {
-      const decided = decisions[k];
-      if (!decided || stopped[i]! <= k || weights[k]![i] === 0) return 0;
-      const then = k + 1 < depth ? models[i]!.worth(decisions, chosen[i]!, k + 1) : later(decisions, k + 1);
-      return Number(decided.succeeded) + then - models[i]!.expected(k, decided);
-    });
-    share += addStep(moves, weights[k]!, residuals, total);
-  }
+  // How far each episode moved what was recovered, and how far it moves the estimate.
   const own = new Float64Array(episodes.length);
+  const recovered = Float64Array.from(episodes, (episode) => Number(isRecovered(episode)));
   const recoveredShare = addStep(own, base, recovered, total);
+  const { share, moves } = isOwn
+    ? { share: recoveredShare, moves: own }
+    : stepByStep(episodes, chosen, depth, base, weighed, groups);
   const error = clusteredError(episodes, moves, total);
   const differences = moves.map((move, i) => move - own[i]!);
   const differenceError = clusteredError(episodes, differences, total);
@@ -116,6 +109,37 @@ export function estimate(
     effective,
     unseen,
   };
+}
+
+/** Whether a way chose as the merchant's system did, everywhere. Then what it recovers is known, and nothing is to be weighed. */
+const choseAlike = (episodes: readonly Episode[], chosen: readonly (readonly number[])[], depth: number) =>
+  episodes.every(({ decisions }, i) => decisions.slice(0, depth).every(({ choice }, k) => choice === chosen[i]![k]));
+
+/** The recovered share, and how far each episode moves it. */
+function stepByStep(
+  episodes: readonly Episode[],
+  chosen: readonly (readonly number[])[],
+  depth: number,
+  base: Float64Array,
+  { weights, stopped }: ReturnType<typeof weigh>,
+  groups: number,
+) {
+  const models = modelsOf(episodes, chosen, depth, groups);
+  const total = sum(base);
+  const moves = new Float64Array(episodes.length);
+  let share = 0;
+  const expected = episodes.map(({ decisions }, i) => models[i]!.worth(decisions, chosen[i]!, 0));
+  share += addStep(moves, base, expected, total);
+  for (let k = 0; k < depth; k++) {
+    const residuals = episodes.map(({ decisions }, i) => {
+      const decided = decisions[k];
+      if (!decided || stopped[i]! <= k || weights[k]![i] === 0) return 0;
+      const then = k + 1 < depth ? models[i]!.worth(decisions, chosen[i]!, k + 1) : later(decisions, k + 1);
+      return Number(decided.succeeded) + then - models[i]!.expected(k, decided);
+    });
+    share += addStep(moves, weights[k]!, residuals, total);
+  }
+  return { share, moves };
 }
 
 export const isSaid = (answer: Estimate | NotSaid): answer is Estimate => "share" in answer;

@@ -1,7 +1,7 @@
 import { DAY_MS } from "../domain/durations.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import { declineGroup } from "../rules/decline-group.ts";
-import { DECLINE_GROUPS, type DeclineGroup } from "../rules/decline-groups.ts";
+import { DECLINE_GROUPS, type DeclineGroup, endsRetries } from "../rules/decline-groups.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { Decided, Episode } from "./estimate.ts";
 import { gapOf, STOP } from "./gaps.ts";
@@ -85,6 +85,22 @@ function situationOf(first: PastAttempt, failed: PastAttempt, k: number): number
   const kind = tries * DECLINE_GROUPS.length + DECLINE_GROUPS.indexOf(groupOf(failed));
   const week = Math.min(WEEKS - 1, Math.floor((failed.at.getTime() - first.at.getTime()) / (7 * DAY_MS)));
   return [tries, TRIES_MAX + kind, TRIES_MAX * (1 + DECLINE_GROUPS.length) + kind * WEEKS + week];
+}
+
+/** A system that tries again after fewer of such declines than this gives up after them. */
+const TRIED_MIN = 0.05;
+
+/** The declines that end retries, by the rules, and after which the merchant's own system gives up, too. */
+export function givenUpOf(invoices: readonly FailedInvoice[]): DeclineGroup[] {
+  const made = invoices.flatMap(({ attempts, decisions }) =>
+    decisions.map(({ choice }, k) => ({ group: groupOf(attempts[k]!), tried: Number(choice !== STOP) })),
+  );
+  return [...Map.groupBy(made, ({ group }) => group)]
+    .filter(([group, some]) => {
+      const tried = some.reduce((sum, { tried }) => sum + tried, 0);
+      return endsRetries(group) && tried < TRIED_MIN * some.length;
+    })
+    .map(([group]) => group);
 }
 
 /** Why an attempt failed. */

@@ -8,7 +8,7 @@ import { whereabouts } from "../decisions/whereabouts.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Learned } from "../model/learned.ts";
-import { endsRetries } from "../rules/decline-groups.ts";
+import type { DeclineGroup } from "../rules/decline-groups.ts";
 import { type FailedInvoice, type Failures, groupOf, WINDOW_DAYS } from "./failed-invoices.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
@@ -18,58 +18,63 @@ const TRIES = 6;
 export interface Way {
   name: string;
   words: string;
-  /** When the next try comes after failure `k` of the invoice (0: the first charge); null: never. */
-  next(invoice: FailedInvoice, k: number): Date | null;
+  /** What comes after failure `k` of the invoice (0: the first charge). */
+  next(invoice: FailedInvoice, k: number): Next;
 }
 
-/** Tries on these days after the first failure; none when the card may not be tried again. */
-function onDays(name: string, words: string, days: readonly number[]): Way {
+/** When the next try comes; null: never; "card": another card is asked for, and what that brings no history of attempts can tell. */
+type Next = Date | "card" | null;
+
+/** Tries on these days after the first failure; none more after a decline of `givenUp`. */
+function onDays(name: string, words: string, days: readonly number[], givenUp: readonly DeclineGroup[]): Way {
   return {
     name,
     words,
     next({ attempts }, k) {
       const failed = attempts[k]!;
       const day = days[k];
-      if (day === undefined || endsRetries(groupOf(failed))) return null;
+      if (day === undefined || givenUp.includes(groupOf(failed))) return null;
       const at = Math.max(attempts[0]!.at.getTime() + day * DAY_MS, failed.at.getTime() + HOUR_MS);
       return new Date(at);
     },
   };
 }
 
-/** What a merchant's own system is compared with. */
-export function waysOf({ byCustomer }: Failures, learned: Learned): Way[] {
+/**
+ * What a merchant's own system is compared with. Schedules know nothing of declines, as most that are used. But where the merchant's own system gives
+ * up its history says nothing of trying again, so nothing could be said of them: there they give up, too.
+ */
+export function waysOf({ byCustomer }: Failures, learned: Learned, givenUp: readonly DeclineGroup[]): Way[] {
   const even = Array.from(
     { length: TRIES },
     (_, n) => (WINDOW_DAYS * (n + 1)) / TRIES - (n + 1 === TRIES ? 1 / 24 : 0),
   );
   const first = (invoice: FailedInvoice, k: number) => {
     const known = knownOf(invoice, k, byCustomer.get(invoice.customerId)!);
-    return momentOf(decide(known, invoice.attempts[k]!.at));
+    return nextOf(decide(known, invoice.attempts[k]!.at));
   };
   const own = (invoice: FailedInvoice, k: number) => {
     const all = byCustomer.get(invoice.customerId)!;
     const known = knownOf(invoice, k, all);
-    return momentOf(decideLearned(known, historyOf(invoice, k, all, known), learned, invoice.attempts[k]!.at).decision);
+    return nextOf(decideLearned(known, historyOf(invoice, k, all, known), learned, invoice.attempts[k]!.at).decision);
   };
   return [
     { name: "dunlin", words: "Dunlin, with what it ships knowing", next: own },
     { name: "rules", words: "Dunlin's fixed rules, nothing learned", next: first },
-    onDays("fixed", "days 1, 3, 5 and 7", [1, 3, 5, 7]),
-    onDays("ladder", "days 1, 3, 8, 10 and 12", [1, 3, 8, 10, 12]),
-    onDays("even", `${TRIES} tries, even over ${WINDOW_DAYS} days`, even),
+    onDays("fixed", "days 1, 3, 5 and 7", [1, 3, 5, 7], givenUp),
+    onDays("ladder", "days 1, 3, 8, 10 and 12", [1, 3, 8, 10, 12], givenUp),
+    onDays("even", `${TRIES} tries, even over ${WINDOW_DAYS} days`, even, givenUp),
   ];
 }
 
-/** The choice of a way after failure `k` of an invoice. */
-export function choiceOf(way: Way, invoice: FailedInvoice, k: number): number {
-  const at = way.next(invoice, k);
+/** The choice that it is when this comes after failure `k` of an invoice. */
+export function choiceOf(next: Next, invoice: FailedInvoice, k: number): number {
   const endsAt = invoice.attempts[0]!.at.getTime() + WINDOW_DAYS * DAY_MS;
-  return at === null || at.getTime() >= endsAt ? STOP : gapOf(invoice.attempts[k]!.at, at);
+  return next === null || next === "card" || next.getTime() >= endsAt ? STOP : gapOf(invoice.attempts[k]!.at, next);
 }
 
-/** A change of card is no try: what it brings no history of attempts can tell. */
-const momentOf = (decision: Decision): Date | null => (decision.kind === "retry" ? decision.at : null);
+const nextOf = (decision: Decision): Next =>
+  decision.kind === "retry" ? decision.at : decision.kind === "card_change" ? "card" : null;
 
 /** What was known right after failure `k`. */
 function knownOf(

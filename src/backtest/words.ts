@@ -1,4 +1,6 @@
+import { GROUP_WORDS } from "../decisions/reasons.ts";
 import { moneyWords } from "../domain/currency.ts";
+import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
 
@@ -24,10 +26,10 @@ export function sideOf(judged: Estimate | NotSaid): "more" | "less" | "same" | "
 }
 
 /** What the history says of a way, for somebody who decides about money. */
-export function judgedWords(
-  { words, money: judged }: Pick<Judged, "words" | "money">,
-  { currency, amount }: Book,
-): string {
+export const judgedWords = (judged: Pick<Judged, "words" | "money" | "asked">, book: Book): string =>
+  `${verdictWords(judged, book)}${isSaid(judged.money) ? askedWords(judged, book) : ""}`;
+
+function verdictWords({ words, money: judged }: Pick<Judged, "words" | "money">, { currency, amount }: Book): string {
   if (!isSaid(judged)) return `${capital(words)}: cannot say. ${notSaidWords(judged)}`;
   const { differenceLow, differenceHigh, depth } = judged;
   const tries = depth === 1 ? "the first try" : `the first ${depth} tries`;
@@ -48,6 +50,14 @@ export function judgedWords(
   }
 }
 
+/** Money of which a way was not judged by what it would do. */
+function askedWords({ asked }: Pick<Judged, "asked">, { currency }: Book): string {
+  if (!asked || asked.invoices === 0) return "";
+  const [some, which] =
+    asked.invoices === 1 ? ["1 invoice", "which counts"] : [`${whole(asked.invoices)} invoices`, "which count"];
+  return ` Right after the first failure it asks for another card for ${some} over ${moneyWords(asked.amount, currency)}, ${which} as not recovered; your system recovered ${moneyWords(asked.recoveredAmount, currency)} of that.`;
+}
+
 /** Why nothing is said. */
 function notSaidWords({ why, effective, unseen }: NotSaid): string {
   if (why === "unseen")
@@ -66,10 +76,11 @@ export const leftOutWords = ({ leftOut }: Backtest) =>
     : `${whole(leftOut)} records of the file could not be read and are left out:`;
 
 /** What the numbers rest on, and what could make them wrong. */
-export function assumptions({ chancesKnown, tooYoung }: Backtest): string[] {
+export function assumptions({ chancesKnown, tooYoung, givenUp }: Backtest): string[] {
   return [
     "Only invoices whose first attempt failed count, and each counts: paid or not, 28 days after that. Money that came without an attempt in the file does not count.",
     "A way is judged by how many days it lets pass between a failure and the next try, not by the hour. After the tries that are named, your own system goes on as it did.",
+    ...(givenUp ? [scheduleWords(givenUp)] : []),
     chancesKnown
       ? "The chances with which your system chose are those in the file (propensity)."
       : "The chances with which your system chose are worked out from how often it chose so, by the number of tries, the reason of the decline, and the weeks since the first failure. If it looked at anything else that has to do with success, the results are off by that.",
@@ -78,5 +89,10 @@ export function assumptions({ chancesKnown, tooYoung }: Backtest): string[] {
     ...(tooYoung > 0 ? [`${whole(tooYoung)} failed invoices are left out because their 28 days were not over.`] : []),
   ];
 }
+
+const scheduleWords = (givenUp: readonly DeclineGroup[]) =>
+  givenUp.length === 0
+    ? "The schedules of days try on them whatever the decline was."
+    : `The schedules of days try on them whatever the decline was, with an exception. They give up where your system hardly ever tried again: after ${givenUp.map((group) => `"${GROUP_WORDS[group]}"`).join(", ")}.`;
 
 const capital = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);

@@ -18,10 +18,17 @@ async function run(path: string, values: Record<string, string | boolean> = {}) 
   return { code, out: lines.join("\n") };
 }
 
-function history(invoices: number, days?: readonly number[]): string {
-  const rows = variedHistory(invoices, Date.UTC(2026, 0, 1), days).map(
-    ({ invoiceId, customerId, at, isPaid, amount }) =>
-      `${invoiceId},${customerId},${at.toISOString()},${isPaid ? "PAID" : "FAILED"},${amount},EUR,${isPaid ? "" : "51"},card,visa,DE`,
+/** @param expired  one in so many invoices fails because its card has expired, and is tried again all the same unless `givesUp` */
+function history(invoices: number, days?: readonly number[], expired = 0, givesUp = false): string {
+  const hasExpired = (invoiceId: string) => expired > 0 && Number(invoiceId.slice(4)) % expired === 0;
+  const tried = new Set<string>();
+  const rows = variedHistory(invoices, Date.UTC(2026, 0, 1), days).flatMap(
+    ({ invoiceId, customerId, at, isPaid, amount }) => {
+      if (givesUp && tried.has(invoiceId) && hasExpired(invoiceId)) return [];
+      tried.add(invoiceId);
+      const code = hasExpired(invoiceId) ? "54" : "51";
+      return `${invoiceId},${customerId},${at.toISOString()},${isPaid ? "PAID" : "FAILED"},${amount},EUR,${isPaid ? "" : code},card,visa,DE`;
+    },
   );
   return `invoiceId,customerId,createdAt,state,amount,currency,networkDeclineCode,paymentMethodType,cardBrand,cardCountry\n${rows.join("\n")}\n`;
 }
@@ -52,6 +59,33 @@ test("from a fixed schedule nothing can be learned of another one, and the answe
   assert.match(out, /6 tries, even over 28 days: cannot say\. /);
   assert.match(out, /Days 1, 3, 5 and 7, for the first 3 tries: just what your system did\./);
   assert.match(out, /An experiment answers the same question without these assumptions/);
+});
+
+test("a schedule of days goes on after any decline, as a system that keeps to it does, and gives up where the system gives up", async () => {
+  const path = join(folder, "expired.csv");
+  const report = join(folder, "expired.html");
+  writeFileSync(path, history(1500, [1, 2, 2], 4));
+  const { out } = await run(path, { report });
+  assert.match(out, /Days 1, 3, 5 and 7, for the first 3 tries: just what your system did\./);
+  assert.match(out, /- The schedules of days try on them whatever the decline was\.\n/);
+  writeFileSync(path, history(1500, [1, 2, 2], 4, true));
+  const givingUp = (await run(path, { report })).out;
+  assert.match(givingUp, /Days 1, 3, 5 and 7, for the first 3 tries: just what your system did\./);
+  assert.match(
+    givingUp,
+    /They give up where your system hardly ever tried again: after "the card has expired or was replaced"\.\n/,
+  );
+});
+
+test("what a way would ask another card for counts as not recovered, and the report says how much money that is", async () => {
+  const path = join(folder, "cards.csv");
+  const report = join(folder, "cards.html");
+  writeFileSync(path, history(3000, undefined, 10));
+  await run(path, { report });
+  assert.match(
+    readFileSync(report, "utf8"),
+    /Dunlin, with what it ships knowing, for the first [^<]* Right after the first failure it asks for another card for 300 invoices over EUR [\d,.]+, which count as not recovered; your system recovered EUR [\d,.]+ of that\.</,
+  );
 });
 
 test("what is left out of a file is said before what it says, there and in the report", async () => {
