@@ -22,7 +22,7 @@ export function differencePlot({ ways }: Book): string {
   const ticks = Array.from({ length: Math.round((2 * most) / step) + 1 }, (_, n) => n * step - most);
   const lines = ticks.map(
     (at) =>
-      `<line class="${Math.abs(at) < 1e-9 ? "zero" : "tick"}" x1="${x(at)}" x2="${x(at)}" y1="0" y2="${bottom}"/><text class="axis" x="${x(at)}" y="${bottom + 18}" text-anchor="middle">${Math.abs(at) < 1e-9 ? "0" : points(at)}</text>`,
+      `<line class="${Math.abs(at) < 1e-9 ? "zero" : "tick"}" x1="${x(at)}" x2="${x(at)}" y1="0" y2="${bottom}"/><text class="axis" x="${x(at)}" y="${bottom + 18}" text-anchor="middle">${Math.abs(at) < 1e-9 ? "0" : points(at).replace(".0", "")}</text>`,
   );
   const rows = said.map(({ words, money }, row) => {
     const y = row * ROW + ROW / 2 + 4;
@@ -79,10 +79,14 @@ function bars(title: string, rows: readonly Bar[]): string {
 }
 
 const figure = (title: string, height: number, parts: readonly string[]) =>
-  `<figure><figcaption>${escaped(title)}</figcaption><svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(title)}">${parts.join("")}</svg></figure>`;
+  `<figure><figcaption>${escaped(title)}</figcaption>${scrolled("Plot", title, `<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(title)}">${parts.join("")}</svg>`)}</figure>`;
 
-/** 1, 2 or 5 of some power of ten: three to eight of them fit. */
+/** What may be wider than the page scrolls in a box of its own, by keys, too. */
+export const scrolled = (kind: string, name: string, markup: string) =>
+  `<div class="wide" tabindex="0" role="region" aria-label="${kind}: ${escaped(name)}">${markup}</div>`;
+
+/** 1, 2 or 5 of some power of ten: at most three of them fit on each side of nothing, so their numbers stand clear of each other. */
 function niceStep(reach: number): number {
   const power = 10 ** Math.floor(Math.log10(reach));
-  return [0.2, 0.5, 1].map((part) => part * power).find((step) => reach / step <= 4) ?? power;
+  return [0.2, 0.5, 1, 2].map((part) => part * power).find((step) => reach / step <= 3) ?? 5 * power;
 }
