@@ -117,7 +117,21 @@ test("a moment is read as the API reads it, and a day as its beginning in UTC; w
 
 test("a heading without what every record needs is refused, and says what it has", () => {
   assert.throws(
-    () => readHistory("invoice,date,amount\n1,2,3\n"),
-    /no invoiceid, no createdat, no state, no currency\. It has: invoice, date, amount/,
+    () => readHistory("Invoice No,date,amount\n1,2,3\n"),
+    /The heading has no invoiceId, no createdAt, no state, no currency\. It has: Invoice No, date, amount\.$/,
   );
+  assert.throws(() => readHistory("\n"), /It is empty\.$/);
+});
+
+test("a file whose columns are not separated by commas is refused for that", () => {
+  for (const [sign, name] of [
+    [";", "semicolons"],
+    ["\t", "tabs"],
+  ] as const) {
+    const heading = "invoiceId,createdAt,state,amount,currency".replaceAll(",", sign);
+    assert.throws(
+      () => readHistory(`\ufeff${heading}\r\n"inv_1"${sign}"2,5"`),
+      new TypeError(`It seems to be separated by ${name}, and commas are needed. Its heading is: ${heading}`),
+    );
+  }
 });

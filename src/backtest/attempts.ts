@@ -86,15 +86,21 @@ function jsonFields(json: string): Fields | string {
 }
 
 function* csvLines(text: string): Generator<Line> {
+  const [heading = ""] = text.trimStart().split(/\r?\n/, 1);
+  for (const [sign, name] of Object.entries(OTHER_SIGNS))
+    if (heading.split(sign).length >= NEEDED.length)
+      throw new TypeError(`It seems to be separated by ${name}, and commas are needed. Its heading is: ${heading}`);
   const rows = parse(text, { bom: true, info: true, relax_column_count: true, skip_empty_lines: true }) as unknown as {
     info: { lines: number };
     record: string[];
   }[];
-  const names = rows[0]?.record.map(spelled) ?? [];
-  const missing = NEEDED.filter((alike) => !alike.some((name) => names.includes(name)));
+  if (rows.length === 0) throw new TypeError("It is empty.");
+  const written = rows[0]!.record;
+  const names = written.map(spelled);
+  const missing = NEEDED.filter((alike) => !alike.some((name) => names.includes(spelled(name))));
   if (missing.length > 0)
     throw new TypeError(
-      `The heading has no ${missing.map(([name]) => name).join(", no ")}. It has: ${names.join(", ")}.`,
+      `The heading has no ${missing.map(([name]) => name).join(", no ")}. It has: ${written.join(", ")}.`,
     );
   for (const { info, record } of rows.slice(1))
     yield { line: info.lines, fields: Object.fromEntries(names.map((name, column) => [name, record[column] ?? ""])) };
@@ -103,7 +109,10 @@ function* csvLines(text: string): Generator<Line> {
 /** `Invoice ID`, `invoice_id` and `invoiceId` are one name. */
 const spelled = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
-const NEEDED = [["invoiceid"], ["createdat", "attemptedat", "at"], ["state", "status"], ["amount"], ["currency"]];
+const NEEDED = [["invoiceId"], ["createdAt", "attemptedAt", "at"], ["state", "status"], ["amount"], ["currency"]];
+
+/** What stands between columns where a program writes its own kind of CSV. */
+const OTHER_SIGNS = { ";": "semicolons", "\t": "tabs" };
 
 /** null: neither paid nor failed. */
 function attemptOf(fields: Fields): PastAttempt | Wrong | null {

@@ -43,6 +43,8 @@ export interface Backtest {
   leftOut: number;
   problems: string[];
   tooYoung: number;
+  /** When the first of these can be judged. Not in results that were kept from before it was told. */
+  countsFrom?: Date | null;
   /** Whether the history said with which chance choices were made. */
   chancesKnown: boolean;
   /** The largest first. */
@@ -78,6 +80,7 @@ export function backtest(
     leftOut,
     problems,
     tooYoung: failures.tooYoung,
+    countsFrom: failures.countsFrom,
     chancesKnown: tries.length > 0 && tries.every(({ chance }) => chance !== null),
     books,
     firstGaps: firstGapsOf(failures.invoices),

@@ -26,6 +26,8 @@ export interface Failures {
   byCustomer: Map<string, PastAttempt[]>;
   /** Failed invoices whose window was not over when the history ended. */
   tooYoung: number;
+  /** When the window of the first of them ends. */
+  countsFrom: Date | null;
   from: Date;
   to: Date;
 }
@@ -38,6 +40,7 @@ export function failuresOf(attempts: readonly PastAttempt[]): Failures {
     invoices: [],
     byCustomer: Map.groupBy(sorted, ({ customerId }) => customerId),
     tooYoung: 0,
+    countsFrom: null,
     from: sorted[0]!.at,
     to,
   };
@@ -47,6 +50,8 @@ export function failuresOf(attempts: readonly PastAttempt[]): Failures {
     const endsAt = first.at.getTime() + WINDOW_DAYS * DAY_MS;
     if (endsAt > to.getTime()) {
       failures.tooYoung++;
+      // Oldest first: the others' windows end later.
+      failures.countsFrom ??= new Date(endsAt);
       continue;
     }
     const paid = all.findIndex(({ approved }) => approved);

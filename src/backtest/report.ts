@@ -1,7 +1,17 @@
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
 import { differencePlot, escaped, firstGapsPlot, groupsPlot, scrolled } from "./plots.ts";
-import { assumptions, basisWords, bookWords, judgedWords, leftOutWords, percent, points, sideOf } from "./words.ts";
+import {
+  assumptions,
+  basisWords,
+  bookWords,
+  day,
+  judgedWords,
+  leftOutWords,
+  percent,
+  points,
+  sideOf,
+} from "./words.ts";
 
 const STYLE = `
 :root{color-scheme:light;--ink:#1d2733;--faint:#66727f;--line:#d5dbe1;--more:#0b7a53;--less:#b3372f;--open:#66727f}
@@ -60,5 +70,3 @@ const leftOutSection = (result: Backtest) =>
   result.leftOut === 0
     ? ""
     : `<p>${leftOutWords(result)}</p><ul>${result.problems.map((problem) => `<li>${escaped(problem)}</li>`).join("")}</ul>\n`;
-
-const day = (at: Date) => at.toISOString().slice(0, 10);

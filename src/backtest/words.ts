@@ -15,6 +15,17 @@ const whole = (count: number) => Math.floor(count).toLocaleString("en");
 export const bookWords = ({ currency, invoices, recovered, amount, recoveredAmount }: Book) =>
   `${whole(invoices)} ${invoices === 1 ? "invoice" : "invoices"} over ${moneyWords(amount, currency)} failed, and your system recovered ${whole(recovered)} of them (${percent(recovered / invoices)}): ${moneyWords(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
 
+/** Why a history without books has none. */
+export function nothingWords({ tooYoung, countsFrom, to }: Backtest): string {
+  if (tooYoung === 0) return "Nothing to judge: no invoice failed at first.";
+  const [failed, first] = tooYoung === 1 ? ["1 invoice", "it"] : [`${whole(tooYoung)} invoices`, "the first of them"];
+  const from = countsFrom ? `; ${first} counts once it reaches ${day(countsFrom)}` : "";
+  return `Nothing to judge yet: ${failed} failed at first, and each counts 28 days after that. The history ends on ${day(to)}${from}.`;
+}
+
+/** 2026-01-31, in UTC. */
+export const day = (at: Date) => at.toISOString().slice(0, 10);
+
 /** Rounding leaves this much between two ways that chose alike. */
 const NOTHING = 1e-9;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -125,6 +125,37 @@ test("a file that speaks another way of states than is known is refused, not jud
 test("a file that is no history is refused with what is missing", async () => {
   const path = join(folder, "wrong.csv");
   writeFileSync(path, "a,b\n1,2\n");
-  await assert.rejects(run(path), /no history of attempts\. The heading has no invoiceid/);
-  await assert.rejects(run(join(folder, "nothing.csv")), /can't be read/);
+  await assert.rejects(run(path), /no history of attempts\. The heading has no invoiceId/);
+  const nothing = join(folder, "nothing.csv");
+  await assert.rejects(run(nothing), new Failure(`${nothing} can't be read: the file is not there.`));
+  await assert.rejects(run(folder), /can't be read: EISDIR/);
+});
+
+test("a report that can't be written is refused in words, before anything is judged", async () => {
+  const report = join(folder, "no", "report.html");
+  const refused = new Failure(`The report can't be written to ${report}: the folder is not there.`);
+  await assert.rejects(run(join(folder, "nothing.csv"), { report }), refused);
+  const path = join(folder, "few.csv");
+  writeFileSync(path, history(300));
+  await assert.rejects(run(path, { report: folder }), /^Error: The report can't be written to .*: EISDIR/);
+});
+
+test("a file that is too young says from when on its invoices count, and leaves no empty report", async () => {
+  const path = join(folder, "young.csv");
+  const report = join(folder, "young.html");
+  const heading = "invoiceId,createdAt,state,amount,currency";
+  const failed = "in_1,2026-01-03T08:00:00Z,FAILED,4900,EUR\nin_2,2026-01-10T08:00:00Z,FAILED,4900,EUR";
+  writeFileSync(path, `${heading}\n${failed}\nin_1,2026-01-20T08:00:00Z,PAID,4900,EUR\n`);
+  const young = await run(path, { report });
+  assert.equal(
+    young.out,
+    "Nothing to judge yet: 2 invoices failed at first, and each counts 28 days after that. The history ends on 2026-01-20; the first of them counts once it reaches 2026-01-31. No report is written.",
+  );
+  assert.ok(!existsSync(report));
+  assert.equal((JSON.parse((await run(path, { report, json: true })).out) as Backtest).tooYoung, 2);
+  assert.ok(!existsSync(report));
+  writeFileSync(path, `${heading}\nin_1,2026-01-20T08:00:00Z,PAID,4900,EUR\n`);
+  assert.match((await run(path, { report })).out, /^Nothing to judge: no invoice failed at first\./);
+  writeFileSync(path, `${heading}\nin_1,2026-01-20T08:00:00Z,PENDING,4900,EUR\n`);
+  await assert.rejects(run(path, { report }), /No record in it is paid or failed\.$/);
 });

@@ -1,9 +1,9 @@
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { access, constants, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { type History, readHistory, STATE_WORDS } from "../backtest/attempts.ts";
 import { type Backtest, backtest } from "../backtest/backtest.ts";
 import { reportHtml } from "../backtest/report.ts";
-import { assumptions, bookWords, judgedWords, leftOutWords } from "../backtest/words.ts";
+import { assumptions, bookWords, judgedWords, leftOutWords, nothingWords } from "../backtest/words.ts";
 import { fromPrior, type Prior } from "../model/prior.ts";
 import { type Command, EXIT, Failure, text } from "./command.ts";
 
@@ -29,27 +29,35 @@ export const backtestCommand: Command = {
   positionals: ["FILE"],
   examples: ["npx dunlin backtest attempts.csv", "npx dunlin backtest attempts.jsonl --report 2026.html"],
   async run(context, values, [path]) {
-    const result = backtest(await historyFrom(path!), fromPrior(await shippedPrior()));
     const report = text(values, "report") ?? (values.json ? undefined : "backtest.html");
-    if (report !== undefined) await writeFile(report, reportHtml(result));
+    // Judging takes long: what would be for nothing is not begun.
+    if (report !== undefined) await access(dirname(report), constants.W_OK).catch(unwritten(report));
+    const result = backtest(await historyFrom(path!), fromPrior(await shippedPrior()));
+    const isJudged = result.books.length > 0;
+    if (report !== undefined && isJudged) await writeFile(report, reportHtml(result)).catch(unwritten(report));
     if (values.json) context.print(JSON.stringify(result));
     else {
       for (const line of lines(result)) context.print(line);
-      context.print("");
-      context.print(`Report: ${report}`);
+      if (isJudged) context.print(`\nReport: ${report}`);
     }
     return EXIT.ok;
   },
 };
 
+const unwritten = (report: string) => (error: Error) => {
+  throw new Failure(`The report can't be written to ${report}: ${whyNot(error, "the folder is not there.")}`);
+};
+
+const whyNot = (error: NodeJS.ErrnoException, absent: string) => (error.code === "ENOENT" ? absent : error.message);
+
 async function historyFrom(path: string): Promise<History> {
   const content = await readFile(path, "utf8").catch((error: Error) => {
-    throw new Failure(`${path} can't be read: ${error.message}`);
+    throw new Failure(`${path} can't be read: ${whyNot(error, "the file is not there.")}`);
   });
   try {
     const history = readHistory(content);
     if (history.attempts.length > 0) return history;
-    throw new TypeError(history.problems[0] ?? "There is no attempt in it.");
+    throw new TypeError("No record in it is paid or failed.");
   } catch (error) {
     throw new Failure(`${path} is no history of attempts. ${(error as Error).message}`);
   }
@@ -59,9 +67,11 @@ const shippedPrior = async () =>
   JSON.parse(await readFile(join(import.meta.dirname, "../model/prior.json"), "utf8")) as Prior;
 
 function lines(result: Backtest): string[] {
-  if (result.books.length === 0) return ["No invoice in it failed at first and had 28 days since: nothing to judge."];
+  const leftOut =
+    result.leftOut > 0 ? [leftOutWords(result), ...result.problems.map((problem) => `  ${problem}`), ""] : [];
+  if (result.books.length === 0) return [...leftOut, `${nothingWords(result)} No report is written.`];
   return [
-    ...(result.leftOut > 0 ? [leftOutWords(result), ...result.problems.map((problem) => `  ${problem}`), ""] : []),
+    ...leftOut,
     ...result.books.flatMap((book) => [bookWords(book), ...book.ways.map((way) => `  ${judgedWords(way, book)}`), ""]),
     ...assumptions(result).map((words) => `- ${words}`),
   ];

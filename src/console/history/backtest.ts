@@ -48,11 +48,9 @@ async function jobOf({ db, merchantId, params }: Visit): Promise<Job> {
   if (!job) throw notFound("backtest");
   if (!job.result) return job;
   // JSON has no moments.
-  const { from, to } = job.result.backtest;
-  return {
-    ...job,
-    result: { ...job.result, backtest: { ...job.result.backtest, from: new Date(from), to: new Date(to) } },
-  };
+  const { from, to, countsFrom } = job.result.backtest;
+  const moments = { from: new Date(from), to: new Date(to), countsFrom: countsFrom ? new Date(countsFrom) : null };
+  return { ...job, result: { ...job.result, backtest: { ...job.result.backtest, ...moments } } };
 }
 
 function listPage(jobs: readonly Job[], visit: Visit): Page {

@@ -107,6 +107,15 @@ test("before anything is known both pages say what to do next, and a backtest of
   assert.equal((await owner.get(`${path}/ways.csv`)).statusCode, 404);
 });
 
+test("a backtest of failures that are too young says from when on they count", async () => {
+  const { merchant, browser } = await shop();
+  await live(merchant, 1);
+  const owner = await browser("owner");
+  const path = String((await owner.post("/backtest")).headers.location);
+  await at.work("backtest", judge);
+  assert.match((await owner.get(path)).body, /1 invoice failed at first.*; it counts once it reaches 2025-01-29\./);
+});
+
 test("who may not ask for a backtest is refused, and one of another merchant is not there", async () => {
   const { browser } = await shop();
   const viewer = await browser("viewer");

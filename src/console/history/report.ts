@@ -1,6 +1,6 @@
 import type { Backtest, Book, Judged } from "../../backtest/backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "../../backtest/estimate.ts";
-import { assumptions, basisWords, bookWords, judgedWords, points, sideOf } from "../../backtest/words.ts";
+import { assumptions, basisWords, bookWords, judgedWords, nothingWords, points, sideOf } from "../../backtest/words.ts";
 import { type Html, html } from "../html.ts";
 import { intervalPlot } from "../show/interval-plot.ts";
 import { moment } from "../show/moments.ts";
@@ -13,7 +13,7 @@ import { spaced } from "../show/words.ts";
 export function report(result: Backtest, zone: string): Html {
   const { attempts, from, to, books, firstGaps, groups } = result;
   if (books.length === 0)
-    return html`<p class="lead">Nothing to judge</p><p class="text">No invoice among ${count(attempts)} payment attempts failed at first and had 28 days since.</p>`;
+    return html`<p class="lead">${count(attempts)} payment attempts</p><p class="text">${nothingWords(result)}</p>`;
   return html`<p class="lead">${count(attempts)} payment attempts, from ${moment(from, zone)} to ${moment(to, zone)}</p>
 <p class="text">Worked out from what your system did; nothing was charged for it.</p>
 ${books.map(bookSection)}
