@@ -49,10 +49,10 @@ export interface Backtest {
   chancesKnown: boolean;
   /** The largest first. */
   books: Book[];
-  /** Share of the first tries by gap, and of them that succeeded. */
+  /** Share of the first retries by gap, and of them that succeeded. */
   firstGaps: { words: string; share: number; succeeded: number | null }[];
   /** Failed invoices by why they failed first, and the recovered share. */
-  groups: { group: string; share: number; recovered: number }[];
+  groups: { group: DeclineGroup; share: number; recovered: number }[];
   /** After these declines your system gives up, and so do the schedules. Not in results that were kept from before it was told. */
   givenUp?: DeclineGroup[];
 }

@@ -1,6 +1,6 @@
 import type { Backtest, Book } from "./backtest.ts";
 import { isSaid } from "./estimate.ts";
-import { percent, points, sideOf } from "./words.ts";
+import { GROUP_NAMES, percent, points, sideOf } from "./words.ts";
 
 const WIDTH = 720;
 const ROW = 34;
@@ -35,7 +35,7 @@ export function differencePlot({ ways }: Book): string {
   ]);
 }
 
-/** How long the merchant's system let pass before its first try, and how often that try succeeded. */
+/** How long the merchant's system let pass before its first retry, and how often that succeeded. */
 export function firstGapsPlot({ firstGaps }: Backtest): string {
   const rows = firstGaps.map(({ words, share, succeeded }) => ({
     words,
@@ -43,13 +43,13 @@ export function firstGapsPlot({ firstGaps }: Backtest): string {
     note: succeeded === null ? percent(share) : `${percent(share)}, of which ${percent(succeeded)} succeeded`,
     inner: (succeeded ?? 0) * share,
   }));
-  return bars("First try after the failure: how often, and (dark) how often it succeeded", rows);
+  return bars("First retry after the failure: how often, and (dark) how often it succeeded", rows);
 }
 
 /** Why invoices failed, and what was recovered of each kind. */
 export function groupsPlot({ groups }: Backtest): string {
   const rows = groups.map(({ group, share, recovered }) => ({
-    words: group.toLowerCase().replaceAll("_", " "),
+    words: GROUP_NAMES[group],
     share,
     note: `${percent(share)}, of which ${percent(recovered)} recovered`,
     inner: recovered * share,

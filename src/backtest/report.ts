@@ -11,6 +11,7 @@ import {
   percent,
   points,
   sideOf,
+  whole,
 } from "./words.ts";
 
 const STYLE = `
@@ -36,7 +37,7 @@ export function reportHtml(result: Backtest): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>What other ways of trying again would have recovered</title><style>${STYLE}</style></head><body>
 <h1>What other ways of trying again would have recovered</h1>
-<p class="lead">From ${result.attempts} payment attempts between ${from} and ${to}. Worked out from what your system did; nothing was charged for it.</p>
+<p class="lead">From ${whole(result.attempts)} payment attempts between ${from} and ${to}. Worked out from what your system did; nothing was charged for it.</p>
 ${leftOutSection(result)}${result.books.map(bookSection).join("\n")}
 <h2>What your system did</h2>
 ${firstGapsPlot(result)}${groupsPlot(result)}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bookWords, judgedWords } from "./words.ts";
+import { assumptions, bookWords, judgedWords } from "./words.ts";
 
 test("a book in a sentence has its counts and amounts as people write them", () => {
   const book = {
@@ -24,4 +24,18 @@ test("one invoice is one", () => {
     judgedWords({ words: "six even tries", money: seldom }, book),
     /weighs as much as 1 invoice, and 200 are needed/,
   );
+  const moment = new Date(0);
+  const none = {
+    from: moment,
+    to: moment,
+    attempts: 2,
+    leftOut: 0,
+    problems: [],
+    books: [],
+    firstGaps: [],
+    groups: [],
+  };
+  const tooYoung = (invoices: number) => assumptions({ ...none, chancesKnown: true, tooYoung: invoices }).at(-1);
+  assert.equal(tooYoung(1), "1 failed invoice is left out because its 28 days were not over.");
+  assert.equal(tooYoung(2_000), "2,000 failed invoices are left out because their 28 days were not over.");
 });

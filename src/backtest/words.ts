@@ -1,4 +1,3 @@
-import { GROUP_WORDS } from "../decisions/reasons.ts";
 import { moneyWords } from "../domain/currency.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
@@ -9,18 +8,20 @@ export const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
 /** Points of a hundred, with a sign. */
 export const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(1)}`;
 
-const whole = (count: number) => Math.floor(count).toLocaleString("en");
+export const whole = (count: number) => Math.floor(count).toLocaleString("en");
+
+const invoiceWords = (count: number) => `${whole(count)} ${whole(count) === "1" ? "invoice" : "invoices"}`;
 
 /** The whole of a book in a sentence. */
 export const bookWords = ({ currency, invoices, recovered, amount, recoveredAmount }: Book) =>
-  `${whole(invoices)} ${invoices === 1 ? "invoice" : "invoices"} over ${moneyWords(amount, currency)} failed, and your system recovered ${whole(recovered)} of them (${percent(recovered / invoices)}): ${moneyWords(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
+  `${invoiceWords(invoices)} over ${moneyWords(amount, currency)} failed, and your system recovered ${whole(recovered)} of them (${percent(recovered / invoices)}): ${moneyWords(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
 
 /** Why a history without books has none. */
 export function nothingWords({ tooYoung, countsFrom, to }: Backtest): string {
   if (tooYoung === 0) return "Nothing to judge: no invoice failed at first.";
-  const [failed, first] = tooYoung === 1 ? ["1 invoice", "it"] : [`${whole(tooYoung)} invoices`, "the first of them"];
+  const first = tooYoung === 1 ? "it" : "the first of them";
   const from = countsFrom ? `; ${first} counts once it reaches ${day(countsFrom)}` : "";
-  return `Nothing to judge yet: ${failed} failed at first, and each counts 28 days after that. The history ends on ${day(to)}${from}.`;
+  return `Nothing to judge yet: ${invoiceWords(tooYoung)} failed at first, and each counts 28 days after that. The history ends on ${day(to)}${from}.`;
 }
 
 /** 2026-01-31, in UTC. */
@@ -43,7 +44,7 @@ export const judgedWords = (judged: Pick<Judged, "words" | "money" | "asked">, b
 function verdictWords({ words, money: judged }: Pick<Judged, "words" | "money">, { currency, amount }: Book): string {
   if (!isSaid(judged)) return `${capital(words)}: cannot say. ${notSaidWords(judged)}`;
   const { differenceLow, differenceHigh, depth } = judged;
-  const tries = depth === 1 ? "the first try" : `the first ${depth} tries`;
+  const tries = retryWords(depth);
   const of = (share: number) => moneyWords(Math.abs(Math.round(share * amount)), currency);
   const range = [differenceLow, differenceHigh]
     .sort((a, b) => Math.abs(a) - Math.abs(b))
@@ -51,34 +52,35 @@ function verdictWords({ words, money: judged }: Pick<Judged, "words" | "money">,
     .join(" to ");
   switch (sideOf(judged)) {
     case "same":
-      return `${capital(words)}, for ${tries}: just what your system did.`;
+      return `${capital(words)}, for the ${tries}: just what your system did.`;
     case "more":
-      return `${capital(words)}, for ${tries}, would have recovered more: ${range}.`;
+      return `${capital(words)}, for the ${tries}, would have recovered more: ${range}.`;
     case "less":
-      return `${capital(words)}, for ${tries}, would have recovered less: ${range}.`;
+      return `${capital(words)}, for the ${tries}, would have recovered less: ${range}.`;
     case "open":
-      return `${capital(words)}, for ${tries}: no difference can be told. It lies between ${of(differenceLow)} less and ${of(differenceHigh)} more.`;
+      return `${capital(words)}, for the ${tries}: no difference can be told. It lies between ${of(differenceLow)} less and ${of(differenceHigh)} more.`;
   }
 }
 
 /** Money of which a way was not judged by what it would do. */
 function askedWords({ asked }: Pick<Judged, "asked">, { currency }: Book): string {
   if (!asked || asked.invoices === 0) return "";
-  const [some, which] =
-    asked.invoices === 1 ? ["1 invoice", "which counts"] : [`${whole(asked.invoices)} invoices`, "which count"];
-  return ` Right after the first failure it asks for another card for ${some} over ${moneyWords(asked.amount, currency)}, ${which} as not recovered; your system recovered ${moneyWords(asked.recoveredAmount, currency)} of that.`;
+  const count = asked.invoices === 1 ? "counts" : "count";
+  return ` Right after the first failure it asks for another card for ${invoiceWords(asked.invoices)} over ${moneyWords(asked.amount, currency)}, which ${count} as not recovered; your system recovered ${moneyWords(asked.recoveredAmount, currency)} of that.`;
 }
 
 /** Why nothing is said. */
 function notSaidWords({ why, effective, unseen }: NotSaid): string {
   if (why === "unseen")
     return `In ${percent(unseen)} of the invoices it does what your system hardly ever did, so there is nothing to learn it from.`;
-  return `Your system did the same too seldom: what can be compared weighs as much as ${whole(effective)} ${whole(effective) === "1" ? "invoice" : "invoices"}, and 200 are needed.`;
+  return `Your system did the same too seldom: what can be compared weighs as much as ${invoiceWords(effective)}, and 200 are needed.`;
 }
 
 /** The choices behind an estimate. */
 export const basisWords = (judged: Estimate) =>
-  `${judged.depth === 1 ? "first try" : `first ${judged.depth} tries`}; as much as ${whole(judged.effective)} invoices`;
+  `${retryWords(judged.depth)}; as much as ${invoiceWords(judged.effective)}`;
+
+const retryWords = (depth: number) => (depth === 1 ? "first retry" : `first ${depth} retries`);
 
 /** That something of the file is not in what is said. */
 export const leftOutWords = ({ leftOut }: Backtest) =>
@@ -90,20 +92,36 @@ export const leftOutWords = ({ leftOut }: Backtest) =>
 export function assumptions({ chancesKnown, tooYoung, givenUp }: Backtest): string[] {
   return [
     "Only invoices whose first attempt failed count, and each counts: paid or not, 28 days after that. Money that came without an attempt in the file does not count.",
-    "A way is judged by how many days it lets pass between a failure and the next try, not by the hour. After the tries that are named, your own system goes on as it did.",
+    "A way is judged by how many days it lets pass between a failure and the next try, not by the hour. After the retries that are named, your own system goes on as it did.",
     ...(givenUp ? [scheduleWords(givenUp)] : []),
     chancesKnown
       ? "The chances with which your system chose are those in the file (propensity)."
       : "The chances with which your system chose are worked out from how often it chose so, by the number of tries, the reason of the decline, and the weeks since the first failure. If it looked at anything else that has to do with success, the results are off by that.",
     "A change of card is not counted as recovered, since no history of attempts tells what asking for one would have brought.",
     "Each range holds the truth in 95 of 100 such reports, so of many ranges one may well be wrong. An experiment answers the same question without these assumptions.",
-    ...(tooYoung > 0 ? [`${whole(tooYoung)} failed invoices are left out because their 28 days were not over.`] : []),
+    ...(tooYoung === 1 ? ["1 failed invoice is left out because its 28 days were not over."] : []),
+    ...(tooYoung > 1 ? [`${whole(tooYoung)} failed invoices are left out because their 28 days were not over.`] : []),
   ];
 }
+
+/** Why a payment failed, as a label: in few of the words that `explain` has for it. */
+export const GROUP_NAMES: Readonly<Record<DeclineGroup, string>> = {
+  REVOKED: "payment revoked",
+  FRAUD: "suspected fraud",
+  HARD_CARD: "card can't be charged",
+  INVALID_DATA: "wrong card data",
+  EXPIRED: "card expired",
+  AUTH_REQUIRED: "customer must confirm",
+  LIMIT: "limit reached",
+  FUNDS: "not enough money",
+  ISSUER_DOWN: "bank out of reach",
+  GENERIC: "no clear reason",
+  UNKNOWN: "no reason given",
+};
 
 const scheduleWords = (givenUp: readonly DeclineGroup[]) =>
   givenUp.length === 0
     ? "The schedules of days try on them whatever the decline was."
-    : `The schedules of days try on them whatever the decline was, with an exception. They give up where your system hardly ever tried again: after ${givenUp.map((group) => `"${GROUP_WORDS[group]}"`).join(", ")}.`;
+    : `The schedules of days try on them whatever the decline was, with an exception. They give up where your system hardly ever tried again: after ${givenUp.map((group) => `"${GROUP_NAMES[group]}"`).join(", ")}.`;
 
 const capital = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);

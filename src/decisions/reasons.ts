@@ -6,8 +6,7 @@ import { type Situation, triesLeftOf } from "./situation.ts";
 import type { Moment } from "./spread.ts";
 import type { Whereabouts } from "./whereabouts.ts";
 
-/** Why a payment failed, as a clause. */
-export const GROUP_WORDS: Readonly<Record<DeclineGroup, string>> = {
+const GROUP_WORDS: Readonly<Record<DeclineGroup, string>> = {
   REVOKED: "the customer revoked the payment",
   FRAUD: "fraud is suspected",
   HARD_CARD: "the card or account can no longer be charged",

@@ -79,8 +79,12 @@ test("a backtest is asked for by a form, judged in a thread of its own, and its 
     /invoices over HUF [\d,]+\.00 failed, and your system recovered [\d,]+ of them/,
     "HUF has two decimals",
   );
-  assert.match(page, /Days 1, 3, 5 and 7, for the first try, would have recovered less: HUF [\d,.]+ to HUF [\d,.]+\./);
+  assert.match(
+    page,
+    /Days 1, 3, 5 and 7, for the first retry, would have recovered less: HUF [\d,.]+ to HUF [\d,.]+\./,
+  );
   assert.match(page, /<line class="range bad"/);
+  assert.match(page, />not enough money<\/text>/);
   assert.match(page, /<h2>What this rests on<\/h2>/);
   assert.doesNotMatch(page, /data-live/);
   const csv = (await viewer.get(`${path}/ways.csv`)).body.trim().split("\r\n");

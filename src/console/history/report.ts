@@ -1,13 +1,21 @@
 import type { Backtest, Book, Judged } from "../../backtest/backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "../../backtest/estimate.ts";
-import { assumptions, basisWords, bookWords, judgedWords, nothingWords, points, sideOf } from "../../backtest/words.ts";
+import {
+  assumptions,
+  basisWords,
+  bookWords,
+  GROUP_NAMES,
+  judgedWords,
+  nothingWords,
+  points,
+  sideOf,
+} from "../../backtest/words.ts";
 import { type Html, html } from "../html.ts";
 import { intervalPlot } from "../show/interval-plot.ts";
 import { moment } from "../show/moments.ts";
 import { count, share } from "../show/money.ts";
 import { stackBars } from "../show/stack-bars.ts";
 import { table } from "../show/table.ts";
-import { spaced } from "../show/words.ts";
 
 /** What a history says of other ways, to be read and printed. */
 export function report(result: Backtest, zone: string): Html {
@@ -18,9 +26,9 @@ export function report(result: Backtest, zone: string): Html {
 <p class="text">Worked out from what your system did; nothing was charged for it.</p>
 ${books.map(bookSection)}
 <h2>What your system did</h2>
-<h3>Days before the first try, of 100 invoices that failed</h3>
+<h3>Days before the first retry, of 100 invoices that failed</h3>
 ${shares(
-  "days before the first try",
+  "days before the first retry",
   ["it succeeded", "it did not"],
   firstGaps
     .filter(({ share }) => share > 0)
@@ -30,7 +38,7 @@ ${shares(
 ${shares(
   "why the first attempt failed",
   ["recovered in the end", "not recovered"],
-  groups.map(({ group, share, recovered }) => ({ words: spaced(group), share, inner: recovered * share })),
+  groups.map(({ group, share, recovered }) => ({ words: GROUP_NAMES[group], share, inner: recovered * share })),
 )}
 <h2>What this rests on</h2>
 <ul class="text">${assumptions(result).map((words) => html`<li>${words}</li>`)}<li>Retries that Dunlin asked for are part of this history: where it says "your system", they are meant, too.</li></ul>`;
