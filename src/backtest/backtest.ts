@@ -3,7 +3,7 @@ import type { Learned } from "../model/learned.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import { type Episode, type Estimate, estimate, isSaid, type NotSaid } from "./estimate.ts";
 import { type FailedInvoice, failuresOf, givenUpOf, groupOf } from "./failed-invoices.ts";
-import { CHOICES, gapWords } from "./gaps.ts";
+import { CHOICES, gapWords, STOP } from "./gaps.ts";
 import { choiceOf, type Way, waysOf } from "./ways.ts";
 
 /** Later decisions of a way can hardly be told from any history. */
@@ -18,6 +18,15 @@ export interface Judged {
   money: Estimate | NotSaid;
   /** Invoices for which it asks for another card right after their first failure. Not in results that were kept from before it was told. */
   asked?: Recovered;
+  /** Where nothing is said of its money: what the history lacks most. Not in results that were kept from before it was told. */
+  missing?: Missing | null;
+}
+
+/** A first retry, and the shares of the invoices for which a way and the merchant's own system make it. */
+interface Missing {
+  choice: number;
+  wanted: number;
+  made: number;
 }
 
 /** Some failed invoices, and what the merchant's own system recovered of them. */
@@ -129,7 +138,25 @@ function judged(way: Way, invoices: readonly FailedInvoice[]): Judged {
       if (!isSaid(answer)) open.delete(measure);
     }
   }
-  return { name: way.name, words: way.words, count: told.count!, money: told.money!, asked: recoveredOf(asked) };
+  const { count, money } = told;
+  const missing = isSaid(money!) ? null : missingOf(invoices, chosen);
+  return { name: way.name, words: way.words, count: count!, money: money!, asked: recoveredOf(asked), missing };
+}
+
+/** A way's first retries of one kind that are fewer than this among its invoices hardly matter. */
+const WANTED_MIN = 0.05;
+/** The merchant's own system made something seldom when it made it less than this share of what a way makes of it. */
+const SELDOM = 1 / 4;
+
+/** What a way does most often of what the merchant's system did seldom, right after the first failure; null where there is nothing. */
+function missingOf(invoices: readonly FailedInvoice[], chosen: readonly (readonly number[])[]): Missing | null {
+  const retries = Array.from({ length: STOP }, (_, choice) => ({
+    choice,
+    wanted: chosen.filter(([first]) => first === choice).length / invoices.length,
+    made: invoices.filter(({ decisions }) => decisions[0]!.choice === choice).length / invoices.length,
+  }));
+  const seldom = retries.filter(({ wanted, made }) => wanted >= WANTED_MIN && made < SELDOM * wanted);
+  return seldom.sort((a, b) => b.wanted - a.wanted)[0] ?? null;
 }
 
 const isRecovered = ({ decisions }: FailedInvoice) => decisions.some(({ succeeded }) => succeeded);

@@ -10,7 +10,9 @@ import {
   leftOutWords,
   percent,
   points,
+  shortAnswer,
   sideOf,
+  twinWords,
   whole,
 } from "./words.ts";
 
@@ -38,7 +40,9 @@ export function reportHtml(result: Backtest): string {
 <title>What other ways of trying again would have recovered</title><style>${STYLE}</style></head><body>
 <h1>What other ways of trying again would have recovered</h1>
 <p class="lead">From ${whole(result.attempts)} payment attempts between ${from} and ${to}. Worked out from what your system did; nothing was charged for it.</p>
-${leftOutSection(result)}${result.books.map(bookSection).join("\n")}
+${leftOutSection(result)}<h2>Short answer</h2>
+${result.books.map((book) => `<p>${result.books.length > 1 ? `${escaped(book.currency)}: ` : ""}${escaped(shortAnswer(book))}</p>`).join("\n")}
+${result.books.map(bookSection).join("\n")}
 <h2>What your system did</h2>
 ${firstGapsPlot(result)}${groupsPlot(result)}
 <h2>What this rests on</h2>
@@ -52,7 +56,9 @@ ${firstGapsPlot(result)}${groupsPlot(result)}
 const bookSection = (book: Book) => `<h2>${escaped(book.currency)}</h2>
 <p>${escaped(bookWords(book))}</p>
 <ul class="answers">${book.ways.map((way) => `<li class="${sideOf(way.money)}">${escaped(judgedWords(way, book))}</li>`).join("")}</ul>
-${differencePlot(book)}
+${twinWords(book)
+  .map((words) => `<p>${escaped(words)}</p>`)
+  .join("")}${differencePlot(book)}
 ${scrolled("Table", `ways, ${book.currency}`, wayTable(book))}`;
 
 const wayTable = ({ ways }: Book) =>

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assumptions, bookWords, judgedWords } from "./words.ts";
+import type { Book } from "./backtest.ts";
+import { assumptions, bookWords, judgedWords, shortAnswer, twinWords } from "./words.ts";
 
 test("a book in a sentence has its counts and amounts as people write them", () => {
   const book = {
@@ -38,4 +39,45 @@ test("one invoice is one", () => {
   const tooYoung = (invoices: number) => assumptions({ ...none, chancesKnown: true, tooYoung: invoices }).at(-1);
   assert.equal(tooYoung(1), "1 failed invoice is left out because its 28 days were not over.");
   assert.equal(tooYoung(2_000), "2,000 failed invoices are left out because their 28 days were not over.");
+});
+
+const BOOK = { currency: "EUR", invoices: 2_000, recovered: 1_000, amount: 10_000_000, recoveredAmount: 5_000_000 };
+const FEW = { depth: 1, why: "few", effective: 12, unseen: 0 } as const;
+
+/** A way of which the history says that it recovers so much more, as a share of the money. */
+function way(words: string, low: number, high: number): Book["ways"][number] {
+  const said = { difference: (low + high) / 2, differenceLow: low, differenceHigh: high };
+  const money = { depth: 1, share: 0.5, low: 0.4, high: 0.6, ...said, effective: 900, unseen: 0 };
+  return { name: words, words, count: money, money };
+}
+const silent = (words: string): Book["ways"][number] => ({ name: words, words, count: FEW, money: FEW });
+
+test("the short answer names the way that recovers more for sure, or says that none does, or that the history can't tell", () => {
+  assert.equal(
+    shortAnswer({ ...BOOK, ways: [way("a", -0.02, 0.01), way("b", 0.01, 0.03), way("c", 0.02, 0.025), silent("d")] }),
+    "Another way would have recovered more: c, EUR 2,000.00 to EUR 2,500.00 more than your system, of EUR 100,000.00 that failed. So would 1 other way.",
+  );
+  assert.equal(
+    shortAnswer({ ...BOOK, ways: [way("a", -0.02, 0.01), way("b", -0.03, -0.01), silent("d")] }),
+    "No way is sure to have recovered more than your system: of the 2 that could be judged, 1 would have recovered less, and of 1 it can't be told. 1 could not be judged.",
+  );
+  assert.equal(
+    shortAnswer({ ...BOOK, ways: [silent("a")] }),
+    "This history can't tell whether another way would have recovered more: your system did too seldom what others would have done. An experiment can.",
+  );
+});
+
+test("ways that choose alike as far as the history tells are named once", () => {
+  const ways = [way("days 1 and 3", -0.02, 0.01), way("days 1 and 5", -0.02, 0.01), way("day 2", -0.03, -0.01)];
+  assert.deepEqual(twinWords({ ...BOOK, ways: [...ways, silent("a"), silent("b")] }), [
+    'The figures of "days 1 and 3" and "days 1 and 5" are the same: they choose alike for the first retry, and no more could be judged.',
+  ]);
+});
+
+test("where nothing can be said of a way, the retries that it would take are named", () => {
+  const missing = { choice: 6, wanted: 0.41, made: 0.002 };
+  assert.match(
+    judgedWords({ words: "six even tries", money: FEW, missing }, { ...BOOK, ways: [] }),
+    /200 are needed\. What it lacks most are first retries after 7 to 9 days: this way makes them for 41\.0% of the invoices, your system for 0\.2%\.$/,
+  );
 });

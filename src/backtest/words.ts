@@ -2,6 +2,7 @@ import { moneyWords } from "../domain/currency.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
+import { gapWords } from "./gaps.ts";
 
 /** 12.3% */
 export const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
@@ -37,19 +38,59 @@ export function sideOf(judged: Estimate | NotSaid): "more" | "less" | "same" | "
   return judged.differenceLow > NOTHING ? "more" : judged.differenceHigh < -NOTHING ? "less" : "open";
 }
 
+/** Whether another way would have recovered more, for somebody who reads nothing else. */
+export function shortAnswer({ ways, currency, amount }: Book): string {
+  const said = ways.flatMap(({ words, money }) => (isSaid(money) ? [{ words, money, side: sideOf(money) }] : []));
+  if (said.length === 0)
+    return "This history can't tell whether another way would have recovered more: your system did too seldom what others would have done. An experiment can.";
+  const [best, ...others] = said
+    .filter(({ side }) => side === "more")
+    .sort((a, b) => b.money.differenceLow - a.money.differenceLow);
+  if (best) {
+    const more = `Another way would have recovered more: ${best.words}, ${rangeWords(best.money, { currency, amount })} more than your system, of ${moneyWords(amount, currency)} that failed.`;
+    return others.length === 0
+      ? more
+      : `${more} So would ${others.length} other ${others.length === 1 ? "way" : "ways"}.`;
+  }
+  const [less, same, open] = (["less", "same", "open"] as const).map(
+    (which) => said.filter(({ side }) => side === which).length,
+  );
+  const parts = [
+    ...(less ? [`${less} would have recovered less`] : []),
+    ...(same ? [`${same} would have recovered just as much`] : []),
+    ...(open ? [`of ${open} it can't be told`] : []),
+  ];
+  const rest = ways.length - said.length;
+  return `No way is sure to have recovered more than your system: of the ${said.length} that could be judged, ${listed(parts, ", and ")}.${rest > 0 ? ` ${rest} could not be judged.` : ""}`;
+}
+
+/** Ways that can't be told apart by this history. */
+export const twinWords = ({ ways }: Book): string[] =>
+  [...Map.groupBy(ways, ({ money }) => (isSaid(money) ? JSON.stringify(money) : ""))].flatMap(([figures, alike]) => {
+    const { money } = alike[0]!;
+    if (figures === "" || alike.length === 1 || !isSaid(money)) return [];
+    const names = listed(
+      alike.map(({ words }) => `"${words}"`),
+      " and ",
+    );
+    return [
+      `The figures of ${names} are the same: they choose alike for the ${retryWords(money.depth)}, and no more could be judged.`,
+    ];
+  });
+
+const listed = (parts: readonly string[], last: string) =>
+  [parts.slice(0, -1).join(", "), parts.at(-1)].filter((part) => part).join(last);
+
 /** What the history says of a way, for somebody who decides about money. */
-export const judgedWords = (judged: Pick<Judged, "words" | "money" | "asked">, book: Book): string =>
-  `${verdictWords(judged, book)}${isSaid(judged.money) ? askedWords(judged, book) : ""}`;
+export const judgedWords = (judged: Pick<Judged, "words" | "money" | "asked" | "missing">, book: Book): string =>
+  `${verdictWords(judged, book)}${isSaid(judged.money) ? askedWords(judged, book) : missingWords(judged)}`;
 
 function verdictWords({ words, money: judged }: Pick<Judged, "words" | "money">, { currency, amount }: Book): string {
   if (!isSaid(judged)) return `${capital(words)}: cannot say. ${notSaidWords(judged)}`;
   const { differenceLow, differenceHigh, depth } = judged;
   const tries = retryWords(depth);
   const of = (share: number) => moneyWords(Math.abs(Math.round(share * amount)), currency);
-  const range = [differenceLow, differenceHigh]
-    .sort((a, b) => Math.abs(a) - Math.abs(b))
-    .map(of)
-    .join(" to ");
+  const range = rangeWords(judged, { currency, amount });
   switch (sideOf(judged)) {
     case "same":
       return `${capital(words)}, for the ${tries}: just what your system did.`;
@@ -62,11 +103,28 @@ function verdictWords({ words, money: judged }: Pick<Judged, "words" | "money">,
   }
 }
 
+/** How much more or less, the smaller amount first. */
+const rangeWords = (
+  { differenceLow, differenceHigh }: Estimate,
+  { currency, amount }: Pick<Book, "currency" | "amount">,
+) =>
+  [differenceLow, differenceHigh]
+    .map((share) => Math.abs(Math.round(share * amount)))
+    .sort((a, b) => a - b)
+    .map((each) => moneyWords(each, currency))
+    .join(" to ");
+
 /** Money of which a way was not judged by what it would do. */
 function askedWords({ asked }: Pick<Judged, "asked">, { currency }: Book): string {
   if (!asked || asked.invoices === 0) return "";
   const count = asked.invoices === 1 ? "counts" : "count";
   return ` Right after the first failure it asks for another card for ${invoiceWords(asked.invoices)} over ${moneyWords(asked.amount, currency)}, which ${count} as not recovered; your system recovered ${moneyWords(asked.recoveredAmount, currency)} of that.`;
+}
+
+function missingWords({ missing }: Pick<Judged, "missing">): string {
+  if (!missing) return "";
+  const when = missing.choice === 0 ? "on the same day" : `after ${gapWords(missing.choice)}`;
+  return ` What it lacks most are first retries ${when}: this way makes them for ${percent(missing.wanted)} of the invoices, your system for ${percent(missing.made)}.`;
 }
 
 /** Why nothing is said. */

@@ -41,6 +41,11 @@ test("a history in which tries varied is judged, as JSON and in a report that ne
   assert.equal(code, 0);
   const html = readFileSync(report, "utf8");
   assert.match(html, /<svg [^>]*role="img"/);
+  assert.ok(html.indexOf("<h2>Short answer</h2>") < html.indexOf("<h2>EUR</h2>"));
+  assert.match(
+    html,
+    /The figures of &quot;days 1, 3, 5 and 7&quot; and &quot;days 1, 3, 8, 10 and 12&quot; are the same/,
+  );
   assert.match(html, />not enough money<\/text>/);
   assert.match(html, /<p class="lead">From 9,\d{3} payment attempts/);
   assert.doesNotMatch(html, /(src|href)=|@import|url\(/);
@@ -61,7 +66,10 @@ test("from a fixed schedule nothing can be learned of another one, and the answe
   const path = join(folder, "fixed.csv");
   writeFileSync(path, history(1000, [1, 2, 2]));
   const { out } = await run(path, { report: join(folder, "fixed.html") });
-  assert.match(out, /6 tries, even over 28 days: cannot say\. /);
+  assert.match(
+    out,
+    /6 tries, even over 28 days: cannot say\. .* first retries after 5 to 6 days: this way makes them for 100\.0% /,
+  );
   assert.match(out, /Days 1, 3, 5 and 7, for the first 3 retries: just what your system did\./);
   assert.match(out, /An experiment answers the same question without these assumptions/);
 });

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { type History, readHistory, STATE_WORDS } from "../backtest/attempts.ts";
 import { type Backtest, backtest } from "../backtest/backtest.ts";
 import { reportHtml } from "../backtest/report.ts";
-import { assumptions, bookWords, judgedWords, leftOutWords, nothingWords } from "../backtest/words.ts";
+import { assumptions, bookWords, judgedWords, leftOutWords, nothingWords, twinWords } from "../backtest/words.ts";
 import { fromPrior, type Prior } from "../model/prior.ts";
 import { type Command, EXIT, Failure, text } from "./command.ts";
 
@@ -72,7 +72,11 @@ function lines(result: Backtest): string[] {
   if (result.books.length === 0) return [...leftOut, `${nothingWords(result)} No report is written.`];
   return [
     ...leftOut,
-    ...result.books.flatMap((book) => [bookWords(book), ...book.ways.map((way) => `  ${judgedWords(way, book)}`), ""]),
+    ...result.books.flatMap((book) => [
+      bookWords(book),
+      ...[...book.ways.map((way) => judgedWords(way, book)), ...twinWords(book)].map((words) => `  ${words}`),
+      "",
+    ]),
     ...assumptions(result).map((words) => `- ${words}`),
   ];
 }

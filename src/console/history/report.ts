@@ -8,7 +8,9 @@ import {
   judgedWords,
   nothingWords,
   points,
+  shortAnswer,
   sideOf,
+  twinWords,
 } from "../../backtest/words.ts";
 import { type Html, html } from "../html.ts";
 import { intervalPlot } from "../show/interval-plot.ts";
@@ -58,7 +60,9 @@ function bookSection(book: Book): Html {
   );
   const summary = book.ways.map((way) => judgedWords(way, book)).join(" ");
   return html`<h2>${book.currency}</h2><p class="text">${bookWords(book)}</p>
+<p class="text"><strong>${shortAnswer(book)}</strong></p>
 <ul class="answers">${book.ways.map((way) => html`<li class="${SIDES[sideOf(way.money)]}">${judgedWords(way, book)}</li>`)}</ul>
+${twinWords(book).map((words) => html`<p class="text">${words}</p>`)}
 ${said.length > 0 && html`<h3>Points of recovered money, more or less than your system</h3>${intervalPlot(book.currency, summary, said, points)}`}
 ${table(
   `Ways, ${book.currency}`,
