@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { DAY, HOUR, openStage } from "../recovery/stage.fixture.ts";
 import { decisionsOfCase } from "../store/decisions.ts";
 import type { Values } from "./command.ts";
-import { printed, testContext } from "./context.fixture.ts";
+import { testContext } from "./context.fixture.ts";
 import { experimentStart } from "./experiment.ts";
 import { merchantSet } from "./merchant.ts";
 import { shadow } from "./shadow.ts";
@@ -14,7 +14,11 @@ before(async () => {
 });
 after(() => stage.drop());
 
-const run = (merchant: string, values: Values = {}) => printed(stage.db, shadow, { merchant, ...values }, []);
+async function run(merchant: string, values: Values = {}) {
+  const { context, lines } = testContext(stage.db, {}, stage.ports);
+  await shadow.run(context, { merchant, ...values }, []);
+  return lines.join("\n");
+}
 
 test("what the merchant's own system did is shown beside what Dunlin would have done", async () => {
   const { id } = await stage.enter(true, { shadow: true });
@@ -29,9 +33,14 @@ test("what the merchant's own system did is shown beside what Dunlin would have 
   await stage.decide();
   stage.wait(29 * DAY);
   await stage.decide();
+  const early = await run(id);
+  assert.match(early, /1 invoice became unpaid from 2026-03-02 on; 0 are old enough to count, voided/);
+  assert.match(early, /1 is too young, and counts on 2026-04-06: paid or not, each counts 7 days after its window/);
+  assert.doesNotMatch(early, /Without Dunlin|By its own model/);
+  stage.wait(5 * DAY);
   const said = await run(id);
-  assert.match(said, /1 invoice became unpaid from \d{4}-\d\d-\d\d on; 1 of the cases is over, voided/);
-  assert.match(said, /Without Dunlin 0 of 1 \(0\.0%\) of these were paid:\n {2}EUR 0\.00 of EUR 49\.00/);
+  assert.match(said, /1 invoice became unpaid from \d{4}-\d\d-\d\d on; 1 is old enough to count, voided/);
+  assert.match(said, /Without Dunlin 0 of 1 \(0\.0%\) of those that count were paid:\n {2}EUR 0\.00 of EUR 49\.00/);
   assert.match(said, /By its own model the plans recover \d+\.\d%; 0\.0% were paid\.\nA model flatters/);
   assert.match(said, /try too, within 12 hours +1 +0\.0%/);
   assert.match(said, /had foreseen \d+\.\d% approvals, and 0\.0% came/);

@@ -1,5 +1,6 @@
 import { FLATTERED } from "../decisions/outlook.ts";
 import { moneyWords } from "../domain/currency.ts";
+import { AFTER_WINDOW_DAYS } from "../recovery/experiments.ts";
 import { type ShadowFigures, STANCES, type Stance, shadowFigures } from "../recovery/shadow.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { type Command, EXIT, moment, table, withDatabase } from "./command.ts";
@@ -18,10 +19,10 @@ export const shadow: Command = {
   examples: ["npx dunlin shadow", "npx dunlin shadow --from 2026-11-01"],
   async run(context, values) {
     const from = moment(values, "from") ?? new Date(0);
-    return withDatabase(context, async ({ db }) => {
+    return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await merchantOf(db, values);
       const merchant = (await findMerchant(db, merchantId))!;
-      const figures = await shadowFigures(db, merchantId, from);
+      const figures = await shadowFigures(db, merchantId, from, ports.now());
       if (values.json)
         context.print(
           JSON.stringify({ shadow: merchant.shadow, ...figures, money: Object.fromEntries(figures.money) }),
@@ -48,14 +49,15 @@ const STANCE_WORDS: Readonly<Record<Stance, string>> = {
 };
 
 function lines(figures: ShadowFigures): string[] {
-  const { since, cases, ended, paid, money, planned, stances } = figures;
+  const { since, cases, counted, paid, money, planned, stances } = figures;
   if (since === null) return ["No invoice has become unpaid in shadow mode."];
   const made = STANCES.filter((stance) => stances[stance].tries > 0);
   const tries = made.reduce((sum, stance) => sum + stances[stance].tries, 0);
   return [
     "",
-    `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${since.toISOString().slice(0, 10)} on; ${ended} of the cases ${ended === 1 ? "is" : "are"} over, voided and refunded ones aside.`,
-    ...(ended === 0 ? [] : [`Without Dunlin ${shareWords(paid, ended)} of these were paid:`]),
+    `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${day(since)} on; ${counted} ${counted === 1 ? "is" : "are"} old enough to count, voided and refunded ones aside.`,
+    ...youngLines(figures),
+    ...(counted === 0 ? [] : [`Without Dunlin ${shareWords(paid, counted)} of those that count were paid:`]),
     ...[...money].map(
       ([currency, { due, paid: got }]) =>
         `  ${moneyWords(got, currency)} of ${moneyWords(due, currency)} (${percent(got / due)})`,
@@ -70,6 +72,15 @@ function lines(figures: ShadowFigures): string[] {
     ...(tries === 0 ? ["Your system has made no retry since."] : triesLines(figures, made, tries)),
     "",
     "This compares; it proves nothing, since nobody followed Dunlin. An experiment does: see docs/guides/experiments.md.",
+  ];
+}
+
+/** What does not count yet, and from when on it does. */
+function youngLines({ young: { cases, firstAt, lastAt } }: ShadowFigures): string[] {
+  if (cases === 0) return [];
+  const [first, last] = [day(firstAt!), day(lastAt!)];
+  return [
+    `${cases} ${cases === 1 ? "is" : "are"} too young, and ${cases === 1 ? "counts" : "count"} ${first === last ? `on ${first}` : `from ${first} to ${last}`}: paid or not, each counts ${AFTER_WINDOW_DAYS} days after its window is over, since what is paid is known sooner than what is not.`,
   ];
 }
 
@@ -91,6 +102,7 @@ function triesLines({ stances, foreseen, forbidden }: ShadowFigures, made: reado
   ];
 }
 
+const day = (at: Date) => at.toISOString().slice(0, 10);
 const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
 const rate = ({ tries, approved }: { tries: number; approved: number }) => percent(approved / tries);
 const shareWords = (part: number, all: number) => `${part} of ${all} (${percent(part / all)})`;

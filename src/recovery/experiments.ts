@@ -8,7 +8,7 @@ import type { Tx } from "../store/database.ts";
 import { insertExperiment, stopExperiment } from "../store/experiments.ts";
 
 /** After the window: payments that were made in its last days have arrived by then. */
-const AFTER_WINDOW_DAYS = 7;
+export const AFTER_WINDOW_DAYS = 7;
 const MATURITY_MAX_DAYS = 365;
 
 /** What may be chosen of an experiment; the rest follows. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { Case } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
+import type { ShadowCase } from "../store/cases.ts";
 import { decisionsOfCase } from "../store/decisions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import { explain } from "./explain.ts";
@@ -92,17 +92,55 @@ test("the comparison holds each try beside what was decided before it, and money
   await stage.transaction({ state: "PAID" });
   await stage.invoice({ state: "PAID", updatedAt: stage.now() });
   await stage.decide();
-  const figures = await shadowFigures(stage.db, merchantId, new Date(0));
-  assert.deepEqual([figures.cases, figures.ended, figures.paid], [1, 1, 1]);
+  stage.at(START.getTime() + 35 * DAY);
+  const figures = await shadowFigures(stage.db, merchantId, new Date(0), stage.now());
+  assert.deepEqual([figures.cases, figures.counted, figures.paid], [1, 1, 1]);
   assert.deepEqual([...figures.money], [["EUR", { due: 4900, paid: 4900 }]]);
   assert.deepEqual(figures.stances.same, { tries: 1, approved: 1 });
   assert.deepEqual(figures.foreseen, { tries: 1, approved: 1, expected: first!.chance });
   assert.equal(figures.planned.expected, first!.account.even!.planRecovers);
   assert.deepEqual(figures.planned.paid, 1);
-  assert.equal((await shadowFigures(stage.db, merchantId, stage.now())).cases, 0);
+  assert.equal((await shadowFigures(stage.db, merchantId, stage.now(), stage.now())).cases, 0);
 });
 
-const kase = { unpaidAt: START, windowEndsAt: new Date(+START + 28 * DAY), endedAt: null } as Case;
+test("an invoice counts seven days after its window, paid or not: what is paid at once does not come before what never is", async () => {
+  await stage.invoice();
+  await stage.invoice({ id: "inv_2", customerId: "cus_2" });
+  await stage.invoice({ id: "inv_3", customerId: "cus_3" });
+  await stage.decide();
+  stage.wait(DAY);
+  await stage.invoice({ state: "PAID" });
+  await stage.invoice({ id: "inv_4", customerId: "cus_4" });
+  await stage.decide();
+  const figures = async () => {
+    const { counted, paid, planned, money, young } = await shadowFigures(
+      stage.db,
+      merchantId,
+      new Date(0),
+      stage.now(),
+    );
+    return { counted, paid, planned: [planned.cases, planned.paid], money: [...money], young };
+  };
+  const counts = (day: number) => new Date(START.getTime() + (28 + 7 + day) * DAY);
+  stage.at(counts(0).getTime() - HOUR);
+  await stage.decide();
+  const early = await figures();
+  assert.deepEqual([early.counted, early.paid, early.planned, early.money], [0, 0, [0, 0], []]);
+  assert.equal(early.young.cases, 4);
+  assert.deepEqual(early.young.firstAt, counts(0));
+  // A payment of the window's last days that arrives after it is counted, too.
+  await stage.invoice({ id: "inv_2", customerId: "cus_2", state: "PAID" });
+  stage.at(counts(0).getTime() + HOUR);
+  await stage.decide();
+  const [due, paid] = [3 * 4900, 2 * 4900];
+  const then = await figures();
+  assert.deepEqual([then.counted, then.paid, then.planned, then.money], [3, 2, [3, 2], [["EUR", { due, paid }]]]);
+  assert.equal(then.young.cases, 1);
+  assert.ok(then.young.firstAt! >= counts(1) && +then.young.firstAt! === +then.young.lastAt!);
+});
+
+const kase = { unpaidAt: START, windowEndsAt: new Date(+START + 28 * DAY), endedAt: null } as ShadowCase;
+const LATER = new Date(+START + 99 * DAY);
 const decided = (day: number, kind: DecisionRecord["kind"], idealDay: number | null = null) =>
   ({
     madeAt: new Date(+START + day * DAY),
@@ -118,23 +156,23 @@ test("a try is the same within twelve hours, else earlier or later, or one that 
   const figures = newFigures();
   const made = [decided(0.1, "retry", 3), decided(3.5, "card_change", 4), decided(8, "stop")];
   const tries = [tried(0), tried(0.05), tried(1), tried(2.6), tried(3.45), tried(3.55), tried(5.5), tried(9)];
-  note(figures, kase, made, tries);
+  note(figures, kase, made, tries, LATER);
   assert.deepEqual(
     STANCES.map((stance) => figures.stances[stance].tries),
     [2, 1, 0, 2, 1, 0, 1],
   );
   assert.equal(figures.forbidden.tries, 1);
   const early = newFigures();
-  note(early, kase, [decided(0, "retry", 8)], [tried(0), tried(4.9), tried(6.1), tried(6.5)]);
+  note(early, kase, [decided(0, "retry", 8)], [tried(0), tried(4.9), tried(6.1), tried(6.5)], LATER);
   assert.equal(early.forbidden.tries, 2, "what a rule forbids begins and ends between two looks");
-  note(figures, kase, [decided(0, "retry", 2)], [tried(0), tried(3, { state: "PAID" })]);
+  note(figures, kase, [decided(0, "retry", 2)], [tried(0), tried(3, { state: "PAID" })], LATER);
   assert.deepEqual(figures.stances.later, { tries: 1, approved: 1 });
 });
 
 test("a try is held against what was decided before it, although its own clock may be ahead of ours", () => {
   const figures = newFigures();
   const made = [decided(0, "retry", 3), decided(3 - 1 / 24 / 60, "retry", 9)];
-  note(figures, kase, made, [tried(0), tried(3)]);
+  note(figures, kase, made, [tried(0), tried(3)], LATER);
   assert.equal(figures.stances.same.tries, 1);
 });
 
@@ -147,24 +185,30 @@ test("what a person did, what is not settled and what came after the end are no 
     endReason: "voided",
     amount: 5,
     currency: "EUR",
-  } as Case;
-  note(figures, over, made, [tried(0), tried(1, { initiator: "CUSTOMER" }), tried(2, { state: "PENDING" }), tried(5)]);
+  } as ShadowCase;
+  note(
+    figures,
+    over,
+    made,
+    [tried(0), tried(1, { initiator: "CUSTOMER" }), tried(2, { state: "PENDING" }), tried(5)],
+    LATER,
+  );
   assert.equal(
     STANCES.reduce((sum, stance) => sum + figures.stances[stance].tries, 0),
     0,
   );
   // The first charge may be dated after the copy of the invoice.
-  note(figures, over, made, [tried(0.01), tried(1)]);
+  note(figures, over, made, [tried(0.01), tried(1)], LATER);
   assert.equal(figures.stances.same.tries, 1);
   // It may have been made by the customer.
-  note(figures, over, made, [tried(0, { initiator: "CUSTOMER" }), tried(1)]);
+  note(figures, over, made, [tried(0, { initiator: "CUSTOMER" }), tried(1)], LATER);
   assert.equal(figures.stances.same.tries, 2);
-  assert.deepEqual([figures.cases, figures.ended, figures.money.size], [3, 0, 0], "a voided one counts nowhere");
+  assert.deepEqual([figures.cases, figures.counted, figures.money.size], [3, 0, 0], "a voided one counts nowhere");
 });
 
 test("where the static policy decided, no chance is held against what came", () => {
   const figures = newFigures();
-  note(figures, kase, [{ ...decided(0, "retry", 1), chance: null }], [tried(0), tried(1, { state: "PAID" })]);
+  note(figures, kase, [{ ...decided(0, "retry", 1), chance: null }], [tried(0), tried(1, { state: "PAID" })], LATER);
   assert.deepEqual(figures.stances.same, { tries: 1, approved: 1 });
   assert.deepEqual(figures.foreseen, { tries: 0, approved: 0, expected: 0 });
 });

@@ -1,11 +1,12 @@
 import { STEP_MS } from "../decisions/account.ts";
-import type { Case, EndReason } from "../domain/case.ts";
+import type { EndReason } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
-import { HOUR_MS } from "../domain/durations.ts";
-import { casesInShadow } from "../store/cases.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { casesInShadow, type ShadowCase } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { decisionsOfCases } from "../store/decisions.ts";
 import { type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
+import { AFTER_WINDOW_DAYS } from "./experiments.ts";
 import { isApproved } from "./history.ts";
 import { endedRetries } from "./watched-retries.ts";
 
@@ -29,12 +30,17 @@ export interface ShadowFigures {
   /** When the first of the cases began; null: there is none. */
   since: Date | null;
   cases: number;
-  /** Of these, what is over, and what of it was paid, by whomever. Where in the end nothing was to be paid (voided, refunded, a draft again) counts nowhere. */
-  ended: number;
+  /**
+   * Of these, what is old enough to count, and what of it was paid, by whomever. Paid cases end at once and others with their window, so what is over
+   * says nothing: each counts as many days after its window as an experiment waits. Where in the end nothing was to be paid (voided, refunded, a draft again) counts nowhere.
+   */
+  counted: number;
   paid: number;
-  /** Of those that are over, in minor units; by currency. */
+  /** The others, and from when on the first and the last of them count. */
+  young: { cases: number; firstAt: Date | null; lastAt: Date | null };
+  /** Of those that count, in minor units; by currency. */
   money: Map<string, { due: number; paid: number }>;
-  /** Of those that are over, the ones of which Dunlin made a plan at first: how many its plans would have recovered, by its own model, and how many were paid. */
+  /** Of those that count, the ones of which Dunlin made a plan at first: how many its plans would have recovered, by its own model, and how many were paid. */
   planned: { cases: number; expected: number; paid: number };
   /** Tries of the merchant's own system, after the first charge of each case. */
   stances: Record<Stance, Tries>;
@@ -47,8 +53,9 @@ export interface ShadowFigures {
 export const newFigures = (): ShadowFigures => ({
   since: null,
   cases: 0,
-  ended: 0,
+  counted: 0,
   paid: 0,
+  young: { cases: 0, firstAt: null, lastAt: null },
   money: new Map(),
   planned: { cases: 0, expected: 0, paid: 0 },
   stances: Object.fromEntries(STANCES.map((stance) => [stance, { tries: 0, approved: 0 }])) as Record<Stance, Tries>,
@@ -61,7 +68,7 @@ export const newFigures = (): ShadowFigures => ({
  *
  * @param from  only cases that became unpaid since then
  */
-export async function shadowFigures(tx: Tx, merchantId: string, from: Date): Promise<ShadowFigures> {
+export async function shadowFigures(tx: Tx, merchantId: string, from: Date, now: Date): Promise<ShadowFigures> {
   const figures = newFigures();
   let after = { unpaidAt: new Date(from.getTime() - 1), id: "ffffffff-ffff-ffff-ffff-ffffffffffff" };
   for (;;) {
@@ -75,7 +82,8 @@ export async function shadowFigures(tx: Tx, merchantId: string, from: Date): Pro
       await transactionsForCases(tx, merchantId, invoiceIds, [], cases[0]!.unpaidAt),
       ({ invoiceId }) => invoiceId,
     );
-    for (const kase of cases) note(figures, kase, decisions.get(kase.id) ?? [], attempts.get(kase.invoiceId) ?? []);
+    for (const kase of cases)
+      note(figures, kase, decisions.get(kase.id) ?? [], attempts.get(kase.invoiceId) ?? [], now);
     after = last;
   }
 }
@@ -88,13 +96,14 @@ export async function shadowFigures(tx: Tx, merchantId: string, from: Date): Pro
  */
 export function note(
   figures: ShadowFigures,
-  kase: Case,
+  kase: ShadowCase,
   decisions: readonly DecisionRecord[],
   onInvoice: readonly TransactionFacts[],
+  now: Date,
 ) {
   figures.since ??= kase.unpaidAt;
   figures.cases++;
-  if (kase.endedAt) noteEnd(figures, kase, decisions[0]);
+  noteOutcome(figures, kase, decisions[0], now);
   for (const attempt of endedRetries(kase, onInvoice)) {
     const at = attempt.createdAt.getTime();
     const before = decisions.findLast(({ madeAt }) => madeAt.getTime() < at - CLOCKS_MS);
@@ -113,10 +122,23 @@ export function note(
 
 const NOTHING_DUE: readonly (EndReason | null)[] = ["voided", "refunded", "draft"];
 
-function noteEnd(figures: ShadowFigures, { amount, currency, endReason }: Case, first: DecisionRecord | undefined) {
+function noteOutcome(
+  figures: ShadowFigures,
+  { amount, currency, endReason, isPaid, windowEndsAt }: ShadowCase,
+  first: DecisionRecord | undefined,
+  now: Date,
+) {
   if (NOTHING_DUE.includes(endReason)) return;
-  const paid = Number(endReason === "paid");
-  figures.ended++;
+  const countsAt = new Date(windowEndsAt.getTime() + AFTER_WINDOW_DAYS * DAY_MS);
+  if (countsAt > now) {
+    const { young } = figures;
+    young.cases++;
+    if (!young.firstAt || countsAt < young.firstAt) young.firstAt = countsAt;
+    if (!young.lastAt || countsAt > young.lastAt) young.lastAt = countsAt;
+    return;
+  }
+  const paid = Number(endReason === "paid" || isPaid);
+  figures.counted++;
   figures.paid += paid;
   const money = figures.money.get(currency) ?? { due: 0, paid: 0 };
   money.due += amount;

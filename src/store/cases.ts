@@ -204,13 +204,18 @@ export async function casesOfInvoice(tx: Tx, merchantId: string, invoiceId: stri
 
 const IN_SHADOW = prepared(
   "cases_in_shadow",
-  `select ${SELECTED} from cases where merchant_id = $1 and arm = 'shadow' and (unpaid_at, id) > ($2, $3::uuid)
+  `select ${SELECTED},
+     (select i.state = 'PAID' from invoices i where i.merchant_id = $1 and i.id = cases.invoice_id) as "isPaid"
+   from cases where merchant_id = $1 and arm = 'shadow' and (unpaid_at, id) > ($2, $3::uuid)
    order by unpaid_at, id limit $4`,
 );
 
+/** A case of shadow mode. `isPaid`: its invoice is by now, also where it was paid after the case had ended. */
+export type ShadowCase = Case & { isPaid: boolean };
+
 /** Cases of shadow mode in the order in which they began, from the one after `after` on. */
 export async function casesInShadow(tx: Tx, merchantId: string, after: Pick<Case, "unpaidAt" | "id">, limit: number) {
-  return (await tx.run<Case>(IN_SHADOW, [merchantId, after.unpaidAt, after.id, limit])).rows;
+  return (await tx.run<ShadowCase>(IN_SHADOW, [merchantId, after.unpaidAt, after.id, limit])).rows;
 }
 
 /** What a step leaves of a case. */
