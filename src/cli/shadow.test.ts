@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { DAY, HOUR, openStage } from "../recovery/stage.fixture.ts";
+import { DAY, HOUR, openStage, START } from "../recovery/stage.fixture.ts";
 import { decisionsOfCase } from "../store/decisions.ts";
 import type { Values } from "./command.ts";
 import { testContext } from "./context.fixture.ts";
@@ -40,13 +40,43 @@ test("what the merchant's own system did is shown beside what Dunlin would have 
   stage.wait(5 * DAY);
   const said = await run(id);
   assert.match(said, /1 invoice became unpaid from \d{4}-\d\d-\d\d on; 1 is old enough to count, voided/);
-  assert.match(said, /Without Dunlin 0 of 1 \(0\.0%\) of those that count were paid:\n {2}EUR 0\.00 of EUR 49\.00/);
-  assert.match(said, /By its own model the plans recover \d+\.\d%; 0\.0% were paid\.\nA model flatters/);
-  assert.match(said, /try too, within 12 hours +1 +0\.0%/);
-  assert.match(said, /had foreseen \d+\.\d% approvals, and 0\.0% came/);
+  assert.match(said, /Without Dunlin 0 of 1 of those that count were paid:\n {2}EUR 0\.00 of EUR 49\.00\n/);
+  assert.match(said, /By its own model the plans recover \d\.\d of these; 0 were paid\.\nA model flatters/);
+  assert.match(said, /try too, within 12 hours +1 +0\n/);
+  assert.match(said, /of 1 retry Dunlin had foreseen \d\.\d to be approved, and 0 were\./);
+  assert.doesNotMatch(said, /%/, "of one invoice no share in percent is said");
   const numbers = JSON.parse(await run(id, { json: true }));
-  assert.deepEqual([numbers.shadow, numbers.cases, numbers.money], [true, 1, { EUR: { due: 4900, paid: 0 } }]);
+  assert.deepEqual(
+    [numbers.shadow, numbers.cases, numbers.money],
+    [true, 1, { EUR: { cases: 1, due: 4900, paid: 0 } }],
+  );
   assert.match(await run(id, { from: "2099-01-01" }), /No invoice has become unpaid/);
+});
+
+test("shares are said in percent of thirty invoices and retries on, beside their counts", async () => {
+  const { id } = await stage.enter(true, { shadow: true });
+  const invoices = Array.from({ length: 30 }, (_, n) => ({ id: `inv_${n}`, customerId: `cus_${n}` }));
+  const tried = ({ id, customerId }: { id: string; customerId: string }, state: "FAILED" | "PAID") =>
+    stage.transaction({ invoiceId: id, customerId, cardFingerprint: `fp_${id}`, state });
+  for (const invoice of invoices) {
+    await stage.invoice(invoice);
+    await tried(invoice, "FAILED");
+  }
+  await stage.decide();
+  for (const [n, caseId] of (await stage.caseIds()).entries()) {
+    const [first] = await decisionsOfCase(stage.db, id, caseId);
+    stage.at(first!.idealTime ?? stage.now());
+    await tried(invoices[n]!, n < 6 ? "PAID" : "FAILED");
+  }
+  stage.at(START.getTime() + 40 * DAY);
+  await stage.decide();
+  const said = await run(id);
+  assert.match(
+    said,
+    /Without Dunlin 6 of 30 \(20\.0%\) of those that count were paid:\n.*294\.00 of EUR 1,470\.00 \(20\.0%\)/,
+  );
+  assert.match(said, /the plans recover \d+\.\d of these \(\d+\.\d%\); 6 \(20\.0%\) were paid/);
+  assert.match(said, /of 30 retries Dunlin had foreseen \d+\.\d \(\d+\.\d%\) to be approved, and 6 \(20\.0%\) were/);
 });
 
 test("an experiment and shadow mode exclude each other", async () => {

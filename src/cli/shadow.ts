@@ -59,13 +59,13 @@ function lines(figures: ShadowFigures): string[] {
     ...youngLines(figures),
     ...(counted === 0 ? [] : [`Without Dunlin ${shareWords(paid, counted)} of those that count were paid:`]),
     ...[...money].map(
-      ([currency, { due, paid: got }]) =>
-        `  ${moneyWords(got, currency)} of ${moneyWords(due, currency)} (${percent(got / due)})`,
+      ([currency, { cases: n, due, paid: got }]) =>
+        `  ${moneyWords(got, currency)} of ${moneyWords(due, currency)}${share(got / due, n)}`,
     ),
     ...(planned.cases === 0
       ? []
       : [
-          `For ${planned.cases} of them Dunlin had made a plan. By its own model the plans recover ${percent(planned.expected / planned.cases)}; ${percent(planned.paid / planned.cases)} were paid.`,
+          `For ${planned.cases} of them Dunlin had made a plan. By its own model the plans recover ${planned.expected.toFixed(1)} of these${share(planned.expected / planned.cases, planned.cases)}; ${planned.paid}${share(planned.paid / planned.cases, planned.cases)} ${planned.paid === 1 ? "was" : "were"} paid.`,
           FLATTERED,
         ]),
     "",
@@ -90,19 +90,22 @@ function triesLines({ stances, foreseen, forbidden }: ShadowFigures, made: reado
     "",
     ...table(
       ["DUNLIN WOULD", "RETRIES", "APPROVED"],
-      made.map((stance) => [STANCE_WORDS[stance], String(stances[stance].tries), rate(stances[stance])]),
+      made.map((stance) => [STANCE_WORDS[stance], String(stances[stance].tries), approvedWords(stances[stance])]),
     ),
     "",
     ...(foreseen.tries === 0
       ? []
       : [
-          `Where both tried at the same time, Dunlin had foreseen ${percent(foreseen.expected / foreseen.tries)} approvals, and ${rate(foreseen)} came.`,
+          `Where both tried at the same time, of ${foreseen.tries} ${foreseen.tries === 1 ? "retry" : "retries"} Dunlin had foreseen ${foreseen.expected.toFixed(1)}${share(foreseen.expected / foreseen.tries, foreseen.tries)} to be approved, and ${approvedWords(foreseen)} ${foreseen.approved === 1 ? "was" : "were"}.`,
         ]),
     `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries, to within four hours; ${forbidden.approved} of these were approved.`,
   ];
 }
 
 const day = (at: Date) => at.toISOString().slice(0, 10);
-const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
-const rate = ({ tries, approved }: { tries: number; approved: number }) => percent(approved / tries);
-const shareWords = (part: number, all: number) => `${part} of ${all} (${percent(part / all)})`;
+/** Of fewer than these a share in percent says more than is known: one more or less moves it by over three points. */
+const PERCENT_MIN = 30;
+const share = (part: number, of: number) => (of < PERCENT_MIN ? "" : ` (${(100 * part).toFixed(1)}%)`);
+const approvedWords = ({ tries, approved }: { tries: number; approved: number }) =>
+  `${approved}${share(approved / tries, tries)}`;
+const shareWords = (part: number, all: number) => `${part} of ${all}${share(part / all, all)}`;

@@ -95,7 +95,7 @@ test("the comparison holds each try beside what was decided before it, and money
   stage.at(START.getTime() + 35 * DAY);
   const figures = await shadowFigures(stage.db, merchantId, new Date(0), stage.now());
   assert.deepEqual([figures.cases, figures.counted, figures.paid], [1, 1, 1]);
-  assert.deepEqual([...figures.money], [["EUR", { due: 4900, paid: 4900 }]]);
+  assert.deepEqual([...figures.money], [["EUR", { cases: 1, due: 4900, paid: 4900 }]]);
   assert.deepEqual(figures.stances.same, { tries: 1, approved: 1 });
   assert.deepEqual(figures.foreseen, { tries: 1, approved: 1, expected: first!.chance });
   assert.equal(figures.planned.expected, first!.account.even!.planRecovers);
@@ -134,7 +134,10 @@ test("an invoice counts seven days after its window, paid or not: what is paid a
   await stage.decide();
   const [due, paid] = [3 * 4900, 2 * 4900];
   const then = await figures();
-  assert.deepEqual([then.counted, then.paid, then.planned, then.money], [3, 2, [3, 2], [["EUR", { due, paid }]]]);
+  assert.deepEqual(
+    [then.counted, then.paid, then.planned, then.money],
+    [3, 2, [3, 2], [["EUR", { cases: 3, due, paid }]]],
+  );
   assert.equal(then.young.cases, 1);
   assert.ok(then.young.firstAt! >= counts(1) && +then.young.firstAt! === +then.young.lastAt!);
 });

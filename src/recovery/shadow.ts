@@ -38,8 +38,8 @@ export interface ShadowFigures {
   paid: number;
   /** The others, and from when on the first and the last of them count. */
   young: { cases: number; firstAt: Date | null; lastAt: Date | null };
-  /** Of those that count, in minor units; by currency. */
-  money: Map<string, { due: number; paid: number }>;
+  /** Of those that count, by currency: how many, and minor units. */
+  money: Map<string, { cases: number; due: number; paid: number }>;
   /** Of those that count, the ones of which Dunlin made a plan at first: how many its plans would have recovered, by its own model, and how many were paid. */
   planned: { cases: number; expected: number; paid: number };
   /** Tries of the merchant's own system, after the first charge of each case. */
@@ -140,7 +140,8 @@ function noteOutcome(
   const paid = Number(endReason === "paid" || isPaid);
   figures.counted++;
   figures.paid += paid;
-  const money = figures.money.get(currency) ?? { due: 0, paid: 0 };
+  const money = figures.money.get(currency) ?? { cases: 0, due: 0, paid: 0 };
+  money.cases++;
   money.due += amount;
   money.paid += paid * amount;
   figures.money.set(currency, money);
