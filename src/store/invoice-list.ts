@@ -116,6 +116,17 @@ const ENDED = prepared(
    order by s.span, k.currency, k.outcome`,
 );
 
+const FAILED = prepared(
+  "",
+  `select outcome, count(*) as n from cases
+   where merchant_id = $1 and ended_at >= $2 and unpaid_at >= $2 and unpaid_at < $3 group by 1`,
+);
+
+/** How many of the cases that became unpaid in a span of time, and are over, have each outcome. They ended after it began, so the index by their end answers alone. */
+export async function countFailed(tx: Tx, merchantId: string, from: Date, to: Date) {
+  return (await tx.run<Pick<Sum, "outcome" | "n">>(FAILED, [merchantId, from, to])).rows;
+}
+
 /** Cases that ended in a span of time, with one outcome and in one currency. */
 export interface EndedSum extends Sum {
   /** Which one: 0 begins at the first of the bounds. */

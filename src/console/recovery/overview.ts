@@ -2,11 +2,12 @@ import { DAY_MS } from "../../domain/durations.ts";
 import type { Experiment } from "../../domain/experiment.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Look } from "../../experiments/look.ts";
+import { AFTER_WINDOW_DAYS } from "../../recovery/experiments.ts";
 import type { Tx } from "../../store/database.ts";
 import { countUndelivered, type Undelivered } from "../../store/delivery-figures.ts";
 import { looksOf } from "../../store/experiment-results.ts";
 import { listExperiments } from "../../store/experiments.ts";
-import { type Outcome, type Sum, sumEnded, sumInvoices } from "../../store/invoice-list.ts";
+import { countFailed, type Outcome, type Sum, sumEnded, sumInvoices } from "../../store/invoice-list.ts";
 import { findMerchant } from "../../store/merchants.ts";
 import type { Console } from "../console.ts";
 import { uplift, verdictState } from "../experiments/effect.ts";
@@ -31,12 +32,15 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     const { days = "28" } = readQuery(visit.query, READERS);
     const { db, merchantId, person } = visit;
     const now = ports.now();
-    const from = dayStart(new Date(now.getTime() - Number(days) * DAY_MS), person.zone);
-    const [weeks, open, undelivered, merchant, measured] = await Promise.all([
+    const daysAgo = (n: number) => dayStart(new Date(now.getTime() - n * DAY_MS), person.zone);
+    const from = daysAgo(Number(days));
+    const merchant = await findMerchant(db, merchantId);
+    const maturityDays = (merchant?.windowDays ?? 0) + AFTER_WINDOW_DAYS;
+    const [weeks, grown, open, undelivered, measured] = await Promise.all([
       endedWeeks(db, merchantId, from, now, person.zone),
+      countFailed(db, merchantId, daysAgo(maturityDays + Number(days)), daysAgo(maturityDays)),
       sumInvoices(db, merchantId, { outcome: "open" }),
       countUndelivered(db, merchantId),
-      findMerchant(db, merchantId),
       latestExperiment(db, merchantId),
     ]);
     const ended = summed(weeks.filter(({ isLate }) => isLate));
@@ -46,7 +50,7 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
       title: "Overview",
       tools,
       body: html`${merchant?.shadow && notice("warn", SHADOW)}${merchant && endpointNotice(merchant, visit, isEmpty)}
-${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, open, weeks, undelivered, from, days, now, measured }, visit)}`,
+${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, grown, maturityDays, open, weeks, undelivered, from, days, now, measured }, visit)}`,
     };
   });
 }
@@ -106,6 +110,10 @@ function weeksSince(from: Date, now: Date, zone: string): { monday: string; star
 
 interface Known {
   ended: readonly Sum[];
+  /** Of the cases that failed in as many days as are shown, the latest ones whose window has been over for long enough. */
+  grown: readonly Pick<Sum, "outcome" | "n">[];
+  /** So long after it failed a case is one of these. */
+  maturityDays: number;
   open: readonly Sum[];
   weeks: readonly EndedWeek[];
   undelivered: Undelivered;
@@ -128,34 +136,49 @@ async function latestExperiment(tx: Tx, merchantId: string): Promise<Measured | 
   return { experiment, look };
 }
 
-const casesOf = (sums: readonly Sum[], outcomes: readonly Outcome[]) =>
+const casesOf = (sums: Known["grown"], outcomes: readonly Outcome[]) =>
   sums.filter(({ outcome }) => outcomes.includes(outcome)).reduce((total, { n }) => total + n, 0);
 const amountsOf = (sums: readonly Sum[], outcome: Outcome) =>
   sums.filter((sum) => sum.outcome === outcome).map(({ amount, currency }) => money(amount, currency));
 
-function figuresOf({ ended, open, weeks, undelivered, from, days, now, measured }: Known, visit: Visit): Html {
+function figuresOf(known: Known, visit: Visit): Html {
+  const { ended, open, weeks, undelivered, from, days, now, measured } = known;
   const since = from.toISOString();
   const recovered = casesOf(ended, ["recovered"]);
-  const decided = casesOf(ended, ["recovered", "paid", "lost"]);
   const link = (outcome: Outcome, words: Part) =>
     html`<a href="/invoices?outcome=${outcome}&amp;endedFrom=${encodeURIComponent(since)}">${words}</a>`;
   const amounts = amountsOf(ended, "recovered");
   return html`
 <p class="lead">Recovered in the last ${days} days${amounts.length === 0 && ": nothing yet"}</p>
 ${amounts.length > 0 && html`<ul class="amounts">${amounts.map((amount) => html`<li>${amount}</li>`)}</ul>`}
-<p class="text">From ${count(recovered)} ${recovered === 1 ? "invoice" : "invoices"} paid after an instruction of Dunlin succeeded.</p>
+<p class="text">From ${link("recovered", count(recovered))} ${recovered === 1 ? "invoice" : "invoices"} paid after an instruction of Dunlin succeeded.</p>
 ${added(measured, visit)}
 <div class="tiles">
-${tile("Recovery rate", share(recovered, decided), html`${link("recovered", count(recovered))} of ${count(decided)} cases that ended`)}
+${rateTile(known)}
 ${tile("In recovery now", html`<a href="/invoices?outcome=open">${count(casesOf(open, ["open"]))}</a>`, amountsOf(open, "open").join(", ") || "no open case")}
 ${tile("Paid without an instruction", link("paid", count(casesOf(ended, ["paid"]))), "by the customer or by your own retries")}
 ${tile("Not recovered", link("lost", count(casesOf(ended, ["lost"]))), amountsOf(ended, "lost").join(", ") || "no case")}
 ${tile("Deliveries that need a hand", undelivered.exhausted === 0 ? "none" : html`<a href="/deliveries?state=exhausted">${count(undelivered.exhausted)}</a>`, `${count(undelivered.waiting)} waiting for an attempt`)}
 </div>
 <h2>Cases by the week in which they ended</h2>
+<p class="text">A case that is paid ends at once, and others with their window: while cases become more, these shares are higher than the recovery rate.</p>
 ${weekChart(weeks, now, visit.person.zone)}
 <h2>By currency</h2>
 ${currencyTable(ended, open, since)}`;
+}
+
+/** By when cases failed: of those that ended in a span of time too many were paid, as long as others are still open. */
+function rateTile({ grown, days, maturityDays }: Known): Html {
+  const recovered = casesOf(grown, ["recovered"]);
+  const all = casesOf(grown, ["recovered", "paid", "lost"]);
+  const words = `that failed ${maturityDays} to ${maturityDays + Number(days)} days ago`;
+  return tile(
+    "Recovery rate",
+    share(recovered, all),
+    all === 0
+      ? `no case ${words}; newer ones may still be open`
+      : `${count(recovered)} of ${count(all)} ${all === 1 ? "case" : "cases"} ${words}; newer ones may still be open`,
+  );
 }
 
 /** What Dunlin added: as far as an experiment can tell, and without one nothing. */
