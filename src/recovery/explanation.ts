@@ -13,6 +13,7 @@ import { whereabouts } from "../decisions/whereabouts.ts";
 import { completesDunning } from "../domain/case.ts";
 import type { DecisionKind, DecisionRecord, Prospect } from "../domain/decision.ts";
 import type { Explained } from "./explain.ts";
+import { isApproved } from "./history.ts";
 import { END_WORDS, story, WOULD } from "./story.ts";
 
 /** A question that people ask, and the answer, one sentence a line. */
@@ -26,15 +27,17 @@ export function explanationOf(explained: Explained): Answer[] {
   const { decisions } = explained;
   const latest = decisions.at(-1) ?? null;
   const zone = zoneOf(explained);
+  const happened = { question: "What happened so far?", answer: story(explained, zone) };
+  if (!explained.case) return [happened, { question: "Why was nothing decided?", answer: [neverDecided(explained)] }];
   const undecided = whyUndecided(explained);
   const answered = (question: string, answer: () => string[]): Answer => ({ question, answer: undecided ?? answer() });
   return [
-    { question: "What happened so far?", answer: story(explained, zone) },
+    happened,
     answered("What is planned now?", () => planned(explained, latest!, zone)),
     answered("Why not today?", () => whyNotToday(explained, latest!, zone)),
-    answered("Why this hour?", () => whyThisHour(latest!, zone)),
+    answered("Why this hour?", () => whyThisHour(explained, latest!, zone)),
     answered("Which rules?", () => rules(latest!, zone)),
-    answered("Why a card change?", () => whyCardChange(decisions)),
+    answered("Why a card change?", () => whyCardChange(explained)),
     { question: "Why did you stop?", answer: whyStopped(explained, latest) },
     answered("What would six even tries have done?", () => sixEvenTries(decisions, zone)),
     answered("What changed since the last plan?", () => changed(latest!)),
@@ -43,12 +46,17 @@ export function explanationOf(explained: Explained): Answer[] {
   ];
 }
 
-/** Why nothing was decided about an invoice; null when something was. */
+/** Why nothing was decided about an invoice without a case. */
+function neverDecided({ invoice, transactions }: Explained): string {
+  const isPaidAtOnce = invoice.state === "PAID" && transactions[0] && isApproved(transactions[0]);
+  return isPaidAtOnce ? "It was paid at the first attempt, so there was nothing to decide." : NEVER;
+}
+
+/** Why nothing was decided in a case; null when something was. */
 function whyUndecided({ case: kase, decisions }: Explained): string[] | null {
-  if (!kase) return [NEVER];
-  if (kase.arm === "merchant") return [WATCHED];
+  if (kase!.arm === "merchant") return [WATCHED];
   if (decisions.length > 0) return null;
-  return kase.endedAt
+  return kase!.endedAt
     ? ["Nothing was decided before the case ended, or it is kept no longer."]
     : ["The case was not looked at yet, so nothing was decided."];
 }
@@ -145,20 +153,34 @@ const isSameDay = (a: LocalDay, b: LocalDay) => dayWords(a) === dayWords(b) && a
 const HOUR_DRAWN =
   "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning: so was this one.";
 
+/** So much more likely an hour is said to be: both are shown in whole percents. */
+const LIKELIER = 0.01;
+const NOT_ONE_CHANCE =
+  "An hour with a higher chance was not chosen: what counts is not the one chance, but what a try is worth together with those that can follow it.";
+
 const SPREAD =
   "Of late far fewer tries were approved than was said, in cases that began with such a decline, so some are spread evenly until it comes true again: so was this one.";
 
-function whyThisHour({ kind, idealTime, account }: DecisionRecord, zone: Zone): string[] {
+/** Of a case that is over people ask about the last try. */
+function whyThisHour({ case: kase, decisions }: Explained, latest: DecisionRecord, zone: Zone): string[] {
+  const last = kase!.endedAt ? decisions.findLast(({ kind }) => kind === "retry") : undefined;
+  if (!last) return hourWords(latest, zone);
+  return [`The last try was decided on ${when(zone, last.madeAt)}.`, ...hourWords(last, zone), ...last.account.reasons];
+}
+
+function hourWords({ kind, idealTime, chance, account }: DecisionRecord, zone: Zone): string[] {
   const { hours, reasons, hourDrawn, spread } = account;
   if (kind === "card_change") return ["No hour was chosen: the customer is asked for another card at once."];
   if (kind === "stop") return ["No hour was chosen: no other try is made."];
   if (kind === "wait" || hours.length === 0) return reasons;
   const chosen = when(zone, idealTime!);
+  const hasLikelier = chance !== null && hours.some((hour) => hour.chance - chance >= LIKELIER);
   return [
     `The retry is for ${chosen}; a few minutes are added, so that a bank does not get all tries in one second.`,
     ...(hourDrawn ? [HOUR_DRAWN] : []),
     ...(spread ? [SPREAD] : []),
     ...hours.map(({ at, chance }) => `At ${when(zone, at)}: a chance of ${percent(chance)}.`),
+    ...(hasLikelier && !hourDrawn && !spread ? [NOT_ONE_CHANCE] : []),
   ];
 }
 
@@ -175,24 +197,23 @@ function rules(latest: DecisionRecord, zone: Zone): string[] {
   ];
 }
 
-function whyCardChange(decisions: readonly DecisionRecord[]): string[] {
+function whyCardChange({ case: kase, decisions }: Explained): string[] {
   const asked = decisions.findLast(({ kind }) => kind === "card_change");
   if (asked) return asked.account.reasons;
   const latest = decisions.at(-1);
   return [
     "No other card was asked for.",
-    ...(latest?.kind === "retry" ? ["The present one may still work: see what is planned."] : []),
+    ...(!kase!.endedAt && latest?.kind === "retry" ? ["The present one may still work: see what is planned."] : []),
   ];
 }
 
 function whyStopped({ case: kase }: Explained, latest: DecisionRecord | null): string[] {
-  if (!kase) return [NEVER];
   const gaveUp = latest?.kind === "stop" ? latest.account.reasons : [];
-  if (kase.endedAt) {
-    const end = `The case ended: ${END_WORDS[kase.endReason!]}`;
-    return completesDunning(kase.endReason!) ? [end, ...gaveUp] : [end];
+  if (kase!.endedAt) {
+    const end = `The case ended: ${END_WORDS[kase!.endReason!]}`;
+    return completesDunning(kase!.endReason!) ? [end, ...gaveUp] : [end];
   }
-  if (kase.arm === "dunlin") return ["It has not stopped."];
+  if (kase!.arm === "dunlin") return ["It has not stopped."];
   return [
     "The merchant's own system goes on.",
     ...(gaveUp.length > 0 ? ["Dunlin would give the invoice up.", ...gaveUp] : []),
