@@ -14,6 +14,8 @@ import type { Situation } from "./situation.ts";
 const YEAR_MS = 366 * DAY_MS;
 /** The rules are asked about every fourth hour, so what they forbid begins or ends within as much of what is noted. */
 export const STEP_MS = 4 * HOUR_MS;
+/** Whether what a rule forbids goes on to the end of the window: it was not asked about the end itself. */
+export const isToEnd = ({ to }: RuledOut, windowEndsAt: Date) => to.getTime() + STEP_MS >= windowEndsAt.getTime();
 const LIST_MAX = 4;
 const COUNTED = "Counted so far:";
 

@@ -1,4 +1,4 @@
-import { saysCount } from "../decisions/account.ts";
+import { isToEnd, saysCount } from "../decisions/account.ts";
 import {
   addDays,
   atLocalTime,
@@ -11,7 +11,7 @@ import {
 import { FLATTERED_BESIDE_EVEN } from "../decisions/outlook.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import { completesDunning } from "../domain/case.ts";
-import type { DecisionKind, DecisionRecord, Prospect } from "../domain/decision.ts";
+import type { DecisionKind, DecisionRecord, Prospect, RuledOut } from "../domain/decision.ts";
 import type { Explained } from "./explain.ts";
 import { isApproved } from "./history.ts";
 import { END_WORDS, story, WOULD } from "./story.ts";
@@ -36,7 +36,7 @@ export function explanationOf(explained: Explained): Answer[] {
     answered("What is planned now?", () => planned(explained, latest!, zone)),
     answered("Why not today?", () => whyNotToday(explained, latest!, zone)),
     answered("Why this hour?", () => whyThisHour(explained, latest!, zone)),
-    answered("Which rules?", () => rules(latest!, zone)),
+    answered("Which rules?", () => rules(explained, latest!, zone)),
     answered("Why a card change?", () => whyCardChange(explained)),
     { question: "Why did you stop?", answer: whyStopped(explained, latest) },
     answered("What would six even tries have done?", () => sixEvenTries(decisions, zone)),
@@ -104,7 +104,8 @@ function planned({ case: kase, actions }: Explained, latest: DecisionRecord, zon
   return [`${what} for ${when(zone, action.idealRetryTime)}${chance}; it ${state}.`, ...action.reasons];
 }
 
-function whyNotToday({ case: kase, now }: Explained, latest: DecisionRecord, zone: Zone): string[] {
+function whyNotToday(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
+  const { case: kase, now } = explained;
   if (kase!.endedAt) return ["Nothing is tried any more: see why it stopped."];
   const today = localDay(zone, now.getTime());
   const { account, idealTime } = latest;
@@ -113,16 +114,15 @@ function whyNotToday({ case: kase, now }: Explained, latest: DecisionRecord, zon
   if (isSameDay(localDay(zone, idealTime!.getTime()), today)) return ["It is today."];
   const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
   const rule = account.ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to >= now);
-  if (rule) return [`A rule leaves no try until ${when(zone, rule.to)}: ${rule.rule}`, `Source: ${rule.source}.`];
+  if (rule)
+    return [`A rule leaves no try until ${untilWords(rule, explained, zone)}: ${rule.rule}`, `Source: ${rule.source}.`];
+  // Nothing but what was learned compares days.
+  if (account.days.length === 0) return account.reasons;
   const chosen = account.days.find((day) =>
     isSameDay(localDay(zone, day.at.getTime()), localDay(zone, idealTime!.getTime())),
   );
   const best = account.days.find(({ at }) => isSameDay(localDay(zone, at.getTime()), today));
-  if (!best || !chosen)
-    return [
-      "No moment of today was among those that could be chosen: the last try was too short a time ago.",
-      ...account.reasons,
-    ];
+  if (!best || !chosen) return [NOT_AMONG, ...account.reasons];
   return [
     `Today's best moment is ${when(zone, best.at)}: ${prospectWords(best)}`,
     ...chosenWords(latest, chosen, zone),
@@ -133,6 +133,9 @@ function whyNotToday({ case: kase, now }: Explained, latest: DecisionRecord, zon
       .map((day) => `The next best, ${when(zone, day.at)}: ${prospectWords(day)}`),
   ];
 }
+
+const NOT_AMONG =
+  "No moment of today was among those that could be chosen: a try comes two hours after the last one at the soonest, or after the invoice became unpaid where none was reported, and on later days only at some hours.";
 
 const prospectWords = ({ chance, worth }: Prospect) =>
   `a chance of ${percent(chance)}, and with the tries planned after it worth ${percent(worth)} of the amount.`;
@@ -184,14 +187,17 @@ function hourWords({ kind, idealTime, chance, account }: DecisionRecord, zone: Z
   ];
 }
 
-function rules(latest: DecisionRecord, zone: Zone): string[] {
+const untilWords = (ruled: RuledOut, { case: kase }: Explained, zone: Zone) =>
+  isToEnd(ruled, kase!.windowEndsAt) ? "the end of the window" : when(zone, ruled.to);
+
+function rules(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
   const { ruledOut, known } = latest.account;
   const kept = known.filter(saysCount);
   if (ruledOut.length === 0) return ["No rule left out any moment of the window.", ...kept];
   return [
-    ...ruledOut.flatMap(({ rule, source, from, to }) => [
-      `No try from ${when(zone, from)} to ${when(zone, to)}: ${rule}`,
-      `Source: ${source}.`,
+    ...ruledOut.flatMap((ruled) => [
+      `No try from ${when(zone, ruled.from)} to ${untilWords(ruled, explained, zone)}: ${ruled.rule}`,
+      `Source: ${ruled.source}.`,
     ]),
     ...kept,
   ];

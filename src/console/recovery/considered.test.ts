@@ -60,6 +60,12 @@ test("the plot, the sentences and the table say the same", () => {
   assert.match(page, /40%<\/td><td class="number">50%<\/td><td><small>chosen/);
 });
 
+test("a rule that holds to the end of the window is said to", () => {
+  const ruledOut = [{ rule: "Never.", source: "Rules", from: day(5), to: day(27, 21) }];
+  const page = textOf(considered(decided({ days: DAYS, ruledOut }), day(28), "UTC"));
+  assert.match(page, /No try from .* to the end of the window: Never/);
+});
+
 test("on the clocks of the reader a moment is on the day that it is there", () => {
   const page = textOf(considered(decided({ days: DAYS }), day(28), "Pacific/Auckland"));
   assert.match(page, /Chosen: 5 Mar 2026 21:00/);

@@ -1,3 +1,4 @@
+import { isToEnd } from "../../decisions/account.ts";
 import { FLATTERED_BESIDE_EVEN } from "../../decisions/outlook.ts";
 import type { Account, DecisionRecord, Prospect } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
@@ -52,7 +53,7 @@ export function considered(decision: DecisionRecord, windowEndsAt: Date, zone: s
   );
   return html`<figure class="chart considered"><figcaption><span class="key dot"></span> the best moment of a day, by the chance of success <span class="key dot chosen"></span> chosen${ruledOut.length > 0 && html` <span class="key ruled"></span> a rule forbids it`}</figcaption>${plot}</figure>
 <p class="text">${says.join(" ")}</p>
-${ruledOut.length > 0 && html`<ul>${ruledOut.map(({ rule, source, from, to }) => html`<li>No try from ${moment(from, zone)} to ${moment(to, zone)}: ${rule} <small>${source}</small></li>`)}</ul>`}
+${ruledOut.length > 0 && html`<ul>${ruledOut.map((ruled) => html`<li>No try from ${moment(ruled.from, zone)} to ${isToEnd(ruled, windowEndsAt) ? "the end of the window" : moment(ruled.to, zone)}: ${ruled.rule} <small>${ruled.source}</small></li>`)}</ul>`}
 <details class="more"><summary>The numbers</summary>${table(
     "Moments that were considered",
     [

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { explain } from "./explain.ts";
+import { explanationOf } from "./explanation.ts";
+import type { MerchantSettings } from "./merchants.ts";
+import { HOUR, openStage, START } from "./stage.fixture.ts";
+
+// What is said of moments that could not be chosen, by a rule or for another reason.
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+const enter = async (settings: MerchantSettings = {}) => {
+  merchantId = (await stage.enter(true, settings)).id;
+};
+beforeEach(() => enter());
+
+async function asked(question: string): Promise<string> {
+  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  return explanationOf(explained)
+    .find((each) => each.question === question)!
+    .answer.join("\n");
+}
+
+test("a rule that holds to the end of the window is said to, and not to end at the last moment that was looked at", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "41" });
+  await stage.decide();
+  assert.match(
+    await asked("Which rules?"),
+    /^No try from .* to the end of the window: Visa does not allow another try/,
+  );
+  await enter();
+  await stage.invoice();
+  await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
+  await stage.decide();
+  assert.match(await asked("Which rules?"), /^No try from .* to Sun 8 March, \d\d:\d\d/);
+});
+
+test("where no try was reported none is said to have been too short a time ago", async () => {
+  stage.at(START.getTime() + 12.5 * HOUR);
+  await stage.invoice();
+  await stage.decide();
+  assert.match(
+    await asked("Why not today?"),
+    /^No moment of today was among .* two hours after the last one at the soonest, or after the invoice became unpaid/,
+  );
+});
+
+test("where fixed rules decide no moment of today is said to have been compared", async () => {
+  await enter({ engine: "static" });
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.doesNotMatch(await asked("Why not today?"), /among those that could be chosen/);
+});
