@@ -8,7 +8,8 @@ import {
   momentWords,
   type Zone,
 } from "../decisions/local-time.ts";
-import { FLATTERED_BESIDE_EVEN } from "../decisions/outlook.ts";
+import { besideEven } from "../decisions/outlook.ts";
+import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import { completesDunning } from "../domain/case.ts";
 import type { DecisionKind, DecisionRecord, Prospect, RuledOut } from "../domain/decision.ts";
@@ -39,7 +40,7 @@ export function explanationOf(explained: Explained): Answer[] {
     answered("Which rules?", () => rules(explained, latest!, zone)),
     answered("Why a card change?", () => whyCardChange(explained)),
     { question: "Why did you stop?", answer: whyStopped(explained, latest) },
-    answered("What would six even tries have done?", () => sixEvenTries(decisions, zone)),
+    answered("What would six even tries have done?", () => sixEvenTries(explained, zone)),
     answered("What changed since the last plan?", () => changed(latest!)),
     answered("What was known?", () => latest!.account.known),
     answered("How was it chosen?", () => howChosen(latest!)),
@@ -233,16 +234,21 @@ const WITHOUT_ALTERNATIVES: Readonly<Record<DecisionKind, string>> = {
   wait: "no try was planned yet",
 };
 
-function sixEvenTries(decisions: readonly DecisionRecord[], zone: Zone): string[] {
+const evenWords = (count: number) =>
+  count === EVEN_TRIES ? "Even tries" : `${count} even ${count === 1 ? "try" : "tries"}, as many as could be made,`;
+
+function sixEvenTries({ decisions, transactions }: Explained, zone: Zone): string[] {
   const first = decisions.find(({ account }) => account.even !== null);
   if (!first) return [`No alternatives were worked out: ${WITHOUT_ALTERNATIVES[decisions.at(-1)!.kind]}.`];
   const { tries, recovers, worth, plan, planRecovers, planWorth } = first.account.even!;
   const days = (dates: readonly Date[]) => dates.map((at) => dayWords(localDay(zone, at.getTime()))).join(", ");
   return [
     `As seen on ${when(zone, first.madeAt)}, by the same model:`,
-    `Even tries on ${days(tries)} recover it with a chance of ${percent(recovers)}, and are worth ${percent(worth)} of the amount after costs.`,
-    `The plan, on ${days(plan)}, recovers it with a chance of ${percent(planRecovers)}, and is worth ${percent(planWorth)}.`,
-    FLATTERED_BESIDE_EVEN,
+    tries.length === 0
+      ? "No even try could be made."
+      : `${evenWords(tries.length)} on ${days(tries)} ${tries.length === 1 ? "recovers" : "recover"} it with a chance of ${percent(recovers)}, worth ${percent(worth)} of the amount after costs.`,
+    `The plan, on ${days(plan)}, recovers it with a chance of ${percent(planRecovers)}, worth ${percent(planWorth)}.`,
+    besideEven(transactions.at(-1)?.paymentMethodType),
   ];
 }
 

@@ -46,7 +46,7 @@ const DAYS = [1, 2, 3, 4].map((n) => ({
 test("the plot, the sentences and the table say the same", () => {
   const even = { tries: [day(4)], recovers: 0.5, worth: 0.4, plan: [day(3)], planRecovers: 0.63, planWorth: 0.5 };
   const ruledOut = [{ rule: "Visa allows <15> tries.", source: "Visa Core Rules", from: day(5), to: day(6) }];
-  const page = textOf(considered(decided({ days: DAYS, ruledOut, even }), day(28), "UTC"));
+  const page = textOf(considered(decided({ days: DAYS, ruledOut, even }), day(28), "UTC", "card"));
   assert.match(
     page,
     /Chosen: 5 Mar 2026 08:00, with a chance of 41%\. 4 days were compared; the next best moment is 6 Mar 2026 08:00, with 40%\./,
@@ -60,34 +60,41 @@ test("the plot, the sentences and the table say the same", () => {
   assert.match(page, /40%<\/td><td class="number">50%<\/td><td><small>chosen/);
 });
 
+test("beside even tries the words are those of the way of paying", () => {
+  const even = { tries: [day(4)], recovers: 0.5, worth: 0.4, plan: [day(3)], planRecovers: 0.63, planWorth: 0.5 };
+  const page = textOf(considered(decided({ days: DAYS, even }), day(28), "UTC", "ach_debit"));
+  assert.match(page, /world of bank debits plans recovered what the model said/);
+  assert.doesNotMatch(page, /flatters/);
+});
+
 test("a rule that holds to the end of the window is said to", () => {
   const ruledOut = [{ rule: "Never.", source: "Rules", from: day(5), to: day(27, 21) }];
-  const page = textOf(considered(decided({ days: DAYS, ruledOut }), day(28), "UTC"));
+  const page = textOf(considered(decided({ days: DAYS, ruledOut }), day(28), "UTC", "card"));
   assert.match(page, /No try from .* to the end of the window: Never/);
 });
 
 test("on the clocks of the reader a moment is on the day that it is there", () => {
-  const page = textOf(considered(decided({ days: DAYS }), day(28), "Pacific/Auckland"));
+  const page = textOf(considered(decided({ days: DAYS }), day(28), "Pacific/Auckland", null));
   assert.match(page, /Chosen: 5 Mar 2026 21:00/);
 });
 
 test("an hour that was drawn is said to be", () => {
   assert.match(
-    textOf(considered(decided({ days: DAYS, hourDrawn: true }), day(28), "UTC")),
+    textOf(considered(decided({ days: DAYS, hourDrawn: true }), day(28), "UTC", "card")),
     /its hour drawn by how likely/,
   );
 });
 
 test("a moment that was drawn by lot is said to be", () => {
   assert.match(
-    textOf(considered(decided({ days: DAYS, drawn: true }), day(28), "UTC")),
+    textOf(considered(decided({ days: DAYS, drawn: true }), day(28), "UTC", "card")),
     /drawn by lot among good ones/,
   );
 });
 
 test("a moment that was spread evenly is said to be", () => {
   assert.match(
-    textOf(considered(decided({ days: DAYS, spread: true }), day(28), "UTC")),
+    textOf(considered(decided({ days: DAYS, spread: true }), day(28), "UTC", "card")),
     /spread evenly, since far fewer tries/,
   );
 });

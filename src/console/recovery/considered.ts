@@ -1,5 +1,5 @@
 import { isToEnd } from "../../decisions/account.ts";
-import { FLATTERED_BESIDE_EVEN } from "../../decisions/outlook.ts";
+import { besideEven } from "../../decisions/outlook.ts";
 import type { Account, DecisionRecord, Prospect } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { type Html, html } from "../html.ts";
@@ -23,13 +23,18 @@ export const hasConsidered = (decision: DecisionRecord) =>
   decision.account.days.length > 0 && decision.idealTime !== null && isReadable(decision);
 
 /** All moments that were thought of for a try: a plot, the same in words, and as a table. */
-export function considered(decision: DecisionRecord, windowEndsAt: Date, zone: string): Html {
+export function considered(
+  decision: DecisionRecord,
+  windowEndsAt: Date,
+  zone: string,
+  paymentMethodType: string | null,
+): Html {
   const { account, madeAt, idealTime } = decision;
   const { days, hours, ruledOut, even } = account;
   const chosen = chosenOf(decision);
   const to = new Date(Math.max(+windowEndsAt, ...days.map(({ at }) => +at)) + DAY_MS / 2);
   const day = (at: Date) => dayText(localField(at, zone).slice(0, 10)).slice(0, -5);
-  const says = summary(decision, chosen, zone);
+  const says = summary(decision, chosen, zone, paymentMethodType);
   const plot = momentsPlot(
     says.join(" "),
     {
@@ -94,7 +99,12 @@ function drawnWords({ drawn, hourDrawn, spread }: Account): string {
 }
 
 /** The plot in sentences. */
-function summary({ account, chance, idealTime }: DecisionRecord, chosen: Prospect | undefined, zone: string): string[] {
+function summary(
+  { account, chance, idealTime }: DecisionRecord,
+  chosen: Prospect | undefined,
+  zone: string,
+  paymentMethodType: string | null,
+): string[] {
   const { days, hours, even, ruledOut } = account;
   const others = days.filter((each) => each !== chosen).sort((a, b) => b.worth - a.worth);
   const given = chance ?? chosen?.chance;
@@ -115,7 +125,7 @@ function summary({ account, chance, idealTime }: DecisionRecord, chosen: Prospec
     ...(even
       ? [
           `With this plan the invoice is recovered with a chance of ${percent(even.planRecovers)}, with tries spread evenly ${percent(even.recovers)}.`,
-          FLATTERED_BESIDE_EVEN,
+          besideEven(paymentMethodType),
         ]
       : []),
   ];

@@ -104,7 +104,7 @@ function transactionEntry(t: ShownTransaction): Entry {
 }
 
 /** A decision with its reasons; its outcome is an entry of its own when one was recorded. */
-function actionEntries(action: ShownAction, { cases, decisions, shown }: History, zone: string): Entry[] {
+function actionEntries(action: ShownAction, history: History, zone: string): Entry[] {
   const { decidedAt, createdAt, idealRetryTime, reasons, status, executedAt } = action;
   const what = action.type === "RETRY" ? "retry" : "ask for another card";
   const decision: Entry = {
@@ -112,7 +112,7 @@ function actionEntries(action: ShownAction, { cases, decisions, shown }: History
     kind: "plan",
     rank: 3,
     title: html`${decidedAt ? "Decided" : "Planned"}: ${what} at ${moment(idealRetryTime, zone)} (${zone}) ${actionState(status)}`,
-    body: html`${reasonList(reasons)}${compared(action, decisions, cases, shown, zone)}`,
+    body: html`${reasonList(reasons)}${compared(action, history, zone)}`,
   };
   if (executedAt === null) return [decision];
   const isGood = status === "SUCCEEDED";
@@ -128,7 +128,7 @@ function actionEntries(action: ShownAction, { cases, decisions, shown }: History
 }
 
 /** What Dunlin would have done in a case of shadow mode, with what else was considered for the latest of it. */
-function shadowEntries({ id, windowEndsAt }: Case, { decisions }: History, zone: string): Entry[] {
+function shadowEntries({ id, windowEndsAt }: Case, { decisions, transactions }: History, zone: string): Entry[] {
   const made = decisions.filter(({ caseId }) => caseId === id);
   const latest = made.findLast(hasConsidered);
   return made.map((decision) => ({
@@ -136,26 +136,23 @@ function shadowEntries({ id, windowEndsAt }: Case, { decisions }: History, zone:
     kind: "plan",
     rank: 3,
     title: html`Shadow mode: Dunlin would ${WOULD[decision.kind]}${decision.kind === "retry" && html` at ${moment(decision.idealTime, zone)} (${zone})`}`,
-    body: html`${reasonList(decision.account.reasons)}${decision === latest && html`<div>${considered(decision, windowEndsAt, zone)}</div>`}`,
+    body: html`${reasonList(decision.account.reasons)}${decision === latest && html`<div>${considered(decision, windowEndsAt, zone, paidBy(transactions))}</div>`}`,
   }));
 }
 
 const reasonList = (reasons: readonly string[]): Html =>
   html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`;
 
+/** The way of paying of the latest attempt. */
+const paidBy = ([latest]: History["transactions"]) => latest?.paymentMethodType ?? null;
+
 /** What else was considered for an action: all of it for one, and a link for the others, since each takes its room. */
-function compared(
-  { id }: ShownAction,
-  decisions: readonly DecisionRecord[],
-  cases: readonly Case[],
-  shown: string | null,
-  zone: string,
-): Part {
+function compared({ id }: ShownAction, { decisions, cases, shown, transactions }: History, zone: string): Part {
   const decision = decisions.findLast(({ actionId }) => actionId === id);
   if (!decision || !hasConsidered(decision)) return null;
   if (id !== shown) return html`<p><a href="?decision=${id}#considered">What else was considered</a></p>`;
   const kase = cases.find((each) => each.id === decision.caseId);
-  return html`<div id="considered">${considered(decision, kase?.windowEndsAt ?? decision.madeAt, zone)}</div>`;
+  return html`<div id="considered">${considered(decision, kase?.windowEndsAt ?? decision.madeAt, zone, paidBy(transactions))}</div>`;
 }
 
 const EVENT_WORDS = {
