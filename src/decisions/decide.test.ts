@@ -63,7 +63,7 @@ test("with nothing known of the decline the tries are spread evenly, each in the
   assert.match(decision.at.toISOString(), /^2026-04-09T07:(0\d|1[0-4])/);
   assert.equal(decision.suggestion, "RETRY");
   assert.equal(decision.reasons[0], "The last try failed: the bank gave no reason (code 05).");
-  assert.match(decision.reasons.at(-1)!, /7 more tries are left until Mon 4 May/);
+  assert.match(decision.reasons.at(-1)!, /7 more tries may be made before the window ends on Mon 4 May/);
 });
 
 test("where a scheme allows two presentations more, those two are spread over the window", () => {
@@ -71,7 +71,10 @@ test("where a scheme allows two presentations more, those two are spread over th
   const decision = retryOf(decideSoon(failed({ networkDeclineCode: "MS03" }, debit)));
   // 28 days over 3 gaps: due on Wednesday, nine days later.
   assert.match(decision.at.toISOString(), /^2026-04-15T09/);
-  assert.match(decision.reasons.slice(-2).join(" "), /1 more try is left until Mon 4 May\. SEPA debits allow/);
+  assert.match(
+    decision.reasons.slice(-2).join(" "),
+    /1 more try may be made before the window ends on Mon 4 May\. SEPA debits allow/,
+  );
 });
 
 test("without any transaction a retry is asked for all the same, by what the currency tells", () => {

@@ -62,8 +62,8 @@ export function triesLeftWords(situation: Situation): string {
   const { known, place } = situation;
   const { count, rule } = triesLeftOf(situation);
   const more = Math.max(0, count - 1);
-  const left = more === 0 ? "no more try is" : more === 1 ? "1 more try is" : `${more} more tries are`;
-  const words = `After this one, ${left} left until ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
+  const left = more === 0 ? "no more try" : more === 1 ? "1 more try" : `${more} more tries`;
+  const words = `After this one, ${left} may be made before the window ends on ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
   return rule ? `${words} ${rule.sentence}` : words;
 }
 
