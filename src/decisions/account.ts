@@ -64,10 +64,11 @@ function knownWords(situation: Situation, history: History | null): string[] {
   const { known, place, decline, isNewCard } = situation;
   const when = (at: Date) => momentWords(place.zone, at.getTime());
   const words = [declineWords(decline, isNewCard)];
+  const failed = known.ledger.filter((entry) => entry.onThisInvoice && entry.approved === false);
+  if (failed.length > LIST_MAX)
+    words.push(`${count(failed.length - LIST_MAX, "try", "tries")} failed before those that follow.`);
   // Without codes nobody reported it: it is the first try, which must have been.
-  for (const { at, codes } of known.ledger
-    .filter((entry) => entry.onThisInvoice && entry.approved === false)
-    .slice(-LIST_MAX))
+  for (const { at, codes } of failed.slice(-LIST_MAX))
     words.push(
       codes === null
         ? `A first try is taken to have failed when the invoice became unpaid, on ${when(at)}.`
