@@ -57,6 +57,23 @@ test("every Mastercard advice code of the table is read on a Mastercard", () => 
   }
 });
 
+test("where the bank sent a code and an advice both are named, and what each says where they agree", () => {
+  const said = (networkDeclineCode: string, networkAdviceCode: string, instrument = MASTERCARD) => {
+    const { words, codeWords } = readDecline({ ...NOTHING, networkDeclineCode, networkAdviceCode }, instrument);
+    return `${words} (${codeWords})`;
+  };
+  assert.equal(
+    said("54", "01"),
+    `${RESPONSE_CODES.get("54")!.words}, and there is newer card data (code 54, advice code 01)`,
+  );
+  assert.equal(said("05", "01"), "there is newer card data (code 05, advice code 01)");
+  assert.equal(
+    said("54", "01", VISA),
+    `${RESPONSE_CODES.get("54")!.words} (code 54)`,
+    "advice that is not read is not named",
+  );
+});
+
 test("on a Visa card only the advice never to try again is believed", () => {
   assert.equal(group({ networkAdviceCode: "03" }), "HARD_CARD");
   assert.equal(group({ networkAdviceCode: "21" }), "REVOKED");

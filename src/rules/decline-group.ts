@@ -20,7 +20,7 @@ export interface ReadDecline {
   group: DeclineGroup;
   /** Completes "The bank declined: …"; null when only the group is known. */
   words: string | null;
-  /** The code that decided, one of our tables: "code 51", "advice code 24"; null when only a category did, or nothing. */
+  /** The code that decided, one of our tables: "code 51", "advice code 24", or both where the bank sent both; null when only a category did, or nothing. */
   codeWords: string | null;
   advice: AdviceCode | null;
   /** Visa category 1: the card may never be tried again. */
@@ -67,6 +67,7 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
       words: response.words,
       codeWords: `code ${codes.networkDeclineCode!.trim().toUpperCase()}`,
     });
+  const fromBank = advice?.group && response ? facts.slice() : [];
   if (!fromCard) facts.push(...bankFacts(codes, instrument.paymentMethodType!));
   for (const code of [codes.gatewayCode, codes.networkDeclineCode, codes.networkAdviceCode]) {
     const group = code === null ? undefined : gatewayCodeGroup(code);
@@ -78,7 +79,7 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   const rest = { advice, category1: network.barsCategory1 && response?.category === 1 };
   const ending = facts.filter((fact) => endsRetries(fact.group)).sort((a, b) => byRestriction(a.group, b.group))[0];
   const decided = ending ?? facts.find((fact) => tellsWhen(fact.group));
-  if (decided) return { ...decided, ...rest };
+  if (decided) return { ...beside(decided, fromBank), ...rest };
   const generic = facts.find((fact) => fact.group === "GENERIC");
   if (suffix === "HARD") {
     const isRisk = response !== null && SUSPECTED_FRAUD.has(codes.networkDeclineCode!.trim());
@@ -89,8 +90,20 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
       ...rest,
     };
   }
-  if (generic) return { ...generic, ...rest };
+  if (generic) return { ...beside(generic, fromBank), ...rest };
   return { group: suffix === "SOFT" ? "GENERIC" : "UNKNOWN", words: null, codeWords: null, ...rest };
+}
+
+/**
+ * A fact, with the other code where the bank sent two, since whoever looks for one of them should find it; and with what it means, unless that is something else.
+ *
+ * @param fromBank  advice and response, in this order; empty when not both are known
+ */
+function beside(fact: Fact, fromBank: readonly Fact[]): Fact {
+  const [advice, response] = fromBank;
+  if (!advice || !response || !fromBank.includes(fact)) return fact;
+  const words = advice.group === response.group ? `${response.words}, and ${advice.words}` : fact.words;
+  return { group: fact.group, words, codeWords: `${response.codeWords}, ${advice.codeWords}` };
 }
 
 /**
