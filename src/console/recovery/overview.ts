@@ -35,6 +35,7 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     const daysAgo = (n: number) => dayStart(new Date(now.getTime() - n * DAY_MS), person.zone);
     const from = daysAgo(Number(days));
     const merchant = await findMerchant(db, merchantId);
+    const isShadow = merchant?.shadow ?? false;
     const maturityDays = (merchant?.windowDays ?? 0) + AFTER_WINDOW_DAYS;
     const [weeks, grown, open, undelivered, measured] = await Promise.all([
       endedWeeks(db, merchantId, from, now, person.zone),
@@ -49,8 +50,8 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     return {
       title: "Overview",
       tools,
-      body: html`${merchant?.shadow && notice("warn", SHADOW)}${merchant && endpointNotice(merchant, visit, isEmpty)}
-${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, grown, maturityDays, open, weeks, undelivered, from, days, now, measured }, visit)}`,
+      body: html`${isShadow && notice("warn", SHADOW)}${merchant && endpointNotice(merchant, visit, isEmpty)}
+${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, grown, maturityDays, open, weeks, undelivered, from, days, now, measured, isShadow }, visit)}`,
     };
   });
 }
@@ -121,6 +122,7 @@ interface Known {
   days: string;
   now: Date;
   measured: Measured | null;
+  isShadow: boolean;
 }
 
 /** The newest experiment, and what it says by now. */
@@ -142,7 +144,7 @@ const amountsOf = (sums: readonly Sum[], outcome: Outcome) =>
   sums.filter((sum) => sum.outcome === outcome).map(({ amount, currency }) => money(amount, currency));
 
 function figuresOf(known: Known, visit: Visit): Html {
-  const { ended, open, weeks, undelivered, from, days, now, measured } = known;
+  const { ended, open, weeks, undelivered, from, days, now } = known;
   const since = from.toISOString();
   const recovered = casesOf(ended, ["recovered"]);
   const link = (outcome: Outcome, words: Part) =>
@@ -152,7 +154,7 @@ function figuresOf(known: Known, visit: Visit): Html {
 <p class="lead">Recovered in the last ${days} days${amounts.length === 0 && ": nothing yet"}</p>
 ${amounts.length > 0 && html`<ul class="amounts">${amounts.map((amount) => html`<li>${amount}</li>`)}</ul>`}
 <p class="text">From ${link("recovered", count(recovered))} ${recovered === 1 ? "invoice" : "invoices"} paid after an instruction of Dunlin succeeded.</p>
-${added(measured, visit)}
+${added(known, visit)}
 <div class="tiles">
 ${rateTile(known)}
 ${tile("In recovery now", html`<a href="/invoices?outcome=open">${count(casesOf(open, ["open"]))}</a>`, amountsOf(open, "open").join(", ") || "no open case")}
@@ -182,12 +184,14 @@ function rateTile({ grown, days, maturityDays }: Known): Html {
 }
 
 /** What Dunlin added: as far as an experiment can tell, and without one nothing. */
-function added(measured: Measured | null, { may }: Visit): Html {
+function added({ measured, isShadow }: Known, { may }: Visit): Html {
   if (measured === null)
     return html`<p class="text">How much of it would have been paid without Dunlin can only be measured against invoices that it leaves alone, and there are none. ${
-      may("experiments")
-        ? html`<a href="/experiments/new">Leave a part alone.</a>`
-        : html`An owner or admin can set a part aside under Experiments.`
+      isShadow
+        ? "An experiment can set a part aside once shadow mode is off."
+        : may("experiments")
+          ? html`<a href="/experiments/new">Leave a part alone.</a>`
+          : html`An owner or admin can set a part aside under Experiments.`
     }</p>`;
   const { experiment, look } = measured;
   const link = html`<a href="/experiments/${experiment.id}">${experiment.name}</a>`;

@@ -171,10 +171,17 @@ test("what an experiment leaves alone is counted nowhere as ours, and the page s
 test("in shadow mode the overview says so, and the page of an invoice shows what Dunlin would do and what else it considered", async () => {
   const { merchant, browser } = await shop({ shadow: true });
   await push(merchant, unpaid("in_a"));
-  assert.match((await browser.get("/overview")).body, /Shadow mode is on/);
+  const owner = await at.browser(await at.person("owner", merchant));
+  const over = unpaid("in_b", { customerId: "cus_2" });
+  await push(merchant, over);
+  at.clock.serviceMs += 60_000;
+  await push(merchant, { ...over, state: "PAID", updatedAt: at.ports.now() });
+  const overview = (await owner.get("/overview")).body;
+  assert.match(overview, /Shadow mode is on[\s\S]*An experiment can set a part aside once shadow mode is off/);
+  assert.doesNotMatch(overview, /Leave a part alone/, "what is refused is not offered");
   const page = (await browser.get("/invoices/in_a")).body;
   assert.match(page, /Shadow mode: Dunlin would ask for a retry at <time[\s\S]*The numbers/);
-  assert.match((await browser.get("/invoices?outcome=watched")).body, /1 case in the filter/);
+  assert.match((await browser.get("/invoices?outcome=watched")).body, /2 cases in the filter/);
 });
 
 test("the overview begins its days and weeks on the viewer's clocks", async () => {
