@@ -50,6 +50,7 @@ test("an experiment is started, shown, shown again when its invoices are old eno
   await ingestInvoices(db, merchant, packInvoices(...invoices), ports, () => {});
   await countDue({ db, ports, log });
   assert.match((await run(experimentShow)).out, /Too early: an invoice counts 35 days after it failed.*2026-04-06/);
+  assert.match((await run(experimentShow)).out, /LEFT TO +CUSTOMERS +COUNTED.*\nDunlin +0 +0 +0 +1\d{3}\n/);
   now = new Date(now.getTime() + DAY_MS);
   const paid = invoices
     .filter((_, n) => n % 2 === 0)
@@ -64,6 +65,7 @@ test("an experiment is started, shown, shown again when its invoices are old eno
   );
   assert.match(out, /2000 failed invoices are counted and 0 are too young/);
   assert.match(out, /^2026-04-12 +2000 +[+-]\d/m);
+  assert.match(out, /^Dunlin +1\d{3} +1\d{3} +\d{3} +0\nyour own system +\d{3} +\d{3} +\d{3} +0$/m);
   const shown = JSON.parse((await run(experimentShow, { json: true })).out);
   assert.equal(shown.look.comparisons[0].measure, "EUR");
 

@@ -1,6 +1,7 @@
-import { COUNT, type Experiment } from "../domain/experiment.ts";
+import { type Arm, COUNT, type Experiment } from "../domain/experiment.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import type { Comparison, Look } from "../experiments/look.ts";
+import { type ArmSums, armSums, isShown } from "../recovery/arm-sums.ts";
 import { type ExperimentPlan, inShadow, startExperiment, stopRunningExperiment } from "../recovery/experiments.ts";
 import type { Tx } from "../store/database.ts";
 import { looksOf } from "../store/experiment-results.ts";
@@ -133,14 +134,16 @@ ${WHOSE}
       const merchantId = await merchantOf(db, values);
       const experiment = await experimentOf(db, merchantId, text(values, "experiment"));
       const looks = await looksOf<Look>(db, merchantId, experiment.id, days ?? 1);
+      const arms = await armSums(db, merchantId, experiment.id);
       const now = ports.now();
       const print = (lines: readonly string[]) => lines.forEach(context.print);
       if (values.json) {
         const [look = null] = looks;
-        context.print(JSON.stringify({ ...shown(experiment), look, ...(days && { days: looks }) }));
+        context.print(JSON.stringify({ ...shown(experiment), look, arms, ...(days && { days: looks }) }));
       } else {
         print(lines(experiment, now));
         print(looks[0] ? lookLines(looks[0]) : ["", "Not looked at yet: the service does so within a minute."]);
+        print(armLines(arms));
         if (days && looks.length > 0) print(["", ...dayLines(looks)]);
       }
       return EXIT.ok;
@@ -222,6 +225,22 @@ function lookLines({ at, invoices, comparisons, verdict }: Look): string[] {
       : ["", ...table(["RECOVERED", "DUNLIN", "CUSTOMERS", "MERCHANT", "CUSTOMERS", "POINTS", "BETWEEN"], rows)]),
   ];
 }
+
+const ARM_WORDS: Readonly<Record<Arm, string>> = { dunlin: "Dunlin", merchant: "your own system" };
+
+/** What there is in each arm, in invoices. */
+const armLines = (sums: readonly ArmSums[]) => [
+  "",
+  ...table(
+    ["LEFT TO", "CUSTOMERS", "COUNTED", "RECOVERED", "TOO YOUNG"],
+    sums
+      .filter(isShown)
+      .map(({ phase, arm, customers, counted, recovered, young }) => [
+        `${ARM_WORDS[arm]}${phase === "calibration" ? " (calibration)" : ""}`,
+        ...[customers, counted, recovered, young].map(String),
+      ]),
+  ),
+];
 
 const rangeOf = ({ lower, upper }: Pick<Comparison, "lower" | "upper">) =>
   lower > upper ? "moving" : `${points(lower)} and ${points(upper)}`;

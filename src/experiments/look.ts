@@ -59,7 +59,11 @@ export function lookAt(
   const troubles = [...new Set([...(former?.troubles ?? []), ...troublesOf(experiment, tallies)])];
   const counted = (["dunlin", "merchant"] as const).map((arm) => wholeArm(tallies, "comparison", arm, COUNT).due);
   const invoices = { waiting, counted: counted[0]! + counted[1]! };
-  const verdict = verdictOf(experiment, comparisons[0]!, troubles, invoices, at);
+  const arms = {
+    dunlin: wholeArm(tallies, "comparison", "dunlin", experiment.primary),
+    merchant: wholeArm(tallies, "comparison", "merchant", experiment.primary),
+  };
+  const verdict = verdictOf(experiment, comparisons[0]!, arms, troubles, invoices, at);
   return { at, invoices, comparisons, troubles, verdict };
 }
 

@@ -40,7 +40,7 @@ export interface Rate {
 }
 
 /** Fewer customers than this, and the normal approximation under every interval here is not to be trusted. */
-const CUSTOMERS_MIN = 100;
+export const CUSTOMERS_MIN = 100;
 
 /**
  * The recovered share of a tally, with the variance of a ratio of sums over independent customers.

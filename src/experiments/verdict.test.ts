@@ -55,8 +55,17 @@ test("before invoices are old enough, the verdict says when the first results co
   assert.match(verdict.words, /^Too early: .* 35 days .* 2026-02-05\.$/);
 });
 
-test("with too few customers it is too early as well", () => {
-  assert.match(look(arms(40, 30, 10), 50).verdict.words, /fewer than 100 customers/);
+test("with too few customers, or a few that outweigh the rest, it is too early as well, and which it is is said", () => {
+  assert.equal(
+    look({ ...arms(40, 30, 10), "dunlin 2": cell(70, 50) }, 50).verdict.words,
+    "Too early: 110 customers count in Dunlin's arm and 80 in the merchant's; a verdict takes 100 in each.",
+  );
+  const uneven = cell(60, 20);
+  countCustomer(uneven, 0, 0, 200, 200);
+  assert.equal(
+    look({ ...arms(60, 40, 20), "dunlin 2": uneven }, 50).verdict.words,
+    "Too early: 121 customers count in Dunlin's arm and 120 in the merchant's, of whom a few large ones outweigh the rest.",
+  );
 });
 
 test("a large difference is told, with its range in invoices of a hundred", () => {

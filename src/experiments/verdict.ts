@@ -1,8 +1,9 @@
 import { DAY_MS, WEEK_MS } from "../domain/durations.ts";
-import { COUNT, type Experiment } from "../domain/experiment.ts";
+import { type Arm, COUNT, type Experiment, type Tally } from "../domain/experiment.ts";
 import { varianceFor } from "./always-valid.ts";
 import { ALPHA, type Trouble } from "./checks.ts";
 import type { Comparison } from "./look.ts";
+import { CUSTOMERS_MIN } from "./tally.ts";
 
 /**
  * - `better`, `worse`: Dunlin recovers more, or less, than the merchant's own system.
@@ -36,10 +37,11 @@ const TROUBLE_WORDS: Record<Trouble, string> = {
   halves_merchant: "the two halves of the merchant's arm, treated alike, differ",
 };
 
-/** The verdict on the primary comparison. */
+/** The verdict on the primary comparison. `arms`: what it compares. */
 export function verdictOf(
   experiment: Experiment,
   comparison: Comparison,
+  arms: Readonly<Record<Arm, Tally>>,
   troubles: readonly Trouble[],
   invoices: Invoices,
   at: Date,
@@ -48,7 +50,7 @@ export function verdictOf(
   const { margin } = experiment;
   if (troubles.length > 0)
     return settled("void", `Do not use this result: ${troubles.map((trouble) => TROUBLE_WORDS[trouble]).join("; ")}.`);
-  if (comparison.difference === null) return tooEarly(experiment, at);
+  if (comparison.difference === null) return tooEarly(experiment, arms, at);
   const range = rangeWords(comparison);
   if (lower > upper)
     return settled(
@@ -69,12 +71,20 @@ export function verdictOf(
 
 const settled = (outcome: Outcome, words: string): Verdict => ({ outcome, words, weeksMore: null });
 
-function tooEarly({ comparedFrom, maturityDays }: Experiment, at: Date): Verdict {
+function tooEarly(
+  { comparedFrom, maturityDays }: Experiment,
+  { dunlin, merchant }: Readonly<Record<Arm, Tally>>,
+  at: Date,
+): Verdict {
+  const customers = `${dunlin.customers} customers count in Dunlin's arm and ${merchant.customers} in the merchant's`;
+  const few = Math.min(dunlin.customers, merchant.customers) < CUSTOMERS_MIN;
   const first = comparedFrom.getTime() + maturityDays * DAY_MS;
   const words =
     at.getTime() < first
       ? `Too early: an invoice counts ${maturityDays} days after it failed, so the first results come on ${new Date(first).toISOString().slice(0, 10)}.`
-      : "Too early: there are fewer than 100 customers in an arm, or a few large ones outweigh the rest.";
+      : few
+        ? `Too early: ${customers}; a verdict takes ${CUSTOMERS_MIN} in each.`
+        : `Too early: ${customers}, of whom a few large ones outweigh the rest.`;
   return { outcome: "open", words, weeksMore: null };
 }
 

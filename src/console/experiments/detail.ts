@@ -1,9 +1,10 @@
 import { DAY_MS } from "../../domain/durations.ts";
 import { COUNT, type Experiment } from "../../domain/experiment.ts";
 import type { Look } from "../../experiments/look.ts";
+import { type ArmSums, armSums } from "../../recovery/arm-sums.ts";
 import type { Tx } from "../../store/database.ts";
-import { type FailedWeek, failedWeeks, youngInvoices } from "../../store/experiment-invoices.ts";
-import { type CellTally, looksOf, talliesOf } from "../../store/experiment-results.ts";
+import { type FailedWeek, failedWeeks } from "../../store/experiment-invoices.ts";
+import { looksOf } from "../../store/experiment-results.ts";
 import { listExperiments } from "../../store/experiments.ts";
 import type { Console } from "../console.ts";
 import type { Page } from "../frame.ts";
@@ -17,7 +18,7 @@ import { count, share } from "../show/money.ts";
 import { facts } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
 import { standing, verdictKind } from "./effect.ts";
-import { type ArmSums, armTable, courseOf, effects, weekTable } from "./results.ts";
+import { armTable, courseOf, effects, weekTable } from "./results.ts";
 
 /** Looks come once a day: more than this nobody reads. */
 const LOOKS_MAX = 400;
@@ -55,14 +56,12 @@ async function detailPage({ ports }: Console, visit: Visit): Promise<Page> {
   const { id, comparedFrom, maturityDays } = experiment;
   const now = ports.now();
   const from = new Date(Math.max(+comparedFrom, +now - (WEEKS * 7 + maturityDays) * DAY_MS));
-  const [looks, tallies, young, weeks] = await Promise.all([
+  const [looks, sums, weeks] = await Promise.all([
     looksOf<Look>(db, merchantId, id, LOOKS_MAX),
-    talliesOf(db, merchantId, id),
-    youngInvoices(db, merchantId, id),
+    armSums(db, merchantId, id),
     failedWeeks(db, merchantId, id, person.zone, from),
   ]);
   const look = looks[0] ?? null;
-  const sums = sumsOf(tallies, young);
   return {
     title: experiment.name,
     tools: html`${looks.length > 0 && html`<a class="button" href="/experiments/${id}/looks.csv">Looks as CSV</a>`}${weeks.length > 0 && html`<a class="button" href="/experiments/${id}/weeks.csv">Weeks as CSV</a>`}`,
@@ -114,24 +113,6 @@ const stopForm = (id: string): Html => html`
 <form method="post" action="/experiments/${id}/stop" class="card"><p>It takes no new invoices and can't be started again. Cases keep their arms to their end, and new ones are Dunlin's.</p>
 ${field({ label: "Reason", name: "reason", maxlength: 200, hint: "For the audit log." })}
 <button class="danger">Stop it</button></form></details>`;
-
-/** By phase and arm: what is counted, and what is too young. */
-function sumsOf(tallies: readonly CellTally[], young: Awaited<ReturnType<typeof youngInvoices>>): ArmSums[] {
-  return (["calibration", "comparison"] as const).flatMap((phase) =>
-    (["dunlin", "merchant"] as const).map((arm) => {
-      const cells = tallies.filter((cell) => cell.phase === phase && cell.arm === arm && cell.measure === COUNT);
-      const sum = (of: (cell: CellTally) => number) => cells.reduce((total, cell) => total + of(cell), 0);
-      return {
-        phase,
-        arm,
-        customers: sum(({ customers }) => customers),
-        counted: sum(({ due }) => due),
-        recovered: sum(({ got }) => got),
-        young: young.find((each) => each.phase === phase && each.arm === arm)?.n ?? 0,
-      };
-    }),
-  );
-}
 
 const LOOK_HEADINGS = [
   "looked_at_utc",

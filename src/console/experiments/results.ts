@@ -1,5 +1,6 @@
-import type { Arm, Phase } from "../../domain/experiment.ts";
+import type { Arm } from "../../domain/experiment.ts";
 import type { Look } from "../../experiments/look.ts";
+import { type ArmSums, isShown } from "../../recovery/arm-sums.ts";
 import type { FailedWeek } from "../../store/experiment-invoices.ts";
 import { type Html, html } from "../html.ts";
 import { bandChart } from "../show/band-chart.ts";
@@ -11,23 +12,12 @@ import { table } from "../show/table.ts";
 import { state } from "../show/words.ts";
 import { effect, intervalOf, isTold, measureWords, points, verdictState } from "./effect.ts";
 
-/** What is known of an arm in a phase, in invoices. */
-export interface ArmSums {
-  phase: Phase;
-  arm: Arm;
-  /** Of whom an invoice is counted. */
-  customers: number;
-  counted: number;
-  recovered: number;
-  young: number;
-}
-
 const ARM_WORDS: Record<Arm, string> = { dunlin: "Dunlin", merchant: "your own system" };
 const armWords = ({ phase, arm }: ArmSums) => `${ARM_WORDS[arm]}${phase === "calibration" ? " (calibration)" : ""}`;
 
 /** From failed invoices to recovered ones, arm by arm. */
 export function armTable(sums: readonly ArmSums[]): Html {
-  const shown = sums.filter(({ phase, counted, young }) => phase === "comparison" || counted + young > 0);
+  const shown = sums.filter(isShown);
   const bars = shown.map((each) => ({
     label: armWords(each),
     parts: [each.recovered, each.counted - each.recovered, each.young],
