@@ -39,7 +39,7 @@ export const POLICY_NAMES = Object.keys(POLICIES);
 /** What is compared unless something else is asked for. */
 export const USUAL_NAMES = POLICY_NAMES.filter((name) => name !== "told");
 /** What the shares of a gap are made of. */
-const NEEDED = ["fixed", "even", "warm", "oracle"];
+export const NEEDED = ["fixed", "even", "warm", "oracle"];
 
 /**
  * Run a world's year under each policy, each from the start.

@@ -42,6 +42,19 @@ test("a world that does not exist is answered with those that do", async () => {
     run("nope"),
     /There is no world "nope": it is one of balances, hard, .*, or the path of a module\./,
   );
+  await assert.rejects(run("crude:nope"), /crude:LAW with a LAW of flat, night, .*hard, or the path of a module/);
+});
+
+test("what the rows and columns are is said below them, and of few failed payments how little the gap says", async () => {
+  const said = await run(worldFile("said.mjs", false), { policies: "fixed" });
+  for (const word of ["warm", "cold", "even", "fixed", "oracle", "value", "per recovery", "calibration error"])
+    assert.match(said, new RegExp(`^ {2}.*\\b${word}\\b`, "m"), word);
+  assert.match(said, /^even +/m, "what the gap is made of comes along");
+  assert.match(simulate.usage, /fixed, even, warm, oracle come along/);
+  assert.match(
+    await run("crude:flat", { customers: "100" }),
+    /closes .*\.\nWith fewer than 5000 failed payments one seed differs/,
+  );
 });
 
 test("a world in which nothing fails is told apart from one in which nothing was recovered", async () => {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { WorldFault } from "../../simulator/trial/checked-world.ts";
-import { type Comparison, compare, POLICY_NAMES, USUAL_NAMES } from "../../simulator/trial/compare.ts";
+import { type Comparison, compare, NEEDED, POLICY_NAMES, USUAL_NAMES } from "../../simulator/trial/compare.ts";
 import { openWorld, shippedPrior, WORLDS } from "../../simulator/trial/worlds.ts";
 import { LAW_NAMES } from "../../simulator/worlds/crude.ts";
 import { type Command, EXIT, Failure, table, text, UsageError, wholeNumber } from "./command.ts";
@@ -11,7 +11,8 @@ export const simulate: Command = {
   usage: `[--world NAME|FILE] [--customers 2000] [--seed 1] [--policies LIST] [--options JSON] [--json]
   --world W       ${Object.keys(WORLDS).join(", ")}, or a module that exports \`world\` (balances);
                   or crude:LAW, a world of one simple law; LAW is ${LAW_NAMES.join(", ")}
-  --policies P,…  ${POLICY_NAMES.join(",")} (all but told)
+  --policies P,…  ${POLICY_NAMES.join(",")} (all but told);
+                  ${NEEDED.join(", ")} come along, since what is closed is made of them
   --options JSON  handed to the module's \`world\``,
   summary: "Compare ways of trying again on a simulated year, with the best possible one beside them",
   options: {
@@ -38,7 +39,7 @@ export const simulate: Command = {
       const { code, message } = error as NodeJS.ErrnoException;
       throw new Failure(
         code === "ERR_MODULE_NOT_FOUND" && !existsSync(named)
-          ? `There is no world "${named}": it is one of ${Object.keys(WORLDS).join(", ")}, or the path of a module.`
+          ? `There is no world "${named}": it is one of ${Object.keys(WORLDS).join(", ")}, crude:LAW with a LAW of ${LAW_NAMES.join(", ")}, or the path of a module.`
           : `The world could not be opened: ${message}`,
       );
     });
@@ -72,6 +73,19 @@ function optionsOf(json: string | undefined): Record<string, unknown> | undefine
   }
 }
 
+/** Of fewer failed payments than these what is closed says little. */
+const CASES_MIN = 5000;
+
+/** What the rows and columns are. */
+const LEGEND = [
+  "warm is Dunlin with the prior that it ships, cold Dunlin that begins knowing nothing.",
+  "even is six tries spread evenly over the window, fixed days 1, 3, 5 and 7.",
+  "oracle knows the true chance of every moment, but not the luck to come.",
+  "recovered and value are shares of the money that failed; value is less what waiting and tries cost.",
+  "tries are those for each failed payment, per recovery those for each that was recovered.",
+  "calibration error is how far chances that were said are from what came, in the mean; 0 is none.",
+];
+
 function comparisonLines({ world, seed, customers, cases, policies, gapClosed }: Comparison): string[] {
   const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
   const rows = Object.entries(policies).map(([name, figures]) => [
@@ -94,8 +108,15 @@ function comparisonLines({ world, seed, customers, cases, policies, gapClosed }:
     "",
     ...table(["policy", "recovered", "value", "tries", "per recovery", "rules broken", "calibration error"], rows),
     "",
+    ...LEGEND.map((line) => `  ${line}`),
+    "",
     closed.length > 0
       ? `Dunlin, warm, closes ${closed.join(", and ")}.`
       : "The oracle is no better than a static policy here, so there is no gap to close.",
+    ...(closed.length > 0 && cases < CASES_MIN
+      ? [
+          `With fewer than ${CASES_MIN} failed payments one seed differs from another by some 20 points: take more --customers, or several seeds.`,
+        ]
+      : []),
   ];
 }
