@@ -166,7 +166,7 @@ const EPOCH = { year: 1970, month: 1, day: 1, weekday: 4 };
 /** When a bank debit that is asked for at a moment is booked, by what was seen of such debits; null: at once. */
 function bookedWords({ clock }: Belief, at: number): string | null {
   if (clock.booking === AT_ONCE) return null;
-  return `A debit that is asked for then is taken to be booked on ${dayWords(addDays(EPOCH, judgedOn(clock, at)))}.`;
+  return `A debit that is asked for then is taken to be booked on ${dayWords(addDays(EPOCH, judgedOn(clock, at)))}; bank holidays are not known here.`;
 }
 
 /** From this step on, what was approved around a date is worth a word: two charges of late. */
