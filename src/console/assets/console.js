@@ -29,6 +29,11 @@ document.addEventListener("dblclick", ({ target }) => {
   if (text) getSelection().selectAllChildren(text);
 });
 
+// On a phone the menu is one line, and may begin far from where one is.
+const menu = document.querySelector(".rail nav");
+const here = menu?.querySelector("[aria-current]");
+if (here) menu.scrollLeft = here.offsetLeft - menu.offsetLeft - (menu.clientWidth - here.offsetWidth) / 2;
+
 const rows = () => all("table[data-rows] tbody tr").filter((row) => row.querySelector("a"));
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
