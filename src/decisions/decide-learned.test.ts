@@ -169,7 +169,9 @@ test("of a bank debit it is said when it is booked, by what its scheme is known 
   assert.equal(decision.kind, "retry");
   const booked = decision.reasons
     .join(" ")
-    .match(/A debit that is asked for then is taken to be booked on (\w+) (\d+) (\w+); bank holidays are not known here\./);
+    .match(
+      /A debit that is asked for then is taken to be booked on (\w+) (\d+) (\w+); bank holidays are not known here\./,
+    );
   assert.ok(booked, decision.reasons.join(" "));
   const asked = (decision as { at: Date }).at.getTime() + HOUR;
   const days = (Date.parse(`${booked[2]} ${booked[3]} 2026 UTC`) - Math.floor(asked / DAY) * DAY) / DAY;
