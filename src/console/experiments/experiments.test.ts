@@ -32,8 +32,8 @@ before(async () => {
 });
 after(() => at.close());
 
-async function shop(role: Role = "owner") {
-  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEY, at.ports);
+async function shop(role: Role = "owner", settings: Parameters<typeof createMerchant>[2] = {}) {
+  const merchant = await createMerchant(at.db, "Shop", settings, SECRET_KEY, at.ports);
   return { merchant, browser: await at.browser(await at.person(role, merchant)) };
 }
 const pathOf = (reply: { headers: { location?: unknown } }) => String(reply.headers.location).split("?")[0]!;
@@ -89,6 +89,14 @@ test("without an experiment the page says what one is for, and how to start one"
     /No experiment was ever started[\s\S]*href="\/experiments\/new"|href="\/experiments\/new"[\s\S]*No experiment was ever started/,
   );
   assert.match(page, /dunlin experiment start/);
+});
+
+test("in shadow mode no experiment is offered, and it is said when one can start", async () => {
+  const { browser } = await shop("owner", { shadow: true });
+  const page = (await browser.get("/experiments")).body;
+  assert.match(page, /Shadow mode is on[^<]+an experiment can start once it is off/);
+  assert.doesNotMatch(page, /href="\/experiments\/new"/);
+  assert.doesNotMatch((await (await shop()).browser.get("/experiments")).body, /Shadow mode/);
 });
 
 test("an experiment is started and stopped by forms, once, and both are in the audit log with what was chosen", async () => {

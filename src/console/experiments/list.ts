@@ -3,11 +3,13 @@ import type { Look } from "../../experiments/look.ts";
 import type { Tx } from "../../store/database.ts";
 import { looksOf } from "../../store/experiment-results.ts";
 import { listExperiments } from "../../store/experiments.ts";
+import { findMerchant } from "../../store/merchants.ts";
 import type { Console } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { html } from "../html.ts";
 import { readQuery } from "../query.ts";
 import { sendCsv } from "../show/csv.ts";
+import { notice } from "../show/fields.ts";
 import { moment } from "../show/moments.ts";
 import { count, share } from "../show/money.ts";
 import { empty, table } from "../show/table.ts";
@@ -41,17 +43,22 @@ const rowsOf = async (tx: Tx, merchantId: string): Promise<Row[]> =>
 
 async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
   readQuery(visit.query, {});
-  const rows = await rowsOf(visit.db, visit.merchantId);
+  const [rows, merchant] = await Promise.all([
+    rowsOf(visit.db, visit.merchantId),
+    findMerchant(visit.db, visit.merchantId),
+  ]);
   const isRunning = rows.some(({ experiment }) => experiment.stoppedAt === null);
+  const isShadow = merchant?.shadow ?? false;
   const start =
     visit.may("experiments") &&
     !isRunning &&
+    !isShadow &&
     html`<a class="button main" href="/experiments/new">Start an experiment</a>`;
   const first = rows[0];
   return {
     title: "Experiments",
     tools: html`${start}${rows.length > 0 && html`<a class="button" href="/experiments.csv">Export CSV</a>`}`,
-    body: html`${
+    body: html`${isShadow && notice("warn", "Shadow mode is on, so there is nothing to compare: an experiment can start once it is off.")}${
       first
         ? html`<p class="lead">${first.experiment.name} ${first.look && verdictState(first.look.verdict.outcome)}</p>
 <p class="text">${first.look?.verdict.words ?? "Not looked at yet: that happens within a minute of its start, and then once a day."}</p>
