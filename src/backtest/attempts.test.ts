@@ -121,6 +121,10 @@ test("a heading without what every record needs is refused, and says what it has
     /The heading has no invoiceId, no createdAt, no state, no currency\. It has: Invoice No, date, amount\.$/,
   );
   assert.throws(() => readHistory("\n"), /It is empty\.$/);
+  assert.throws(
+    () => readHistory('[{"invoiceId": "inv_1"}]'),
+    /It is one JSON array; an object on each line is needed\.$/,
+  );
 });
 
 test("a file whose columns are not separated by commas is refused for that", () => {

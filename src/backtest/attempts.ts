@@ -31,7 +31,9 @@ const LEFT_OUT_MAX = 0.05;
  * @throws when a field is missing that every record needs, or more than a few records can't be read
  */
 export function readHistory(text: string): History {
-  const lines = text.trimStart().startsWith("{") ? jsonLines(text) : csvLines(text);
+  const begin = text.trimStart()[0];
+  if (begin === "[") throw new TypeError("It is one JSON array; an object on each line is needed.");
+  const lines = begin === "{" ? jsonLines(text) : csvLines(text);
   const attempts: PastAttempt[] = [];
   const wrong = new Map<string, { says: string; line: number; records: number }>();
   let records = 0;
@@ -136,7 +138,7 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
   const invoiceId = text("invoiceid");
   if (invoiceId === null) return wrong("invoiceId", "is missing");
   const when = text("createdat", "attemptedat", "at");
-  if (when === null) return wrong("createdAt", "is missing");
+  if (when === null) return { kind: "createdAt missing", says: "createdAt is missing" };
   const at = parseMoment(/^\d{4}-\d\d-\d\d$/.test(when) ? `${when}T00:00:00Z` : when);
   if (!at) return wrong("createdAt", `"${when}" is no moment: write it as 2026-01-02T08:00:00Z, or as 2026-01-02`);
   const amount = text("amount");

@@ -55,7 +55,7 @@ const silent = (words: string): Book["ways"][number] => ({ name: words, words, c
 test("the short answer names the way that recovers more for sure, or says that none does, or that the history can't tell", () => {
   assert.equal(
     shortAnswer({ ...BOOK, ways: [way("a", -0.02, 0.01), way("b", 0.01, 0.03), way("c", 0.02, 0.025), silent("d")] }),
-    "Another way would have recovered more: c, EUR 2,000.00 to EUR 2,500.00 more than your system, of EUR 100,000.00 that failed. So would 1 other way.",
+    "Another way would have recovered more: c, for the first retry, EUR 2,000.00 to EUR 2,500.00 more than your system, of EUR 100,000.00 that failed. So would 1 other way.",
   );
   assert.equal(
     shortAnswer({ ...BOOK, ways: [way("a", -0.02, 0.01), way("b", -0.03, -0.01), silent("d")] }),
@@ -70,7 +70,7 @@ test("the short answer names the way that recovers more for sure, or says that n
 test("ways that choose alike as far as the history tells are named once", () => {
   const ways = [way("days 1 and 3", -0.02, 0.01), way("days 1 and 5", -0.02, 0.01), way("day 2", -0.03, -0.01)];
   assert.deepEqual(twinWords({ ...BOOK, ways: [...ways, silent("a"), silent("b")] }), [
-    'The figures of "days 1 and 3" and "days 1 and 5" are the same: they choose alike for the first retry, and no more could be judged.',
+    'The figures of "days 1 and 3" and "days 1 and 5" are the same: they choose alike for the first retry, and no more was judged.',
   ]);
 });
 

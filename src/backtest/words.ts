@@ -47,7 +47,7 @@ export function shortAnswer({ ways, currency, amount }: Book): string {
     .filter(({ side }) => side === "more")
     .sort((a, b) => b.money.differenceLow - a.money.differenceLow);
   if (best) {
-    const more = `Another way would have recovered more: ${best.words}, ${rangeWords(best.money, { currency, amount })} more than your system, of ${moneyWords(amount, currency)} that failed.`;
+    const more = `Another way would have recovered more: ${best.words}, for the ${retryWords(best.money.depth)}, ${rangeWords(best.money, { currency, amount })} more than your system, of ${moneyWords(amount, currency)} that failed.`;
     return others.length === 0
       ? more
       : `${more} So would ${others.length} other ${others.length === 1 ? "way" : "ways"}.`;
@@ -74,7 +74,7 @@ export const twinWords = ({ ways }: Book): string[] =>
       " and ",
     );
     return [
-      `The figures of ${names} are the same: they choose alike for the ${retryWords(money.depth)}, and no more could be judged.`,
+      `The figures of ${names} are the same: they choose alike for the ${retryWords(money.depth)}, and no more was judged.`,
     ];
   });
 

@@ -13,9 +13,11 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 async function run(path: string, values: Record<string, string | boolean> = {}) {
   const lines: string[] = [];
-  const context = { print: (line: string) => void lines.push(line) } as Context;
+  const beside: string[] = [];
+  const aside = { print: (line: string) => void beside.push(line) };
+  const context = { print: (line: string) => void lines.push(line), aside } as Context;
   const code = await backtestCommand.run(context, values, [path]);
-  return { code, out: lines.join("\n") };
+  return { code, out: lines.join("\n"), aside: beside.join("\n") };
 }
 
 /** @param expired  one in so many invoices fails because its card has expired, and is tried again all the same unless `givesUp` */
@@ -162,7 +164,9 @@ test("a file that is too young says from when on its invoices count, and leaves 
     "Nothing to judge yet: 2 invoices failed at first, and each counts 28 days after that. The history ends on 2026-01-20; the first of them counts once it reaches 2026-01-31. No report is written.",
   );
   assert.ok(!existsSync(report));
-  assert.equal((JSON.parse((await run(path, { report, json: true })).out) as Backtest).tooYoung, 2);
+  const asJson = await run(path, { report, json: true });
+  assert.equal((JSON.parse(asJson.out) as Backtest).tooYoung, 2);
+  assert.equal(asJson.aside, "No report is written: there is nothing to judge.");
   assert.ok(!existsSync(report));
   writeFileSync(path, `${heading}\nin_1,2026-01-20T08:00:00Z,PAID,4900,EUR\n`);
   assert.match((await run(path, { report })).out, /^Nothing to judge: no invoice failed at first\./);

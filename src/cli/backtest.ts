@@ -35,8 +35,10 @@ export const backtestCommand: Command = {
     const result = backtest(await historyFrom(path!), fromPrior(await shippedPrior()));
     const isJudged = result.books.length > 0;
     if (report !== undefined && isJudged) await writeFile(report, reportHtml(result)).catch(unwritten(report));
-    if (values.json) context.print(JSON.stringify(result));
-    else {
+    if (values.json) {
+      context.print(JSON.stringify(result));
+      if (report !== undefined && !isJudged) context.aside.print("No report is written: there is nothing to judge.");
+    } else {
       for (const line of lines(result)) context.print(line);
       if (isJudged) context.print(`\nReport: ${report}`);
     }

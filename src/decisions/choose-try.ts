@@ -12,7 +12,7 @@ import { drawFirst, LOT_COST_MAX, noDraw } from "./draw-first.ts";
 import { lot } from "./lot.ts";
 import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
 import { evenSlot, spreadShare } from "./spread-evenly.ts";
-import { type Stakes, withMargin } from "./stakes.ts";
+import { DEAR, type Stakes, withMargin } from "./stakes.ts";
 
 /** Tries are weighed at every fourth local hour. */
 export const SLOT_MS = 4 * HOUR_MS;
@@ -35,8 +35,6 @@ export const HOUR_DRAWN_SHARE = 0.2;
 export const HOPELESS_TRIED_SHARE = 0.05;
 /** When so many tries after a code were seen, half of the hopeless cases with it are tried. */
 export const HOPELESS_HALF_TRIES = 30;
-/** Where a try costs this share of what is due or more, no hopeless case is tried. */
-const DEAR = 0.2;
 
 /** What is to be decided. */
 export interface TryQuestion {
@@ -205,8 +203,8 @@ function drawnHour(learned: Learned, belief: Belief, turn: string): number | nul
   let best = 0;
   let most = Number.NEGATIVE_INFINITY;
   for (let slot = 0; slot < SLOTS_A_DAY; slot++) {
-    const spread = Math.sqrt(learned.variance[weightOfHour(belief, slot)]!);
-    const drawn = scoreOfHour(learned, belief, slot) + spread * probit(lot(`${slot}:${turn}`));
+    const deviation = Math.sqrt(learned.variance[weightOfHour(belief, slot)]!);
+    const drawn = scoreOfHour(learned, belief, slot) + deviation * probit(lot(`${slot}:${turn}`));
     if (drawn <= most) continue;
     most = drawn;
     best = slot;

@@ -127,9 +127,9 @@ function questionOf(situation: Situation, belief: Belief): TryQuestion {
 function retry(situation: Situation, learned: Learned, belief: Belief, chosen: ChosenTry): Decision {
   const { known, guard, decline, place, upAgainAt, now } = situation;
   // A few minutes, so that one bank does not get all tries of an hour in the same second.
-  const spread = chosen.at + jitterMs(known);
-  const isFree = spread < known.windowEndsAt.getTime() && forbiddenAt(guard, spread) === null;
-  const at = Math.max(now, isFree ? spread : chosen.at);
+  const jittered = chosen.at + jitterMs(known);
+  const isFree = jittered < known.windowEndsAt.getTime() && forbiddenAt(guard, jittered) === null;
+  const at = Math.max(now, isFree ? jittered : chosen.at);
   const after = chosen.next[0];
   const moment = [
     `${choiceWords(chosen)} is ${momentWords(place.zone, at)}, with a chance of ${percent(chosen.chance)}.`,

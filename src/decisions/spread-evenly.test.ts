@@ -9,7 +9,7 @@ import { SHORT_FROM, SHORT_FULL, SPREAD_SHARE_MAX } from "./spread-evenly.ts";
 
 const CASES = 2000;
 
-/** A model that said a half, or so much, of each of so many tries after missing money, none of which was approved. */
+/** A model that said 0.6, or so much, of each of so many tries after missing money, none of which was approved. */
 function short(tries: number, said = 0.6, reason: "FUNDS" | "REVOKED" = "FUNDS"): Learned {
   const model = { ...learned, shortfalls: newShortfalls() };
   for (let n = 0; n < tries; n++) noteSaid(model, belief(reason), said, START - (tries - n) * HOUR, reason);

@@ -4,6 +4,7 @@ import type { Learned } from "../model/learned.ts";
 import { shortfallOf } from "../model/shortfall.ts";
 import type { TryQuestion } from "./choose-try.ts";
 import { GAP_MIN_MS } from "./spread.ts";
+import { DEAR } from "./stakes.ts";
 
 /** From so many standard deviations on, fewer approvals than half of those that were said are no chance: some tries are spread evenly. */
 export const SHORT_FROM = 3.5;
@@ -12,8 +13,6 @@ export const SHORT_FULL = 5.5;
 export const SPREAD_SHARE_MAX = 0.7;
 /** Of more tries than these nobody knows that they do better. */
 export const EVEN_TRIES = 6;
-/** A case in which no try seems worth making is spread where all that are left cost less than this share of what is due. */
-const DEAR = 0.2;
 
 /** How many of a case's tries may still be spread evenly. */
 const evenTriesLeft = ({ tries }: Belief, { triesLeft }: TryQuestion) => Math.min(EVEN_TRIES - tries, triesLeft);

@@ -10,6 +10,8 @@ export interface Stakes {
   cost: number;
 }
 
+/** Where tries cost this share of what is due or more, none is made in a case in which none seems worth making. */
+export const DEAR = 0.2;
 /** Money that comes a day later is worth this much less. */
 const LOSS_A_DAY = 0.004;
 /** What gateways and networks take for a try: US dollars, and a share of the amount. */

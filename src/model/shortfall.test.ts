@@ -59,6 +59,9 @@ test("what falls short for less than a day, or fell short a month ago, is no cha
   assert.ok(short() > 4);
   assert.ok(short(now() + 29 * DAY) > 4);
   assert.equal(short(now() + 31 * DAY), 0);
+  note(1, 0.5, 0, 0, 31 * DAY);
+  note(1, 0.5, 0, 0, 2 * DAY);
+  assert.equal(short(), 0, "what fell short before a month without tries does not come back");
 });
 
 test("of a few tries, and of banks that were down, nothing is told", () => {

@@ -3,7 +3,7 @@ import type { Belief } from "./belief.ts";
 import { CLASS_COUNT, classOf, type Reason } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 
-/** As long as this share of what was said comes, a model is a little wrong, as all are, and learns: of a pay day that a weekend moved, half may come. */
+/** As long as this share of what was said comes, a model is a little wrong, as all are, and learns: of a pay day that a weekend moved, three in five may come. */
 const TRUE_ENOUGH = 0.5;
 /** A try counts by so much less with each one more: it is the latest two hundred or so that tell. */
 const KEPT = 0.995;
@@ -45,6 +45,7 @@ export function noteSaid(
 ) {
   if (reason === "ISSUER_DOWN") return;
   const of = WIDTH * classOf(firstReason);
+  if (at - shortfalls[of + LATEST]! > STALE_MS) shortfalls.fill(0, of, of + WIDTH);
   const least = TRUE_ENOUGH * said;
   const short = shortfalls[of + SHORT]! * KEPT + least - Number(reason === null);
   if (short <= 0) {
@@ -67,12 +68,7 @@ export function shortfallOf(
   now: number,
 ): number {
   const of = WIDTH * classOf(firstReason);
-  const [short, open, since, latest] = shortfalls.subarray(of, of + WIDTH) as unknown as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  if (open < OPEN_MIN || latest - since < LASTS_MS || now - latest > STALE_MS) return 0;
-  return short / Math.sqrt(open);
+  const at = (place: number) => shortfalls[of + place]!;
+  if (at(OPEN) < OPEN_MIN || at(LATEST) - at(SINCE) < LASTS_MS || now - at(LATEST) > STALE_MS) return 0;
+  return at(SHORT) / Math.sqrt(at(OPEN));
 }

@@ -169,7 +169,11 @@ const SPREAD =
 function whyThisHour({ case: kase, decisions }: Explained, latest: DecisionRecord, zone: Zone): string[] {
   const last = kase!.endedAt ? decisions.findLast(({ kind }) => kind === "retry") : undefined;
   if (!last) return hourWords(latest, zone);
-  return [`The last try was decided on ${when(zone, last.madeAt)}.`, ...hourWords(last, zone), ...last.account.reasons];
+  return [
+    `The last retry was planned on ${when(zone, last.madeAt)}.`,
+    ...hourWords(last, zone),
+    ...last.account.reasons,
+  ];
 }
 
 function hourWords({ kind, idealTime, chance, account }: DecisionRecord, zone: Zone): string[] {
@@ -184,7 +188,7 @@ function hourWords({ kind, idealTime, chance, account }: DecisionRecord, zone: Z
     ...(hourDrawn ? [HOUR_DRAWN] : []),
     ...(spread ? [SPREAD] : []),
     ...hours.map(({ at, chance }) => `At ${when(zone, at)}: a chance of ${percent(chance)}.`),
-    ...(hasLikelier && !hourDrawn && !spread ? [NOT_ONE_CHANCE] : []),
+    ...(hasLikelier && !account.drawn && !hourDrawn && !spread ? [NOT_ONE_CHANCE] : []),
   ];
 }
 

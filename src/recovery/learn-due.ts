@@ -4,7 +4,7 @@ import { learnOutcome } from "../decisions/learn-outcome.ts";
 import { SHORT_FROM } from "../decisions/spread-evenly.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { REASONS, type Reason } from "../model/layout.ts";
+import { classOf, REASONS } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { ownOf, putOwn } from "../model/own.ts";
 import { EDITION, editionOf, partsOf } from "../model/parts.ts";
@@ -160,10 +160,10 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     models.set(modelId, model);
     for (const id of models.keys()) if (models.size > MODELS_MAX) models.delete(id);
     log.info({ merchantId: merchant.id, lessons: rows.length, version: model.version }, "outcome.learned");
-    for (const reason of short.difference(shortBefore))
-      log.warn({ merchantId: merchant.id, reason }, "chances.fall_short");
-    for (const reason of shortBefore.difference(short))
-      log.info({ merchantId: merchant.id, reason }, "chances.come_true");
+    for (const reasons of short.difference(shortBefore))
+      log.warn({ merchantId: merchant.id, reasons }, "chances.fall_short");
+    for (const reasons of shortBefore.difference(short))
+      log.info({ merchantId: merchant.id, reasons }, "chances.come_true");
     return rows.length;
   }
 
@@ -267,9 +267,17 @@ function watchedRetry(view: CaseView, transactionId: string, now: Date): Retry |
   return transaction ? { at: transaction.createdAt, approved: isApproved(transaction), transaction } : null;
 }
 
-/** Reasons of first declines after which far fewer tries were approved of late than was said, so that some are spread evenly. */
-const shortReasons = (learned: Learned, now: Date): ReadonlySet<Reason> =>
-  new Set(REASONS.filter((firstReason) => shortfallOf(learned, { firstReason }, now.getTime()) >= SHORT_FROM));
+/** Reasons of first declines that are told apart no further, in one text each. */
+const REASONS_BY_CLASS = [...Map.groupBy(REASONS, classOf).values()].map(([first, ...others]) => ({
+  firstReason: first!,
+  words: [first, ...others].join(", "),
+}));
+
+/** After which of them far fewer tries were approved of late than was said, so that some are spread evenly. */
+const shortReasons = (learned: Learned, now: Date): ReadonlySet<string> =>
+  new Set(
+    REASONS_BY_CLASS.filter((one) => shortfallOf(learned, one, now.getTime()) >= SHORT_FROM).map(({ words }) => words),
+  );
 
 function changedParts({ learned, saved }: Taught): StoredPart[] {
   const parts: StoredPart[] = [];

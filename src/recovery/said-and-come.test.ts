@@ -61,8 +61,8 @@ test("where far fewer retries come to be approved than was said the log says so,
     {},
     {
       write(line: string) {
-        const { msg, merchantId, reason } = JSON.parse(line) as Record<string, string>;
-        if (msg!.startsWith("chances.")) said.push([msg, merchantId, reason]);
+        const { msg, merchantId, reasons } = JSON.parse(line) as Record<string, string>;
+        if (msg!.startsWith("chances.")) said.push([msg, merchantId, reasons]);
       },
     },
   );

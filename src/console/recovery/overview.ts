@@ -46,7 +46,7 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     ]);
     const ended = summed(weeks.filter(({ isLate }) => isLate));
     const tools = html`${RANGES.map((each) => html`<a class="button" href="/overview?days=${each}"${each === days ? html` aria-current="page"` : ""}>${each} days</a>`)}`;
-    const isEmpty = ended.length === 0 && open.length === 0 && weeks.length === 0;
+    const isEmpty = [ended, open, weeks, grown].every(({ length }) => length === 0);
     return {
       title: "Overview",
       tools,
