@@ -54,7 +54,7 @@ test("where another hour had a higher chance than the chosen one, why it was not
     });
     stage.wait(n * 17 * HOUR);
     await stage.invoice({ customerId: `cus_${n}` });
-    await stage.transaction({ customerId: `cus_${n}`, networkDeclineCode: n % 2 ? "51" : "61" });
+    await stage.transaction({ customerId: `cus_${n}`, networkDeclineCode: ["51", "61", "91", "05"][n % 4]! });
     await stage.decide();
     const [{ account, chance }] = (await explained()).decisions as [
       Awaited<ReturnType<typeof explained>>["decisions"][0],
