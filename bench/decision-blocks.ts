@@ -1,5 +1,4 @@
-// `npm run bench:blocks`: how soon Dunlin is ahead of six even tries, cold and warm, in blocks of 500 cases, and how soon again when a world changes (4,000 customers show it).
-
+// `npm run bench:blocks`: how soon Dunlin is ahead of six even tries, cold and warm, in blocks of 500 cases, and how soon again when a world changes.
 import { dunlin } from "../simulator/trial/dunlin.ts";
 import { valueByBlock } from "../simulator/trial/figures.ts";
 import type { Policy } from "../simulator/trial/policy.ts";
@@ -12,7 +11,7 @@ import { fromPrior } from "../src/model/prior.ts";
 import { trialOptions } from "./trial-options.ts";
 
 const { customers, seeds, worlds } = trialOptions({
-  customers: 2000,
+  customers: 4000, // fewer show no block of cases that long after a change
   seeds: [1, 2, 3, 4, 5],
   more: ["crude:moved", "crude:turned", "crude:decay"],
 });

@@ -1,23 +1,15 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { shippedPrior } from "../../simulator/trial/worlds.ts";
-import { ownOf } from "../model/own.ts";
 import { fromPrior } from "../model/prior.ts";
 import { noteSaid } from "../model/shortfall.ts";
-import { prepared } from "../store/database.ts";
 import { explain } from "./explain.ts";
 import { explanationOf } from "./explanation.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
-import { bytesOf } from "./stored-model.ts";
 
 // What a person asks about an invoice is answered by what `dunlin explain` prints, and by nothing else.
 
 const stage = await openStage();
-const TAUGHT = prepared(
-  "test_taught",
-  `insert into learned_merchants (merchant_id, noted_at, lesson_id, lessons, version, numbers)
-   values ($1, '2026-01-01', $1, 80, 1, $2)`,
-);
 after(() => stage.drop());
 let merchantId: string;
 beforeEach(async () => {
@@ -137,7 +129,7 @@ test("Why this hour? Because it was drawn, in one try of five, and only there is
 test("Why this hour? Because tries are spread evenly while what is said does not come true, and only of those is it said", async () => {
   const model = fromPrior(shippedPrior());
   for (let n = 0; n < 80; n++) noteSaid(model, { firstReason: "FUNDS" }, 0.5, +START - (80 - n) * HOUR, "FUNDS");
-  await stage.db.run(TAUGHT, [merchantId, bytesOf(ownOf(model))]);
+  await stage.taught(model);
   let spread = 0;
   for (let n = 0; n < 20; n++) {
     const id = `inv_${n}`;

@@ -3,22 +3,15 @@ import { after, test } from "node:test";
 import pino from "pino";
 import { classOf } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
-import { ownOf } from "../model/own.ts";
 import { prepared } from "../store/database.ts";
 import { decisionsOfCase } from "../store/decisions.ts";
 import { lessonsAfter } from "../store/learned.ts";
 import { recovered } from "./recovered.fixture.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
-import { bytesOf } from "./stored-model.ts";
 
 const stage = await openStage();
 after(() => stage.drop());
 const ANNE = "01900000-0000-7000-8000-00000000000a";
-const TAUGHT = prepared(
-  "test_taught",
-  `insert into learned_merchants (merchant_id, noted_at, lesson_id, lessons, version, numbers)
-   values ($1, '2026-01-01', $1, 80, 1, $2)`,
-);
 const DECIDED_AGAIN = prepared(
   "test_decided_again",
   `insert into decisions (merchant_id, case_id, number, made_at, engine, model_version, kind, action_id, ideal_time, chance, propensity, facts, account)
@@ -67,7 +60,7 @@ test("where far fewer retries come to be approved than was said the log says so,
     },
   );
   const learner = stage.learner(ANNE, stage.db, log);
-  await stage.db.run(TAUGHT, [merchant.id, bytesOf(ownOf(model))]);
+  await stage.taught(model);
   assert.equal(await learner.learnDue(), 1);
   assert.deepEqual(said, [["chances.fall_short", merchant.id, "FUNDS"]]);
   stage.wait(11 * MINUTE);

@@ -13,6 +13,8 @@ import type { Ports } from "../domain/ports.ts";
 import type { SubscriptionState } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { Look } from "../experiments/look.ts";
+import type { Learned } from "../model/learned.ts";
+import { ownOf } from "../model/own.ts";
 import { prepared } from "../store/database.ts";
 import type { Replayable } from "../store/delivery-states.ts";
 import { looksOf, talliesOf } from "../store/experiment-results.ts";
@@ -26,6 +28,7 @@ import { createMerchant, type MerchantSettings, setMerchant } from "./merchants.
 import { createModels } from "./models.ts";
 import { replay } from "./replay.ts";
 import { stopRecovery } from "./stop-recovery.ts";
+import { bytesOf } from "./stored-model.ts";
 
 export const START = new Date("2026-03-02T10:00:00Z");
 export const MINUTE = 60_000;
@@ -92,6 +95,12 @@ const DELIVERED = prepared(
      select merchant_id, $4, 0, array_agg(id) from cases where merchant_id = $1 group by 1`,
 );
 
+const TAUGHT = prepared(
+  "test_taught",
+  `insert into learned_merchants (merchant_id, noted_at, lesson_id, lessons, version, numbers)
+   values ($1, '2026-01-01', $1, 80, 1, $2)`,
+);
+
 const OUT_OF_ORDER = prepared(
   "test_out_of_order",
   "select id from recovery_actions where executed_at < created_at or updated_at < executed_at or updated_at < created_at",
@@ -135,6 +144,8 @@ export async function openStage() {
       merchant = await createMerchant(db, "Shop", given, SECRET_KEY, ports);
       return merchant;
     },
+    /** What is the merchant's own in a model, as if it had been learned. */
+    taught: (model: Learned) => db.run(TAUGHT, [merchant.id, bytesOf(ownOf(model))]),
     /** A process that learns. */
     learner: (owner: string, on = db, logTo = log) =>
       createLearner({ db: on, ports, log: logTo, prior: shippedPrior(), owner }),
