@@ -53,6 +53,31 @@ test("what the merchant's own system did is shown beside what Dunlin would have 
   assert.match(await run(id, { from: "2099-01-01" }), /No invoice has become unpaid/);
 });
 
+test("how far the model's words are off is said of cards where there are cards, and of bank debits where there are debits", async () => {
+  const CARD = {};
+  const DEBIT = { paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AM04" };
+  /** Whether cards are spoken of, and whether debits are. */
+  const spokenOf = async (...invoices: (typeof CARD | typeof DEBIT)[]) => {
+    const { id } = await stage.enter(true, { shadow: true });
+    stage.at(START.getTime());
+    for (const [n, kind] of invoices.entries()) {
+      await stage.invoice({ id: `inv_${n}`, customerId: `cus_${n}` });
+      await stage.transaction({ invoiceId: `inv_${n}`, customerId: `cus_${n}`, cardFingerprint: `fp_${n}`, ...kind });
+    }
+    await stage.decide();
+    stage.at(START.getTime() + 40 * DAY);
+    await stage.decide();
+    const said = await run(id);
+    assert.match(said, new RegExp(`For ${invoices.length} of them Dunlin had made a plan`));
+    return [/in simulated worlds of cards/, /world of bank debits plans recovered what the model said of them\.\n/].map(
+      (words) => words.test(said),
+    );
+  };
+  assert.deepEqual(await spokenOf(CARD), [true, false]);
+  assert.deepEqual(await spokenOf(DEBIT), [false, true]);
+  assert.deepEqual(await spokenOf(CARD, DEBIT), [true, true]);
+});
+
 test("shares are said in percent of thirty invoices and retries on, beside their counts", async () => {
   const { id } = await stage.enter(true, { shadow: true });
   const invoices = Array.from({ length: 30 }, (_, n) => ({ id: `inv_${n}`, customerId: `cus_${n}` }));

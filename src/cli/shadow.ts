@@ -1,4 +1,4 @@
-import { FLATTERED } from "../decisions/outlook.ts";
+import { besidePlans } from "../decisions/outlook.ts";
 import { moneyWords } from "../domain/currency.ts";
 import { AFTER_WINDOW_DAYS } from "../recovery/experiments.ts";
 import { type ShadowFigures, STANCES, type Stance, shadowFigures } from "../recovery/shadow.ts";
@@ -66,7 +66,7 @@ function lines(figures: ShadowFigures): string[] {
       ? []
       : [
           `For ${planned.cases} of them Dunlin had made a plan. By its own model the plans recover ${planned.expected.toFixed(1)} of these${share(planned.expected / planned.cases, planned.cases)}; ${planned.paid}${share(planned.paid / planned.cases, planned.cases)} ${planned.paid === 1 ? "was" : "were"} paid.`,
-          FLATTERED,
+          besidePlans({ plans: planned.cases, debits: planned.debits }),
         ]),
     "",
     ...(tries === 0 ? ["Your system has made no retry since."] : triesLines(figures, made, tries)),

@@ -10,12 +10,19 @@ import { type ChosenTry, SLOT_MS, SLOT_START_MS, soonestOf, type TryQuestion, ty
 import { judge, worthOfNext } from "./plan-tries.ts";
 import { EVEN_TRIES, nearest } from "./spread-evenly.ts";
 
-/** To be said beside what plans would recover; `npm run bench:promises` measures it, docs/measurements.md has the figures. */
-export const FLATTERED =
+const CARDS_FLATTERED =
   "A model flatters the plans that it made: in simulated worlds of cards they recovered 1 to 6 points less than it said.";
-const CARDS_BESIDE_EVEN = `${FLATTERED} Even tries recovered up to 6 points more than it said.`;
-const DEBITS_BESIDE_EVEN =
-  "In a simulated world of bank debits plans recovered what the model said of them, and even tries 6 to 11 points less.";
+const DEBITS_AS_SAID = "In a simulated world of bank debits plans recovered what the model said of them";
+
+/**
+ * To be said beside what `plans` would recover, of which `debits` are for bank debits; `npm run bench:promises` measures it,
+ * docs/measurements.md has the figures.
+ */
+export const besidePlans = ({ plans, debits }: { plans: number; debits: number }) =>
+  [...(debits < plans ? [CARDS_FLATTERED] : []), ...(debits > 0 ? [`${DEBITS_AS_SAID}.`] : [])].join(" ");
+
+const CARDS_BESIDE_EVEN = `${CARDS_FLATTERED} Even tries recovered up to 6 points more than it said.`;
+const DEBITS_BESIDE_EVEN = `${DEBITS_AS_SAID}, and even tries 6 to 11 points less.`;
 /** The same, where even tries are beside the plan: what holds for cards does not for debits. */
 export const besideEven = (paymentMethodType: string | null | undefined) =>
   BANK_DEBITS.has(paymentMethodType ?? "") ? DEBITS_BESIDE_EVEN : CARDS_BESIDE_EVEN;

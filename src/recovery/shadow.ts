@@ -2,6 +2,7 @@ import { STEP_MS } from "../decisions/account.ts";
 import type { EndReason } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { BANK_DEBITS } from "../rules/bank-debits.ts";
 import { casesInShadow, type ShadowCase } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { decisionsOfCases } from "../store/decisions.ts";
@@ -40,8 +41,8 @@ export interface ShadowFigures {
   young: { cases: number; firstAt: Date | null; lastAt: Date | null };
   /** Of those that count, by currency: how many, and minor units. */
   money: Map<string, { cases: number; due: number; paid: number }>;
-  /** Of those that count, the ones of which Dunlin made a plan at first: how many its plans would have recovered, by its own model, and how many were paid. */
-  planned: { cases: number; expected: number; paid: number };
+  /** Of those that count, the ones of which Dunlin made a plan at first: how many its plans would have recovered, by its own model, how many were paid, and how many are bank debits. */
+  planned: { cases: number; expected: number; paid: number; debits: number };
   /** Tries of the merchant's own system, after the first charge of each case. */
   stances: Record<Stance, Tries>;
   /** Of the tries made when Dunlin would have, those to which the learned engine gave a chance, and the sum of these chances. */
@@ -57,7 +58,7 @@ export const newFigures = (): ShadowFigures => ({
   paid: 0,
   young: { cases: 0, firstAt: null, lastAt: null },
   money: new Map(),
-  planned: { cases: 0, expected: 0, paid: 0 },
+  planned: { cases: 0, expected: 0, paid: 0, debits: 0 },
   stances: Object.fromEntries(STANCES.map((stance) => [stance, { tries: 0, approved: 0 }])) as Record<Stance, Tries>,
   foreseen: { tries: 0, approved: 0, expected: 0 },
   forbidden: { tries: 0, approved: 0 },
@@ -103,7 +104,7 @@ export function note(
 ) {
   figures.since ??= kase.unpaidAt;
   figures.cases++;
-  noteOutcome(figures, kase, decisions[0], now);
+  noteOutcome(figures, kase, decisions[0], onInvoice[0], now);
   for (const attempt of endedRetries(kase, onInvoice)) {
     const at = attempt.createdAt.getTime();
     const before = decisions.findLast(({ madeAt }) => madeAt.getTime() < at - CLOCKS_MS);
@@ -126,6 +127,7 @@ function noteOutcome(
   figures: ShadowFigures,
   { amount, currency, endReason, isPaid, windowEndsAt }: ShadowCase,
   first: DecisionRecord | undefined,
+  charge: TransactionFacts | undefined,
   now: Date,
 ) {
   if (NOTHING_DUE.includes(endReason)) return;
@@ -150,6 +152,7 @@ function noteOutcome(
   figures.planned.cases++;
   figures.planned.expected += even.planRecovers;
   figures.planned.paid += paid;
+  figures.planned.debits += Number(BANK_DEBITS.has(charge?.paymentMethodType ?? ""));
 }
 
 /** Of a try, by the latest decision that cannot know of it. */
