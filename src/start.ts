@@ -52,6 +52,8 @@ export interface StartOptions {
   settings: Settings;
   roles: ReadonlySet<Role>;
   log: Log;
+  /** How its pages call commands. */
+  cli?: string;
   /** The service cannot go on. */
   onFatal(error: Error): void;
 }
@@ -69,7 +71,7 @@ const LOG_LOOK_MS = HOUR_MS;
 const LOG_LOOK_DAYS = 5;
 
 /** Start the service: the database, and the roles that are asked for. */
-export async function start({ settings, roles, log, onFatal }: StartOptions): Promise<Running> {
+export async function start({ settings, roles, log, cli = "npx dunlin", onFatal }: StartOptions): Promise<Running> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
   const store = await openStore(settings, "own", CONNECTIONS, log, onFatal);
   const stops: (() => Promise<void>)[] = [];
@@ -226,6 +228,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
               authUrl: settings.authUrl,
               baseUrl: settings.baseUrl,
               caPath: caFile,
+              cli,
               behindProxy: settings.tls === "proxy",
               trustedProxies: settings.trustedProxies,
               egressRanges: settings.egressRanges,

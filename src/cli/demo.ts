@@ -72,6 +72,7 @@ export const demo: Command = {
         settings,
         roles: new Set(ROLES),
         log: context.log,
+        cli: cliOf(context.settings),
         onFatal(error) {
           fatal = error;
           died.resolve();
@@ -106,6 +107,10 @@ function demoSettings(settings: Settings, rate: number): Settings {
   writeFileSync(mark, "This folder is emptied by each start of the demo.\n");
   return { ...settings, dataDir, databaseUrl: null, clockRate: rate };
 }
+
+/** How commands are called that are to work on the demo's data, with the settings that the demo was started with. */
+const cliOf = ({ databaseUrl, dataDir }: Settings) =>
+  `${databaseUrl ? "DATABASE_URL= " : ""}DUNLIN_DATA="${demoFolder(dataDir)}" npx dunlin`;
 
 /** Make the merchant in Dunlin, and let it begin to bill. */
 async function open(context: Context, running: Running, settings: Settings, shop: DemoMerchantRun, token: string) {
@@ -155,8 +160,7 @@ async function learningLines(shop: DemoMerchantRun, { db, ports }: Store, mercha
   const explained = invoiceId === undefined ? null : await explain(db, merchantId, invoiceId, ports.now());
   if (!explained) return lines;
   // The demo leaves its data, so the whole of it can be asked for.
-  const environment = `${settings.databaseUrl ? "DATABASE_URL= " : ""}DUNLIN_DATA="${demoFolder(settings.dataDir)}"`;
-  lines.push("From what this says:", `  ${environment} npx dunlin explain ${invoiceId}`);
+  lines.push("From what this says:", `  ${cliOf(settings)} explain ${invoiceId}`);
   for (const { question, answer } of explanationOf(explained))
     if (TOLD.includes(question)) lines.push(`  ${question}`, ...answer.map((line) => `    ${line}`));
   return lines;

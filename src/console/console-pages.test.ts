@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { testClock, testPorts } from "../api/api.fixture.ts";
+import { setMerchant } from "../recovery/merchants.ts";
 import type { Database } from "../store/database.ts";
 import { updatePerson } from "../store/people.ts";
 import { listRequests, NOBODY } from "../store/request-log.ts";
-import { type TestConsole, testConsole } from "./console.fixture.ts";
+import { SECRET_KEY, type TestConsole, testConsole } from "./console.fixture.ts";
 
 let at: TestConsole;
 before(async () => {
@@ -45,6 +46,23 @@ test("what people typed is shown as text", async () => {
   const { body } = await browser.get("/account");
   assert.ok(!body.includes("<script>alert"));
   assert.ok(body.includes("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
+});
+
+test("commands that pages show begin with the settings that lead to this installation", async () => {
+  const demo = await testConsole({ cli: 'DUNLIN_DATA="/tmp/data/demo" npx dunlin' });
+  try {
+    const pages = [await demo.http.inject({ url: "/sign-in" }), await demo.http.inject({ url: "/join?t=x" })];
+    await setMerchant(demo.db, demo.merchant.id, { shadow: true }, SECRET_KEY, demo.ports);
+    const owner = await demo.as("owner");
+    for (const path of ["/overview", "/import", "/backtest", "/experiments"]) pages.push(await owner.get(path));
+    for (const { body } of pages) {
+      const said = body.split("npx dunlin ").slice(0, -1);
+      assert.ok(said.length > 0);
+      for (const before of said) assert.match(before, /DUNLIN_DATA=&quot;\/tmp\/data\/demo&quot; $/);
+    }
+  } finally {
+    await demo.close();
+  }
 });
 
 test("where service time runs faster than real time each page says when it is, and in real time nothing is said", async () => {

@@ -59,6 +59,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     authUrl: ORIGIN,
     baseUrl: ORIGIN,
     caPath: null,
+    cli: "npx dunlin",
     behindProxy: false,
     trustedProxies: parseTrustedProxies(""),
     egressRanges: ["203.0.113.0/24"],

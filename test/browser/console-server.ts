@@ -79,6 +79,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     authUrl: origin,
     baseUrl: origin,
     caPath: "/var/lib/dunlin/tls/ca.pem",
+    cli: "npx dunlin",
     behindProxy: false,
     trustedProxies: { ranges: [] },
     egressRanges: ["203.0.113.0/24", "198.51.100.16/28"],

@@ -41,7 +41,7 @@ const rowsOf = async (tx: Tx, merchantId: string): Promise<Row[]> =>
     }),
   );
 
-async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
+async function listPage({ ports, cli }: Console, visit: Visit): Promise<Page> {
   readQuery(visit.query, {});
   const [rows, merchant] = await Promise.all([
     rowsOf(visit.db, visit.merchantId),
@@ -65,7 +65,7 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
 ${experimentTable(rows, visit.person.zone, ports.now())}`
         : empty(
             html`No experiment was ever started. One leaves a part of the customers to your own system, and so measures what Dunlin adds: without such a part nobody can tell.${visit.may("experiments") ? "" : " An owner or admin starts one, here or by:"}`,
-            'npx dunlin experiment start --name "Dunlin or the old schedule" --share 90',
+            `${cli} experiment start --name "Dunlin or the old schedule" --share 90`,
           )
     }`,
   };

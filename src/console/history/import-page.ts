@@ -1,6 +1,7 @@
 import { HISTORY_KINDS, KIND_NAMES } from "../../history/kinds.ts";
 import { type Audited, listAudited } from "../../store/audit-log.ts";
 import { COUNT_MAX, recordCounts } from "../../store/record-counts.ts";
+import type { ConsoleOptions } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { choice, field } from "../show/fields.ts";
@@ -25,6 +26,7 @@ export interface ImportResult {
  * @param typed  in the form, to be sent again
  */
 export async function importPage(
+  { cli }: ConsoleOptions,
   visit: Visit,
   result: ImportResult | null = null,
   typed = new URLSearchParams(),
@@ -54,11 +56,11 @@ ${facts(KIND_NAMES.map((kind) => [capital(kind), countWords(counts[kind])] as co
 ${!result && form}
 <h2>Very large files</h2>
 <p class="text">The command reads files of any size on the machine that Dunlin runs on. It checks every row before it stores one, and goes on where it was when it was stopped.</p>
-${copyable("Dry run", commandOf(merchantId, "transactions", "attempts.csv", " --dry-run --errors wrong.csv"))}
+${copyable("Dry run", commandOf(cli, merchantId, "transactions", "attempts.csv", " --dry-run --errors wrong.csv"))}
 ${copyable(
   "Commands",
   KIND_NAMES.map((kind) =>
-    commandOf(merchantId, kind, kind === "transactions" ? "attempts.csv" : `${kind}.csv`, ""),
+    commandOf(cli, merchantId, kind, kind === "transactions" ? "attempts.csv" : `${kind}.csv`, ""),
   ).join("\n"),
 )}
 ${imports.length > 0 && html`<h2>What was imported</h2>${importTable(imports, person.zone)}`}`,
@@ -110,5 +112,5 @@ const importTable = (imports: readonly Audited[], zone: string): Html =>
 
 const capital = (word: string) => word.replace(/^./, (first) => first.toUpperCase());
 
-const commandOf = (merchantId: string, kind: string, file: string, more: string) =>
-  `npx dunlin import ${file} --merchant ${merchantId} --as ${kind}${more}`;
+const commandOf = (cli: string, merchantId: string, kind: string, file: string, more: string) =>
+  `${cli} import ${file} --merchant ${merchantId} --as ${kind}${more}`;

@@ -28,7 +28,7 @@ export function importRoutes(console: Console) {
   const { page } = console;
   page("/import", null, (visit) => {
     readQuery(visit.query, {});
-    return importPage(visit);
+    return importPage(console, visit);
   });
   page("/import.csv", null, ({ db, query, merchantId, person: { zone }, reply }) => {
     readQuery(query, {});
@@ -53,7 +53,8 @@ export function importRoutes(console: Console) {
 }
 
 /** Three buttons of one form. */
-function uploads({ page, upload, ports, onWithdrawn }: Console) {
+function uploads(console: Console) {
+  const { page, upload, ports, onWithdrawn } = console;
   const arriving = createInFlight();
   type Take = (sent: Upload, visit: Visit) => Promise<Sent>;
   type Answer = (sent: Sent, visit: Visit, typed: URLSearchParams) => Promise<Page> | FastifyReply;
@@ -71,7 +72,7 @@ function uploads({ page, upload, ports, onWithdrawn }: Console) {
       } catch (error) {
         if (!(error instanceof FileRefused)) throw error;
         return {
-          ...(await importPage(visit, { short: notice("bad", `${error.message}.`), long: null }, typed)),
+          ...(await importPage(console, visit, { short: notice("bad", `${error.message}.`), long: null }, typed)),
           status: 422,
         };
       }
@@ -93,7 +94,7 @@ function uploads({ page, upload, ports, onWithdrawn }: Console) {
       await auditImport(db, merchantId, actor, { kind, file: file.name, ...stored, whole }, ports);
     return { kind, file: file.name, taken, stored };
   };
-  const show: Answer = (sent, visit, typed) => importPage(visit, importResult(sent, visit.person.zone), typed);
+  const show: Answer = (sent, visit, typed) => importPage(console, visit, importResult(sent, visit.person.zone), typed);
   taking("/import/check", check, show);
   taking("/import", store, show);
   taking("/import/wrong.csv", check, ({ taken: { wrong, broken } }, { reply }) => {

@@ -27,7 +27,7 @@ const RANGES = ["7", "28", "90"] as const;
 const READERS = { days: oneOf(RANGES) };
 
 /** What is known of what was recovered. Nothing is claimed that only a comparison could show. */
-export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
+export function overviewRoutes({ page, ports, baseUrl, caPath, cli }: Console) {
   page("/overview", null, async (visit): Promise<Page> => {
     const { days = "28" } = readQuery(visit.query, READERS);
     const { db, merchantId, person } = visit;
@@ -50,14 +50,14 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     return {
       title: "Overview",
       tools,
-      body: html`${isShadow && notice("warn", SHADOW)}${merchant && endpointNotice(merchant, visit, isEmpty)}
+      body: html`${isShadow && notice("warn", shadowWords(cli))}${merchant && endpointNotice(merchant, visit, isEmpty)}
 ${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, grown, maturityDays, open, weeks, undelivered, from, days, now, measured, isShadow }, visit)}`,
     };
   });
 }
 
-const SHADOW =
-  "Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin only notes what it would do. “npx dunlin shadow” compares both.";
+const shadowWords = (cli: string) =>
+  html`Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin only notes what it would do. <code>${cli} shadow</code> compares both.`;
 
 /** The first moment of the day on the zone's clocks. */
 const dayStart = (at: Date, zone: string) => fromLocalField(`${localField(at, zone).slice(0, 10)}T00:00`, zone)!;
