@@ -262,22 +262,6 @@ test("the policy stops a script that somebody managed to put into a page", async
   await context.close();
 });
 
-test("at 360 px and at 200% no page is wider than the window; tables scroll inside", async () => {
-  for (const options of [
-    { viewport: { width: 360, height: 740 } },
-    { viewport: { width: 680, height: 425 }, deviceScaleFactor: 2 },
-  ]) {
-    const context = await stage.as("owner", options);
-    const at = await context.newPage();
-    for (const [name, path] of pages) {
-      await at.goto(path);
-      const over = await at.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-      assert.ok(over <= 0, `${name} is ${over} px too wide at ${options.viewport.width}`);
-    }
-    await context.close();
-  }
-});
-
 test("when the server was started again under an open page, the next click works", async () => {
   await page.goto("/overview");
   await stage.restart();

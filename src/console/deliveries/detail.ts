@@ -12,7 +12,7 @@ import { notFound } from "../page-error.ts";
 import { isUuid } from "../query.ts";
 import { button } from "../show/fields.ts";
 import { countdown, lengthText, moment } from "../show/moments.ts";
-import { copyable, facts } from "../show/table.ts";
+import { copyable, facts, table } from "../show/table.ts";
 import { deliveryState, spaced, state } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
 import { invoiceLink } from "./list.ts";
@@ -70,32 +70,52 @@ function attemptTable(
   ports: Ports,
 ): Html {
   const most = attemptsMax(delivery.type);
-  const rows = attempts.map((attempt, index) => {
+  const made = attempts.map((attempt, index): Row => {
+    const { round, number, startedAt, durationMs } = attempt;
     const planned = plannedAt(delivery, attempts, index);
-    return html`<tr><td>${attempt.round > 1 && html`<small>round ${attempt.round}</small> `}${attempt.number} of ${most}</td>
-<td>${planned ? moment(planned, zone, "millisecond") : html`<span class="soft">when it was sent again</span>`}</td>
-<td>${moment(attempt.startedAt, zone, "millisecond")}${planned && late(attempt.startedAt.getTime() - planned.getTime())}</td>
-<td class="number">${attempt.durationMs} ms</td><td>${answerOf(attempt)}</td></tr>`;
+    return {
+      attempt: html`${round > 1 && html`<small>round ${round}</small> `}${number} of ${most}`,
+      planned: planned ? moment(planned, zone, "millisecond") : html`<span class="soft">when it was sent again</span>`,
+      began: html`${moment(startedAt, zone, "millisecond")}${planned && late(startedAt.getTime() - planned.getTime())}`,
+      took: `${durationMs} ms`,
+      answer: answerOf(attempt),
+    };
   });
-  const next = plannedRows(delivery, most, zone, ports);
-  const none = rows.length === 0 && next.length === 0 && html`<tr><td colspan="5">No attempt is in the log.</td></tr>`;
-  return html`<div class="wide" tabindex="0" role="region" aria-label="Attempts"><table>
-<thead><tr><th scope="col">Attempt</th><th scope="col">Planned</th><th scope="col">Began</th><th scope="col" class="number">Took</th><th scope="col">Answer</th></tr></thead>
-<tbody>${rows}${next}${none}</tbody></table></div>`;
+  const rows = [...made, ...plannedRows(delivery, most, zone, ports)];
+  if (rows.length === 0) return html`<p>No attempt is in the log.</p>`;
+  return table(
+    "Attempts",
+    [
+      { head: "Attempt", cell: ({ attempt }) => attempt },
+      { head: "Planned", cell: ({ planned }) => planned },
+      { head: "Began", cell: ({ began }) => began },
+      { head: "Took", cell: ({ took }) => took, numeric: true },
+      { head: "Answer", cell: ({ answer }) => answer },
+    ],
+    rows,
+  );
+}
+
+/** An attempt that was made, or one that is still to come. */
+interface Row {
+  attempt: Part;
+  planned: Part;
+  began: Part;
+  took: Part;
+  answer: Part;
 }
 
 /** Attempts that are still to come: the next one, and those that follow as long as each fails. */
-function plannedRows({ dueAt, attempts }: ListedDelivery, most: number, zone: string, ports: Ports): Html[] {
+function plannedRows({ dueAt, attempts }: ListedDelivery, most: number, zone: string, ports: Ports): Row[] {
   if (dueAt === null) return [];
-  const rows: Html[] = [];
+  const rows: Row[] = [];
   for (let [number, at] = [attempts + 1, dueAt]; ; number++) {
-    const says =
+    const began =
       number === attempts + 1
         ? state(countdown(dueAt, ports.now(), ports.clockRate), "warn")
         : html`<span class="soft">if the one before fails at once</span>`;
-    rows.push(
-      html`<tr><td>${number} of ${most}</td><td>${moment(at, zone, "millisecond")}</td><td colspan="3">${says}</td></tr>`,
-    );
+    const planned = moment(at, zone, "millisecond");
+    rows.push({ attempt: `${number} of ${most}`, planned, began, took: null, answer: null });
     if (number >= most) return rows;
     at = nextDueAt(number, at);
   }

@@ -142,7 +142,7 @@ const deliveryTable = (rows: readonly ListedDelivery[], zone: string, ports: Por
         cell: ({ attempts, round }) => html`${attempts}${round > 1 && html` <small>in round ${round}</small>`}`,
         numeric: true,
       },
-      { head: "Last answer", cell: ({ status, error }) => status ?? html`<small>${error}</small>` },
+      { head: "Last answer", cell: ({ status, error }) => status ?? (error && html`<small>${error}</small>`) },
     ],
     rows,
   );

@@ -139,7 +139,10 @@ async function actionTable(tx: Tx, merchantId: string, rows: readonly ListedActi
       { head: "Invoice", cell: ({ invoiceId }) => invoiceLink(invoiceId) },
       { head: "Customer", cell: ({ customerId }) => html`<span class="id" title="${customerId}">${customerId}</span>` },
       { head: "Amount", cell: amount, numeric: true },
-      { head: "Country", cell: ({ cardCountry }) => html`<span class="whole">${countryName(cardCountry)}</span>` },
+      {
+        head: "Country",
+        cell: ({ cardCountry }) => cardCountry && html`<span class="whole">${countryName(cardCountry)}</span>`,
+      },
     ],
     rows,
   );

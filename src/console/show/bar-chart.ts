@@ -1,5 +1,6 @@
 import { type Html, html } from "../html.ts";
 import { count, share } from "./money.ts";
+import { table } from "./table.ts";
 
 /** A bar of two parts: `part` of `part + rest`. */
 export interface Bar {
@@ -39,10 +40,19 @@ ${bars.map(({ label, part, rest, isOpen }, index) => {
   }</g>`;
 })}
 </svg></div>
-<details class="more"><summary>The numbers</summary><div class="wide" tabindex="0" role="region" aria-label="The numbers"><table>
-<thead><tr><th scope="col">${names.each}</th><th scope="col" class="number">${names.part}</th><th scope="col" class="number">${names.rest}</th><th scope="col" class="number">Share</th></tr></thead>
-<tbody>${bars.map(({ label, part, rest, isOpen }) => html`<tr><td>${label}${isOpen && html` <small>not over yet</small>`}</td><td class="number">${count(part)}</td><td class="number">${count(rest)}</td><td class="number">${share(part, part + rest)}</td></tr>`)}</tbody>
-</table></div></details></figure>`;
+<details class="more"><summary>The numbers</summary>${table(
+    "The numbers",
+    [
+      {
+        head: names.each,
+        cell: ({ label, isOpen }: Bar) => html`${label}${isOpen && html` <small>not over yet</small>`}`,
+      },
+      { head: names.part, cell: ({ part }) => count(part), numeric: true },
+      { head: names.rest, cell: ({ rest }) => count(rest), numeric: true },
+      { head: "Share", cell: ({ part, rest }) => share(part, part + rest), numeric: true },
+    ],
+    bars,
+  )}</details></figure>`;
 }
 
 /** The next of 2, 4, 10, 20, 40, 100 and so on: halves of it are whole. */

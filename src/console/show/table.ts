@@ -7,17 +7,23 @@ export interface Column<Row> {
   numeric?: boolean;
 }
 
-/** Rows under their headings, in a frame that scrolls by itself and that the keyboard reaches. */
+/**
+ * Rows under their headings, in a frame that scrolls by itself and that the keyboard reaches. On a phone each cell stands under the
+ * name of its own column: see tables.css.
+ */
 export const table = <Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html => html`
 <div class="wide" tabindex="0" role="region" aria-label="${label}"><table data-rows>
 <thead><tr>${columns.map(headOf)}</tr></thead>
 <tbody>
-${rows.map((row) => html`<tr>${columns.map(({ cell, numeric }) => html`<td${numeric ? html` class="number"` : ""}>${cell(row)}</td>`)}</tr>\n`)}
+${rows.map((row) => html`<tr>${columns.map((column) => cellOf(column, row))}</tr>\n`)}
 </tbody></table></div>`;
 
 /** What stands above a column; a column of buttons has no name. */
 const headOf = ({ head, numeric }: { head: string; numeric?: boolean }): Html =>
   head === "" ? html`<td></td>` : html`<th scope="col"${numeric ? html` class="number"` : ""}>${head}</th>`;
+
+const cellOf = <Row>({ head, cell, numeric }: Column<Row>, row: Row): Html =>
+  html`<td${numeric ? html` class="number"` : ""}${head === "" ? "" : html` data-head="${head}"`}>${cell(row)}</td>`;
 
 /** Facts about one thing, each with its name. */
 export const facts = (pairs: readonly (readonly [name: string, value: Part] | null)[]): Html =>
