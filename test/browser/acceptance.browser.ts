@@ -92,6 +92,22 @@ test("with scripts off the recovery of an invoice is stopped by a button behind 
   await context.close();
 });
 
+test("with scripts off the form of the webhook shows the fields of the credential that is chosen, and no others", async () => {
+  const context = await stage.as("developer", { javaScriptEnabled: false });
+  const bare = await context.newPage();
+  await bare.goto("/settings/webhook");
+  const shown = async (auth?: string) => {
+    if (auth) await bare.getByLabel("The endpoint recognises us by").selectOption(auth);
+    const labels = await bare.locator("form:has(#auth) label:visible").allInnerTexts();
+    return labels.slice(labels.indexOf("The endpoint recognises us by") + 1);
+  };
+  assert.deepEqual(await shown(), [], "what is saved stays as it is");
+  assert.deepEqual(await shown("bearer"), ["Token"]);
+  assert.deepEqual(await shown("basic"), ["User", "Password"]);
+  assert.deepEqual(await shown("keep"), []);
+  await context.close();
+});
+
 for (const colorScheme of ["light", "dark"] as const)
   test(`axe finds nothing on any page, ${colorScheme}`, async () => {
     const context = await stage.as("owner", { colorScheme, bypassCSP: true });

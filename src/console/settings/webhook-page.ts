@@ -100,10 +100,10 @@ ${choice(
   typed?.get("shape") ?? (merchant.webhookFlat ? "flat" : "envelope"),
 )}
 ${choice("The endpoint recognises us by", "auth", auths, typed?.get("auth") ?? (has ? "keep" : "bearer"))}
-<p class="soft">Credentials are stored encrypted and never shown again. Fill in what belongs to the choice above.</p>
-${field({ label: "Token", name: "token", type: "password", maxlength: 4096, autocomplete: "new-password" })}
-${field({ label: "User", name: "user", autocomplete: "off" })}
-${field({ label: "Password", name: "password", type: "password", autocomplete: "new-password" })}
+<div class="of-bearer">${field({ label: "Token", name: "token", type: "password", maxlength: 4096, autocomplete: "new-password" })}</div>
+<div class="of-basic">${field({ label: "User", name: "user", autocomplete: "off" })}
+${field({ label: "Password", name: "password", type: "password", autocomplete: "new-password" })}</div>
+<p class="soft">Credentials are stored encrypted and never shown again.</p>
 <button class="main">Save</button></form>`;
 }
 

@@ -99,7 +99,7 @@ async function readSettings(
     return "Choose a token or a user and password, by which the endpoint recognises us.";
   // A credential goes only to where it was given for.
   if (!credential && before.webhookUrl !== null && new URL(url).origin !== new URL(before.webhookUrl).origin)
-    return "This is another server: type the credential that it expects, so that it does not get the one of the server before.";
+    return "This is another server: choose by what it recognises us and type that, so that it does not get the credential of the server before.";
   return {
     webhookUrl: url,
     webhookFlat: form.get("shape") === "flat",
