@@ -61,6 +61,27 @@ test("the list says how many events need a hand, and shows how each stands", asy
   assert.match((await developer.get("/deliveries?invoiceId=nobody")).body, /No event fits/);
 });
 
+test("events stand in the order in which their plans were made, beside the moments at which they were created", async () => {
+  const { events, browser } = await shop();
+  const [planned] = await events(1);
+  const plannedAt = at.ports.now();
+  at.clock.serviceMs += 3_600_000;
+  await events(1, "pause_collection");
+  const pausedAt = at.ports.now();
+  at.clock.serviceMs += 3_600_000;
+  const LATER = "update events set created_at = $1 where id = $2";
+  await at.db.run({ name: "test_later", text: LATER }, [at.ports.now(), planned!.id]);
+  const page = (await (await browser("viewer")).get("/deliveries")).body;
+  const rows = [...page.matchAll(/<tr>[^\n]*?<time datetime="([^"]+)"[^\n]*?<time datetime="([^"]+)"/g)];
+  assert.deepEqual(
+    rows.slice(-2).map(([, made, created]) => [made, created]),
+    [
+      [pausedAt, pausedAt],
+      [plannedAt, at.ports.now()],
+    ].map((row) => row.map((moment) => moment!.toISOString())),
+  );
+});
+
 test("attempts stand by the hour on the viewer's clocks, also where these differ by half an hour", async () => {
   const { events, browser } = await shop();
   const developer = await browser("developer");
