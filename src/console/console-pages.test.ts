@@ -51,7 +51,12 @@ test("what people typed is shown as text", async () => {
 test("commands that pages show begin with the settings that lead to this installation", async () => {
   const demo = await testConsole({ cli: 'DUNLIN_DATA="/tmp/data/demo" npx dunlin' });
   try {
-    const pages = [await demo.http.inject({ url: "/sign-in" }), await demo.http.inject({ url: "/join?t=x" })];
+    // Nobody who has not signed in is told where the data lie.
+    for (const url of ["/sign-in", "/join?t=x"]) {
+      const { body } = await demo.http.inject({ url });
+      assert.match(body, /<code>npx dunlin invite/);
+    }
+    const pages: { body: string }[] = [];
     await setMerchant(demo.db, demo.merchant.id, { shadow: true }, SECRET_KEY, demo.ports);
     const owner = await demo.as("owner");
     for (const path of ["/overview", "/import", "/backtest", "/experiments"]) pages.push(await owner.get(path));

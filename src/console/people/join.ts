@@ -84,14 +84,12 @@ async function show(console: Console, reply: FastifyReply, token: string, typed:
   const invite = await openInvite(console.everyone, token, console.ports);
   // What stands in the address must reach nobody else.
   reply.header("referrer-policy", "no-referrer");
-  if (!invite) return sendHtml(reply.code(404), bare("This link is over", overWords(console.cli)));
+  if (!invite) return sendHtml(reply.code(404), bare("This link is over", OVER));
   const merchant = await findMerchant(console.walled.of(invite.merchantId), invite.merchantId);
   return sendHtml(reply, bare(`Join ${merchant?.name ?? "Dunlin"}`, joinForm(console, invite, token, typed, problem)));
 }
 
-const overWords = (
-  cli: string,
-) => html`<p>It was used, taken back, or is too old. Ask for a new one: <code>${cli} invite</code> on the machine prints one.</p>
+const OVER = html`<p>It was used, taken back, or is too old. Ask for a new one: <code>npx dunlin invite</code> on the machine prints one.</p>
 <p><a class="button" href="/sign-in">Sign in</a></p>`;
 
 const joinForm = ({ oidc }: Console, invite: Invite, token: string, typed: Typed, problem: string | null) => html`

@@ -15,11 +15,11 @@ import { forget, remember } from "./session-cookie.ts";
 
 /** Signing in and out, and the choice between merchants. */
 export function signInRoutes(console: Console) {
-  const { http, everyone, ports, passwords, origin, oidc, cli } = console;
+  const { http, everyone, ports, passwords, origin, oidc } = console;
   http.get("/", async (_request, reply) => goTo(reply, "/overview"));
   http.get("/sign-in", async (request, reply) => {
     const next = safePath(urlOf(request).searchParams.get("next"), origin);
-    const says = (await hasPeople(everyone)) ? null : nobodyYet(cli);
+    const says = (await hasPeople(everyone)) ? null : NOBODY_YET;
     return sendHtml(reply, signInPage(oidc, next, "", says));
   });
   http.post("/sign-in", async (request, reply) => {
@@ -57,11 +57,10 @@ const REFUSED = {
   too_many: { status: 429, says: "Too many tries. Wait a quarter of an hour.", waitS: 900 },
   busy: { status: 503, says: BUSY, waitS: 20 },
 };
-const nobodyYet = (cli: string) =>
-  notice(
-    "warn",
-    html`Nobody can sign in yet. Follow the set-up link that the service printed when it started; <code>${cli} invite</code> prints a new one.`,
-  );
+const NOBODY_YET = notice(
+  "warn",
+  html`Nobody can sign in yet. Follow the set-up link that the service printed when it started; <code>npx dunlin invite</code> prints a new one.`,
+);
 
 const signInPage = (oidc: Oidc | null, next: string, email: string, says: ReturnType<typeof notice> | null) =>
   bare(

@@ -9,7 +9,7 @@ export interface Column<Row> {
 
 /**
  * Rows under their headings, in a frame that scrolls by itself and that the keyboard reaches. On a phone each cell stands under the
- * name of its own column: see tables.css.
+ * name of its own column: see screens.css.
  */
 export const table = <Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html => html`
 <div class="wide" tabindex="0" role="region" aria-label="${label}"><table data-rows>
