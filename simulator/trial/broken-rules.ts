@@ -1,6 +1,9 @@
 import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
 import type { Charge } from "../worlds/world.ts";
+import type { Attempt } from "./policy.ts";
 import type { Try } from "./run-trial.ts";
+
+const momentOf = ({ charge }: Attempt) => charge.at.getTime();
 
 // Written down a second time, straight from the published rules, so that a slip in src/rules shows.
 const VISA_NEVER = "04 07 12 14 15 41 43 46 57 R0 R1 R3".split(" ");
@@ -40,11 +43,17 @@ export function countBrokenRules(tries: readonly Try[]): number {
     const onCard = earlier.filter((attempt) => isSameCard(attempt.charge, charge));
     const sameAmount = onCard.filter(({ bill }) => bill.amount === open.bill.amount).map((attempt) => attempt.charge);
     const onBill = earlier.filter(({ bill }) => bill.id === open.bill.id).map((attempt) => attempt.charge);
+    const approvedAt = Math.max(0, ...onCard.filter((attempt) => attempt.charge.approved).map(momentOf));
+    // What another bill was told before the card was approved is over, but for the month in which a try is charged for.
+    const isOver = (attempt: Attempt) =>
+      attempt.bill.id !== open.bill.id && momentOf(attempt) < approvedAt && momentOf(attempt) <= at - 30 * DAY_MS;
+    const barring = onCard.filter((attempt) => !isOver(attempt)).map((attempt) => attempt.charge);
     const isBroken = isCard(charge)
       ? breaksCardRule(
           charge,
           onCard.map((attempt) => attempt.charge),
           sameAmount,
+          barring,
         )
       : charge.paymentMethodType === "paypal"
         ? breaksPaypalRule(charge, sameAmount)
@@ -74,14 +83,20 @@ const adviceOf = ({ networkAdviceCode }: Charge) => (networkAdviceCode ?? "").tr
 /** PayPal: three attempts in 28 days, the first one among them. */
 const PAYPAL = { attempts: 3, ms: 28 * DAY_MS };
 
-function breaksCardRule(charge: Charge, onCard: readonly Charge[], sameAmount: readonly Charge[]): boolean {
+function breaksCardRule(
+  charge: Charge,
+  onCard: readonly Charge[],
+  sameAmount: readonly Charge[],
+  barring: readonly Charge[],
+): boolean {
   const at = charge.at.getTime();
   const declined = onCard.filter(({ approved }) => !approved);
+  const telling = barring.filter(({ approved }) => !approved);
   const within = (charges: readonly Charge[], ms: number) =>
     charges.filter((other) => !other.approved && at - other.at.getTime() <= ms).length;
   const isMastercard = brandOf(charge) === "mastercard";
-  if (!isMastercard && declined.some((other) => VISA_NEVER.includes(codeOf(other)))) return true;
-  if (declined.some((other) => MASTERCARD_NEVER.includes(adviceOf(other)))) return true;
+  if (!isMastercard && telling.some((other) => VISA_NEVER.includes(codeOf(other)))) return true;
+  if (telling.some((other) => MASTERCARD_NEVER.includes(adviceOf(other)))) return true;
   if (within(sameAmount, 30 * DAY_MS) >= (isMastercard ? 35 : 20)) return true;
   if (!isMastercard) return false;
   if (within(onCard, DAY_MS) >= 10) return true;

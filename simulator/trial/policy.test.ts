@@ -47,6 +47,24 @@ test("without fingerprints what a card of another network was told holds for tha
   ]);
 });
 
+test("what another bill was told is over a month later where the card was approved since, and not before", () => {
+  const told = (day: number, code: string, advice = "", brand = "visa") =>
+    attempt(OTHER, day, brand, code, { networkAdviceCode: advice, cardFingerprint: "f" });
+  const results = (barred: Attempt, ...paid: Attempt[]) => {
+    const short = attempt(BILL, 1, barred.charge.cardBrand!, "51", { cardFingerprint: "f" });
+    const again = attempt(BILL, 9, barred.charge.cardBrand!, "51", { cardFingerprint: "f" });
+    const tried = { charge: again.charge, choice: { at: +again.charge.at, probability: null } };
+    const before = [barred, ...paid, short];
+    return [allowed(...before), countBrokenRules([{ ...tried, open: openAfter([...before, again]) }])];
+  };
+  const paid = attempt(OTHER, -5, "visa", null, { cardFingerprint: "f" });
+  assert.deepEqual(results(told(-21, "57"), paid), [true, 0]);
+  assert.deepEqual(results(told(-21, "05", "03", "mastercard"), paid), [true, 0]);
+  assert.deepEqual(results(told(-20.9, "57"), paid), [false, 1]);
+  assert.deepEqual(results(told(-21, "57")), [false, 1]);
+  assert.deepEqual(results(told(-21, "57"), { ...paid, charge: { ...paid.charge, cardFingerprint: "g" } }), [false, 1]);
+});
+
 test("a card of another network that stands in for one that is charged again brings what its own network says", () => {
   const tries = (brand: string, other: string, code: string, networkAdviceCode = "") => [
     attempt(BILL, 0, brand, "51"),

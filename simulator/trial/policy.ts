@@ -1,4 +1,3 @@
-import { DAY_MS } from "../../src/domain/durations.ts";
 import { BANK_DEBITS } from "../../src/rules/bank-debits.ts";
 import { cardNetwork, UNKNOWN_NETWORK } from "../../src/rules/card-networks.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
@@ -109,17 +108,13 @@ const keyOf = ({ cardFingerprint, cardBrand }: Charge) => cardFingerprint ?? car
 
 function guardFor({ bill, attempts }: OpenCase, present: Charge): Guard {
   const { paymentMethodType, cardBrand, cardCountry } = present;
-  const { at } = attempts.at(-1)!.charge;
   const alsoCharged = standIns(attempts.map(({ bill, charge }) => ({ invoiceId: bill.id, card: keyOf(charge) })));
   const ledger: LedgerEntry[] = [];
-  const since = at.getTime() - 60 * DAY_MS;
   for (const attempt of attempts) {
     const { charge } = attempt;
     const onThisInvoice = attempt.bill.id === bill.id;
     const isOnCard = mayBeOneCard(charge, present);
     const isStandIn = !isOnCard && alsoCharged.has(keyOf(charge));
-    // Older attempts are in no window that is counted; a code that bars a card for good stays.
-    if (!onThisInvoice && charge.at.getTime() < since && charge.approved) continue;
     ledger.push({
       at: charge.at,
       amount: attempt.bill.amount,

@@ -126,11 +126,14 @@ function breaksNoLimit(known: Known, at: number) {
             1 + times.filter((time) => start <= time && time <= start + limit.windowMs).length <= limit.attemptsMax,
           );
     }
-    for (const { codes, at: declinedAt } of onCard) {
-      if (codes?.networkAdviceCode === "03" || codes?.networkAdviceCode === "21")
+    const approvals = known.ledger.filter((entry) => entry.onPresentCard && entry.approved === true);
+    for (const { codes, at: declinedAt, onThisInvoice } of onCard) {
+      const isAlive = !onThisInvoice && approvals.some((approval) => approval.at > declinedAt);
+      const isOver = isAlive && at - known.leadMs >= +declinedAt + 30 * DAY_MS;
+      if (!isOver && (codes?.networkAdviceCode === "03" || codes?.networkAdviceCode === "21"))
         assert.fail("never again on this card");
       const brand = cardNetwork(known.network).name;
-      if (brand !== "Mastercard" && codes && BARRED_BY_VISA.includes(codes.networkDeclineCode ?? ""))
+      if (!isOver && brand !== "Mastercard" && codes && BARRED_BY_VISA.includes(codes.networkDeclineCode ?? ""))
         assert.fail("barred by Visa");
       const readsAdvice = known.network === "mastercard" || known.network === null || known.network === "elo";
       const waitDays = readsAdvice ? (WAITS[codes?.networkAdviceCode ?? ""] ?? 0) : 0;

@@ -144,6 +144,34 @@ test("after a code that Visa bars for good the same card is never tried again, a
   assert.equal(allowedAt(guardOf(question([entry(day(0), { codes, onPresentCard: false })], "visa")), day(1)), true);
 });
 
+test("a card that went through since another invoice was told to stop is tried again, 30 days after that decline at the soonest", () => {
+  const told = (network: string, codes: Partial<DeclineCodes>, ...ledger: LedgerEntry[]) =>
+    guardOf(question([entry(day(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false }), ...ledger], network));
+  const paid = entry(day(20), { approved: true, onThisInvoice: false });
+  const stops = [
+    ["visa", { networkDeclineCode: "57" }],
+    ["mastercard", { networkAdviceCode: "03" }],
+  ] as const;
+  for (const [network, codes] of stops) {
+    assert.ok(told(network, codes).bar);
+    const lifted = told(network, codes, paid);
+    assert.deepEqual(allowedMoments(lifted, [day(29.9), day(30)]), [day(30)]);
+    assert.match(lifted.notBefore!.sentence, /was approved since: no try comes within 30 days of that decline/);
+    // Of another card, before the decline, or not known yet: none of them says that this card is alive.
+    assert.ok(told(network, codes, { ...paid, onPresentCard: false }).bar);
+    assert.ok(told(network, codes, { ...paid, at: day(-1) }).bar);
+    assert.ok(told(network, codes, { ...paid, approved: null }).bar);
+    const standIn = { paymentMethodType: "card", network, cardCountry: null };
+    assert.ok(told(network, codes, { ...paid, standIn }).bar);
+  }
+});
+
+test("what this invoice itself was told holds whatever went through since", () => {
+  const codes = { ...NOTHING, networkDeclineCode: "57" };
+  const paid = entry(day(20), { approved: true, onThisInvoice: false });
+  assert.ok(guardOf(question([entry(day(0), { codes }), paid], "visa")).bar);
+});
+
 test("what a card that stands in for another one was told is read by the rules of its own network", () => {
   const guard = (network: string, standIn: string, told: Partial<DeclineCodes>) => {
     const made = { paymentMethodType: "card", network: standIn, cardCountry: null };

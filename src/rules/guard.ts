@@ -44,7 +44,7 @@ export interface Ruling {
 
 /** All that the rules say of one question, worked out once and then asked about many moments. */
 export interface Guard {
-  /** The present card may never be tried again. */
+  /** The present card may not be tried again. */
   bar: (Ruling & { decline: ReadDecline; onThisInvoice: boolean }) | null;
   /** Not before this, by the bank's advice; `earlyMs` is not taken off yet. */
   notBefore: (Ruling & { at: number }) | null;
@@ -92,34 +92,44 @@ export function guardOf(question: Question): Guard {
         .map((entry) => entry.at.getTime()),
     ].sort((a, b) => a - b),
   }));
-  return { ...guard, ...advised(counted, instrument), limits };
+  return { ...guard, ...advised(counted, latestApproval(ledger), instrument), limits };
 }
 
+/** When a charge of the present card itself went through last, in milliseconds since 1970; 0: none did. */
+const latestApproval = (ledger: readonly LedgerEntry[]) =>
+  ledger.reduce(
+    (latest, { at, approved, onPresentCard, standIn }) =>
+      onPresentCard && approved && !standIn ? Math.max(latest, at.getTime()) : latest,
+    0,
+  );
+
+/** For so long networks charge for a try after a decline that bars its card. */
+const CHARGED_FOR_MS = 30 * DAY_MS;
+
 /** What earlier declines of the same card say about ever trying it again, and when. */
-function advised(counted: readonly LedgerEntry[], instrument: Instrument) {
+function advised(counted: readonly LedgerEntry[], approvedAt: number, instrument: Instrument) {
   let bar: Guard["bar"] = null;
   let notBefore: Guard["notBefore"] = null;
   // The latest decline that said that few tries are advised, and how many were made since the first one that did.
   let few: { decline: ReadDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
   let tries = 0;
-  for (const { codes, at, approved, onThisInvoice, standIn = instrument } of counted) {
+  for (const { codes, at, approved, onThisInvoice, standIn } of counted) {
     if (!codes) {
       if (few && approved === null) tries++;
       continue;
     }
-    const decline = readDecline(codes, standIn);
+    const decline = readDecline(codes, standIn ?? instrument);
     const { advice } = decline;
     if (advice && Number.isFinite(advice.triesMax)) {
       tries++;
       few = { decline, advice, onThisInvoice };
     }
-    const ruling = barring(decline, cardNetwork(standIn.network));
-    if (ruling) bar = graver(bar, { ...ruling, decline, onThisInvoice });
-    const until = at.getTime() + (advice?.waitMs ?? 0);
-    if (advice && advice.waitMs > 0 && until > (notBefore?.at ?? 0)) {
-      const sentence = `With an earlier decline ${advice.words}, and no try comes sooner ${cited(advice.source)}.`;
-      notBefore = { sentence, source: advice.source, at: until };
-    }
+    const ruling = barring(decline, cardNetwork((standIn ?? instrument).network));
+    // A card that went through since is alive, whatever another invoice was told of it.
+    const isLifted = ruling !== null && !onThisInvoice && !standIn && at.getTime() < approvedAt;
+    if (ruling && !isLifted) bar = graver(bar, { ...ruling, decline, onThisInvoice });
+    const wait = isLifted ? liftedWait(ruling, at) : advisedWait(advice, at);
+    if (wait && wait.at > (notBefore?.at ?? 0)) notBefore = wait;
   }
   let triesLeft: Guard["triesLeft"] = null;
   if (few) {
@@ -131,7 +141,18 @@ function advised(counted: readonly LedgerEntry[], instrument: Instrument) {
   return { bar, notBefore, triesLeft };
 }
 
-/** The rule by which a decline alone bars its card for good; null when it does not. */
+function advisedWait(advice: AdviceCode | null, at: Date): Guard["notBefore"] {
+  if (!advice || advice.waitMs <= 0) return null;
+  const sentence = `With an earlier decline ${advice.words}, and no try comes sooner ${cited(advice.source)}.`;
+  return { sentence, source: advice.source, at: at.getTime() + advice.waitMs };
+}
+
+function liftedWait({ source }: Ruling, at: Date): Guard["notBefore"] {
+  const sentence = `A decline of another invoice barred this card, which was approved since: no try comes within 30 days of that decline, for which networks charge ${cited(source)}.`;
+  return { sentence, source, at: at.getTime() + CHARGED_FOR_MS };
+}
+
+/** The rule by which a decline alone bars its card until a charge of another invoice goes through; null when it does not. */
 function barring({ advice, category1 }: ReadDecline, network: CardNetwork): Ruling | null {
   if (advice?.bars) {
     const sentence = `Mastercard's advice with such a decline is to stop, so this card is not tried again ${cited(advice.source)}.`;
