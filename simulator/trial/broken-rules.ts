@@ -29,6 +29,22 @@ const SCHEME_CODE: Readonly<Record<string, RegExp>> = {
   ach_debit: /^R\d{2}$/,
   bacs_debit: /^[0-9A-Z]$/,
 };
+/** What gateways call them. */
+const DEBIT_NAMES: Readonly<Record<string, string>> = {
+  us_bank_account: "ach_debit",
+  ach: "ach_debit",
+  ach_direct_debit: "ach_debit",
+  sepa: "sepa_debit",
+  sepa_core: "sepa_debit",
+  sepa_cor1: "sepa_debit",
+  sepa_direct_debit: "sepa_debit",
+  sepa_debit_account: "sepa_debit",
+  sepadirectdebit: "sepa_debit",
+  bacs: "bacs_debit",
+  bacs_direct_debit: "bacs_debit",
+  directdebit_gb: "bacs_debit",
+};
+const debitOf = ({ paymentMethodType: type }: Charge) => DEBIT_NAMES[type.toLowerCase()] ?? type;
 const DEBIT_DAYS: Readonly<Record<string, number>> = { sepa_debit: 42, ach_debit: 180, bacs_debit: 31 };
 
 /**
@@ -71,8 +87,10 @@ function isSameCard(one: Charge, other: Charge): boolean {
 }
 
 /** A card behind a wallet is one. */
-const isCard = ({ paymentMethodType: type, cardBrand }: Charge) =>
-  type === "card" || (Boolean(cardBrand) && type !== "paypal" && !REPRESENTABLE[type]);
+const isCard = (charge: Charge) => {
+  const { paymentMethodType: type, cardBrand } = charge;
+  return type === "card" || (Boolean(cardBrand) && type !== "paypal" && !REPRESENTABLE[debitOf(charge)]);
+};
 const brandOf = ({ cardBrand }: Charge) =>
   (cardBrand ?? "")
     .toLowerCase()
@@ -108,7 +126,7 @@ const breaksPaypalRule = (charge: Charge, sameAmount: readonly Charge[]) =>
   PAYPAL.attempts;
 
 function breaksDebitRule(charge: Charge, onBill: readonly Charge[]): boolean {
-  const type = charge.paymentMethodType;
+  const type = debitOf(charge);
   const codes = REPRESENTABLE[type];
   if (!codes) return false;
   if (onBill.map(codeOf).some((code) => SCHEME_CODE[type]!.test(code) && !codes.includes(code))) return true;

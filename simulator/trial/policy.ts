@@ -1,4 +1,4 @@
-import { BANK_DEBITS } from "../../src/rules/bank-debits.ts";
+import { bankDebit } from "../../src/rules/bank-debits.ts";
 import { cardNetwork, UNKNOWN_NETWORK } from "../../src/rules/card-networks.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
 import { endsRetries } from "../../src/rules/decline-groups.ts";
@@ -12,7 +12,7 @@ export const TRIES = 6;
 
 /** Tries for a bill: a bank debit has fewer where its scheme allows fewer presentations. */
 export const triesFor = (bill: Bill) =>
-  Math.min(TRIES, (BANK_DEBITS.get(bill.first.paymentMethodType)?.presentationsMax ?? TRIES + 1) - 1);
+  Math.min(TRIES, (bankDebit(bill.first.paymentMethodType)?.presentationsMax ?? TRIES + 1) - 1);
 
 /** An attempt with the bill it was made for. */
 export interface Attempt {
@@ -69,7 +69,7 @@ export interface Rules {
 /** What the rules say about another try of the case now, by the same guard that the service uses. */
 export function rulesFor(open: OpenCase): Rules {
   const last = open.charges.at(-1)!;
-  const isDebit = BANK_DEBITS.has(last.paymentMethodType);
+  const isDebit = bankDebit(last.paymentMethodType) !== undefined;
   // A return that may not be presented again; of cards the guard knows by itself.
   if (isDebit && endsRetries(declineGroup(codesOf(last), instrumentOf(last))))
     return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };

@@ -1,3 +1,4 @@
+import { schemeOf } from "../domain/schemes.ts";
 import { nameWeight, type Reason, rowsOf, STANDINGS } from "../model/layout.ts";
 
 /** What is known of a charge and of whom it is for; null is "not known". Who reads this learns what the model looks at. */
@@ -48,6 +49,7 @@ const PAID_EDGES = [1, 2, 4, 8];
 export const isPortable = (name: string) => !/^.(merchant|issuer):/.test(name);
 
 const known = (value: string | number | null) => (typeof value === "string" ? value.toLowerCase() : (value ?? "?"));
+const methodOf = ({ paymentMethodType: type }: Pick<Traits, "paymentMethodType">) => known(type && schemeOf(type));
 
 /** From some 740,000 dollars on all amounts have the same names: how many a try has room for is bounded (`look` in model/observe.ts). */
 const OVER_MAX = 20;
@@ -71,7 +73,7 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
     `country:${traits.country}`,
     `funding:${known(traits.funding)}`,
     `brand:${known(traits.network)}`,
-    `method:${known(traits.paymentMethodType)}`,
+    `method:${methodOf(traits)}`,
     `issuer:${known(traits.issuer)}`,
     `bills:${share}:${Math.min(4, Math.round(Math.log2(1 + past.firsts)))}`,
     `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}`,
@@ -104,7 +106,7 @@ export const caseRows = (
     country: traits.country,
     code: lower(traits.declineCode),
     advice: lower(traits.adviceCode),
-    pay: traits.paymentMethodType && `${known(traits.funding)}:${known(traits.paymentMethodType)}`,
+    pay: traits.paymentMethodType && `${known(traits.funding)}:${methodOf(traits)}`,
     network: lower(traits.network),
     amount: amountStep(traits),
     tenure: traits.tenureDays === null ? null : tenureStep(traits.tenureDays),

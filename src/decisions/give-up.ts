@@ -1,4 +1,4 @@
-import { BANK_DEBITS } from "../rules/bank-debits.ts";
+import { bankDebit } from "../rules/bank-debits.ts";
 import type { ReadDecline } from "../rules/decline-group.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
 import type { Ruling } from "../rules/guard.ts";
@@ -43,7 +43,7 @@ const isOver = (read: ReadDecline | null) => read?.group === "REVOKED" || read?.
 
 /** A debit that may not be presented again names its scheme's rule. */
 function bankRuling(known: Known): Ruling | null {
-  const debit = known.paymentMethodType === null ? undefined : BANK_DEBITS.get(known.paymentMethodType);
+  const debit = bankDebit(known.paymentMethodType);
   return debit
     ? {
         sentence: `${debit.name} debits allow ${debit.words} (${debit.source.document}, ${debit.source.date}).`,

@@ -4,7 +4,7 @@ import type { Belief } from "../model/belief.ts";
 import type { Learned } from "../model/learned.ts";
 import { chancesOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
-import { BANK_DEBITS } from "../rules/bank-debits.ts";
+import { bankDebit } from "../rules/bank-debits.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, soonestOf, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
@@ -25,7 +25,7 @@ const CARDS_BESIDE_EVEN = `${CARDS_FLATTERED} Even tries recovered up to 6 point
 const DEBITS_BESIDE_EVEN = `${DEBITS_AS_SAID}, and even tries 6 to 11 points less.`;
 /** The same, where even tries are beside the plan: what holds for cards does not for debits. */
 export const besideEven = (paymentMethodType: string | null | undefined) =>
-  BANK_DEBITS.has(paymentMethodType ?? "") ? DEBITS_BESIDE_EVEN : CARDS_BESIDE_EVEN;
+  bankDebit(paymentMethodType) ? DEBITS_BESIDE_EVEN : CARDS_BESIDE_EVEN;
 
 const SLOTS_A_DAY = DAY_MS / SLOT_MS;
 

@@ -21,7 +21,7 @@ export interface Transaction {
   businessEntity?: string | undefined;
   /** The recovery action that asked for this attempt. */
   recoveryActionId?: string | undefined;
-  /** Lower case, open: card, sepa_debit, ach_debit, bacs_debit, paypal, other. */
+  /** Lower case, open: card, sepa_debit, ach_debit, bacs_debit, paypal, other. What gateways call a debit is read by schemeOf. */
   paymentMethodType?: string | undefined;
   paymentMethodId?: string | undefined;
   paymentGatewayId?: string | undefined;

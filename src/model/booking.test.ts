@@ -91,12 +91,20 @@ test("one try, however surely it was foreseen, counts as one of fifty by each mo
   assert.ok(gained > 3.8 && gained < 4, `${gained} nats`);
 });
 
+test("a debit under its gateway's name is booked as its scheme is", () => {
+  const learned = { bookings: usualBookings() };
+  assert.equal(bookingOf(learned, "us_bank_account"), bookingOf(learned, "ach_debit"));
+  assert.equal(bookingOf(learned, "sepadirectdebit"), bookingOf(learned, "sepa_debit"));
+  for (let n = 0; n < 40; n++) learnBooking(learned, "bacs", true, (booking) => [booking === 3 ? 0.9 : 0.5]);
+  assert.equal(bookingOf(learned, "bacs_debit"), 3);
+});
+
 test("debit cards are cards: their networks' names are no schemes", () => {
   const learned = { bookings: usualBookings() };
   learned.bookings.forEach((_, n) => {
     learned.bookings[n] = n % BOOKINGS.length === 3 ? 1 : 0;
   });
   assert.equal(bookingOf(learned, "becs_debit"), 3);
-  for (const card of ["visa_debit", "interac_debit", "card_debit", "debit", "sepa"])
+  for (const card of ["visa_debit", "interac_debit", "card_debit", "debit", "bank"])
     assert.equal(bookingOf(learned, card), AT_ONCE);
 });

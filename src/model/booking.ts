@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { schemeOf } from "../domain/schemes.ts";
 import { weekdayOf } from "./calendar.ts";
 import { BOOKED_HOUR, bucketOf } from "./layout.ts";
 
@@ -61,9 +62,9 @@ const CARDS =
 
 /** Whether a way of paying is booked as its scheme has it: a bank debit, such as "sepa_debit". */
 export const isBooked = (paymentMethodType: string | null): paymentMethodType is string =>
-  paymentMethodType?.endsWith("_debit") === true && !CARDS.test(paymentMethodType);
+  paymentMethodType !== null && schemeOf(paymentMethodType).endsWith("_debit") && !CARDS.test(paymentMethodType);
 
-const rowOf = (scheme: string) => bucketOf(scheme, SCHEME_ROWS) * BOOKINGS.length;
+const rowOf = (scheme: string) => bucketOf(schemeOf(scheme), SCHEME_ROWS) * BOOKINGS.length;
 
 /** Business days as the schemes publish them (docs/sources.md); a merchant's bank or gateway may have others. */
 const PUBLISHED_DAYS = { sepa_debit: 1, ach_debit: 1, bacs_debit: 2 } as const;

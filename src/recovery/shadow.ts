@@ -2,7 +2,7 @@ import { STEP_MS } from "../decisions/account.ts";
 import type { EndReason } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import { BANK_DEBITS } from "../rules/bank-debits.ts";
+import { bankDebit } from "../rules/bank-debits.ts";
 import { casesInShadow, type ShadowCase } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { decisionsOfCases } from "../store/decisions.ts";
@@ -152,7 +152,7 @@ function noteOutcome(
   figures.planned.cases++;
   figures.planned.expected += even.planRecovers;
   figures.planned.paid += paid;
-  figures.planned.debits += Number(BANK_DEBITS.has(charge?.paymentMethodType ?? ""));
+  figures.planned.debits += Number(bankDebit(charge?.paymentMethodType) !== undefined);
 }
 
 /** Of a try, by the latest decision that cannot know of it. */

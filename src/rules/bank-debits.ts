@@ -1,4 +1,5 @@
 import { DAY_MS } from "../domain/durations.ts";
+import { schemeOf } from "../domain/schemes.ts";
 import type { DeclineGroup } from "./decline-groups.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
@@ -63,6 +64,10 @@ const DEBITS = new Map<string, BankDebit>([
   ],
 ]);
 export const BANK_DEBITS: ReadonlyMap<string, BankDebit> = DEBITS;
+
+/** The rules of a way of paying, under whatever name its gateway has for it; undefined: it is no bank debit, or of a scheme whose rules are not known. */
+export const bankDebit = (paymentMethodType: string | null | undefined): BankDebit | undefined =>
+  paymentMethodType ? DEBITS.get(schemeOf(paymentMethodType)) : undefined;
 
 /** From now on a kind of debit has these rules, in the whole process. @see override.ts */
 export const setBankDebit = (type: string, debit: BankDebit) => DEBITS.set(type, debit);

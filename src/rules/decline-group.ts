@@ -1,5 +1,5 @@
 import { type AdviceCode, adviceCode } from "./advice-codes.ts";
-import { BANK_DEBITS, bankCodeGroup } from "./bank-debits.ts";
+import { bankCodeGroup, bankDebit } from "./bank-debits.ts";
 import { cardNetwork } from "./card-networks.ts";
 import { byRestriction, type DeclineGroup, endsRetries, tellsWhen } from "./decline-groups.ts";
 import { CATEGORIES, categorySuffix, gatewayCodeGroup } from "./gateway-codes.ts";
@@ -111,7 +111,7 @@ function beside(fact: Fact, fromBank: readonly Fact[]): Fact {
  * scheme's list may not be presented again. In the gateway's field only what looks like a code of the scheme does.
  */
 function bankFacts(codes: DeclineCodes, paymentMethodType: string): Fact[] {
-  const debit = BANK_DEBITS.get(paymentMethodType);
+  const debit = bankDebit(paymentMethodType);
   if (!debit) return [];
   const network = codes.networkDeclineCode?.trim().toUpperCase() || null;
   const gateway = codes.gatewayCode?.trim().toUpperCase() ?? null;

@@ -4,8 +4,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { CARD_NETWORKS, cardNetwork } from "./card-networks.ts";
-import type { DeclineCodes } from "./decline-group.ts";
+import { type DeclineCodes, declineGroup } from "./decline-group.ts";
 import { forbiddenAt, forbidsAny, type Guard, guardOf, type LedgerEntry, type Question } from "./guard.ts";
+import { isCard } from "./instrument.ts";
 import { SOURCES } from "./sources.ts";
 
 const allowedAt = (guard: Guard, at: Date) => forbiddenAt(guard, at.getTime()) === null;
@@ -219,6 +220,26 @@ test("bank debits are presented at most twice again, and only for so long", () =
     assert.equal(allowedAt(guard, day(days)), true);
     assert.equal(allowedAt(guard, day(days + 0.1)), false);
   }
+});
+
+test("a bank debit keeps its scheme's rules under the name that its gateway has for it", () => {
+  const names = {
+    us_bank_account: "ACH",
+    ach: "ACH",
+    sepadirectdebit: "SEPA",
+    sepa_core: "SEPA",
+    bacs: "Bacs",
+    directdebit_gb: "Bacs",
+  };
+  for (const [type, scheme] of Object.entries(names)) {
+    const debit = guardOf(question([entry(day(0)), entry(day(5))], null, type));
+    assert.match(debit.notAfter!.sentence, new RegExp(`^${scheme} debits allow`), type);
+    assert.equal(isCard({ paymentMethodType: type, network: "visa", cardCountry: null }), false, type);
+  }
+  const returned = { networkDeclineCode: "R01", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
+  const account = { paymentMethodType: "us_bank_account", network: null, cardCountry: null };
+  assert.equal(declineGroup(returned, account), "FUNDS");
+  assert.equal(declineGroup({ ...returned, networkDeclineCode: "R07" }, account), "REVOKED");
 });
 
 test("of a debit as many presentations are left as the scheme allows after the ones that were made", () => {

@@ -1,6 +1,6 @@
 import { DAY_MS } from "../domain/durations.ts";
 import type { AdviceCode } from "./advice-codes.ts";
-import { BANK_DEBITS } from "./bank-debits.ts";
+import { type BankDebit, bankDebit } from "./bank-debits.ts";
 import { type CardNetwork, cardNetwork, type Limit, UNKNOWN_NETWORK } from "./card-networks.ts";
 import { type DeclineCodes, type ReadDecline, readDecline } from "./decline-group.ts";
 import { byRestriction } from "./decline-groups.ts";
@@ -65,7 +65,7 @@ const cited = (source: Source) => `(${source.document}, ${source.date})`;
 export function guardOf(question: Question): Guard {
   const { instrument, ledger, earlyMs } = question;
   const type = instrument.paymentMethodType;
-  const debit = type === null ? undefined : BANK_DEBITS.get(type);
+  const debit = bankDebit(type);
   const guard: Guard = {
     bar: null,
     notBefore: null,
@@ -173,7 +173,7 @@ function graver(a: Guard["bar"], b: NonNullable<Guard["bar"]>) {
 }
 
 /** Bank debits count presentations of the one invoice, from its first. */
-function presentations(question: Question, debit: NonNullable<ReturnType<typeof BANK_DEBITS.get>>) {
+function presentations(question: Question, debit: BankDebit) {
   const times = [
     ...unseenFirstTry(question),
     ...question.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard).map((entry) => entry.at.getTime()),

@@ -1,4 +1,4 @@
-import { BANK_DEBITS } from "./bank-debits.ts";
+import { bankDebit } from "./bank-debits.ts";
 import { WALLETS } from "./wallets.ts";
 
 /** What was paid with, so that its codes can be read. */
@@ -20,10 +20,10 @@ export const CARDS: ReadonlySet<string> = new Set(["card", "credit_card", "debit
  */
 export function isCard({ paymentMethodType, network }: Instrument): boolean {
   if (paymentMethodType === null) return true;
-  if (BANK_DEBITS.has(paymentMethodType) || WALLETS.has(paymentMethodType)) return false;
+  if (bankDebit(paymentMethodType) || WALLETS.has(paymentMethodType)) return false;
   return CARDS.has(paymentMethodType) || (network ?? "").trim() !== "";
 }
 
 /** Whether it is known how such a payment may be tried again. */
 export const hasRules = (instrument: Instrument): boolean =>
-  isCard(instrument) || BANK_DEBITS.has(instrument.paymentMethodType!);
+  isCard(instrument) || bankDebit(instrument.paymentMethodType) !== undefined;

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { type AdviceCode, adviceCode, setAdviceCode } from "./advice-codes.ts";
-import { BANK_DEBITS, type BankDebit, setBankDebit } from "./bank-debits.ts";
+import { BANK_DEBITS, type BankDebit, bankDebit, setBankDebit } from "./bank-debits.ts";
 import { type CardNetwork, cardNetwork, type Limit, setCardNetwork } from "./card-networks.ts";
 import { DECLINE_GROUPS, type DeclineGroup } from "./decline-groups.ts";
 import { setGatewayCode } from "./gateway-codes.ts";
@@ -162,8 +162,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
   }
   for (const [type, given, place] of entries(all.wallets, "wallets", ["name", "limits"])) {
     const before = WALLETS.get(type) ?? { name: type, limits: [], barsCategory1: false, readsAdvice: false, source };
-    if (CARDS.has(type) || BANK_DEBITS.has(type))
-      wrong(place, "is no wallet: its rules stand in networks or bankDebits");
+    if (CARDS.has(type) || bankDebit(type)) wrong(place, "is no wallet: its rules stand in networks or bankDebits");
     rules.wallets.push([type, network(given, place, before, before.name)]);
   }
   for (const [type, given, place] of entries(all.bankDebits, "bankDebits", [

@@ -53,7 +53,8 @@ export const TRANSACTION_WORDS: Words<Transaction> = {
   subscriptionId: "Your id of the subscription.",
   businessEntity: ENTITY,
   recoveryActionId: "The id of the recovery action, which is that of its event, if this attempt carries one out.",
-  paymentMethodType: "Lower case and open: card, sepa_debit, ach_debit, bacs_debit, paypal, other.",
+  paymentMethodType:
+    "Lower case and open: card, sepa_debit, ach_debit, bacs_debit, paypal, other. Bank debits go by their scheme's rules under their gateway's name too, such as us_bank_account.",
   paymentMethodId: "Your id of the payment method. A new one says that the customer changed it.",
   paymentGatewayId: "Your id of the gateway account.",
   paymentGatewayName: "The gateway's name. Error codes that are numbers are read of Adyen and Braintree, by this name.",

@@ -1,0 +1,14 @@
+/** What gateways call a bank debit of these schemes: Stripe and Braintree, Adyen, GoCardless, and whoever writes it out. */
+const NAMES = {
+  sepa_debit: ["sepa_direct_debit", "sepadirectdebit", "sepa_core", "sepa_cor1", "sepa_debit_account", "sepa"],
+  ach_debit: ["us_bank_account", "ach", "ach_direct_debit"],
+  bacs_debit: ["bacs", "bacs_direct_debit", "directdebit_gb"],
+} as const;
+
+const SCHEMES: ReadonlyMap<string, string> = new Map(
+  Object.entries(NAMES).flatMap(([scheme, names]) => names.map((name) => [name, scheme] as const)),
+);
+
+/** A way of paying by the name that rules and lessons have for it: "ach_debit" of Stripe's "us_bank_account"; itself where it has no other. */
+export const schemeOf = (paymentMethodType: string): string =>
+  SCHEMES.get(paymentMethodType.toLowerCase()) ?? paymentMethodType;
