@@ -7,6 +7,7 @@ import type { Learned } from "../model/learned.ts";
 import { probit } from "../model/normal.ts";
 import { chanceOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
+import { endsRetries } from "../rules/decline-groups.ts";
 import type { PlanLimit } from "../rules/plan-limits.ts";
 import { drawFirst, LOT_COST_MAX, noDraw } from "./draw-first.ts";
 import { lot } from "./lot.ts";
@@ -21,6 +22,8 @@ const SLOTS_A_DAY = 6;
 export const SLOT_START_MS = HOUR_MS;
 /** A try right after one that failed would meet the same answer. */
 const SOONEST_MS = 2 * HOUR_MS;
+/** And longer where the card itself is what is wrong: new ones come by post, or with an updater's batch, of which there is one a day. */
+const SOONEST_CARD_MS = 20 * HOUR_MS;
 /** The last slot is this long before the window ends. */
 const LAST_MS = HOUR_MS / 2;
 /**
@@ -159,7 +162,10 @@ function slotsOf(belief: Belief, question: TryQuestion, hours: readonly number[]
 }
 
 /** The first moment that may be chosen: what comes of other bills puts it off by no wait, or a customer who is charged each hour would never be tried. */
-export const soonestOf = ({ lastTriedAt }: Belief, { now }: TryQuestion) => Math.max(now + 1, lastTriedAt + SOONEST_MS);
+export function soonestOf({ lastTriedAt, reason }: Belief, { now }: TryQuestion): number {
+  const isOfCard = reason !== "FIRST" && endsRetries(reason);
+  return Math.max(now + 1, lastTriedAt + (isOfCard ? SOONEST_CARD_MS : SOONEST_MS));
+}
 
 /** A whole number at the beginning of a slot. */
 const slotOf = ({ clock: { offsetMs } }: Belief, at: number) => (at + offsetMs - SLOT_START_MS) / SLOT_MS;
