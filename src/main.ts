@@ -114,7 +114,7 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
     },
     realNow: () => new Date(),
     randomBytes,
-    stopped: stopSignal(),
+    stopped: command.computes ? new Promise(() => {}) : stopSignal(),
   };
 }
 

@@ -45,11 +45,21 @@ export const NEEDED = ["fixed", "even", "warm", "oracle"];
  * Run a world's year under each policy, each from the start.
  *
  * @param names  which policies; those needed for the gap come along
+ * @param begins  hears of each policy before its year: the how-manieth of how many
  */
-export function compare(world: World, seed: number, customers: number, prior: Prior, names = USUAL_NAMES): Comparison {
+export function compare(
+  world: World,
+  seed: number,
+  customers: number,
+  prior: Prior,
+  names = USUAL_NAMES,
+  begins?: (name: string, number: number, of: number) => void,
+): Comparison {
   const policies: Record<string, Figures> = {};
   let cases = 0;
-  for (const name of POLICY_NAMES.filter((each) => names.includes(each) || NEEDED.includes(each))) {
+  const all = POLICY_NAMES.filter((each) => names.includes(each) || NEEDED.includes(each));
+  for (const [n, name] of all.entries()) {
+    begins?.(name, n + 1, all.length);
     const trial = runTrial(world, POLICIES[name]!(world, prior), seed, customers);
     policies[name] = figuresOf(trial);
     if (name === "warm") cases = trial.cases.length;

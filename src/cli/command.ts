@@ -62,6 +62,8 @@ export interface Command {
   begins?: true;
   /** Where its log goes; without it only trouble is shown. */
   logsTo?: "stderr" | "file";
+  /** It computes all the while and could not hear a signal, so a signal ends it at once. */
+  computes?: boolean;
   /** @returns the exit code */
   run(context: Context, values: Values, positionals: readonly string[]): Promise<number>;
 }

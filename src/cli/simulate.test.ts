@@ -24,9 +24,10 @@ function worldFile(name: string, approved: boolean) {
   return path;
 }
 
-async function run(world: string, values: Record<string, string | boolean> = {}) {
+async function run(world: string, values: Record<string, string | boolean> = {}, beside: string[] = []) {
   const lines: string[] = [];
-  const context = { print: (line: string) => void lines.push(line) } as Context;
+  const aside = { print: (line: string) => void beside.push(line), isTerminal: true };
+  const context = { print: (line: string) => void lines.push(line), aside } as Context;
   await simulate.run(context, { world, customers: "1", policies: "even,warm", ...values }, []);
   return lines.join("\n");
 }
@@ -35,6 +36,23 @@ test("a module of one's own is a world, and the policies are compared in it", as
   const { cases, policies } = JSON.parse(await run(worldFile("one.mjs", false), { json: true }));
   assert.equal(cases, 1);
   assert.equal(policies.warm.recovered, 1);
+});
+
+test("which policy is at work is said beside the output, which is JSON alone", async () => {
+  const beside: string[] = [];
+  JSON.parse(await run(worldFile("beside.mjs", false), { json: true }, beside));
+  assert.deepEqual(beside, ["fixed, 1 of 4 …", "even, 2 of 4 …", "warm, 3 of 4 …", "oracle, 4 of 4 …"]);
+});
+
+test("where a static policy comes to more than Dunlin, it is said by how much", async () => {
+  // Nothing ever succeeds, so whoever tries least loses least.
+  const path = worldFile("behind.mjs", false);
+  const never = readFileSync(path, "utf8").replace(
+    "charge(at, true), approval: () => 1 ",
+    "charge(at, false), approval: () => 0 ",
+  );
+  writeFileSync(path, never);
+  assert.match(await run(path), /, and is \d\.\d% of the money behind days 1, 3, 5, 7\.$/m);
 });
 
 test("a world that does not exist is answered with those that do", async () => {
