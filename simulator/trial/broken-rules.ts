@@ -55,7 +55,7 @@ export function countBrokenRules(tries: readonly Try[]): number {
   let broken = 0;
   for (const { open, charge } of tries) {
     const at = charge.at.getTime();
-    const earlier = open.attempts.filter((attempt) => attempt.charge.at.getTime() < at);
+    const earlier = everybodysAttempts(open, charge).filter((attempt) => momentOf(attempt) < at);
     const onCard = earlier.filter((attempt) => isSameCard(attempt.charge, charge));
     const sameAmount = onCard.filter(({ bill }) => bill.amount === open.bill.amount).map((attempt) => attempt.charge);
     const onBill = earlier.filter(({ bill }) => bill.id === open.bill.id).map((attempt) => attempt.charge);
@@ -78,6 +78,12 @@ export function countBrokenRules(tries: readonly Try[]): number {
   }
   return broken;
 }
+
+/** Those of the customer, and of whoever else pays with the card. */
+const everybodysAttempts = ({ bill, attempts, byCard }: Try["open"], { cardFingerprint = "" }: Charge) => [
+  ...attempts,
+  ...(byCard.get(cardFingerprint) ?? []).filter((attempt) => attempt.bill.customerId !== bill.customerId),
+];
 
 /** Without a fingerprint any charge may have been on the card, but for one on a card of another network. */
 function isSameCard(one: Charge, other: Charge): boolean {

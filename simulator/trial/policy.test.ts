@@ -18,7 +18,7 @@ const attempt = (bill: Bill, day: number, cardBrand: string, code: string | null
 /** The case of `BILL` after these. */
 const openAfter = (attempts: Attempt[]): OpenCase => {
   const charges = attempts.filter(({ bill }) => bill === BILL).map(({ charge }) => charge);
-  return { bill: BILL, charges, triesLeft: 1, endsAt: START + 28 * DAY_MS, attempts };
+  return { bill: BILL, charges, triesLeft: 1, endsAt: START + 28 * DAY_MS, attempts, byCard: new Map() };
 };
 const allowed = (...attempts: Attempt[]) => rulesFor(openAfter(attempts)).allow(START + 9 * DAY_MS);
 
@@ -63,6 +63,23 @@ test("what another bill was told is over a month later where the card was approv
   assert.deepEqual(results(told(-20.9, "57"), paid), [false, 1]);
   assert.deepEqual(results(told(-21, "57")), [false, 1]);
   assert.deepEqual(results(told(-21, "57"), { ...paid, charge: { ...paid.charge, cardFingerprint: "g" } }), [false, 1]);
+});
+
+test("what a card was told of another customer's bill holds for everybody who pays with it", () => {
+  const card = { cardFingerprint: "shared" };
+  const others: Bill = { ...OTHER, customerId: "somebody else" };
+  const results = (...onCard: Attempt[]) => {
+    const short = attempt(BILL, 1, "mastercard", "51", card);
+    const again = attempt(BILL, 9, "mastercard", "51", card);
+    const before = { ...openAfter([short]), byCard: new Map([["shared", [...onCard, short]]]) };
+    const tried = { charge: again.charge, choice: { at: +again.charge.at, probability: null } };
+    return [rulesFor(before).allow(START + 9 * DAY_MS), countBrokenRules([{ ...tried, open: before }])];
+  };
+  const advised = attempt(others, 8.5, "mastercard", "51", { ...card, networkAdviceCode: "25" });
+  const crowd = Array.from({ length: 10 }, (_, n) => attempt(others, 8.2 + n / 100, "mastercard", "51", card));
+  assert.deepEqual(results(), [true, 0]);
+  assert.deepEqual(results(advised), [false, 1]);
+  assert.deepEqual(results(...crowd), [false, 1]);
 });
 
 test("a card of another network that stands in for one that is charged again brings what its own network says", () => {

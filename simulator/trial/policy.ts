@@ -30,6 +30,8 @@ export interface OpenCase {
   endsAt: number;
   /** All attempts on the customer's bills so far, oldest first. */
   attempts: readonly Attempt[];
+  /** All attempts so far on each card that has a fingerprint, whoever the customer, oldest first. */
+  byCard: ReadonlyMap<string, readonly Attempt[]>;
 }
 
 /** The next try. `probability`: what the policy expects; null when it has no opinion. */
@@ -106,11 +108,20 @@ function mayBeOneCard(a: Charge, b: Charge): boolean {
 /** What stands in for a card is told apart by the same. */
 const keyOf = ({ cardFingerprint, cardBrand }: Charge) => cardFingerprint ?? cardNetwork(cardBrand ?? null).name;
 
-function guardFor({ bill, attempts }: OpenCase, present: Charge): Guard {
+/** The customer's attempts, and those of others on the same card, oldest first. */
+function attemptsWith({ bill, attempts, byCard }: OpenCase, { cardFingerprint }: Charge): readonly Attempt[] {
+  const onCard = cardFingerprint === undefined ? undefined : byCard.get(cardFingerprint);
+  const others = onCard?.filter((attempt) => attempt.bill.customerId !== bill.customerId) ?? [];
+  if (others.length === 0) return attempts;
+  return [...attempts, ...others].sort((one, other) => one.charge.at.getTime() - other.charge.at.getTime());
+}
+
+function guardFor(open: OpenCase, present: Charge): Guard {
+  const { bill, attempts } = open;
   const { paymentMethodType, cardBrand, cardCountry } = present;
   const alsoCharged = standIns(attempts.map(({ bill, charge }) => ({ invoiceId: bill.id, card: keyOf(charge) })));
   const ledger: LedgerEntry[] = [];
-  for (const attempt of attempts) {
+  for (const attempt of attemptsWith(open, present)) {
     const { charge } = attempt;
     const onThisInvoice = attempt.bill.id === bill.id;
     const isOnCard = mayBeOneCard(charge, present);

@@ -23,6 +23,7 @@ export interface Trial {
 export function runTrial(world: World, policy: Policy, seed: number, customers: number): Trial {
   const trial: Trial = { cases: [], tries: [] };
   const attempts = new Map<string, Attempt[]>();
+  const byCard = new Map<string, Attempt[]>();
   const waiting = createQueue<{ open: OpenCase; choice: Choice }>();
   /** The open cases of each customer, and the try that each waits for; null: none, by what is known now. */
   const planned = new Map<string, Map<OpenCase, Choice | null>>();
@@ -60,7 +61,7 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
     const charge = world.charge(open.bill, new Date(choice.at));
     open.triesLeft--;
     open.charges.push(charge);
-    (open.attempts as Attempt[]).push({ bill: open.bill, charge });
+    note(open.attempts as Attempt[], { bill: open.bill, charge });
     trial.tries.push({ open, choice, charge });
     policy.answered?.(open, choice, charge);
     if (!charge.approved) plan(open, choice.at);
@@ -84,16 +85,25 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
   attemptUntil(Number.MAX_VALUE);
   return trial;
 
+  function note(known: Attempt[], attempt: Attempt) {
+    known.push(attempt);
+    const card = attempt.charge.cardFingerprint;
+    if (card === undefined) return;
+    const onCard = byCard.get(card);
+    if (onCard) onCard.push(attempt);
+    else byCard.set(card, [attempt]);
+  }
+
   function begin(bill: Bill) {
     const known = attempts.get(bill.customerId) ?? [];
     attempts.set(bill.customerId, known);
-    known.push({ bill, charge: bill.first });
+    note(known, { bill, charge: bill.first });
     policy.billed?.(bill);
     tell(bill, bill.createdAt.getTime());
     if (bill.first.approved) return;
     const createdAt = bill.createdAt.getTime();
     const endsAt = createdAt + bill.windowDays * DAY_MS;
-    const open: OpenCase = { bill, charges: [bill.first], triesLeft: triesFor(bill), endsAt, attempts: known };
+    const open: OpenCase = { bill, charges: [bill.first], triesLeft: triesFor(bill), endsAt, attempts: known, byCard };
     trial.cases.push(open);
     plan(open, createdAt);
   }

@@ -68,7 +68,14 @@ function caseOf(cardBrand: string, type: string, charges: [hour: number, code?: 
   );
   const bill = { id: "b", amount: 100, createdAt: new Date(start), windowDays: 28, first: made[0]! } as Bill;
   const attempts = made.map((charge) => ({ bill, charge }));
-  const open: OpenCase = { bill, charges: made, triesLeft: 0, endsAt: start + 28 * DAY_MS, attempts };
+  const open: OpenCase = {
+    bill,
+    charges: made,
+    triesLeft: 0,
+    endsAt: start + 28 * DAY_MS,
+    attempts,
+    byCard: new Map(),
+  };
   return made.slice(1).map((charge) => ({ open, charge, choice: { at: charge.at.getTime(), probability: null } }));
 }
 
