@@ -7,6 +7,7 @@ const momentOf = ({ charge }: Attempt) => charge.at.getTime();
 
 // Written down a second time, straight from the published rules, so that a slip in src/rules shows.
 const VISA_NEVER = "04 07 12 14 15 41 43 46 57 R0 R1 R3".split(" ");
+const REVOKED = "R0 R1 R3".split(" ");
 const MASTERCARD_NEVER = ["03", "21"];
 const MASTERCARD_WAIT_HOURS: Readonly<Record<string, number>> = {
   "02": 72,
@@ -44,7 +45,7 @@ const DEBIT_NAMES: Readonly<Record<string, string>> = {
   bacs_direct_debit: "bacs_debit",
   directdebit_gb: "bacs_debit",
 };
-const debitOf = ({ paymentMethodType: type }: Charge) => DEBIT_NAMES[type.toLowerCase()] ?? type;
+const debitOf = ({ paymentMethodType: type }: Charge) => DEBIT_NAMES[type.toLowerCase()] ?? type.toLowerCase();
 const DEBIT_DAYS: Readonly<Record<string, number>> = { sepa_debit: 42, ach_debit: 180, bacs_debit: 31 };
 
 /**
@@ -59,10 +60,18 @@ export function countBrokenRules(tries: readonly Try[]): number {
     const onCard = earlier.filter((attempt) => isSameCard(attempt.charge, charge));
     const sameAmount = onCard.filter(({ bill }) => bill.amount === open.bill.amount).map((attempt) => attempt.charge);
     const onBill = earlier.filter(({ bill }) => bill.id === open.bill.id).map((attempt) => attempt.charge);
-    const approvedAt = Math.max(0, ...onCard.filter((attempt) => attempt.charge.approved).map(momentOf));
-    // What another bill was told before the card was approved is over, but for the month in which a try is charged for.
+    const { cardFingerprint } = charge;
+    const approvedAt = Math.max(
+      0,
+      ...onCard.filter((attempt) => cardFingerprint !== undefined && attempt.charge.approved).map(momentOf),
+    );
+    // What another bill was told of the card itself is over a month later, if the card was approved since.
     const isOver = (attempt: Attempt) =>
-      attempt.bill.id !== open.bill.id && momentOf(attempt) < approvedAt && momentOf(attempt) <= at - 30 * DAY_MS;
+      attempt.bill.id !== open.bill.id &&
+      momentOf(attempt) < approvedAt &&
+      momentOf(attempt) <= at - 30 * DAY_MS &&
+      !REVOKED.includes(codeOf(attempt.charge)) &&
+      adviceOf(attempt.charge) !== "21";
     const barring = onCard.filter((attempt) => !isOver(attempt)).map((attempt) => attempt.charge);
     const isBroken = isCard(charge)
       ? breaksCardRule(

@@ -133,6 +133,7 @@ function guardFor(open: OpenCase, present: Charge): Guard {
       onThisInvoice,
       onPresentCard: isOnCard || isStandIn,
       codes: codesOf(charge),
+      clears: charge.approved && charge.cardFingerprint !== undefined && isOnCard,
       ...(isStandIn && { standIn: instrumentOf(charge) }),
     });
   }

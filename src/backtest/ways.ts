@@ -106,6 +106,8 @@ function knownOf(
         onThisInvoice: attempt.invoiceId === invoiceId,
         onPresentCard: attempt.cardFingerprint === failed.cardFingerprint,
         codes: attempt.approved ? null : attempt,
+        clears:
+          attempt.approved && failed.cardFingerprint !== null && attempt.cardFingerprint === failed.cardFingerprint,
       })),
     lastDecline: { ...failed, at: failed.at },
     cardChangedAt: null,

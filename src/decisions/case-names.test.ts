@@ -32,6 +32,13 @@ test("names hold what is known, and a question mark for what is not", () => {
   assert.ok(!caseNames("f", traits).some((name) => name.startsWith("fcode")));
 });
 
+test("a debit is one way of paying, whatever its gateway calls it", () => {
+  const of = (paymentMethodType: string) => ({ ...traits, paymentMethodType });
+  assert.deepEqual(caseNames("r", of("us_bank_account")), caseNames("r", of("ach_debit")));
+  assert.deepEqual(caseRows(of("sepadirectdebit")), caseRows(of("sepa_debit")));
+  assert.notDeepEqual(caseNames("r", of("ach_debit")), caseNames("r", of("sepa_debit")));
+});
+
 test("the steps of an amount, and what is a merchant's own, share their weights with no name that is often met", () => {
   const steps = (stage: "f" | "r") =>
     caseNames(stage, { ...traits, dollars: 20_000 }).filter((name) => /^.dollar:/.test(name));

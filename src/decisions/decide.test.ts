@@ -66,6 +66,38 @@ test("with nothing known of the decline the tries are spread evenly, each in the
   assert.match(decision.reasons.at(-1)!, /7 more tries may be made before the window ends on Mon 4 May/);
 });
 
+test("where another invoice's decline bars the card until the window is over, another card is asked for, though this one is alive", () => {
+  const told = (days: number): LedgerEntry[] => [
+    {
+      at: soon(-24 * days),
+      amount: 2900,
+      approved: false,
+      onThisInvoice: false,
+      onPresentCard: true,
+      codes: { networkDeclineCode: "57", networkAdviceCode: null, gatewayCode: null, declineCategory: null },
+    },
+    {
+      at: soon(-24),
+      amount: 2900,
+      approved: true,
+      onThisInvoice: false,
+      onPresentCard: true,
+      codes: null,
+      clears: true,
+    },
+  ];
+  const after = (days: number) => {
+    const known = failed({ networkDeclineCode: "51" });
+    return decideSoon({ ...known, ledger: [...told(days), ...known.ledger] });
+  };
+  const late = after(2);
+  assert.equal(late.kind, "card_change");
+  assert.match(late.reasons.join(" "), /Visa does not allow another try on a card after such a decline/);
+  // Over on the 27th day of the window.
+  assert.ok(+retryOf(after(3)).at >= +soon(27 * 24));
+  assert.ok(+retryOf(after(40)).at < +soon(7 * 24));
+});
+
 test("where a scheme allows two presentations more, those two are spread over the window", () => {
   const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
   const decision = retryOf(decideSoon(failed({ networkDeclineCode: "MS03" }, debit)));

@@ -1,7 +1,7 @@
 import { bankDebit } from "../rules/bank-debits.ts";
 import type { ReadDecline } from "../rules/decline-group.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
-import type { Ruling } from "../rules/guard.ts";
+import type { Guard, Ruling } from "../rules/guard.ts";
 import type { Decision, Known } from "./known.ts";
 import { budgetWords, declineWords, failureWords } from "./reasons.ts";
 import type { Situation } from "./situation.ts";
@@ -9,14 +9,15 @@ import type { Situation } from "./situation.ts";
 /** Stop, or ask for another card; null when trying again makes sense. */
 export function giveUp({ known, now, guard, decline, isNewCard }: Situation): Decision | null {
   const said = declineWords(decline, isNewCard);
-  const barred = guard.bar?.decline ?? null;
+  const bar = barOf(guard, known);
+  const barred = bar?.decline ?? null;
   if (isOver(decline)) return { kind: "stop", end: "hopeless", reasons: [said, "It will not succeed later either."] };
-  if (barred && guard.bar?.onThisInvoice && isOver(barred))
-    return { kind: "stop", end: "hopeless", reasons: [earlier(barred), guard.bar.sentence] };
+  if (bar?.onThisInvoice && isOver(bar.decline))
+    return { kind: "stop", end: "hopeless", reasons: [earlier(bar.decline), bar.sentence] };
   if (known.budgetLeft <= 0) return budgetUsed(known, said);
   const ends = decline !== null && endsRetries(decline.group);
-  if (!ends && !guard.bar && !guard.usedUp) return null;
-  if (!ends && !guard.bar && isOutstanding(known))
+  if (!ends && !bar && !guard.usedUp) return null;
+  if (!ends && !bar && isOutstanding(known))
     return {
       kind: "wait",
       reasons: ["The last try allowed was asked for, and its outcome is not known yet.", guard.usedUp!.sentence],
@@ -24,7 +25,7 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
 
   const reasons = [said];
   if (!ends && barred && (!decline || earlier(barred) !== earlier(decline))) reasons.push(earlier(barred));
-  const ruling = guard.bar ?? guard.usedUp ?? (ends ? bankRuling(known) : null);
+  const ruling = bar ?? guard.usedUp ?? (ends ? bankRuling(known) : null);
   if (ruling) reasons.push(ruling.sentence);
   if (known.cardChangeExpired) {
     reasons.push("The customer was asked for another card or payment method, and none came.");
@@ -35,6 +36,10 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
   );
   return { kind: "card_change", at: new Date(now), reasons };
 }
+
+/** What keeps the card from being tried for as long as the window lasts. */
+const barOf = ({ bar, lifted }: Guard, { windowEndsAt }: Known) =>
+  bar ?? (lifted && lifted.at >= windowEndsAt.getTime() ? lifted : null);
 
 const earlier = (decline: ReadDecline) => failureWords("An earlier try", decline);
 

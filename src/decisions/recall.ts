@@ -1,4 +1,5 @@
 import { WEEK_MS } from "../domain/durations.ts";
+import { schemeOf } from "../domain/schemes.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../model/belief.ts";
 import { bookingOf } from "../model/booking.ts";
 import type { Reason } from "../model/layout.ts";
@@ -102,6 +103,8 @@ const inOrder = (bills: readonly PastBill[]) =>
 const reasonOf = ({ instrument }: History, { approved, codes }: PastCharge): Reason | null =>
   approved ? null : codes ? declineGroup(codes, instrument) : "UNKNOWN";
 
+const schemeName = ({ paymentMethodType: type }: Pick<PastBill, "paymentMethodType">) => type && schemeOf(type);
+
 /** A bill's first charge: the case that began with it; null when it was approved. */
 function recallFirst(
   learned: Learned,
@@ -115,7 +118,7 @@ function recallFirst(
   const first = bill.charges[0]!;
   const at = first.at.getTime();
   const bookingOfBill =
-    bill.paymentMethodType === history.traits.paymentMethodType ? booking : bookingOf(learned, bill.paymentMethodType);
+    schemeName(bill) === schemeName(history.traits) ? booking : bookingOf(learned, bill.paymentMethodType);
   const clock = { offsetMs: history.offsetAt(at), booking: bookingOfBill };
   const traits: Traits = {
     ...history.traits,

@@ -1,8 +1,16 @@
 /** What gateways call a bank debit of these schemes: Stripe and Braintree, Adyen, GoCardless, and whoever writes it out. */
 const NAMES = {
-  sepa_debit: ["sepa_direct_debit", "sepadirectdebit", "sepa_core", "sepa_cor1", "sepa_debit_account", "sepa"],
-  ach_debit: ["us_bank_account", "ach", "ach_direct_debit"],
-  bacs_debit: ["bacs", "bacs_direct_debit", "directdebit_gb"],
+  sepa_debit: [
+    "sepa_debit",
+    "sepa_direct_debit",
+    "sepadirectdebit",
+    "sepa_core",
+    "sepa_cor1",
+    "sepa_debit_account",
+    "sepa",
+  ],
+  ach_debit: ["ach_debit", "us_bank_account", "ach", "ach_direct_debit"],
+  bacs_debit: ["bacs_debit", "bacs", "bacs_direct_debit", "directdebit_gb"],
 } as const;
 
 const SCHEMES: ReadonlyMap<string, string> = new Map(

@@ -46,6 +46,9 @@ export function judgedOn({ offsetMs, booking }: Clock, at: number): number {
   return day;
 }
 
+/** When the day is over on which a charge that is asked for at a moment is judged. */
+export const judgedBy = (clock: Clock, at: number) => (judgedOn(clock, at) + 1) * DAY_MS - clock.offsetMs;
+
 /** The local hour at which it is judged, 0 to 23, or BOOKED_HOUR. */
 export function judgedHour({ offsetMs, booking }: Clock, at: number): number {
   if (booking !== AT_ONCE) return BOOKED_HOUR;

@@ -1,6 +1,6 @@
 import { DAY_MS } from "../domain/durations.ts";
 import { type Belief, OTHERS, otherCells, otherOf } from "./belief.ts";
-import { AT_ONCE, judgedHour, judgedOn } from "./booking.ts";
+import { AT_ONCE, judgedBy, judgedHour, judgedOn } from "./booking.ts";
 import { EXPLANATIONS, NEVER } from "./explanations.ts";
 import {
   AT,
@@ -136,7 +136,7 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
 
 function answersOf({ clock }: Belief, slots: readonly number[]) {
   if (clock.booking === AT_ONCE) return null;
-  return Float64Array.from(slots, (at) => (judgedOn(clock, at) + 1) * DAY_MS - clock.offsetMs);
+  return Float64Array.from(slots, (at) => judgedBy(clock, at));
 }
 
 // By itself, as all that takes long: of a function that is made anew in each forecast V8 forgets the fast code whenever it collects garbage.

@@ -82,6 +82,25 @@ test("a card first seen after the decline replaces the declined one, wherever it
   assert.deepEqual([again.lastDecline?.networkDeclineCode, again.cardChangedAt], ["41", null]);
 });
 
+test("a card is alive by a charge of money that surely was on it, that the merchant made, and that stands", () => {
+  const paid = attempt(1, "inv_0", "A", null);
+  const isAlive = (over: Partial<Transaction>) =>
+    knownWith(attempt(0, "inv_2", "A", "57"), { ...paid, ...over }, attempt(2, "inv_1", "A", "51")).ledger.some(
+      ({ clears }) => clears,
+    );
+  assert.deepEqual([isAlive({}), isAlive({ state: "REFUNDED" })], [true, true]);
+  const none: Partial<Transaction>[] = [
+    { amount: 0 },
+    { state: "VOIDED" },
+    { state: "DISPUTED" },
+    { state: "PENDING" },
+    { initiator: "CUSTOMER" },
+    { cardFingerprint: "B" },
+    { cardFingerprint: undefined },
+  ];
+  for (const over of none) assert.equal(isAlive(over), false, JSON.stringify(over));
+});
+
 test("what stood in for a card that is charged again counts with it, since a retry may fall on either", () => {
   const known = knownWith(
     attempt(0, "inv_0", "A", "05"),

@@ -94,6 +94,7 @@ function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Car
       onThisInvoice: t.invoiceId === invoice.id,
       onPresentCard: isCounted(t),
       codes: codesOf(t),
+      clears: clears(t, card),
       ...(isOn(t, card) || !standsIn(t) ? {} : { standIn: instrumentOf(t) }),
     }));
   const unseen = { amount: invoice.amount, onPresentCard: true, codes: null };
@@ -118,6 +119,14 @@ function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Car
     : [{ at: kase.unpaidAt, approved: false, onThisInvoice: true, ...unseen }];
   return [...attempts, ...asked, ...first].sort((a, b) => a.at.getTime() - b.at.getTime());
 }
+
+/** No check without money, nothing that was taken back, and nothing that the customer did, who may be there where a merchant is not. */
+const clears = (t: TransactionFacts, card: Card | null) =>
+  (t.state === "PAID" || t.state === "REFUNDED") &&
+  t.amount > 0 &&
+  t.initiator !== "CUSTOMER" &&
+  card !== null &&
+  isSurelyOn(t, card) === true;
 
 export const codesOf = (t: TransactionFacts) => ({
   networkDeclineCode: t.networkDeclineCode ?? null,

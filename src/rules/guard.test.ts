@@ -148,7 +148,7 @@ test("after a code that Visa bars for good the same card is never tried again, a
 test("a card that went through since another invoice was told to stop is tried again, 30 days after that decline at the soonest", () => {
   const told = (network: string, codes: Partial<DeclineCodes>, ...ledger: LedgerEntry[]) =>
     guardOf(question([entry(day(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false }), ...ledger], network));
-  const paid = entry(day(20), { approved: true, onThisInvoice: false });
+  const paid = entry(day(20), { approved: true, onThisInvoice: false, clears: true });
   const stops = [
     ["visa", { networkDeclineCode: "57" }],
     ["mastercard", { networkAdviceCode: "03" }],
@@ -157,19 +157,23 @@ test("a card that went through since another invoice was told to stop is tried a
     assert.ok(told(network, codes).bar);
     const lifted = told(network, codes, paid);
     assert.deepEqual(allowedMoments(lifted, [day(29.9), day(30)]), [day(30)]);
-    assert.match(lifted.notBefore!.sentence, /was approved since: no try comes within 30 days of that decline/);
-    // Of another card, before the decline, or not known yet: none of them says that this card is alive.
-    assert.ok(told(network, codes, { ...paid, onPresentCard: false }).bar);
+    assert.match(lifted.notBefore!.sentence, /It was approved since, so it is tried again, but not within 30 days/);
+    // In doubt about the card, before the decline, or at the same moment: none of them says that it is alive.
+    assert.ok(told(network, codes, { ...paid, clears: false }).bar);
     assert.ok(told(network, codes, { ...paid, at: day(-1) }).bar);
-    assert.ok(told(network, codes, { ...paid, approved: null }).bar);
+    assert.ok(told(network, codes, { ...paid, at: day(0) }).bar);
+    // What a stand-in was told is not said of the card that went through.
     const standIn = { paymentMethodType: "card", network, cardCountry: null };
-    assert.ok(told(network, codes, { ...paid, standIn }).bar);
+    const ofStandIn = entry(day(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false, standIn });
+    assert.ok(guardOf(question([ofStandIn, paid], network)).bar);
   }
+  assert.ok(told("visa", { networkDeclineCode: "R1" }, paid).bar, "a consent that was revoked is not given anew");
+  assert.ok(told("mastercard", { networkAdviceCode: "21" }, paid).bar);
 });
 
 test("what this invoice itself was told holds whatever went through since", () => {
   const codes = { ...NOTHING, networkDeclineCode: "57" };
-  const paid = entry(day(20), { approved: true, onThisInvoice: false });
+  const paid = entry(day(20), { approved: true, onThisInvoice: false, clears: true });
   assert.ok(guardOf(question([entry(day(0), { codes }), paid], "visa")).bar);
 });
 
@@ -225,6 +229,7 @@ test("bank debits are presented at most twice again, and only for so long", () =
 test("a bank debit keeps its scheme's rules under the name that its gateway has for it", () => {
   const names = {
     us_bank_account: "ACH",
+    ACH_DEBIT: "ACH",
     ach: "ACH",
     sepadirectdebit: "SEPA",
     sepa_core: "SEPA",

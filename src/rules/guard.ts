@@ -21,6 +21,8 @@ export interface LedgerEntry {
   onPresentCard: boolean;
   /** null when nothing was said, as of a retry that is not answered. */
   codes: DeclineCodes | null;
+  /** A charge of the present card, beyond doubt, that went through and still stands: it shows that the card is alive. */
+  clears?: boolean;
   /** The card that it was made with, where that only stands in for what is to be charged next: its codes are read by the rules of its own network. */
   standIn?: Instrument;
 }
@@ -42,10 +44,15 @@ export interface Ruling {
   source: Source;
 }
 
+/** By which decline a card is barred. */
+type Bar = Ruling & { decline: ReadDecline; onThisInvoice: boolean };
+
 /** All that the rules say of one question, worked out once and then asked about many moments. */
 export interface Guard {
   /** The present card may not be tried again. */
-  bar: (Ruling & { decline: ReadDecline; onThisInvoice: boolean }) | null;
+  bar: Bar | null;
+  /** A bar by another invoice's decline that the card has outlived, and when it is over: no try comes sooner. The latest to end. */
+  lifted: (Bar & { at: number }) | null;
   /** Not before this, by the bank's advice; `earlyMs` is not taken off yet. */
   notBefore: (Ruling & { at: number }) | null;
   /** Not after this: the last day on which a debit may be presented again. */
@@ -68,6 +75,7 @@ export function guardOf(question: Question): Guard {
   const debit = bankDebit(type);
   const guard: Guard = {
     bar: null,
+    lifted: null,
     notBefore: null,
     notAfter: null,
     usedUp: null,
@@ -92,23 +100,20 @@ export function guardOf(question: Question): Guard {
         .map((entry) => entry.at.getTime()),
     ].sort((a, b) => a - b),
   }));
-  return { ...guard, ...advised(counted, latestApproval(ledger), instrument), limits };
+  return { ...guard, ...advised(counted, aliveAt(ledger), instrument), limits };
 }
 
-/** When a charge of the present card itself went through last, in milliseconds since 1970; 0: none did. */
-const latestApproval = (ledger: readonly LedgerEntry[]) =>
-  ledger.reduce(
-    (latest, { at, approved, onPresentCard, standIn }) =>
-      onPresentCard && approved && !standIn ? Math.max(latest, at.getTime()) : latest,
-    0,
-  );
+/** When the present card was shown to be alive last, in milliseconds since 1970; 0: it was not. */
+const aliveAt = (ledger: readonly LedgerEntry[]) =>
+  ledger.reduce((latest, { at, clears }) => (clears ? Math.max(latest, at.getTime()) : latest), 0);
 
-/** For so long networks charge for a try after a decline that bars its card. */
-const CHARGED_FOR_MS = 30 * DAY_MS;
+/** A bar lasts so long at least: for a try within 30 days of its advice 03 or 21 Mastercard charges. Our own choice for all of them. */
+const BARRED_MS = 30 * DAY_MS;
 
 /** What earlier declines of the same card say about ever trying it again, and when. */
-function advised(counted: readonly LedgerEntry[], approvedAt: number, instrument: Instrument) {
+function advised(counted: readonly LedgerEntry[], alive: number, instrument: Instrument) {
   let bar: Guard["bar"] = null;
+  let lifted: Guard["lifted"] = null;
   let notBefore: Guard["notBefore"] = null;
   // The latest decline that said that few tries are advised, and how many were made since the first one that did.
   let few: { decline: ReadDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
@@ -125,11 +130,12 @@ function advised(counted: readonly LedgerEntry[], approvedAt: number, instrument
       few = { decline, advice, onThisInvoice };
     }
     const ruling = barring(decline, cardNetwork((standIn ?? instrument).network));
-    // A card that went through since is alive, whatever another invoice was told of it.
-    const isLifted = ruling !== null && !onThisInvoice && !standIn && at.getTime() < approvedAt;
-    if (ruling && !isLifted) bar = graver(bar, { ...ruling, decline, onThisInvoice });
-    const wait = isLifted ? liftedWait(ruling, at) : advisedWait(advice, at);
-    if (wait && wait.at > (notBefore?.at ?? 0)) notBefore = wait;
+    if (ruling && !onThisInvoice && !standIn && at.getTime() < alive && isOfCard(decline)) {
+      const until = at.getTime() + BARRED_MS;
+      if (until > (lifted?.at ?? 0)) lifted = { ...ruling, decline, onThisInvoice, at: until };
+    } else if (ruling) bar = graver(bar, { ...ruling, decline, onThisInvoice });
+    for (const wait of [advisedWait(advice, at), lifted && liftedWait(lifted)])
+      if (wait && wait.at > (notBefore?.at ?? 0)) notBefore = wait;
   }
   let triesLeft: Guard["triesLeft"] = null;
   if (few) {
@@ -138,7 +144,7 @@ function advised(counted: readonly LedgerEntry[], approvedAt: number, instrument
     if (tries >= triesMax) bar = graver(bar, { sentence, source, ...few });
     else triesLeft = { sentence, source, count: triesMax - tries };
   }
-  return { bar, notBefore, triesLeft };
+  return { bar, lifted, notBefore, triesLeft };
 }
 
 function advisedWait(advice: AdviceCode | null, at: Date): Guard["notBefore"] {
@@ -147,12 +153,15 @@ function advisedWait(advice: AdviceCode | null, at: Date): Guard["notBefore"] {
   return { sentence, source: advice.source, at: at.getTime() + advice.waitMs };
 }
 
-function liftedWait({ source }: Ruling, at: Date): Guard["notBefore"] {
-  const sentence = `A decline of another invoice barred this card, which was approved since: no try comes within 30 days of that decline, for which networks charge ${cited(source)}.`;
-  return { sentence, source, at: at.getTime() + CHARGED_FOR_MS };
+function liftedWait({ source, at }: NonNullable<Guard["lifted"]>): NonNullable<Guard["notBefore"]> {
+  const sentence = `A decline of another invoice barred this card ${cited(source)}. It was approved since, so it is tried again, but not within 30 days of that decline.`;
+  return { sentence, source, at };
 }
 
-/** The rule by which a decline alone bars its card until a charge of another invoice goes through; null when it does not. */
+/** It speaks of the card, and not of a consent that was revoked, or of a suspicion. */
+const isOfCard = ({ group }: ReadDecline) => group !== "REVOKED" && group !== "FRAUD";
+
+/** The rule by which a decline alone bars its card; null when it does not. */
 function barring({ advice, category1 }: ReadDecline, network: CardNetwork): Ruling | null {
   if (advice?.bars) {
     const sentence = `Mastercard's advice with such a decline is to stop, so this card is not tried again ${cited(advice.source)}.`;

@@ -1,5 +1,5 @@
 import type { Transaction } from "../../../src/domain/transaction.ts";
-import { BANK_DEBITS } from "../../../src/rules/bank-debits.ts";
+import { bankDebit } from "../../../src/rules/bank-debits.ts";
 import { type CardNetwork, cardNetwork } from "../../../src/rules/card-networks.ts";
 import { RESPONSE_CODES } from "../../../src/rules/response-codes.ts";
 import type { BookedAction } from "../books.ts";
@@ -60,7 +60,7 @@ function ruleBroken(year: Year, action: BookedAction, { surely, maybe }: Knowled
   const onCard = surely.filter((t) => cardOf(t) === cardOf(present));
   const named = new Set(surely.map(({ recoveryActionId }) => recoveryActionId));
   const unanswered = earlier.filter(({ id }) => !named.has(id));
-  const debit = BANK_DEBITS.get(present.paymentMethodType ?? "card");
+  const debit = bankDebit(present.paymentMethodType);
   if (debit) {
     // A check of an account, which asks for no money, is no presentation.
     const tries = onCard.filter((t) => t.invoiceId === action.invoiceId && t.state !== "VOIDED");
@@ -73,7 +73,7 @@ function ruleBroken(year: Year, action: BookedAction, { surely, maybe }: Knowled
 
 /** No more than three presentations, in 42 or 180 days, and only after a code that allows it. */
 function debitRule(action: BookedAction, tries: readonly Transaction[], unanswered: number) {
-  const debit = BANK_DEBITS.get(tries[0]?.paymentMethodType ?? "");
+  const debit = bankDebit(tries[0]?.paymentMethodType);
   if (!debit) return null;
   if (tries.length + unanswered + 1 > debit.presentationsMax)
     return `${debit.name}: presentation ${tries.length + unanswered + 1}`;
@@ -84,7 +84,9 @@ function debitRule(action: BookedAction, tries: readonly Transaction[], unanswer
 }
 
 function hardCode(network: CardNetwork, onCard: readonly Transaction[], invoiceId: string) {
-  const failed = onCard.filter(({ state }) => state === "FAILED");
+  const paidAt = Math.max(0, ...onCard.filter(({ state }) => state === "PAID").map(({ createdAt }) => +createdAt));
+  // What another invoice was told before the card was paid with may be over.
+  const failed = onCard.filter((t) => t.state === "FAILED" && (t.invoiceId === invoiceId || +t.createdAt >= paidAt));
   const advised = failed.find(({ networkAdviceCode }) => NEVER_AGAIN_ADVICE.includes(networkAdviceCode ?? ""));
   if (advised) return `after advice ${advised.networkAdviceCode} on the card`;
   const isHard = (t: Transaction) => RESPONSE_CODES.get(t.networkDeclineCode ?? "")?.category === 1;
