@@ -28,7 +28,7 @@ test("no try is planned before the day is over on which the one before it is boo
       booking: BOOKINGS.findIndex((one) => one?.cutoff === 14 && one.businessDays === 2),
     };
     const chosen = chooseTry(learned, debit, question({ key: `case-${n}` }))!;
-    const moments = [debit.lastTriedAt, chosen.at, ...chosen.next];
+    const moments = [chosen.at, ...chosen.next];
     for (let next = 1; next < moments.length; next++)
       assert.ok(
         Math.floor((moments[next]! + debit.clock.offsetMs) / DAY) > judgedOn(debit.clock, moments[next - 1]!),

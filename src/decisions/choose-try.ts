@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Belief } from "../model/belief.ts";
-import { AT_ONCE, judgedBy } from "../model/booking.ts";
+import { AT_ONCE } from "../model/booking.ts";
 import { type Forecast, forecast } from "../model/forecast.ts";
 import { AT, classOf, dayPartColumn, hourWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
@@ -162,11 +162,9 @@ function slotsOf(belief: Belief, question: TryQuestion, hours: readonly number[]
 }
 
 /** The first moment that may be chosen: what comes of other bills puts it off by no wait, or a customer who is charged each hour would never be tried. */
-export function soonestOf({ lastTriedAt, reason, clock }: Belief, { now }: TryQuestion): number {
+export function soonestOf({ lastTriedAt, reason }: Belief, { now }: TryQuestion): number {
   const isOfCard = reason !== "FIRST" && endsRetries(reason);
-  const afresh =
-    clock.booking === AT_ONCE ? lastTriedAt + (isOfCard ? SOONEST_CARD_MS : SOONEST_MS) : judgedBy(clock, lastTriedAt);
-  return Math.max(now + 1, afresh);
+  return Math.max(now + 1, lastTriedAt + (isOfCard ? SOONEST_CARD_MS : SOONEST_MS));
 }
 
 /** A whole number at the beginning of a slot. */

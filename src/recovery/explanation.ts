@@ -136,7 +136,7 @@ function whyNotToday(explained: Explained, latest: DecisionRecord, zone: Zone): 
 }
 
 const NOT_AMONG =
-  "No moment of today was among those that could be chosen: a try comes two hours after the last one at the soonest, or a bank debit when that one is booked, or after the invoice became unpaid where none was reported, and on later days only at some hours.";
+  "No moment of today was among those that could be chosen: a try comes two hours after the last one at the soonest, or after the invoice became unpaid where none was reported, and on later days only at some hours.";
 
 const prospectWords = ({ chance, worth }: Prospect) =>
   `a chance of ${percent(chance)}, and with the tries planned after it worth ${percent(worth)} of the amount.`;
