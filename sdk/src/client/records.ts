@@ -103,7 +103,7 @@ export interface Transaction {
   businessEntity?: string | null;
   /** The id of the recovery action, which is that of its event, if this attempt carries one out. */
   recoveryActionId?: string | null;
-  /** Lower case and open: card, sepa_debit, ach_debit, bacs_debit, paypal, other; or what its gateway calls a bank debit, such as us_bank_account. */
+  /** Lower case and open: card, sepa_debit, ach_debit, bacs_debit, paypal, other. Bank debits go by their scheme's rules under their gateway's name too, such as us_bank_account. */
   paymentMethodType?: string | null;
   /** Your id of the payment method. A new one says that the customer changed it. */
   paymentMethodId?: string | null;
