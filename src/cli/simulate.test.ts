@@ -24,6 +24,14 @@ function worldFile(name: string, approved: boolean) {
   return path;
 }
 
+/** The same where no try succeeds, and the oracle is told that each does with that chance. */
+function hopelessFile(name: string, told: number) {
+  const path = worldFile(name, false);
+  const [before, after] = ["charge(at, true), approval: () => 1 ", `charge(at, false), approval: () => ${told} `];
+  writeFileSync(path, readFileSync(path, "utf8").replace(before, after));
+  return path;
+}
+
 async function run(world: string, values: Record<string, string | boolean> = {}, beside: string[] = []) {
   const lines: string[] = [];
   const aside = { print: (line: string) => void beside.push(line), isTerminal: true };
@@ -45,14 +53,8 @@ test("which policy is at work is said beside the output, which is JSON alone", a
 });
 
 test("where a static policy comes to more than Dunlin, it is said by how much", async () => {
-  // Nothing ever succeeds, so whoever tries least loses least.
-  const path = worldFile("behind.mjs", false);
-  const never = readFileSync(path, "utf8").replace(
-    "charge(at, true), approval: () => 1 ",
-    "charge(at, false), approval: () => 0 ",
-  );
-  writeFileSync(path, never);
-  assert.match(await run(path), /, and is \d\.\d% of the money behind days 1, 3, 5, 7\.$/m);
+  // Whoever tries least loses least.
+  assert.match(await run(hopelessFile("behind.mjs", 0)), /, and is \d\.\d% of the money behind days 1, 3, 5, 7\.$/m);
 });
 
 test("a world that does not exist is answered with those that do", async () => {
@@ -89,11 +91,5 @@ test("a world that does not keep to its interface is told where", async () => {
 });
 
 test("where the oracle is no better than even tries there is said to be no gap", async () => {
-  const path = worldFile("hopeless.mjs", false);
-  const never = readFileSync(path, "utf8").replace(
-    "charge(at, true), approval: () => 1 ",
-    "charge(at, false), approval: () => 0.9 ",
-  );
-  writeFileSync(path, never);
-  assert.match(await run(path, { policies: "even" }), /so there is no gap to close\.$/);
+  assert.match(await run(hopelessFile("hopeless.mjs", 0.9), { policies: "even" }), /so there is no gap to close\.$/);
 });

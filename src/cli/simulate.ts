@@ -106,14 +106,10 @@ function comparisonLines({ world, seed, customers, cases, policies, gapClosed }:
     figures.ece === null ? "" : figures.ece.toFixed(3),
   ]);
   const gap = (from: string, share: number, words: string) => {
-    const [warm, other, best] = ["warm", from, "oracle"].map((name) => policies[name]!.value) as [
-      number,
-      number,
-      number,
-    ];
-    if (best <= other) return [];
-    return warm < other
-      ? [`is ${percent(other - warm)} of the money behind ${words}`]
+    const behind = policies[from]!.value - policies.warm!.value;
+    if (policies.oracle!.value <= policies[from]!.value) return [];
+    return behind > 0
+      ? [`is ${percent(behind)} of the money behind ${words}`]
       : [`closes ${percent(share)} of the gap from ${words} to the oracle`];
   };
   const closed = [

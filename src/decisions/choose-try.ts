@@ -22,7 +22,7 @@ const SLOTS_A_DAY = 6;
 export const SLOT_START_MS = HOUR_MS;
 /** A try right after one that failed would meet the same answer. */
 const SOONEST_MS = 2 * HOUR_MS;
-/** And longer where the card itself is what is wrong: new ones come by post, or with an updater's batch, of which there is one a day. */
+/** And longer where the card itself, or a confirmation, is what is missing: a person sees to it, or an updater's batch, of which there is one a day. */
 const SOONEST_CARD_MS = 20 * HOUR_MS;
 /** The last slot is this long before the window ends. */
 const LAST_MS = HOUR_MS / 2;

@@ -1,4 +1,4 @@
-/** What gateways call a bank debit of these schemes: Stripe and Braintree, Adyen, GoCardless, and whoever writes it out. */
+/** What gateways call a bank debit of these schemes: Stripe and Braintree, Adyen, GoCardless, and whoever writes it out. @see docs/sources.md, names of bank debits */
 const NAMES = {
   sepa_debit: [
     "sepa_debit",

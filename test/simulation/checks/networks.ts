@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../src/domain/durations.ts";
 import type { Transaction } from "../../../src/domain/transaction.ts";
 import { bankDebit } from "../../../src/rules/bank-debits.ts";
 import { type CardNetwork, cardNetwork } from "../../../src/rules/card-networks.ts";
@@ -68,7 +69,7 @@ function ruleBroken(year: Year, action: BookedAction, { surely, maybe }: Knowled
   }
   const network = cardNetwork(present.cardBrand ?? null);
   const amount = (year.books.records.invoices.get(action.invoiceId) as { amount: number }).amount;
-  return hardCode(network, onCard, action.invoiceId) ?? cardLimit(network, onCard, unanswered, action, amount);
+  return hardCode(network, onCard, action) ?? cardLimit(network, onCard, unanswered, action, amount);
 }
 
 /** No more than three presentations, in 42 or 180 days, and only after a code that allows it. */
@@ -83,10 +84,11 @@ function debitRule(action: BookedAction, tries: readonly Transaction[], unanswer
   return debit.representable.has(code) ? null : `${debit.name}: after ${code}`;
 }
 
-function hardCode(network: CardNetwork, onCard: readonly Transaction[], invoiceId: string) {
+function hardCode(network: CardNetwork, onCard: readonly Transaction[], { invoiceId, idealRetryTime }: BookedAction) {
   const paidAt = Math.max(0, ...onCard.filter(({ state }) => state === "PAID").map(({ createdAt }) => +createdAt));
-  // What another invoice was told before the card was paid with may be over.
-  const failed = onCard.filter((t) => t.state === "FAILED" && (t.invoiceId === invoiceId || +t.createdAt >= paidAt));
+  // What another invoice was told before the card was paid with may be over, 30 days later.
+  const holdsFrom = Math.min(paidAt, +idealRetryTime - 30 * DAY_MS + 1);
+  const failed = onCard.filter((t) => t.state === "FAILED" && (t.invoiceId === invoiceId || +t.createdAt >= holdsFrom));
   const advised = failed.find(({ networkAdviceCode }) => NEVER_AGAIN_ADVICE.includes(networkAdviceCode ?? ""));
   if (advised) return `after advice ${advised.networkAdviceCode} on the card`;
   const isHard = (t: Transaction) => RESPONSE_CODES.get(t.networkDeclineCode ?? "")?.category === 1;
