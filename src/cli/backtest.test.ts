@@ -20,15 +20,15 @@ async function run(path: string, values: Record<string, string | boolean> = {}) 
   return { code, out: lines.join("\n"), aside: beside.join("\n") };
 }
 
-/** @param expired  one in so many invoices fails because its card has expired, and is tried again all the same unless `givesUp` */
-function history(invoices: number, days?: readonly number[], expired = 0, givesUp = false): string {
-  const hasExpired = (invoiceId: string) => expired > 0 && Number(invoiceId.slice(4)) % expired === 0;
+/** @param lost  one in so many invoices fails because its card was lost, and is tried again all the same unless `givesUp` */
+function history(invoices: number, days?: readonly number[], lost = 0, givesUp = false): string {
+  const wasLost = (invoiceId: string) => lost > 0 && Number(invoiceId.slice(4)) % lost === 0;
   const tried = new Set<string>();
   const rows = variedHistory(invoices, Date.UTC(2026, 0, 1), days).flatMap(
     ({ invoiceId, customerId, at, isPaid, amount }) => {
-      if (givesUp && tried.has(invoiceId) && hasExpired(invoiceId)) return [];
+      if (givesUp && tried.has(invoiceId) && wasLost(invoiceId)) return [];
       tried.add(invoiceId);
-      const code = hasExpired(invoiceId) ? "54" : "51";
+      const code = wasLost(invoiceId) ? "41" : "51";
       return `${invoiceId},${customerId},${at.toISOString()},${isPaid ? "PAID" : "FAILED"},${amount},EUR,${isPaid ? "" : code},card,visa,DE`;
     },
   );
@@ -77,8 +77,8 @@ test("from a fixed schedule nothing can be learned of another one, and the answe
 });
 
 test("a schedule of days goes on after any decline, as a system that keeps to it does, and gives up where the system gives up", async () => {
-  const path = join(folder, "expired.csv");
-  const report = join(folder, "expired.html");
+  const path = join(folder, "lost.csv");
+  const report = join(folder, "lost.html");
   writeFileSync(path, history(1500, [1, 2, 2], 4));
   const { out } = await run(path, { report });
   assert.match(out, /Days 1, 3, 5 and 7, for the first 3 retries: just what your system did\./);
@@ -86,7 +86,7 @@ test("a schedule of days goes on after any decline, as a system that keeps to it
   writeFileSync(path, history(1500, [1, 2, 2], 4, true));
   const givingUp = (await run(path, { report })).out;
   assert.match(givingUp, /Days 1, 3, 5 and 7, for the first 3 retries: just what your system did\./);
-  assert.match(givingUp, /They give up where your system hardly ever tried again: after "card expired"\.\n/);
+  assert.match(givingUp, /They give up where your system hardly ever tried again: after "card can't be charged"\.\n/);
 });
 
 test("what a way would ask another card for counts as not recovered, and the report says how much money that is", async () => {

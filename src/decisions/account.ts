@@ -84,7 +84,9 @@ function knownWords(situation: Situation, history: History | null): string[] {
     );
   for (const { sentence, times } of situation.guard.limits) words.push(`${sentence} ${COUNTED} ${times.length}.`);
   if (known.cardChangedAt) words.push(`The card or payment method was changed on ${when(known.cardChangedAt)}.`);
-  if (known.cardChangeExpired) words.push("The customer was asked for another card, and none came within seven days.");
+  if (known.cardChange === "awaited") words.push("The customer was asked for another card, and may still bring one.");
+  if (known.cardChange === "expired")
+    words.push("The customer was asked for another card, and none came within seven days.");
   if (known.issuerDownAt)
     words.push(`Several customers' payments found this bank down, the last one on ${when(known.issuerDownAt)}.`);
   if (history) words.push(pastWords(history, place.zone), ...besideWords(history, place.zone));

@@ -59,7 +59,7 @@ function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [Known, 
     })),
     lastDecline: last.codes && { at: last.at, ...last.codes },
     cardChangedAt: null,
-    cardChangeExpired: false,
+    cardChange: null,
     issuerDownAt: null,
     billed: [],
     othersPlanned: false,
@@ -220,6 +220,7 @@ test("where no try is worth making, the customer's other bills are waited for as
   );
   assert.match(beside.reasons.join(" "), /The recovery of another bill of this customer goes on/);
   assert.equal(decided({}).kind, "stop");
+  assert.match(decided({ cardChange: "awaited" }).reasons.join(" "), /and may still bring one\.$/);
 });
 
 test("a plan is made anew from the charge of another bill on, names it, and stays as long as its moment lies ahead", () => {

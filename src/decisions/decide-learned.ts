@@ -18,7 +18,7 @@ import type { Decision, Known } from "./known.ts";
 import { addDays, dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import { nextBillAt } from "./next-bill.ts";
 import { type Outlook, outlookOf } from "./outlook.ts";
-import { budgetWords, declineWords, triesLeftWords } from "./reasons.ts";
+import { budgetWords, CARD_AWAITED, declineWords, joined, renewalWords, triesLeftWords } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
 import { type Situation, situationOf, triesLeftOf } from "./situation.ts";
 import { anchorOf, jitterMs } from "./spread.ts";
@@ -66,6 +66,7 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
   return { decision: withoutTry(situation, belief), situation, chosen: null, outlook: NO_OUTLOOK };
 }
 
+const NOT_WORTH = "No further try is likely enough to succeed to be worth making.";
 /** The next bill of a customer may come so much later than the ones before. */
 const BILL_LATE_MS = DAY_MS;
 /** Another case may end without an attempt, and nobody tells those that wait for it: they look each day. */
@@ -76,8 +77,10 @@ function withoutTry({ known, now, decline, place }: Situation, belief: Belief): 
   const said = [declineWords(decline, false), explained(belief)];
   const billAt = nextBillAt(known.billed, now - BILL_LATE_MS);
   const isInTime = billAt !== null && billAt < known.windowEndsAt.getTime();
+  if (!isInTime && !known.othersPlanned && known.cardChange === "awaited")
+    return { kind: "wait", reasons: [...said, `${NOT_WORTH} ${CARD_AWAITED}`] };
   if (!isInTime && !known.othersPlanned) {
-    const reasons = [...said, `No further try is likely enough to succeed to be worth making. ${budgetWords(known)}`];
+    const reasons = [...said, `${NOT_WORTH} ${budgetWords(known)}`];
     return { kind: "stop", end: "hopeless", reasons };
   }
   const toCome = isInTime
@@ -138,14 +141,12 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
     after === undefined || chosen.spread ? null : `If it fails, ${momentWords(place.zone, after)} would be next.`,
   ];
   const why = joined([explained(belief), besideWords(belief, place.zone)]);
-  const reasons = [declineWords(decline, false), why, joined(moment)];
+  const reasons = [joined([declineWords(decline, false), renewalWords(known, decline)]), why, joined(moment)];
   if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
   else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
   reasons.push(triesLeftWords(situation));
   return { kind: "retry", at: new Date(at), suggestion: hasRules(known) ? "RETRY" : "UNSPECIFIED", reasons };
 }
-
-const joined = (sentences: readonly (string | null)[]) => sentences.filter((words) => words !== null).join(" ");
 
 /** How a moment was chosen: the beginning of a sentence that names it. */
 function choiceWords({ hopeless, drawn, hourDrawn, spread }: ChosenTry): string {

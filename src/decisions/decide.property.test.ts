@@ -65,7 +65,7 @@ const cases: fc.Arbitrary<{ known: Known; now: Date }> = fc
     crowdStep: fc.constantFrom(0.5, 2, 10),
     lastCodes: fc.option(anyCodes),
     changedHour: maybe(-5, 30, 200),
-    cardChangeExpired: fc.boolean(),
+    cardChange: fc.constantFrom(null, "awaited", "expired"),
     retryHours: fc.array(
       fc.record({ hour: fc.integer({ min: 0, max: 500 }), status: fc.constantFrom(...ACTION_STATUSES) }),
       { maxLength: 3 },
@@ -102,7 +102,7 @@ const cases: fc.Arbitrary<{ known: Known; now: Date }> = fc
       ledger,
       lastDecline: given.lastCodes && { at: lastAt, ...given.lastCodes },
       cardChangedAt: given.changedHour === null ? null : at(given.changedHour),
-      cardChangeExpired: given.cardChangeExpired,
+      cardChange: given.cardChange,
       issuerDownAt: null,
       billed: [],
       othersPlanned: false,

@@ -42,7 +42,7 @@ function failed(codes: Partial<DeclineCodes> | null, rest: Partial<Known> = {}):
     ledger: said ? [first] : [],
     lastDecline: said && { at: FAILED_AT, ...said },
     cardChangedAt: null,
-    cardChangeExpired: false,
+    cardChange: null,
     issuerDownAt: null,
     billed: [],
     othersPlanned: false,
@@ -145,9 +145,25 @@ test("a card that cannot be charged asks for another at once, and is hopeless wh
     const decision = decideSoon(failed({ networkDeclineCode: code }));
     assert.equal(decision.kind, "card_change", code);
     assert.deepEqual((decision as { at: Date }).at, soon(0.1));
-    const expired = decideSoon(failed({ networkDeclineCode: code }, { cardChangeExpired: true }));
-    assert.deepEqual([expired.kind, (expired as { end: string }).end], ["stop", "hopeless"], code);
+    const awaited = decideSoon(failed({ networkDeclineCode: code }, { cardChange: "awaited" }));
+    const expired = decideSoon(failed({ networkDeclineCode: code }, { cardChange: "expired" }));
+    const [meanwhile, then] = code === "54" ? ["retry", "retry"] : ["wait", "stop"];
+    assert.deepEqual([awaited.kind, expired.kind], [meanwhile, then], code);
   }
+});
+
+test("a card that banks renew by themselves is tried as well once another one was asked for, as far as the rules allow it", () => {
+  const tried = decideSoon(failed({ networkDeclineCode: "54" }, { cardChange: "awaited" }));
+  assert.match(tried.reasons[0]!, /expired \(code 54\)\. Another card is asked for; banks renew such cards/);
+  const barred = failed(
+    { networkDeclineCode: "54", networkAdviceCode: "03" },
+    { network: "mastercard", cardChange: "awaited" },
+  );
+  assert.equal(decideSoon(barred).kind, "wait");
+  const used = decideSoon(failed({ networkDeclineCode: "54" }, { cardChange: "awaited", budgetLeft: 0 }));
+  assert.equal(used.kind, "wait", "the customer may still bring another one");
+  const over = decideSoon(failed({ networkDeclineCode: "54" }, { cardChange: "expired", budgetLeft: 0 }));
+  assert.deepEqual([over.kind, (over as { end: string }).end], ["stop", "budget_used"]);
 });
 
 test("the rule that ended the retries is named with its source", () => {

@@ -4,7 +4,7 @@ import { forbiddenAt, type Ruling } from "../rules/guard.ts";
 import { hasRules } from "../rules/instrument.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
-import { budgetWords, declineWords, momentReason, triesLeftWords } from "./reasons.ts";
+import { budgetWords, declineWords, joined, momentReason, renewalWords, triesLeftWords } from "./reasons.ts";
 import { type Situation, situationOf, triesLeftOf } from "./situation.ts";
 import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./spread.ts";
 
@@ -103,7 +103,8 @@ function isFirstOutage(known: Known): boolean {
 function retry(situation: Situation, moment: Moment, at: number, refused: Ruling | null): Decision {
   const { known, guard, decline, isNewCard, place } = situation;
   const isKnown = hasRules(known);
-  const reasons = [declineWords(decline, isNewCard), momentReason(moment, at, place)];
+  const why = [declineWords(decline, isNewCard), renewalWords(known, decline)];
+  const reasons = [joined(why), momentReason(moment, at, place)];
   // A wait that the bank advised is named when it is what kept the try from coming earlier.
   const ruling =
     refused ??

@@ -1,9 +1,9 @@
 import { bankDebit } from "../rules/bank-debits.ts";
 import type { ReadDecline } from "../rules/decline-group.ts";
-import { endsRetries } from "../rules/decline-groups.ts";
+import { endsRetries, renewsItself } from "../rules/decline-groups.ts";
 import type { Guard, Ruling } from "../rules/guard.ts";
 import type { Decision, Known } from "./known.ts";
-import { budgetWords, declineWords, failureWords } from "./reasons.ts";
+import { budgetWords, CARD_AWAITED, declineWords, failureWords } from "./reasons.ts";
 import type { Situation } from "./situation.ts";
 
 /** Stop, or ask for another card; null when trying again makes sense. */
@@ -23,16 +23,27 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
       reasons: ["The last try allowed was asked for, and its outcome is not known yet.", guard.usedUp!.sentence],
     };
 
+  const isRenewed = ends && renewsItself(decline.group) && bankDebit(known.paymentMethodType) === undefined;
+  // Once another card was asked for, the present one is tried as well.
+  const isTried = isRenewed && !bar && !guard.usedUp;
+  if (isTried && known.cardChange !== null) return null;
+
   const reasons = [said];
   if (!ends && barred && (!decline || earlier(barred) !== earlier(decline))) reasons.push(earlier(barred));
   const ruling = bar ?? guard.usedUp ?? (ends ? bankRuling(known) : null);
   if (ruling) reasons.push(ruling.sentence);
-  if (known.cardChangeExpired) {
+  if (known.cardChange === "awaited") {
+    reasons.push(CARD_AWAITED);
+    return { kind: "wait", reasons };
+  }
+  if (known.cardChange === "expired") {
     reasons.push("The customer was asked for another card or payment method, and none came.");
     return { kind: "stop", end: "hopeless", reasons };
   }
   reasons.push(
-    "Trying the same one again would not help, so the customer is asked for another card or payment method now.",
+    isTried
+      ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one is tried as well."
+      : "Trying the same one again would not help, so the customer is asked for another card or payment method now.",
   );
   return { kind: "card_change", at: new Date(now), reasons };
 }
@@ -63,6 +74,7 @@ function budgetUsed(known: Known, said: string): Decision {
       kind: "wait",
       reasons: ["The last retry was asked for, and its outcome is not known yet.", budgetWords(known)],
     };
+  if (known.cardChange === "awaited") return { kind: "wait", reasons: [said, budgetWords(known), CARD_AWAITED] };
   return { kind: "stop", end: "budget_used", reasons: [said, "All retries of this invoice's budget are used."] };
 }
 

@@ -44,8 +44,8 @@ export interface Known {
   lastDecline: Decline | null;
   /** When a new card or payment method was first seen, after a decline of the former one or a card change asked for. */
   cardChangedAt: Date | null;
-  /** A card change was asked for because of the present card, and expired without a new one. */
-  cardChangeExpired: boolean;
+  /** A change of the present card was asked for and may still come, or expired without a new one; null: none was asked for, or none went out. */
+  cardChange: "awaited" | "expired" | null;
   /** When the card's bank was found down last, by several customers; null: no outage is known. */
   issuerDownAt: Date | null;
   /** The customer's latest bills that belong to a subscription, this one among them; none where nobody looks at them. */

@@ -1,5 +1,5 @@
 import type { ReadDecline } from "../rules/decline-group.ts";
-import type { DeclineGroup } from "../rules/decline-groups.ts";
+import { type DeclineGroup, endsRetries } from "../rules/decline-groups.ts";
 import type { Known } from "./known.ts";
 import { dayWords, localDay, momentWords } from "./local-time.ts";
 import { type Situation, triesLeftOf } from "./situation.ts";
@@ -25,6 +25,13 @@ export function declineWords(decline: ReadDecline | null, isNewCard: boolean): s
   if (isNewCard) return "The customer has a new card or payment method, which may well work.";
   if (!decline) return "No failed attempt with the present card has been reported, so why it failed is not known.";
   return failureWords("The last try", decline);
+}
+
+/** Why a card is tried after a decline that ends retries, beside what was asked for; null where none did. */
+export function renewalWords({ cardChange }: Known, decline: ReadDecline | null): string | null {
+  if (cardChange === null || decline === null || !endsRetries(decline.group)) return null;
+  const asked = cardChange === "awaited" ? "Another card is asked for" : "Another card was asked for, and none came";
+  return `${asked}; banks renew such cards by themselves, and nobody hears of it, so this one is tried as well.`;
 }
 
 /** That a try failed, and why, as far as is known. `which` names it: "The last try". */
@@ -66,6 +73,11 @@ export function triesLeftWords(situation: Situation): string {
   const words = `After this one, ${left} may be made before the window ends on ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
   return rule ? `${words} ${rule.sentence}` : words;
 }
+
+export const CARD_AWAITED = "The customer was asked for another card or payment method, and may still bring one.";
+
+/** What is there of some sentences, as one line. */
+export const joined = (sentences: readonly (string | null)[]) => sentences.filter((words) => words !== null).join(" ");
 
 /** How many retries remain, when none is planned. */
 export function budgetWords(known: Known) {

@@ -1,14 +1,13 @@
 import type { Decline, Known } from "../decisions/known.ts";
 import { type BankAttempt, downAt } from "../decisions/outage.ts";
 import type { Case } from "../domain/case.ts";
-import type { RecoveryAction } from "../domain/recovery-action.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import { type Card, isOn, isSurelyOn, latestAttempt, onStandIns, presentCard } from "./card.ts";
 import type { CaseView } from "./case-view.ts";
-import type { DeliveredAction } from "./outcome.ts";
+import { type DeliveredAction, isAwaited } from "./outcome.ts";
 
 /** What is known of a case when deciding, from its view; `actions` are its actions with their outcomes by now. */
 export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Known {
@@ -33,7 +32,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     ledger: ledgerOf(view, actions, present),
     lastDecline: lastDecline(onInvoice, present),
     cardChangedAt: cardChangedAt(view, present),
-    cardChangeExpired: cardChangeExpired(view, actions, present),
+    cardChange: cardChangeOf(view, actions, present),
     billed: view.bills.flatMap(({ subscriptionId, createdAt }) =>
       subscriptionId === null ? [] : [{ subscriptionId, at: createdAt }],
     ),
@@ -74,12 +73,6 @@ const instrumentOf = ({ paymentMethodType, cardBrand, cardCountry }: Transaction
 /** Whether the merchant may have seen the instruction: then it counts, whatever became of it. */
 const wasAsked = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>
   decidedAt !== null && (status !== "CANCELED" || firstAttemptAt !== null);
-
-/** Whether a new card has been seen since this card change was asked for. */
-export function newCardSince(view: CaseView, cardChange: RecoveryAction): boolean {
-  const changedAt = cardChangedAt(view, presentCard(view));
-  return changedAt !== null && cardChange.decidedAt !== null && changedAt > cardChange.decidedAt;
-}
 
 function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): LedgerEntry[] {
   const { case: kase, invoice, transactions, asks } = view;
@@ -150,9 +143,10 @@ function cardChangedAt({ invoice, transactions }: CaseView, card: Card | null): 
   return failedOnOther ? first.createdAt : null;
 }
 
-function cardChangeExpired(view: CaseView, actions: readonly RecoveryAction[], card: Card | null): boolean {
+/** What became of the change of the present card that was asked for. */
+function cardChangeOf(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): Known["cardChange"] {
   const changedAt = cardChangedAt(view, card);
-  return actions.some(
-    (a) => a.type === "CARD_CHANGE" && a.status === "EXPIRED" && (changedAt === null || a.idealRetryTime > changedAt),
-  );
+  const asked = actions.filter((a) => a.type === "CARD_CHANGE" && (changedAt === null || a.idealRetryTime > changedAt));
+  if (asked.some(isAwaited)) return "awaited";
+  return asked.some(({ status }) => status === "EXPIRED") ? "expired" : null;
 }

@@ -11,7 +11,6 @@ import type { NextLook } from "../store/due-cases.ts";
 import type { CaseView } from "./case-view.ts";
 import { decideCase, decideInShadow, type Knowledge } from "./decide-case.ts";
 import { type End, endOfCase, OPEN, paysInFull } from "./ends.ts";
-import { newCardSince } from "./known.ts";
 import {
   type DeliveredAction,
   isAwaited,
@@ -126,18 +125,20 @@ function settle(view: CaseView, index: number, facts: PaymentFacts, now: Date): 
   };
 }
 
-/** The case goes on: wait for an outcome, or plan, and decide when it is time. */
+/** The case goes on: wait for the outcome of a retry, or plan, and decide when it is time. */
 function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | null } {
   const { view, now, settled } = draft;
   const { windowEndsAt } = view.case;
-  const wakeAt = (at: Date) => ({ end: OPEN, dueAt: earlier(at, windowEndsAt) });
+  const awaited = settled.filter(isAwaited).map((action) => ({ ...action, dueAt: outcomeDueAt(action, facts, now) }));
+  const wakeAt = (at: Date) => ({
+    end: OPEN,
+    dueAt: [at, windowEndsAt, ...awaited.map(({ dueAt }) => dueAt)].reduce(earlier),
+  });
   if (!isTreated(view)) return wakeAt((view.case.arm === "shadow" && noteInShadow(draft)) || windowEndsAt);
   if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
     draft.events.push(caseEvent(draft, "pause_collection"));
-  const awaited = settled.find(
-    (action) => isAwaited(action) && !(action.type === "CARD_CHANGE" && newCardSince(view, action)),
-  );
-  if (awaited) return wakeAt(outcomeDueAt(awaited, facts, now));
+  // Of a card change only the customer can say how it ends, and the case goes on meanwhile.
+  if (awaited.some(({ type }) => type === "RETRY")) return wakeAt(windowEndsAt);
 
   const { decision, record, error } = decideCase(view, settled, settled.find(isPlan) ?? null, draft.knowledge, now);
   draft.error = error;
