@@ -20,6 +20,8 @@ export interface CaseView {
   actions: readonly DeliveredAction[];
   /** Attempts on the invoice, by the customer, and on the customer's cards; oldest first. */
   transactions: readonly TransactionFacts[];
+  /** Declines from before those that bar their card for good, and the newest charge from before them on each such card that went through; oldest first. */
+  barring: readonly TransactionFacts[];
   /** Retries asked for in any case of the customer that no transaction answers. */
   asks: readonly Ask[];
   /** The latest attempts at the bank of the card, whoever's; none when nobody asks for them. */

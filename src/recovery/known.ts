@@ -64,7 +64,7 @@ const bankAttempt = (t: TransactionFacts): BankAttempt => ({
   isDown: t.state === "FAILED" && declineGroup(codesOf(t), instrumentOf(t)) === "ISSUER_DOWN",
 });
 
-const instrumentOf = ({ paymentMethodType, cardBrand, cardCountry }: TransactionFacts) => ({
+export const instrumentOf = ({ paymentMethodType, cardBrand, cardCountry }: TransactionFacts) => ({
   paymentMethodType: paymentMethodType ?? null,
   network: cardBrand ?? null,
   cardCountry: cardCountry ?? null,
@@ -75,7 +75,8 @@ const wasAsked = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>
   decidedAt !== null && (status !== "CANCELED" || firstAttemptAt !== null);
 
 function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): LedgerEntry[] {
-  const { case: kase, invoice, transactions, asks } = view;
+  const { case: kase, invoice, barring, asks } = view;
+  const transactions = [...barring.filter((t) => card !== null && isSurelyOn(t, card)), ...view.transactions];
   const standsIn = onStandIns(view);
   const isCounted = (t: TransactionFacts) => isOn(t, card) || standsIn(t);
   const attempts: LedgerEntry[] = transactions

@@ -2,6 +2,7 @@ import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS } from "../decisions/outage.ts";
 import type { Case } from "../domain/case.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import type { Merchant } from "../domain/merchant.ts";
+import { barsCard } from "../rules/guard.ts";
 import { billsOfCustomers, type CustomerBill } from "../store/customer-bills.ts";
 import type { Tx } from "../store/database.ts";
 import { latestDecisions } from "../store/decisions.ts";
@@ -10,6 +11,8 @@ import { findInvoices } from "../store/invoices.ts";
 import { type Ask, asksConcerning, recoveryActionsOfCases } from "../store/recovery-actions.ts";
 import { subscriptionFacts } from "../store/subscriptions.ts";
 import {
+  clearedBefore,
+  declinesBefore,
   type TransactionFacts,
   transactionsAtBanks,
   transactionsForCases,
@@ -17,9 +20,10 @@ import {
 } from "../store/transactions.ts";
 import { latestAttempt } from "./card.ts";
 import type { CaseView } from "./case-view.ts";
+import { codesOf, instrumentOf } from "./known.ts";
 import type { Step } from "./step.ts";
 
-/** Of so long attempts are read, the longest window a rule counts over: ACH re-presentments, 180 days. */
+/** Of so long attempts are read, the longest window a rule counts over: ACH re-presentments, 180 days. What bars a card is found however old it is. */
 export const LEDGER_MS = 180 * DAY_MS;
 /** A year of bills, and then some: what came before says little about how somebody is paid today. */
 const BILLS_MS = 400 * DAY_MS;
@@ -47,9 +51,10 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
     transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since),
   ]);
   const subscriptionIds = distinct([...invoices.values()].map(({ subscriptionId }) => subscriptionId));
-  const [subscriptions, others, atBanks] = await Promise.all([
+  const [subscriptions, others, barring, atBanks] = await Promise.all([
     subscriptionFacts(tx, merchant.id, subscriptionIds),
     othersOnCards(tx, merchant.id, own, since),
+    barringCards(tx, merchant.id, own, since),
     attemptsAtBanks(tx, merchant, own, now),
   ]);
   const all = [...own, ...others];
@@ -75,6 +80,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
         bills: bills.get(kase.customerId) ?? [],
         actions: actionsOf.get(kase.id) ?? [],
         transactions: concerning,
+        barring,
         atBank: (issuer && atBanks.get(issuer)) || [],
         asks: asksOf(kase, concerning, asks),
         lastDecision: decisions.get(kase.id) ?? null,
@@ -143,6 +149,18 @@ async function othersOnCards(tx: Tx, merchantId: string, own: readonly Transacti
   const methods = distinct(own.map(({ paymentMethodId }) => paymentMethodId));
   if (fingerprints.length + methods.length === 0) return [];
   return await transactionsOnCards(tx, merchantId, fingerprints, methods, since, own);
+}
+
+/** What barred one of the cards before the ledger begins, and what showed it to be alive again. */
+async function barringCards(tx: Tx, merchantId: string, own: readonly TransactionFacts[], since: Date) {
+  const fingerprints = distinct(own.map(({ cardFingerprint }) => cardFingerprint));
+  if (fingerprints.length === 0) return [];
+  const known = new Set(own.map(({ id }) => id));
+  const declines = await declinesBefore(tx, merchantId, fingerprints, since);
+  const barring = declines.filter((t) => !known.has(t.id) && barsCard(codesOf(t), instrumentOf(t)));
+  if (barring.length === 0) return [];
+  const barred = distinct(barring.map(({ cardFingerprint }) => cardFingerprint));
+  return oldestFirst([...barring, ...(await clearedBefore(tx, merchantId, barred, since))]);
 }
 
 const oldestFirst = (transactions: TransactionFacts[]) =>

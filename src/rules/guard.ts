@@ -161,6 +161,10 @@ function liftedWait({ source, at }: NonNullable<Guard["lifted"]>): NonNullable<G
 /** It speaks of the card, and not of a consent that was revoked, or of a suspicion. */
 const isOfCard = ({ group }: ReadDecline) => group !== "REVOKED" && group !== "FRAUD";
 
+/** Whether a decline by itself bars its card, for as long as nothing shows the card to be alive again. */
+export const barsCard = (codes: DeclineCodes, instrument: Instrument): boolean =>
+  barring(readDecline(codes, instrument), cardNetwork(instrument.network)) !== null;
+
 /** The rule by which a decline alone bars its card; null when it does not. */
 function barring({ advice, category1 }: ReadDecline, network: CardNetwork): Ruling | null {
   if (advice?.bars) {

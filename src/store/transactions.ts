@@ -126,6 +126,32 @@ export async function transactionsOnCards(
   return oldestFirst((await tx.run<TransactionFacts>(ON_CARDS, values)).rows);
 }
 
+const DECLINED_BEFORE = prepared(
+  "transactions_declined_before",
+  `select latest.* from unnest($2::text[]) card
+     ${newest("card_fingerprint = card and state = 'FAILED' and created_at <= $3")}`,
+);
+
+/** The newest declines on each of these cards until a moment, whoever the customer; oldest first. */
+export async function declinesBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
+  const values = [merchantId, arrayOf(fingerprints, "text"), until];
+  return oldestFirst((await tx.run<TransactionFacts>(DECLINED_BEFORE, values)).rows);
+}
+
+const CLEARED_BEFORE = prepared(
+  "transactions_cleared_before",
+  `select latest.* from unnest($2::text[]) card cross join lateral (
+     ${SELECT} where merchant_id = $1 and card_fingerprint = card and created_at <= $3 and state in ('PAID', 'REFUNDED')
+       and amount > 0 and initiator is distinct from 'CUSTOMER'
+     order by created_at desc, id desc limit 1) latest`,
+);
+
+/** The newest charge on each of these cards that the merchant made until a moment and that went through; oldest first. */
+export async function clearedBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
+  const values = [merchantId, arrayOf(fingerprints, "text"), until];
+  return oldestFirst((await tx.run<TransactionFacts>(CLEARED_BEFORE, values)).rows);
+}
+
 const AT_BANKS = prepared(
   "transactions_at_banks",
   `select latest.* from unnest($2::text[]) bank cross join lateral (

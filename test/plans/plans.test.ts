@@ -14,6 +14,7 @@ import { recordAttempts } from "../../src/store/delivery-attempts.ts";
 import { lessonsAfter, merchantsWithLessons } from "../../src/store/learned.ts";
 import { signedIn } from "../../src/store/roles.ts";
 import { grownTables, readStatistics } from "../../src/store/statistics.ts";
+import { clearedBefore } from "../../src/store/transactions.ts";
 import { openWalled } from "../../src/store/walled.ts";
 import { noteWatchedRetries } from "../../src/store/watched-retries.ts";
 import { eventually } from "../contract/running.ts";
@@ -69,6 +70,7 @@ for (const [whose, shops] of Object.entries(SIZES))
     await merchantsWithLessons(kept(asWorker, loops), ports.now(), [], 20);
     await lessonsAfter(kept(asWorker, loops), merchant.id, ports.now(), null, 100);
     await noteWatchedRetries(kept(asWorker, loops), merchant.id, [], ports.now());
+    await clearedBefore(kept(asWorker, loops), merchant.id, ["card"], ports.now());
     for (const each of shops) await fill(db, each);
     const grown = await grownTables(db, []);
     for (const table of TABLES) assert.ok(grown.includes(table), `${table} grew, and ${grown} were found`);

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import type { Transaction } from "../domain/transaction.ts";
+import { explain } from "./explain.ts";
+import { DAY, openStage } from "./stage.fixture.ts";
+
+// What bars a card bars it long after the limits have forgotten its declines.
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+beforeEach(async () => {
+  merchantId = (await stage.enter()).id;
+});
+
+const ago = (days: number) => ({ createdAt: new Date(stage.now().getTime() - days * DAY) });
+const earlier = (days: number, over: Partial<Transaction>) =>
+  stage.transaction({ invoiceId: `inv_${days}`, ...ago(days), ...over });
+const paid = { state: "PAID", networkDeclineCode: undefined } as const;
+
+/** What is planned for an invoice that was just declined for lack of money. */
+async function planned() {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const [action] = await stage.actions();
+  const { decisions } = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  return { type: action?.type, reasons: decisions.at(-1)!.account.reasons.join(" ") };
+}
+
+test("a card that was reported lost a year ago is not tried, on whichever bill that was said", async () => {
+  await earlier(364, { networkDeclineCode: "41" });
+  const { type, reasons } = await planned();
+  assert.equal(type, "CARD_CHANGE");
+  assert.match(
+    reasons,
+    /An earlier try failed: the card was reported lost \(code 41\).*Visa does not allow another try/,
+  );
+});
+
+test("it is tried where the merchant's charge of it went through since, however long ago, and where only a limit was used up then", async () => {
+  await earlier(364, { networkDeclineCode: "41" });
+  await earlier(330, paid);
+  await earlier(300, { networkDeclineCode: "51" });
+  assert.equal((await planned()).type, "RETRY");
+});
+
+test("it is not where the charge came before, was no money, was the customer's own, or was on another card", async () => {
+  await earlier(364, { networkDeclineCode: "41" });
+  await earlier(365, paid);
+  await earlier(330, { ...paid, amount: 0 });
+  await earlier(329, { ...paid, initiator: "CUSTOMER" });
+  await earlier(328, { ...paid, cardFingerprint: "fp_2" });
+  assert.equal((await planned()).type, "CARD_CHANGE");
+});
+
+test("a consent that was revoked stays revoked, whatever was approved since", async () => {
+  await earlier(364, { networkDeclineCode: "R1" });
+  await earlier(200, paid);
+  await earlier(30, paid);
+  assert.equal((await planned()).type, "CARD_CHANGE");
+});
+
+test("what another customer was told of the same card holds as well", async () => {
+  await earlier(364, { networkDeclineCode: "41", customerId: "cus_2" });
+  assert.equal((await planned()).type, "CARD_CHANGE");
+});
