@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { dunlin } from "../../simulator/trial/dunlin.ts";
+import { figuresOf } from "../../simulator/trial/figures.ts";
+import { runTrial } from "../../simulator/trial/run-trial.ts";
+import { even } from "../../simulator/trial/schedules.ts";
+import { openWorld, shippedPrior } from "../../simulator/trial/worlds.ts";
+import { fromPrior } from "../../src/model/prior.ts";
+import { testDatabase } from "../database.ts";
+import { liveWorld } from "./live-world.ts";
+
+const seed = 1;
+const prior = shippedPrior();
+/** So few cases differ by what is drawn for each: by this much of the money at most, in what was seen. */
+const APART_MAX = 0.04;
+
+for (const [name, customers] of [
+  ["issuers", 60],
+  ["debits", 50],
+] as const)
+  test(`a year of ${name} through the service recovers what a trial of its engine does, more than even tries, and breaks no rule`, async (t) => {
+    const database = await testDatabase();
+    try {
+      const lived = await liveWorld(database.db, await openWorld(name), { seed, customers, prior });
+      const [service, trial, spread] = [
+        figuresOf(lived),
+        figuresOf(runTrial(await openWorld(name), dunlin(fromPrior(prior)), seed, customers)),
+        figuresOf(runTrial(await openWorld(name), even(), seed, customers)),
+      ];
+      const said = `service ${service.value.toFixed(3)}, trial ${trial.value.toFixed(3)}, even tries ${spread.value.toFixed(3)}`;
+      t.diagnostic(`${said}; ${lived.cases.length} cases, ${lived.tries.length} tries`);
+      assert.equal(service.brokenRules, 0);
+      assert.equal(lived.tries.length, lived.asked.retries, "whatever was asked for came while the bill was unpaid");
+      assert.ok(service.value > trial.value - APART_MAX && service.value > spread.value, said);
+    } finally {
+      await database.drop();
+    }
+  });
+
+test("a merchant who pushes invoices alone, and refuses to retry what can't be charged, is asked for tries all the same", async (t) => {
+  const database = await testDatabase();
+  try {
+    const lived = await liveWorld(database.db, await openWorld("balances"), {
+      seed,
+      customers: 40,
+      prior,
+      alone: true,
+    });
+    const spread = figuresOf(runTrial(await openWorld("balances"), even(), seed, 40));
+    const { value } = figuresOf(lived);
+    t.diagnostic(`service ${value.toFixed(3)}, even tries ${spread.value.toFixed(3)}`);
+    assert.equal(lived.tries.length + lived.asked.refused, lived.asked.retries);
+    assert.ok(value > spread.value - APART_MAX);
+  } finally {
+    await database.drop();
+  }
+});

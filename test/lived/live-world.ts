@@ -1,0 +1,166 @@
+import type { WebhookEvent } from "#sdk";
+import { type Attempt, codesOf, instrumentOf, type OpenCase, triesFor } from "../../simulator/trial/policy.ts";
+import { createQueue } from "../../simulator/trial/queue.ts";
+import type { Trial } from "../../simulator/trial/run-trial.ts";
+import type { Bill, Charge, World } from "../../simulator/worlds/world.ts";
+import { DAY_MS } from "../../src/domain/durations.ts";
+import type { Merchant } from "../../src/domain/merchant.ts";
+import type { Prior } from "../../src/model/prior.ts";
+import { declineGroup } from "../../src/rules/decline-group.ts";
+import { endsRetries, renewsItself } from "../../src/rules/decline-groups.ts";
+import type { Database } from "../../src/store/database.ts";
+import { invoiceRecord, subscriptionRecord, transactionRecord } from "./records.ts";
+import { openService, type Pushed } from "./service.ts";
+
+interface Options {
+  seed: number;
+  customers: number;
+  /** What the service is shipped with. */
+  prior: Prior;
+  /** Merchants push subscriptions and invoices alone; what their gateway told them they keep, and refuse to retry what can't be charged. */
+  alone?: boolean;
+}
+
+/** What went on beside the tries. */
+export interface Lived extends Trial {
+  asked: { retries: number; cardChanges: number; ends: number; refused: number };
+}
+
+interface LivedCase extends OpenCase {
+  merchant: Merchant;
+  attempts: Attempt[];
+  paid: boolean;
+}
+
+/** Bills of so long are pushed together, unless something is due before. */
+const BATCH_MS = 5 * 60_000;
+
+/**
+ * A world's year, lived through the service: its merchants push what happens, take its webhooks and do what they say, on the same luck as a trial. A merchant of the
+ * service stands for each of the world's and each length of its windows; nobody ever brings a new card, but as the world renews it.
+ *
+ * @param db  of a new installation
+ */
+export async function liveWorld(
+  db: Database,
+  world: World,
+  { seed, customers, prior, alone = false }: Options,
+): Promise<Lived> {
+  const lived: Lived = { cases: [], tries: [], asked: { retries: 0, cardChanges: 0, ends: 0, refused: 0 } };
+  const service = openService(db, prior, receive);
+  const retries = createQueue<{ open: LivedCase; eventId: string }>();
+  const merchants = new Map<string, Merchant>();
+  const open = new Map<string, LivedCase>();
+  const byCustomer = new Map<string, Attempt[]>();
+  const byCard = new Map<string, Attempt[]>();
+  /** Cards declined for good, as merchants' gateways said, and not approved since. */
+  const final = new Set<string>();
+  const subscribed = new Set<string>();
+  const waiting = new Map<Merchant, Pushed>();
+  let transactions = 0;
+  let nowMs = 0;
+  let nextDueAt = Number.POSITIVE_INFINITY;
+
+  function receive({ id, type, data }: WebhookEvent) {
+    if (type === "complete_dunning") lived.asked.ends++;
+    if (type !== "recovery_action") return;
+    if (data.actionSuggestion === "ACTION_SUGGESTION_CARD_CHANGE") lived.asked.cardChanges++;
+    else {
+      lived.asked.retries++;
+      retries.push(new Date(data.idealRetryTime).getTime(), { open: open.get(data.invoiceId)!, eventId: id });
+    }
+  }
+
+  async function merchantOf(bill: Bill): Promise<Merchant> {
+    const windowDays = Math.max(1, Math.floor(bill.windowDays));
+    const budget = triesFor(bill);
+    const name = `${bill.merchantKey}, ${windowDays} days, ${budget} tries`;
+    const merchant = merchants.get(name) ?? (await service.merchant(name, { windowDays, budget }));
+    merchants.set(name, merchant);
+    return merchant;
+  }
+
+  const pushedBy = (merchant: Merchant) => {
+    const pushed = waiting.get(merchant) ?? { subscriptions: [], transactions: [], invoices: [] };
+    waiting.set(merchant, pushed);
+    return pushed;
+  };
+
+  function note(bill: Bill, charge: Charge): Attempt[] {
+    const attempts = byCustomer.get(bill.customerId) ?? [];
+    byCustomer.set(bill.customerId, attempts);
+    attempts.push({ bill, charge });
+    const { cardFingerprint: card } = charge;
+    const group = charge.approved ? null : declineGroup(codesOf(charge), instrumentOf(charge));
+    if (group === null) final.delete(cardOf(bill, charge));
+    else if (endsRetries(group) && !renewsItself(group)) final.add(cardOf(bill, charge));
+    if (card !== undefined) byCard.set(card, [...(byCard.get(card) ?? []), { bill, charge }]);
+    return attempts;
+  }
+
+  function told(merchant: Merchant, bill: Bill, charge: Charge, eventId: string | null) {
+    const { transactions: attempts, invoices } = pushedBy(merchant);
+    if (!alone) attempts.push(transactionRecord(bill, charge, `txn_${++transactions}`, eventId));
+    invoices.push(invoiceRecord(bill, charge.approved ? "PAID" : "UNPAID", charge.at));
+  }
+
+  async function billed(bill: Bill) {
+    const merchant = await merchantOf(bill);
+    if (!subscribed.has(bill.subscriptionId)) pushedBy(merchant).subscriptions.push(subscriptionRecord(bill));
+    subscribed.add(bill.subscriptionId);
+    const attempts = note(bill, bill.first);
+    told(merchant, bill, { ...bill.first, at: bill.createdAt }, null);
+    if (bill.first.approved) return;
+    const endsAt = bill.createdAt.getTime() + bill.windowDays * DAY_MS;
+    const triesLeft = triesFor(bill);
+    const failed = { bill, charges: [bill.first], triesLeft, endsAt, attempts, byCard, merchant, paid: false };
+    lived.cases.push(failed);
+    open.set(bill.id, failed);
+  }
+
+  function retried({ open, eventId }: { open: LivedCase; eventId: string }) {
+    if (open.paid) return;
+    const at = new Date(nowMs);
+    const { bill, charges, merchant } = open;
+    if (alone && final.has(cardOf(bill, charges.at(-1)!))) {
+      lived.asked.refused++;
+      pushedBy(merchant).invoices.push(invoiceRecord(bill, "UNPAID", at));
+      return;
+    }
+    const charge = world.charge(bill, at);
+    charges.push(charge);
+    note(bill, charge);
+    lived.tries.push({ open, choice: { at: nowMs, probability: null }, charge });
+    open.paid = charge.approved;
+    told(merchant, bill, { ...charge, at }, eventId);
+  }
+
+  const bills = world.bills(seed, customers)[Symbol.iterator]();
+  const nextBill = () => {
+    const { value, done } = bills.next();
+    return done ? null : value;
+  };
+  const billedAt = () => bill?.createdAt.getTime() ?? Number.POSITIVE_INFINITY;
+  let bill = nextBill();
+  for (;;) {
+    const due = Math.min(retries.nextAt(), nextDueAt);
+    const next = Math.min(billedAt(), due);
+    if (next === Number.POSITIVE_INFINITY) break;
+    nowMs = Math.max(nowMs + 1, next);
+    if (billedAt() <= nowMs) {
+      const until = Math.min(billedAt() + BATCH_MS, Math.max(due, nowMs + 1));
+      while (bill && billedAt() < until) {
+        nowMs = Math.max(nowMs, billedAt());
+        await billed(bill);
+        bill = nextBill();
+      }
+    } else if (retries.nextAt() <= nowMs) retried(retries.pop()!);
+    for (const [merchant, records] of waiting) await service.push(nowMs, merchant, records);
+    waiting.clear();
+    nextDueAt = await service.work(nowMs);
+  }
+  await service.close();
+  return lived;
+}
+
+const cardOf = ({ customerId }: Bill, { cardFingerprint }: Charge) => cardFingerprint ?? `the card of ${customerId}`;

@@ -1,0 +1,119 @@
+import pino from "pino";
+import type { WebhookEvent } from "#sdk";
+import { createDeliverer } from "../../src/delivery/deliverer.ts";
+import type { Invoice } from "../../src/domain/invoice.ts";
+import type { Merchant } from "../../src/domain/merchant.ts";
+import type { Ports } from "../../src/domain/ports.ts";
+import type { Subscription } from "../../src/domain/subscription.ts";
+import type { Transaction } from "../../src/domain/transaction.ts";
+import type { Prior } from "../../src/model/prior.ts";
+import { decideDue } from "../../src/recovery/decide-due.ts";
+import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "../../src/recovery/ingest.ts";
+import { createLearner } from "../../src/recovery/learn-due.ts";
+import { createMerchant, type MerchantSettings } from "../../src/recovery/merchants.ts";
+import { createModels } from "../../src/recovery/models.ts";
+import type { Database } from "../../src/store/database.ts";
+import { packInvoices, packSubscriptions, packTransactions } from "../../src/store/packed.fixture.ts";
+
+/** Records that a merchant pushes together. */
+export interface Pushed {
+  subscriptions: Subscription[];
+  transactions: Transaction[];
+  invoices: Invoice[];
+}
+
+/** The service's own loops, each run by hand at moments that are told, and its database. */
+export interface Service {
+  merchant(name: string, settings: MerchantSettings): Promise<Merchant>;
+  push(at: number, merchant: Merchant, records: Pushed): Promise<void>;
+  /** Decides, delivers and learns until nothing is due. @returns when something falls due next; Infinity: never */
+  work(at: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+const SECRET_KEY = Buffer.alloc(32, 3);
+/** The service looks more often. */
+const LEARN_EVERY_MS = 60 * 60_000;
+
+/** @param receive  what merchants do with an event, which always arrives */
+export function openService(db: Database, prior: Prior, receive: (event: WebhookEvent) => void): Service {
+  const log = pino({ level: "warn" }, pino.destination(2));
+  let nowMs = 0;
+  let ids = 0;
+  let learnedAt = Number.NEGATIVE_INFINITY;
+  const ports: Ports = {
+    now: () => new Date(nowMs),
+    realNow: () => new Date(nowMs),
+    monotonicMs: () => nowMs,
+    clockRate: 1,
+    randomBytes: (size) => Buffer.alloc(size, 7),
+    newId: () => idOf(nowMs, ++ids),
+  };
+  const pause = async () => {};
+  const owner = idOf(0, 1);
+  const models = createModels({ db, ports, log, prior });
+  const learner = createLearner({ db, ports, log, prior, owner, pause });
+  const deliverer = createDeliverer({
+    db,
+    ports,
+    log,
+    secretKey: SECRET_KEY,
+    owner,
+    sleep: pause,
+    async send({ body }) {
+      receive(JSON.parse(body) as WebhookEvent);
+      return { outcome: "response", status: 200, retryAfter: null, text: null };
+    },
+  });
+  let hasEvents = false;
+  const onEvents = () => {
+    hasEvents = true;
+  };
+  const deciding = { db, ports, log, models, pause, onEvents, onWithdrawn: deliverer.withdrawn };
+  const moveTo = (at: number) => {
+    nowMs = Math.max(nowMs + 1, at);
+  };
+  return {
+    merchant(name, settings) {
+      const endpoint = {
+        webhookUrl: "https://merchant.example/dunlin",
+        credential: { auth: "bearer", secret: "t" },
+      } as const;
+      return createMerchant(db, name, { ...endpoint, ...settings }, SECRET_KEY, ports);
+    },
+    async push(at, merchant, { subscriptions, transactions, invoices }) {
+      moveTo(at);
+      const told = () => {};
+      if (subscriptions.length > 0)
+        await ingestSubscriptions(db, merchant, packSubscriptions(...subscriptions), ports, told);
+      if (transactions.length > 0)
+        await ingestTransactions(db, merchant, packTransactions(...transactions), ports, told);
+      if (invoices.length > 0) await ingestInvoices(db, merchant, packInvoices(...invoices), ports, told);
+    },
+    async work(at) {
+      moveTo(at);
+      for (;;) {
+        const { stepped, nextDueAt } = await decideDue(deciding);
+        moveTo(nowMs);
+        if (hasEvents) {
+          hasEvents = false;
+          await deliverer.deliverDue();
+        }
+        if (stepped > 0) continue;
+        if (nowMs - learnedAt >= LEARN_EVERY_MS) {
+          learnedAt = nowMs;
+          await learner.learnDue();
+        }
+        return nextDueAt?.getTime() ?? Number.POSITIVE_INFINITY;
+      }
+    },
+    close: () => deliverer.stop(0),
+  };
+}
+
+/** A UUIDv7 with a number in place of chance: later ones are greater. */
+function idOf(ms: number, number: number) {
+  const time = ms.toString(16).padStart(12, "0");
+  const digits = number.toString(16).padStart(15, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${digits.slice(0, 3)}-8${digits.slice(3, 6)}-${digits.slice(6).padStart(12, "0")}`;
+}
