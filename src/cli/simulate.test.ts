@@ -65,6 +65,16 @@ test("a world that does not exist is answered with those that do", async () => {
   await assert.rejects(run("crude:nope"), /crude:LAW with a LAW of flat, night, .*hard, or the path of a module/);
 });
 
+test("a world that is no program is answered with the file, the line and what is wrong there", async () => {
+  const path = join(folder, "broken.ts");
+  writeFileSync(path, "export const world = () => {\n  const a = 1;\n  a a\n};\n");
+  await assert.rejects(run(path), (error: Error) => {
+    assert.match(error.message, /^The world could not be opened: .*broken\.ts:3\n/);
+    assert.doesNotMatch(error.message, /node:internal/);
+    return true;
+  });
+});
+
 test("what the rows and columns are is said below them, and of few failed payments how little the gap says", async () => {
   const said = await run(worldFile("said.mjs", false), { policies: "fixed" });
   for (const word of ["warm", "cold", "even", "fixed", "oracle", "value", "per recovery", "calibration error"])

@@ -41,7 +41,7 @@ export const simulate: Command = {
       throw new Failure(
         code === "ERR_MODULE_NOT_FOUND" && !existsSync(named)
           ? `There is no world "${named}": it is one of ${Object.keys(WORLDS).join(", ")}, crude:LAW with a LAW of ${LAW_NAMES.join(", ")}, or the path of a module.`
-          : `The world could not be opened: ${message}`,
+          : `The world could not be opened: ${error instanceof SyntaxError ? withPlace(error) : message}`,
       );
     });
     const comparison = compared(() => compare(world, seed, customers, shippedPrior(), names, progressOf(context)));
@@ -54,6 +54,9 @@ export const simulate: Command = {
     return EXIT.ok;
   },
 };
+
+/** The file, the line and what is wrong there; without where in Node it was found. */
+const withPlace = ({ stack, message }: SyntaxError) => stack?.split("\n    at ")[0] ?? message;
 
 /** Says beside the output which policy is at work: a year of 20,000 customers takes minutes. */
 const progressOf =
