@@ -86,7 +86,8 @@ function parse(command: Command, words: readonly string[]) {
     } catch (error) {
       const problem = (error as Error).message.split(/\.?\s+(?:To specify|Did you forget)/)[0]!;
       const [, dashed] = /^Option '(?:-., )?(--[^']+)' argument is ambiguous$/.exec(problem) ?? [];
-      if (dashed) throw new UsageError(`${dashed} needs a value; one that begins with a dash is written ${dashed}=VALUE.`);
+      if (dashed)
+        throw new UsageError(`${dashed} needs a value; one that begins with a dash is written ${dashed}=VALUE.`);
       const [, typed] = /^Unknown option '--([^']+)'$/.exec(problem) ?? [];
       const names = [...Object.keys(command.options), "help"].map((name) => `--${name}`);
       const meant = typed === undefined ? "" : didYouMean(`--${typed}`, names);

@@ -226,7 +226,7 @@ test("a wrong command, option or word is answered with what is wrong and how it 
   assert.match(option.err, /--nam/);
   assert.match(option.err, /Did you mean --name\?\nUsage: npx dunlin merchant create .*\n.*--help" says more\.\n$/);
   // What Node says behind it is advice about its own syntax.
-  assert.match((await dunlin(["shadow", "--from", "--json"])).err, /--from needs a value; .* --from=VALUE\.\nUsage: npx dunlin shadow/);
+  assert.match((await dunlin(["shadow", "--from", "--json"])).err, /--from needs a value;.*\nUsage: npx dunlin shadow/);
   assert.match((await dunlin(["--version"])).out, /^\d+\.\d+\.\d+\n$/);
   const help = await dunlin(["--help"]);
   assert.equal(help.code, 0);

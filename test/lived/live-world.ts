@@ -52,7 +52,8 @@ export async function liveWorld(
   const merchants = new Map<string, Merchant>();
   const open = new Map<string, LivedCase>();
   const byCustomer = new Map<string, Attempt[]>();
-  const byCard = new Map<string, Attempt[]>();
+  /** Of each merchant: what one was told of a card no other one hears. */
+  const byCards = new Map<Merchant, Map<string, Attempt[]>>();
   /** Cards declined for good, as merchants' gateways said, and not approved since. */
   const final = new Set<string>();
   const subscribed = new Set<string>();
@@ -86,7 +87,13 @@ export async function liveWorld(
     return pushed;
   };
 
-  function note(bill: Bill, charge: Charge): Attempt[] {
+  const byCardOf = (merchant: Merchant) => {
+    const byCard = byCards.get(merchant) ?? new Map<string, Attempt[]>();
+    byCards.set(merchant, byCard);
+    return byCard;
+  };
+
+  function note(merchant: Merchant, bill: Bill, charge: Charge): Attempt[] {
     const attempts = byCustomer.get(bill.customerId) ?? [];
     byCustomer.set(bill.customerId, attempts);
     attempts.push({ bill, charge });
@@ -94,6 +101,7 @@ export async function liveWorld(
     const group = charge.approved ? null : declineGroup(codesOf(charge), instrumentOf(charge));
     if (group === null) final.delete(cardOf(bill, charge));
     else if (endsRetries(group) && !renewsItself(group)) final.add(cardOf(bill, charge));
+    const byCard = byCardOf(merchant);
     if (card !== undefined) byCard.set(card, [...(byCard.get(card) ?? []), { bill, charge }]);
     return attempts;
   }
@@ -108,11 +116,12 @@ export async function liveWorld(
     const merchant = await merchantOf(bill);
     if (!subscribed.has(bill.subscriptionId)) pushedBy(merchant).subscriptions.push(subscriptionRecord(bill));
     subscribed.add(bill.subscriptionId);
-    const attempts = note(bill, bill.first);
+    const attempts = note(merchant, bill, bill.first);
     told(merchant, bill, { ...bill.first, at: bill.createdAt }, null);
     if (bill.first.approved) return;
     const endsAt = bill.createdAt.getTime() + bill.windowDays * DAY_MS;
     const triesLeft = triesFor(bill);
+    const byCard = byCardOf(merchant);
     const failed = { bill, charges: [bill.first], triesLeft, endsAt, attempts, byCard, merchant, paid: false };
     lived.cases.push(failed);
     open.set(bill.id, failed);
@@ -129,7 +138,7 @@ export async function liveWorld(
     }
     const charge = world.charge(bill, at);
     charges.push(charge);
-    note(bill, charge);
+    note(merchant, bill, charge);
     lived.tries.push({ open, choice: { at: nowMs, probability: null }, charge });
     open.paid = charge.approved;
     told(merchant, bill, { ...charge, at }, eventId);
