@@ -8,7 +8,7 @@ import { whereabouts } from "../decisions/whereabouts.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Learned } from "../model/learned.ts";
-import { type DeclineGroup, renewsItself } from "../rules/decline-groups.ts";
+import type { DeclineGroup } from "../rules/decline-groups.ts";
 import { type FailedInvoice, type Failures, groupOf, WINDOW_DAYS } from "./failed-invoices.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
@@ -111,8 +111,7 @@ function knownOf(
       })),
     lastDecline: { ...failed, at: failed.at },
     cardChangedAt: null,
-    // What another card brings no history of attempts can tell, but what the present one does meanwhile it can.
-    cardChange: renewsItself(groupOf(failed)) ? "awaited" : null,
+    cardChange: "unasked",
     billed: [],
     othersPlanned: false,
     issuerDownAt: null,

@@ -100,6 +100,14 @@ test("what a way would ask another card for counts as not recovered, and the rep
   );
 });
 
+test("where a card expired it is tried as well, so that nothing is left out for a card that would be asked for", async () => {
+  const path = join(folder, "expired.csv");
+  const report = join(folder, "expired.html");
+  writeFileSync(path, history(3000, undefined, 10).replaceAll(",41,", ",54,"));
+  await run(path, { report });
+  assert.doesNotMatch(readFileSync(report, "utf8"), /asks for another card/);
+});
+
 test("what is left out of a file is said before what it says, there and in the report", async () => {
   const path = join(folder, "left-out.csv");
   const report = join(folder, "left-out.html");

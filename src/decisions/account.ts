@@ -77,14 +77,20 @@ function knownWords(situation: Situation, history: History | null): string[] {
   for (const { at } of known.ledger.filter((entry) => entry.onThisInvoice && entry.approved === null).slice(-LIST_MAX))
     words.push(`A try was asked for on ${when(at)}, and how it ended is not known.`);
   words.push(payerWords(situation));
-  const others = known.ledger.filter((entry) => entry.onPresentCard && !entry.onThisInvoice && entry.approved !== true);
+  const { limits } = situation.guard;
+  const longestMs = Math.max(0, ...limits.map(({ windowMs }) => windowMs));
+  const others = known.ledger.filter(
+    (entry) =>
+      entry.onPresentCard && !entry.onThisInvoice && entry.approved !== true && +entry.at >= situation.now - longestMs,
+  );
   if (others.length > 0)
     words.push(
       `${count(others.length, "more try", "more tries")} of other invoices on this card, declined or not answered, count too.`,
     );
-  for (const { sentence, times } of situation.guard.limits) words.push(`${sentence} ${COUNTED} ${times.length}.`);
+  for (const { sentence, times, windowMs } of limits)
+    words.push(`${sentence} ${COUNTED} ${times.filter((time) => time >= situation.now - windowMs).length}.`);
   if (known.cardChangedAt) words.push(`The card or payment method was changed on ${when(known.cardChangedAt)}.`);
-  if (known.cardChange === "awaited") words.push("The customer was asked for another card, and may still bring one.");
+  if (known.cardChange === "awaited") words.push("Another card is asked for, and may still come.");
   if (known.cardChange === "expired")
     words.push("The customer was asked for another card, and none came within seven days.");
   if (known.issuerDownAt)

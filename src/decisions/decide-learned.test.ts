@@ -220,7 +220,7 @@ test("where no try is worth making, the customer's other bills are waited for as
   );
   assert.match(beside.reasons.join(" "), /The recovery of another bill of this customer goes on/);
   assert.equal(decided({}).kind, "stop");
-  assert.match(decided({ cardChange: "awaited" }).reasons.join(" "), /and may still bring one\.$/);
+  assert.match(decided({ cardChange: "awaited" }).reasons.join(" "), /and may still come\.$/);
 });
 
 test("a plan is made anew from the charge of another bill on, names it, and stays as long as its moment lies ahead", () => {

@@ -162,6 +162,9 @@ test("a card that banks renew by themselves is tried as well once another one wa
   assert.equal(decideSoon(barred).kind, "wait");
   const used = decideSoon(failed({ networkDeclineCode: "54" }, { cardChange: "awaited", budgetLeft: 0 }));
   assert.equal(used.kind, "wait", "the customer may still bring another one");
+  assert.match(used.reasons.at(-1)!, /Another card or payment method is asked for/);
+  const debit = { paymentMethodType: "sepa_debit", network: null, cardChange: "awaited" } as const;
+  assert.equal(decideSoon(failed({ gatewayCode: "expired_card" }, debit)).kind, "wait");
   const over = decideSoon(failed({ networkDeclineCode: "54" }, { cardChange: "expired", budgetLeft: 0 }));
   assert.deepEqual([over.kind, (over as { end: string }).end], ["stop", "budget_used"]);
 });

@@ -24,9 +24,10 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
     };
 
   const isRenewed = ends && renewsItself(decline.group) && bankDebit(known.paymentMethodType) === undefined;
-  // Once another card was asked for, the present one is tried as well.
   const isTried = isRenewed && !bar && !guard.usedUp;
-  if (isTried && known.cardChange !== null) return null;
+  // Once another card was asked for, the present one is tried as well. The last try of the budget is kept for the other one, as long as that may come.
+  const isKept = known.cardChange === "awaited" && known.budgetLeft === 1;
+  if (isTried && known.cardChange !== null && !isKept) return null;
 
   const reasons = [said];
   if (!ends && barred && (!decline || earlier(barred) !== earlier(decline))) reasons.push(earlier(barred));
@@ -42,7 +43,7 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
   }
   reasons.push(
     isTried
-      ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one is tried as well."
+      ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one may be tried as well."
       : "Trying the same one again would not help, so the customer is asked for another card or payment method now.",
   );
   return { kind: "card_change", at: new Date(now), reasons };

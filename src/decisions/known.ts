@@ -44,8 +44,11 @@ export interface Known {
   lastDecline: Decline | null;
   /** When a new card or payment method was first seen, after a decline of the former one or a card change asked for. */
   cardChangedAt: Date | null;
-  /** A change of the present card was asked for and may still come, or expired without a new one; null: none was asked for, or none went out. */
-  cardChange: "awaited" | "expired" | null;
+  /**
+   * A change of the present card was asked for and may still come, or expired without a new one; nobody is asked, as in shadow mode, or the endpoint
+   * did not take it twice in a row; null: none was asked for yet.
+   */
+  cardChange: "awaited" | "expired" | "unasked" | null;
   /** When the card's bank was found down last, by several customers; null: no outage is known. */
   issuerDownAt: Date | null;
   /** The customer's latest bills that belong to a subscription, this one among them; none where nobody looks at them. */

@@ -30,9 +30,14 @@ export function declineWords(decline: ReadDecline | null, isNewCard: boolean): s
 /** Why a card is tried after a decline that ends retries, beside what was asked for; null where none did. */
 export function renewalWords({ cardChange }: Known, decline: ReadDecline | null): string | null {
   if (cardChange === null || decline === null || !endsRetries(decline.group)) return null;
-  const asked = cardChange === "awaited" ? "Another card is asked for" : "Another card was asked for, and none came";
-  return `${asked}; banks renew such cards by themselves, and nobody hears of it, so this one is tried as well.`;
+  return `${CHANGE_WORDS[cardChange]} renew such cards by themselves, and nobody hears of it, so this one is tried as well.`;
 }
+
+const CHANGE_WORDS = {
+  awaited: "Another card is asked for; banks",
+  expired: "Another card was asked for, and none came; banks",
+  unasked: "Banks",
+} as const;
 
 /** That a try failed, and why, as far as is known. `which` names it: "The last try". */
 export function failureWords(which: string, { group, words, codeWords }: ReadDecline): string {
@@ -74,7 +79,7 @@ export function triesLeftWords(situation: Situation): string {
   return rule ? `${words} ${rule.sentence}` : words;
 }
 
-export const CARD_AWAITED = "The customer was asked for another card or payment method, and may still bring one.";
+export const CARD_AWAITED = "Another card or payment method is asked for, and may still come.";
 
 /** What is there of some sentences, as one line. */
 export const joined = (sentences: readonly (string | null)[]) => sentences.filter((words) => words !== null).join(" ");

@@ -65,3 +65,35 @@ test("what another customer was told of the same card holds as well", async () =
   await earlier(364, { networkDeclineCode: "41", customerId: "cus_2" });
   assert.equal((await planned()).type, "CARD_CHANGE");
 });
+
+test("of old declines and charges all are looked at, as far as they tell", async () => {
+  await earlier(364, { networkDeclineCode: "41" });
+  await earlier(300, { networkDeclineCode: "51" });
+  assert.equal((await planned()).type, "CARD_CHANGE", "a milder decline since");
+  merchantId = (await stage.enter()).id;
+  await earlier(364, { networkDeclineCode: "41" });
+  await earlier(370, paid);
+  await earlier(340, paid);
+  await earlier(330, { ...paid, state: "DISPUTED" });
+  assert.equal((await planned()).type, "RETRY", "the newest that went through");
+});
+
+test("a card that stands in for the present one is barred as long", async () => {
+  await earlier(364, { networkDeclineCode: "41", cardFingerprint: "fp_2", customerId: "cus_9" });
+  await stage.invoice();
+  await stage.transaction(ago(3 / 24));
+  await stage.transaction({ cardFingerprint: "fp_2", ...ago(2 / 24) });
+  assert.equal((await planned()).type, "CARD_CHANGE");
+});
+
+test("what is counted so far for a limit of 30 days is of 30 days", async () => {
+  await earlier(364, { networkDeclineCode: "41" });
+  await earlier(330, paid);
+  await earlier(40, { networkDeclineCode: "51" });
+  await earlier(20, { networkDeclineCode: "51" });
+  await planned();
+  const { decisions } = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  const known = decisions.at(-1)!.account.known.join(" ");
+  assert.match(known, /Counted so far: 2\./);
+  assert.match(known, /1 more try of other invoices on this card/);
+});

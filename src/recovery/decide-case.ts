@@ -81,7 +81,7 @@ export function decideInShadow(
   const { lastDecision } = view;
   const isKnown = lastDecision?.facts === basis.facts;
   if (isKnown && lastDecision.kind !== "wait") return { record: null, until: null, error: null };
-  const made = makeInShadow(basis, model, now);
+  const made = make(basis, model, now);
   const { decision, error } = made;
   const until = (decision.kind === "wait" && decision.until) || null;
   if (isKnown && decision.kind === "wait" && waitsForTheSame(lastDecision, decision))
@@ -163,14 +163,6 @@ function make({ known, history }: Basis, model: Knowledge["model"], now: Date): 
   }
   const situation = situationOf(known, now);
   return { decision: decide(known, now), situation, chosen: null, outlook: () => null, engine: "static", error };
-}
-
-/** Nobody is asked for another card, but where the present one would be tried as well it is that try which the merchant's own can be held beside. */
-function makeInShadow(basis: Basis, model: Knowledge["model"], now: Date): Made {
-  const made = make(basis, model, now);
-  if (made.decision.kind !== "card_change") return made;
-  const meanwhile = make({ ...basis, known: { ...basis.known, cardChange: "awaited" } }, model, now);
-  return meanwhile.decision.kind === "retry" ? meanwhile : made;
 }
 
 /** The plan as it is, when it still lies ahead, past any outage, and rests on the same facts and the same engine. */

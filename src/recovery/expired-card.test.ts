@@ -16,6 +16,18 @@ beforeEach(async () => {
 const expired = { networkDeclineCode: "54" };
 const listed = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
 
+const answers = async () => {
+  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  return new Map(explanationOf(explained).map(({ question, answer }) => [question, answer.join("\n")]));
+};
+/** The customer's new card, as another bill shows it. */
+const newCard = {
+  invoiceId: "inv_other",
+  state: "PAID",
+  cardFingerprint: "fp_2",
+  networkDeclineCode: undefined,
+} as const;
+
 /** The card has expired, and the customer was asked for another one a moment ago. */
 async function asked() {
   await stage.invoice();
@@ -67,27 +79,89 @@ test("a new card that comes meanwhile takes the place of the planned try, within
   await asked();
   const [, planned] = await stage.actions();
   stage.wait(2 * HOUR);
-  await stage.transaction({
-    invoiceId: "inv_other",
-    state: "PAID",
-    cardFingerprint: "fp_2",
-    networkDeclineCode: undefined,
-  });
+  await stage.transaction(newCard);
   await stage.decide();
   const [, retry, ...more] = await stage.actions();
   assert.deepEqual([retry!.id, more.length], [planned!.id, 0]);
   assert.ok(retry!.ideal.getTime() - stage.now().getTime() <= 2 * HOUR);
 });
 
-test("with the budget used, the customer still has the seven days that they were given", async () => {
-  await stage.set({ budget: 1, windowDays: 8 });
+test("the last try of the budget is kept for the new card, as long as it may come", async () => {
+  await stage.set({ budget: 2, windowDays: 8, engine: "static" });
   await asked();
   await failsAgain();
-  const isBefore = stage.now().getTime() < (await stage.actions())[0]!.ideal.getTime() + 7 * DAY;
-  assert.deepEqual([(await stage.cases())[0]!.end, isBefore], [null, true]);
-  stage.at((await stage.actions())[0]!.ideal.getTime() + 7 * DAY);
+  assert.deepEqual(await listed(), ["CARD_CHANGE SENT", "RETRY FAILED"]);
+  const { ideal } = (await stage.actions())[0]!;
+  stage.wait(HOUR);
+  assert.ok(stage.now().getTime() < ideal.getTime() + 7 * DAY);
+  await stage.transaction(newCard);
   await stage.decide();
+  assert.equal((await listed()).at(-1), "RETRY SCHEDULED");
+});
+
+test("once the seven days are over the last try is made on the expired card", async () => {
+  await stage.set({ budget: 1 });
+  await asked();
+  assert.deepEqual(await listed(), ["CARD_CHANGE SENT"]);
+  assert.match((await answers()).get("What was known?")!, /Another card is asked for, and may still come/);
+  stage.wait(7 * DAY + MINUTE);
+  await stage.decide();
+  assert.deepEqual(await listed(), ["CARD_CHANGE EXPIRED", "RETRY SCHEDULED"]);
+  const said = await answers();
+  assert.match(said.get("What was known?")!, /none came within seven days/);
+  assert.match(said.get("What is planned now?")!, /Another card was asked for, and none came; banks renew/);
+  await failsAgain();
   assert.equal((await stage.cases())[0]!.end, "budget_used");
+});
+
+test("a new card that has expired, too, is asked to be changed before it is tried again", async () => {
+  await asked();
+  stage.wait(HOUR);
+  await stage.transaction(newCard);
+  await stage.decide();
+  const { id, ideal } = await stage.untilSent();
+  stage.at(ideal.getTime() + MINUTE);
+  await stage.transaction({ ...expired, cardFingerprint: "fp_2", recoveryActionId: id });
+  await stage.decide();
+  assert.equal((await listed()).at(-1), "CARD_CHANGE SCHEDULED");
+});
+
+test("a card seen after the decision to ask for one, and before the moment that it names, is the one that was asked for", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "41" });
+  await stage.decide();
+  stage.wait(50 * MINUTE);
+  await stage.exhaust();
+  await stage.decide();
+  await stage.untilSent();
+  stage.wait(10 * MINUTE);
+  await stage.transaction(newCard);
+  await stage.decide();
+  const { id, ideal } = await stage.untilSent();
+  stage.at(ideal.getTime() + MINUTE);
+  await stage.transaction({ networkDeclineCode: "41", cardFingerprint: "fp_2", recoveryActionId: id });
+  await stage.decide();
+  assert.equal((await listed()).at(-1), "CARD_CHANGE SCHEDULED");
+});
+
+test("an endpoint that takes no card change is asked for a try after two of them, and for a card change again after that", async () => {
+  await stage.invoice();
+  await stage.transaction(expired);
+  await stage.decide();
+  const failed = "CARD_CHANGE DELIVERY_FAILED";
+  const refused = async () => {
+    stage.wait(46 * MINUTE);
+    await stage.exhaust();
+    await stage.decide();
+  };
+  await refused();
+  assert.deepEqual(await listed(), [failed, "CARD_CHANGE SCHEDULED"]);
+  await stage.untilDecided();
+  await refused();
+  assert.deepEqual(await listed(), [failed, failed, "RETRY SCHEDULED"]);
+  assert.match((await answers()).get("What is planned now?")!, /\. Banks renew such cards by themselves/);
+  await failsAgain();
+  assert.deepEqual(await listed(), [failed, failed, "RETRY FAILED", "CARD_CHANGE SCHEDULED"]);
 });
 
 test("a lost card is not tried while another one is awaited", async () => {
@@ -99,22 +173,55 @@ test("a lost card is not tried while another one is awaited", async () => {
   assert.deepEqual(await listed(), ["CARD_CHANGE SENT"]);
 });
 
-test("explain says why a card is tried whose change was asked for", async () => {
+test("explain says why a card is tried whose change was asked for, and of one that paid what became of the other request", async () => {
   await asked();
-  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
-  const answers = new Map(explanationOf(explained).map(({ question, answer }) => [question, answer.join("\n")]));
-  assert.match(answers.get("What is planned now?")!, /^A retry .*Another card is asked for; banks renew such cards/s);
+  const said = await answers();
+  assert.match(said.get("What is planned now?")!, /^A retry .*Another card is asked for; banks renew such cards/s);
   assert.match(
-    answers.get("Why a card change?")!,
-    /is asked for another card or payment method now; banks renew such cards/,
+    said.get("Why a card change?")!,
+    /banks renew such cards by themselves, so this one may be tried as well/,
+  );
+  const { id, ideal } = await stage.untilSent();
+  stage.at(ideal);
+  await stage.transaction({ state: "PAID", networkDeclineCode: undefined, recoveryActionId: id });
+  await stage.decide();
+  assert.match(
+    (await answers()).get("What happened so far?")!,
+    /Another card was asked for, and the invoice was paid on .*: SUCCEEDED/,
   );
 });
 
-test("in shadow mode the try beside the card change is what the merchant's own tries are held beside", async () => {
-  await stage.set({ shadow: true });
+test("where another card comes first, that is why not today; and of a lost one no even tries were worked out since it was needed", async () => {
+  merchantId = (await stage.enter(false)).id;
   await stage.invoice();
   await stage.transaction(expired);
   await stage.decide();
-  const kinds = (await explain(stage.db, merchantId, "inv_1", stage.now()))!.decisions.map(({ kind }) => kind);
-  assert.deepEqual(kinds, ["retry"]);
+  assert.match((await answers()).get("Why not today?")!, /^Another card comes first/);
+  merchantId = (await stage.enter()).id;
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "41" });
+  await stage.decide();
+  await stage.deliver();
+  await stage.decide();
+  assert.match((await answers()).get("What would six even tries have done?")!, /another card was needed/);
+});
+
+test("in shadow mode nobody is said to be asked, the merchant's own tries are held beside a try, and of a lost card beside the request", async () => {
+  for (const [code, kind] of [
+    ["54", "retry"],
+    ["41", "card_change"],
+  ] as const) {
+    merchantId = (await stage.enter(true, { shadow: true })).id;
+    await stage.invoice();
+    await stage.transaction({ networkDeclineCode: code });
+    await stage.decide();
+    const { decisions } = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+    assert.deepEqual(
+      decisions.map((decision) => decision.kind),
+      [kind],
+    );
+    const said = await answers();
+    assert.doesNotMatch(`${said.get("What was known?")} ${said.get("Which rules?")}`, /asked for/);
+    if (kind === "retry") assert.doesNotMatch(said.get("What is planned now?")!, /Another card/);
+  }
 });

@@ -110,7 +110,7 @@ function whyNotToday(explained: Explained, latest: DecisionRecord, zone: Zone): 
   if (kase!.endedAt) return ["Nothing is tried any more: see why it stopped."];
   const today = localDay(zone, now.getTime());
   const { account, idealTime } = latest;
-  if (latest.kind === "card_change") return ["The same card is not tried again: see why a card change."];
+  if (latest.kind === "card_change") return ["Another card comes first: see why a card change."];
   if (latest.kind !== "retry") return account.reasons;
   if (isSameDay(localDay(zone, idealTime!.getTime()), today)) return ["It is today."];
   const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
@@ -243,7 +243,11 @@ const evenWords = (count: number) =>
 
 function sixEvenTries({ decisions, transactions }: Explained, zone: Zone): string[] {
   const first = decisions.find(({ account }) => account.even !== null);
-  if (!first) return [`No alternatives were worked out: ${WITHOUT_ALTERNATIVES[decisions.at(-1)!.kind]}.`];
+  const asked = decisions.some(({ kind }) => kind === "card_change");
+  if (!first)
+    return [
+      `No alternatives were worked out: ${WITHOUT_ALTERNATIVES[asked ? "card_change" : decisions.at(-1)!.kind]}.`,
+    ];
   const { tries, recovers, worth, plan, planRecovers, planWorth } = first.account.even!;
   const days = (dates: readonly Date[]) => dates.map((at) => dayWords(localDay(zone, at.getTime()))).join(", ");
   return [

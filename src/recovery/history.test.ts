@@ -18,6 +18,7 @@ const view = {
   actions: [],
   asks: [],
   atBank: [],
+  barring: [],
 } as unknown as CaseView;
 
 test("a first charge that nobody pushed was made when the invoice became unpaid; a new card is a charge that nobody made", () => {

@@ -25,6 +25,7 @@ const viewWith = (asks: Ask[]) =>
     asks,
     bills: [],
     atBank: [],
+    barring: [],
   }) as unknown as CaseView;
 
 test("what is known does not depend on the order in which retries of the same moment were read", () => {

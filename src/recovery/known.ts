@@ -76,7 +76,7 @@ const wasAsked = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>
 
 function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): LedgerEntry[] {
   const { case: kase, invoice, barring, asks } = view;
-  const transactions = [...barring.filter((t) => card !== null && isSurelyOn(t, card)), ...view.transactions];
+  const transactions = [...barring, ...view.transactions];
   const standsIn = onStandIns(view);
   const isCounted = (t: TransactionFacts) => isOn(t, card) || standsIn(t);
   const attempts: LedgerEntry[] = transactions
@@ -144,10 +144,15 @@ function cardChangedAt({ invoice, transactions }: CaseView, card: Card | null): 
   return failedOnOther ? first.createdAt : null;
 }
 
-/** What became of the change of the present card that was asked for. */
+/** What became of the change of the present card that was asked for. Who takes none twice in a row is asked for a try before it is offered once more. */
 function cardChangeOf(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): Known["cardChange"] {
+  if (view.case.arm === "shadow") return "unasked";
   const changedAt = cardChangedAt(view, card);
-  const asked = actions.filter((a) => a.type === "CARD_CHANGE" && (changedAt === null || a.idealRetryTime > changedAt));
-  if (asked.some(isAwaited)) return "awaited";
-  return asked.some(({ status }) => status === "EXPIRED") ? "expired" : null;
+  const asked = actions.filter(({ decidedAt }) => decidedAt !== null && (changedAt === null || decidedAt > changedAt));
+  const changes = asked.filter(({ type }) => type === "CARD_CHANGE");
+  if (changes.some(isAwaited)) return "awaited";
+  if (changes.some(({ status }) => status === "EXPIRED")) return "expired";
+  const latest = asked.slice(-2);
+  const isRefused = ({ type, status }: DeliveredAction) => type === "CARD_CHANGE" && status === "DELIVERY_FAILED";
+  return latest.length === 2 && latest.every(isRefused) ? "unasked" : null;
 }

@@ -28,7 +28,8 @@ export function story(
     if (decidedAt) {
       const what =
         type === "RETRY" ? `A retry on ${when(zone, idealRetryTime)} was asked for` : "Another card was asked for";
-      const made = attemptedAt ? ` and was carried out on ${when(zone, attemptedAt)}` : "";
+      const done = type === "RETRY" ? " and was carried out" : ", and the invoice was paid";
+      const made = attemptedAt ? `${done} on ${when(zone, attemptedAt)}` : "";
       events.push({ at: decidedAt, words: `${what}${made}: ${status}.` });
     }
   if (kase?.arm === "shadow")

@@ -80,7 +80,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
         bills: bills.get(kase.customerId) ?? [],
         actions: actionsOf.get(kase.id) ?? [],
         transactions: concerning,
-        barring,
+        barring: barring.filter(onCardsOf(concerning)),
         atBank: (issuer && atBanks.get(issuer)) || [],
         asks: asksOf(kase, concerning, asks),
         lastDecision: decisions.get(kase.id) ?? null,
@@ -149,6 +149,12 @@ async function othersOnCards(tx: Tx, merchantId: string, own: readonly Transacti
   const methods = distinct(own.map(({ paymentMethodId }) => paymentMethodId));
   if (fingerprints.length + methods.length === 0) return [];
   return await transactionsOnCards(tx, merchantId, fingerprints, methods, since, own);
+}
+
+/** Tells which attempts were on one of the cards of these. */
+function onCardsOf(attempts: readonly TransactionFacts[]): (t: TransactionFacts) => boolean {
+  const cards = new Set(attempts.map(({ cardFingerprint }) => cardFingerprint));
+  return ({ cardFingerprint }) => cards.has(cardFingerprint);
 }
 
 /** What barred one of the cards before the ledger begins, and what showed it to be alive again. */
