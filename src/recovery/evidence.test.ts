@@ -168,6 +168,20 @@ test("customers who share a card share its limit", async () => {
   assert.ok(asked.length + 3 <= 20, `${asked.length} asked beside 3 first attempts`);
 });
 
+test("of two tries on a card the second is decided once the first one's bank has answered, who may say to wait", async () => {
+  for (const customer of ["a", "b"]) {
+    await stage.invoice({ id: `inv_${customer}`, customerId: `cus_${customer}` });
+    await stage.transaction({ invoiceId: `inv_${customer}`, customerId: `cus_${customer}`, cardFingerprint: "shared" });
+  }
+  await decideAndDeliver();
+  const ideals = (await stage.actions())
+    .filter(({ type, decided }) => type === "RETRY" && decided)
+    .map(({ ideal }) => +ideal)
+    .sort((a, b) => a - b);
+  const gaps = ideals.slice(1).map((at, n) => (at - ideals[n]!) / MINUTE);
+  assert.ok(gaps.length > 5 && gaps.every((minutes) => minutes >= 49 + 15), gaps.join());
+});
+
 test("a customer with many unpaid invoices is stepped through in one batch, each seeing what the others asked for", async () => {
   for (let i = 0; i < 60; i++) {
     await stage.invoice({ id: `inv_${i}`, customerId: "guest" });

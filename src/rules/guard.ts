@@ -21,6 +21,8 @@ export interface LedgerEntry {
   onPresentCard: boolean;
   /** null when nothing was said, as of a retry that is not answered. */
   codes: DeclineCodes | null;
+  /** A retry of another invoice that was asked for a while ago or is to come, and of which the answer is awaited. */
+  isAwaited?: boolean;
   /** A charge of the present card, beyond doubt, that went through and still stands: it shows that the card is alive. */
   clears?: boolean;
   /** The card that it was made with, where that only stands in for what is to be charged next: its codes are read by the rules of its own network. */
@@ -118,9 +120,10 @@ function advised(counted: readonly LedgerEntry[], alive: number, instrument: Ins
   // The latest decline that said that few tries are advised, and how many were made since the first one that did.
   let few: { decline: ReadDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
   let tries = 0;
-  for (const { codes, at, approved, onThisInvoice, standIn } of counted) {
+  for (const { codes, at, approved, onThisInvoice, standIn, isAwaited } of counted) {
     if (!codes) {
       if (few && approved === null) tries++;
+      if (isAwaited) notBefore = laterOf(notBefore, awaitedAnswer(at));
       continue;
     }
     const decline = readDecline(codes, standIn ?? instrument);
@@ -134,8 +137,7 @@ function advised(counted: readonly LedgerEntry[], alive: number, instrument: Ins
       const until = at.getTime() + BARRED_MS;
       if (until > (lifted?.at ?? 0)) lifted = { ...ruling, decline, onThisInvoice, at: until };
     } else if (ruling) bar = graver(bar, { ...ruling, decline, onThisInvoice });
-    for (const wait of [advisedWait(advice, at), lifted && liftedWait(lifted)])
-      if (wait && wait.at > (notBefore?.at ?? 0)) notBefore = wait;
+    for (const wait of [advisedWait(advice, at), lifted && liftedWait(lifted)]) notBefore = laterOf(notBefore, wait);
   }
   let triesLeft: Guard["triesLeft"] = null;
   if (few) {
@@ -145,6 +147,19 @@ function advised(counted: readonly LedgerEntry[], alive: number, instrument: Ins
     else triesLeft = { sentence, source, count: triesMax - tries };
   }
   return { bar, lifted, notBefore, triesLeft };
+}
+
+const laterOf = (one: Guard["notBefore"], other: Guard["notBefore"]) =>
+  other && other.at > (one?.at ?? 0) ? other : one;
+
+/** Merchants tell within minutes what came of a try. */
+const ANSWER_MS = 15 * 60_000;
+
+/** Two tries on a card that are decided before either is answered might both be made where the first one's answer is to wait, or to stop. */
+function awaitedAnswer(at: Date): Guard["notBefore"] {
+  const source = SOURCES.mastercardAdvice;
+  const sentence = `A try of another invoice on this card is asked for, and what its bank says, which may be to wait or to stop, is heard first ${cited(source)}.`;
+  return { sentence, source, at: at.getTime() + ANSWER_MS };
 }
 
 function advisedWait(advice: AdviceCode | null, at: Date): Guard["notBefore"] {
