@@ -122,7 +122,10 @@ function actionEntries(action: ShownAction, history: History, zone: string): Ent
       at: executedAt,
       kind: isGood ? "good" : "bad",
       rank: 5,
-      title: `The ${what === "retry" ? "retry" : "request"} ${spaced(status)}`,
+      title:
+        action.type === "RETRY"
+          ? `The retry ${spaced(status)}`
+          : "The invoice was paid while another card was asked for",
     },
   ];
 }
