@@ -45,6 +45,9 @@ const SECRET_KEY = Buffer.alloc(32, 5);
 const SETTLE_DAYS = 50;
 const ANALYZE_MS = 20 * DAY_MS;
 const LOOK_MS = 6 * 3_600_000;
+/** A person who sees that Dunlin paused the endpoint, and that it answers by now. */
+const RESUME_PAUSED = `update merchants set webhook_paused = false, webhook_paused_at = null, webhook_paused_by = null, webhook_failing_since = null
+  where webhook_paused_by = 'dunlin' and webhook_paused_at < $1`;
 
 const BLOCKED = prepared(
   "count_blocked",
@@ -105,6 +108,7 @@ export async function simulate(address: Address, scenario: Scenario): Promise<Ye
   });
   const desk = createDesk({ ...scenario, draw: sequenceOf(seed, "desk"), time, merchant: world, pusher, journal });
   let isOver = false;
+  let isYearOver = false;
 
   /** One life after the other. */
   async function live() {
@@ -144,6 +148,15 @@ export async function simulate(address: Address, scenario: Scenario): Promise<Ye
     while ((await outside.run<{ n: number }>(DELIVERERS)).rows[0]!.n > 0) await new Promise((go) => setTimeout(go, 1));
   }
 
+  /** Where few events go out, all of three days may happen to fail. */
+  async function resumeNextDay() {
+    while (!isYearOver) {
+      await time.sleep(LOOK_MS);
+      await observe(RESUME_PAUSED, [new Date(time.nowMs() - DAY_MS)]);
+    }
+    await observe(RESUME_PAUSED, [time.now()]);
+  }
+
   async function watchTheYear() {
     // A virtual month goes by sooner than the server thinks of looking how its tables have grown.
     for (let atMs = startMs; atMs < endMs; atMs += ANALYZE_MS) {
@@ -151,6 +164,7 @@ export async function simulate(address: Address, scenario: Scenario): Promise<Ye
       await observe("analyze");
     }
     const summary = world.summary();
+    isYearOver = true;
     plan.stop();
     endpoint.heal();
     desk.close();
@@ -171,6 +185,7 @@ export async function simulate(address: Address, scenario: Scenario): Promise<Ye
     let finished: Summary | null = null;
     void desk.run(() => isOver).catch(failed.reject);
     void live().catch(failed.reject);
+    void resumeNextDay().catch(failed.reject);
     const year = watchTheYear().then((summary) => {
       finished = summary;
     }, failed.reject);
