@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, beforeEach, test } from "node:test";
+import { prepared } from "../store/database.ts";
 import { explain } from "./explain.ts";
 import { explanationOf } from "./explanation.ts";
 import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
@@ -20,6 +23,9 @@ const answers = async () => {
   const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
   return new Map(explanationOf(explained).map(({ question, answer }) => [question, answer.join("\n")]));
 };
+/** What was decided and planned beside the request for another card. */
+const OF_RETRY: Readonly<Record<string, string>> = { decisions: "kind = 'retry'", recovery_actions: "type = 'RETRY'" };
+
 /** The customer's new card, as another bill shows it. */
 const newCard = {
   invoiceId: "inv_other",
@@ -162,6 +168,19 @@ test("an endpoint that takes no card change is asked for a try after two of them
   assert.match((await answers()).get("What is planned now?")!, /\. Banks renew such cards by themselves/);
   await failsAgain();
   assert.deepEqual(await listed(), [failed, failed, "RETRY FAILED", "CARD_CHANGE SCHEDULED"]);
+});
+
+test("a case that an earlier edition left waiting for another card is looked at after the upgrade", async () => {
+  await asked();
+  for (const [table, where] of Object.entries(OF_RETRY))
+    await stage.db.run(prepared(`test_forget_${table}`, `delete from ${table} where ${where}`));
+  await stage.db.run(prepared("test_wait", "update due_cases set due_at = due_at + interval '7 d'"));
+  await stage.decide();
+  assert.deepEqual(await listed(), ["CARD_CHANGE SENT"]);
+  const migration = readFileSync(join(import.meta.dirname, "../../migrations/0025_barred_cards.sql"), "utf8");
+  await stage.db.run(prepared("test_upgrade", migration.slice(migration.indexOf("insert into case_pokes"))));
+  await stage.decide();
+  assert.deepEqual(await listed(), ["CARD_CHANGE SENT", "RETRY SCHEDULED"]);
 });
 
 test("a lost card is not tried while another one is awaited", async () => {
