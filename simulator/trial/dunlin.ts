@@ -49,8 +49,8 @@ interface Beliefs {
 }
 
 /**
- * Reasons after which the service stops for good. After others it asks for another card, which no world can answer: so here it goes on
- * as every policy does, where the network's rules allow it and a try is worth making, since banks replace cards by themselves.
+ * Reasons after which the service stops for good. After others it asks for another card, which no world can answer, and tries expired
+ * ones beside it: here all are, as by every policy, where the network's rules allow it and a try is worth making.
  */
 const OVER: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
 

@@ -59,7 +59,7 @@ export function accountOf(
   };
 }
 
-/** What was known, in sentences that stay the same as long as it does. */
+/** What was known, in sentences that stay the same as long as it does, but for what is counted: that falls as time passes. */
 function knownWords(situation: Situation, history: History | null): string[] {
   const { known, place, decline, isNewCard } = situation;
   const when = (at: Date) => momentWords(place.zone, at.getTime());

@@ -55,7 +55,7 @@ export interface Guard {
   bar: Bar | null;
   /** A bar by another invoice's decline that the card has outlived, and when it is over: no try comes sooner. The latest to end. */
   lifted: (Bar & { at: number }) | null;
-  /** Not before this, by the bank's advice; `earlyMs` is not taken off yet. */
+  /** Not before this, by the bank's advice, or since it may yet give some; `earlyMs` is not taken off yet. */
   notBefore: (Ruling & { at: number }) | null;
   /** Not after this: the last day on which a debit may be presented again. */
   notAfter: (Ruling & { at: number }) | null;

@@ -14,6 +14,7 @@ import { createMerchant, type MerchantSettings } from "../../src/recovery/mercha
 import { createModels } from "../../src/recovery/models.ts";
 import type { Database } from "../../src/store/database.ts";
 import { packInvoices, packSubscriptions, packTransactions } from "../../src/store/packed.fixture.ts";
+import { numberedId } from "../numbered-id.ts";
 
 /** Records that a merchant pushes together. */
 export interface Pushed {
@@ -47,10 +48,10 @@ export function openService(db: Database, prior: Prior, receive: (event: Webhook
     monotonicMs: () => nowMs,
     clockRate: 1,
     randomBytes: (size) => Buffer.alloc(size, 7),
-    newId: () => idOf(nowMs, ++ids),
+    newId: () => numberedId(nowMs, ++ids),
   };
   const pause = async () => {};
-  const owner = idOf(0, 1);
+  const owner = numberedId(0, 1);
   const models = createModels({ db, ports, log, prior });
   const learner = createLearner({ db, ports, log, prior, owner, pause });
   const deliverer = createDeliverer({
@@ -109,11 +110,4 @@ export function openService(db: Database, prior: Prior, receive: (event: Webhook
     },
     close: () => deliverer.stop(0),
   };
-}
-
-/** A UUIDv7 with a number in place of chance: later ones are greater. */
-function idOf(ms: number, number: number) {
-  const time = ms.toString(16).padStart(12, "0");
-  const digits = number.toString(16).padStart(15, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${digits.slice(0, 3)}-8${digits.slice(3, 6)}-${digits.slice(6).padStart(12, "0")}`;
 }

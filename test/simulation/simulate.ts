@@ -5,6 +5,7 @@ import type { Ports } from "../../src/domain/ports.ts";
 import { type Address, openDatabase, prepared } from "../../src/store/database.ts";
 import { insertMerchant } from "../../src/store/merchants.ts";
 import { seal } from "../../src/store/secret-box.ts";
+import { numberedId } from "../numbered-id.ts";
 import { createDesk } from "./actors/desk.ts";
 import { createEndpoint } from "./actors/endpoint.ts";
 import { createPusher } from "./actors/pusher.ts";
@@ -220,21 +221,14 @@ function virtualPorts(seed: number, nowMs: () => number): Ports {
     monotonicMs: () => nowMs() - START.getTime(),
     clockRate: 1,
     randomBytes,
-    newId: () => idOf(nowMs(), ++ids),
+    newId: () => numberedId(nowMs(), ++ids),
   };
-}
-
-/** A UUIDv7 with a number in place of chance: later ones are greater. */
-function idOf(ms: number, number: number) {
-  const time = ms.toString(16).padStart(12, "0");
-  const digits = number.toString(16).padStart(15, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${digits.slice(0, 3)}-8${digits.slice(3, 6)}-${digits.slice(6).padStart(12, "0")}`;
 }
 
 function merchantOf(seed: number, { pushTransactions, engine }: Scenario): Merchant {
   return {
     ...MERCHANT_DEFAULTS,
-    id: idOf(START.getTime(), seed),
+    id: numberedId(START.getTime(), seed),
     name: `merchant of seed ${seed}`,
     // The lowest bucket is kept also while a connection of a former life still counts as another process.
     bucket: 0,
