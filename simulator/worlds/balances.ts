@@ -5,7 +5,7 @@ import { choose, coin, DAY_MS, HOUR_MS } from "./coin.ts";
 import { knownPayDays } from "./pay-rhythm.ts";
 import { outageAt, overBy, USUALLY_UP } from "./spell.ts";
 import { type Trouble, troubleOf } from "./troubles.ts";
-import { type Bill, type Charge, type CreateWorld, numberOption } from "./world.ts";
+import { type Bill, type Charge, type CreateWorld, numberOptions } from "./world.ts";
 
 interface Customer extends Subscriber {
   card: PlasticCard;
@@ -27,10 +27,7 @@ interface Customer extends Subscriber {
  * world has 0.6), `masked` (share of 51 that issuers call 05), `holds` (scale of all other troubles).
  */
 export const world: CreateWorld = (options) => {
-  const poor = numberOption(options, "poor", 0.18);
-  const gone = numberOption(options, "gone", 0.3);
-  const masked = numberOption(options, "masked", 0.18);
-  const holds = numberOption(options, "holds", 1);
+  const { poor, gone, masked, holds } = numberOptions(options, { poor: 0.18, gone: 0.3, masked: 0.18, holds: 1 });
   let seed = 0;
   let now = 0;
   let people: Customer[] = [];

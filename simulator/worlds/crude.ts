@@ -138,6 +138,8 @@ interface Drawn {
  * @param options.codes  false: charges say no code, no card and no country
  */
 export function world(options: Record<string, unknown> = {}): World {
+  const stranger = Object.keys(options).find((name) => name !== "law" && name !== "codes");
+  if (stranger !== undefined) throw new RangeError(`no option is named ${stranger}: there are law, codes`);
   const name = String(options.law ?? "flat");
   const codes = options.codes !== false;
   const law = LAWS[name];

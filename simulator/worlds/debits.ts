@@ -2,7 +2,7 @@ import { type Account, advance, coverage, STEPS_A_DAY } from "./balance.ts";
 import { billsOf, type Subscriber, subscribersOf, YEAR_START } from "./billing.ts";
 import { choose, coin, DAY_MS, HOUR_MS } from "./coin.ts";
 import { knownPayDays } from "./pay-rhythm.ts";
-import { type Bill, type Charge, type CreateWorld, numberOption } from "./world.ts";
+import { type Bill, type Charge, type CreateWorld, numberOptions } from "./world.ts";
 
 type Scheme = "sepa_debit" | "ach_debit" | "bacs_debit";
 
@@ -38,10 +38,8 @@ const ENDED: Readonly<Record<Scheme, readonly string[]>> = {
  * handed in later is booked a day later), `businessDays` (from handing in to booking).
  */
 export const world: CreateWorld = (options) => {
-  const poor = numberOption(options, "poor", 0.2);
-  const closing = numberOption(options, "closing", 0.05);
-  const cutoff = numberOption(options, "cutoff", 14);
-  const businessDays = numberOption(options, "businessDays", 0);
+  const usual = { poor: 0.2, closing: 0.05, cutoff: 14, businessDays: 0 };
+  const { poor, closing, cutoff, businessDays } = numberOptions(options, usual);
   let seed = 0;
   let now = 0;
   let people: Customer[] = [];

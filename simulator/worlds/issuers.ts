@@ -3,7 +3,7 @@ import { cardOf, type PlasticCard } from "./cards.ts";
 import { coin, DAY_MS, HOUR_MS, normal } from "./coin.ts";
 import { outageAt, overBy, type Spell, spell, USUALLY_UP } from "./spell.ts";
 import { nextMidnight } from "./troubles.ts";
-import { type Bill, type Charge, type CreateWorld, numberOption } from "./world.ts";
+import { type Bill, type Charge, type CreateWorld, numberOptions } from "./world.ts";
 
 /** What an issuer's risk engine is like. */
 interface Issuer {
@@ -50,8 +50,7 @@ interface Hold {
  * Options: `suspicion` (scale of the customers' own), `memory` (scale of what a declined try adds).
  */
 export const world: CreateWorld = (options) => {
-  const scale = numberOption(options, "suspicion", 1);
-  const memoryScale = numberOption(options, "memory", 1);
+  const { suspicion: scale, memory: memoryScale } = numberOptions(options, { suspicion: 1, memory: 1 });
   let seed = 0;
   let now = 0;
   let people: Customer[] = [];

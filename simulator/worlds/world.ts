@@ -50,9 +50,19 @@ export interface World {
 /** What a world module exports as `world`. */
 export type CreateWorld = (options?: Record<string, unknown>) => World;
 
-/** A number among a world's options; `usual` when it is not given. */
-export function numberOption(options: Record<string, unknown> | undefined, name: string, usual: number): number {
-  const value = options?.[name] ?? usual;
-  if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError(`option ${name} takes a number`);
-  return value;
+/**
+ * A world's options, all of them numbers, with what is usual for those that are not given.
+ *
+ * @throws RangeError  of an option that the world does not have, or that is no number
+ */
+export function numberOptions<Name extends string>(
+  options: Record<string, unknown> | undefined,
+  usual: Readonly<Record<Name, number>>,
+): Record<Name, number> {
+  const known = Object.keys(usual);
+  for (const [name, value] of Object.entries(options ?? {})) {
+    if (!known.includes(name)) throw new RangeError(`no option is named ${name}: there are ${known.join(", ")}`);
+    if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError(`option ${name} takes a number`);
+  }
+  return { ...usual, ...options };
 }

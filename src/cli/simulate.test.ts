@@ -75,6 +75,18 @@ test("a world that is no program is answered with the file, the line and what is
   });
 });
 
+test("options that a world of ours does not have, and such as are no object, are refused", async () => {
+  const refused: [world: string, options: string, why: RegExp][] = [
+    ["balances", `{"goen":0.9}`, /no option is named goen: there are poor, gone, masked, holds$/],
+    ["hard", `{"gone":"much"}`, /option gone takes a number$/],
+    ["issuers", `{"poor":0.2}`, /no option is named poor: there are suspicion, memory$/],
+    ["crude:night", `{"hour":2}`, /no option is named hour: there are law, codes$/],
+    ["balances", "[0.6]", /--options takes JSON such as \{"gone":0\.6\}, not "\[0\.6\]"/],
+    ["balances", "null", /--options takes JSON/],
+  ];
+  for (const [world, options, why] of refused) await assert.rejects(run(world, { options }), why);
+});
+
 test("what the rows and columns are is said below them, and of few failed payments how little the gap says", async () => {
   const said = await run(worldFile("said.mjs", false), { policies: "fixed" });
   for (const word of ["warm", "cold", "even", "fixed", "oracle", "value", "per recovery", "calibration error"])

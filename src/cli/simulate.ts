@@ -77,10 +77,10 @@ function compared(make: () => Comparison): Comparison {
 function optionsOf(json: string | undefined): Record<string, unknown> | undefined {
   if (json === undefined) return undefined;
   try {
-    return JSON.parse(json) as Record<string, unknown>;
-  } catch {
-    throw new UsageError(`--options takes JSON such as {"gone":0.6}, not "${json}".`);
-  }
+    const options: unknown = JSON.parse(json);
+    if (typeof options === "object" && options !== null && !Array.isArray(options)) return { ...options };
+  } catch {}
+  throw new UsageError(`--options takes JSON such as {"gone":0.6}, not "${json}".`);
 }
 
 /** Of fewer failed payments than these what is closed says little. */

@@ -5,7 +5,7 @@ import { liveOn } from "../lives.ts";
 import { createLuck } from "../luck.ts";
 import { downChance } from "../outages.ts";
 import { STEP_MS, stepAt } from "../steps.ts";
-import { type Bill, type Charge, type CreateWorld, numberOption } from "../world.ts";
+import { type Bill, type Charge, type CreateWorld, numberOptions } from "../world.ts";
 import { chargeOf, refusalOf, suspicionAt } from "./answers.ts";
 import type { Company } from "./companies.ts";
 import { declines, MOST_MEMORY } from "./issuers.ts";
@@ -22,7 +22,7 @@ import { billsOf, type Subscription, subscriptionsOf } from "./subscriptions.ts"
  * company and year).
  */
 export const world: CreateWorld = (options) => {
-  const shares = { edge: numberOption(options, "edge", 0.115), gone: numberOption(options, "gone", 0.18) };
+  const shares = numberOptions(options, { edge: 0.115, gone: 0.18 });
   const luck = createLuck();
   const foresight = createForesight(() => newState(0));
   let seed = 0;

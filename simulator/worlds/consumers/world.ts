@@ -5,7 +5,7 @@ import { liveOn } from "../lives.ts";
 import { createLuck } from "../luck.ts";
 import { downChance } from "../outages.ts";
 import { stepAt } from "../steps.ts";
-import { type Bill, type Charge, type CreateWorld, numberOption } from "../world.ts";
+import { type Bill, type Charge, type CreateWorld, numberOptions } from "../world.ts";
 import { blockOf, chargeOf, refusalOf, refusedAt } from "./answers.ts";
 import { live, momentOf, newState, notice, pay, pays } from "./money.ts";
 import type { Person } from "./people.ts";
@@ -21,7 +21,7 @@ import { billsOf, type Subscription, subscriptionsOf } from "./subscriptions.ts"
  * good).
  */
 export const world: CreateWorld = (options) => {
-  const scales = { tight: numberOption(options, "tight", 1), left: numberOption(options, "left", 1) };
+  const scales = numberOptions(options, { tight: 1, left: 1 });
   const luck = createLuck();
   const foresight = createForesight(newState);
   let seed = 0;
