@@ -3,7 +3,13 @@ import { COMMAND_LINE } from "../domain/person.ts";
 import { auditReplay, replay } from "../recovery/replay.ts";
 import type { Tx } from "../store/database.ts";
 import { attemptsOf, type LoggedAttempt } from "../store/delivery-attempts.ts";
-import { DELIVERY_STATES, type DeliveryState, type ListedDelivery, listDeliveries } from "../store/delivery-states.ts";
+import {
+  DELIVERY_STATES,
+  type DeliveryState,
+  type ListedDelivery,
+  listDeliveries,
+  planMadeAt,
+} from "../store/delivery-states.ts";
 import { findEvent } from "../store/events.ts";
 import { findMerchant, listMerchants } from "../store/merchants.ts";
 import {
@@ -25,7 +31,7 @@ const FILTERS = `
   --merchant M             whose; not needed when there is only one
   --type T                 ${EVENT_TYPES.join(" | ")}`;
 
-/** `dunlin delivery list`: how the delivery of each event stands, newest first. */
+/** `dunlin delivery list`: how the delivery of each event stands, the latest plan first. */
 export const deliveryList: Command = {
   name: "delivery list",
   usage: `[options]${FILTERS}
@@ -33,7 +39,7 @@ export const deliveryList: Command = {
   --invoice I              events of one invoice
   --limit N                (50)
   --json`,
-  summary: "Show events and how their delivery stands",
+  summary: "Show events and how their delivery stands, the latest plan first",
   options: {
     merchant: { type: "string" },
     state: { type: "string" },
@@ -61,7 +67,7 @@ export const deliveryList: Command = {
       else if (deliveries.length === 0) context.print("No event matches.");
       else
         for (const line of table(
-          ["CREATED", "TYPE", "EVENT", "INVOICE", "STATE", "ATTEMPTS", "LAST"],
+          ["PLAN MADE", "CREATED", "TYPE", "EVENT", "INVOICE", "STATE", "ATTEMPTS", "LAST"],
           deliveries.map(cells),
         ))
           context.print(line);
@@ -71,6 +77,7 @@ export const deliveryList: Command = {
 };
 
 const cells = (delivery: ListedDelivery) => [
+  minute(planMadeAt(delivery)),
   minute(delivery.createdAt),
   delivery.type,
   delivery.eventId,

@@ -77,7 +77,7 @@ export interface DeliveryFilter {
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** A merchant's events with how their delivery stands, newest first: ids are in the order of their making. */
+/** A merchant's events with how their delivery stands, the latest plan first: ids are in the order of their making. */
 export async function listDeliveries(tx: Tx, merchantId: string, filter: DeliveryFilter & { limit: number }) {
   const { state = "all", type = null, invoiceId = null, limit, before = LAST_ID } = filter;
   const { createdFrom = null, createdTo = null, code = null } = filter;
@@ -85,6 +85,13 @@ export async function listDeliveries(tx: Tx, merchantId: string, filter: Deliver
   const statement = list(CONDITIONS[state], invoiceId === null ? ANY : OF_INVOICE);
   return (await tx.run<ListedDelivery>(statement, values)).rows;
 }
+
+/**
+ * What the list is ordered by: an id begins with the milliseconds of its making, and an instruction has the id of its plan. The id of
+ * what is created at once is made a moment later than that which its step goes by; on the clock of a demo these are minutes.
+ */
+export const planMadeAt = ({ eventId, createdAt }: Pick<ListedDelivery, "eventId" | "createdAt">) =>
+  new Date(Math.min(Number.parseInt(eventId.replace("-", "").slice(0, 12), 16), createdAt.getTime()));
 
 const ONE = prepared("find_delivery", `select ${LISTED} from ${SOURCES} where e.merchant_id = $1 and e.id = $2`);
 

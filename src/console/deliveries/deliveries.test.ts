@@ -258,6 +258,9 @@ test("pages of the list are reached one after the other, and a CSV holds them al
   const lines = (await viewer.get("/deliveries.csv?state=waiting")).body.trim().split("\r\n");
   assert.equal(lines.length, 121);
   assert.deepEqual(new Set(lines.slice(1).map((line) => line.split(",")[2])), new Set(seen));
+  const planned = lines.slice(1).map((line) => line.split(",").at(-1)!);
+  assert.deepEqual(planned, planned.toSorted().reverse(), "the order of the rows is that of their last column");
+  assert.equal(lines[0]!.split(",").at(-1), "plan_made_at_utc");
 });
 
 test("events of another merchant are out of reach", async () => {

@@ -7,7 +7,7 @@ import {
   deliveryFigures,
   type Undelivered,
 } from "../../store/delivery-figures.ts";
-import { DELIVERY_STATES, type ListedDelivery, listDeliveries } from "../../store/delivery-states.ts";
+import { DELIVERY_STATES, type ListedDelivery, listDeliveries, planMadeAt } from "../../store/delivery-states.ts";
 import type { Console } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { type Html, html, type Part } from "../html.ts";
@@ -60,6 +60,7 @@ export function deliveryListRoutes(console: Console) {
         delivery.error,
         delivery.endedAt?.toISOString() ?? null,
         delivery.dueAt?.toISOString() ?? null,
+        planMadeAt(delivery).toISOString(),
       ],
     );
     return sendCsv(reply, "deliveries.csv", HEADINGS, pages);
@@ -78,6 +79,7 @@ const HEADINGS = [
   "last_error",
   "last_attempt_at_utc",
   "next_attempt_at_utc",
+  "plan_made_at_utc",
 ];
 
 async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
@@ -147,13 +149,6 @@ const deliveryTable = (rows: readonly ListedDelivery[], zone: string, ports: Por
     ],
     rows,
   );
-
-/**
- * What the list is ordered by: an id begins with the milliseconds of its making, and an instruction has the id of its plan. The id of
- * what is created at once is made a moment later than that which its step goes by; on the clock of a demo these are minutes.
- */
-const planMadeAt = ({ eventId, createdAt }: ListedDelivery) =>
-  new Date(Math.min(Number.parseInt(eventId.replace("-", "").slice(0, 12), 16), createdAt.getTime()));
 
 export const invoiceLink = (id: string): Html =>
   html`<a class="id" href="/invoices/${encodeURIComponent(id)}" title="${id}">${id}</a>`;
