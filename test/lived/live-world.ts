@@ -51,9 +51,8 @@ export async function liveWorld(
   const retries = createQueue<{ open: LivedCase; eventId: string }>();
   const merchants = new Map<string, Merchant>();
   const open = new Map<string, LivedCase>();
-  const byCustomer = new Map<string, Attempt[]>();
-  /** Of each merchant: what one was told of a card no other one hears. */
-  const byCards = new Map<Merchant, Map<string, Attempt[]>>();
+  /** What each merchant saw: what one was told of a customer or a card no other one hears. */
+  const seen = new Map<Merchant, { byCustomer: Map<string, Attempt[]>; byCard: Map<string, Attempt[]> }>();
   /** Cards declined for good, as merchants' gateways said, and not approved since. */
   const final = new Set<string>();
   const subscribed = new Set<string>();
@@ -87,13 +86,17 @@ export async function liveWorld(
     return pushed;
   };
 
-  const byCardOf = (merchant: Merchant) => {
-    const byCard = byCards.get(merchant) ?? new Map<string, Attempt[]>();
-    byCards.set(merchant, byCard);
-    return byCard;
+  const seenBy = (merchant: Merchant) => {
+    const known = seen.get(merchant) ?? {
+      byCustomer: new Map<string, Attempt[]>(),
+      byCard: new Map<string, Attempt[]>(),
+    };
+    seen.set(merchant, known);
+    return known;
   };
 
   function note(merchant: Merchant, bill: Bill, charge: Charge): Attempt[] {
+    const { byCustomer, byCard } = seenBy(merchant);
     const attempts = byCustomer.get(bill.customerId) ?? [];
     byCustomer.set(bill.customerId, attempts);
     attempts.push({ bill, charge });
@@ -101,7 +104,6 @@ export async function liveWorld(
     const group = charge.approved ? null : declineGroup(codesOf(charge), instrumentOf(charge));
     if (group === null) final.delete(cardOf(bill, charge));
     else if (endsRetries(group) && !renewsItself(group)) final.add(cardOf(bill, charge));
-    const byCard = byCardOf(merchant);
     if (card !== undefined) byCard.set(card, [...(byCard.get(card) ?? []), { bill, charge }]);
     return attempts;
   }
@@ -121,7 +123,7 @@ export async function liveWorld(
     if (bill.first.approved) return;
     const endsAt = bill.createdAt.getTime() + bill.windowDays * DAY_MS;
     const triesLeft = triesFor(bill);
-    const byCard = byCardOf(merchant);
+    const { byCard } = seenBy(merchant);
     const failed = { bill, charges: [bill.first], triesLeft, endsAt, attempts, byCard, merchant, paid: false };
     lived.cases.push(failed);
     open.set(bill.id, failed);
