@@ -24,6 +24,16 @@ const BILL: Bill = {
 };
 const worldOf = (over: Record<string, unknown>): World =>
   checkedWorld({ name: "w", bills: () => [BILL], charge: () => CHARGE, approval: () => 0.5, ...over });
+const throwing = (message: string) => () => {
+  throw new Error(message);
+};
+const throwsText = () => {
+  throw "a text";
+};
+function* afterOne() {
+  yield BILL;
+  yield (undefined as unknown as Bill[])[0];
+}
 const billsOf = (...bills: unknown[]) => [...worldOf({ bills: () => bills }).bills(1, 1)];
 
 test("a world that keeps to its interface gives what it gave before", () => {
@@ -52,6 +62,27 @@ test("a fault of a world is named with its place", () => {
       () => billsOf({ ...BILL, first: { ...CHARGE, approved: "no" } }),
       /^bill b1: first: approved must be true or false/,
     ],
+    [
+      () => billsOf({ ...BILL, billingPeriod: Number.POSITIVE_INFINITY }),
+      /^bill b1: billingPeriod must be a number above 0/,
+    ],
+    [
+      () => [...worldOf({ bills: throwing("no bills") }).bills(1, 1)],
+      /^bills\(\) threw Error: no bills, at .*checked-world/,
+    ],
+    [
+      () => [...worldOf({ bills: afterOne }).bills(1, 1)],
+      /^bills\(\), after 1 of them, threw TypeError: .*, at .*afterOne.*checked-world/,
+    ],
+    [
+      () => worldOf({ charge: throwing("no charge") }).charge(BILL, AT),
+      /^charge\(\) of bill b1 at 2026-03-02T09:00:00.000Z threw Error: no charge, at /,
+    ],
+    [
+      () => worldOf({ approval: throwing("none") }).approval(BILL, AT),
+      /^approval\(\) of bill b1 at 2026-03-02T09:00:00.000Z threw Error: none, at /,
+    ],
+    [() => worldOf({ charge: throwsText }).charge(BILL, AT), /^charge\(\) of bill b1 at .* threw 'a text'$/],
     [() => billsOf(BILL, BILL), /^bill b1: its id is that of an earlier bill$/],
     [
       () =>

@@ -41,7 +41,7 @@ export function checkedWorld(said: unknown): World {
   return {
     name: world.name,
     *bills(seed, customers) {
-      const bills = world.bills(seed, customers);
+      const bills = asked("bills()", () => world.bills(seed, customers));
       if (typeof bills?.[Symbol.iterator] !== "function")
         throw new WorldFault(`bills() gave ${shown(bills)}, nothing that can be iterated`);
       // A list may be given again, a generator that has ended not.
@@ -50,34 +50,53 @@ export function checkedWorld(said: unknown): World {
       latest = bills;
       const ids = new Set<string>();
       let before = Number.NEGATIVE_INFINITY;
-      for (const bill of bills) {
-        checkBill(bill, ids.size);
-        if (ids.has(bill.id)) throw new WorldFault(`bill ${bill.id}: its id is that of an earlier bill`);
-        ids.add(bill.id);
-        const at = bill.createdAt.getTime();
-        if (at < before - HOUR_MS)
-          throw new WorldFault(
-            `bill ${bill.id}: createdAt is before that of the bill before it, and bills come in time order`,
-          );
-        before = Math.max(before, at);
-        yield bill;
+      try {
+        for (const bill of bills) {
+          checkBill(bill, ids.size);
+          if (ids.has(bill.id)) throw new WorldFault(`bill ${bill.id}: its id is that of an earlier bill`);
+          ids.add(bill.id);
+          const at = bill.createdAt.getTime();
+          if (at < before - HOUR_MS)
+            throw new WorldFault(
+              `bill ${bill.id}: createdAt is before that of the bill before it, and bills come in time order`,
+            );
+          before = Math.max(before, at);
+          yield bill;
+        }
+      } catch (error) {
+        throw error instanceof WorldFault ? error : thrown(`bills(), after ${ids.size} of them,`, error);
       }
     },
     charge(bill, at) {
-      const charge = world.charge(bill, at);
+      const charge = asked(`charge() of bill ${bill.id} at ${shown(at)}`, () => world.charge(bill, at));
       checkCharge(`charge() of bill ${bill.id}`, charge, at);
       return charge;
     },
     approval(bill, at, tried) {
-      const chance = world.approval(bill, at, tried);
+      const place = `approval() of bill ${bill.id} at ${shown(at)}`;
+      const chance = asked(place, () => world.approval(bill, at, tried));
       if (typeof chance !== "number" || !(chance >= -ROUNDING && chance <= 1 + ROUNDING))
-        throw new WorldFault(
-          `approval() of bill ${bill.id} at ${at.toISOString()}: must be from 0 to 1, not ${shown(chance)}`,
-        );
+        throw new WorldFault(`${place}: must be from 0 to 1, not ${shown(chance)}`);
       return Math.min(1, Math.max(0, chance));
     },
     ...(world.payDays === undefined ? {} : { payDays: (bill: Bill) => payDaysOf(world, bill) }),
   };
+}
+
+/** What the world answers. */
+function asked<Answer>(place: string, ask: () => Answer): Answer {
+  try {
+    return ask();
+  } catch (error) {
+    throw thrown(place, error);
+  }
+}
+
+/** What a world throws is a fault of the world: with the place, and where in its module that was. */
+function thrown(place: string, error: unknown): WorldFault {
+  if (!(error instanceof Error)) return new WorldFault(`${place} threw ${shown(error)}`);
+  const [line = ""] = error.stack?.match(/^ +at .*$/m) ?? [];
+  return new WorldFault(`${place} threw ${error.name}: ${error.message}${line.replace(/^ +at/, ", at")}`);
 }
 
 function payDaysOf(world: World, bill: Bill) {
@@ -127,7 +146,7 @@ function checkCharge(place: string, charge: Charge, at: Date) {
     must(typeof (charge[name] ?? "") === "string", name, "a text, or left out where it is not known");
 }
 
-const isAbove0 = (value: unknown) => typeof value === "number" && value > 0;
+const isAbove0 = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;
 const isMoment = (value: unknown) => value instanceof Date && Number.isFinite(value.getTime());
 
 /** A value in a message: short, on one line, whatever it is. */
