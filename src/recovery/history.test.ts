@@ -30,6 +30,30 @@ test("a first charge that nobody pushed was made when the invoice became unpaid;
   ]);
 });
 
+test("an earlier bill that failed before the attempts that are read was declined at first, whatever the first one read came to", () => {
+  const day = (n: number, over = 0) => new Date(+unpaidAt + n * DAY_MS + over);
+  const bill = { id: "inv_0", customerId: "cus_1", amount: 900, currency: "EUR", state: "PAID", createdAt: day(-185) };
+  const attempt = { id: "t", invoiceId: "inv_0", customerId: "cus_1", amount: 900, currency: "EUR" };
+  const chargesOf = (failedAt: Date, ...attempts: [at: Date, state: string][]) => {
+    const transactions = attempts.map(([createdAt, state]) => ({ ...attempt, state, createdAt }));
+    const bills = [{ ...bill, subscriptionId: null, unpaidAt: failedAt, paidAt: day(-170) }];
+    const told = { ...view, bills, transactions } as unknown as CaseView;
+    const [earlier] = historyOf(told, knownOf(told, []), []).bills;
+    return earlier!.charges.map(({ at, approved }) => [+at, approved]);
+  };
+  const unread = [+day(-185), false];
+  assert.deepEqual(chargesOf(day(-185), [day(-179), "PAID"]), [unread, [+day(-179), true]]);
+  const failedAgain = chargesOf(day(-185), [day(-179), "FAILED"], [day(-170), "PAID"]);
+  assert.deepEqual(failedAgain, [unread, [+day(-179), false], [+day(-170), true]]);
+  // Pushed as unpaid, then charged.
+  assert.deepEqual(chargesOf(day(-20), [day(-20, 5_000), "PAID"]), [[+day(-20, 5_000), true]]);
+  const charged = chargesOf(day(-20), [day(-20, 5_000), "FAILED"], [day(-19), "PAID"]);
+  assert.deepEqual(charged, [
+    [+day(-20, 5_000), false],
+    [+day(-19), true],
+  ]);
+});
+
 test("bills of which only attempts are known count since the last try, and only the customer's own", () => {
   const attempt = (id: string, day: number, over: object = {}) => ({
     id,

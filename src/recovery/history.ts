@@ -3,7 +3,7 @@ import type { Known } from "../decisions/known.ts";
 import { offsetMs } from "../decisions/local-time.ts";
 import type { History, PastBill, PastCharge } from "../decisions/recall.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
-import { DAY_MS } from "../domain/durations.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { BESIDE_MAX } from "../model/observe.ts";
 import { OWN_MERCHANT } from "../model/own.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
@@ -106,7 +106,13 @@ function pastBill(
   const dollars = dollarsOf(amount, currency);
   const said = tried.filter(says);
   const charges = said.map(charge);
-  if (charges.length > 0) return { dollars, paymentMethodType: said[0]!.paymentMethodType ?? null, charges };
+  const first = charges[0];
+  if (first) {
+    // Attempts are read for half a year: of a bill that failed before, the first one read is a later one.
+    const sinceMs = unpaidAt === null ? 0 : first.at.getTime() - unpaidAt.getTime();
+    if (sinceMs > (first.approved ? HOUR_MS : DAY_MS)) charges.unshift({ at: unpaidAt!, approved: false, codes: null });
+    return { dollars, paymentMethodType: said[0]!.paymentMethodType ?? null, charges };
+  }
   if (unpaidAt !== null) {
     charges.push({ at: unpaidAt, approved: false, codes: null });
     if (paidAt !== null && paidAt > unpaidAt) charges.push({ at: paidAt, approved: true, codes: null });
