@@ -114,7 +114,8 @@ function whyNotToday(explained: Explained, latest: DecisionRecord, zone: Zone): 
   if (latest.kind !== "retry") return account.reasons;
   if (isSameDay(localDay(zone, idealTime!.getTime()), today)) return ["It is today."];
   const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
-  const rule = account.ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to >= now);
+  // One that ends today leaves some of it.
+  const rule = account.ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to.getTime() >= dayEnds);
   if (rule)
     return [`A rule leaves no try until ${untilWords(rule, explained, zone)}: ${rule.rule}`, `Source: ${rule.source}.`];
   // Nothing but what was learned compares days.
@@ -125,10 +126,12 @@ function whyNotToday(explained: Explained, latest: DecisionRecord, zone: Zone): 
   const best = account.days.find(({ at }) => isSameDay(localDay(zone, at.getTime()), today));
   if (!best || !chosen) return [NOT_AMONG, ...account.reasons];
   return [
-    `Today's best moment is ${when(zone, best.at)}: ${prospectWords(best)}`,
+    best.at > now
+      ? `Today's best moment is ${when(zone, best.at)}: ${prospectWords(best)}`
+      : `Today's best moment was ${when(zone, best.at)}, which has passed: ${prospectWords(best)}`,
     ...chosenWords(latest, chosen, zone),
     ...account.days
-      .filter((day) => day !== best && day !== chosen)
+      .filter((day) => day !== best && day !== chosen && day.at > now)
       .sort((a, b) => b.worth - a.worth)
       .slice(0, 3)
       .map((day) => `The next best, ${when(zone, day.at)}: ${prospectWords(day)}`),
