@@ -41,7 +41,10 @@ export function checkedWorld(said: unknown): World {
   return {
     name: world.name,
     *bills(seed, customers) {
-      const bills = asked("bills()", () => world.bills(seed, customers));
+      const bills = asked(
+        () => "bills()",
+        () => world.bills(seed, customers),
+      );
       if (typeof bills?.[Symbol.iterator] !== "function")
         throw new WorldFault(`bills() gave ${shown(bills)}, nothing that can be iterated`);
       // A list may be given again, a generator that has ended not.
@@ -68,27 +71,33 @@ export function checkedWorld(said: unknown): World {
       }
     },
     charge(bill, at) {
-      const charge = asked(`charge() of bill ${bill.id} at ${shown(at)}`, () => world.charge(bill, at));
+      const charge = asked(
+        () => placeOf("charge", bill, at),
+        () => world.charge(bill, at),
+      );
       checkCharge(`charge() of bill ${bill.id}`, charge, at);
       return charge;
     },
     approval(bill, at, tried) {
-      const place = `approval() of bill ${bill.id} at ${shown(at)}`;
+      const place = () => placeOf("approval", bill, at);
       const chance = asked(place, () => world.approval(bill, at, tried));
       if (typeof chance !== "number" || !(chance >= -ROUNDING && chance <= 1 + ROUNDING))
-        throw new WorldFault(`${place}: must be from 0 to 1, not ${shown(chance)}`);
+        throw new WorldFault(`${place()}: must be from 0 to 1, not ${shown(chance)}`);
       return Math.min(1, Math.max(0, chance));
     },
     ...(world.payDays === undefined ? {} : { payDays: (bill: Bill) => payDaysOf(world, bill) }),
   };
 }
 
-/** What the world answers. */
-function asked<Answer>(place: string, ask: () => Answer): Answer {
+const placeOf = (method: "charge" | "approval", { id }: Bill, at: Date) =>
+  `${method}() of bill ${id} at ${at.toISOString()}`;
+
+/** What the world answers. It is asked millions of times, so the place is made for a fault alone. */
+function asked<Answer>(place: () => string, ask: () => Answer): Answer {
   try {
     return ask();
   } catch (error) {
-    throw thrown(place, error);
+    throw thrown(place(), error);
   }
 }
 
@@ -102,7 +111,10 @@ function thrown(place: string, error: unknown): WorldFault {
 function payDaysOf(world: World, bill: Bill) {
   if (typeof world.payDays !== "function")
     throw new WorldFault(`payDays must be a method, not ${shown(world.payDays)}`);
-  const isPayDay = world.payDays(bill);
+  const isPayDay = asked(
+    () => `payDays() of bill ${bill.id}`,
+    () => world.payDays!(bill),
+  );
   if (isPayDay !== null && typeof isPayDay !== "function")
     throw new WorldFault(`payDays() of bill ${bill.id}: must be a function or null, not ${shown(isPayDay)}`);
   return isPayDay;
