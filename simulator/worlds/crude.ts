@@ -1,5 +1,5 @@
 import { coin, DAY_MS, HOUR_MS } from "./coin.ts";
-import type { Bill, Charge, World } from "./world.ts";
+import { type Bill, type Charge, refuseStrangers, type World } from "./world.ts";
 
 interface Try {
   at: number;
@@ -138,8 +138,7 @@ interface Drawn {
  * @param options.codes  false: charges say no code, no card and no country
  */
 export function world(options: Record<string, unknown> = {}): World {
-  const stranger = Object.keys(options).find((name) => name !== "law" && name !== "codes");
-  if (stranger !== undefined) throw new RangeError(`no option is named ${stranger}: there are law, codes`);
+  refuseStrangers(options, ["law", "codes"]);
   const name = String(options.law ?? "flat");
   const codes = options.codes !== false;
   const law = LAWS[name];

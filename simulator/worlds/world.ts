@@ -50,6 +50,12 @@ export interface World {
 /** What a world module exports as `world`. */
 export type CreateWorld = (options?: Record<string, unknown>) => World;
 
+/** Throws a RangeError when a world is given an option that it does not have. */
+export function refuseStrangers(options: Record<string, unknown>, known: readonly string[]) {
+  const stranger = Object.keys(options).find((name) => !known.includes(name));
+  if (stranger !== undefined) throw new RangeError(`no option is named ${stranger}: there are ${known.join(", ")}`);
+}
+
 /**
  * A world's options, all of them numbers, with what is usual for those that are not given.
  *
@@ -59,10 +65,9 @@ export function numberOptions<Name extends string>(
   options: Record<string, unknown> | undefined,
   usual: Readonly<Record<Name, number>>,
 ): Record<Name, number> {
-  const known = Object.keys(usual);
-  for (const [name, value] of Object.entries(options ?? {})) {
-    if (!known.includes(name)) throw new RangeError(`no option is named ${name}: there are ${known.join(", ")}`);
+  const given = options ?? {};
+  refuseStrangers(given, Object.keys(usual));
+  for (const [name, value] of Object.entries(given))
     if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError(`option ${name} takes a number`);
-  }
-  return { ...usual, ...options };
+  return { ...usual, ...given };
 }
