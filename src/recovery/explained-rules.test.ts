@@ -37,6 +37,26 @@ test("a rule that holds to the end of the window is said to, and not to end at t
   assert.match(await asked("Which rules?"), /^No try from .* to Sun 8 March, \d\d:\d\d/);
 });
 
+test("a rule that ends today is not why nothing is tried today", async () => {
+  await stage.invoice();
+  await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
+  await stage.decide();
+  assert.match(await asked("Why not today?"), /^A rule leaves no try until Tue 3 March/);
+  stage.at(START.getTime() + 18 * HOUR);
+  assert.doesNotMatch(await asked("Why not today?"), /^A rule leaves no try/);
+});
+
+test("moments that have passed since the decision are not offered, and today's best is said to be one of them", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "51" });
+  await stage.decide();
+  stage.at(START.getTime() + 74 * HOUR);
+  const [today, ...others] = (await asked("Why not today?")).split("\n");
+  assert.match(today!, /^Today's best moment was Thu 5 March, .*, which has passed: a chance of /);
+  const days = others.flatMap((line) => /^The next best, ... (\d+) March/.exec(line)?.[1] ?? []);
+  assert.ok(days.length > 0 && days.every((day) => Number(day) > 5), others.join("\n"));
+});
+
 test("where no try was reported none is said to have been too short a time ago", async () => {
   stage.at(START.getTime() + 12.5 * HOUR);
   await stage.invoice();

@@ -287,13 +287,3 @@ test("a case that ended before anything was decided is not said to be waiting fo
   await stage.decide();
   assert.match(await asked("What is planned now?"), /Nothing was decided before the case ended/);
 });
-
-test("Why not today? Not a rule that ends today: what is left of the day is weighed with the others, and what has passed of it is not called a choice", async () => {
-  await failing({ cardBrand: "mastercard", networkAdviceCode: "25" });
-  stage.at(new Date(+START + 18 * HOUR));
-  const during = await asked("Why not today?");
-  stage.at(new Date(+START + 36 * HOUR));
-  const after = await asked("Why not today?");
-  assert.doesNotMatch(`${during}\n${after}`, /^A rule leaves no try/m);
-  for (const [, day] of after.matchAll(/The next best, ... (\d+) March/g)) assert.ok(Number(day) >= 3, after);
-});
