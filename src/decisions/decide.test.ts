@@ -169,6 +169,23 @@ test("a card that banks renew by themselves is tried as well once another one wa
   assert.deepEqual([over.kind, (over as { end: string }).end], ["stop", "budget_used"]);
 });
 
+test("a card with wrong data is tried as well where its bank says that there is newer data, or that it has expired", () => {
+  const asked = (networkDeclineCode: string, networkAdviceCode: string) =>
+    decideSoon(failed({ networkDeclineCode, networkAdviceCode }, { network: "mastercard", cardChange: "awaited" }));
+  for (const [code, advice] of [
+    ["14", "01"],
+    ["46", "01"],
+    ["54", "04"],
+  ] as const)
+    assert.equal(asked(code, advice).kind, "retry", `${code} with ${advice}`);
+  for (const [code, advice] of [
+    ["14", "02"],
+    ["R1", "01"],
+    ["14", "03"],
+  ] as const)
+    assert.notEqual(asked(code, advice).kind, "retry", `${code} with ${advice}`);
+});
+
 test("the rule that ended the retries is named with its source", () => {
   const decision = decideSoon(failed({ networkDeclineCode: "41" }));
   assert.match(decision.reasons.join(" "), /lost \(code 41\).*Visa does not allow another try.*17 April 2021/);

@@ -1,6 +1,6 @@
 import { bankDebit } from "../rules/bank-debits.ts";
 import type { ReadDecline } from "../rules/decline-group.ts";
-import { endsRetries, renewsItself } from "../rules/decline-groups.ts";
+import { endsRetries } from "../rules/decline-groups.ts";
 import type { Guard, Ruling } from "../rules/guard.ts";
 import type { Decision, Known } from "./known.ts";
 import { budgetWords, CARD_AWAITED, declineWords, failureWords } from "./reasons.ts";
@@ -23,8 +23,7 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
       reasons: ["The last try allowed was asked for, and its outcome is not known yet.", guard.usedUp!.sentence],
     };
 
-  const isRenewed = ends && renewsItself(decline.group) && bankDebit(known.paymentMethodType) === undefined;
-  const isTried = isRenewed && !bar && !guard.usedUp;
+  const isTried = ends && decline.renewsItself && !bar && !guard.usedUp;
   // Once another card was asked for, the present one is tried as well. The last try of the budget is kept for the other one, as long as that may come.
   const isKept = known.cardChange === "awaited" && known.budgetLeft === 1;
   if (isTried && known.cardChange !== null && !isKept) return null;

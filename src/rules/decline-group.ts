@@ -25,6 +25,8 @@ export interface ReadDecline {
   advice: AdviceCode | null;
   /** Visa category 1: the card may never be tried again. */
   category1: boolean;
+  /** The card may work again as it is: banks send new data to networks and processors, and nobody tells the merchant. */
+  renewsItself: boolean;
 }
 
 /** Response codes of payments that looked unusual or failed a check for security: for now, unless the category says HARD. */
@@ -76,7 +78,12 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   const category = suffix === null ? undefined : CATEGORIES.get(suffix);
   if (category) facts.push({ group: category, words: null, codeWords: null });
 
-  const rest = { advice, category1: network.barsCategory1 && response?.category === 1 };
+  const rest = {
+    advice,
+    category1: network.barsCategory1 && response?.category === 1,
+    // Beside another fact, too: of a wrong number Mastercard may say that there is a newer one.
+    renewsItself: fromCard && facts.some((fact) => fact.group === "EXPIRED"),
+  };
   const ending = facts.filter((fact) => endsRetries(fact.group)).sort((a, b) => byRestriction(a.group, b.group))[0];
   const decided = ending ?? facts.find((fact) => tellsWhen(fact.group));
   if (decided) return { ...beside(decided, fromBank), ...rest };

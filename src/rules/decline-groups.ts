@@ -18,9 +18,6 @@ export type DeclineGroup = (typeof DECLINE_GROUPS)[number];
 export const endsRetries = (group: DeclineGroup) =>
   DECLINE_GROUPS.indexOf(group) <= DECLINE_GROUPS.indexOf("AUTH_REQUIRED");
 
-/** Groups whose cards may work again as they are: banks send the new data to networks and processors, and nobody tells the merchant. */
-export const renewsItself = (group: DeclineGroup) => group === "EXPIRED";
-
 /** Groups that say when, and not only that, a later try may work. */
 export const tellsWhen = (group: DeclineGroup) => group === "LIMIT" || group === "FUNDS" || group === "ISSUER_DOWN";
 

@@ -6,8 +6,8 @@ import type { Bill, Charge, World } from "../../simulator/worlds/world.ts";
 import { DAY_MS } from "../../src/domain/durations.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Prior } from "../../src/model/prior.ts";
-import { declineGroup } from "../../src/rules/decline-group.ts";
-import { endsRetries, renewsItself } from "../../src/rules/decline-groups.ts";
+import { readDecline } from "../../src/rules/decline-group.ts";
+import { endsRetries } from "../../src/rules/decline-groups.ts";
 import type { Database } from "../../src/store/database.ts";
 import { invoiceRecord, subscriptionRecord, transactionRecord } from "./records.ts";
 import { openService, type Pushed } from "./service.ts";
@@ -101,9 +101,9 @@ export async function liveWorld(
     byCustomer.set(bill.customerId, attempts);
     attempts.push({ bill, charge });
     const { cardFingerprint: card } = charge;
-    const group = charge.approved ? null : declineGroup(codesOf(charge), instrumentOf(charge));
-    if (group === null) final.delete(cardOf(bill, charge));
-    else if (endsRetries(group) && !renewsItself(group)) final.add(cardOf(bill, charge));
+    const decline = charge.approved ? null : readDecline(codesOf(charge), instrumentOf(charge));
+    if (decline === null) final.delete(cardOf(bill, charge));
+    else if (endsRetries(decline.group) && !decline.renewsItself) final.add(cardOf(bill, charge));
     if (card !== undefined) byCard.set(card, [...(byCard.get(card) ?? []), { bill, charge }]);
     return attempts;
   }
