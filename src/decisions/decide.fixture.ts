@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import type { DeclineCodes } from "../rules/decline-group.ts";
+import type { LedgerEntry } from "../rules/guard.ts";
+import { decide } from "./decide.ts";
+import type { Decision, Known } from "./known.ts";
+
+export const HOUR = 3_600_000;
+const FAILED_AT = new Date("2026-04-06T10:00:00Z"); // a Monday
+export const soon = (hours: number) => new Date(+FAILED_AT + hours * HOUR);
+
+/** A German Visa card that failed on Monday, in a window of 28 days with all 8 retries left. */
+export function failed(codes: Partial<DeclineCodes> | null, rest: Partial<Known> = {}): Known {
+  const said = codes && {
+    networkDeclineCode: null,
+    networkAdviceCode: null,
+    gatewayCode: null,
+    declineCategory: null,
+    ...codes,
+  };
+  const first: LedgerEntry = {
+    at: FAILED_AT,
+    amount: 2900,
+    approved: false,
+    onThisInvoice: true,
+    onPresentCard: true,
+    codes: said,
+  };
+  return {
+    caseId: "0198c0de-0000-7000-8000-000000000001",
+    unpaidAt: FAILED_AT,
+    windowEndsAt: soon(28 * 24),
+    budgetLeft: 8,
+    leadMs: 49 * 60_000,
+    amount: 2900,
+    currency: "EUR",
+    paymentMethodType: "card",
+    network: "visa",
+    cardCountry: "DE",
+    customerTimezone: null,
+    businessEntity: null,
+    ledger: said ? [first] : [],
+    lastDecline: said && { at: FAILED_AT, ...said },
+    cardChangedAt: null,
+    cardChange: null,
+    issuerDownAt: null,
+    billed: [],
+    othersPlanned: false,
+    retries: [],
+    ...rest,
+  };
+}
+
+export const retryOf = (decision: Decision) => {
+  assert.equal(decision.kind, "retry", JSON.stringify(decision));
+  return decision as Extract<Decision, { kind: "retry" }>;
+};
+export const decideSoon = (known: Known) => decide(known, soon(0.1));
