@@ -8,7 +8,12 @@ const momentOf = ({ charge }: Attempt) => charge.at.getTime();
 // Written down a second time, straight from the published rules, so that a slip in src/rules shows.
 const VISA_NEVER = "04 07 12 14 15 41 43 46 57 R0 R1 R3".split(" ");
 const REVOKED = "R0 R1 R3".split(" ");
-const MASTERCARD_NEVER = ["03", "21"];
+const NEVER_ON_ANY_CARD = ["03", "21"];
+const MASTERCARD_NEVER = [...NEVER_ON_ANY_CARD, "05", "22", "41", "42"];
+/** A prepaid card that cannot be topped up: three declines with this advice are "few". */
+const FEW = { advice: "40", declines: 3 };
+/** Brands whose programmes are known, or that are said to follow Visa's; any other may have Mastercard's rules as well. */
+const LIKE_VISA = ["visa", "amex", "americanexpress", "discover", "diners", "dinersclub"];
 const MASTERCARD_WAIT_HOURS: Readonly<Record<string, number>> = {
   "02": 72,
   "24": 1,
@@ -81,7 +86,7 @@ export function countBrokenRules(tries: readonly Try[]): number {
           barring,
         )
       : charge.paymentMethodType === "paypal"
-        ? breaksPaypalRule(charge, sameAmount)
+        ? onBill.length >= PAYPAL_ATTEMPTS
         : breaksDebitRule(charge, onBill);
     if (isBroken) broken++;
   }
@@ -113,8 +118,8 @@ const brandOf = ({ cardBrand }: Charge) =>
     .replace(/^(mc|maestro)$/, "mastercard");
 const codeOf = ({ networkDeclineCode }: Charge) => (networkDeclineCode ?? "").trim().toUpperCase();
 const adviceOf = ({ networkAdviceCode }: Charge) => (networkAdviceCode ?? "").trim().padStart(2, "0");
-/** PayPal: three attempts in 28 days, the first one among them. */
-const PAYPAL = { attempts: 3, ms: 28 * DAY_MS };
+/** Attempts on an invoice, the first one among them. */
+const PAYPAL_ATTEMPTS = 3;
 
 function breaksCardRule(
   charge: Charge,
@@ -129,16 +134,15 @@ function breaksCardRule(
     charges.filter((other) => !other.approved && at - other.at.getTime() <= ms).length;
   const isMastercard = brandOf(charge) === "mastercard";
   if (!isMastercard && telling.some((other) => VISA_NEVER.includes(codeOf(other)))) return true;
-  if (telling.some((other) => MASTERCARD_NEVER.includes(adviceOf(other)))) return true;
+  const takesAdvice = !LIKE_VISA.includes(brandOf(charge));
+  const never = takesAdvice ? MASTERCARD_NEVER : NEVER_ON_ANY_CARD;
+  if (telling.some((other) => never.includes(adviceOf(other)))) return true;
   if (within(sameAmount, 30 * DAY_MS) >= (isMastercard ? 35 : 20)) return true;
-  if (!isMastercard) return false;
+  if (!takesAdvice) return false;
   if (within(onCard, DAY_MS) >= 10) return true;
+  if (declined.filter((other) => adviceOf(other) === FEW.advice).length >= FEW.declines) return true;
   return declined.some((other) => at - other.at.getTime() < (MASTERCARD_WAIT_HOURS[adviceOf(other)] ?? 0) * HOUR_MS);
 }
-
-const breaksPaypalRule = (charge: Charge, sameAmount: readonly Charge[]) =>
-  sameAmount.filter(({ approved, at }) => !approved && charge.at.getTime() - at.getTime() <= PAYPAL.ms).length >=
-  PAYPAL.attempts;
 
 function breaksDebitRule(charge: Charge, onBill: readonly Charge[]): boolean {
   const type = debitOf(charge);

@@ -4,9 +4,10 @@ import { SOURCES, type Source } from "./sources.ts";
 /** At most so many declined or unanswered tries in any stretch of that length. */
 export interface Limit {
   attemptsMax: number;
+  /** Infinity: as long as the invoice is open. */
   windowMs: number;
-  /** Whether tries of another amount on the same card count too. */
-  counts: "card" | "card_and_amount";
+  /** All tries on the card or account, those of the same amount, or those of the one invoice. */
+  counts: "card" | "card_and_amount" | "invoice";
   /** Words that complete "allows at most …". */
   words: string;
   source: Source;

@@ -64,9 +64,16 @@ test("a card keeps its network's rules also behind a wallet, and under another n
 
 test("what has rules of its own keeps those, whatever card stands behind it", () => {
   const three = [0, 3, 6].map((at) => entry(day(at)));
-  const limit = guardOf(question(three, "visa", "paypal")).limits.find(({ attemptsMax }) => attemptsMax === 3);
-  assert.match(limit?.sentence ?? "", /PayPal/);
+  assert.match(guardOf(question(three, "visa", "paypal")).usedUp?.sentence ?? "", /PayPal/);
   assert.match(guardOf(question(three, "visa", "sepa_debit")).usedUp?.sentence ?? "", /SEPA/);
+});
+
+test("on PayPal each invoice has its own tries, however soon the next one is billed and however long the first stays open", () => {
+  const earlier = [0, 1, 2].map((at) => entry(day(at), { onThisInvoice: false }));
+  const own = [7, 8, 60].map((at) => entry(day(at)));
+  const guard = guardOf(question([...earlier, ...own.slice(0, 2)], "", "paypal"));
+  assert.deepEqual([guard.usedUp, allowedAt(guard, day(60))], [null, true]);
+  assert.notEqual(guardOf(question(own, "", "paypal")).usedUp, null);
 });
 
 test("tries of another amount count against Mastercard's day and not against its month", () => {

@@ -59,7 +59,7 @@ export interface Guard {
   notBefore: (Ruling & { at: number }) | null;
   /** Not after this: the last day on which a debit may be presented again. */
   notAfter: (Ruling & { at: number }) | null;
-  /** The number of presentations is used up. */
+  /** All tries that an invoice may ever have on it are used up. */
   usedUp: Ruling | null;
   /** After so many more presentations, or declines that advise few tries as one before did, nothing may be tried any more; at least one. */
   triesLeft: (Ruling & { count: number }) | null;
@@ -97,13 +97,22 @@ export function guardOf(question: Question): Guard {
     windowMs: limit.windowMs,
     times: [
       ...unseen,
-      ...counted
-        .filter((entry) => limit.counts === "card" || entry.amount === question.amount)
-        .map((entry) => entry.at.getTime()),
+      ...counted.filter((entry) => COUNTS[limit.counts](entry, question)).map((entry) => entry.at.getTime()),
     ].sort((a, b) => a - b),
   }));
-  return { ...guard, ...advised(counted, aliveAt(ledger), instrument), limits };
+  const usedUp =
+    limits.find(
+      ({ windowMs, times, attemptsMax }) => windowMs === Number.POSITIVE_INFINITY && times.length >= attemptsMax,
+    ) ?? null;
+  return { ...guard, ...advised(counted, aliveAt(ledger), instrument), limits, usedUp };
 }
+
+/** Which tries count against a limit. */
+const COUNTS: Readonly<Record<Limit["counts"], (entry: LedgerEntry, question: Question) => boolean>> = {
+  card: () => true,
+  card_and_amount: (entry, { amount }) => entry.amount === amount,
+  invoice: ({ onThisInvoice }) => onThisInvoice,
+};
 
 /** When the present card was shown to be alive last, in milliseconds since 1970; 0: it was not. */
 const aliveAt = (ledger: readonly LedgerEntry[]) =>

@@ -51,7 +51,7 @@ test("everything that is wrong is said at once, each with its place and what to 
     /^networks\.visa\.speed is not known/,
     /^networks\.visa\.limits\[0\]\.attemptsMax must be a whole number from 1 to 1000, not 0/,
     /^networks\.visa\.limits\[0\] must have either days or hours/,
-    /^networks\.visa\.limits\[0\]\.counts must be "card" or "card_and_amount"/,
+    /^networks\.visa\.limits\[0\]\.counts must be "card", "card_and_amount" or "invoice"/,
     /^networks\.visa\.limits\[1\] must be an object/,
     /^bankDebits\.pigeon is not known\. Write one of sepa_debit/,
     /^bankDebits\.sepa_debit\.withinDays must be a whole number/,
@@ -74,7 +74,7 @@ test("everything that is wrong is said at once, each with its place and what to 
   assert.match(readRules("[]").problems[0]!, /the file must be an object/);
 });
 
-test("a PayPal payment is tried twice after the first failure, as PayPal does, and no more in four weeks", () => {
+test("a PayPal payment is tried twice after the first failure, as PayPal does", () => {
   assert.equal(allowedAfter(2, "", "paypal"), null);
   assert.match(allowedAfter(3, "", "paypal")!.sentence, /PayPal allows at most two tries after the first/);
 });
@@ -91,7 +91,7 @@ test("what the file says holds for brands known and unknown, debits and advice, 
     },
     bankDebits: { sepa_debit: { presentationsMax: 2 } },
     adviceCodes: { "24": { waitHours: 72 } },
-    wallets: { venmo: { limits: [{ attemptsMax: 2, hours: 100, counts: "card" }] } },
+    wallets: { venmo: { limits: [{ attemptsMax: 2, hours: 100, counts: "invoice" }] } },
     responseCodes: {
       "82": { group: "FRAUD" },
       "8z": { category: 1, group: "FRAUD", words: "the bank smells fraud" },
@@ -124,5 +124,8 @@ test("what the file says holds for brands known and unknown, debits and advice, 
   assert.match(allowedAfter(8, "Hipercard")!.sentence, /^Hipercard allows at most 8/);
   assert.match(allowedAfter(1, "mastercard", "card", "51", "24")!.sentence, /after 72 hours/);
   assert.match(allowedAfter(2, "", "sepa_debit", "AM04")!.sentence, /SEPA debits allow 1 more try within 42 days/);
-  assert.match(allowedAfter(2, "", "venmo")!.sentence, /venmo allows at most 2/);
+  assert.match(
+    allowedAfter(2, "", "venmo")!.sentence,
+    /venmo allows at most 2 declined tries of an invoice in 100 hours/,
+  );
 });

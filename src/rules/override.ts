@@ -32,6 +32,12 @@ const FIELDS = [
   "gatewayCodes",
 ];
 
+const COUNTED: Readonly<Record<Limit["counts"], string>> = {
+  card: "tries on a card",
+  card_and_amount: "tries of one amount on a card",
+  invoice: "tries of an invoice",
+};
+
 /**
  * Read rules of one's own from JSON: docs/reference/rules.md shows all that may be in it. What is left out stays as it is.
  *
@@ -103,15 +109,14 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
     const inDays = whole(days, `${place}.days`, 365);
     const inHours = whole(hours, `${place}.hours`, 8760);
     if ((days === undefined) === (hours === undefined)) wrong(place, "must have either days or hours");
-    if (counts !== "card" && counts !== "card_and_amount")
-      wrong(`${place}.counts`, 'must be "card" or "card_and_amount"');
-    const what = counts === "card" ? "tries" : "tries of one amount";
+    const what = counts === "card" || counts === "card_and_amount" || counts === "invoice" ? counts : null;
+    if (what === null) wrong(`${place}.counts`, 'must be "card", "card_and_amount" or "invoice"');
     const span = inDays === undefined ? `${inHours} hours` : `${inDays} days`;
     return {
       attemptsMax: most ?? 1,
       windowMs: inDays === undefined ? (inHours ?? 1) * HOUR_MS : inDays * DAY_MS,
-      counts: counts === "card" ? "card" : "card_and_amount",
-      words: `${most} declined ${what} on a card in ${span}`,
+      counts: what ?? "card",
+      words: `${most} declined ${COUNTED[what ?? "card"]} in ${span}`,
       source,
     };
   }

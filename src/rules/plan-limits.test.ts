@@ -4,6 +4,8 @@ import fc from "fast-check";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { forbiddenAt, type Guard, guardOf, type LedgerEntry } from "./guard.ts";
 import { fewest, fillable, keepsLimit, type PlanLimit } from "./plan-limits.ts";
+import { SOURCES } from "./sources.ts";
+import { setWallet, WALLETS } from "./wallets.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const hour = (hours: number) => START + hours * HOUR_MS;
@@ -16,10 +18,16 @@ const declined = (at: number): LedgerEntry => ({
   onPresentCard: true,
   codes: null,
 });
-/** PayPal allows two tries after the first within 28 days. */
-const paypal = (times: readonly number[], earlyMs = 0): Guard =>
+setWallet("voucher", {
+  ...WALLETS.get("paypal")!,
+  name: "The voucher",
+  limits: [
+    { attemptsMax: 3, windowMs: 28 * DAY_MS, counts: "card", words: "3 tries in 28 days", source: SOURCES.paypal },
+  ],
+});
+const voucher = (times: readonly number[], earlyMs = 0): Guard =>
   guardOf({
-    instrument: { paymentMethodType: "paypal", network: null, cardCountry: null },
+    instrument: { paymentMethodType: "voucher", network: null, cardCountry: null },
     amount: 1000,
     ledger: times.map(declined),
     firstTriedAt: null,
@@ -45,11 +53,11 @@ test("tries that keep a limit together are each allowed when their turn comes, h
     fc.property(past, ahead, early, fc.boolean(), (made, planned, earlyMinutes, isEarly) => {
       const earlyMs = earlyMinutes * 60_000;
       const moments = [...planned].sort((a, b) => a - b).map(hour);
-      const limits = fillable(paypal(made.map(hour), earlyMs), hour(60 * 24), moments.length);
+      const limits = fillable(voucher(made.map(hour), earlyMs), hour(60 * 24), moments.length);
       if (!limits.every((limit) => keeps(limit, moments))) return;
       const came = moments.map((at) => (isEarly ? at - earlyMs : at));
       for (const [n, at] of moments.entries())
-        assert.equal(forbiddenAt(paypal([...made.map(hour), ...came.slice(0, n)], earlyMs), at), null);
+        assert.equal(forbiddenAt(voucher([...made.map(hour), ...came.slice(0, n)], earlyMs), at), null);
     }),
     { numRuns: 2000 },
   );
@@ -59,10 +67,10 @@ test("where no try comes early, a limit is kept exactly when each is allowed, in
   fc.assert(
     fc.property(past, ahead, fc.nat(5), (made, planned, shift) => {
       const moments = [...planned].sort((a, b) => a - b).map(hour);
-      const limits = fillable(paypal(made.map(hour)), hour(60 * 24), moments.length);
+      const limits = fillable(voucher(made.map(hour)), hour(60 * 24), moments.length);
       const turned = [...moments.slice(shift), ...moments.slice(0, shift)];
       const isAllowed = moments.every(
-        (at, n) => forbiddenAt(paypal([...made.map(hour), ...moments.slice(0, n)]), at) === null,
+        (at, n) => forbiddenAt(voucher([...made.map(hour), ...moments.slice(0, n)]), at) === null,
       );
       assert.equal(
         limits.every((limit) => keeps(limit, turned)),
@@ -74,26 +82,26 @@ test("where no try comes early, a limit is kept exactly when each is allowed, in
 });
 
 test("a limit that the tries left cannot fill is not looked at", () => {
-  assert.equal(fillable(paypal([day(0)]), day(1), 2).length, 0);
-  assert.equal(fillable(paypal([day(0)]), day(1), 3).length, 1);
-  assert.equal(fillable(paypal([day(0)]), day(29), 3).length, 0);
+  assert.equal(fillable(voucher([day(0)]), day(1), 2).length, 0);
+  assert.equal(fillable(voucher([day(0)]), day(1), 3).length, 1);
+  assert.equal(fillable(voucher([day(0)]), day(29), 3).length, 0);
 });
 
 test("as many tries are left as fit before the end, and the rule that says so is the tightest", () => {
   const fewestOf = (guard: Guard, from: number, until: number, most = 8) =>
     fewest(guard, [day(from), day(until)], DAY_MS, most);
   const left = (days: readonly number[], until: number, most?: number) =>
-    fewestOf(paypal(days.map(day)), days.at(-1)!, until, most);
+    fewestOf(voucher(days.map(day)), days.at(-1)!, until, most);
   assert.equal(left([0], 21)!.count, 2);
   // The first one leaves the window after the 28th day, and from then on one more fits a day.
   assert.deepEqual([left([0], 28)!.count, left([0], 28.5)!.count, left([0], 29.5)!.count], [2, 3, 4]);
   assert.equal(left([0, 5], 21)!.count, 1);
   assert.equal(left([0, 5, 9], 21)!.count, 0);
   assert.equal(left([0], 21, 2), null);
-  assert.match(left([0], 21)!.sentence, /^PayPal allows at most two tries after the first/);
+  assert.match(left([0], 21)!.sentence, /^The voucher allows at most 3 tries in 28 days/);
   const guard = {
-    ...paypal([day(0)]),
-    triesLeft: { sentence: "One.", source: paypal([]).limits[0]!.source, count: 1 },
+    ...voucher([day(0)]),
+    triesLeft: { sentence: "One.", source: voucher([]).limits[0]!.source, count: 1 },
   };
   assert.equal(fewestOf(guard, 0, 21)!.sentence, "One.");
   assert.equal(fewestOf(guard, 0, 21, 1), null);

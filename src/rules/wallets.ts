@@ -1,4 +1,3 @@
-import { DAY_MS } from "../domain/durations.ts";
 import type { CardNetwork } from "./card-networks.ts";
 import { SOURCES } from "./sources.ts";
 
@@ -16,8 +15,9 @@ const ALL = new Map<string, CardNetwork>([
       limits: [
         {
           attemptsMax: 3,
-          windowMs: 28 * DAY_MS,
-          counts: "card_and_amount",
+          // An invoice is what one cycle is billed with, however long it is.
+          windowMs: Number.POSITIVE_INFINITY,
+          counts: "invoice",
           words: "two tries after the first in a billing cycle",
           source: SOURCES.paypal,
         },
