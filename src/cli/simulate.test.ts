@@ -62,6 +62,7 @@ test("a world that does not exist is answered with those that do", async () => {
     run("nope"),
     /There is no world "nope": it is one of balances, hard, .*, or the path of a module\./,
   );
+  for (const none of ["", folder]) await assert.rejects(run(none), /There is no world "/);
   await assert.rejects(run("crude:nope"), /crude:LAW with a LAW of flat, night, .*hard, or the path of a module/);
 });
 
@@ -73,6 +74,15 @@ test("a world that is no program is answered with the file, the line and what is
     assert.doesNotMatch(error.message, /node:internal/);
     return true;
   });
+});
+
+test("a module that fails when it is loaded, or asked for its world, is answered with the place", async () => {
+  const path = join(folder, "fails when loaded.ts");
+  writeFileSync(path, "const a = undefined;\nexport const b = a.c;\n");
+  await assert.rejects(run(path), /could not be opened: .*reading 'c'\), at .*loaded\.ts:2:20$/);
+  const later = join(folder, "fails-later.mjs");
+  writeFileSync(later, "export const world = () => {\n  throw 'no luck';\n};\n");
+  await assert.rejects(run(later), /could not be opened: no luck$/);
 });
 
 test("options that a world of ours does not have, and such as are no object, are refused", async () => {

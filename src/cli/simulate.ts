@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { WorldFault } from "../../simulator/trial/checked-world.ts";
 import { type Comparison, compare, NEEDED, POLICY_NAMES, USUAL_NAMES } from "../../simulator/trial/compare.ts";
 import { openWorld, shippedPrior, WORLDS } from "../../simulator/trial/worlds.ts";
@@ -37,11 +39,11 @@ export const simulate: Command = {
     if (stranger !== undefined) throw new UsageError(`--policies knows ${POLICY_NAMES.join(", ")}, not "${stranger}".`);
     const named = text(values, "world") ?? "balances";
     const world = await openWorld(named, optionsOf(text(values, "options"))).catch((error: unknown) => {
-      const { code, message } = error as NodeJS.ErrnoException;
+      const { code } = error as NodeJS.ErrnoException;
       throw new Failure(
-        code === "ERR_MODULE_NOT_FOUND" && !existsSync(named)
+        code === "ERR_UNSUPPORTED_DIR_IMPORT" || (code === "ERR_MODULE_NOT_FOUND" && !existsSync(named))
           ? `There is no world "${named}": it is one of ${Object.keys(WORLDS).join(", ")}, crude:LAW with a LAW of ${LAW_NAMES.join(", ")}, or the path of a module.`
-          : `The world could not be opened: ${error instanceof SyntaxError ? withPlace(error) : message}`,
+          : `The world could not be opened: ${withPlace(error, pathToFileURL(resolve(named)).href)}`,
       );
     });
     const comparison = compared(() => compare(world, seed, customers, shippedPrior(), names, progressOf(context)));
@@ -55,8 +57,14 @@ export const simulate: Command = {
   },
 };
 
-/** The file, the line and what is wrong there; without where in Node it was found. */
-const withPlace = ({ stack, message }: SyntaxError) => stack?.split("\n    at ")[0] ?? message;
+/** What is wrong, and where in the module; without where in Node it was found. */
+function withPlace(error: unknown, module: string): string {
+  if (!(error instanceof Error)) return String(error);
+  const [said = "", ...places] = error.stack?.split("\n    at ") ?? [];
+  if (error instanceof SyntaxError) return said;
+  const place = places.find((each) => each.includes(module));
+  return place === undefined ? error.message : `${error.message}, at ${place}`;
+}
 
 /** Says beside the output which policy is at work: a year of 20,000 customers takes minutes. */
 const progressOf =
