@@ -32,6 +32,17 @@ interface LivedCase extends OpenCase {
   paid: boolean;
 }
 
+/** The same world with windows that can be set in the service. */
+export function inWholeDays(world: World): World {
+  return {
+    ...world,
+    *bills(seed, customers) {
+      for (const bill of world.bills(seed, customers))
+        yield { ...bill, windowDays: Math.max(1, Math.floor(bill.windowDays)) };
+    },
+  };
+}
+
 /** Bills of so long are pushed together, unless something is due before. */
 const BATCH_MS = 5 * 60_000;
 
@@ -39,7 +50,8 @@ const BATCH_MS = 5 * 60_000;
  * A world's year, lived through the service: its merchants push what happens, take its webhooks and do what they say, on the same luck as a trial. A merchant of the
  * service stands for each of the world's and each length of its windows; nobody ever brings a new card, but as the world renews it.
  *
- * @param db  of a new installation
+ * @param db     of a new installation
+ * @param world  one of `inWholeDays`
  */
 export async function liveWorld(
   db: Database,
@@ -72,7 +84,7 @@ export async function liveWorld(
   }
 
   async function merchantOf(bill: Bill): Promise<Merchant> {
-    const windowDays = Math.max(1, Math.floor(bill.windowDays));
+    const { windowDays } = bill;
     const budget = triesFor(bill);
     const name = `${bill.merchantKey}, ${windowDays} days, ${budget} tries`;
     const merchant = merchants.get(name) ?? (await service.merchant(name, { windowDays, budget }));

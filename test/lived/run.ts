@@ -8,7 +8,7 @@ import { openWorld, shippedPrior, WORLDS } from "../../simulator/trial/worlds.ts
 import { fromPrior } from "../../src/model/prior.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import { at, atServer, exitWhenInterrupted, startTestServer, TEMPLATE } from "../server.ts";
-import { liveWorld } from "./live-world.ts";
+import { inWholeDays, liveWorld } from "./live-world.ts";
 
 const { values } = parseArgs({
   options: {
@@ -21,6 +21,7 @@ const { values } = parseArgs({
 });
 const customers = Number(values.customers);
 const prior = shippedPrior();
+const open = async (name: string) => inWholeDays(await openWorld(name));
 const cells = (trial: Trial) => {
   const { value, recoveredCases, attemptsPerRecovery, brokenRules } = figuresOf(trial);
   const percent = (share: number) => `${(100 * share).toFixed(1).padStart(5)}%`;
@@ -39,12 +40,12 @@ try {
   );
   for (const name of values.worlds.split(","))
     for (const seed of values.seeds.split(",").map(Number)) {
-      const trial = async (policy: ReturnType<typeof even>) => runTrial(await openWorld(name), policy, seed, customers);
+      const trial = async (policy: ReturnType<typeof even>) => runTrial(await open(name), policy, seed, customers);
       const [spread, own] = [await trial(even()), await trial(dunlin(fromPrior(prior)))];
       const database = `lived_${seed}_${name.replaceAll(/\W/g, "_").slice(-40)}`;
       await atServer(server.address, `create database ${database} template ${TEMPLATE}`);
       const db = openDatabase(at(server.address, database), 4, () => {});
-      const lived = await liveWorld(db, await openWorld(name), { seed, customers, prior, alone: values.alone });
+      const lived = await liveWorld(db, await open(name), { seed, customers, prior, alone: values.alone });
       await db.close();
       await atServer(server.address, `drop database ${database} with (force)`);
       console.log(
