@@ -17,7 +17,7 @@ interface Options {
   customers: number;
   /** What the service is shipped with. */
   prior: Prior;
-  /** Merchants push subscriptions and invoices alone; what their gateway told them they keep, and refuse to retry what can't be charged. */
+  /** Merchants push subscriptions and invoices alone; what their gateway told them they keep, and refuse to retry a bill whose last decline was for good. */
   alone?: boolean;
 }
 
@@ -65,8 +65,6 @@ export async function liveWorld(
   const open = new Map<string, LivedCase>();
   /** What each merchant saw: what one was told of a customer or a card no other one hears. */
   const seen = new Map<Merchant, { byCustomer: Map<string, Attempt[]>; byCard: Map<string, Attempt[]> }>();
-  /** Cards declined for good, as merchants' gateways said, and not approved since. */
-  const final = new Set<string>();
   const subscribed = new Set<string>();
   const waiting = new Map<Merchant, Pushed>();
   let transactions = 0;
@@ -113,9 +111,6 @@ export async function liveWorld(
     byCustomer.set(bill.customerId, attempts);
     attempts.push({ bill, charge });
     const { cardFingerprint: card } = charge;
-    const decline = charge.approved ? null : readDecline(codesOf(charge), instrumentOf(charge));
-    if (decline === null) final.delete(cardOf(bill, charge));
-    else if (endsRetries(decline.group) && !decline.renewsItself) final.add(cardOf(bill, charge));
     if (card !== undefined) byCard.set(card, [...(byCard.get(card) ?? []), { bill, charge }]);
     return attempts;
   }
@@ -145,7 +140,7 @@ export async function liveWorld(
     if (open.paid) return;
     const at = new Date(nowMs);
     const { bill, charges, merchant } = open;
-    if (alone && final.has(cardOf(bill, charges.at(-1)!))) {
+    if (alone && isFinal(charges.at(-1)!)) {
       lived.asked.refused++;
       pushedBy(merchant).invoices.push(invoiceRecord(bill, "UNPAID", at));
       return;
@@ -186,4 +181,8 @@ export async function liveWorld(
   return lived;
 }
 
-const cardOf = ({ customerId }: Bill, { cardFingerprint }: Charge) => cardFingerprint ?? `the card of ${customerId}`;
+/** Whether a bill's last charge said that its card cannot be charged any more, as a merchant reads it who looks at this bill alone. */
+function isFinal(charge: Charge): boolean {
+  const { group, renewsItself } = readDecline(codesOf(charge), instrumentOf(charge));
+  return endsRetries(group) && !renewsItself;
+}
