@@ -1,10 +1,11 @@
 import { moneyWords } from "../domain/currency.ts";
 import type { Account, RuledOut } from "../domain/decision.ts";
-import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import type { LedgerEntry } from "../rules/guard.ts";
-import { forbiddenAt, forbidsAny } from "../rules/guard.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/durations.ts";
+import { bankDebit } from "../rules/bank-debits.ts";
+import { endsRetries } from "../rules/decline-groups.ts";
+import { forbiddenAt, forbidsAny, type Ruling } from "../rules/guard.ts";
 import type { Source } from "../rules/sources.ts";
-import type { Decision, Known } from "./known.ts";
+import type { Decision } from "./known.ts";
 import { dayWords, localDay, momentWords } from "./local-time.ts";
 import type { Outlook } from "./outlook.ts";
 import { declineWords } from "./reasons.ts";
@@ -12,9 +13,9 @@ import type { History } from "./recall.ts";
 import type { Situation } from "./situation.ts";
 
 const YEAR_MS = 366 * DAY_MS;
-/** The rules are asked about every fourth hour, so what they forbid begins or ends within as much of what is noted. */
-export const STEP_MS = 4 * HOUR_MS;
-/** Whether what a rule forbids goes on to the end of the window: it was not asked about the end itself. */
+/** The rules are asked about every fourth hour, and where they change, about the hours between. */
+const STEP_MS = 4 * HOUR_MS;
+/** Whether what a rule forbids goes on to the end of the window: earlier programs noted the last fourth hour. */
 export const isToEnd = ({ to }: RuledOut, windowEndsAt: Date) => to.getTime() + STEP_MS >= windowEndsAt.getTime();
 const LIST_MAX = 4;
 const COUNTED = "Counted so far:";
@@ -136,29 +137,40 @@ function besideWords({ bills }: History, zone: Situation["place"]["zone"]): stri
 
 const count = (number: number, one: string, more: string) => `${number} ${number === 1 ? one : more}`;
 
-/** Which rules left no try when, from the last try to the end of the window. */
-function ruledOut({ known, guard }: Situation): RuledOut[] {
+/** Which rules leave no try when, from the decision to the end of the window. */
+function ruledOut(situation: Situation): RuledOut[] {
+  const { known, guard, now } = situation;
+  const scheme = endedDebit(situation);
   const found: RuledOut[] = [];
-  if (!forbidsAny(guard)) return found;
-  const from = lastTry(known);
-  const end = known.windowEndsAt.getTime();
-  let isSame = false;
-  for (let at = from + STEP_MS; at < end && at < from + YEAR_MS; at += STEP_MS) {
-    const ruling = forbiddenAt(guard, at);
-    const latest = found.at(-1);
-    if (ruling && isSame && latest?.rule === ruling.sentence) latest.to = new Date(at);
-    else if (ruling)
-      found.push({ rule: ruling.sentence, source: cited(ruling.source), from: new Date(at), to: new Date(at) });
-    isSame = ruling !== null;
+  if (!scheme && !forbidsAny(guard)) return found;
+  const end = Math.min(known.windowEndsAt.getTime(), now + YEAR_MS);
+  const rulingAt = (at: number) => forbiddenAt(guard, at) ?? scheme;
+  for (let from = now; from < end; ) {
+    const ruling = rulingAt(from);
+    const isSame = (at: number) => rulingAt(at)?.sentence === ruling?.sentence;
+    let same = from;
+    while (same + STEP_MS < end && isSame(same + STEP_MS)) same += STEP_MS;
+    const next = Math.min(same + STEP_MS, end);
+    const to = next === end && isSame(end - 1) ? end : firstOther(same, next, isSame);
+    if (ruling)
+      found.push({ rule: ruling.sentence, source: cited(ruling.source), from: new Date(from), to: new Date(to) });
+    from = to;
   }
   return found;
 }
 
-const lastTry = (known: Known) =>
-  known.ledger.reduce(
-    (latest, entry: LedgerEntry) => (entry.onThisInvoice ? Math.max(latest, entry.at.getTime()) : latest),
-    known.unpaidAt.getTime(),
-  );
+/** The first moment that is other than `from`, to the minute, where `to` is. */
+function firstOther(from: number, to: number, isSame: (at: number) => boolean): number {
+  if (to - from <= MINUTE_MS) return to;
+  const middle = (from + to) / 2;
+  return isSame(middle) ? firstOther(middle, to, isSame) : firstOther(from, middle, isSame);
+}
+
+/** The scheme's rule, after a return code with which a debit is not presented again. */
+const endedDebit = ({ known, guard, decline }: Situation): Ruling | null =>
+  decline && endsRetries(decline.group) && bankDebit(known.paymentMethodType)
+    ? (guard.usedUp ?? guard.triesLeft)
+    : null;
 
 const cited = ({ document, date, anchor, verified }: Source) =>
   `${document}, ${date}; docs/sources.md#${anchor}${verified ? "" : ", not verified"}`;

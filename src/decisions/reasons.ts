@@ -79,6 +79,9 @@ export function triesLeftWords(situation: Situation): string {
   return rule ? `${words} ${rule.sentence}` : words;
 }
 
+/** Whether a reason is that sentence, with a rule. */
+export const saysFewer = (reason: string) => /^After this one, [^.]+\. ./.test(reason);
+
 export const CARD_AWAITED = "Another card or payment method is asked for, and may still come.";
 
 /** What is there of some sentences, as one line. */

@@ -15,6 +15,11 @@ const enter = async (settings: MerchantSettings = {}) => {
 };
 beforeEach(() => enter());
 
+async function openCase() {
+  const { case: kase } = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  return { end: kase!.windowEndsAt };
+}
+
 async function asked(question: string): Promise<string> {
   const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
   return explanationOf(explained)
@@ -35,6 +40,42 @@ test("a rule that holds to the end of the window is said to, and not to end at t
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
   assert.match(await asked("Which rules?"), /^No try from .* to Sun 8 March, \d\d:\d\d/);
+});
+
+test("what a rule forbids begins with the decision, and ends to the minute", async () => {
+  await stage.invoice();
+  await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
+  await stage.decide();
+  // After 24 hours a try may come, and each may come 49 minutes early.
+  assert.match(await asked("Which rules?"), /^No try from Mon 2 March, 11:00 .* to Tue 3 March, 11:49 /);
+});
+
+test("a rule that is named as a reason is never denied, however soon the window ends", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const { end } = await openCase();
+  stage.at(end.getTime() - 2 * HOUR);
+  await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
+  await stage.decide();
+  assert.match(await asked("Which rules?"), /^No try from .* to the end of the window: .*6 days/);
+});
+
+test("a scheme that lets no debit be presented again after such a return code is named among the rules", async () => {
+  await stage.invoice();
+  await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AC04" });
+  await stage.decide();
+  assert.match(await asked("Which rules?"), /^No try from .* to the end of the window: SEPA debits allow 2 more tries/);
+});
+
+test("a rule that leaves fewer tries than the budget is named among the rules", async () => {
+  await stage.invoice();
+  await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AM04" });
+  await stage.decide();
+  assert.match(
+    await asked("Which rules?"),
+    /^No rule leaves out any moment of what is left of the window\.\nAfter this one, 1 more try may be made .* SEPA debits allow/,
+  );
 });
 
 test("a rule that ends today is not why nothing is tried today", async () => {

@@ -1,4 +1,4 @@
-import { isToEnd, saysCount } from "../decisions/account.ts";
+import { saysCount } from "../decisions/account.ts";
 import {
   addDays,
   atLocalTime,
@@ -9,6 +9,7 @@ import {
   type Zone,
 } from "../decisions/local-time.ts";
 import { besideEven } from "../decisions/outlook.ts";
+import { saysFewer } from "../decisions/reasons.ts";
 import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import { completesDunning } from "../domain/case.ts";
@@ -196,17 +197,19 @@ function hourWords({ kind, idealTime, chance, account }: DecisionRecord, zone: Z
 }
 
 const untilWords = (ruled: RuledOut, { case: kase }: Explained, zone: Zone) =>
-  isToEnd(ruled, kase!.windowEndsAt) ? "the end of the window" : when(zone, ruled.to);
+  ruled.to >= kase!.windowEndsAt ? "the end of the window" : when(zone, ruled.to);
 
 function rules(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
   const { ruledOut, known } = latest.account;
   const kept = known.filter(saysCount);
-  if (ruledOut.length === 0) return ["No rule left out any moment of the window.", ...kept];
+  const fewer = latest.account.reasons.filter(saysFewer);
+  if (ruledOut.length === 0) return ["No rule leaves out any moment of what is left of the window.", ...fewer, ...kept];
   return [
     ...ruledOut.flatMap((ruled) => [
       `No try from ${when(zone, ruled.from)} to ${untilWords(ruled, explained, zone)}: ${ruled.rule}`,
       `Source: ${ruled.source}.`,
     ]),
+    ...fewer,
     ...kept,
   ];
 }

@@ -1,4 +1,3 @@
-import { STEP_MS } from "../decisions/account.ts";
 import type { EndReason } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
@@ -116,7 +115,7 @@ export function note(
       add(figures.foreseen, approved);
       figures.foreseen.expected += chance;
     }
-    if (before?.account.ruledOut.some(({ from, to }) => from.getTime() - STEP_MS < at && at < to.getTime() + STEP_MS))
+    if (before?.account.ruledOut.some(({ from, to }) => from.getTime() <= at && at < to.getTime()))
       add(figures.forbidden, approved);
   }
 }
