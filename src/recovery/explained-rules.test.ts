@@ -87,35 +87,6 @@ test("a rule that ends today is not why nothing is tried today", async () => {
   assert.doesNotMatch(await asked("Why not today?"), /^A rule leaves no try/);
 });
 
-test("moments that have passed since the decision are not offered, and today's best is said to be one of them", async () => {
-  await stage.invoice();
-  await stage.transaction({ networkDeclineCode: "51" });
-  await stage.decide();
-  stage.at(START.getTime() + 74 * HOUR);
-  const [today, ...others] = (await asked("Why not today?")).split("\n");
-  assert.match(today!, /^Today's best moment was Thu 5 March, .*, which has passed: a chance of /);
-  const days = others.flatMap((line) => /^The next best, ... (\d+) March/.exec(line)?.[1] ?? []);
-  assert.ok(days.length > 0 && days.every((day) => Number(day) > 5), others.join("\n"));
-});
-
-test("where no try was reported none is said to have been too short a time ago", async () => {
-  stage.at(START.getTime() + 12.5 * HOUR);
-  await stage.invoice();
-  await stage.decide();
-  assert.match(
-    await asked("Why not today?"),
-    /^No moment of today was among .* two hours after the last one at the soonest, or after the invoice became unpaid/,
-  );
-});
-
-test("where fixed rules decide no moment of today is said to have been compared", async () => {
-  await enter({ engine: "static" });
-  await stage.invoice();
-  await stage.transaction();
-  await stage.decide();
-  assert.doesNotMatch(await asked("Why not today?"), /among those that could be chosen/);
-});
-
 test("even tries are as many as could be made, with what is known of such sums in the way of paying", async () => {
   await stage.invoice({ currency: "USD" });
   const debit = { paymentMethodType: "ach_debit", cardBrand: undefined, cardCountry: undefined } as const;

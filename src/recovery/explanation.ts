@@ -1,20 +1,13 @@
 import { saysCount } from "../decisions/account.ts";
-import {
-  addDays,
-  atLocalTime,
-  dayWords,
-  type LocalDay,
-  localDay,
-  momentWords,
-  type Zone,
-} from "../decisions/local-time.ts";
+import { dayWords, localDay, type Zone } from "../decisions/local-time.ts";
 import { besideEven } from "../decisions/outlook.ts";
 import { saysFewer } from "../decisions/reasons.ts";
 import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import { completesDunning } from "../domain/case.ts";
-import type { DecisionKind, DecisionRecord, Prospect, RuledOut } from "../domain/decision.ts";
+import type { DecisionKind, DecisionRecord } from "../domain/decision.ts";
 import type { Explained } from "./explain.ts";
+import { DRAWN, HOUR_DRAWN, percent, SPREAD, untilWords, when, whyNotToday, whyThisHour } from "./explained-moment.ts";
 import { isApproved } from "./history.ts";
 import { END_WORDS, story, WOULD } from "./story.ts";
 
@@ -72,9 +65,6 @@ function zoneOf({ invoice, transactions }: Explained): Zone {
   }).zone;
 }
 
-const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
-const percent = (share: number) => `${Math.round(share * 100)}%`;
-
 /** Of an invoice without a case. */
 export const NEVER =
   "This invoice was never in recovery, so nothing was decided: it was not pushed as unpaid while its recovery window was open, or comes from an imported history.";
@@ -105,99 +95,6 @@ function planned({ case: kase, actions }: Explained, latest: DecisionRecord, zon
   const state = action.decidedAt ? "was sent to the merchant" : "is planned, and may still change";
   return [`${what} for ${when(zone, action.idealRetryTime)}${chance}; it ${state}.`, ...action.reasons];
 }
-
-function whyNotToday(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
-  const { case: kase, now } = explained;
-  if (kase!.endedAt) return ["Nothing is tried any more: see why it stopped."];
-  const today = localDay(zone, now.getTime());
-  const { account, idealTime } = latest;
-  if (latest.kind === "card_change") return ["Another card comes first: see why a card change."];
-  if (latest.kind !== "retry") return account.reasons;
-  if (isSameDay(localDay(zone, idealTime!.getTime()), today)) return ["It is today."];
-  const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
-  // One that ends today leaves some of it.
-  const rule = account.ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to.getTime() >= dayEnds);
-  if (rule)
-    return [`A rule leaves no try until ${untilWords(rule, explained, zone)}: ${rule.rule}`, `Source: ${rule.source}.`];
-  // Nothing but what was learned compares days.
-  if (account.days.length === 0) return account.reasons;
-  const chosen = account.days.find((day) =>
-    isSameDay(localDay(zone, day.at.getTime()), localDay(zone, idealTime!.getTime())),
-  );
-  const best = account.days.find(({ at }) => isSameDay(localDay(zone, at.getTime()), today));
-  if (!best || !chosen) return [NOT_AMONG, ...account.reasons];
-  return [
-    best.at > now
-      ? `Today's best moment is ${when(zone, best.at)}: ${prospectWords(best)}`
-      : `Today's best moment was ${when(zone, best.at)}, which has passed: ${prospectWords(best)}`,
-    ...chosenWords(latest, chosen, zone),
-    ...account.days
-      .filter((day) => day !== best && day !== chosen && day.at > now)
-      .sort((a, b) => b.worth - a.worth)
-      .slice(0, 3)
-      .map((day) => `The next best, ${when(zone, day.at)}: ${prospectWords(day)}`),
-  ];
-}
-
-const NOT_AMONG =
-  "No moment of today was among those that could be chosen: a try comes two hours after the last one at the soonest, or after the invoice became unpaid where none was reported, and on later days only at some hours.";
-
-const prospectWords = ({ chance, worth }: Prospect) =>
-  `a chance of ${percent(chance)}, and with the tries planned after it worth ${percent(worth)} of the amount.`;
-
-/** @param day  the best moment of the day that was chosen: the hour of the try may be another one */
-function chosenWords({ idealTime, chance, account }: DecisionRecord, day: Prospect, zone: Zone): string[] {
-  const chosen = when(zone, idealTime!);
-  if (account.spread) return [`The one that was chosen, ${chosen}, has a chance of ${percent(chance!)}.`, SPREAD];
-  if (!account.hourDrawn) return [`The one that was chosen, ${chosen}: ${prospectWords(day)}`];
-  return [
-    `The best of the day that was chosen, ${when(zone, day.at)}: ${prospectWords(day)}`,
-    `Its hour was drawn, to go on learning: ${chosen}, with a chance of ${percent(chance!)}.`,
-  ];
-}
-
-const isSameDay = (a: LocalDay, b: LocalDay) => dayWords(a) === dayWords(b) && a.year === b.year;
-
-const HOUR_DRAWN =
-  "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning: so was this one.";
-
-/** So much more likely an hour is said to be: both are shown in whole percents. */
-const LIKELIER = 0.01;
-const NOT_ONE_CHANCE =
-  "An hour with a higher chance was not chosen: what counts is not the one chance, but what a try is worth together with those that can follow it.";
-
-const SPREAD =
-  "Of late far fewer tries were approved than was said, in cases that began with such a decline, so some are spread evenly until it comes true again: so was this one.";
-
-/** Of a case that is over people ask about the last try. */
-function whyThisHour({ case: kase, decisions }: Explained, latest: DecisionRecord, zone: Zone): string[] {
-  const last = kase!.endedAt ? decisions.findLast(({ kind }) => kind === "retry") : undefined;
-  if (!last) return hourWords(latest, zone);
-  return [
-    `The last retry was planned on ${when(zone, last.madeAt)}.`,
-    ...hourWords(last, zone),
-    ...last.account.reasons,
-  ];
-}
-
-function hourWords({ kind, idealTime, chance, account }: DecisionRecord, zone: Zone): string[] {
-  const { hours, reasons, hourDrawn, spread } = account;
-  if (kind === "card_change") return ["No hour was chosen: the customer is asked for another card at once."];
-  if (kind === "stop") return ["No hour was chosen: no other try is made."];
-  if (kind === "wait" || hours.length === 0) return reasons;
-  const chosen = when(zone, idealTime!);
-  const hasLikelier = chance !== null && hours.some((hour) => hour.chance - chance >= LIKELIER);
-  return [
-    `The retry is for ${chosen}; a few minutes are added, so that a bank does not get all tries in one second.`,
-    ...(hourDrawn ? [HOUR_DRAWN] : []),
-    ...(spread ? [SPREAD] : []),
-    ...hours.map(({ at, chance }) => `At ${when(zone, at)}: a chance of ${percent(chance)}.`),
-    ...(hasLikelier && !account.drawn && !hourDrawn && !spread ? [NOT_ONE_CHANCE] : []),
-  ];
-}
-
-const untilWords = (ruled: RuledOut, { case: kase }: Explained, zone: Zone) =>
-  ruled.to >= kase!.windowEndsAt ? "the end of the window" : when(zone, ruled.to);
 
 function rules(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
   const { ruledOut, known } = latest.account;
@@ -282,10 +179,7 @@ function howChosen(latest: DecisionRecord): string[] {
       : "The static policy decided, by fixed rules.",
   ];
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
-  if (account.drawn)
-    lines.push(
-      "The moment was drawn by lot, to go on learning: among good ones, or sooner than planned where few first tries were made so soon.",
-    );
+  if (account.drawn) lines.push(DRAWN);
   if (account.hourDrawn) lines.push(HOUR_DRAWN);
   if (account.spread) lines.push(SPREAD);
   if (propensity !== null)

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { explain } from "./explain.ts";
+import { explanationOf } from "./explanation.ts";
+import type { MerchantSettings } from "./merchants.ts";
+import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
+
+// What is said of the moment that was chosen, and of others.
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+const enter = async (settings: MerchantSettings = {}) => {
+  merchantId = (await stage.enter(true, settings)).id;
+};
+beforeEach(() => enter());
+
+async function asked(question: string, invoiceId = "inv_1"): Promise<string> {
+  const explained = (await explain(stage.db, merchantId, invoiceId, stage.now()))!;
+  return explanationOf(explained)
+    .find((each) => each.question === question)!
+    .answer.join("\n");
+}
+
+test("moments that have passed since the decision are not offered, and today's best is said to be one of them", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const [decision] = (await explain(stage.db, merchantId, "inv_1", stage.now()))!.decisions;
+  const { idealTime, account } = decision!;
+  const other = account.days.find(({ at }, n) => n > 1 && Math.abs(+at - +idealTime!) > DAY)!;
+  stage.at(+other.at + HOUR);
+  const [today, ...others] = (await asked("Why not today?")).split("\n");
+  assert.match(today!, /^Today's best moment was ... \d+ March, .*, which has passed: a chance of /);
+  const dayOf = (line: string) => Number(/ (\d+) March/.exec(line)?.[1]);
+  const offered = others.filter((line) => /^(The next best|Worth more), /.test(line)).map(dayOf);
+  assert.ok(offered.length > 0 && offered.every((day) => day > dayOf(today!)), others.join("\n"));
+});
+
+test("where no try was reported none is said to have been too short a time ago", async () => {
+  stage.at(START.getTime() + 12.5 * HOUR);
+  await stage.invoice();
+  await stage.decide();
+  assert.match(
+    await asked("Why not today?"),
+    /^The first day with a moment that could be chosen is Tue 3 March: .* two hours after the last try on, or twenty where .* no try was reported, the invoice's becoming unpaid/,
+  );
+});
+
+test("where fixed rules decide no moment of today is said to have been compared", async () => {
+  await enter({ engine: "static" });
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await asked("Why not today?"), /^Fixed rules name the next moment, and compare it with no other/);
+});
+
+test("after the first day only the likeliest moment of each 24 hours is compared, and a day without one is said to have none", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const { decisions } = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  const { days } = decisions[0]!.account;
+  const dayOf = (at: Date) => Math.floor((+at + HOUR) / DAY);
+  const bare = days.find(({ at }, n) => n > 0 && dayOf(at) > dayOf(days[n - 1]!.at) + 1);
+  stage.at(bare ? +bare.at - DAY : +days.at(-1)!.at + DAY);
+  assert.match(
+    await asked("Why not today?"),
+    /^No moment of today was compared: after the first day it is the likeliest/,
+  );
+});
+
+test("another day is said to be worth more where a lot or a drawn hour chose, which is said too, and nowhere else", async () => {
+  const worthMore: boolean[] = [];
+  for (let n = 0; n < 150; n++) {
+    const [id, customerId] = [`inv_${n}`, `cus_${n}`];
+    await stage.invoice({ id, customerId });
+    await stage.transaction({ invoiceId: id, customerId, cardFingerprint: `fp_${n}` });
+  }
+  await stage.decide();
+  for (let n = 0; n < 150; n++) {
+    const { decisions } = (await explain(stage.db, merchantId, `inv_${n}`, stage.now()))!;
+    const { drawn, hourDrawn } = decisions[0]!.account;
+    const said = await asked("Why not today?", `inv_${n}`);
+    if (said === "It is today.") continue;
+    assert.equal(/drawn by lot, to go on learning/.test(said), drawn, said);
+    assert.equal(/hour was drawn, .* on whichever day/.test(said), hourDrawn, said);
+    if (/^Worth more/m.test(said)) assert.ok(drawn || hourDrawn, said);
+    worthMore.push(/^Worth more/m.test(said));
+  }
+  assert.equal(new Set(worthMore).size, 2);
+});
