@@ -61,7 +61,7 @@ export interface Weighed {
   plan: TryPlan;
   /** Slots of the try that was chosen and of those that follow it: the plan, but for what a draw put in place of its next try. */
   tries: readonly number[];
-  /** With the margin. */
+  /** With the margin, also where a hopeless case was planned as if tries cost nothing. */
   stakes: Stakes;
   /** What the plan is worth with its next try at each slot that it was chosen from; null where no lot asked for it. */
   worth: readonly number[] | null;
@@ -99,25 +99,26 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const slots = slotsOf(belief, question, [...goodHours(learned, belief), ...(hour === null ? [] : [hour])]);
   if (slots.length === 0) return null;
   const seen = forecast(learned, belief, slots);
-  let stakes = withMargin(question.stakes, learned, question.dollars);
-  let plan = planTries(seen, question.triesLeft, stakes, question.limits);
+  const stakes = withMargin(question.stakes, learned, question.dollars);
+  let asked = stakes;
+  let plan = planTries(seen, question.triesLeft, asked, question.limits);
   const hopeless = plan.slots.length === 0;
   const triedShare = hopeless ? hopelessShare(learned, belief, question.stakes) : 1;
   const evenShare = spreadShare(learned, belief, question, hopeless);
   const spread = lot(`${turn}:spread`) < evenShare;
   if (hopeless) {
     if (!spread && lot(`${question.key}:hopeless`) >= triedShare) return null;
-    stakes = { ...stakes, cost: 0 };
-    plan = planTries(seen, question.triesLeft, stakes, question.limits);
+    asked = { ...stakes, cost: 0 };
+    plan = planTries(seen, question.triesLeft, asked, question.limits);
   }
   const best = plan.slots[0];
   if (best === undefined) return null;
-  const worth = belief.tries === 0 ? worthOfNext(seen, plan, stakes, plan.picked) : null;
+  const worth = belief.tries === 0 ? worthOfNext(seen, plan, asked, plan.picked) : null;
   const draw = worth ? drawFirst(learned, belief, question.key, seen, plan, worth) : noDraw(best);
   const even = evenSlot(slots, belief, question);
   const usual = spread ? even : draw.slot;
   const drawn = draw.drawn && !spread;
-  const slot = spread || drawn || hour === null ? usual : bestAtHour(hour, belief, seen, plan, stakes);
+  const slot = spread || drawn || hour === null ? usual : bestAtHour(hour, belief, seen, plan, asked);
   const tries = [slot, ...followers(seen, plan, slot)];
   return {
     at: slots[slot]!,

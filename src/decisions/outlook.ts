@@ -33,8 +33,8 @@ const SLOTS_A_DAY = DAY_MS / SLOT_MS;
 export type Outlook = Pick<Account, "days" | "hours" | "even">;
 
 /**
- * The alternatives to a try that was chosen. Chances are calibrated. Days are weighed as they were when it was chosen; the
- * comparison with even tries counts what a try costs, no more.
+ * The alternatives to a try that was chosen. Chances are calibrated, and all are weighed with the margin, also in a case that is tried although no
+ * try seems worth making.
  *
  * @param unpaidAt  start of the window, from which six even tries would be spread
  */
@@ -58,10 +58,10 @@ export function outlookOf(
 /** Of the slots that the plan was chosen from the best one of each local day, in place of its next try: the first day has several. */
 function prospects(
   { clock: { offsetMs } }: Belief,
-  { weighed: { forecast, plan, stakes, worth: known } }: ChosenTry,
+  { hopeless, weighed: { forecast, plan, stakes, worth: known } }: ChosenTry,
   chanceAt: (at: number) => number,
 ): Prospect[] {
-  const worth = known ?? worthOfNext(forecast, plan, stakes, plan.picked);
+  const worth = (!hopeless && known) || worthOfNext(forecast, plan, stakes, plan.picked);
   const momentOf = (n: number) => forecast.slots[plan.picked[n]!]!;
   const dayOf = (n: number) => Math.floor((momentOf(n) + offsetMs) / DAY_MS);
   const best: number[] = [];
@@ -105,8 +105,8 @@ function hoursOf(
 
 /** Six tries spread evenly over the window, or as many as may be made in it, the last one an hour before its end: those that are still to come, and allowed. */
 function evenTries(belief: Belief, weighed: Weighed, question: TryQuestion, unpaidAt: number): Account["even"] {
-  const { windowEndsAt, triesLeft, limits, stakes } = question;
-  const { forecast } = weighed;
+  const { windowEndsAt, triesLeft, limits } = question;
+  const { forecast, stakes } = weighed;
   const soonest = soonestOf(belief, question);
   const count = Math.min(EVEN_TRIES, belief.tries + triesLeft);
   const wanted = Array.from(

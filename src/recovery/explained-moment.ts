@@ -11,7 +11,7 @@ import type { DecisionRecord, Prospect, RuledOut } from "../domain/decision.ts";
 import type { Explained } from "./explain.ts";
 
 export const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
-const hundredths = (share: number) => Math.round(share * 100);
+export const hundredths = (share: number) => Math.round(share * 100);
 export const percent = (share: number) => `${hundredths(share)}%`;
 
 const isSameDay = (a: LocalDay, b: LocalDay) => dayWords(a) === dayWords(b) && a.year === b.year;

@@ -87,20 +87,6 @@ test("a rule that ends today is not why nothing is tried today", async () => {
   assert.doesNotMatch(await asked("Why not today?"), /^A rule leaves no try/);
 });
 
-test("even tries are as many as could be made, with what is known of such sums in the way of paying", async () => {
-  await stage.invoice({ currency: "USD" });
-  const debit = { paymentMethodType: "ach_debit", cardBrand: undefined, cardCountry: undefined } as const;
-  await stage.transaction({ ...debit, currency: "USD", networkDeclineCode: "R01" });
-  await stage.decide();
-  const said = await asked("What would six even tries have done?");
-  assert.match(said, /\n2 even tries, as many as could be made, on .*, .* recover it with a chance of \d+%/);
-  assert.match(
-    said,
-    /world of bank debits plans recovered what the model said of them, and even tries 6 to 11 points less/,
-  );
-  assert.doesNotMatch(said, /cards/);
-});
-
 test("of more than four failed tries it is said how many came before those that are listed", async () => {
   await stage.invoice();
   await stage.transaction();

@@ -5,9 +5,19 @@ import { saysFewer } from "../decisions/reasons.ts";
 import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import { completesDunning } from "../domain/case.ts";
-import type { DecisionKind, DecisionRecord } from "../domain/decision.ts";
+import type { Account, DecisionKind, DecisionRecord } from "../domain/decision.ts";
 import type { Explained } from "./explain.ts";
-import { DRAWN, HOUR_DRAWN, percent, SPREAD, untilWords, when, whyNotToday, whyThisHour } from "./explained-moment.ts";
+import {
+  DRAWN,
+  HOUR_DRAWN,
+  hundredths,
+  percent,
+  SPREAD,
+  untilWords,
+  when,
+  whyNotToday,
+  whyThisHour,
+} from "./explained-moment.ts";
 import { isApproved } from "./history.ts";
 import { END_WORDS, story, WOULD } from "./story.ts";
 
@@ -144,6 +154,7 @@ const WITHOUT_ALTERNATIVES: Readonly<Record<DecisionKind, string>> = {
 const evenWords = (count: number) =>
   count === EVEN_TRIES ? "Even tries" : `${count} even ${count === 1 ? "try" : "tries"}, as many as could be made,`;
 
+/** By the first plan, which all six were before: a later one knows what came of tries that even ones would not have made. */
 function sixEvenTries({ decisions, transactions }: Explained, zone: Zone): string[] {
   const first = decisions.find(({ account }) => account.even !== null);
   const asked = decisions.some(({ kind }) => kind === "card_change");
@@ -154,14 +165,30 @@ function sixEvenTries({ decisions, transactions }: Explained, zone: Zone): strin
   const { tries, recovers, worth, plan, planRecovers, planWorth } = first.account.even!;
   const days = (dates: readonly Date[]) => dates.map((at) => dayWords(localDay(zone, at.getTime()))).join(", ");
   return [
-    `As seen on ${when(zone, first.madeAt)}, by the same model:`,
+    `As seen on ${when(zone, first.madeAt)}, when moments were first compared, by the same model, less what each try costs and must bring beyond that:`,
     tries.length === 0
       ? "No even try could be made."
-      : `${evenWords(tries.length)} on ${days(tries)} ${tries.length === 1 ? "recovers" : "recover"} it with a chance of ${percent(recovers)}, worth ${percent(worth)} of the amount after costs.`,
-    `The plan, on ${days(plan)}, recovers it with a chance of ${percent(planRecovers)}, worth ${percent(planWorth)}.`,
+      : `${evenWords(tries.length)} on ${days(tries)} ${tries.length === 1 ? "recovers" : "recover"} it with a chance of ${percent(recovers)}, worth ${percent(worth)} of the amount.`,
+    `The plan${first === decisions.at(-1) ? "" : " of then"}, on ${days(plan)}, recovers it with a chance of ${percent(planRecovers)}, worth ${percent(planWorth)}.`,
+    ...(hundredths(worth) > hundredths(planWorth)
+      ? [`It was chosen all the same. ${whyAllTheSame(first.account)}`]
+      : []),
     besideEven(transactions.at(-1)?.paymentMethodType),
   ];
 }
+
+/** Why a plan was chosen that is worth less than even tries. */
+function whyAllTheSame({ drawn, hourDrawn, spread, even }: Account): string {
+  if (spread) return SPREAD;
+  if (even!.planWorth <= 0) return HOPELESS;
+  if (drawn) return DRAWN;
+  return hourDrawn ? HOUR_DRAWN : STEP_BY_STEP;
+}
+
+const HOPELESS =
+  "No try seems worth making: a share of such cases is tried without counting what tries cost, to go on learning.";
+const STEP_BY_STEP =
+  "A plan is found step by step among the likeliest moments of the days, so now and then another one is worth a little more.";
 
 function changed(latest: DecisionRecord): string[] {
   if (latest.number === 1) return ["This is the first decision in the case."];
