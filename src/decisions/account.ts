@@ -19,6 +19,7 @@ const STEP_MS = 4 * HOUR_MS;
 export const isToEnd = ({ to }: RuledOut, windowEndsAt: Date) => to.getTime() + STEP_MS >= windowEndsAt.getTime();
 const LIST_MAX = 4;
 const COUNTED = "Counted so far:";
+const BEFORE_THOSE = "failed before those that follow.";
 
 /** Whether a sentence of what was known says how far a rule's limit is used. */
 export const saysCount = (sentence: string) => sentence.includes(COUNTED);
@@ -48,7 +49,7 @@ export function accountOf(
   return {
     reasons: decision.reasons,
     known: facts,
-    changed: before ? facts.filter((sentence) => !before.includes(sentence)) : [],
+    changed: before ? facts.filter((sentence) => !before.includes(sentence) && !isTally(sentence)) : [],
     ruledOut: ruledOut(situation),
     days: outlook?.days ?? [],
     hours: outlook?.hours ?? [],
@@ -60,14 +61,16 @@ export function accountOf(
   };
 }
 
+/** Whether a sentence only counts what others name. */
+const isTally = (sentence: string) => saysCount(sentence) || sentence.endsWith(BEFORE_THOSE);
+
 /** What was known, in sentences that stay the same as long as it does, but for what is counted: that falls as time passes. */
 function knownWords(situation: Situation, history: History | null): string[] {
   const { known, place, decline, isNewCard } = situation;
   const when = (at: Date) => momentWords(place.zone, at.getTime());
   const words = [declineWords(decline, isNewCard)];
   const failed = known.ledger.filter((entry) => entry.onThisInvoice && entry.approved === false);
-  if (failed.length > LIST_MAX)
-    words.push(`${count(failed.length - LIST_MAX, "try", "tries")} failed before those that follow.`);
+  if (failed.length > LIST_MAX) words.push(`${count(failed.length - LIST_MAX, "try", "tries")} ${BEFORE_THOSE}`);
   // Without codes nobody reported it: it is the first try, which must have been.
   for (const { at, codes } of failed.slice(-LIST_MAX))
     words.push(
@@ -86,7 +89,7 @@ function knownWords(situation: Situation, history: History | null): string[] {
   );
   if (others.length > 0)
     words.push(
-      `${count(others.length, "more try", "more tries")} of other invoices on this card, declined or not answered, count too.`,
+      `${count(others.length, "more try of another invoice", "more tries of other invoices")} on this card, declined or not answered, ${others.length === 1 ? "counts" : "count"} too.`,
     );
   for (const { sentence, times, windowMs } of limits)
     words.push(`${sentence} ${COUNTED} ${times.filter((time) => time >= situation.now - windowMs).length}.`);
@@ -97,8 +100,10 @@ function knownWords(situation: Situation, history: History | null): string[] {
   if (known.issuerDownAt)
     words.push(`Several customers' payments found this bank down, the last one on ${when(known.issuerDownAt)}.`);
   if (history) words.push(pastWords(history, place.zone), ...besideWords(history, place.zone));
+  const { budgetLeft } = known;
   words.push(
-    `The window is open until ${when(known.windowEndsAt)}; ${count(known.budgetLeft, "retry", "retries")} of the budget are left.`,
+    `The window is open until ${when(known.windowEndsAt)}.`,
+    `${budgetLeft === 0 ? "No retry" : count(budgetLeft, "retry", "retries")} of the budget ${budgetLeft > 1 ? "are" : "is"} left.`,
   );
   return words;
 }
@@ -110,15 +115,22 @@ function payerWords({ known, place }: Situation): string {
   return `${amount} are due, to be paid by ${type}${card === "" ? "" : ` (${card})`}. Local time is that of ${place.zone.name}.`;
 }
 
-/** How the customer's earlier bills went. */
+/** How the bills went that came before this one: the latest ones are known. */
 function pastWords({ bills }: History, zone: Situation["place"]["zone"]): string {
-  const earlier = bills.slice(0, -1);
+  const began = bills.at(-1)!.charges[0]!.at;
+  const earlier = bills.slice(0, -1).filter(({ charges }) => charges[0]!.at < began);
   if (earlier.length === 0) return "No earlier bill of this customer is known.";
-  const failed = earlier.filter(({ charges }) => charges[0]?.approved === false);
-  const said = `Of ${count(earlier.length, "earlier bill", "earlier bills")} ${failed.length === 0 ? "none was" : `${count(failed.length, "was", "were")}`} declined at first.`;
+  const failed = earlier.filter(({ charges }) => charges[0]!.approved === false);
+  const said =
+    earlier.length === 1
+      ? `The bill before this one was ${failed.length === 0 ? "not " : ""}declined at first.`
+      : `Of the latest ${earlier.length} bills before this one ${failed.length === 0 ? "none was" : count(failed.length, "was", "were")} declined at first.`;
   const paid = failed.flatMap(({ charges }) => charges.findLast(({ approved }) => approved)?.at ?? []);
-  const days = paid.slice(-LIST_MAX).map((at) => dayWords(localDay(zone, at.getTime())));
-  return days.length === 0 ? said : `${said} Declined ones were paid on ${days.join(", ")}.`;
+  const days = [...new Set(paid.sort((a, b) => +a - +b).map((at) => dayWords(localDay(zone, +at))))];
+  if (days.length === 0) return said;
+  const which =
+    days.length > LIST_MAX ? "The latest days on which declined ones were paid are" : "Declined ones were paid on";
+  return `${said} ${which} ${days.slice(-LIST_MAX).join(", ")}.`;
 }
 
 /** How charges of the customer's other bills went since the case began. */

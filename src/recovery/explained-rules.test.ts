@@ -86,16 +86,3 @@ test("a rule that ends today is not why nothing is tried today", async () => {
   stage.at(START.getTime() + 18 * HOUR);
   assert.doesNotMatch(await asked("Why not today?"), /^A rule leaves no try/);
 });
-
-test("of more than four failed tries it is said how many came before those that are listed", async () => {
-  await stage.invoice();
-  await stage.transaction();
-  for (let n = 1; n < 6; n++) {
-    stage.wait(24 * HOUR);
-    await stage.transaction();
-  }
-  await stage.decide();
-  const answer = await asked("What was known?");
-  assert.equal(answer.match(/A try failed on/g)!.length, 4);
-  assert.match(answer, /2 tries failed before those that follow\.\nA try failed on/);
-});

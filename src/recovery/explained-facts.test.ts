@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { explain } from "./explain.ts";
+import { explanationOf } from "./explanation.ts";
+import type { MerchantSettings } from "./merchants.ts";
+import { DAY, HOUR, openStage } from "./stage.fixture.ts";
+
+// What is said to be known, and to have changed.
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+const enter = async (settings: MerchantSettings = {}) => {
+  merchantId = (await stage.enter(true, settings)).id;
+};
+beforeEach(() => enter());
+
+async function asked(question = "What was known?"): Promise<string> {
+  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  return explanationOf(explained)
+    .find((each) => each.question === question)!
+    .answer.join("\n");
+}
+
+test("of more than four failed tries it is said how many came before those that are listed", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  for (let n = 1; n < 6; n++) {
+    stage.wait(24 * HOUR);
+    await stage.transaction();
+  }
+  await stage.decide();
+  const answer = await asked();
+  assert.equal(answer.match(/A try failed on/g)!.length, 4);
+  assert.match(answer, /2 tries failed before those that follow\.\nA try failed on/);
+  stage.wait(DAY);
+  await stage.transaction();
+  await stage.decide();
+  const changed = await asked("What changed since the last plan?");
+  assert.match(changed, /A try failed on/);
+  assert.doesNotMatch(changed, /those that follow|Counted so far/);
+});
+
+/** A bill that was declined on a day of January or later, and paid so many hours after that. */
+async function declined(day: number, paidAfter = 24) {
+  const id = `inv_of_${day}`;
+  const createdAt = new Date(Date.UTC(2026, 0, day, 10));
+  const paidAt = new Date(+createdAt + paidAfter * HOUR);
+  await stage.invoice({ id, state: "PAID", createdAt, updatedAt: paidAt });
+  await stage.transaction({ invoiceId: id, createdAt, updatedAt: createdAt });
+  await stage.transaction({ invoiceId: id, state: "PAID", createdAt: paidAt, updatedAt: paidAt });
+}
+
+test("of more bills than are looked at the latest are named as such, and of their payments the latest days, each once", async () => {
+  for (let day = 1; day <= 20; day++) await declined(day, day % 2 === 0 ? 24 : 48);
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(
+    await asked(),
+    /Of the latest 15 bills before this one 15 were declined at first\. The latest days on which declined ones were paid are Thu 15 January, Sat 17 January, Mon 19 January, Wed 21 January\./,
+  );
+});
+
+test("a later bill of the customer is not told of as an earlier one", async () => {
+  await declined(20);
+  await stage.invoice();
+  await stage.transaction();
+  stage.wait(3 * DAY);
+  await stage.invoice({ id: "inv_2", createdAt: stage.now() });
+  await stage.transaction({ invoiceId: "inv_2" });
+  await stage.decide();
+  const answer = await asked();
+  assert.match(answer, /The bill before this one was declined at first\. Declined ones were paid on Wed 21 January\./);
+  assert.match(answer, /Another bill of this customer was declined on Thu 5 March/);
+});
+
+test("of a budget with one retry or none left it is said in its number", async () => {
+  await enter({ engine: "static" });
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  for (let left = 7; left >= 0; left--) {
+    const sent = await stage.untilSent();
+    stage.at(sent.ideal);
+    await stage.transaction();
+    await stage.decide();
+    const said = /^.* of the budget .*$/m.exec(await asked())?.[0];
+    assert.equal(
+      said,
+      `${left === 0 ? "No retry" : left === 1 ? "1 retry" : `${left} retries`} of the budget ${left > 1 ? "are" : "is"} left.`,
+    );
+  }
+});
