@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { explain } from "./explain.ts";
 import { explanationOf } from "./explanation.ts";
-import { HOUR, openStage, START } from "./stage.fixture.ts";
+import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
 
 // What is said of an invoice that nothing more is decided about.
 
@@ -87,6 +87,29 @@ test("once a case that fixed rules decided is over, the reasons of its last try 
   await stage.decide();
   const hour = (await answers()).get("Why this hour?")!;
   assert.equal(hour.match(/The last try failed/g)?.length, 1, hour);
+});
+
+test("what became of attempts and of what was asked for is told in words, and why a case was given up is told once", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "14" });
+  await stage.decide();
+  await stage.deliver();
+  await stage.decide();
+  const happened = async () => (await answers()).get("What happened so far?")!;
+  assert.match(await happened(), /Another card was asked for, and may still come\./);
+  assert.equal((await answers()).get("Why not today?"), "No try is planned: see what is planned now.");
+  assert.equal((await answers()).get("Why this hour?"), "No hour was chosen: no try is planned.");
+  stage.wait(8 * DAY);
+  await stage.decide();
+  assert.match(await happened(), /Another card was asked for, and no payment came of it in time\./);
+  assert.match(
+    (await answers()).get("Why did you stop?")!,
+    /^Dunlin gave the invoice up\.\nThe last try failed: .* \(code 14\)\.\nVisa does not allow .*\n.* and none came\.$/,
+  );
+  await stage.transaction({ state: "PENDING" });
+  await stage.transaction({ state: "PAID" });
+  assert.match(await happened(), /An attempt was made, and its outcome is awaited\./);
+  assert.match(await happened(), /An attempt succeeded\./);
 });
 
 test("where another hour had a higher chance than the chosen one, why it was not chosen is said, and only there", async () => {

@@ -4,7 +4,6 @@ import { besideEven } from "../decisions/outlook.ts";
 import { saysFewer } from "../decisions/reasons.ts";
 import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
-import { completesDunning } from "../domain/case.ts";
 import type { Account, DecisionKind, DecisionRecord } from "../domain/decision.ts";
 import type { Explained } from "./explain.ts";
 import {
@@ -134,8 +133,10 @@ function whyCardChange({ case: kase, decisions }: Explained): string[] {
 function whyStopped({ case: kase }: Explained, latest: DecisionRecord | null): string[] {
   const gaveUp = latest?.kind === "stop" ? latest.account.reasons : [];
   if (kase!.endedAt) {
-    const end = `The case ended: ${END_WORDS[kase!.endReason!]}`;
-    return completesDunning(kase!.endReason!) ? [end, ...gaveUp] : [end];
+    const isGivenUp = kase!.endReason === "hopeless" || kase!.endReason === "budget_used";
+    return isGivenUp && gaveUp.length > 0
+      ? ["Dunlin gave the invoice up.", ...gaveUp]
+      : [`The case ended: ${END_WORDS[kase!.endReason!]}`];
   }
   if (kase!.arm === "dunlin") return ["It has not stopped."];
   return [

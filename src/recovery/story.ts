@@ -3,6 +3,8 @@ import { failureWords } from "../decisions/reasons.ts";
 import type { EndReason } from "../domain/case.ts";
 import { moneyWords } from "../domain/currency.ts";
 import type { DecisionKind } from "../domain/decision.ts";
+import type { ActionStatus, RecoveryAction } from "../domain/recovery-action.ts";
+import type { TransactionState } from "../domain/transaction.ts";
 import { readDecline } from "../rules/decline-group.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { Explained } from "./explain.ts";
@@ -24,14 +26,8 @@ export function story(
   zone: Zone,
 ): string[] {
   const events: { at: Date; words: string }[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
-  for (const { type, status, decidedAt, attemptedAt, idealRetryTime } of actions)
-    if (decidedAt) {
-      const what =
-        type === "RETRY" ? `A retry on ${when(zone, idealRetryTime)} was asked for` : "Another card was asked for";
-      const done = type === "RETRY" ? " and was carried out" : ", and the invoice was paid";
-      const made = attemptedAt ? `${done} on ${when(zone, attemptedAt)}` : "";
-      events.push({ at: decidedAt, words: `${what}${made}: ${status}.` });
-    }
+  for (const action of actions)
+    if (action.decidedAt) events.push({ at: action.decidedAt, words: askWords(action, zone) });
   if (kase?.arm === "shadow")
     for (const { kind, madeAt, idealTime } of decisions)
       events.push({
@@ -48,9 +44,48 @@ export function story(
   return [head, ...before, ...lines];
 }
 
+/** What was asked for, and what came of it. */
+function askWords({ type, status, attemptedAt, idealRetryTime }: RecoveryAction, zone: Zone): string {
+  const at = attemptedAt ? ` on ${when(zone, attemptedAt)}` : "";
+  if (type === "RETRY") return `A retry on ${when(zone, idealRetryTime)} was asked for${RETRIES[status](at)}.`;
+  return `Another card was asked for${CARD_CHANGES[status](at)}.`;
+}
+
+type Ends = Readonly<Record<ActionStatus, (at: string) => string>>;
+
+const UNDELIVERED = {
+  SCHEDULED: () => ", and the request is on its way",
+  CANCELED: () => ", but a payment came first, or the request was taken back",
+  DELIVERY_FAILED: () => ", but the endpoint did not take the request",
+} as const;
+
+const RETRIES: Ends = {
+  ...UNDELIVERED,
+  SENT: () => ", and what comes of it is awaited",
+  SUCCEEDED: (at) => `, and succeeded${at}`,
+  FAILED: (at) => `, and failed${at}`,
+  EXPIRED: () => ", and what came of it was not told",
+};
+
+const CARD_CHANGES: Ends = {
+  ...UNDELIVERED,
+  SENT: () => ", and may still come",
+  SUCCEEDED: (at) => `, and the invoice was paid${at}`,
+  FAILED: () => ", and none came",
+  EXPIRED: () => ", and no payment came of it in time",
+};
+
+const ATTEMPTS: Readonly<Record<Exclude<TransactionState, "FAILED">, string>> = {
+  PAID: "succeeded",
+  PENDING: "was made, and its outcome is awaited",
+  VOIDED: "was voided",
+  REFUNDED: "succeeded, and was refunded later",
+  DISPUTED: "succeeded, and is disputed",
+};
+
 function attemptWords(t: TransactionFacts): string {
   const who = t.initiator === "CUSTOMER" ? "The customer's attempt" : "An attempt";
-  if (t.state !== "FAILED") return `${who} was made: ${t.state}.`;
+  if (t.state !== "FAILED") return `${who} ${ATTEMPTS[t.state]}.`;
   const instrument = {
     paymentMethodType: t.paymentMethodType ?? null,
     network: t.cardBrand ?? null,
