@@ -43,7 +43,7 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
   reasons.push(
     isTried
       ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one may be tried as well."
-      : "Trying the same one again would not help, so the customer is asked for another card or payment method now.",
+      : `${ruling ? "By that rule the same one is not tried again" : "Trying the same one again would not help"}, so the customer is asked for another card or payment method now.`,
   );
   return { kind: "card_change", at: new Date(now), reasons };
 }

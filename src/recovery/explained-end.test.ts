@@ -112,6 +112,18 @@ test("what became of attempts and of what was asked for is told in words, and wh
   assert.match(await happened(), /An attempt succeeded\./);
 });
 
+test("a rule that keeps a card from being tried is why another one is asked for, whatever the last try said", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "14" });
+  await stage.transaction({ networkDeclineCode: "51" });
+  await stage.decide();
+  const asked = (await answers()).get("Why a card change?")!;
+  assert.match(
+    asked,
+    /not enough money.*\n.*\(code 14\)\.\nVisa does not allow .*\nBy that rule the same one is not tried again/,
+  );
+});
+
 test("where another hour had a higher chance than the chosen one, why it was not chosen is said, and only there", async () => {
   const likelier: boolean[] = [];
   for (let n = 0; n < 40; n++) {
