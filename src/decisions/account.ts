@@ -6,7 +6,7 @@ import { endsRetries } from "../rules/decline-groups.ts";
 import { forbiddenAt, forbidsAny, type Ruling } from "../rules/guard.ts";
 import type { Source } from "../rules/sources.ts";
 import type { Decision } from "./known.ts";
-import { dayWords, localDay, momentWords } from "./local-time.ts";
+import { dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import type { Outlook } from "./outlook.ts";
 import { declineWords } from "./reasons.ts";
 import type { History } from "./recall.ts";
@@ -108,15 +108,17 @@ function knownWords(situation: Situation, history: History | null): string[] {
   return words;
 }
 
+export const localTimeWords = ({ name }: Zone) => `Local time is that of ${name}.`;
+
 function payerWords({ known, place }: Situation): string {
   const type = known.paymentMethodType ?? "a payment method that was not named";
   const card = [known.network, known.cardCountry && `of ${known.cardCountry}`].filter(Boolean).join(" ");
   const amount = moneyWords(known.amount, known.currency);
-  return `${amount} are due, to be paid by ${type}${card === "" ? "" : ` (${card})`}. Local time is that of ${place.zone.name}.`;
+  return `${amount} are due, to be paid by ${type}${card === "" ? "" : ` (${card})`}. ${localTimeWords(place.zone)}`;
 }
 
 /** How the bills went that came before this one: the latest ones are known. */
-function pastWords({ bills }: History, zone: Situation["place"]["zone"]): string {
+function pastWords({ bills }: History, zone: Zone): string {
   const began = bills.at(-1)!.charges[0]!.at;
   const earlier = bills.slice(0, -1).filter(({ charges }) => charges[0]!.at < began);
   if (earlier.length === 0) return "No earlier bill of this customer is known.";
@@ -134,7 +136,7 @@ function pastWords({ bills }: History, zone: Situation["place"]["zone"]): string
 }
 
 /** How charges of the customer's other bills went since the case began. */
-function besideWords({ bills }: History, zone: Situation["place"]["zone"]): string[] {
+function besideWords({ bills }: History, zone: Zone): string[] {
   const since = bills.at(-1)!.charges[0]!.at;
   return bills
     .slice(0, -1)

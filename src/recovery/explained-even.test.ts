@@ -40,11 +40,11 @@ test("once there is a later plan, the plan beside even tries is said to be the o
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await asked(), /^As seen on Mon 2 March, 11:00 .*\n.*\nThe plan, on /);
+  assert.match(await asked(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan, on /);
   stage.wait(24 * HOUR);
   await stage.transaction();
   await stage.decide();
-  assert.match(await asked(), /^As seen on Mon 2 March, 11:00 .*\n.*\nThe plan of then, on /);
+  assert.match(await asked(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan of then, on /);
 });
 
 test("why the plan was chosen is said where even tries are worth more, and only there", async () => {

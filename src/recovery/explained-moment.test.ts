@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
+import { shippedPrior } from "../../simulator/trial/worlds.ts";
+import { fromPrior } from "../model/prior.ts";
+import { noteSaid } from "../model/shortfall.ts";
 import { explain } from "./explain.ts";
 import { explanationOf } from "./explanation.ts";
 import type { MerchantSettings } from "./merchants.ts";
@@ -89,4 +92,53 @@ test("another day is said to be worth more where a lot or a drawn hour chose, wh
     worthMore.push(/^Worth more/m.test(said));
   }
   assert.equal(new Set(worthMore).size, 2);
+});
+
+test("Why this hour? Because it was drawn, in one try of five, and only there is it said", async () => {
+  const invoices = Array.from({ length: 80 }, (_, n) => `inv_${n}`);
+  for (const [n, id] of invoices.entries()) {
+    await stage.invoice({ id, customerId: `cus_${n}` });
+    await stage.transaction({ invoiceId: id, customerId: `cus_${n}`, cardFingerprint: `fp_${n}` });
+  }
+  await stage.decide();
+  const drawn: string[] = [];
+  for (const id of invoices) {
+    const answers = [await asked("Why this hour?", id), await asked("How was it chosen?", id)];
+    const { decisions } = (await explain(stage.db, merchantId, id, stage.now()))!;
+    const [{ account }] = decisions as [(typeof decisions)[0]];
+    if (account.hourDrawn) drawn.push(id);
+    for (const answer of [...answers, account.reasons.join()])
+      assert.equal(/hour is drawn, by how likely/.test(answer), account.hourDrawn, answer);
+    assert.equal(/the draw of its hour aside/.test(answers[1]!), account.hourDrawn);
+    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await asked("What is planned now?", id))!.slice(1);
+    const notToday = await asked("Why not today?", id);
+    if (notToday !== "It is today.") assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
+  }
+  assert.ok(drawn.length > 0 && drawn.length < 40, `${drawn.length}`);
+});
+
+test("Why this hour? Because tries are spread evenly while what is said does not come true, and only of those is it said", async () => {
+  const model = fromPrior(shippedPrior());
+  for (let n = 0; n < 80; n++) noteSaid(model, { firstReason: "FUNDS" }, 0.5, +START - (80 - n) * HOUR, "FUNDS");
+  await stage.taught(model);
+  let spread = 0;
+  for (let n = 0; n < 20; n++) {
+    const id = `inv_${n}`;
+    await stage.invoice({ id, customerId: `cus_${n}` });
+    await stage.transaction({
+      invoiceId: id,
+      customerId: `cus_${n}`,
+      cardFingerprint: `fp_${n}`,
+      networkDeclineCode: "51",
+    });
+    await stage.decide();
+    const { decisions } = (await explain(stage.db, merchantId, id, stage.now()))!;
+    const { account } = decisions[0]!;
+    if (account.spread) spread++;
+    const questions = ["Why this hour?", "How was it chosen?", "Why not today?"];
+    const answers = await Promise.all(questions.map((question) => asked(question, id)));
+    for (const answer of [...answers, account.reasons.join()])
+      assert.equal(/far fewer tries were approved than was said/.test(answer), account.spread, answer);
+  }
+  assert.ok(spread > 4 && spread < 20, `${spread}`);
 });

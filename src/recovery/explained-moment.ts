@@ -14,6 +14,8 @@ export const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
 export const hundredths = (share: number) => Math.round(share * 100);
 export const percent = (share: number) => `${hundredths(share)}%`;
 
+const clockWords = (zone: Zone, at: Date) => /\d\d:\d\d/.exec(when(zone, at))![0];
+
 const isSameDay = (a: LocalDay, b: LocalDay) => dayWords(a) === dayWords(b) && a.year === b.year;
 
 export const untilWords = (ruled: RuledOut, { case: kase }: Explained, zone: Zone) =>
@@ -54,7 +56,8 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
     best ? todaysBest(best, now, zone) : +first.at >= dayEnds ? firstWords(first, zone) : NOT_COMPARED,
     ...chosenWords(latest, chosen, zone),
     ...others.map(
-      (day) => `${isMore(day) ? "Worth more" : "The next best"}, ${when(zone, day.at)}: ${prospectWords(day)}`,
+      (day) =>
+        `${isMore(day) ? "Worth more" : "The next best"}, ${when(zone, day.at)}: a chance of ${percent(day.chance)}, worth ${percent(day.worth)}.`,
     ),
   ];
 }
@@ -129,7 +132,8 @@ function hourWords({ kind, idealTime, chance, account }: DecisionRecord, was: st
     `The retry ${was} for ${when(zone, idealTime!)}; a few minutes are added, so that a bank does not get all tries in one second.`,
     ...(hourDrawn ? [HOUR_DRAWN] : []),
     ...(spread ? [SPREAD] : []),
-    ...hours.map(({ at, chance }) => `At ${when(zone, at)}: a chance of ${percent(chance)}.`),
+    ...(account.drawn ? [DRAWN] : []),
+    `Chances on ${dayWords(localDay(zone, hours[0]!.at.getTime()))}: ${hours.map(({ at, chance }) => `${percent(chance)} at ${clockWords(zone, at)}`).join(", ")}.`,
     ...(hasLikelier && !account.drawn && !hourDrawn && !spread ? [NOT_ONE_CHANCE] : []),
   ];
 }

@@ -1,4 +1,4 @@
-import { saysCount } from "../decisions/account.ts";
+import { localTimeWords, saysCount } from "../decisions/account.ts";
 import { dayWords, localDay, type Zone } from "../decisions/local-time.ts";
 import { besideEven } from "../decisions/outlook.ts";
 import { saysFewer } from "../decisions/reasons.ts";
@@ -28,9 +28,16 @@ export interface Answer {
 
 /** The questions that people ask about an invoice, each answered from what was kept when it was decided. */
 export function explanationOf(explained: Explained): Answer[] {
+  const zone = zoneOf(explained);
+  // The first answer names the zone of all that is told; what was kept names it with each moment.
+  const told = [` (${zone.name})`, ` ${localTimeWords(zone)}`];
+  const without = (line: string) => told.reduce((words, each) => words.replaceAll(each, ""), line);
+  return answersOf(explained, zone).map(({ question, answer }) => ({ question, answer: answer.map(without) }));
+}
+
+function answersOf(explained: Explained, zone: Zone): Answer[] {
   const { decisions } = explained;
   const latest = decisions.at(-1) ?? null;
-  const zone = zoneOf(explained);
   const happened = { question: "What happened so far?", answer: story(explained, zone) };
   if (!explained.case) return [happened, { question: "Why was nothing decided?", answer: [neverDecided(explained)] }];
   const undecided = whyUndecided(explained);
@@ -45,7 +52,7 @@ export function explanationOf(explained: Explained): Answer[] {
     { question: "Why did you stop?", answer: whyStopped(explained, latest) },
     answered("What would six even tries have done?", () => sixEvenTries(explained, zone)),
     answered("What changed since the last plan?", () => changed(latest!)),
-    answered("What was known?", () => latest!.account.known),
+    answered("What was known?", () => latest!.account.known.filter((sentence) => !saysCount(sentence))),
     answered("How was it chosen?", () => howChosen(latest!)),
   ];
 }

@@ -41,7 +41,7 @@ export function story(
     .map(({ at, words }) => `${when(zone, at)}  ${words}`);
   const head = `${invoice.id}: ${moneyWords(invoice.amount, invoice.currency)}, ${invoice.state}.`;
   const before = earlierCases > 0 ? [`It was in recovery before: ${earlierCases} earlier.`] : [];
-  return [head, ...before, ...lines];
+  return [head, `Times are those of ${zone.name}.`, ...before, ...lines];
 }
 
 /** What was asked for, and what came of it. */
