@@ -19,10 +19,11 @@ const STEP_MS = 4 * HOUR_MS;
 export const isToEnd = ({ to }: RuledOut, windowEndsAt: Date) => to.getTime() + STEP_MS >= windowEndsAt.getTime();
 const LIST_MAX = 4;
 const COUNTED = "Counted so far:";
+const LEFT = "Tries left by this rule:";
 const BEFORE_THOSE = "failed before those that follow.";
 
 /** Whether a sentence of what was known says how far a rule's limit is used. */
-export const saysCount = (sentence: string) => sentence.includes(COUNTED);
+export const saysCount = (sentence: string) => sentence.includes(COUNTED) || sentence.includes(LEFT);
 
 /** What the account is made of, beside what is known. */
 interface Made {
@@ -45,7 +46,7 @@ export function accountOf(
   { decision, outlook, drawn, hourDrawn, spread, fallback }: Made,
   before: readonly string[] | null,
 ): Account {
-  const facts = knownWords(situation, history);
+  const facts = knownWords(situation, history, decision.reasons);
   return {
     reasons: decision.reasons,
     known: facts,
@@ -65,7 +66,7 @@ export function accountOf(
 const isTally = (sentence: string) => saysCount(sentence) || sentence.endsWith(BEFORE_THOSE);
 
 /** What was known, in sentences that stay the same as long as it does, but for what is counted: that falls as time passes. */
-function knownWords(situation: Situation, history: History | null): string[] {
+function knownWords(situation: Situation, history: History | null, reasons: readonly string[]): string[] {
   const { known, place, decline, isNewCard } = situation;
   const when = (at: Date) => momentWords(place.zone, at.getTime());
   const words = [declineWords(decline, isNewCard)];
@@ -81,7 +82,7 @@ function knownWords(situation: Situation, history: History | null): string[] {
   for (const { at } of known.ledger.filter((entry) => entry.onThisInvoice && entry.approved === null).slice(-LIST_MAX))
     words.push(`A try was asked for on ${when(at)}, and how it ended is not known.`);
   words.push(payerWords(situation));
-  const { limits } = situation.guard;
+  const { limits, triesLeft } = situation.guard;
   const longestMs = Math.max(0, ...limits.map(({ windowMs }) => windowMs));
   const others = known.ledger.filter(
     (entry) =>
@@ -93,6 +94,8 @@ function knownWords(situation: Situation, history: History | null): string[] {
     );
   for (const { sentence, times, windowMs } of limits)
     words.push(`${sentence} ${COUNTED} ${times.filter((time) => time >= situation.now - windowMs).length}.`);
+  if (triesLeft && !reasons.some((reason) => reason.includes(triesLeft.sentence)))
+    words.push(`${triesLeft.sentence} ${LEFT} ${Number.isFinite(triesLeft.count) ? triesLeft.count : "any number"}.`);
   if (known.cardChangedAt) words.push(`The card or payment method was changed on ${when(known.cardChangedAt)}.`);
   if (known.cardChange === "awaited") words.push("Another card is asked for, and may still come.");
   if (known.cardChange === "expired")

@@ -79,8 +79,9 @@ export function triesLeftWords(situation: Situation): string {
   return rule ? `${words} ${rule.sentence}` : words;
 }
 
-/** Whether a reason is that sentence, with a rule. */
-export const saysFewer = (reason: string) => /^After this one, [^.]+\. ./.test(reason);
+/** Whether a reason names a rule that leaves fewer tries, or kept this one from coming sooner. */
+export const namesRule = (reason: string) =>
+  /^After this one, [^.]+\. .|no try comes sooner|is heard first|not within 30 days of/.test(reason);
 
 export const CARD_AWAITED = "Another card or payment method is asked for, and may still come.";
 

@@ -54,11 +54,12 @@ test("why the plan was chosen is said where even tries are worth more, and only 
   const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
   const [decision] = explained.decisions;
   const { account } = decision!;
-  const said = (over: Partial<typeof account>, worth = 0.5, planWorth = 0.4) => {
+  const said = (over: Partial<typeof account>, worth = 0.5, planWorth = 0.4, paymentMethodType = "card") => {
     const even = { ...account.even!, worth, planWorth };
     const plain = { ...account, drawn: false, hourDrawn: false, spread: false };
+    const transactions = explained.transactions.map((each) => ({ ...each, paymentMethodType }));
     const decisions = [{ ...decision!, account: { ...plain, ...over, even } }];
-    return explanationOf({ ...explained, decisions })
+    return explanationOf({ ...explained, transactions, decisions })
       .find(({ question }) => /even tries/.test(question))!
       .answer.join(" ");
   };
@@ -67,5 +68,6 @@ test("why the plan was chosen is said where even tries are worth more, and only 
   assert.match(said({ spread: true }), /all the same\. Of late far fewer tries were approved/);
   assert.match(said({}, 0.1, -0.2), /all the same\. No try seems worth making/);
   assert.match(said({}), /all the same\. A plan is found step by step/);
+  assert.match(said({}, 0.5, 0.4, "bacs_debit"), /all the same\. A plan leaves each debit the days/);
   assert.doesNotMatch(said({ drawn: true }, 0.404), /all the same/);
 });

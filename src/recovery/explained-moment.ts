@@ -51,6 +51,8 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
     .filter((day) => day !== best && day !== chosen && day.at > now)
     .sort((a, b) => b.worth - a.worth)
     .slice(0, 3);
+  const { account } = latest;
+  const isDrawn = account.drawn || account.hourDrawn || account.spread;
   const isMore = ({ worth }: Prospect) => chosen !== undefined && hundredths(worth) > hundredths(chosen.worth);
   return [
     best ? todaysBest(best, now, zone) : +first.at >= dayEnds ? firstWords(first, zone) : NOT_COMPARED,
@@ -59,6 +61,7 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
       (day) =>
         `${isMore(day) ? "Worth more" : "The next best"}, ${when(zone, day.at)}: a chance of ${percent(day.chance)}, worth ${percent(day.worth)}.`,
     ),
+    ...(!isDrawn && days.some(isMore) ? [STEP_BY_STEP] : []),
   ];
 }
 
@@ -96,6 +99,8 @@ export const HOUR_DRAWN =
   "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning, and the best moment at that hour is taken, on whichever day: so was this one.";
 export const SPREAD =
   "Of late far fewer tries were approved than was said, in cases that began with such a decline, so some are spread evenly until it comes true again: so was this one.";
+export const STEP_BY_STEP =
+  "A plan is found step by step among the likeliest moments of the days, so now and then another one is worth a little more.";
 const NOT_ONE_CHANCE =
   "An hour with a higher chance was not chosen: what counts is not the one chance, but what a try is worth together with those that can follow it.";
 

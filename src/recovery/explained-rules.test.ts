@@ -78,6 +78,25 @@ test("a rule that leaves fewer tries than the budget is named among the rules", 
   );
 });
 
+test("a scheme's rule is named also where it leaves no fewer tries than the budget", async () => {
+  await stage.invoice({ currency: "GBP" });
+  const debit = { paymentMethodType: "bacs_debit", cardBrand: undefined, currency: "GBP" } as const;
+  await stage.transaction({ ...debit, networkDeclineCode: "0" });
+  await stage.decide();
+  assert.match(await asked("Which rules?"), /\nBacs debits allow tries .* Tries left by this rule: any number\.$/);
+});
+
+test("a wait that is over, and is named as a reason, is named among the rules", async () => {
+  await stage.invoice();
+  await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
+  stage.at(START.getTime() + 26 * HOUR);
+  await stage.decide();
+  assert.match(
+    await asked("Which rules?"),
+    /^No rule leaves out any moment of what is left of the window\.\nWith an earlier decline .* after 24 hours/,
+  );
+});
+
 test("a rule that ends today is not why nothing is tried today", async () => {
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });

@@ -1,10 +1,11 @@
 import { localTimeWords, saysCount } from "../decisions/account.ts";
 import { dayWords, localDay, type Zone } from "../decisions/local-time.ts";
 import { besideEven } from "../decisions/outlook.ts";
-import { saysFewer } from "../decisions/reasons.ts";
+import { namesRule } from "../decisions/reasons.ts";
 import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import type { Account, DecisionKind, DecisionRecord } from "../domain/decision.ts";
+import { bankDebit } from "../rules/bank-debits.ts";
 import type { Explained } from "./explain.ts";
 import {
   DRAWN,
@@ -12,6 +13,7 @@ import {
   hundredths,
   percent,
   SPREAD,
+  STEP_BY_STEP,
   untilWords,
   when,
   whyNotToday,
@@ -113,17 +115,16 @@ function planned({ case: kase, actions }: Explained, latest: DecisionRecord, zon
 }
 
 function rules(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
-  const { ruledOut, known } = latest.account;
-  const kept = known.filter(saysCount);
-  const fewer = latest.account.reasons.filter(saysFewer);
-  if (ruledOut.length === 0) return ["No rule leaves out any moment of what is left of the window.", ...fewer, ...kept];
+  const { ruledOut, known, reasons } = latest.account;
+  const isRuledOut = (sentence: string) => ruledOut.some(({ rule }) => rule === sentence);
   return [
+    ...(ruledOut.length === 0 ? ["No rule leaves out any moment of what is left of the window."] : []),
     ...ruledOut.flatMap((ruled) => [
       `No try from ${when(zone, ruled.from)} to ${untilWords(ruled, explained, zone)}: ${ruled.rule}`,
       `Source: ${ruled.source}.`,
     ]),
-    ...fewer,
-    ...kept,
+    ...reasons.filter((reason) => namesRule(reason) && !isRuledOut(reason)),
+    ...known.filter(saysCount),
   ];
 }
 
@@ -170,6 +171,7 @@ function sixEvenTries({ decisions, transactions }: Explained, zone: Zone): strin
     return [
       `No alternatives were worked out: ${WITHOUT_ALTERNATIVES[asked ? "card_change" : decisions.at(-1)!.kind]}.`,
     ];
+  const paymentMethodType = transactions.at(-1)?.paymentMethodType;
   const { tries, recovers, worth, plan, planRecovers, planWorth } = first.account.even!;
   const days = (dates: readonly Date[]) => dates.map((at) => dayWords(localDay(zone, at.getTime()))).join(", ");
   return [
@@ -179,24 +181,28 @@ function sixEvenTries({ decisions, transactions }: Explained, zone: Zone): strin
       : `${evenWords(tries.length)} on ${days(tries)} ${tries.length === 1 ? "recovers" : "recover"} it with a chance of ${percent(recovers)}, worth ${percent(worth)} of the amount.`,
     `The plan${first === decisions.at(-1) ? "" : " of then"}, on ${days(plan)}, recovers it with a chance of ${percent(planRecovers)}, worth ${percent(planWorth)}.`,
     ...(hundredths(worth) > hundredths(planWorth)
-      ? [`It was chosen all the same. ${whyAllTheSame(first.account)}`]
+      ? [`It was chosen all the same. ${whyAllTheSame(first.account, paymentMethodType)}`]
       : []),
-    besideEven(transactions.at(-1)?.paymentMethodType),
+    besideEven(paymentMethodType),
   ];
 }
 
 /** Why a plan was chosen that is worth less than even tries. */
-function whyAllTheSame({ drawn, hourDrawn, spread, even }: Account): string {
+function whyAllTheSame(
+  { drawn, hourDrawn, spread, even }: Account,
+  paymentMethodType: string | null | undefined,
+): string {
   if (spread) return SPREAD;
   if (even!.planWorth <= 0) return HOPELESS;
   if (drawn) return DRAWN;
-  return hourDrawn ? HOUR_DRAWN : STEP_BY_STEP;
+  if (hourDrawn) return HOUR_DRAWN;
+  return bankDebit(paymentMethodType) ? ANSWERED_FIRST : STEP_BY_STEP;
 }
 
 const HOPELESS =
   "No try seems worth making: a share of such cases is tried without counting what tries cost, to go on learning.";
-const STEP_BY_STEP =
-  "A plan is found step by step among the likeliest moments of the days, so now and then another one is worth a little more.";
+const ANSWERED_FIRST =
+  "A plan leaves each debit the days in which its answer comes before the next one is asked for, and even tries do not.";
 
 function changed(latest: DecisionRecord): string[] {
   if (latest.number === 1) return ["This is the first decision in the case."];
