@@ -46,7 +46,7 @@ test("where no try was reported none is said to have been too short a time ago",
   await stage.decide();
   assert.match(
     await asked("Why not today?"),
-    /^The first day with a moment that could be chosen is Tue 3 March: .* two hours after the last try on, or twenty where .* no try was reported, the invoice's becoming unpaid/,
+    /^The first day with a moment that could be chosen is Tue 3 March: .* two hours after the last try at the soonest, or twenty where .* no try was reported, the invoice's becoming unpaid/,
   );
 });
 

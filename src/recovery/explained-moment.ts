@@ -71,7 +71,7 @@ const todaysBest = (best: Prospect, now: Date, zone: Zone) =>
     : `Today's best moment was ${when(zone, best.at)}, which has passed: ${prospectWords(best)}`;
 
 const firstWords = ({ at }: Prospect, zone: Zone) =>
-  `The first day with a moment that could be chosen is ${dayWords(localDay(zone, at.getTime()))}: moments are weighed every four hours, as far as rules and outages allow it, from two hours after the last try on, or twenty where the card itself or a confirmation is missing. Where no try was reported, the invoice's becoming unpaid counts as one.`;
+  `The first day with a moment that could be chosen is ${dayWords(localDay(zone, at.getTime()))}: moments are weighed every four hours, as far as rules and outages allow it, from the last news on, and two hours after the last try at the soonest, or twenty where the card itself or a confirmation is missing. Where no try was reported, the invoice's becoming unpaid counts as one.`;
 
 const NOT_COMPARED =
   "No moment of today was compared: after the first day it is the likeliest moment of each 24 hours, and none of those is today.";

@@ -74,7 +74,7 @@ test("a rule that leaves fewer tries than the budget is named among the rules", 
   await stage.decide();
   assert.match(
     await asked("Which rules?"),
-    /^No rule leaves out any moment of what is left of the window\.\nAfter this one, 1 more try may be made .* SEPA debits allow/,
+    /^No rule left out any moment of the window that was left on .*\.\nAfter this one, 1 more try may be made .* SEPA debits allow/,
   );
 });
 
@@ -93,7 +93,7 @@ test("a wait that is over, and is named as a reason, is named among the rules", 
   await stage.decide();
   assert.match(
     await asked("Which rules?"),
-    /^No rule leaves out any moment of what is left of the window\.\nWith an earlier decline .* after 24 hours/,
+    /^No rule left out any moment of the window that was left on .*\.\nWith an earlier decline .* after 24 hours/,
   );
 });
 

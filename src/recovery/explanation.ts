@@ -1,7 +1,7 @@
 import { localTimeWords, saysCount } from "../decisions/account.ts";
 import { dayWords, localDay, type Zone } from "../decisions/local-time.ts";
 import { besideEven } from "../decisions/outlook.ts";
-import { namesRule } from "../decisions/reasons.ts";
+import { joined, namesRule } from "../decisions/reasons.ts";
 import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import type { Account, DecisionKind, DecisionRecord } from "../domain/decision.ts";
@@ -115,10 +115,13 @@ function planned({ case: kase, actions }: Explained, latest: DecisionRecord, zon
 }
 
 function rules(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
-  const { ruledOut, known, reasons } = latest.account;
+  const { madeAt, account } = latest;
+  const { ruledOut, known, reasons } = account;
   const isRuledOut = (sentence: string) => ruledOut.some(({ rule }) => rule === sentence);
   return [
-    ...(ruledOut.length === 0 ? ["No rule leaves out any moment of what is left of the window."] : []),
+    ...(ruledOut.length === 0
+      ? [`No rule left out any moment of the window that was left on ${when(zone, madeAt)}.`]
+      : []),
     ...ruledOut.flatMap((ruled) => [
       `No try from ${when(zone, ruled.from)} to ${untilWords(ruled, explained, zone)}: ${ruled.rule}`,
       `Source: ${ruled.source}.`,
@@ -188,15 +191,16 @@ function sixEvenTries({ decisions, transactions }: Explained, zone: Zone): strin
 }
 
 /** Why a plan was chosen that is worth less than even tries. */
-function whyAllTheSame(
-  { drawn, hourDrawn, spread, even }: Account,
-  paymentMethodType: string | null | undefined,
-): string {
+function whyAllTheSame(account: Account, paymentMethodType: string | null | undefined): string {
+  const drawn = drawnWords(account);
+  return bankDebit(paymentMethodType) ? joined([drawn, ANSWERED_FIRST]) : (drawn ?? STEP_BY_STEP);
+}
+
+function drawnWords({ drawn, hourDrawn, spread, even }: Account): string | null {
   if (spread) return SPREAD;
   if (even!.planWorth <= 0) return HOPELESS;
   if (drawn) return DRAWN;
-  if (hourDrawn) return HOUR_DRAWN;
-  return bankDebit(paymentMethodType) ? ANSWERED_FIRST : STEP_BY_STEP;
+  return hourDrawn ? HOUR_DRAWN : null;
 }
 
 const HOPELESS =
