@@ -40,6 +40,18 @@ test("moments that have passed since the decision are not offered, and today's b
   assert.ok(offered.length > 0 && offered.every((day) => day > dayOf(today!)), others.join("\n"));
 });
 
+test("while the outcome of a retry is awaited no other day is compared", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const { ideal } = await stage.untilSent();
+  stage.at(+ideal + 30 * HOUR);
+  assert.match(
+    await asked("Why not today?"),
+    /^A retry was asked for, on .*, and what comes of it is awaited first\.$/,
+  );
+});
+
 test("where no try was reported none is said to have been too short a time ago", async () => {
   stage.at(START.getTime() + 12.5 * HOUR);
   await stage.invoice();

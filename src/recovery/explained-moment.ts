@@ -26,7 +26,7 @@ const FIXED_RULES = "Fixed rules name the next moment, and compare it with no ot
 
 /** Why no try is made today, if none is. */
 export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
-  const { case: kase, now } = explained;
+  const { case: kase, actions, now } = explained;
   if (kase!.endedAt) return ["Nothing is tried any more: see why it stopped."];
   const dayOf = (at: Date) => localDay(zone, at.getTime());
   const today = dayOf(now);
@@ -37,6 +37,8 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
   if (latest.kind === "card_change") return ["Another card comes first: see why a card change."];
   if (latest.kind !== "retry") return [NOTHING_PLANNED];
   if (isSameDay(dayOf(idealTime!), today)) return ["It is today."];
+  if (actions.some(({ id, status }) => id === latest.actionId && status === "SENT") && idealTime! < now)
+    return [`A retry was asked for, on ${when(zone, idealTime!)}, and what comes of it is awaited first.`];
   const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
   // One that ends today leaves some of it.
   const rule = ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to.getTime() >= dayEnds);

@@ -50,7 +50,7 @@ function answersOf(explained: Explained, zone: Zone): Answer[] {
     answered("Why not today?", () => whyNotToday(explained, latest!, zone)),
     answered("Why this hour?", () => whyThisHour(explained, latest!, zone)),
     answered("Which rules?", () => rules(explained, latest!, zone)),
-    answered("Why a card change?", () => whyCardChange(explained)),
+    answered("Why a card change?", () => whyCardChange(explained, zone)),
     { question: "Why did you stop?", answer: whyStopped(explained, latest) },
     answered("What would six even tries have done?", () => sixEvenTries(explained, zone)),
     answered("What changed since the last plan?", () => changed(latest!)),
@@ -131,9 +131,10 @@ function rules(explained: Explained, latest: DecisionRecord, zone: Zone): string
   ];
 }
 
-function whyCardChange({ case: kase, decisions }: Explained): string[] {
+function whyCardChange({ case: kase, decisions }: Explained, zone: Zone): string[] {
   const asked = decisions.findLast(({ kind }) => kind === "card_change");
-  if (asked) return asked.account.reasons;
+  const was = kase!.arm === "shadow" ? "would have been" : "was";
+  if (asked) return [`Another card ${was} asked for on ${when(zone, asked.madeAt)}:`, ...asked.account.reasons];
   const latest = decisions.at(-1);
   return [
     "No other card was asked for.",
