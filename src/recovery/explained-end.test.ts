@@ -40,6 +40,7 @@ test("once a case is over, why the last try came when it did is still said, and 
   await stage.invoice({ state: "PAID" });
   await stage.decide();
   const said = await answers();
+  assert.match(said.get("What happened so far?")!, /A retry on .* was asked for, and succeeded\./);
   assert.equal(said.get("Why a card change?"), "No other card was asked for.");
   const hour = said.get("Why this hour?")!;
   assert.match(hour, /^The last retry was planned on .*\nThe retry was for .*\nChances on /s);

@@ -57,6 +57,7 @@ test("What happened so far? The amount, each attempt with the bank's word, each 
   await failing();
   const sent = await stage.untilSent();
   stage.at(sent.ideal);
+  stage.wait(HOUR);
   await stage.transaction({ cardCountry: "SE", networkDeclineCode: "91" });
   await stage.decide();
   const answer = await asked("What happened so far?");

@@ -46,8 +46,10 @@ export function story(
 
 /** What was asked for, and what came of it. */
 function askWords({ type, status, attemptedAt, idealRetryTime }: RecoveryAction, zone: Zone): string {
-  const at = attemptedAt ? ` on ${when(zone, attemptedAt)}` : "";
-  if (type === "RETRY") return `A retry on ${when(zone, idealRetryTime)} was asked for${RETRIES[status](at)}.`;
+  const ideal = when(zone, idealRetryTime);
+  const made = attemptedAt && when(zone, attemptedAt);
+  const at = made === null || (type === "RETRY" && made === ideal) ? "" : ` on ${made}`;
+  if (type === "RETRY") return `A retry on ${ideal} was asked for${RETRIES[status](at)}.`;
   return `Another card was asked for${CARD_CHANGES[status](at)}.`;
 }
 
