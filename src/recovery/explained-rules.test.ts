@@ -93,7 +93,7 @@ test("a wait that is over, and is named as a reason, is named among the rules", 
   await stage.decide();
   assert.match(
     await asked("Which rules?"),
-    /^No rule left out any moment of the window that was left on .*\.\nWith an earlier decline .* after 24 hours/,
+    /^No rule left out any moment of the window that was left on .*\.\nWith a decline .* after 24 hours/,
   );
 });
 

@@ -173,7 +173,7 @@ function awaitedAnswer(at: Date): Guard["notBefore"] {
 
 function advisedWait(advice: AdviceCode | null, at: Date): Guard["notBefore"] {
   if (!advice || advice.waitMs <= 0) return null;
-  const sentence = `With an earlier decline ${advice.words}, and no try comes sooner ${cited(advice.source)}.`;
+  const sentence = `With a decline ${advice.words}, and no try comes sooner ${cited(advice.source)}.`;
   return { sentence, source: advice.source, at: at.getTime() + advice.waitMs };
 }
 
