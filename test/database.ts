@@ -84,8 +84,19 @@ const TABLES_OF_ROWS = prepared(
   "select relname as name from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace",
 );
 
-/** Autovacuum leaves all tables that are there now alone: else it may read statistics in the middle of filling them, or change plans between two looks. */
+const SUMMARIES = prepared(
+  "summaries",
+  `select i.relname as name from pg_class i join pg_am a on a.oid = i.relam
+   where i.relkind = 'i' and a.amname = 'brin' and i.relnamespace = current_schema()::regnamespace`,
+);
+
+/**
+ * Autovacuum leaves all tables that are there now alone: else it may read statistics in the middle of filling them, change plans between two
+ * looks, or hold the lock of an ANALYZE while it sums up new pages for an index.
+ */
 export async function stopAutovacuum(db: Database) {
   for (const { name } of (await db.run<{ name: string }>(TABLES_OF_ROWS)).rows)
     await db.run(prepared("", `alter table ${name} set (autovacuum_enabled = false)`));
+  for (const { name } of (await db.run<{ name: string }>(SUMMARIES)).rows)
+    await db.run(prepared("", `alter index ${name} set (autosummarize = off)`));
 }

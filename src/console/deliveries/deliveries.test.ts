@@ -111,6 +111,21 @@ test("attempts stand by the hour on the viewer's clocks, also where these differ
   assert.ok(hours.slice(0, -1).every(([, , taken, lost]) => taken === "0" && lost === "0"));
 });
 
+test("an attempt counts in the day in which it was made, however long before its event was planned", async () => {
+  const { events, browser } = await shop();
+  const viewer = await browser("viewer");
+  await events(2);
+  at.clock.serviceMs += 20 * 86_400_000;
+  await deliver(taking, 0);
+  const page = (await viewer.get("/deliveries")).body;
+  assert.match(page, /100\.0% of 2 events were taken at the first attempt/);
+  assert.match(page, /Attempts of the last 24 hours: 2 delivered, 0 failed/);
+  at.clock.serviceMs += 25 * 3_600_000;
+  await events(1);
+  const dayLater = (await viewer.get("/deliveries")).body;
+  assert.doesNotMatch(dayLater, /were taken at the first attempt|Attempts of the last 24 hours/);
+});
+
 test("an unknown filter or value is a message, not an empty page", async () => {
   const viewer = await (await shop()).browser("viewer");
   for (const [query, says] of [

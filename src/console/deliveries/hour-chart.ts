@@ -26,7 +26,7 @@ function chart(hours: readonly AttemptsOfHour[], first: Date, zone: string): Htm
     return { label, part: delivered, rest: failed, isOpen: index === HOURS - 1 };
   });
   const total = (side: "part" | "rest") => count(bars.reduce((sum, bar) => sum + bar[side], 0));
-  const summary = `Attempts at events of the last ${HOURS} hours: ${total("part")} delivered, ${total("rest")} failed`;
+  const summary = `Attempts of the last ${HOURS} hours: ${total("part")} delivered, ${total("rest")} failed`;
   return html`<h2>Attempts of the last ${HOURS} hours</h2>
 ${barChart(summary, { part: "delivered", rest: "failed", each: "Hour" }, bars)}`;
 }

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { through } from "../../test/wall/statements.ts";
+import { prepared, type Statement } from "./database.ts";
+import { attemptsByHour, deliveryFigures } from "./delivery-figures.ts";
+import { signedIn } from "./roles.ts";
+import { openWalled, type Walled } from "./walled.ts";
+
+let database: TestDatabase;
+let walled: Walled;
+before(async () => {
+  database = await testDatabase();
+  walled = openWalled(signedIn(database.address, true).api, 1, () => {});
+});
+after(async () => {
+  await walled.close();
+  await database.drop();
+});
+
+const FILL = prepared(
+  "",
+  `insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, ends)
+   select $1, gen_random_uuid(), 1, 1, at, at, 1, 'delivered'
+   from generate_series('2026-03-01'::timestamptz, '2026-03-31', '30 seconds') at`,
+);
+
+test("of a log of a month no more is read for the figures of a day than that day", async () => {
+  const merchantId = randomUUID();
+  await database.db.run(FILL, [merchantId]);
+  await database.db.run(prepared("", "vacuum analyze delivery_attempts"));
+  const since = new Date("2026-03-30");
+  const behind = walled.of(merchantId);
+  assert.equal((await deliveryFigures(behind, merchantId, since)).firstAttempts, 2_881);
+  for (const figures of [deliveryFigures, attemptsByHour]) {
+    let asked: Statement | undefined;
+    await figures(
+      through(behind, (statement) => {
+        asked = statement;
+        return statement;
+      }),
+      merchantId,
+      since,
+    );
+    const plan = await behind.run(prepared("", `explain (costs off) ${asked!.text}`), [merchantId, since]);
+    assert.match(JSON.stringify(plan.rows), /Bitmap Index Scan on delivery_attempts_default_started_at_idx/);
+  }
+});
