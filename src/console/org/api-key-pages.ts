@@ -30,14 +30,17 @@ const PERMISSION_WORDS: Record<Permission, string> = {
   "read:recovery_actions": "list recovery actions",
 };
 
-/** When a new key ends, as a form says it; null: never. */
-export function expiryOf(form: URLSearchParams, zone: string, now: Date): Date | null | "wrong" {
+/** When a new key ends, as a form says it; null: never; or what is wrong with it. */
+export function expiryOf(form: URLSearchParams, zone: string, now: Date): Date | null | string {
   const chosen = form.get("expires") ?? "never";
+  const date = form.get("date") ?? "";
+  if (chosen !== "date" && date !== "")
+    return "A date is given, but not chosen: choose “On the date below”, or leave the date out.";
   if (chosen === "never") return null;
   const at = /^(30|90|365)$/.test(chosen)
     ? new Date(now.getTime() + Number(chosen) * DAY_MS)
-    : fromLocalField(`${form.get("date")}T00:00`, zone);
-  return at === null || at <= now ? "wrong" : at;
+    : fromLocalField(`${date}T00:00`, zone);
+  return at === null || at <= now ? "The end must be a date that lies ahead." : at;
 }
 
 export function keysPage(all: readonly ApiKey[], { person: { zone } }: Visit, now: Date): Page {

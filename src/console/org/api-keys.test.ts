@@ -174,6 +174,17 @@ test("an end on a date is the first moment of that day in the maker's zone", asy
   }
 });
 
+test("a date beside another end makes no key, and the form says what to choose", async () => {
+  const before = (await keys()).length;
+  for (const expires of ["never", "30"]) {
+    const form = { ...(await newForm()), permission: "ingest:invoices", expires, date: "2027-07-04" };
+    const reply = await developer.post("/org/api_keys", form);
+    assert.equal(reply.statusCode, 400, expires);
+    assert.match(reply.body, /A date is given, but not chosen[\s\S]*value="2027-07-04"/);
+  }
+  assert.equal((await keys()).length, before);
+});
+
 test("a form without a permission, or with an unknown one, makes no key", async () => {
   const before = (await keys()).length;
   for (const permission of [[], ["manage:keys"]])

@@ -54,7 +54,7 @@ async function create(console: Console, visit: Visit): Promise<Page> {
   const note = (form.get("note") ?? "").trim();
   if (note.length > 200) return again("The note has more than 200 characters.");
   const expiresAt = expiryOf(form, isZone(person.zone) ? person.zone : "UTC", ports.now());
-  if (expiresAt === "wrong") return again("The end must be a date that lies ahead.");
+  if (typeof expiresAt === "string") return again(expiresAt);
   const made = await once(() =>
     db.transaction(async (tx) => {
       const key = { id, merchantId, permissions, note: note || undefined, expiresAt: expiresAt ?? undefined };
