@@ -134,6 +134,7 @@ test("a plan that makes no sense is refused in words, and what was typed is stil
     [{ share: "1e1" }, /from 1 to 99/],
     [{ calibrationDays: "-1" }, /from 0 to 365/],
     [{ primary: "money", currency: "euro" }, /three letters/],
+    [{ currency: "EUR" }, /choose money, or leave the currency out[\s\S]*value="EUR"/],
     [{ margin: "0" }, /from 0\.1 to 50 points/],
     [{ maturityDays: "0" }, /from 1 to 365/],
   ] as const) {

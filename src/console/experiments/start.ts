@@ -57,6 +57,8 @@ function readPlan(form: URLSearchParams): ExperimentPlan | string {
   if (maturityDays === null) return "An invoice counts after a whole number of days from 1 to 365.";
   const currency = text("currency").toUpperCase();
   const primary = form.get("primary") === "money" ? currency : COUNT;
+  if (primary === COUNT && currency !== "")
+    return "A currency is given, but the verdict rests on invoices: choose money, or leave the currency out.";
   if (primary !== COUNT && !/^[A-Z]{3}$/.test(primary))
     return "Name the currency of the money: three letters, such as EUR.";
   const margin = Number(text("margin")) / 100;
