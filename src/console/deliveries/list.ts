@@ -8,7 +8,9 @@ import {
   type Undelivered,
 } from "../../store/delivery-figures.ts";
 import { DELIVERY_STATES, type ListedDelivery, listDeliveries, planMadeAt } from "../../store/delivery-states.ts";
+import { findMerchant } from "../../store/merchants.ts";
 import type { Console } from "../console.ts";
+import { endpointNotice } from "../endpoint-notice.ts";
 import type { Page } from "../frame.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { identifier, oneOf, readQuery, utcMoment, uuid, withQuery } from "../query.ts";
@@ -86,7 +88,8 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
   const { db, query, path, merchantId, person } = visit;
   const filter = readQuery(query, READERS);
   const now = ports.now();
-  const [undelivered, figures, hours, found] = await Promise.all([
+  const [merchant, undelivered, figures, hours, found] = await Promise.all([
+    findMerchant(db, merchantId),
     countUndelivered(db, merchantId),
     deliveryFigures(db, merchantId, new Date(now.getTime() - DAY_MS)),
     hourChart(visit, now),
@@ -94,11 +97,12 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
   ]);
   const rows = found.slice(0, PAGE);
   const next = found.length > PAGE ? withQuery(path, query, { before: rows.at(-1)!.eventId }) : null;
+  const trouble = merchant && endpointNotice(merchant, visit);
   const isFiltered = [...query.keys()].length > 0;
   return {
     title: "Deliveries",
     tools: html`<a class="button" href="${withQuery("/deliveries.csv", query, { before: null })}">Export CSV</a>`,
-    body: html`${lead({ ...undelivered, ...figures }, visit)}
+    body: html`${trouble}${lead({ ...undelivered, ...figures }, visit, trouble === null)}
 ${hours}
 <form method="get" class="filters" data-search>
 ${choice("State", "state", [["", "any"], ...DELIVERY_STATES.map((each) => [each, each] as const)], filter.state ?? "")}
@@ -117,9 +121,11 @@ ${paging(filter.before === undefined, withQuery(path, query, { before: null }), 
 function lead(
   { exhausted, waiting, firstAttempts, firstSuccesses, p95Ms }: Undelivered & DeliveryFigures,
   visit: Visit,
+  isReached: boolean,
 ): Html {
+  const nothing = isReached ? "Nothing needs a hand" : "No event is exhausted";
   return html`
-<p class="lead">${exhausted === 0 ? "Nothing needs a hand" : html`<a href="/deliveries?state=exhausted">${count(exhausted)} exhausted</a>: every attempt failed`}</p>
+<p class="lead">${exhausted === 0 ? nothing : html`<a href="/deliveries?state=exhausted">${count(exhausted)} exhausted</a>: every attempt failed`}</p>
 <p>${exhausted > 0 && visit.may("replay") && html`<a href="/deliveries/replay">Send them again</a>. `}${count(waiting)} ${waiting === 1 ? "event waits" : "events wait"} for an attempt. ${
     firstAttempts > 0 &&
     html`In the last 24 hours ${share(firstSuccesses, firstAttempts)} of ${count(firstAttempts)} events were taken at the first attempt${p95Ms !== null && `, 95% of successes within ${Math.round(p95Ms)} ms`}.`

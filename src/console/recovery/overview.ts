@@ -10,6 +10,7 @@ import { listExperiments } from "../../store/experiments.ts";
 import { countFailed, type Outcome, type Sum, sumEnded, sumInvoices } from "../../store/invoice-list.ts";
 import { findMerchant } from "../../store/merchants.ts";
 import type { Console } from "../console.ts";
+import { endpointNotice } from "../endpoint-notice.ts";
 import { uplift, verdictState } from "../experiments/effect.ts";
 import type { Page } from "../frame.ts";
 import { type Html, html, type Part } from "../html.ts";
@@ -17,7 +18,7 @@ import { oneOf, readQuery } from "../query.ts";
 import { type Bar, barChart } from "../show/bar-chart.ts";
 import { ingestCommand } from "../show/commands.ts";
 import { notice } from "../show/fields.ts";
-import { dayText, fromLocalField, localField, moment } from "../show/moments.ts";
+import { dayText, fromLocalField, localField } from "../show/moments.ts";
 import { count, money, share } from "../show/money.ts";
 import { copyable, table } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
@@ -50,7 +51,7 @@ export function overviewRoutes({ page, ports, baseUrl, caPath, cli }: Console) {
     return {
       title: "Overview",
       tools,
-      body: html`${isShadow && notice("warn", shadowWords(cli))}${merchant && endpointNotice(merchant, visit, isEmpty)}
+      body: html`${isShadow && notice("warn", shadowWords(cli))}${merchant && !(isEmpty && merchant.webhookUrl === null) && endpointNotice(merchant, visit)}
 ${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, grown, maturityDays, open, weeks, undelivered, from, days, now, measured, isShadow }, visit)}`,
     };
   });
@@ -249,25 +250,6 @@ function currencyTable(ended: readonly Sum[], open: readonly Sum[], since: strin
       { head: "In recovery now", cell: (currency: string) => cell(open, "open", currency), numeric: true },
     ],
     currencies,
-  );
-}
-
-function endpointNotice(merchant: Merchant, { person: { zone }, may }: Visit, isEmpty: boolean): Part {
-  const settings = may("webhook") ? html` <a href="/settings/webhook">Look at the webhook.</a>` : null;
-  const { webhookPaused, webhookPausedAt, webhookFailingSince, webhookUrl, shadow } = merchant;
-  // The first steps name the endpoint themselves, and shadow mode needs none.
-  if (webhookUrl === null)
-    return isEmpty || shadow
-      ? null
-      : notice("warn", html`No endpoint is set: cases are planned, and no instruction goes out.${settings}`);
-  if (webhookPaused)
-    return notice("warn", html`Deliveries are paused since ${moment(webhookPausedAt, zone)}.${settings}`);
-  return (
-    webhookFailingSince &&
-    notice(
-      "bad",
-      html`Your endpoint has failed at every attempt since ${moment(webhookFailingSince, zone)}.${settings}`,
-    )
   );
 }
 

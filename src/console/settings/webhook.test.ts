@@ -135,6 +135,26 @@ test("deliveries are paused with a reason and resumed, and both are in the audit
   );
 });
 
+test("the list of deliveries says that the endpoint fails, is paused or is not there, before it says that all is well", async () => {
+  const lead = async () => {
+    const page = (await developer.get("/deliveries")).body;
+    return [/role="[a-z]+">([^<]*)/.exec(page)?.[1], /class="lead">([^<]*)/.exec(page)![1]];
+  };
+  const set = (change: string) =>
+    at.db.run({ name: "", text: `update merchants set ${change} where id = $1` }, [at.merchant.id]);
+  await save();
+  assert.deepEqual(await lead(), [undefined, "Nothing needs a hand"]);
+  await set("webhook_failing_since = created_at");
+  assert.deepEqual(await lead(), ["Your endpoint has failed at every attempt since ", "No event is exhausted"]);
+  await set("webhook_failing_since = null");
+  await developer.post("/settings/webhook/pause");
+  assert.deepEqual(await lead(), ["Deliveries are paused since ", "No event is exhausted"]);
+  await developer.post("/settings/webhook/resume");
+  await set("webhook_url = null");
+  const noEndpoint = "No endpoint is set: cases are planned, and no instruction goes out. ";
+  assert.deepEqual(await lead(), [noEndpoint, "No event is exhausted"]);
+});
+
 test("a signing secret is shown once, a form that is sent twice rotates once, and the former one signs as long as was said", async () => {
   await save();
   const mark = async () => hiddenValue((await developer.get("/settings/webhook")).body, "mark");
