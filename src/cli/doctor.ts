@@ -155,7 +155,11 @@ async function wall({ db }: Opened): Promise<Finding> {
     : finding("warn", "wall", `${login} owns the tables and works as their owner, behind row-level security. ${mend}`);
 }
 
-/** Each endpoint is dialled with its credential, but with a body that is no event: any status says that it is there. */
+/** Sent without a credential and with a body that is no event: one that is there refuses it, and may do so by any status but these. */
+const takesNothing = (status: number) =>
+  status >= 500 || (status >= 300 && status < 400) || [404, 405, 410].includes(status);
+
+/** How each merchant's endpoint stands, and what it answers. */
 async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened): Promise<Finding[]> {
   const sender = createSender({
     allow: parseAllow(settings.webhookAllow),
@@ -191,10 +195,15 @@ async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened
     }
     const { origin, pathname, search } = new URL(webhookUrl);
     const reply = await sender.send({ origin, path: pathname + search, authorization: null, body: "{}" });
+    if (reply.outcome === "failed") {
+      findings.push(finding("fail", what, `${name}: ${webhookUrl}: ${reply.error}`));
+      continue;
+    }
+    const answers = `${name}: ${webhookUrl} answers (status ${reply.status} without a credential)`;
     findings.push(
-      reply.outcome === "failed"
-        ? finding("fail", what, `${name}: ${webhookUrl}: ${reply.error}`)
-        : finding("ok", what, `${name}: ${webhookUrl} answers (status ${reply.status} without a credential)`),
+      takesNothing(reply.status)
+        ? finding("warn", what, `${answers}. Would it take an event? See: npx dunlin webhook test ${id}`)
+        : finding("ok", what, answers),
     );
   }
   sender.close();
