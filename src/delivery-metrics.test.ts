@@ -98,6 +98,18 @@ test("a process that sends shows leases, attempts on the wire and connections, a
     assert.equal((await series(metrics, "dunlin_webhook_connections_made_total")).get(""), 25);
 });
 
+test("records count from nothing on: what is never pushed after a start has a line, too", async () => {
+  const metrics = createMetrics(database.db, standingClock().ports);
+  const text = await metrics.registry.metrics();
+  const lines = text.split("\n").filter((line) => line.startsWith("dunlin_ingested_records_total{"));
+  assert.deepEqual(
+    lines.sort(),
+    ["invoices", "subscriptions", "transactions"].flatMap((kind) =>
+      ["changed", "known"].map((result) => `dunlin_ingested_records_total{kind="${kind}",result="${result}"} 0`),
+    ),
+  );
+});
+
 test("an answer is kept for 15 seconds, and for a hundred times as long as it took", async () => {
   let nowMs = 0;
   let asked = 0;

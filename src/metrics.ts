@@ -35,6 +35,9 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     labelNames: ["kind", "result"],
     registers,
   });
+  // An alert on what does not come needs a line of it.
+  for (const kind of ["subscriptions", "invoices", "transactions"])
+    for (const result of ["changed", "known"]) records.inc({ kind, result }, 0);
   const unlogged = new Counter({
     name: "dunlin_requests_unlogged_total",
     help: "Requests that the request log has no row of, because the database was away for too long",
