@@ -68,7 +68,11 @@ const wayTable = ({ ways }: Book) =>
 const row = ({ words, count, money }: Judged) =>
   `<tr><td>${escaped(words)}</td><td>${rangeOf(count)}</td><td>${rangeOf(money)}</td><td>${
     isSaid(money) ? `${points(money.differenceLow)} to ${points(money.differenceHigh)} points` : "cannot say"
-  }</td><td>${isSaid(money) ? escaped(basisWords(money)) : ""}</td></tr>`;
+  }</td><td>${[money, count]
+    .filter(isSaid)
+    .slice(0, 1)
+    .map((said) => escaped(basisWords(said)))
+    .join("")}</td></tr>`;
 
 const rangeOf = (judged: Estimate | NotSaid) =>
   isSaid(judged) ? `${percent(judged.share)} (${percent(judged.low)} to ${percent(judged.high)})` : "cannot say";

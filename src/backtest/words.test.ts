@@ -22,7 +22,7 @@ test("one invoice is one", () => {
   const book = { currency: "EUR", invoices: 2, recovered: 1, amount: 9_800, recoveredAmount: 4_900, ways: [] };
   const seldom = { depth: 1, why: "few", effective: 1.2, unseen: 0 } as const;
   assert.match(
-    judgedWords({ words: "six even tries", money: seldom }, book),
+    judgedWords({ words: "six even tries", count: seldom, money: seldom }, book),
     /weighs as much as 1 invoice, and 200 are needed/,
   );
   const moment = new Date(0);
@@ -74,10 +74,16 @@ test("ways that choose alike as far as the history tells are named once", () => 
   ]);
 });
 
+test("where invoices can be compared and their money can't, that alone is not said", () => {
+  const { count } = way("", -0.02, 0.01);
+  const words = judgedWords({ words: "six even tries", count, money: FEW }, { ...BOOK, ways: [] });
+  assert.match(words, /^Six even tries: cannot say of the money\. Your system did the same too seldom/);
+});
+
 test("where nothing can be said of a way, the retries that it would take are named", () => {
   const missing = { choice: 6, wanted: 0.41, made: 0.002 };
   assert.match(
-    judgedWords({ words: "six even tries", money: FEW, missing }, { ...BOOK, ways: [] }),
+    judgedWords({ words: "six even tries", count: FEW, money: FEW, missing }, { ...BOOK, ways: [] }),
     /200 are needed\. What it lacks most are first retries after 7 to 9 days: this way makes them for 41\.0% of the invoices, your system for 0\.2%\.$/,
   );
 });

@@ -82,11 +82,16 @@ const listed = (parts: readonly string[], last: string) =>
   [parts.slice(0, -1).join(", "), parts.at(-1)].filter((part) => part).join(last);
 
 /** What the history says of a way, for somebody who decides about money. */
-export const judgedWords = (judged: Pick<Judged, "words" | "money" | "asked" | "missing">, book: Book): string =>
+export const judgedWords = (judged: Omit<Judged, "name">, book: Book): string =>
   `${verdictWords(judged, book)}${isSaid(judged.money) ? askedWords(judged, book) : missingWords(judged)}`;
 
-function verdictWords({ words, money: judged }: Pick<Judged, "words" | "money">, { currency, amount }: Book): string {
-  if (!isSaid(judged)) return `${capital(words)}: cannot say. ${notSaidWords(judged)}`;
+function verdictWords(
+  { words, count, money: judged }: Pick<Judged, "words" | "count" | "money">,
+  { currency, amount }: Book,
+): string {
+  // A few large invoices may leave too little to compare the money by, where invoices can be compared.
+  if (!isSaid(judged))
+    return `${capital(words)}: cannot say${isSaid(count) ? " of the money" : ""}. ${notSaidWords(judged)}`;
   const { differenceLow, differenceHigh, depth } = judged;
   const tries = retryWords(depth);
   const of = (share: number) => moneyWords(Math.abs(Math.round(share * amount)), currency);

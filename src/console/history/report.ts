@@ -76,7 +76,14 @@ ${table(
         isSaid(money) ? `${points(money.differenceLow)} to ${points(money.differenceHigh)}` : "cannot say",
       numeric: true,
     },
-    { head: "Judged by", cell: ({ money }) => isSaid(money) && html`<small>${basisWords(money)}</small>` },
+    {
+      head: "Judged by",
+      cell: ({ count, money }) =>
+        [money, count]
+          .filter(isSaid)
+          .slice(0, 1)
+          .map((said) => html`<small>${basisWords(said)}</small>`),
+    },
   ],
   book.ways,
 )}`;
