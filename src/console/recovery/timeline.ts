@@ -103,16 +103,17 @@ function transactionEntry(t: ShownTransaction): Entry {
   };
 }
 
-/** A decision with its reasons; its outcome is an entry of its own when one was recorded. */
+/** A decision with its reasons, where its plan was made last; its outcome is an entry of its own when one was recorded. */
 function actionEntries(action: ShownAction, history: History, zone: string): Entry[] {
   const { decidedAt, createdAt, idealRetryTime, reasons, status, executedAt } = action;
   const what = action.type === "RETRY" ? "retry" : "ask for another card";
+  const planned = history.decisions.findLast(({ actionId }) => actionId === action.id);
   const decision: Entry = {
-    at: decidedAt ?? createdAt,
+    at: decidedAt ?? planned?.madeAt ?? createdAt,
     kind: "plan",
     rank: 3,
     title: html`${decidedAt ? "Decided" : "Planned"}: ${what} at ${moment(idealRetryTime, zone)} (${zone}) ${actionState(status)}`,
-    body: html`${reasonList(reasons)}${compared(action, history, zone)}`,
+    body: html`${reasonList(reasons)}${compared(action, planned, history, zone)}`,
   };
   if (executedAt === null) return [decision];
   const isGood = status === "SUCCEEDED";
@@ -150,8 +151,12 @@ const reasonList = (reasons: readonly string[]): Html =>
 const paidBy = ([latest]: History["transactions"]) => latest?.paymentMethodType ?? null;
 
 /** What else was considered for an action: all of it for one, and a link for the others, since each takes its room. */
-function compared({ id }: ShownAction, { decisions, cases, shown, transactions }: History, zone: string): Part {
-  const decision = decisions.findLast(({ actionId }) => actionId === id);
+function compared(
+  { id }: ShownAction,
+  decision: DecisionRecord | undefined,
+  { cases, shown, transactions }: History,
+  zone: string,
+): Part {
   if (!decision || !hasConsidered(decision)) return null;
   if (id !== shown) return html`<p><a href="?decision=${id}#considered">What else was considered</a></p>`;
   const kase = cases.find((each) => each.id === decision.caseId);
