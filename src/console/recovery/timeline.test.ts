@@ -62,3 +62,9 @@ test("a retry that was planned anew stands after what it was planned anew for", 
   const [later, cause] = titles({ actions: [action], transactions, decisions: [made(1), made(2)] });
   assert.deepEqual([later, cause], ["Planned: retry at", "Payment attempt: failed"]);
 });
+
+test("a transaction without an amount is a check of a card, at which no money moved", () => {
+  const check: ShownTransaction = { ...declined, state: "VOIDED", amount: 0, networkDeclineCode: null };
+  assert.deepEqual(titles({ transactions: [check] }), ["Check of a card: voided", "Invoice created"]);
+  assert.match(textOf(timeline({ ...history, transactions: [check] }, "UTC", day(3))), /No money moved on visa …4242/);
+});

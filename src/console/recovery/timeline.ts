@@ -98,8 +98,8 @@ function transactionEntry(t: ShownTransaction): Entry {
     at: t.createdAt,
     kind: t.state === "PAID" ? "good" : t.state === "FAILED" ? "bad" : "",
     rank: 1,
-    title: `Payment attempt: ${spaced(t.state)}`,
-    body: html`<p>${money(t.amount, t.currency)}${means !== "" && ` on ${means}`}${by && `, ${by}`}${why !== "" && html`. <span class="soft">${why}</span>`}</p>`,
+    title: t.amount === 0 ? `Check of a card: ${spaced(t.state)}` : `Payment attempt: ${spaced(t.state)}`,
+    body: html`<p>${t.amount === 0 ? "No money moved" : money(t.amount, t.currency)}${means !== "" && ` on ${means}`}${by && `, ${by}`}${why !== "" && html`. <span class="soft">${why}</span>`}</p>`,
   };
 }
 
