@@ -3,9 +3,10 @@ import { ApiError } from "../api/errors.ts";
 import { errorFields, isOutage } from "../store/database.ts";
 import { type ConsoleOptions, sendHtml } from "./console.ts";
 import { bare, framed, type Page } from "./frame.ts";
-import { html } from "./html.ts";
+import { type Html, html } from "./html.ts";
 import { PageError } from "./page-error.ts";
-import { visitOf } from "./visit.ts";
+import { withQuery } from "./query.ts";
+import { urlOf, visitOf } from "./visit.ts";
 
 /** Say in a page what went wrong. Nothing of the error itself is shown but what was written for people. */
 export async function answerPageError(
@@ -14,17 +15,25 @@ export async function answerPageError(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const { status, message } = refusalOf(error, request);
+  const { status, message, field } = refusalOf(error, request);
   request.said = message;
   const title = TITLES[status] ?? "That did not work";
   const body = html`<p class="notice ${status >= 500 ? "bad" : "warn"}" role="alert">${message}</p>
-<p class="soft">Request <code>${request.id}</code></p><p><a class="button" href="/overview">To the overview</a></p>`;
+<p class="soft">Request <code>${request.id}</code></p><p>${field !== undefined && without(field, request)}<a class="button" href="/overview">To the overview</a></p>`;
   const page: Page = { title, body };
   // Who is signed in stays in the frame; while the database is away nobody can be known.
   const visit = status >= 500 ? null : await visitOf(options, request, reply).catch(() => null);
   reply.code(status);
   if (status === 503) reply.header("retry-after", "2");
   return sendHtml(reply, visit ? framed(page, visit) : bare(title, body));
+}
+
+/** A link to the rest of what was asked for; null where there is no such part in the address. */
+function without(field: string, request: FastifyRequest): Html | null {
+  const { pathname, searchParams } = urlOf(request);
+  return searchParams.has(field)
+    ? html`<a class="button" href="${withQuery(pathname, searchParams, { [field]: null })}">Without “${field}”</a> `
+    : null;
 }
 
 const TITLES: Record<number, string> = {
@@ -37,11 +46,17 @@ const TITLES: Record<number, string> = {
   503: "The database is out of reach",
 };
 
-function refusalOf(error: unknown, request: FastifyRequest): { status: number; message: string } {
+interface Refusal {
+  status: number;
+  message: string;
+  field?: string | undefined;
+}
+
+function refusalOf(error: unknown, request: FastifyRequest): Refusal {
   if (error instanceof PageError) return error;
   // Filters are those of the API, and what is wrong with one is said in its words.
   if (error instanceof ApiError)
-    return { status: error.status, message: `The address can't be read: ${error.message}.` };
+    return { status: error.status, message: `The address can't be read: ${error.message}.`, field: error.field };
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   if (code?.startsWith("FST_") && statusCode && statusCode >= 400 && statusCode < 500)
     return { status: statusCode, message: "The request can't be read." };

@@ -1,9 +1,12 @@
 /** A refusal that a person reads as a page. */
 export class PageError extends Error {
   readonly status: number;
-  constructor(status: number, message: string) {
+  /** The part of the address at fault, when there is one. */
+  readonly field: string | undefined;
+  constructor(status: number, message: string, field?: string) {
     super(message);
     this.status = status;
+    this.field = field;
   }
 }
 

@@ -14,11 +14,11 @@ export function readQuery<Readers extends Record<string, Reader<unknown>>>(query
   const values: Record<string, unknown> = {};
   for (const [name, text] of query) {
     const reader = Object.hasOwn(readers, name) ? readers[name] : undefined;
-    if (!reader) throw new PageError(400, `The address has "${name}" in it, which this page does not know.`);
-    if (query.getAll(name).length > 1) throw new PageError(400, `The address says "${name}" more than once.`);
+    if (!reader) throw new PageError(400, `The address has "${name}" in it, which this page does not know.`, name);
+    if (query.getAll(name).length > 1) throw new PageError(400, `The address says "${name}" more than once.`, name);
     if (text === "") continue;
     const value = reader(text);
-    if (isWrong(value)) throw new PageError(400, `"${name}" ${value.wrong}.`);
+    if (isWrong(value)) throw new PageError(400, `"${name}" ${value.wrong}.`, name);
     values[name] = value;
   }
   return values as { [Name in keyof Readers]?: Exclude<ReturnType<Readers[Name]>, Wrong> };

@@ -9,6 +9,7 @@ import {
 } from "../../store/delivery-figures.ts";
 import { DELIVERY_STATES, type ListedDelivery, listDeliveries, planMadeAt } from "../../store/delivery-states.ts";
 import { findMerchant } from "../../store/merchants.ts";
+import { canonicalQuery } from "../canonical-query.ts";
 import type { Console } from "../console.ts";
 import { endpointNotice } from "../endpoint-notice.ts";
 import type { Page } from "../frame.ts";
@@ -21,7 +22,6 @@ import { count, share } from "../show/money.ts";
 import { empty, paging, table } from "../show/table.ts";
 import { deliveryState, spaced } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
-import { inUtc } from "../zoned-query.ts";
 import { hourChart } from "./hour-chart.ts";
 
 const PAGE = 50;
@@ -42,7 +42,7 @@ export function deliveryListRoutes(console: Console) {
   console.page(
     "/deliveries",
     null,
-    async (visit) => inUtc(visit, ["createdFrom", "createdTo"]) ?? listPage(console, visit),
+    async (visit) => canonicalQuery(visit, { moments: ["createdFrom", "createdTo"] }) ?? listPage(console, visit),
   );
   console.page("/deliveries.csv", null, ({ db, query, merchantId, reply }) => {
     const filter = readQuery(query, READERS);

@@ -3,6 +3,7 @@ import { auditReplay, replay } from "../../recovery/replay.ts";
 import { askReplay, REPLAY_MAX, type ReplayJob } from "../../recovery/replay-job.ts";
 import { type Replayable, replayable } from "../../store/delivery-states.ts";
 import { findJob, listJobs } from "../../store/jobs.ts";
+import { canonicalQuery } from "../canonical-query.ts";
 import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { type Html, html } from "../html.ts";
@@ -14,7 +15,6 @@ import { count } from "../show/money.ts";
 import { facts, table } from "../show/table.ts";
 import { spaced } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
-import { inUtc } from "../zoned-query.ts";
 
 /** Earlier ones that are shown. */
 const JOBS = 10;
@@ -24,7 +24,7 @@ const READERS = { type: oneOf(EVENT_TYPES), createdFrom: utcMoment, createdTo: u
 export function replayRoutes(console: Console) {
   const { ports } = console;
   console.page("/deliveries/replay", "replay", async (visit) => {
-    const moved = inUtc(visit, ["createdFrom", "createdTo"]);
+    const moved = canonicalQuery(visit, { moments: ["createdFrom", "createdTo"] });
     if (moved) return moved;
     const filter = readQuery(visit.query, READERS);
     const { db, merchantId } = visit;

@@ -4,6 +4,7 @@ import { actionsAfter, firstActions, type ListedAction } from "../../store/actio
 import { type ActionListing, type Cursor, ORDERS } from "../../store/action-listing.ts";
 import type { Tx } from "../../store/database.ts";
 import { findInvoices } from "../../store/invoices.ts";
+import { canonicalQuery } from "../canonical-query.ts";
 import type { Console } from "../console.ts";
 import { invoiceLink } from "../deliveries/list.ts";
 import type { Page } from "../frame.ts";
@@ -18,19 +19,15 @@ import { count, majorText, money } from "../show/money.ts";
 import { copyable, empty, paging, table } from "../show/table.ts";
 import { countryName, spaced, state } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
-import { inUtc } from "../zoned-query.ts";
 
 const PAGE = 50;
+const TYPED = { moments: ["executedAfter", "executedBefore"], capitals: ["currency", "cardCountry"] };
 /** Rows of the export that are read at once. */
 const CSV_ROWS = PAGE_SIZE_MAX * 10;
 
 /** Recovery actions with the filters that the API has, under the same names. */
 export function actionRoutes(console: Console) {
-  console.page(
-    "/actions",
-    null,
-    (visit) => inUtc(visit, ["executedAfter", "executedBefore"]) ?? actionsPage(console, visit),
-  );
+  console.page("/actions", null, (visit) => canonicalQuery(visit, TYPED) ?? actionsPage(console, visit));
   console.page("/actions.csv", null, ({ db, query, merchantId, person, reply }) => {
     const { listing } = listingOf(query);
     return sendCsv(reply, "recovery-actions.csv", HEADINGS, csvPages(db, merchantId, listing, person.zone));

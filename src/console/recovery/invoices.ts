@@ -7,6 +7,7 @@ import {
   type Sum,
   sumInvoices,
 } from "../../store/invoice-list.ts";
+import { canonicalQuery } from "../canonical-query.ts";
 import type { Console } from "../console.ts";
 import { invoiceLink } from "../deliveries/list.ts";
 import type { Page } from "../frame.ts";
@@ -19,7 +20,6 @@ import { count, majorText, money } from "../show/money.ts";
 import { empty, paging, table } from "../show/table.ts";
 import { spaced, state } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
-import { inUtc } from "../zoned-query.ts";
 
 const PAGE = 50;
 const CSV_PAGE = 1_000;
@@ -56,7 +56,11 @@ export const outcomeState = (outcome: Outcome) => state(OUTCOME_WORDS[outcome], 
 
 /** Invoices that are or were in recovery. */
 export function invoiceListRoutes(console: Console) {
-  console.page("/invoices", null, (visit) => inUtc(visit, ["endedFrom", "endedTo"]) ?? listPage(visit));
+  console.page(
+    "/invoices",
+    null,
+    (visit) => canonicalQuery(visit, { moments: ["endedFrom", "endedTo"], capitals: ["currency"] }) ?? listPage(visit),
+  );
   console.page("/invoices.csv", null, ({ db, query, merchantId, person: { zone }, reply }) => {
     const { before, ...filter } = readQuery(query, READERS);
     const pages = inPages(

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type TestConsole, testConsole } from "./console.fixture.ts";
+
+let at: TestConsole;
+before(async () => {
+  at = await testConsole();
+});
+after(() => at.close());
+
+const titleOf = (page: string) => /<h1>([^<]*)<\/h1>/.exec(page)![1];
+
+test("a code that was typed into a filter in small letters is read in capitals, beside the other filters", async () => {
+  const viewer = await at.as("viewer");
+  for (const [typed, read] of [
+    ["/actions?customerId=cus_a&currency=eur&cardCountry=de", "/actions?customerId=cus_a&currency=EUR&cardCountry=DE"],
+    ["/invoices?customerId=cus_a&currency=eur", "/invoices?customerId=cus_a&currency=EUR"],
+  ] as const) {
+    const reply = await viewer.get(typed);
+    assert.equal(reply.headers.location, read);
+    assert.equal((await viewer.get(read)).statusCode, 200);
+  }
+});
+
+test("an address of which a part can't be read leads to the rest of it", async () => {
+  const viewer = await at.as("viewer");
+  for (const [path, field] of [
+    ["/actions?customerId=cus_a&currency=euro", "currency"],
+    ["/actions?customerId=cus_a&colour=red", "colour"],
+    ["/invoices?customerId=cus_a&outcome=none", "outcome"],
+  ] as const) {
+    const reply = await viewer.get(path);
+    assert.equal(reply.statusCode, 400);
+    assert.match(titleOf(reply.body)!, /^This address/);
+    const rest = path.replace(/&.*/, "");
+    assert.match(reply.body, new RegExp(`href="${rest.replace("?", "\\?")}">Without “${field}”`));
+    assert.equal((await viewer.get(rest)).statusCode, 200);
+  }
+});
