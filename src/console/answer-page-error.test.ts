@@ -37,3 +37,12 @@ test("an address of which a part can't be read leads to the rest of it", async (
     assert.equal((await viewer.get(rest)).statusCode, 200);
   }
 });
+
+test("a form that is refused is not called an address that can't be read", async () => {
+  const developer = await at.as("developer");
+  const wrong = await developer.post("/settings/webhook/test", { type: "nothing" });
+  assert.deepEqual([wrong.statusCode, titleOf(wrong.body)], [400, "Nothing was changed"]);
+  const admin = await at.as("admin");
+  const stopped = await admin.post("/experiments/019f0000-0000-7000-8000-000000000000/stop", {});
+  assert.deepEqual([stopped.statusCode, titleOf(stopped.body)], [409, "Not as things stand"]);
+});

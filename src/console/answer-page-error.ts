@@ -17,7 +17,8 @@ export async function answerPageError(
 ) {
   const { status, message, field } = refusalOf(error, request);
   request.said = message;
-  const title = TITLES[status] ?? "That did not work";
+  const title =
+    status === 400 && request.method !== "GET" ? "Nothing was changed" : (TITLES[status] ?? "That did not work");
   const body = html`<p class="notice ${status >= 500 ? "bad" : "warn"}" role="alert">${message}</p>
 <p class="soft">Request <code>${request.id}</code></p><p>${field !== undefined && without(field, request)}<a class="button" href="/overview">To the overview</a></p>`;
   const page: Page = { title, body };
@@ -40,7 +41,7 @@ const TITLES: Record<number, string> = {
   400: "This address can't be read",
   403: "Not allowed",
   404: "Nothing here",
-  409: "Not any more",
+  409: "Not as things stand",
   413: "Too much at once",
   500: "An error on our side",
   503: "The database is out of reach",
