@@ -68,6 +68,17 @@ test("with too few customers, or a few that outweigh the rest, it is too early a
   );
 });
 
+test("where the verdict rests on money, it says that those of other currencies are not among the customers", () => {
+  const ofEuros: Tallies = (phase, arm, half, measure) =>
+    measure === "EUR"
+      ? tallies(arms(20, 15, 10))(phase, arm, half, "count")
+      : tallies(arms(90, 60, 50))(phase, arm, half, measure);
+  assert.equal(
+    lookAt({ ...experiment, primary: "EUR" }, ofEuros, ["EUR"], 0, null, after(50)).verdict.words,
+    "Too early: 40 customers with invoices in EUR count in Dunlin's arm and 40 in the merchant's; a verdict takes 100 in each.",
+  );
+});
+
 test("a large difference is told, with its range in invoices of a hundred", () => {
   const better = look(arms(4000, 2400, 2200), 90).verdict;
   assert.equal(better.outcome, "better");

@@ -72,11 +72,13 @@ export function verdictOf(
 const settled = (outcome: Outcome, words: string): Verdict => ({ outcome, words, weeksMore: null });
 
 function tooEarly(
-  { comparedFrom, maturityDays }: Experiment,
+  { comparedFrom, maturityDays, primary }: Experiment,
   { dunlin, merchant }: Readonly<Record<Arm, Tally>>,
   at: Date,
 ): Verdict {
-  const customers = `${dunlin.customers} customers count in Dunlin's arm and ${merchant.customers} in the merchant's`;
+  // Others have invoices in other currencies alone.
+  const who = primary === COUNT ? "customers" : `customers with invoices in ${primary}`;
+  const customers = `${dunlin.customers} ${who} count in Dunlin's arm and ${merchant.customers} in the merchant's`;
   const few = Math.min(dunlin.customers, merchant.customers) < CUSTOMERS_MIN;
   const first = comparedFrom.getTime() + maturityDays * DAY_MS;
   const words =
