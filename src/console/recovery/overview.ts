@@ -34,7 +34,8 @@ export function overviewRoutes({ page, ports, baseUrl, caPath, cli }: Console) {
     const { db, merchantId, person } = visit;
     const now = ports.now();
     const daysAgo = (n: number) => dayStart(new Date(now.getTime() - n * DAY_MS), person.zone);
-    const from = daysAgo(Number(days));
+    // Today is one of them.
+    const from = daysAgo(Number(days) - 1);
     const merchant = await findMerchant(db, merchantId);
     const isShadow = merchant?.shadow ?? false;
     const maturityDays = (merchant?.windowDays ?? 0) + AFTER_WINDOW_DAYS;
@@ -154,7 +155,7 @@ function figuresOf(known: Known, visit: Visit): Html {
   return html`
 <p class="lead">Recovered in the last ${days} days${amounts.length === 0 && ": nothing yet"}</p>
 ${amounts.length > 0 && html`<ul class="amounts">${amounts.map((amount) => html`<li>${amount}</li>`)}</ul>`}
-<p class="text">From ${link("recovered", count(recovered))} ${recovered === 1 ? "invoice" : "invoices"} paid after an instruction of Dunlin succeeded.</p>
+<p class="text">From ${link("recovered", count(recovered))} ${recovered === 1 ? "invoice" : "invoices"} paid since ${dayText(localField(from, visit.person.zone).slice(0, 10))} after an instruction of Dunlin succeeded.</p>
 ${added(known, visit)}
 <div class="tiles">
 ${rateTile(known)}

@@ -196,6 +196,8 @@ test("the overview begins its days and weeks on the viewer's clocks", async () =
   };
   assert.equal(await weekIn("Europe/Berlin"), "19 Oct");
   assert.equal(await weekIn("Pacific/Auckland"), "26 Oct");
+  const since = /endedFrom=2026-10-19T11%3A00[^>]+>1<\/a> invoice paid since 20 Oct 2026 after/;
+  assert.match((await browser.get("/overview?days=7")).body, since, "a week, with today");
 });
 
 test("the actions are those of the API, with its filters, and as a command that asks it the same", async () => {
