@@ -87,7 +87,9 @@ export const importHistory: Command = {
       const done = { kind: name, file: basename(file!), rows, known, whole: true };
       await auditImport(db, merchantId, COMMAND_LINE, done, ports);
       bookmark.remove();
-      context.print(`${rowsWords(rows - skip)} stored; of ${known} the same or a newer copy was there and stays`);
+      context.print(
+        `${rowsWords(rows - skip - known)} stored; of ${known} the same or a newer copy was there and stays`,
+      );
       return EXIT.ok;
     });
   },

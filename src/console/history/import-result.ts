@@ -32,7 +32,7 @@ ${facts([
   ["Kind", kind],
   ["Rows", count(rows)],
   ["Wrong rows", wrongCount(taken)],
-  stored && ["Stored rows", count(stored.rows)],
+  stored && ["Stored rows", count(stored.rows - stored.known)],
 ])}`,
     long: [
       wrong.length > 0 && wrongTable(taken),
@@ -61,12 +61,12 @@ function checkedNotice(taken: Taken): Html {
 
 function storedNotice(taken: Taken, { rows, known }: NonNullable<Sent["stored"]>): Html {
   const newer = `Of ${count(known)} the same or a newer copy was there and stays.`;
-  if (isWhole(taken)) return notice("good", `${rowsWords(rows)} stored. ${newer}`);
+  if (isWhole(taken)) return notice("good", `${rowsWords(rows - known)} stored. ${newer}`);
   const mend = "Mend the file and send it again, the whole of it";
   if (rows === 0) return notice("bad", html`${problems(taken)}Nothing was stored. ${mend}.`);
   return notice(
     "bad",
-    html`${problems(taken)}${rowsWords(rows)} stored${taken.wrong.length > 0 && ", all of them before the first that is wrong, and none after"}. ${newer} ${mend}: what is stored already is not changed by that.`,
+    html`${problems(taken)}${rowsWords(rows - known)} stored${taken.wrong.length > 0 && ", all of them before the first that is wrong, and none after"}. ${newer} ${mend}: what is stored already is not changed by that.`,
   );
 }
 
