@@ -43,6 +43,7 @@ export function invoiceRoutes(console: Console) {
     const decisions = (await Promise.all(cases.map((each) => decisionsOfCase(db, merchantId, each.id)))).flat();
     const shown = decision ?? decisions.findLast(hasConsidered)?.actionId ?? null;
     const latest = listed[0];
+    const isWaiting = deliveries.some(({ type, state }) => type === "recovery_action" && state === "waiting");
     const open = cases.find(({ endedAt }) => endedAt === null);
     return {
       title: `Invoice ${id}`,
@@ -50,7 +51,7 @@ export function invoiceRoutes(console: Console) {
         decisions.length > 0 &&
         html`<a class="button" href="/decisions.csv?invoiceId=${encodeURIComponent(id)}">Decisions as CSV</a>`,
       body: html`${done && notice("good", STOPPED)}
-<p class="lead">${money(invoice.amount, invoice.currency)}, ${sentence(invoice, open?.unpaidAt ?? null, latest?.nextAt ?? null, ports.now(), zone)}</p>
+<p class="lead">${money(invoice.amount, invoice.currency)}, ${sentence(invoice, open?.unpaidAt ?? null, isWaiting ? "waiting" : (latest?.nextAt ?? null), ports.now(), zone)}</p>
 <div class="columns"><section><h2>Invoice</h2>${facts([
         ["State", spaced(invoice.state)],
         [
@@ -77,7 +78,7 @@ ${
       ? ["Until", moment(latest.endedAt, zone)]
       : ["At the latest until", moment(open?.windowEndsAt ?? null, zone)],
     ["Retries asked for", `${latest.asked} of ${cases.at(-1)!.budget}`],
-    latest.nextAt ? ["Next action", moment(latest.nextAt, zone)] : null,
+    latest.nextAt ? ["Next action", isWaiting ? "waits for its delivery" : moment(latest.nextAt, zone)] : null,
   ])}</section>`
 }</div>
 ${open && may("stop") && stopForm(open)}
@@ -117,9 +118,17 @@ ${field({ label: "Reason", name: "reason", maxlength: REASON_MAX, hint: "For the
 <button class="danger">Stop recovery for this invoice</button></form></details>`;
 }
 
-function sentence(invoice: Invoice, unpaidAt: Date | null, nextAt: Date | null, now: Date, zone: string): Part {
+/** @param next  when the next action is planned for; `waiting`: it was decided, and its event did not reach the endpoint yet */
+function sentence(
+  invoice: Invoice,
+  unpaidAt: Date | null,
+  next: Date | "waiting" | null,
+  now: Date,
+  zone: string,
+): Part {
   if (!inRecovery(invoice.state)) return spaced(invoice.state);
   if (unpaidAt === null) return `${spaced(invoice.state)}, not in recovery`;
   const age = `unpaid for ${lengthText(now.getTime() - unpaidAt.getTime())}`;
-  return nextAt === null ? age : html`${age}, next action planned for ${moment(nextAt, zone)}`;
+  if (next === "waiting") return `${age}, an instruction waits for its delivery`;
+  return next === null ? age : html`${age}, next action planned for ${moment(next, zone)}`;
 }

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import pino from "pino";
+import { shippedPrior } from "../../../simulator/trial/worlds.ts";
+import { decideDue } from "../../recovery/decide-due.ts";
+import { ingestInvoices } from "../../recovery/ingest.ts";
+import { createMerchant } from "../../recovery/merchants.ts";
+import { createModels } from "../../recovery/models.ts";
+import { prepared } from "../../store/database.ts";
+import { packInvoices } from "../../store/packed.fixture.ts";
+import { SECRET_KEY, testConsole } from "../console.fixture.ts";
+
+const DUE = prepared("test_due", "select min(due_at) as at from due_cases");
+
+test("an instruction that was decided and did not reach the endpoint yet is said to wait, not to be planned for a past moment", async (t) => {
+  const at = await testConsole();
+  t.after(() => at.close());
+  const { db, ports } = at;
+  const log = pino({ level: "silent" });
+  const models = createModels({ db, ports, log, prior: shippedPrior() });
+  const decide = async () => {
+    while ((await decideDue({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0)
+      at.clock.serviceMs++;
+  };
+  const credential = { auth: "bearer", secret: "t" } as const;
+  const settings = { webhookUrl: "https://shop.example/hooks", credential };
+  const merchant = await createMerchant(db, "Shop", settings, SECRET_KEY, ports);
+  const now = ports.now();
+  const invoice = { id: "in_a", state: "UNPAID", customerId: "cus_1", amount: 4_900, currency: "EUR" } as const;
+  await ingestInvoices(db, merchant, packInvoices({ ...invoice, createdAt: now, updatedAt: now }), ports, () => {});
+  await decide();
+  const viewer = await at.browser(await at.person("viewer", merchant));
+  const page = async () => (await viewer.get("/invoices/in_a")).body;
+  assert.match(await page(), /unpaid for \d+ \w+, next action planned for <time/);
+  at.clock.serviceMs = (await db.run<{ at: Date }>(DUE)).rows[0]!.at.getTime();
+  await decide();
+  assert.match(
+    await page(),
+    /, an instruction waits for its delivery<\/p>[\s\S]*Next action<\/dt><dd>waits for its delivery/,
+  );
+});
