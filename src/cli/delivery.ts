@@ -221,4 +221,4 @@ export async function merchantOf(tx: Tx, values: Values): Promise<string> {
   return only.id;
 }
 
-const minute = (at: Date) => at.toISOString().slice(0, 16).replace("T", " ");
+const minute = (at: Date) => `${at.toISOString().slice(0, 16)}Z`;
