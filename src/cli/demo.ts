@@ -16,6 +16,7 @@ import { ROLES, type Running, start } from "../start.ts";
 import { attemptCounts } from "../store/delivery-counts.ts";
 import { findLearnedMerchant } from "../store/learned.ts";
 import { type Command, type Context, EXIT, Failure, wholeNumber } from "./command.ts";
+import { compareLogs } from "./compare-logs.ts";
 import { makeKey } from "./key.ts";
 import { setupWords } from "./setup-link.ts";
 
@@ -144,7 +145,7 @@ async function sumUp({ print, settings }: Context, { store }: Running, shop: Dem
   await shop.stopBilling();
   await setMerchant(db, merchantId, { webhookPaused: true }, secretKey, ports);
   await sleep(PAUSED_MS);
-  const comparison = await compareLogs(shop, () => attemptCounts(db, merchantId));
+  const comparison = await compareLogs(shop.journal, () => attemptCounts(db, merchantId));
   await shop.stop();
   const learning = await learningLines(shop, store, merchantId, settings);
   for (const line of [...shop.summaryLines(), ...comparison, executedLine(shop), ...learning]) print(line);
@@ -172,25 +173,3 @@ function executedLine(shop: DemoMerchantRun): string {
   if (unknown.length > 0) return `The merchant's books lack the attempts of ${unknown.map(({ id }) => id).join(", ")}.`;
   return `Actions: ${actions.length} were executed, and the merchant's books have the attempt of each.`;
 }
-
-/** Both sides kept a log of the webhooks: they must tell the same. What is on the wire right now may take a moment. */
-async function compareLogs(shop: DemoMerchantRun, read: () => Promise<ReadonlyMap<string, number>>) {
-  for (let tries = 1; ; tries++) {
-    const received = new Map<string, number>();
-    for (const { eventId } of shop.journal)
-      if (eventId !== null) received.set(eventId, (received.get(eventId) ?? 0) + 1);
-    const logged = await read();
-    const differing = [...received.keys()].filter((id) => (logged.get(id) ?? 0) < received.get(id)!);
-    const unseen = [...logged.keys()].filter((id) => !received.has(id));
-    if (differing.length + unseen.length === 0 || tries === 10)
-      return [
-        `Webhooks: the merchant received ${sum(received)}; Dunlin's delivery log has ${sum(logged)} attempts.`,
-        differing.length + unseen.length === 0
-          ? "Every webhook in the merchant's log is in the delivery log, and the other way round."
-          : `They differ on ${[...differing, ...unseen].join(", ")}.`,
-      ];
-    await sleep(200);
-  }
-}
-
-const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
