@@ -18,5 +18,6 @@ export function invoiceLine(at: Date, invoice: { id: string; amount: number; cur
   return cut(`${minuteOf(at)}  ${invoice.id}  ${moneyOf(invoice.amount, invoice.currency).padStart(10)}  ${what}`);
 }
 
-/** The text, shortened to the width of the terminal. */
-export const cut = (text: string) => (text.length <= LINE_WIDTH ? text : `${text.slice(0, LINE_WIDTH - 1)}…`);
+/** The text, shortened to the width of the terminal before a word: half a number is another one. */
+export const cut = (text: string) =>
+  text.length <= LINE_WIDTH ? text : `${text.slice(0, LINE_WIDTH).replace(/[\s,:]+\S*$/, "")}…`;

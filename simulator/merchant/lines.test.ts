@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cut, LINE_WIDTH } from "./lines.ts";
+
+test("what is too wide for the terminal ends before a number, not within it", () => {
+  const words = (n: number) => Array.from({ length: n }, (_, i) => `retry ${i + 1}: ${1_000 + i}`).join(", ");
+  for (let n = 6; n < 9; n++)
+    for (let indent = 0; indent < 30; indent++) {
+      const text = " ".repeat(indent) + words(n);
+      const shown = cut(text);
+      assert.ok(shown.length <= LINE_WIDTH);
+      if (text.length <= LINE_WIDTH) assert.equal(shown, text);
+      else assert.match(shown, /(retry|retry \d|: \d{4})…$/);
+    }
+});
