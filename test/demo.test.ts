@@ -16,16 +16,18 @@ test("a demo whose port is taken says so and ends at once, with exit code 78", {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
-  const { code, err } = await run(["demo"], { DUNLIN_PORT: String(port) });
+  const { code, out, err } = await run(["demo"], { DUNLIN_PORT: String(port) });
   other.close();
   assert.equal(code, 78);
   assert.match(err, /DUNLIN_PORT .* is in use/);
+  assert.doesNotMatch(out, /Discarded/);
 });
 
-test("the demo says how its API is called, and ends with a command that tells more as it stands", async () => {
+test("the demo says what it discards and how its API is called, and ends with a command that tells more as it stands", async () => {
   const environment = { DUNLIN_PORT: String(await freePort()) };
   const { code, out } = await run(["demo", "--day-seconds", "1", "--seconds", "12"], environment);
   assert.equal(code, 0);
+  assert.match(out, /^Discarded +what the demo before left in .*demo$/m);
   for (const name of ["CA file", "Key file"]) assert.ok(existsSync(new RegExp(`^${name} +(.+)$`, "m").exec(out)![1]!));
   const [, said, words] = /^ {2}DUNLIN_DATA="(.+)" npx dunlin (explain inv_\d+)$/m.exec(out)!;
   const explained = await run(words!.split(" "), { DUNLIN_DATA: said! });

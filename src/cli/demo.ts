@@ -45,7 +45,7 @@ export const demo: Command = {
     const customers = wholeNumber(values, "customers", 1, 100_000) ?? 200;
     const seed = wholeNumber(values, "seed", 0, 2 ** 31) ?? 1;
     const seconds = wholeNumber(values, "seconds", 1, 1_000_000);
-    const own = demoSettings(context.settings, rate);
+    const own = demoSettings(context, rate);
     const tlsDir = join(own.dataDir, "tls");
     const tls = await localCertificate(tlsDir, new URL(own.baseUrl).hostname, context.realNow());
     const webhookToken = context.randomBytes(24).toString("base64url");
@@ -96,13 +96,14 @@ export const demo: Command = {
 };
 
 /** The demo has a folder of its own, new each time, and a database of its own: it never touches real data. */
-function demoSettings(settings: Settings, rate: number): Settings {
+function demoSettings({ settings, print }: Context, rate: number): Settings {
   const dataDir = demoFolder(settings.dataDir);
   const mark = join(dataDir, "made-by-demo");
   if (existsSync(dataDir)) {
     if (!existsSync(mark))
       throw new Failure(`${dataDir} was not made by the demo, which would empty it. Move it away.`);
     rmSync(dataDir, { recursive: true });
+    print(`Discarded    what the demo before left in ${dataDir}`);
   }
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(mark, "This folder is emptied by each start of the demo.\n");
