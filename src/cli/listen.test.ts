@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,6 +13,7 @@ import pino from "pino";
 import { createWebhookReceiver, nodeListener, type WebhookEvent } from "#sdk";
 import type { Settings } from "../config.ts";
 import { type Command, type Context, EXIT, UsageError } from "./command.ts";
+import { postOnce } from "./development.ts";
 import { listen } from "./listen.ts";
 import { trigger } from "./trigger.ts";
 
@@ -58,7 +59,7 @@ function shell(t: TestContext) {
     const code = command.run(context, values, words);
     // A command that goes on is looked at when it has said how to call it.
     if (stopped) while (lines.length < 4) await Promise.race([sleep(10), code]);
-    return { lines, code };
+    return { lines, code, ca: () => readFileSync(join(dataDir, "tls", "ca.pem"), "utf8") };
   };
 }
 
@@ -134,6 +135,22 @@ test("a merchant's sub-paths come out below the endpoint's path", async (t) => {
     assert.equal(await code, EXIT.failed);
   }
   assert.deepEqual(paths, ["/hooks/", "/hooks/pause_collection"]);
+  stop();
+  await listening.code;
+});
+
+test("a body that is no event is forwarded, too, and called what it is", async (t) => {
+  const app = await merchantApp(t);
+  const run = shell(t);
+  let stop = () => {};
+  const forward = { "forward-to": app.url, port: "0" };
+  const listening = await run(listen, forward, [], new Promise((resolve) => (stop = resolve)));
+  const to = new URL(/https:\/\/127\.0\.0\.1:\d+/.exec(listening.lines[0]!)![0]);
+  for (const body of ["ping", "null", "{}"]) await postOnce(to, {}, Buffer.from(body), listening.ca());
+  assert.deepEqual(
+    listening.lines.slice(4).map((line) => line.replace(/^[\d:]+ +/, "").replace(/\d+ ms/, "")),
+    [4, 4, 2].map((bytes) => `${bytes} bytes that are no event → 401, `),
+  );
   stop();
   await listening.code;
 });

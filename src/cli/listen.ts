@@ -89,8 +89,10 @@ function below(target: URL, path: string): URL {
 function nameOf(body: Buffer): string {
   try {
     const { id, requestId, type = "recovery_action", data, invoiceId = data?.invoiceId } = JSON.parse(body.toString());
-    return `${type} ${id ?? requestId} ${invoiceId}`.replace(/[\p{Cc}\p{Cf}]/gu, "·");
+    const words = [type, id ?? requestId, invoiceId];
+    if (words.every((word) => word !== undefined)) return words.join(" ").replace(/[\p{Cc}\p{Cf}]/gu, "·");
   } catch {
-    return `${body.length} bytes that are not JSON`;
+    // It is said below.
   }
+  return `${body.length} bytes that are no event`;
 }
