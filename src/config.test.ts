@@ -22,6 +22,20 @@ test("the base URL follows the port, and the key pages follow the base URL", () 
   assert.equal(read({ DUNLIN_BASE_URL: "https://pay.example/" }).settings.authUrl, "https://pay.example");
 });
 
+test("a setting that is misspelt, or has a word too few or too many, is answered with the one that was meant", () => {
+  for (const [typed, meant] of [
+    ["DUNLIN_PROT", "DUNLIN_PORT"],
+    ["DUNLIN_METRICS", "DUNLIN_METRICS_PORT"],
+    ["DUNLIN_DATA_DIR", "DUNLIN_DATA"],
+    ["DUNLIN_DATABASE_URL", "DATABASE_URL"],
+    ["DUNLIN_COLOUR", null],
+  ] as const) {
+    const { problem } = read({ [typed]: "1" }).problems[0]!;
+    const hint = meant === null ? "" : ` Did you mean ${meant}?`;
+    assert.equal(problem, `is not a setting.${hint} docs/reference/settings.md lists them.`);
+  }
+});
+
 test("all wrong settings come at once, each with its name, and no value that may be secret", () => {
   const { problems } = read({
     DUNLIN_PORT: "99999",

@@ -97,6 +97,14 @@ export const KNOWN: readonly string[] = [
   "DUNLIN_MAIL_FROM",
 ];
 
+/** As `didYouMean`, of a name that has a word too few or too many. */
+function partOf(typed: string): string {
+  const name = [...KNOWN, "DATABASE_URL"].find(
+    (known) => known.startsWith(`${typed}_`) || typed.startsWith(`${known}_`) || typed.endsWith(`_${known}`),
+  );
+  return name === undefined ? "" : ` Did you mean ${name}?`;
+}
+
 /**
  * Read the settings from the environment. All problems come at once.
  *
@@ -112,7 +120,7 @@ export function readSettings(
   const text = (name: string) => environment[name]?.trim() || null;
   for (const name of Object.keys(environment))
     if (name.startsWith("DUNLIN_") && !KNOWN.includes(name))
-      wrong(name, `is not a setting.${didYouMean(name, KNOWN)} docs/reference/settings.md lists them.`);
+      wrong(name, `is not a setting.${didYouMean(name, KNOWN) || partOf(name)} docs/reference/settings.md lists them.`);
 
   const number = (name: string, fallback: number | null, accepts: (n: number) => boolean, expected: string) => {
     const value = text(name);
