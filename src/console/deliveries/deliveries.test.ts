@@ -47,6 +47,10 @@ test("the list says how many events need a hand, and shows how each stands", asy
   const { events, browser } = await shop();
   const developer = await browser("developer");
   assert.match((await developer.get("/deliveries")).body, /No event yet/);
+  assert.match(
+    (await developer.get("/deliveries/replay")).body,
+    /there is nothing to send again[^<]*<\/p><\/div>\s*<\/main>/,
+  );
   const [lost] = await events(1);
   await deliver(refusing, 2);
   const [taken] = await events(1);

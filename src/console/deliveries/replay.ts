@@ -12,7 +12,7 @@ import { isUuid, oneOf, readQuery, utcMoment } from "../query.ts";
 import { choice, field, hiddenFields, notice } from "../show/fields.ts";
 import { localField, moment } from "../show/moments.ts";
 import { count } from "../show/money.ts";
-import { facts, table } from "../show/table.ts";
+import { empty, facts, table } from "../show/table.ts";
 import { spaced } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
 
@@ -72,17 +72,29 @@ function previewPage(
   const fit = looked.filter(({ skip }) => skip === null).length;
   const { zone } = visit.person;
   const { type = "", createdFrom, createdTo } = filter;
+  const isFiltered = visit.query.size > 0;
   return {
     title: "Send exhausted events again",
     body: html`
-<p class="lead">${count(fit)} of ${count(looked.length)} exhausted ${looked.length === 1 ? "event" : "events"} would be sent again</p>
-<p>Under their own ids and with the same bytes, as a new round of the whole schedule. What makes no sense any more is left out.${found.length > REPLAY_MAX && ` These are the oldest ${count(REPLAY_MAX)}; for the rest ask again afterwards.`}</p>
+${
+  looked.length === 0
+    ? empty(
+        isFiltered
+          ? "No exhausted event fits these filters."
+          : "No event is exhausted: there is nothing to send again.",
+      )
+    : html`<p class="lead">${count(fit)} of ${count(looked.length)} exhausted ${looked.length === 1 ? "event" : "events"} would be sent again</p>
+<p>Under their own ids and with the same bytes, as a new round of the whole schedule. What makes no sense any more is left out.${found.length > REPLAY_MAX && ` These are the oldest ${count(REPLAY_MAX)}; for the rest ask again afterwards.`}</p>`
+}
 ${reasons(skipCounts(looked))}
-<form method="get" class="filters" data-search>
+${
+  (looked.length > 0 || isFiltered) &&
+  html`<form method="get" class="filters" data-search>
 ${choice("Type", "type", [["", "any"], ...EVENT_TYPES.map((each) => [each, each.replaceAll("_", " ")] as const)], type)}
 ${field({ label: "Created from", name: "createdFrom", type: "datetime-local", value: createdFrom ? localField(createdFrom, zone) : "" })}
 ${field({ label: "Created to", name: "createdTo", type: "datetime-local", value: createdTo ? localField(createdTo, zone) : "" })}
-<button>Look</button></form>
+<button>Look</button></form>`
+}
 ${fit > 0 && html`<form method="post" action="/deliveries/replay">${hiddenFields({ type, createdFrom: createdFrom?.toISOString() ?? "", createdTo: createdTo?.toISOString() ?? "" })}<button class="main">Send ${count(fit)} again</button></form>`}
 ${jobs.length > 0 && html`<h2>Earlier ones</h2>${jobTable(jobs, zone)}`}`,
   };
