@@ -8,7 +8,7 @@ import { notFound, PageError } from "../page-error.ts";
 import { isUuid, readQuery } from "../query.ts";
 import { sendCsv } from "../show/csv.ts";
 import { button, notice } from "../show/fields.ts";
-import { moment } from "../show/moments.ts";
+import { moment, momentText } from "../show/moments.ts";
 import { count } from "../show/money.ts";
 import { empty, table } from "../show/table.ts";
 import { state } from "../show/words.ts";
@@ -91,16 +91,17 @@ const stateOf = ({ endedAt, failure, progress }: Job) => {
 
 function jobPage(job: Job, zone: string): Page {
   const { id, progress, result, failure, askedAt, actor } = job;
+  const title = `Backtest of ${momentText(askedAt, zone)}`;
   const asked = html`<p class="soft">Asked for ${moment(askedAt, zone)} by ${actor.name}.</p>`;
-  if (failure !== null) return { title: "Backtest", body: html`${notice("bad", failure)}${asked}${again}` };
+  if (failure !== null) return { title, body: html`${notice("bad", failure)}${asked}${again}` };
   if (result)
     return {
-      title: "Backtest",
+      title,
       tools: html`<a class="button" href="/backtest/${id}/ways.csv">Export CSV</a>`,
       body: html`${result.isCut && notice("warn", "More attempts are known than one report can hold. Those of the invoices whose ids come first were judged.")}${report(result.backtest, zone)}${asked}${again}`,
     };
   return {
-    title: "Backtest",
+    title,
     body: html`<div data-live="2"><p class="lead">${progress.isJudging ? `Judging ${count(progress.read ?? 0)} payment attempts` : `Reading: ${count(progress.read ?? 0)} payment attempts so far`}</p>
 <p><progress aria-label="The backtest is under way"></progress></p>
 <p class="soft">About two milliseconds for each failed invoice. It goes on when you leave this page.</p>${asked}</div>`,
