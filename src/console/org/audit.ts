@@ -78,7 +78,7 @@ const auditTable = (rows: readonly Audited[], zone: string) =>
       { head: "When", cell: ({ at }) => moment(at, zone, "second") },
       { head: "Who", cell: ({ actor, address }) => html`${actor}${address && html`<br><small>${address}</small>`}` },
       { head: "What", cell: ({ deed }) => deed.replace(".", " ").replaceAll("_", " ") },
-      { head: "Object", cell: ({ object }) => object },
+      { head: "Object", cell: ({ object }) => html`<div class="long">${object}</div>` },
       { head: "Details", cell: ({ details }) => detailsText(details, zone) },
     ],
     rows,
@@ -87,7 +87,7 @@ const auditTable = (rows: readonly Audited[], zone: string) =>
 /** "before: viewer, now: admin". */
 const detailsText = (details: Audited["details"], zone: string): Part =>
   Object.entries(details).map(
-    ([name, value]) => html`<div><span class="soft">${name}</span> ${valueText(value, zone)}</div>`,
+    ([name, value]) => html`<div class="long"><span class="soft">${name}</span> ${valueText(value, zone)}</div>`,
   );
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
