@@ -172,11 +172,11 @@ function explain(error: unknown, command: Command, settings: Settings): number {
     return EXIT.failed;
   }
   if (error instanceof ConfigError) return refuse([{ name: error.setting, problem: error.message }]);
-  const { code, message } = error as { code?: string; message: string };
-  if (code === "EADDRINUSE" || code === "EACCES" || code === "EADDRNOTAVAIL") {
+  const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  if (syscall === "listen") {
     complain("config: 1 problem");
     complain(
-      `  DUNLIN_PORT (${settings.host}:${settings.port})  ${code === "EADDRINUSE" ? "is in use by another process. Stop it, or write another port." : message}`,
+      `  ${port === settings.metricsPort ? "DUNLIN_METRICS_PORT" : "DUNLIN_PORT"} (${settings.host}:${port})  ${code === "EADDRINUSE" ? "is in use by another process. Stop it, or write another port." : message}`,
     );
     return EXIT.config;
   }
