@@ -98,7 +98,7 @@ function triesLines({ stances, foreseen, forbidden }: ShadowFigures, made: reado
       : [
           `Where both tried at the same time, of ${foreseen.tries} ${foreseen.tries === 1 ? "retry" : "retries"} Dunlin had foreseen ${foreseen.expected.toFixed(1)}${share(foreseen.expected / foreseen.tries, foreseen.tries)} to be approved, and ${approvedWords(foreseen)} ${foreseen.approved === 1 ? "was" : "were"}.`,
         ]),
-    `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries, to within four hours; ${forbidden.approved} of these were approved.`,
+    `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries; ${forbidden.approved} of these were approved.`,
   ];
 }
 
