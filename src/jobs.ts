@@ -8,6 +8,7 @@ import type { Prior } from "./model/prior.ts";
 import { backtestWork, type Judge } from "./recovery/backtest-job.ts";
 import { JobFailure, jobsDue, type Work } from "./recovery/jobs.ts";
 import { replayWork } from "./recovery/replay-job.ts";
+import { shadowWork } from "./recovery/shadow-job.ts";
 import type { Database } from "./store/database.ts";
 import type { Walled } from "./store/walled.ts";
 
@@ -33,6 +34,7 @@ export function startJobs({ prior, onReplayed, ...rest }: Jobs) {
   const works: Record<JobKind, Work> = {
     replay: replayWork(rest.ports, onReplayed),
     backtest: backtestWork(() => judgeInThread(prior)),
+    shadow: shadowWork(rest.ports),
   };
   const kinds = Object.keys(works) as JobKind[];
   const loops = new Map(

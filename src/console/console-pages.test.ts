@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { testClock, testPorts } from "../api/api.fixture.ts";
-import { setMerchant } from "../recovery/merchants.ts";
 import type { Database } from "../store/database.ts";
 import { updatePerson } from "../store/people.ts";
 import { listRequests, NOBODY } from "../store/request-log.ts";
-import { SECRET_KEY, type TestConsole, testConsole } from "./console.fixture.ts";
+import { type TestConsole, testConsole } from "./console.fixture.ts";
 
 let at: TestConsole;
 before(async () => {
@@ -57,9 +56,8 @@ test("commands that pages show begin with the settings that lead to this install
       assert.match(body, /<code>npx dunlin invite/);
     }
     const pages: { body: string }[] = [];
-    await setMerchant(demo.db, demo.merchant.id, { shadow: true }, SECRET_KEY, demo.ports);
     const owner = await demo.as("owner");
-    for (const path of ["/overview", "/import", "/backtest", "/experiments"]) pages.push(await owner.get(path));
+    for (const path of ["/import", "/backtest", "/experiments", "/shadow"]) pages.push(await owner.get(path));
     for (const { body } of pages) {
       const said = body.split("npx dunlin ").slice(0, -1);
       assert.ok(said.length > 0);

@@ -14,6 +14,7 @@ import { experimentStartRoutes } from "./experiments/start.ts";
 import { bare, framed, type Page } from "./frame.ts";
 import { backtestRoutes } from "./history/backtest.ts";
 import { importRoutes } from "./history/import.ts";
+import { shadowRoutes } from "./history/shadow.ts";
 import { html } from "./html.ts";
 import { apiKeyRoutes } from "./org/api-keys.ts";
 import { auditRoutes } from "./org/audit.ts";
@@ -117,6 +118,7 @@ const ROUTES = [
   deliveryDetailRoutes,
   importRoutes,
   backtestRoutes,
+  shadowRoutes,
   webhookRoutes,
   apiKeyRoutes,
   memberRoutes,

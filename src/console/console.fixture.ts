@@ -15,6 +15,7 @@ import type { Role } from "../domain/role.ts";
 import { backtestWork, type Judge } from "../recovery/backtest-job.ts";
 import { jobsDue } from "../recovery/jobs.ts";
 import { replayWork } from "../recovery/replay-job.ts";
+import { shadowWork } from "../recovery/shadow-job.ts";
 import { listAudited } from "../store/audit-log.ts";
 import { openDatabase } from "../store/database.ts";
 import { addMember } from "../store/members.ts";
@@ -117,7 +118,12 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
 
   /** Does what was asked for on pages, as the loops of the service do. */
   async function work(kind: JobKind, judge: () => Judge = () => assert.fail("no judge")) {
-    const todo = kind === "replay" ? replayWork(ports, options.onEvents) : backtestWork(judge);
+    const works = {
+      replay: replayWork(ports, options.onEvents),
+      backtest: backtestWork(judge),
+      shadow: shadowWork(ports),
+    };
+    const todo = works[kind];
     const log = pino({ level: "silent" });
     const { signal } = new AbortController();
     return jobsDue({ everyone, walled, ports, log, kind, work: todo, signal });

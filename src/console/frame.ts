@@ -10,6 +10,7 @@ const PAGES = [
   ["/deliveries", "Deliveries", null],
   ["/import", "Import", null],
   ["/backtest", "Backtest", null],
+  ["/shadow", "Shadow mode", null],
 ] as const;
 const ADMINISTRATION = [
   ["/settings/webhook", "Webhook", "webhook"],

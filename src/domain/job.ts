@@ -1,7 +1,7 @@
 import type { Actor } from "./person.ts";
 
-/** What takes longer than a page may: sending many events again, judging ways of trying again by a merchant's history. */
-const JOB_KINDS = ["replay", "backtest"] as const;
+/** What takes longer than a page may: sending many events again, judging ways of trying again by a merchant's history, comparing shadow mode with the merchant's own system. */
+const JOB_KINDS = ["replay", "backtest", "shadow"] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
 /** Something that a person asked for and that is done bit by bit, by whichever process takes it. */

@@ -14,7 +14,8 @@ import { endedRetries } from "./watched-retries.ts";
 const SAME_MS = 12 * HOUR_MS;
 /** A decision this soon before a try may rest on it already: the merchant's clock is not ours. */
 const CLOCKS_MS = 5 * 60_000;
-const CASES_AT_ONCE = 500;
+/** A page may have asked for it, and requests of others wait for what is made of so many. */
+const CASES_AT_ONCE = 100;
 
 /** How a try of the merchant's own system lies beside what Dunlin would have done next by what was known before it. */
 export const STANCES = ["same", "earlier", "later", "card_change", "stop", "wait", "unknown"] as const;
@@ -67,8 +68,15 @@ export const newFigures = (): ShadowFigures => ({
  * Compare what Dunlin would have done with what the merchant's own system did, over the cases that shadow mode left to it.
  *
  * @param from  only cases that became unpaid since then
+ * @param onCases  hears how many were compared so far; what it throws ends the comparison
  */
-export async function shadowFigures(tx: Tx, merchantId: string, from: Date, now: Date): Promise<ShadowFigures> {
+export async function shadowFigures(
+  tx: Tx,
+  merchantId: string,
+  from: Date,
+  now: Date,
+  onCases?: (cases: number) => Promise<void>,
+): Promise<ShadowFigures> {
   const figures = newFigures();
   let after = { unpaidAt: new Date(from.getTime() - 1), id: "ffffffff-ffff-ffff-ffff-ffffffffffff" };
   for (;;) {
@@ -84,6 +92,7 @@ export async function shadowFigures(tx: Tx, merchantId: string, from: Date, now:
     );
     for (const kase of cases)
       note(figures, kase, decisions.get(kase.id) ?? [], attempts.get(kase.invoiceId) ?? [], now);
+    await onCases?.(figures.cases);
     after = last;
   }
 }

@@ -164,6 +164,7 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
     ["import", "/import"],
     ["backtests", "/backtest"],
     ["backtest", backtest],
+    ["shadow", "/shadow"],
     ["webhook", "/settings/webhook"],
     ["keys", "/org/api_keys"],
     ["key", key],

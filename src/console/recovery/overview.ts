@@ -28,7 +28,7 @@ const RANGES = ["7", "28", "90"] as const;
 const READERS = { days: oneOf(RANGES) };
 
 /** What is known of what was recovered. Nothing is claimed that only a comparison could show. */
-export function overviewRoutes({ page, ports, baseUrl, caPath, cli }: Console) {
+export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
   page("/overview", null, async (visit): Promise<Page> => {
     const { days = "28" } = readQuery(visit.query, READERS);
     const { db, merchantId, person } = visit;
@@ -52,14 +52,13 @@ export function overviewRoutes({ page, ports, baseUrl, caPath, cli }: Console) {
     return {
       title: "Overview",
       tools,
-      body: html`${isShadow && notice("warn", shadowWords(cli))}${merchant && !(isEmpty && merchant.webhookUrl === null) && endpointNotice(merchant, visit)}
+      body: html`${isShadow && notice("warn", SHADOW)}${merchant && !(isEmpty && merchant.webhookUrl === null) && endpointNotice(merchant, visit)}
 ${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, grown, maturityDays, open, weeks, undelivered, from, days, now, measured, isShadow }, visit)}`,
     };
   });
 }
 
-const shadowWords = (cli: string) =>
-  html`Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin only notes what it would do. <code>${cli} shadow</code> compares both.`;
+const SHADOW = html`Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin only notes what it would do. <a href="/shadow">Both are compared</a>.`;
 
 /** The first moment of the day on the zone's clocks. */
 const dayStart = (at: Date, zone: string) => fromLocalField(`${localField(at, zone).slice(0, 10)}T00:00`, zone)!;

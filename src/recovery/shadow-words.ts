@@ -1,0 +1,60 @@
+import { besidePlans } from "../decisions/outlook.ts";
+import { AFTER_WINDOW_DAYS } from "./experiments.ts";
+import { type ShadowFigures, STANCES, type Stance } from "./shadow.ts";
+
+/** Completes "Dunlin would …" beside a retry of the merchant's own system. */
+export const STANCE_WORDS: Readonly<Record<Stance, string>> = {
+  same: "try too, within 12 hours",
+  earlier: "try, more than 12 hours later",
+  later: "have tried, more than 12 hours before",
+  card_change: "ask for another card",
+  stop: "have stopped",
+  wait: "wait, for an answer or for what comes of the customer's other bills",
+  unknown: "not known: nothing was decided before, or it is kept no longer",
+};
+
+/** Those that the merchant's own system made retries of. */
+export const stancesMet = ({ stances }: ShadowFigures) => STANCES.filter((stance) => stances[stance].tries > 0);
+
+/** How many invoices count, and why the others do not yet. `day` writes a day. */
+export function countedWords({ since, cases, counted, young }: ShadowFigures, day: (at: Date) => string): string[] {
+  if (since === null) return ["No invoice has become unpaid in shadow mode."];
+  const said = `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${day(since)} on; ${counted} ${counted === 1 ? "is" : "are"} old enough to count, voided and refunded ones aside.`;
+  if (young.cases === 0) return [said];
+  const [first, last] = [day(young.firstAt!), day(young.lastAt!)];
+  return [
+    said,
+    `${young.cases} ${young.cases === 1 ? "is" : "are"} too young, and ${young.cases === 1 ? "counts" : "count"} ${first === last ? `on ${first}` : `from ${first} to ${last}`}: paid or not, each counts ${AFTER_WINDOW_DAYS} days after its window is over, since what is paid is known sooner than what is not.`,
+  ];
+}
+
+/** What Dunlin's plans would have recovered by its own model, and how far that is to be believed. */
+export function plannedWords({ planned }: ShadowFigures): string[] {
+  const { cases, expected, paid, debits } = planned;
+  if (cases === 0) return [];
+  return [
+    `For ${cases} of them Dunlin had made a plan. By its own model the plans recover ${expected.toFixed(1)} of these${shareWords(expected / cases, cases)}; ${paid}${shareWords(paid / cases, cases)} ${paid === 1 ? "was" : "were"} paid.`,
+    besidePlans({ plans: cases, debits }),
+  ];
+}
+
+/** What came of the retries that were made when Dunlin would have made them, and of those that a rule forbade. */
+export function triesWords({ foreseen, forbidden }: ShadowFigures): string[] {
+  return [
+    ...(foreseen.tries === 0
+      ? []
+      : [
+          `Where both tried at the same time, of ${foreseen.tries} ${foreseen.tries === 1 ? "retry" : "retries"} Dunlin had foreseen ${foreseen.expected.toFixed(1)}${shareWords(foreseen.expected / foreseen.tries, foreseen.tries)} to be approved, and ${approvedWords(foreseen)} ${foreseen.approved === 1 ? "was" : "were"}.`,
+        ]),
+    `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries; ${forbidden.approved} of these were approved.`,
+  ];
+}
+
+export const NO_RETRY = "Your system has made no retry since.";
+export const PROVES_NOTHING = "This compares; it proves nothing, since nobody followed Dunlin. An experiment does";
+
+/** Of fewer than these a share in percent says more than is known: one more or less moves it by over three points. */
+const PERCENT_MIN = 30;
+export const shareWords = (part: number, of: number) => (of < PERCENT_MIN ? "" : ` (${(100 * part).toFixed(1)}%)`);
+export const approvedWords = ({ tries, approved }: { tries: number; approved: number }) =>
+  `${approved}${shareWords(approved / tries, tries)}`;
