@@ -71,7 +71,7 @@ ${paragraphs(words)}
 ${
   counted > 0 &&
   html`<h2>What was recovered without Dunlin</h2>
-<p class="lead">${count(paid)} of ${count(counted)}${shareWords(paid / counted, counted)}</p>
+<p class="lead">${count(paid)} of ${count(counted)}${shareWords(paid / counted, counted)} ${paid === 1 ? "was" : "were"} paid</p>
 ${table(
   "Money by currency",
   [
@@ -93,15 +93,16 @@ ${paragraphs(plannedWords(figures))}`
 ${
   met.length === 0
     ? html`<p class="text">${NO_RETRY}</p>`
-    : html`${table(
-        "Retries of your own system",
-        [
-          { head: "Dunlin would", cell: (stance: (typeof met)[number]) => STANCE_WORDS[stance] },
-          { head: "Retries", cell: (stance) => count(stances[stance].tries), numeric: true },
-          { head: "Approved", cell: (stance) => approvedWords(stances[stance]), numeric: true },
-        ],
-        met,
-      )}
+    : html`<p class="text">Retries of your own system, by what Dunlin would do at that point:</p>
+${table(
+  "Retries of your own system",
+  [
+    { head: "Dunlin would", cell: (stance: (typeof met)[number]) => STANCE_WORDS[stance] },
+    { head: "Retries", cell: (stance) => count(stances[stance].tries), numeric: true },
+    { head: "Approved", cell: (stance) => approvedWords(stances[stance]), numeric: true },
+  ],
+  met,
+)}
 ${paragraphs(triesWords(figures))}`
 }
 <p class="soft">${PROVES_NOTHING}: see <a href="/docs/guides/experiments.html">proving that it works</a>.</p>`;
