@@ -7,7 +7,7 @@ import type { Invoice } from "../domain/invoice.ts";
 import { endOf } from "../recovery/ends.ts";
 import { ingestInvoices } from "../recovery/ingest.ts";
 import { firstPokes, pokeCasesOfInvoices } from "./case-pokes.ts";
-import { endCases, endCasesOfLeft, findCases, lockCases, openCases, saveCaseStates } from "./cases.ts";
+import { casesOfInvoice, endCases, endCasesOfLeft, findCases, lockCases, openCases, saveCaseStates } from "./cases.ts";
 import { prepared } from "./database.ts";
 import { upsertInvoices } from "./invoices.ts";
 import { arrangeInvoices, packInvoices } from "./packed.fixture.ts";
@@ -136,4 +136,28 @@ test("no more pokes are read than hold the cases that are wanted, so that a floo
   assert.deepEqual(await read(10, 5), [4, 4]);
   assert.deepEqual(await read(10, 100), [4, 4, 4]);
   assert.deepEqual(await read(2, 100), [4, 4]);
+});
+
+test("an invoice whose case a step ends while another copy of it is stored stays ended", async () => {
+  const merchant = await testMerchant(database.db, ports);
+  const at = ports.now();
+  const copy: Invoice & { id: string } = {
+    ...{ id: "in_1", state: "UNPAID", customerId: "cus_1", amount: 4_900, currency: "EUR" },
+    ...{ createdAt: at, updatedAt: at },
+  };
+  const push = (updatedAt: Date) =>
+    ingestInvoices(database.db, merchant, packInvoices({ ...copy, updatedAt }), ports, () => {});
+  await push(at);
+  const [kase] = await casesOfInvoice(database.db, merchant.id, "in_1");
+  let pushed!: Promise<unknown>;
+  await database.db.transaction(async (tx) => {
+    const ended = { id: kase!.id, endedAt: at, endReason: "hopeless", paidAt: null, recovered: false } as const;
+    await lockCases(tx, merchant.id, [kase!.id]);
+    await saveCaseStates(tx, merchant.id, [ended]);
+    pushed = push(new Date(at.getTime() + 1_000));
+    await someoneWaits(database.db);
+  });
+  await pushed;
+  const ends = (await casesOfInvoice(database.db, merchant.id, "in_1")).map(({ endReason }) => endReason);
+  assert.deepEqual(ends, ["hopeless"]);
 });

@@ -24,15 +24,18 @@ const SELECTED = `${selectList(COLUMNS)},
 /** A case that is about to be opened. */
 export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt">;
 
+// Locked, since a step may be ending one: what waits for it reads what it left, where the statement itself would not.
 const OPEN = prepared(
   "open_cases",
-  `with opened as (
+  `with known as materialized (
+     select invoice_id, ended_at from cases
+     where merchant_id = $1 and invoice_id = any($4::text[]) and (ended_at is null or not invoice_left)
+     order by invoice_id, id for no key update
+   ), opened as (
      insert into cases (merchant_id, ${COLUMNS.map(([name]) => name).join(", ")})
      select $1::uuid, c.*
      from unnest(${arrays(COLUMNS as readonly Column<NewCase>[], 3)}) as c (${COLUMNS.map(([name]) => name).join(", ")})
-     where not coalesce((
-       select bool_or(k.ended_at is not null and not k.invoice_left) from cases k
-       where k.merchant_id = $1 and k.invoice_id = c.invoice_id), false)
+     where c.invoice_id not in (select invoice_id from known where ended_at is not null)
      on conflict (merchant_id, invoice_id) where ended_at is null do update
        set customer_id = excluded.customer_id, subscription_id = excluded.subscription_id, amount = excluded.amount,
          currency = excluded.currency
