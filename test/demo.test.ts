@@ -5,6 +5,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import pino from "pino";
+import { startEmbedded } from "../src/store/embedded/start.ts";
 import { freePort } from "./free-port.ts";
 import { program } from "./program.ts";
 
@@ -23,6 +25,17 @@ test("a demo whose port is taken says so and ends at once, with exit code 78", {
   assert.doesNotMatch(out, /Discarded/);
   const ports = { DUNLIN_PORT: String(await freePort()), DUNLIN_METRICS_PORT: String(port) };
   assert.match((await run(["demo"], ports)).err, new RegExp(`DUNLIN_METRICS_PORT \\(.*:${port}\\) +is in use`));
+});
+
+test("a demo leaves alone what another one that runs has in its folder", { timeout: 60_000 }, async (t) => {
+  const dataDir = join(folder, "data", "demo", "postgres");
+  const other = await startEmbedded({ dataDir, log: pino({ level: "silent" }) });
+  t.after(() => other.stop());
+  const { code, out, err } = await run(["demo"], { DUNLIN_PORT: String(await freePort()) });
+  assert.equal(code, 1);
+  assert.match(err, /another service runs on .*demo.postgres: stop it/);
+  assert.doesNotMatch(out, /Discarded/);
+  assert.ok(existsSync(join(dataDir, "cluster", "PG_VERSION")));
 });
 
 test("the demo says what it discards and how its API is called, and ends with a command that tells more as it stands", async () => {

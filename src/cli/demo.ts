@@ -14,6 +14,7 @@ import { createMerchant, setMerchant } from "../recovery/merchants.ts";
 import { auditCreation } from "../recovery/settings-audit.ts";
 import { ROLES, type Running, start } from "../start.ts";
 import { attemptCounts } from "../store/delivery-counts.ts";
+import { endEmbedded } from "../store/embedded/start.ts";
 import { findLearnedMerchant } from "../store/learned.ts";
 import { type Command, type Context, EXIT, Failure, wholeNumber } from "./command.ts";
 import { compareLogs } from "./compare-logs.ts";
@@ -45,7 +46,7 @@ export const demo: Command = {
     const customers = wholeNumber(values, "customers", 1, 100_000) ?? 200;
     const seed = wholeNumber(values, "seed", 0, 2 ** 31) ?? 1;
     const seconds = wholeNumber(values, "seconds", 1, 1_000_000);
-    const own = demoSettings(context, rate);
+    const own = await demoSettings(context, rate);
     const tlsDir = join(own.dataDir, "tls");
     const tls = await localCertificate(tlsDir, new URL(own.baseUrl).hostname, context.realNow());
     const webhookToken = context.randomBytes(24).toString("base64url");
@@ -96,12 +97,13 @@ export const demo: Command = {
 };
 
 /** The demo has a folder of its own, new each time, and a database of its own: it never touches real data. */
-function demoSettings({ settings, print }: Context, rate: number): Settings {
+async function demoSettings({ settings, print, log }: Context, rate: number): Promise<Settings> {
   const dataDir = demoFolder(settings.dataDir);
   const mark = join(dataDir, "made-by-demo");
   if (existsSync(dataDir)) {
     if (!existsSync(mark))
       throw new Failure(`${dataDir} was not made by the demo, which would empty it. Move it away.`);
+    await endEmbedded(join(dataDir, "postgres"), log);
     rmSync(dataDir, { recursive: true });
     print(`Discarded    what the demo before left in ${dataDir}`);
   }

@@ -3,6 +3,7 @@ import type { Address } from "../database.ts";
 import { openFolder } from "./folder.ts";
 import { initialize, openSocketDir } from "./initialize.ts";
 import { chooseLaunch } from "./launch.ts";
+import { isServer, readPidFile } from "./pid-file.ts";
 import { addressOf, leave, type Mode, takeSeat } from "./seat.ts";
 import type { ServerPlace } from "./server.ts";
 import { stopServer } from "./stop.ts";
@@ -29,6 +30,13 @@ export interface Embedded {
   adopted: boolean;
   /** Leaves the server, and stops it unless somebody else uses it. */
   stop(): Promise<void>;
+}
+
+/** End the server that a killed process left on a folder; throws FolderTaken while a service uses it. */
+export async function endEmbedded(dataDir: string, log: Log) {
+  const { cluster } = await openFolder(dataDir);
+  const found = await readPidFile(cluster);
+  if (found && isServer(found.pid, cluster)) await (await startEmbedded({ dataDir, log })).stop();
 }
 
 /** Runs PostgreSQL from npm's binaries. When our process is killed the server lives on, and the next start adopts it. */
