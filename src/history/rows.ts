@@ -1,5 +1,5 @@
 import { pipeline } from "node:stream";
-import { type Info, parse } from "csv-parse";
+import { CsvError, type Info, parse } from "csv-parse";
 import type { RecordKind } from "../api/ingest/batch.ts";
 import { type Columns, type Header, headerOf } from "./columns.ts";
 import { FileRefused } from "./file-refused.ts";
@@ -84,8 +84,11 @@ async function* csvRowsOf(
       line = info.lines + 1; // where the next one begins: a quoted text may have lines
     }
   } catch (error) {
-    const { code } = error as { code?: string };
-    if (code?.startsWith("CSV_")) throw new FileRefused(`line ${line}: ${UNREADABLE[code] ?? BAD_QUOTE}`);
+    if (error instanceof CsvError) {
+      // Rows before it may not have been taken yet; of a text without an end the parser says the end of the file.
+      const at = error.code.includes("INVALID") ? Number(error.lines) : line;
+      throw new FileRefused(`line ${at}: ${UNREADABLE[error.code] ?? BAD_QUOTE}`);
+    }
     throw error;
   }
 }
