@@ -217,12 +217,12 @@ test("who exported what is written down before anything leaves", async () => {
   const path = join(folder, "written-down.jsonl");
   await assert.rejects(run(exportHistory, path, { merchant: id, as: "decisions" }, {}, dying), /killed/);
   await outputOf(db, { merchant: id, as: "actions" });
-  const audited = await listAudited(db, id, { noun: "history" }, 10);
+  const audited = await listAudited(db, id, { noun: "export" }, 10);
   assert.deepEqual(
     audited.map(({ deed, object, actor, details }) => [deed, object, actor, details]),
     [
-      ["history.exported", "actions", "command line", { file: "standard output" }],
-      ["history.exported", "decisions", "command line", { file: "written-down.jsonl" }],
+      ["export.made", "actions", "command line", { file: "standard output" }],
+      ["export.made", "decisions", "command line", { file: "written-down.jsonl" }],
     ],
   );
 });

@@ -45,7 +45,7 @@ export const exportHistory: Command = {
       let rows = 0;
       try {
         // Before anything leaves: one that is broken off is in the log, too.
-        const exported = { deed: "history.exported", object: name, details: { file: basename(sink.name) } };
+        const exported = { deed: "export.made", object: name, details: { file: basename(sink.name) } };
         await audit(db, merchantId, COMMAND_LINE, exported, ports);
         for await (const page of EXPORTS[name](walled.of(merchantId), merchantId)) {
           if (isStopped) throw new Failure(`stopped after ${rowsWords(rows)}, before ${sink.name} was whole`);

@@ -22,6 +22,7 @@ const NOUNS = [
   "experiment",
   "backtest",
   "history",
+  "export",
 ] as const;
 const READERS = {
   actor: (text: string) => text.toLowerCase(),
