@@ -79,8 +79,10 @@ function knownWords(situation: Situation, history: History | null, reasons: read
         ? `A first try is taken to have failed when the invoice became unpaid, on ${when(at)}.`
         : `A try failed on ${when(at)}.`,
     );
-  for (const { at } of known.ledger.filter((entry) => entry.onThisInvoice && entry.approved === null).slice(-LIST_MAX))
-    words.push(`A try was asked for on ${when(at)}, and how it ended is not known.`);
+  for (const { at, codes } of known.ledger
+    .filter((entry) => entry.onThisInvoice && entry.approved === null)
+    .slice(-LIST_MAX))
+    words.push(`A try was ${codes === null ? "asked for" : "made"} on ${when(at)}, and how it ended is not known.`);
   words.push(payerWords(situation));
   const { limits, triesLeft } = situation.guard;
   const longestMs = Math.max(0, ...limits.map(({ windowMs }) => windowMs));

@@ -113,6 +113,11 @@ test("a stopped experiment that has not enough says that it never will", () => {
   assert.match(words, /will not be enough\.$/);
 });
 
+test("one that was stopped during its calibration says that nothing was compared, and promises no results", () => {
+  const { words } = look({}, 20, { comparedFrom: after(14), stoppedAt: after(3) }).verdict;
+  assert.equal(words, "It was stopped during its calibration, before anything could be compared.");
+});
+
 test("customers missing from one arm make the result void, and it stays so", () => {
   const lost = { ...arms(2000, 1200, 1100), "merchant 2": cell(1600, 880) };
   const first = look(lost, 90);

@@ -72,10 +72,12 @@ export function verdictOf(
 const settled = (outcome: Outcome, words: string): Verdict => ({ outcome, words, weeksMore: null });
 
 function tooEarly(
-  { comparedFrom, maturityDays, primary }: Experiment,
+  { comparedFrom, maturityDays, primary, stoppedAt }: Experiment,
   { dunlin, merchant }: Readonly<Record<Arm, Tally>>,
   at: Date,
 ): Verdict {
+  if (stoppedAt !== null && stoppedAt <= comparedFrom)
+    return settled("open", "It was stopped during its calibration, before anything could be compared.");
   // Others have invoices in other currencies alone.
   const who = primary === COUNT ? "customers" : `customers with invoices in ${primary}`;
   const customers = `${dunlin.customers} ${who} count in Dunlin's arm and ${merchant.customers} in the merchant's`;

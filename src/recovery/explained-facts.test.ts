@@ -92,3 +92,18 @@ test("of a budget with one retry or none left it is said in its number", async (
     );
   }
 });
+
+test("a check of a card is no attempt at payment, and one of the merchant's own that is pending was not asked for", async () => {
+  await stage.invoice();
+  await stage.transaction({ cardCountry: "DE" });
+  stage.wait(HOUR);
+  await stage.transaction({ state: "PAID", amount: 0, cardCountry: undefined });
+  stage.wait(HOUR);
+  await stage.transaction({ state: "PENDING", cardCountry: undefined });
+  await stage.decide();
+  const happened = await asked("What happened so far?");
+  assert.match(happened, /A card was checked: no money moved\./);
+  assert.doesNotMatch(happened, /An attempt succeeded/);
+  assert.match(happened, /Times are those of Europe\/Berlin/, "by the latest attempt that names a country");
+  assert.match(await asked(), /A try was made on .*, and how it ended is not known\./);
+});

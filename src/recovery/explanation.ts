@@ -74,11 +74,13 @@ function whyUndecided({ case: kase, decisions }: Explained): string[] | null {
     : ["The case was not looked at yet, so nothing was decided."];
 }
 
+/** By the latest attempts that tell of it: not all do. */
 function zoneOf({ invoice, transactions }: Explained): Zone {
-  const latest = transactions.at(-1);
+  const latest = <Field extends "customerTimezone" | "cardCountry">(field: Field) =>
+    transactions.findLast((each) => each[field] != null)?.[field] ?? null;
   return whereabouts({
-    customerTimezone: latest?.customerTimezone ?? null,
-    cardCountry: latest?.cardCountry ?? null,
+    customerTimezone: latest("customerTimezone"),
+    cardCountry: latest("cardCountry"),
     currency: invoice.currency,
   }).zone;
 }

@@ -31,8 +31,8 @@ export interface Step {
   decision: DecisionRecord | null;
   /** The learned engine failed on this case, so the static policy decided. */
   error: unknown;
-  /** Take back every event of the case that was not delivered, before `events` are queued. */
-  withdrawAll: boolean;
+  /** The case ends: every event of it that was not delivered is taken back, before `events` are queued. */
+  endsNow: boolean;
   /** Take back these events: their actions were canceled, or carried out although no answer came. */
   withdrawn: string[];
 }
@@ -74,7 +74,7 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
     events: draft.events,
     decision: draft.decision,
     error: draft.error,
-    withdrawAll: endsNow,
+    endsNow,
     withdrawn: draft.settled.filter(isStale).map(({ id }) => id),
   };
 }

@@ -86,6 +86,7 @@ const ATTEMPTS: Readonly<Record<Exclude<TransactionState, "FAILED">, string>> = 
 };
 
 function attemptWords(t: TransactionFacts): string {
+  if (t.amount === 0) return `A card was checked: ${t.state === "FAILED" ? "it was declined" : "no money moved"}.`;
   const who = t.initiator === "CUSTOMER" ? "The customer's attempt" : "An attempt";
   if (t.state !== "FAILED") return `${who} ${ATTEMPTS[t.state]}.`;
   const instrument = {

@@ -14,7 +14,7 @@ import type { Step } from "./step.ts";
  * @returns the events that were taken back
  */
 export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Step[], now: Date): Promise<string[]> {
-  const ended = steps.filter(({ withdrawAll }) => withdrawAll).map(({ state }) => state.id);
+  const ended = steps.filter(({ endsNow }) => endsNow).map(({ state }) => state.id);
   const single = steps.flatMap(({ withdrawn }) => withdrawn);
   const inserted = steps.flatMap((s) => s.inserted);
   const updated = steps.flatMap((s) => s.updated);
@@ -55,12 +55,16 @@ export function tellOfSteps(
   for (const step of steps) logStep(log, merchantId, step);
 }
 
-function logStep(log: ToldOfSteps["log"], merchantId: string, { state, events, inserted, updated, error }: Step) {
+function logStep(
+  log: ToldOfSteps["log"],
+  merchantId: string,
+  { state, events, inserted, updated, error, endsNow }: Step,
+) {
   const caseId = state.id;
   if (error !== null) log.error({ ...errorFields(error), merchantId, caseId }, "engine.failed");
   for (const { id, type, invoiceId } of events)
     log.info({ merchantId, caseId, invoiceId, eventId: id, type }, "event.created");
   for (const { id, type, status, idealRetryTime, invoiceId } of [...inserted, ...updated])
     log.info({ merchantId, caseId, invoiceId, actionId: id, type, status, idealRetryTime }, "action.changed");
-  if (state.endReason) log.info({ merchantId, caseId, endReason: state.endReason, dueAt: state.dueAt }, "case.ended");
+  if (endsNow) log.info({ merchantId, caseId, endReason: state.endReason, dueAt: state.dueAt }, "case.ended");
 }
