@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cut, LINE_WIDTH } from "./lines.ts";
+import { cut, LINE_WIDTH, listed } from "./lines.ts";
 
 test("what is too wide for the terminal ends before a number, not within it", () => {
   const words = (n: number) => Array.from({ length: n }, (_, i) => `retry ${i + 1}: ${1_000 + i}`).join(", ");
@@ -12,4 +12,11 @@ test("what is too wide for the terminal ends before a number, not within it", ()
       if (text.length <= LINE_WIDTH) assert.equal(shown, text);
       else assert.match(shown, /(retry|retry \d|: \d{4})…$/);
     }
+});
+
+test("a list that is too wide goes on below, with all of its numbers", () => {
+  const parts = Array.from({ length: 30 }, (_, n) => `retry ${n + 1}: ${n}`);
+  const lines = listed("  Retries:", parts);
+  assert.ok(lines.length > 3 && lines.every((line) => line.length <= LINE_WIDTH));
+  assert.equal(lines.map((line) => line.trim()).join(" "), `Retries: ${parts.join(", ")}`);
 });

@@ -21,3 +21,15 @@ export function invoiceLine(at: Date, invoice: { id: string; amount: number; cur
 /** The text, shortened to the width of the terminal before a word: half a number is another one. */
 export const cut = (text: string) =>
   text.length <= LINE_WIDTH ? text : `${text.slice(0, LINE_WIDTH).replace(/[\s,:]+\S*$/, "")}…`;
+
+/** Parts after their heading, on as many lines as they take: none is cut off. */
+export function listed(heading: string, parts: readonly string[]): string[] {
+  const lines = [heading];
+  for (const [n, part] of parts.entries()) {
+    const words = n === parts.length - 1 ? part : `${part},`;
+    const longer = `${lines.at(-1)} ${words}`;
+    if (longer.length <= LINE_WIDTH) lines[lines.length - 1] = longer;
+    else lines.push(`    ${words}`);
+  }
+  return lines;
+}

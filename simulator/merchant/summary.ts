@@ -1,6 +1,6 @@
 import { inWords, type Reason } from "../world/declines.ts";
 import { type BookedInvoice, type RecoveredBy, recoveredBy, retriesOf } from "./ledger.ts";
-import { cut, LINE_WIDTH, moneyOf } from "./lines.ts";
+import { cut, LINE_WIDTH, listed, moneyOf } from "./lines.ts";
 
 export interface Tally {
   failed: number;
@@ -81,9 +81,12 @@ export function summaryLines(summary: Summary, title: string): string[] {
     row("all", total),
     ...bySize(summary.byReason).map(([reason, tally]) => row(inWords(reason), tally)),
     ...(ways.length > 0
-      ? [`  recovered by ${ways.map((way) => `${WAYS[way]}: ${summary.byWay.get(way)}`).join(", ")}`]
+      ? listed(
+          "  recovered by",
+          ways.map((way) => `${WAYS[way]}: ${summary.byWay.get(way)}`),
+        )
       : []),
-    ...(retries.length > 0 ? [`  Dunlin's retries that succeeded: ${retries.join(", ")}`] : []),
+    ...(retries.length > 0 ? listed("  Dunlin's retries that succeeded:", retries) : []),
     "─".repeat(LINE_WIDTH),
   ].map(cut);
 }
