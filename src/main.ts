@@ -32,9 +32,10 @@ for (const stream of [process.stdout, process.stderr])
 process.exitCode = await run(process.argv.slice(2));
 
 async function run(words: readonly string[]): Promise<number> {
-  const { command, rest } = await commandIn(words);
-  if (!command) return withoutCommand(words);
-  if (rest.includes("--help") || rest.includes("-h")) {
+  const isHelp = words[0] === "help" && words.length > 1;
+  const { command, rest } = await commandIn(isHelp ? words.slice(1) : words);
+  if (!command) return withoutCommand(isHelp ? words.slice(1) : words);
+  if (isHelp || rest.includes("--help") || rest.includes("-h")) {
     print(commandHelp(command));
     return EXIT.ok;
   }

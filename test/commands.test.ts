@@ -232,7 +232,8 @@ test("a wrong command, option or word is answered with what is wrong and how it 
   assert.equal(help.code, 0);
   for (const name of ["serve", "demo", "doctor", "merchant create", "key create", "delivery replay"])
     assert.ok(help.out.includes(name));
-  assert.match((await dunlin(["key", "create", "--help"])).out, /Examples/);
+  for (const words of ["key create --help", "help key create"])
+    assert.match((await dunlin(words.split(" "))).out, /^Examples\n {2}npx dunlin key create/m);
 });
 
 test("wrong settings come all at once with exit code 78", async () => {

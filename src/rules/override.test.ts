@@ -91,7 +91,10 @@ test("what the file says holds for brands known and unknown, debits and advice, 
     },
     bankDebits: { sepa_debit: { presentationsMax: 2 } },
     adviceCodes: { "24": { waitHours: 72 } },
-    wallets: { venmo: { limits: [{ attemptsMax: 2, hours: 100, counts: "invoice" }] } },
+    wallets: {
+      venmo: { limits: [{ attemptsMax: 2, hours: 100, counts: "invoice" }] },
+      cash: { limits: [{ attemptsMax: 1, days: 9, counts: "card" }] },
+    },
     responseCodes: {
       "82": { group: "FRAUD" },
       "8z": { category: 1, group: "FRAUD", words: "the bank smells fraud" },
@@ -128,4 +131,5 @@ test("what the file says holds for brands known and unknown, debits and advice, 
     allowedAfter(2, "", "venmo")!.sentence,
     /venmo allows at most 2 declined tries of an invoice in 100 hours/,
   );
+  assert.match(allowedAfter(1, "", "cash")!.sentence, /cash allows at most 1 declined try on a card in 9 days/);
 });

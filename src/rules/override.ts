@@ -33,9 +33,9 @@ const FIELDS = [
 ];
 
 const COUNTED: Readonly<Record<Limit["counts"], string>> = {
-  card: "tries on a card",
-  card_and_amount: "tries of one amount on a card",
-  invoice: "tries of an invoice",
+  card: "on a card",
+  card_and_amount: "of one amount on a card",
+  invoice: "of an invoice",
 };
 
 /**
@@ -116,7 +116,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
       attemptsMax: most ?? 1,
       windowMs: inDays === undefined ? (inHours ?? 1) * HOUR_MS : inDays * DAY_MS,
       counts: what ?? "card",
-      words: `${most} declined ${COUNTED[what ?? "card"]} in ${span}`,
+      words: `${most} declined ${most === 1 ? "try" : "tries"} ${COUNTED[what ?? "card"]} in ${span}`,
       source,
     };
   }
