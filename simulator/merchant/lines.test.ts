@@ -14,6 +14,11 @@ test("what is too wide for the terminal ends before a number, not within it", ()
     }
 });
 
+test("what has no words in it is cut where the width ends", () => {
+  for (const text of ["x".repeat(200), `  ${"x".repeat(200)}`, `ab ${"x".repeat(200)}`])
+    assert.deepEqual([cut(text).length, cut(text).at(-1)], [LINE_WIDTH, "…"]);
+});
+
 test("a list that is too wide goes on below, with all of its numbers", () => {
   const parts = Array.from({ length: 30 }, (_, n) => `retry ${n + 1}: ${n}`);
   const lines = listed("  Retries:", parts);

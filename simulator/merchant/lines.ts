@@ -20,7 +20,7 @@ export function invoiceLine(at: Date, invoice: { id: string; amount: number; cur
 
 /** The text, shortened to the width of the terminal before a word: half a number is another one. */
 export const cut = (text: string) =>
-  text.length <= LINE_WIDTH ? text : `${text.slice(0, LINE_WIDTH).replace(/[\s,:]+\S*$/, "")}…`;
+  text.length <= LINE_WIDTH ? text : `${text.slice(0, LINE_WIDTH - 1).replace(/(?<=.{40})[\s,:]+\S*$/, "")}…`;
 
 /** Parts after their heading, on as many lines as they take: none is cut off. */
 export function listed(heading: string, parts: readonly string[]): string[] {
