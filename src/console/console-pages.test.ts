@@ -129,3 +129,17 @@ test("forms are read only as a browser sends them, and only up to a size", async
   assert.equal((await send("text/plain", "zone=UTC")).statusCode, 415);
   assert.equal((await send("application/x-www-form-urlencoded", `zone=${"x".repeat(70_000)}`)).statusCode, 413);
 });
+
+test("before there is anything every page says what to do next", async () => {
+  const browser = await at.as("owner");
+  for (const [path, says] of [
+    ["/overview", /Nothing has been in recovery yet[\s\S]*ingest\/v1\/invoices/],
+    ["/actions", /No action yet[\s\S]*ingest\/v1\/invoices/],
+    ["/invoices", /A case opens when an unpaid one is pushed/],
+    ["/deliveries", /No event yet/],
+  ] as const) {
+    const reply = await browser.get(path);
+    assert.equal(reply.statusCode, 200, path);
+    assert.match(reply.body, says);
+  }
+});

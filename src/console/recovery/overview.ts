@@ -1,4 +1,3 @@
-import { DAY_MS } from "../../domain/durations.ts";
 import type { Experiment } from "../../domain/experiment.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Look } from "../../experiments/look.ts";
@@ -33,22 +32,23 @@ export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
     const { days = "28" } = readQuery(visit.query, READERS);
     const { db, merchantId, person } = visit;
     const now = ports.now();
-    const daysAgo = (n: number) => dayStart(new Date(now.getTime() - n * DAY_MS), person.zone);
     // Today is one of them.
-    const from = daysAgo(Number(days) - 1);
+    const from = daysAgo(Number(days) - 1, now, person.zone);
     const merchant = await findMerchant(db, merchantId);
     const isShadow = merchant?.shadow ?? false;
     const maturityDays = (merchant?.windowDays ?? 0) + AFTER_WINDOW_DAYS;
-    const [weeks, grown, open, undelivered, measured] = await Promise.all([
+    const grownSince = (n: number) => daysAgo(maturityDays + n, now, person.zone);
+    const [weeks, grown, open, watched, undelivered, measured] = await Promise.all([
       endedWeeks(db, merchantId, from, now, person.zone),
-      countFailed(db, merchantId, daysAgo(maturityDays + Number(days)), daysAgo(maturityDays)),
+      countFailed(db, merchantId, grownSince(Number(days)), grownSince(0)),
       sumInvoices(db, merchantId, { outcome: "open" }),
+      isShadow ? sumInvoices(db, merchantId, { outcome: "watched" }) : [],
       countUndelivered(db, merchantId),
       latestExperiment(db, merchantId),
     ]);
     const ended = summed(weeks.filter(({ isLate }) => isLate));
     const tools = html`${RANGES.map((each) => html`<a class="button" href="/overview?days=${each}"${each === days ? html` aria-current="page"` : ""}>${each} days</a>`)}`;
-    const isEmpty = [ended, open, weeks, grown].every(({ length }) => length === 0);
+    const isEmpty = [ended, open, watched, weeks, grown].every(({ length }) => length === 0);
     return {
       title: "Overview",
       tools,
@@ -60,8 +60,12 @@ ${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figuresOf({ ended, gr
 
 const SHADOW = html`Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin only notes what it would do. <a href="/shadow">Both are compared</a>.`;
 
-/** The first moment of the day on the zone's clocks. */
-const dayStart = (at: Date, zone: string) => fromLocalField(`${localField(at, zone).slice(0, 10)}T00:00`, zone)!;
+/** The first moment of the day so many days before today, on the zone's clocks. */
+function daysAgo(n: number, now: Date, zone: string): Date {
+  const date = new Date(`${localField(now, zone).slice(0, 10)}T00:00:00Z`);
+  date.setUTCDate(date.getUTCDate() - n);
+  return fromLocalField(`${date.toISOString().slice(0, 10)}T00:00`, zone)!;
+}
 
 /** The sums of all weeks together. */
 const summed = (weeks: readonly EndedWeek[]): Sum[] =>
