@@ -15,8 +15,8 @@ import type { Situation } from "./situation.ts";
 const YEAR_MS = 366 * DAY_MS;
 /** The rules are asked about every fourth hour, and where they change, about the hours between. */
 const STEP_MS = 4 * HOUR_MS;
-/** Whether what a rule forbids goes on to the end of the window: earlier programs noted the last fourth hour. */
-export const isToEnd = ({ to }: RuledOut, windowEndsAt: Date) => to.getTime() + STEP_MS >= windowEndsAt.getTime();
+/** Whether what a rule forbids goes on to the end of the window. */
+export const isToEnd = ({ to }: RuledOut, windowEndsAt: Date) => to >= windowEndsAt;
 const LIST_MAX = 4;
 const COUNTED = "Counted so far:";
 const LEFT = "Tries left by this rule:";
@@ -85,10 +85,10 @@ function knownWords(situation: Situation, history: History | null, reasons: read
     words.push(`A try was ${codes === null ? "asked for" : "made"} on ${when(at)}, and how it ended is not known.`);
   words.push(payerWords(situation));
   const { limits, triesLeft } = situation.guard;
-  const longestMs = Math.max(0, ...limits.map(({ windowMs }) => windowMs));
+  const shared = limits.filter(({ counts }) => counts !== "invoice");
+  const since = situation.now - Math.max(...shared.map(({ windowMs }) => windowMs));
   const others = known.ledger.filter(
-    (entry) =>
-      entry.onPresentCard && !entry.onThisInvoice && entry.approved !== true && +entry.at >= situation.now - longestMs,
+    (entry) => entry.onPresentCard && !entry.onThisInvoice && entry.approved !== true && +entry.at >= since,
   );
   if (others.length > 0)
     words.push(
@@ -169,8 +169,7 @@ function ruledOut(situation: Situation): RuledOut[] {
     const isSame = (at: number) => rulingAt(at)?.sentence === ruling?.sentence;
     let same = from;
     while (same + STEP_MS < end && isSame(same + STEP_MS)) same += STEP_MS;
-    const next = Math.min(same + STEP_MS, end);
-    const to = next === end && isSame(end - 1) ? end : firstOther(same, next, isSame);
+    const to = firstOther(same, Math.min(same + STEP_MS, end), isSame);
     if (ruling)
       found.push({ rule: ruling.sentence, source: cited(ruling.source), from: new Date(from), to: new Date(to) });
     from = to;
@@ -187,9 +186,7 @@ function firstOther(from: number, to: number, isSame: (at: number) => boolean): 
 
 /** The scheme's rule, after a return code with which a debit is not presented again. */
 const endedDebit = ({ known, guard, decline }: Situation): Ruling | null =>
-  decline && endsRetries(decline.group) && bankDebit(known.paymentMethodType)
-    ? (guard.usedUp ?? guard.triesLeft)
-    : null;
+  decline && endsRetries(decline.group) && bankDebit(known.paymentMethodType) ? guard.triesLeft : null;
 
 const cited = ({ document, date, anchor, verified }: Source) =>
   `${document}, ${date}; docs/sources.md#${anchor}${verified ? "" : ", not verified"}`;

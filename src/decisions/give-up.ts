@@ -23,7 +23,7 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
       reasons: ["The last try allowed was asked for, and its outcome is not known yet.", guard.usedUp!.sentence],
     };
 
-  const isTried = ends && decline.renewsItself && !bar && !guard.usedUp;
+  const isTried = ends && decline.renewsItself && !bar;
   // Once another card was asked for, the present one is tried as well. The last try of the budget is kept for the other one, as long as that may come.
   const isKept = known.cardChange === "awaited" && known.budgetLeft === 1;
   if (isTried && known.cardChange !== null && !isKept) return null;

@@ -18,7 +18,7 @@ export interface RuledOut {
   rule: string;
   /** Document, edition and date, and where it can be read. */
   source: string;
-  /** The moments looked at that it forbids. */
+  /** From the first moment that it forbids to the first one, to the minute, that it does not. */
   from: Date;
   to: Date;
 }

@@ -107,3 +107,35 @@ test("a check of a card is no attempt at payment, and one of the merchant's own 
   assert.match(happened, /Times are those of Europe\/Berlin/, "by the latest attempt that names a country");
   assert.match(await asked(), /A try was made on .*, and how it ended is not known\./);
 });
+
+test("tries of other invoices are said to count only where a rule counts them", async () => {
+  for (const [paymentMethodType, cardBrand, count] of [
+    ["paypal", undefined, null],
+    ["card", "visa", "1 more try of another invoice on this card"],
+  ] as const) {
+    await enter();
+    for (const id of ["inv_0", "inv_1"]) {
+      await stage.invoice({ id });
+      await stage.transaction({ invoiceId: id, paymentMethodType, cardBrand });
+    }
+    await stage.decide();
+    const said = /^.* of (?:an)?other invoices? on this card/m.exec(await asked())?.[0] ?? null;
+    assert.equal(said, count, paymentMethodType);
+  }
+});
+
+test("an instruction that was decided and not taken yet is said to be on its way, and its moment is no longer chosen", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await asked("What is planned now?"), /; it is planned, and may still change\./);
+  const [action] = await stage.actions();
+  stage.at(action!.ideal.getTime());
+  await stage.decide();
+  stage.wait(30 * HOUR);
+  assert.match(
+    await asked("What is planned now?"),
+    /; it is on its way to the merchant's endpoint, which has not taken it/,
+  );
+  assert.match(await asked("Why not today?"), /^A retry was asked for, on .*, and what comes of it is awaited first\./);
+});

@@ -1,3 +1,4 @@
+import { isToEnd } from "../decisions/account.ts";
 import {
   addDays,
   atLocalTime,
@@ -19,7 +20,7 @@ const clockWords = (zone: Zone, at: Date) => /\d\d:\d\d/.exec(when(zone, at))![0
 const isSameDay = (a: LocalDay, b: LocalDay) => dayWords(a) === dayWords(b) && a.year === b.year;
 
 export const untilWords = (ruled: RuledOut, { case: kase }: Explained, zone: Zone) =>
-  ruled.to >= kase!.windowEndsAt ? "the end of the window" : when(zone, ruled.to);
+  isToEnd(ruled, kase!.windowEndsAt) ? "the end of the window" : when(zone, ruled.to);
 
 const NOTHING_PLANNED = "No try is planned: see what is planned now.";
 const FIXED_RULES = "Fixed rules name the next moment, and compare it with no other: see what is planned now.";
@@ -37,7 +38,7 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
   if (latest.kind === "card_change") return ["Another card comes first: see why a card change."];
   if (latest.kind !== "retry") return [NOTHING_PLANNED];
   if (isSameDay(dayOf(idealTime!), today)) return ["It is today."];
-  if (actions.some(({ id, status }) => id === latest.actionId && status === "SENT") && idealTime! < now)
+  if (actions.some(({ id, decidedAt }) => id === latest.actionId && decidedAt !== null) && idealTime! < now)
     return [`A retry was asked for, on ${when(zone, idealTime!)}, and what comes of it is awaited first.`];
   const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
   // One that ends today leaves some of it.

@@ -112,7 +112,12 @@ function planned({ case: kase, actions }: Explained, latest: DecisionRecord, zon
   const what = action.type === "RETRY" ? "A retry" : "A change of the card or payment method";
   const chance =
     latest.actionId === action.id && latest.chance !== null ? `, with a chance of ${percent(latest.chance)}` : "";
-  const state = action.decidedAt ? "was sent to the merchant" : "is planned, and may still change";
+  const state =
+    action.status === "SENT"
+      ? "was sent to the merchant"
+      : action.decidedAt
+        ? "is on its way to the merchant's endpoint, which has not taken it yet"
+        : "is planned, and may still change";
   return [`${what} for ${when(zone, action.idealRetryTime)}${chance}; it ${state}.`, ...action.reasons];
 }
 

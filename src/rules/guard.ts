@@ -63,8 +63,8 @@ export interface Guard {
   usedUp: Ruling | null;
   /** After so many more presentations, or declines that advise few tries as one before did, nothing may be tried any more; at least one. */
   triesLeft: (Ruling & { count: number }) | null;
-  /** `times`: earliest first. */
-  limits: readonly (Ruling & { times: readonly number[]; attemptsMax: number; windowMs: number })[];
+  /** `times`: earliest first, of the tries that it counts. */
+  limits: readonly (Ruling & Pick<Limit, "attemptsMax" | "windowMs" | "counts"> & { times: readonly number[] })[];
   earlyMs: number;
 }
 
@@ -95,6 +95,7 @@ export function guardOf(question: Question): Guard {
     source: limit.source,
     attemptsMax: limit.attemptsMax,
     windowMs: limit.windowMs,
+    counts: limit.counts,
     times: [
       ...unseen,
       ...counted.filter((entry) => COUNTS[limit.counts](entry, question)).map((entry) => entry.at.getTime()),

@@ -1,7 +1,7 @@
-import type { Guard, Ruling } from "./guard.ts";
+import type { Guard } from "./guard.ts";
 
 /** A limit as several tries that are planned together have to keep it. */
-export type PlanLimit = Omit<Guard["limits"][number], keyof Ruling>;
+export type PlanLimit = Pick<Guard["limits"][number], "times" | "attemptsMax" | "windowMs">;
 
 /**
  * A limit for a plan. Each try may come `earlyMs` before its moment, and the next one not, so windows are that much longer: now and then that is
