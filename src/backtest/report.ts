@@ -65,14 +65,12 @@ const wayTable = ({ ways }: Book) =>
   `<table><thead><tr><th>Way</th><th>Invoices recovered</th><th>Money recovered</th><th>More or less money</th><th>Judged by</th></tr></thead>
 <tbody>${ways.map(row).join("")}</tbody></table>`;
 
-const row = ({ words, count, money }: Judged) =>
-  `<tr><td>${escaped(words)}</td><td>${rangeOf(count)}</td><td>${rangeOf(money)}</td><td>${
+const row = (judged: Judged) => {
+  const { words, count, money } = judged;
+  return `<tr><td>${escaped(words)}</td><td>${rangeOf(count)}</td><td>${rangeOf(money)}</td><td>${
     isSaid(money) ? `${points(money.differenceLow)} to ${points(money.differenceHigh)} points` : "cannot say"
-  }</td><td>${[money, count]
-    .filter(isSaid)
-    .slice(0, 1)
-    .map((said) => escaped(basisWords(said)))
-    .join("")}</td></tr>`;
+  }</td><td>${escaped(basisWords(judged))}</td></tr>`;
+};
 
 const rangeOf = (judged: Estimate | NotSaid) =>
   isSaid(judged) ? `${percent(judged.share)} (${percent(judged.low)} to ${percent(judged.high)})` : "cannot say";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Book } from "./backtest.ts";
-import { assumptions, bookWords, judgedWords, shortAnswer, twinWords } from "./words.ts";
+import { isSaid } from "./estimate.ts";
+import { assumptions, basisWords, bookWords, judgedWords, shortAnswer, twinWords } from "./words.ts";
 
 test("a book in a sentence has its counts and amounts as people write them", () => {
   const book = {
@@ -78,6 +79,14 @@ test("where invoices can be compared and their money can't, that alone is not sa
   const { count } = way("", -0.02, 0.01);
   const words = judgedWords({ words: "six even tries", count, money: FEW }, { ...BOOK, ways: [] });
   assert.match(words, /^Six even tries: cannot say of the money\. Your system did the same too seldom/);
+  const nothing = judgedWords({ words: "six even tries", count: FEW, money: FEW }, { ...BOOK, ways: [] });
+  assert.match(nothing, /^Six even tries: cannot say\. /);
+  assert.ok(isSaid(count));
+  const deeper = { ...count, depth: 2 };
+  assert.deepEqual(
+    [basisWords({ money: FEW, count }), basisWords({ money: deeper, count }), basisWords({ money: FEW, count: FEW })],
+    ["first retry; as much as 900 invoices", "first 2 retries; as much as 900 invoices", ""],
+  );
 });
 
 test("where nothing can be said of a way, the retries that it would take are named", () => {

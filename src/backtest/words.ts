@@ -139,9 +139,11 @@ function notSaidWords({ why, effective, unseen }: NotSaid): string {
   return `Your system did the same too seldom: what can be compared weighs as much as ${invoiceWords(effective)}, and 200 are needed.`;
 }
 
-/** The choices behind an estimate. */
-export const basisWords = (judged: Estimate) =>
-  `${retryWords(judged.depth)}; as much as ${invoiceWords(judged.effective)}`;
+/** The choices behind what is said of a way: of its money, or where nothing is said of that, of its invoices. */
+export function basisWords({ money, count }: Pick<Judged, "money" | "count">): string {
+  const judged = isSaid(money) ? money : count;
+  return isSaid(judged) ? `${retryWords(judged.depth)}; as much as ${invoiceWords(judged.effective)}` : "";
+}
 
 const retryWords = (depth: number) => (depth === 1 ? "first retry" : `first ${depth} retries`);
 

@@ -76,14 +76,7 @@ ${table(
         isSaid(money) ? `${points(money.differenceLow)} to ${points(money.differenceHigh)}` : "cannot say",
       numeric: true,
     },
-    {
-      head: "Judged by",
-      cell: ({ count, money }) =>
-        [money, count]
-          .filter(isSaid)
-          .slice(0, 1)
-          .map((said) => html`<small>${basisWords(said)}</small>`),
-    },
+    { head: "Judged by", cell: (judged) => html`<small>${basisWords(judged)}</small>` },
   ],
   book.ways,
 )}`;
