@@ -91,6 +91,7 @@ test("of a budget with one retry or none left it is said in its number", async (
       `${left === 0 ? "No retry" : left === 1 ? "1 retry" : `${left} retries`} of the budget ${left > 1 ? "are" : "is"} left.`,
     );
   }
+  assert.match(await asked("Why did you stop?"), /^Dunlin gave the invoice up\.\n[\s\S]*budget are used\.$/);
 });
 
 test("a check of a card is no attempt at payment, and one of the merchant's own that is pending was not asked for", async () => {
