@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { explain } from "./explain.ts";
+import { answerTo } from "./explained.fixture.ts";
 import { explanationOf } from "./explanation.ts";
 import type { MerchantSettings } from "./merchants.ts";
 import { HOUR, openStage } from "./stage.fixture.ts";
@@ -15,12 +16,8 @@ const enter = async (settings: MerchantSettings = {}) => {
 };
 beforeEach(() => enter());
 
-async function asked(question = "What would six even tries have done?", invoiceId = "inv_1"): Promise<string> {
-  const explained = (await explain(stage.db, merchantId, invoiceId, stage.now()))!;
-  return explanationOf(explained)
-    .find((each) => each.question === question)!
-    .answer.join("\n");
-}
+const asked = (question = "What would six even tries have done?", invoiceId = "inv_1") =>
+  answerTo(stage, merchantId, question, invoiceId);
 
 test("even tries are as many as could be made, with what is known of such sums in the way of paying", async () => {
   await stage.invoice({ currency: "USD" });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { explain } from "./explain.ts";
-import { explanationOf } from "./explanation.ts";
+import { answerTo } from "./explained.fixture.ts";
 import type { MerchantSettings } from "./merchants.ts";
 import { DAY, HOUR, openStage } from "./stage.fixture.ts";
 
@@ -15,12 +14,7 @@ const enter = async (settings: MerchantSettings = {}) => {
 };
 beforeEach(() => enter());
 
-async function asked(question = "What was known?"): Promise<string> {
-  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
-  return explanationOf(explained)
-    .find((each) => each.question === question)!
-    .answer.join("\n");
-}
+const asked = (question = "What was known?") => answerTo(stage, merchantId, question);
 
 test("of more than four failed tries it is said how many came before those that are listed", async () => {
   await stage.invoice();

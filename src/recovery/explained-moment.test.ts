@@ -4,7 +4,7 @@ import { shippedPrior } from "../../simulator/trial/worlds.ts";
 import { fromPrior } from "../model/prior.ts";
 import { noteSaid } from "../model/shortfall.ts";
 import { explain } from "./explain.ts";
-import { explanationOf } from "./explanation.ts";
+import { answerTo } from "./explained.fixture.ts";
 import type { MerchantSettings } from "./merchants.ts";
 import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
 
@@ -18,12 +18,7 @@ const enter = async (settings: MerchantSettings = {}) => {
 };
 beforeEach(() => enter());
 
-async function asked(question: string, invoiceId = "inv_1"): Promise<string> {
-  const explained = (await explain(stage.db, merchantId, invoiceId, stage.now()))!;
-  return explanationOf(explained)
-    .find((each) => each.question === question)!
-    .answer.join("\n");
-}
+const asked = (question: string, invoiceId = "inv_1") => answerTo(stage, merchantId, question, invoiceId);
 
 test("moments that have passed since the decision are not offered, and today's best is said to be one of them", async () => {
   await stage.invoice();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { explain } from "./explain.ts";
-import { explanationOf } from "./explanation.ts";
+import { answerTo } from "./explained.fixture.ts";
 import type { MerchantSettings } from "./merchants.ts";
 import { HOUR, openStage, START } from "./stage.fixture.ts";
 
@@ -20,12 +20,7 @@ async function openCase() {
   return { end: kase!.windowEndsAt };
 }
 
-async function asked(question: string): Promise<string> {
-  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
-  return explanationOf(explained)
-    .find((each) => each.question === question)!
-    .answer.join("\n");
-}
+const asked = (question: string) => answerTo(stage, merchantId, question);
 
 test("a rule that holds to the end of the window is said to, and not to end at the last moment that was looked at", async () => {
   await stage.invoice();

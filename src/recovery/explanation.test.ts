@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { explain } from "./explain.ts";
+import { answerTo } from "./explained.fixture.ts";
 import { explanationOf } from "./explanation.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
@@ -13,15 +14,7 @@ beforeEach(async () => {
   merchantId = (await stage.enter()).id;
 });
 
-/** The answer to a question, as one text. */
-async function asked(question: string, invoiceId = "inv_1"): Promise<string> {
-  const explained = await explain(stage.db, merchantId, invoiceId, stage.now());
-  const found = explanationOf(explained!).find((each) => each.question === question);
-  assert.ok(found, question);
-  assert.ok(found.answer.length > 0);
-  for (const line of found.answer) assert.doesNotMatch(line, /undefined|null|NaN|\[object/);
-  return found.answer.join("\n");
-}
+const asked = (question: string, invoiceId = "inv_1") => answerTo(stage, merchantId, question, invoiceId);
 
 /** All but what happened, which has an answer of its own for every invoice. */
 const QUESTIONS = [
