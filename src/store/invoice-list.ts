@@ -63,7 +63,7 @@ const listOf = (part: keyof typeof PARTS, first: number) =>
        (select count(*) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id and r.type = 'RETRY'
          and r.decided_at is not null) as asked,
        (select min(r.ideal_retry_time) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id
-         and r.status = 'SCHEDULED') as "nextAt"
+         and r.status = 'SCHEDULED' and r.decided_at is null) as "nextAt"
      from cases c join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id
      where ${PARTS[part]} and c.id < $${first} order by c.id desc limit $${first + 1}`,
   );

@@ -32,10 +32,12 @@ test("an instruction that was decided and did not reach the endpoint yet is said
   const viewer = await at.browser(await at.person("viewer", merchant));
   const page = async () => (await viewer.get("/invoices/in_a")).body;
   assert.match(await page(), /unpaid for \d+ \w+, next action planned for <time/);
+  assert.match((await viewer.get("/invoices")).body, /data-head="Next action"><time/);
   at.clock.serviceMs = (await db.run<{ at: Date }>(DUE)).rows[0]!.at.getTime();
   await decide();
   assert.match(
     await page(),
     /, an instruction waits for its delivery<\/p>[\s\S]*Next action<\/dt><dd>waits for its delivery/,
   );
+  assert.doesNotMatch((await viewer.get("/invoices")).body, /data-head="Next action"><time/, "its moment has passed");
 });

@@ -78,7 +78,9 @@ ${
       ? ["Until", moment(latest.endedAt, zone)]
       : ["At the latest until", moment(open?.windowEndsAt ?? null, zone)],
     ["Retries asked for", `${latest.asked} of ${cases.at(-1)!.budget}`],
-    latest.nextAt ? ["Next action", isWaiting ? "waits for its delivery" : moment(latest.nextAt, zone)] : null,
+    isWaiting || latest.nextAt
+      ? ["Next action", isWaiting ? "waits for its delivery" : moment(latest.nextAt, zone)]
+      : null,
   ])}</section>`
 }</div>
 ${open && may("stop") && stopForm(open)}
