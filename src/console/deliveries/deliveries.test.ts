@@ -233,6 +233,8 @@ test("a replay of many keeps to its filter, and says what it leaves out and why"
   await deliver(refusing, 3);
   await at.db.run(PAID, [merchant.id, at.ports.now(), first[0]!.invoiceId]);
   const developer = await browser("developer");
+  const none = (await developer.get("/deliveries/replay?type=recovery_action")).body;
+  assert.match(none, /No exhausted event fits these filters[\s\S]*<form method="get" class="filters"/);
   const preview = (await developer.get("/deliveries/replay?type=pause_collection")).body;
   assert.match(preview, /1 of 2 exhausted events would be sent again/);
   assert.match(preview, /1 left out: the invoice was paid meanwhile/);

@@ -66,7 +66,7 @@ function storedNotice(taken: Taken, { rows, known }: NonNullable<Sent["stored"]>
   if (rows === 0) return notice("bad", html`${problems(taken)}Nothing was stored. ${mend}.`);
   return notice(
     "bad",
-    html`${problems(taken)}${rowsWords(rows - known)} stored${taken.wrong.length > 0 && ", all of them before the first that is wrong, and none after"}. ${newer} ${mend}: what is stored already is not changed by that.`,
+    html`${problems(taken)}${rowsWords(rows - known)} stored${taken.wrong.length > 0 && rows > known && ", all of them before the first that is wrong, and none after"}. ${newer} ${mend}: what is stored already is not changed by that.`,
   );
 }
 

@@ -144,6 +144,8 @@ test("wrong rows are named by line and column, on the page and as CSV, and an im
   const [entry] = await imports();
   assert.deepEqual(entry?.details, { rows: 400, "known before": 0, file: "invoices.csv", "whole file": "no" });
   assert.match((await owner.get("/import")).body, /400<br><small>not the whole file/);
+  const again = (await owner.send("/import", { content })).body;
+  assert.match(again, /0 rows stored\. Of 400 the same or a newer copy/);
   const mended = (await owner.send("/import", { content: content.replace("49.00", "4900") })).body;
   assert.match(mended, /300 rows stored\. Of 400 the same or a newer copy/);
 });
