@@ -41,6 +41,14 @@ test("where first tries are planned for later, some are made sooner: a tenth of 
   assert.ok(fewer.length - there.length < 0.03 * CASES, "but for the few that are drawn among good moments");
 });
 
+test("where the plan's own moment is the only good one, and where a lot draws that, none is said to be drawn", () => {
+  const tries = firstTries(newLearned(), { windowEndsAt: START + 4 * HOUR });
+  assert.equal(new Set(tries.map(({ at }) => at)).size, 1);
+  assert.ok(tries.every(({ drawn, propensity }) => !drawn && propensity > 1 - 1e-9));
+  for (const { at, drawn, weighed } of firstTries(newLearned()))
+    if (drawn) assert.notEqual(at, weighed.forecast.slots[weighed.plan.slots[0]!]);
+});
+
 test("how often a sooner moment is chosen is what is written down", () => {
   const learned = { ...newLearned(), firsts: newFirsts().fill(2 * SOON_QUARTER_TRIES) };
   const byMoment = new Map<number, number[]>();

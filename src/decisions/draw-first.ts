@@ -18,6 +18,7 @@ export const SOON_COST_MAX = 0.02;
 
 interface Draw {
   slot: number;
+  /** Another slot than the plan's next one. */
   drawn: boolean;
   /** The chance with which a slot was to be chosen. */
   propensityOf(slot: number): number;
@@ -64,7 +65,8 @@ export function drawFirst(
     return amongSooner + asPlanned * (amongGood + (slot === best ? 1 - EXPLORED_SHARE : 0));
   };
   const drawn = drawnOf(key, sooner, good);
-  return { slot: drawn ?? best, drawn: drawn !== null, propensityOf };
+  // Where the plan's own is the only good one, or is drawn among them, no lot changed anything.
+  return { slot: drawn ?? best, drawn: drawn !== null && drawn !== best, propensityOf };
 }
 
 /** The slot that is drawn; null: none, as for most cases. */
