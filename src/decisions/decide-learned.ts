@@ -20,6 +20,7 @@ import { nextBillAt } from "./next-bill.ts";
 import { type Outlook, outlookOf } from "./outlook.ts";
 import { budgetWords, CARD_AWAITED, declineWords, joined, renewalWords, triesLeftWords } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
+import { percent } from "./shares.ts";
 import { type Situation, situationOf, triesLeftOf } from "./situation.ts";
 import { anchorOf, jitterMs } from "./spread.ts";
 import { dollarsDue, stakesOf } from "./stakes.ts";
@@ -217,5 +218,3 @@ function explained(belief: Belief): string {
   if (share < 0.15) return words;
   return `${words.slice(0, -1)}, which seems to come ${PAY_CYCLES[likeliest]!.words} (${percent(share)}).`;
 }
-
-const percent = (share: number) => `${Math.round(share * 100)}%`;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { belief, learned, question, START } from "./choose-try.fixture.ts";
+import { belief, DAY, HOUR, learned, question, START } from "./choose-try.fixture.ts";
 import { chooseTry } from "./choose-try.ts";
 import { outlookOf } from "./outlook.ts";
 
@@ -24,4 +24,32 @@ test("the plan is worth as much beside even tries as its moment among the days, 
     if (kind === "planned") assert.ok(worth < planWorth + 0.005, `${n}: ${tries.length} ${worth} and ${planWorth}`);
   }
   assert.ok(["hopeless", "drawn", "planned"].every((kind) => kinds.has(kind)));
+});
+
+test("the hours of the chosen day are all that were allowed, each with what the plan is worth with it if it was compared", () => {
+  const met = { compared: 0, others: 0, last: 0 };
+  for (let n = 0; n < 200; n++) {
+    // A window that ends before long: its last moment is no whole slot.
+    const asked = question({ key: `case-${n}`, windowEndsAt: START + (n % 2 === 0 ? 28 : 0.5) * DAY });
+    const kase = belief("FUNDS");
+    const chosen = chooseTry(learned, kase, asked)!;
+    const { forecast, plan } = chosen.weighed;
+    const { hours, even } = outlookOf(learned, kase, asked, chosen, START);
+    const comparedAt = plan.picked.map((slot) => forecast.slots[slot]!);
+    for (const { at, worth } of hours) assert.equal(worth !== null, comparedAt.includes(+at));
+    const itself = hours.find(({ at }) => +at === chosen.at)!;
+    assert.ok(Math.abs(itself.chance - chosen.chance) < 1e-4);
+    if (itself.worth !== null) assert.ok(Math.abs(itself.worth - even!.planWorth) < 2e-4);
+    assert.deepEqual(
+      hours.map(({ at }) => +at),
+      hours.map(({ at }) => +at).sort((a, b) => a - b),
+    );
+    met.compared += hours.filter(({ worth }) => worth !== null).length;
+    met.others += hours.filter(({ worth }) => worth === null).length;
+    met.last += Number(hours.some(({ at }) => +at === asked.windowEndsAt - HOUR / 2));
+  }
+  assert.ok(
+    Object.values(met).every((count) => count > 0),
+    JSON.stringify(met),
+  );
 });

@@ -1,4 +1,4 @@
-import type { Account, Prospect } from "../domain/decision.ts";
+import type { Account } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Belief } from "../model/belief.ts";
 import type { Learned } from "../model/learned.ts";
@@ -8,6 +8,7 @@ import { bankDebit } from "../rules/bank-debits.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
 import { type ChosenTry, SLOT_MS, SLOT_START_MS, soonestOf, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
+import { rounded } from "./shares.ts";
 import { EVEN_TRIES, nearest } from "./spread-evenly.ts";
 
 const CARDS_FLATTERED =
@@ -32,6 +33,12 @@ const SLOTS_A_DAY = DAY_MS / SLOT_MS;
 /** What else could have been done, and what it would have been worth by the same model. */
 export type Outlook = Pick<Account, "days" | "hours" | "even">;
 
+/** A moment that the next try was chosen from, and what the plan is worth with it there. */
+interface Compared {
+  at: number;
+  worth: number;
+}
+
 /**
  * The alternatives to a try that was chosen. Chances are calibrated, and all are weighed with the margin, also in a case that is tried although no
  * try seems worth making.
@@ -47,60 +54,58 @@ export function outlookOf(
 ): Outlook {
   const of = trimOf(belief);
   const chanceAt = chancesOf(learned, belief);
-  const calibrated = (chance: number) => trimmed(learned, of, chance);
+  const calibrated = (at: number) => rounded(trimmed(learned, of, chanceAt(at)));
+  const compared = comparedBy(chosen);
   return {
-    days: prospects(belief, chosen, (at) => calibrated(chanceAt(at))),
-    hours: hoursOf(belief, question, chosen, chanceAt, calibrated),
+    days: bestOfDays(belief, compared).map(({ at, worth }) => ({
+      at: new Date(at),
+      chance: calibrated(at),
+      worth: rounded(worth),
+    })),
+    hours: hoursOf(belief, question, chosen.at, compared).map(({ at, worth }) => ({
+      at: new Date(at),
+      chance: calibrated(at),
+      worth: worth === null ? null : rounded(worth),
+    })),
     even: evenTries(belief, chosen.weighed, question, unpaidAt),
   };
 }
 
-/** Of the slots that the plan was chosen from the best one of each local day, in place of its next try: the first day has several. */
-function prospects(
-  { clock: { offsetMs } }: Belief,
-  { hopeless, weighed: { forecast, plan, stakes, worth: known } }: ChosenTry,
-  chanceAt: (at: number) => number,
-): Prospect[] {
+function comparedBy({ hopeless, weighed: { forecast, plan, stakes, worth: known } }: ChosenTry): Compared[] {
   const worth = (!hopeless && known) || worthOfNext(forecast, plan, stakes, plan.picked);
-  const momentOf = (n: number) => forecast.slots[plan.picked[n]!]!;
-  const dayOf = (n: number) => Math.floor((momentOf(n) + offsetMs) / DAY_MS);
-  const best: number[] = [];
-  for (let n = 0; n < plan.picked.length; n++) {
-    const last = best.at(-1);
-    if (last === undefined || dayOf(last) !== dayOf(n)) best.push(n);
-    else if (worth[n]! > worth[last]!) best[best.length - 1] = n;
-  }
-  return best.map((n) => {
-    const at = momentOf(n);
-    return { at: new Date(at), chance: rounded(chanceAt(at)), worth: rounded(worth[n]!) };
-  });
+  return plan.picked.map((slot, n) => ({ at: forecast.slots[slot]!, worth: worth[n]! }));
 }
 
-/** Nobody reads more digits, and each is stored with every decision. */
-const rounded = (share: number) => Math.round(share * 10_000) / 10_000;
+const localDayOf = ({ clock: { offsetMs } }: Belief, at: number) => Math.floor((at + offsetMs) / DAY_MS);
 
-/** Every fourth hour of the day of a moment, as far as a try is allowed then. */
+/** The best one of each local day: the first day has several, and another one may have two. */
+function bestOfDays(belief: Belief, compared: readonly Compared[]): Compared[] {
+  const best: Compared[] = [];
+  for (const one of compared) {
+    const last = best.at(-1);
+    if (!last || localDayOf(belief, last.at) !== localDayOf(belief, one.at)) best.push(one);
+    else if (one.worth > last.worth) best[best.length - 1] = one;
+  }
+  return best;
+}
+
+/** Every fourth hour of the local day of a moment, as far as a try is allowed then, with what was compared that day. */
 function hoursOf(
   belief: Belief,
   question: TryQuestion,
-  { at: chosenAt, weighed: { stakes } }: ChosenTry,
-  chanceAt: (at: number) => number,
-  calibrated: (chance: number) => number,
-): Prospect[] {
-  const start =
-    Math.floor((chosenAt + belief.clock.offsetMs) / DAY_MS) * DAY_MS + SLOT_START_MS - belief.clock.offsetMs;
+  chosenAt: number,
+  compared: readonly Compared[],
+): { at: number; worth: number | null }[] {
+  const day = localDayOf(belief, chosenAt);
+  const start = day * DAY_MS + SLOT_START_MS - belief.clock.offsetMs;
   const soonest = soonestOf(belief, question);
-  const slots = Array.from({ length: SLOTS_A_DAY }, (_, n) => start + n * SLOT_MS).filter(
-    (at) => at >= soonest && at < question.windowEndsAt && question.allow(at),
-  );
-  return slots.map((at) => {
-    const chance = chanceAt(at);
-    return {
-      at: new Date(at),
-      chance: rounded(calibrated(chance)),
-      worth: rounded(chance * stakes.worthAt(at) - stakes.cost),
-    };
-  });
+  const worth = new Map<number, number | null>();
+  for (let n = 0; n < SLOTS_A_DAY; n++) {
+    const at = start + n * SLOT_MS;
+    if (at >= soonest && at < question.windowEndsAt && question.allow(at)) worth.set(at, null);
+  }
+  for (const one of compared) if (localDayOf(belief, one.at) === day) worth.set(one.at, one.worth);
+  return [...worth].map(([at, worth]) => ({ at, worth })).sort((a, b) => a.at - b.at);
 }
 
 /** Six tries spread evenly over the window, or as many as may be made in it, the last one an hour before its end: those that are still to come, and allowed. */

@@ -12,6 +12,12 @@ export interface Prospect {
   worth: number;
 }
 
+/** An hour of the day that was chosen. */
+export interface HourProspect extends Omit<Prospect, "worth"> {
+  /** As that of a prospect; null: the try was not chosen from it, so nobody worked it out. */
+  worth: number | null;
+}
+
 /** A rule that left no try at some moments. */
 export interface RuledOut {
   /** A sentence that names the rule. */
@@ -30,10 +36,10 @@ export interface Account {
   /** Since the decision before. */
   changed: string[];
   ruledOut: RuledOut[];
-  /** The best moment of each day that was left. Empty when nothing learned took part. */
+  /** Of the moments that were compared the best one of each local day, without days of which none was. Empty when nothing learned took part. */
   days: Prospect[];
-  /** Other hours of the day that was chosen. */
-  hours: Prospect[];
+  /** The hours of the local day that was chosen, every fourth, as far as a try was allowed then. */
+  hours: HourProspect[];
   /** Six tries spread evenly over the window, by the same model; null when nothing learned took part. */
   even: {
     tries: Date[];

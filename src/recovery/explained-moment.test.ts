@@ -6,7 +6,7 @@ import { noteSaid } from "../model/shortfall.ts";
 import { explain } from "./explain.ts";
 import { answerTo } from "./explained.fixture.ts";
 import type { MerchantSettings } from "./merchants.ts";
-import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
+import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 // What is said of the moment that was chosen, and of others.
 
@@ -29,7 +29,10 @@ test("moments that have passed since the decision are not offered, and today's b
   const other = account.days.find(({ at }, n) => n > 1 && Math.abs(+at - +idealTime!) > DAY)!;
   stage.at(+other.at + HOUR);
   const [today, ...others] = (await asked("Why not today?")).split("\n");
-  assert.match(today!, /^Today's best moment was ... \d+ March, .*, which has passed: a chance of /);
+  assert.match(
+    today!,
+    /^Of today's moments that were compared the best was ... \d+ March, .*, which has passed: a chance of /,
+  );
   const dayOf = (line: string) => Number(/ (\d+) March/.exec(line)?.[1]);
   const offered = others.filter((line) => /^(The next best|Worth more), /.test(line)).map(dayOf);
   assert.ok(offered.length > 0 && offered.every((day) => day > dayOf(today!)), others.join("\n"));
@@ -94,7 +97,16 @@ test("another day is said to be worth more where a lot or a drawn hour chose, wh
     const said = await asked("Why not today?", `inv_${n}`);
     if (said === "It is today.") continue;
     assert.equal(/drawn by lot, to go on learning/.test(said), drawn, said);
-    assert.equal(/hour was drawn, .* on whichever day/.test(said), hourDrawn, said);
+    assert.equal(/hour is drawn, .* on whichever day/.test(said), hourDrawn, said);
+    const { idealTime, chance, account } = decisions[0]!;
+    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await asked("What is planned now?", `inv_${n}`))!.slice(1);
+    const percent = (share: number) => `${Math.round(share * 100)}%`;
+    assert.ok(
+      said.includes(
+        `The one that was chosen, ${planned}: a chance of ${percent(chance!)}, and with the tries planned after it worth ${percent(account.even!.planWorth)}`,
+      ),
+      `${idealTime!.toISOString()} ${said}`,
+    );
     if (/^Worth more/m.test(said)) assert.ok(drawn || hourDrawn || /found step by step/.test(said), said);
     worthMore.push(/^Worth more/m.test(said));
   }
@@ -148,4 +160,57 @@ test("Why this hour? Because tries are spread evenly while what is said does not
       assert.equal(/far fewer tries were approved than was said/.test(answer), account.spread, answer);
   }
   assert.ok(spread > 4 && spread < 20, `${spread}`);
+});
+
+test("of each likelier hour of the day it is said that it gains no more, that it does, or that it was not compared", async () => {
+  const met = { less: 0, more: 0, unknown: 0 };
+  for (let n = 0; n < 24; n++) {
+    await enter();
+    stage.wait(n * 17 * HOUR);
+    await stage.invoice({ customerId: `cus_${n}` });
+    await stage.transaction({ customerId: `cus_${n}`, networkDeclineCode: ["51", "61", "91", "05"][n % 4]! });
+    await stage.decide();
+    const { account, chance } = (await explain(stage.db, merchantId, "inv_1", stage.now()))!.decisions[0]!;
+    const words = await asked("Why this hour?");
+    const told = (what: string) => {
+      const [, hours = null] = new RegExp(`^At ([\\d:, ]+) ${what}`, "m").exec(words) ?? [];
+      return hours === null ? 0 : hours.split(", ").length;
+    };
+    const isAbove = (one: number, other: number) => Math.round(one * 100) > Math.round(other * 100);
+    const isDrawn = account.drawn || account.hourDrawn || account.spread;
+    const likelier = isDrawn ? [] : account.hours.filter((hour) => isAbove(hour.chance, chance!));
+    const compared = likelier.filter(({ worth }) => worth !== null);
+    const more = compared.filter(({ worth }) => isAbove(worth!, account.even!.planWorth)).length;
+    const counts = {
+      less: compared.length - more,
+      more,
+      unknown: likelier.length - compared.length,
+    };
+    assert.deepEqual(
+      {
+        less: told("the chance is higher, but no more is gained"),
+        more: told("more is gained"),
+        unknown: told("the chance is higher, but that was not compared"),
+      },
+      counts,
+      words,
+    );
+    for (const kind of ["less", "more", "unknown"] as const) met[kind] += counts[kind];
+  }
+  assert.ok(met.less > 0 && met.unknown > 0, JSON.stringify(met));
+});
+
+test("a retry that was asked for today is told as such, and not as one that is to come today", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const { ideal } = await stage.untilSent();
+  stage.at(+ideal - MINUTE);
+  assert.equal(await asked("Why not today?"), "It is today.");
+  stage.at(+ideal + MINUTE);
+  assert.match(
+    await asked("Why not today?"),
+    /^A retry was asked for, on .*, and what comes of it is awaited first\.$/,
+  );
+  assert.match(await asked("Why this hour?"), /^The retry was for /);
 });

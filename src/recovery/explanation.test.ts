@@ -73,7 +73,7 @@ test("What is planned now? The moment, its chance, and whether it may still chan
 test("Why not today? What today's best moment is worth, beside the one that was chosen and others", async () => {
   await failing();
   const answer = await asked("Why not today?");
-  assert.match(answer, /Today's best moment is Mon 2 March.*a chance of \d+%.*worth \d+%/);
+  assert.match(answer, /Of today's moments that were compared the best is Mon 2 March.*a chance of \d+%.*worth \d+%/);
   assert.match(answer, /The one that was chosen, .*a chance of \d+%.*worth \d+%/);
   assert.match(answer, /The next best, /);
   const worths = [...answer.matchAll(/worth (\d+)%/g)].map(([, worth]) => Number(worth));
@@ -226,7 +226,7 @@ test("in shadow mode each answer says what Dunlin would do, and that the merchan
   merchantId = (await stage.enter(true, { shadow: true })).id;
   await failing();
   assert.match(await asked("What is planned now?"), /The merchant's own system goes on\.\nIt would ask for a retry on/);
-  assert.match(await asked("Why this hour?"), /^The retry is for /);
+  assert.match(await asked("Why this hour?"), /^The retry would be for /);
   assert.equal(await asked("Why did you stop?"), "The merchant's own system goes on.");
   await stage.transaction({ cardCountry: "SE", networkDeclineCode: "R0" });
   await stage.decide();

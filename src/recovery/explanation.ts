@@ -1,19 +1,19 @@
 import { localTimeWords, saysCount } from "../decisions/account.ts";
 import { dayWords, localDay, type Zone } from "../decisions/local-time.ts";
 import { besideEven } from "../decisions/outlook.ts";
-import { joined, namesRule } from "../decisions/reasons.ts";
+import { namesRule } from "../decisions/reasons.ts";
+import { hundredths, percent } from "../decisions/shares.ts";
 import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import type { Account, DecisionKind, DecisionRecord } from "../domain/decision.ts";
 import { bankDebit } from "../rules/bank-debits.ts";
 import type { Explained } from "./explain.ts";
 import {
-  DRAWN,
-  HOUR_DRAWN,
-  hundredths,
-  percent,
-  SPREAD,
+  drawnWords,
+  isPastInShadow,
+  STANDS,
   STEP_BY_STEP,
+  saidThen,
   untilWords,
   when,
   whyNotToday,
@@ -98,15 +98,19 @@ export const SHADOW =
   "The case began in shadow mode: Dunlin asks for nothing, and notes what it would do. The merchant's own system goes on.";
 
 /** What Dunlin would do next. */
-function wouldDo({ kind, idealTime, chance, account }: DecisionRecord, zone: Zone): string[] {
+function wouldDo(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
+  const { kind, idealTime, chance, account } = latest;
   const chanceWords = chance === null ? "" : `, with a chance of ${percent(chance)}`;
   const moment = kind === "retry" ? ` on ${when(zone, idealTime!)}${chanceWords}` : "";
+  if (isPastInShadow(explained, latest))
+    return [`It would have asked for a retry${moment}. ${STANDS}`, saidThen(latest, zone), ...account.reasons];
   return [`It would ${WOULD[kind]}${moment}.`, ...account.reasons];
 }
 
-function planned({ case: kase, actions }: Explained, latest: DecisionRecord, zone: Zone): string[] {
+function planned(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
+  const { case: kase, actions } = explained;
   if (kase!.endedAt) return ["Nothing: the case is over."];
-  if (kase!.arm === "shadow") return [SHADOW, ...wouldDo(latest, zone)];
+  if (kase!.arm === "shadow") return [SHADOW, ...wouldDo(explained, latest, zone)];
   const action = actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT");
   if (!action) return latest.account.reasons;
   const what = action.type === "RETRY" ? "A retry" : "A change of the card or payment method";
@@ -200,15 +204,13 @@ function sixEvenTries({ decisions, transactions }: Explained, zone: Zone): strin
 
 /** Why a plan was chosen that is worth less than even tries. */
 function whyAllTheSame(account: Account, paymentMethodType: string | null | undefined): string {
-  const drawn = drawnWords(account);
-  return bankDebit(paymentMethodType) ? joined([drawn, ANSWERED_FIRST]) : (drawn ?? STEP_BY_STEP);
-}
-
-function drawnWords({ drawn, hourDrawn, spread, even }: Account): string | null {
-  if (spread) return SPREAD;
-  if (even!.planWorth <= 0) return HOPELESS;
-  if (drawn) return DRAWN;
-  return hourDrawn ? HOUR_DRAWN : null;
+  const isHopeless = account.even!.planWorth <= 0 && !account.spread;
+  const why = [
+    ...(isHopeless ? [HOPELESS] : []),
+    ...drawnWords(account),
+    ...(bankDebit(paymentMethodType) ? [ANSWERED_FIRST] : []),
+  ];
+  return why.length > 0 ? why.join(" ") : STEP_BY_STEP;
 }
 
 const HOPELESS =
@@ -232,9 +234,7 @@ function howChosen(latest: DecisionRecord): string[] {
       : "The static policy decided, by fixed rules.",
   ];
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
-  if (account.drawn) lines.push(DRAWN);
-  if (account.hourDrawn) lines.push(HOUR_DRAWN);
-  if (account.spread) lines.push(SPREAD);
+  lines.push(...drawnWords(account));
   if (propensity !== null)
     lines.push(
       `It was chosen with a probability of ${(100 * propensity).toFixed(1)}%${account.hourDrawn ? ", the draw of its hour aside" : ""}.`,

@@ -5,9 +5,10 @@ import type { ShadowCase } from "../store/cases.ts";
 import { decisionsOfCase } from "../store/decisions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import { explain } from "./explain.ts";
+import { answerTo } from "./explained.fixture.ts";
 import { explanationOf } from "./explanation.ts";
 import { newFigures, note, STANCES, shadowFigures } from "./shadow.ts";
-import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
+import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 let stage: Awaited<ReturnType<typeof openStage>>;
 let merchantId: string;
@@ -81,6 +82,40 @@ test("explain says what would be asked for, and that it is not", async () => {
       .answer.join("\n");
   assert.match(answer("What is planned now?"), /shadow mode.*\nIt would ask for a retry on .*, with a chance of \d+%/);
   assert.match(answer("What happened so far?"), /Shadow mode: Dunlin would ask for a retry on/);
+  assert.match(answer("Why this hour?"), /^The retry would be for /);
+});
+
+test("what would have been done at a moment that has passed is not told as to come", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const asked = (question: string) => answerTo(stage, merchantId, question);
+  const [{ idealTime }] = (await decisions()) as [DecisionRecord];
+  stage.at(+idealTime! + MINUTE);
+  await stage.decide();
+  assert.match(
+    await asked("What is planned now?"),
+    /\nIt would have asked for a retry on .*, with a chance of \d+%\. What would come next is decided when .*\nWhat was said of it on Mon 2 March, .*:\n/,
+  );
+  assert.match(
+    await asked("Why not today?"),
+    /^A retry would have been asked for, on .*\. What would come next is decided when/,
+  );
+  assert.match(await asked("Why this hour?"), /^The retry would have been for /);
+});
+
+test("what would be done is told once as long as it stays the same", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "14" });
+  await stage.decide();
+  await stage.transaction({ networkDeclineCode: "14" });
+  await stage.decide();
+  assert.deepEqual(
+    (await decisions()).map(({ kind }) => kind),
+    ["card_change", "card_change"],
+  );
+  const happened = await answerTo(stage, merchantId, "What happened so far?");
+  assert.equal(happened.match(/Shadow mode: Dunlin would ask for another card/g)!.length, 1);
 });
 
 test("the comparison holds each try beside what was decided before it, and money by currency", async () => {

@@ -28,12 +28,15 @@ export function story(
   const events: { at: Date; words: string }[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
   for (const action of actions)
     if (action.decidedAt) events.push({ at: action.decidedAt, words: askWords(action, zone) });
-  if (kase?.arm === "shadow")
-    for (const { kind, madeAt, idealTime } of decisions)
-      events.push({
-        at: madeAt,
-        words: `Shadow mode: Dunlin would ${WOULD[kind]}${kind === "retry" ? ` on ${when(zone, idealTime!)}` : ""}.`,
-      });
+  if (kase?.arm === "shadow") {
+    let last: string | null = null;
+    for (const { kind, madeAt, idealTime } of decisions) {
+      const words = `Shadow mode: Dunlin would ${WOULD[kind]}${kind === "retry" ? ` on ${when(zone, idealTime!)}` : ""}.`;
+      // A fact may have changed and what would be done not.
+      if (words !== last) events.push({ at: madeAt, words });
+      last = words;
+    }
+  }
   if (kase) events.push({ at: kase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
   if (kase?.endedAt) events.push({ at: kase.endedAt, words: `The case ended: ${END_WORDS[kase.endReason!]}` });
   const lines = events

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Account, DecisionRecord } from "../domain/decision.ts";
+import { MINUTE_MS } from "../domain/durations.ts";
 import { prepared } from "./database.ts";
 import { decisionsOfCase, insertDecisions, latestDecisions } from "./decisions.ts";
 
@@ -17,7 +18,10 @@ const ACCOUNT: Account = {
     { at: at(4), chance: 0.1234, worth: -0.02 },
     { at: new Date(at(5).getTime() + 169_551), chance: 0, worth: 1 },
   ],
-  hours: [{ at: at(6), chance: 0.3, worth: 0.2 }],
+  hours: [
+    { at: at(6), chance: 0.3, worth: 0.2 },
+    { at: at(7), chance: 0.25, worth: null },
+  ],
   even: { tries: [at(4), at(8)], recovers: 0.5, worth: 0.4, plan: [at(5)], planRecovers: 0.6, planWorth: 0.55 },
   drawn: false,
   hourDrawn: true,
@@ -57,21 +61,35 @@ test("an account is read as it was kept, and so is one that an earlier program k
   const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [CASE]));
   assert.deepEqual([latest.get(CASE)!.number, latest.get(CASE)!.known], [2, ["Three."]]);
 
-  const { hourDrawn: _, spread: __, ...former } = ACCOUNT;
+  const { hourDrawn: _, spread: __, days, hours, even, ...others } = ACCOUNT;
+  // What was kept as the worth of an hour is none of the plan.
+  const restored = { ...ACCOUNT, hours: [{ at: at(6), chance: 0.3, worth: null }] };
+  const former = { ...others, days, even, hours: [{ at: at(6), chance: 0.3, worth: 0.2 }] };
   const asNumbers = (_key: string, value: unknown) =>
     typeof value === "string" && /^2026-/.test(value) ? Date.parse(value) : value;
   const asTexts = {
     ...former,
     days: `${at(4).getTime()} 0.1234 -0.02 ${at(5).getTime() + 169_551} 0 1`,
     hours: `${at(6).getTime()} 0.3 0.2`,
-    even: { ...ACCOUNT.even, tries: `${at(4).getTime()} ${at(8).getTime()}`, plan: `${at(5).getTime()}` },
+    even: { ...even, tries: `${at(4).getTime()} ${at(8).getTime()}`, plan: `${at(5).getTime()}` },
   };
   for (const kept of [former, asTexts]) {
     await db.run(OVERWRITE, [MERCHANT, JSON.stringify(kept, asNumbers)]);
     const [first] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
-    assert.deepEqual(first!.account, { ...ACCOUNT, hourDrawn: false, spread: false });
+    assert.deepEqual(first!.account, { ...restored, hourDrawn: false, spread: false });
   }
+  const inMinutes = (moment: Date) => moment.getTime() / MINUTE_MS;
+  const inOneText = {
+    ...others,
+    hourDrawn: false,
+    spread: true,
+    numbers: `${inMinutes(at(4))} 1000 500/${inMinutes(at(6))} 3000 2000/${inMinutes(at(4))}/${inMinutes(at(5))}/5000 4000 6000 5500`,
+  };
+  await db.run(OVERWRITE, [MERCHANT, JSON.stringify(inOneText)]);
+  const [kept] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
+  const { account } = kept!;
+  assert.deepEqual([account.days, account.hours], [[{ at: at(4), chance: 0.1, worth: 0.05 }], restored.hours]);
   await db.run(OVERWRITE, [MERCHANT, JSON.stringify({ ...asTexts, days: "", even: null }, asNumbers)]);
   const [empty] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
-  assert.deepEqual(empty!.account, { ...ACCOUNT, days: [], even: null, hourDrawn: false, spread: false });
+  assert.deepEqual(empty!.account, { ...restored, days: [], even: null, hourDrawn: false, spread: false });
 });

@@ -1,4 +1,4 @@
-import type { Account, Prospect } from "../domain/decision.ts";
+import type { Account, HourProspect, Prospect } from "../domain/decision.ts";
 import { MINUTE_MS } from "../domain/durations.ts";
 
 type Even = NonNullable<Account["even"]>;
@@ -7,8 +7,9 @@ type Numbers = "days" | "hours" | "even";
 /** An account as it is stored: its sentences, and all its numbers as one text. */
 export type StoredAccount = Omit<Account, Numbers> & {
   /**
-   * Days, hours, even tries, the plan beside them, and what both reach. A moment is minutes since the one before it, a share is in ten-thousandths. An
-   * account has some hundred and fifty numbers. With its sentences it is some 1,600 characters so, where it was 2,300, and PostgreSQL does not compress
+   * Days, hours with their chances, even tries, the plan beside them, what both reach, and what hours are worth. A moment is minutes since the one
+   * before it, a share is in ten-thousandths, and `-` is null. Earlier programs kept with the chance of an hour what that one try was worth, and had no list
+   * for more. An account has some hundred and fifty numbers. With its sentences it is some 1,600 characters so, where it was 2,300, and PostgreSQL does not compress
    * its row: that takes 1,660 bytes in place of 1,380, and a fifth less of PostgreSQL's CPU where cases are planned anew.
    */
   numbers: string;
@@ -27,10 +28,11 @@ export type FormerAccount = Omit<Account, Numbers | "hourDrawn" | "spread"> & {
 export function storedOf({ days, hours, even, ...sentences }: Account): StoredAccount {
   const lists = [
     prospectNumbers(days),
-    prospectNumbers(hours),
+    [...momentNumbers(hours.map(({ at }) => at)), ...hours.map(({ chance }) => tenThousandths(chance))],
     momentNumbers(even?.tries ?? []),
     momentNumbers(even?.plan ?? []),
     even ? [even.recovers, even.worth, even.planRecovers, even.planWorth].map(tenThousandths) : [],
+    hours.map(({ worth }) => (worth === null ? "-" : tenThousandths(worth))),
   ];
   return { ...sentences, numbers: lists.map((list) => list.join(" ")).join("/") };
 }
@@ -41,7 +43,7 @@ export function restored(stored: StoredAccount | FormerAccount): Account {
   const times = ruledOut.map((each) => ({ ...each, from: new Date(each.from), to: new Date(each.to) }));
   if (!("numbers" in rest)) return { ...rest, ...formerNumbers(rest), ruledOut: times, hourDrawn, spread };
   const { numbers, ...sentences } = rest;
-  const [days, hours, tries, plan, reached] = numbers
+  const [days, hours, tries, plan, reached, hoursWorth] = numbers
     .split("/")
     .map((list) => (list === "" ? [] : list.split(" ").map(Number)));
   const [recovers, worth, planRecovers, planWorth] = reached!.map(share);
@@ -49,7 +51,7 @@ export function restored(stored: StoredAccount | FormerAccount): Account {
   return {
     ...sentences,
     days: prospects(days!),
-    hours: prospects(hours!),
+    hours: hoursWorth ? hourProspects(hours!, hoursWorth) : prospects(hours!).map(withoutWorth),
     even: reached!.length > 0 ? even : null,
     ruledOut: times,
     hourDrawn,
@@ -93,6 +95,18 @@ function prospects(numbers: readonly number[]): Prospect[] {
   }));
 }
 
+function hourProspects(numbers: readonly number[], worth: readonly number[]): HourProspect[] {
+  const count = worth.length;
+  return moments(numbers.slice(0, count)).map((at, n) => ({
+    at,
+    chance: share(numbers[count + n]!),
+    worth: Number.isNaN(worth[n]!) ? null : share(worth[n]!),
+  }));
+}
+
+/** What earlier programs kept of an hour was the worth of that one try, which compares with nothing else that is said. */
+const withoutWorth = (hour: Prospect): HourProspect => ({ ...hour, worth: null });
+
 function formerNumbers({ days, hours, even }: Pick<FormerAccount, Numbers>): Pick<Account, Numbers> {
   const numbersOf = (list: string | number[]) =>
     typeof list === "string" ? (list === "" ? [] : list.split(" ").map(Number)) : list;
@@ -108,7 +122,7 @@ function formerNumbers({ days, hours, even }: Pick<FormerAccount, Numbers>): Pic
   const momentsOf = (list: string | number[]) => numbersOf(list).map((at) => new Date(at));
   return {
     days: prospectsOf(days),
-    hours: prospectsOf(hours),
+    hours: prospectsOf(hours).map(withoutWorth),
     even: even && { ...even, tries: momentsOf(even.tries), plan: momentsOf(even.plan) },
   };
 }

@@ -57,7 +57,21 @@ test("the plot, the sentences and the table say the same", () => {
   assert.equal(page.match(/class="ruled"/g)?.length, 1);
   assert.match(page, /No try from[\s\S]*Visa allows &lt;15&gt; tries\. <small>Visa Core Rules/);
   assert.equal(page.match(/<tr><td[^>]*><time/g)?.length, 4);
-  assert.match(page, /40%<\/td><td class="number"[^>]*>50%<\/td><td><small>chosen/);
+  assert.match(page, /41%<\/td><td class="number"[^>]*>50%<\/td><td><small>chosen/);
+});
+
+test("a moment that was drawn stands beside the best one of its day, each with what it is worth itself", () => {
+  const even = { tries: [], recovers: 0, worth: 0, plan: [day(3, 4)], planRecovers: 0.6, planWorth: 0.48 };
+  const hours = [
+    { at: day(3), chance: 0.4, worth: 0.5 },
+    { at: day(3, 4), chance: 0.41, worth: null },
+  ];
+  const drawn = { ...decided({ days: DAYS, hours, even, hourDrawn: true }), idealTime: day(3, 4) };
+  const page = textOf(considered(drawn, day(28), "UTC", "card"));
+  assert.equal(page.match(/class="moment"/g)?.length, 4);
+  assert.match(page, /41%<\/td><td class="number"[^>]*>48%<\/td><td><small>chosen/);
+  assert.match(page, /40%<\/td><td class="number"[^>]*>50%<\/td><td><small>best compared of its day/);
+  assert.match(page, /41%<\/td><td class="number"[^>]*>not compared<\/td><td><small>hour of the chosen day, chosen/);
 });
 
 test("beside even tries the words are those of the way of paying", () => {
@@ -105,4 +119,5 @@ test("a moment that was spread evenly is said to be", () => {
 test("where nothing was compared there is nothing to plot", () => {
   assert.equal(hasConsidered(decided({})), false);
   assert.equal(hasConsidered({ ...decided({ days: DAYS }), idealTime: null }), false);
+  assert.equal(hasConsidered({ ...decided({ days: DAYS }), chance: null }), false);
 });

@@ -1,13 +1,12 @@
 import { isToEnd } from "../../decisions/account.ts";
 import { besideEven } from "../../decisions/outlook.ts";
-import type { Account, DecisionRecord, Prospect } from "../../domain/decision.ts";
+import { percent } from "../../decisions/shares.ts";
+import type { Account, DecisionRecord, HourProspect, Prospect } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { type Html, html } from "../html.ts";
 import { dayText, localField, moment, momentText } from "../show/moments.ts";
 import { momentsPlot } from "../show/moments-plot.ts";
 import { table } from "../show/table.ts";
-
-const percent = (part: number) => `${Math.round(part * 100)}%`;
 
 /** Whether the moments of an account can be read: it lies in the database as JSON, which has none. */
 export const isReadable = ({ account: { days, hours, ruledOut, even } }: DecisionRecord) =>
@@ -20,7 +19,7 @@ export const isReadable = ({ account: { days, hours, ruledOut, even } }: Decisio
 
 /** Whether other moments were compared: only what was learned can do that. */
 export const hasConsidered = (decision: DecisionRecord) =>
-  decision.account.days.length > 0 && decision.idealTime !== null && isReadable(decision);
+  decision.account.days.length > 0 && decision.idealTime !== null && decision.chance !== null && isReadable(decision);
 
 /** All moments that were thought of for a try: a plot, the same in words, and as a table. */
 export function considered(
@@ -32,15 +31,17 @@ export function considered(
   const { account, madeAt, idealTime } = decision;
   const { days, hours, ruledOut, even } = account;
   const chosen = chosenOf(decision);
+  const others = days.filter((each) => !isMomentOf(each, idealTime!));
+  const moments = [...others, chosen].sort((a, b) => +a.at - +b.at);
   const to = new Date(Math.max(+windowEndsAt, ...days.map(({ at }) => +at)) + DAY_MS / 2);
   const day = (at: Date) => dayText(localField(at, zone).slice(0, 10)).slice(0, -5);
-  const says = summary(decision, chosen, zone, paymentMethodType);
+  const says = summary(decision, others, zone, paymentMethodType);
   const plot = momentsPlot(
     says.join(" "),
     {
       from: madeAt,
       to,
-      days: days.map((each) => ({
+      moments: moments.map((each) => ({
         ...each,
         isChosen: each === chosen,
         words: `${momentText(each.at, zone)}: a chance of ${percent(each.chance)}`,
@@ -56,7 +57,7 @@ export function considered(
     },
     day,
   );
-  return html`<figure class="chart considered"><figcaption><span class="key dot"></span> the best moment of a day, by the chance of success <span class="key dot chosen"></span> chosen${ruledOut.length > 0 && html` <span class="key ruled"></span> a rule forbids it`}</figcaption>${plot}</figure>
+  return html`<figure class="chart considered"><figcaption><span class="key dot"></span> the best moment compared of a day, by the chance of success <span class="key dot chosen"></span> chosen${ruledOut.length > 0 && html` <span class="key ruled"></span> a rule forbids it`}</figcaption>${plot}</figure>
 <p class="text">${says.join(" ")}</p>
 ${ruledOut.length > 0 && html`<ul>${ruledOut.map((ruled) => html`<li>No try from ${moment(ruled.from, zone)} to ${isToEnd(ruled, windowEndsAt) ? "the end of the window" : moment(ruled.to, zone)}: ${ruled.rule} <small>${ruled.source}</small></li>`)}</ul>`}
 <details class="more"><summary>The numbers</summary>${table(
@@ -64,31 +65,36 @@ ${ruledOut.length > 0 && html`<ul>${ruledOut.map((ruled) => html`<li>No try from
     [
       { head: "Moment", cell: ({ at }: Row) => moment(at, zone) },
       { head: "Chance", cell: ({ chance }) => percent(chance), numeric: true },
-      { head: "Worth, of the amount", cell: ({ worth }) => percent(worth), numeric: true },
+      {
+        head: "Worth, of the amount",
+        cell: ({ worth }) => (worth === null ? "not compared" : percent(worth)),
+        numeric: true,
+      },
       { head: "", cell: ({ note }) => html`<small>${note}</small>` },
     ],
     [
-      ...days.map((each): Row => ({ ...each, note: each === chosen ? "chosen" : "best of its day" })),
+      ...moments.map((each): Row => ({ ...each, note: each === chosen ? "chosen" : "best compared of its day" })),
       ...hours.map(
         (each): Row => ({
           ...each,
-          note: isHourOf(each, idealTime!) ? "hour of the chosen day, chosen" : "hour of the chosen day",
+          note: isMomentOf(each, idealTime!) ? "hour of the chosen day, chosen" : "hour of the chosen day",
         }),
       ),
     ],
   )}</details>`;
 }
 
-type Row = Prospect & { note: string };
+type Row = HourProspect & { note: string };
 
-const isHourOf = ({ at }: Prospect, idealTime: Date) => Math.abs(+at - +idealTime) < 2 * HOUR_MS;
+/** A few minutes are added to the moment that is chosen. */
+const isMomentOf = ({ at }: Pick<Prospect, "at">, idealTime: Date) => Math.abs(+at - +idealTime) < HOUR_MS;
 
-/** The day whose moment became the plan: a few minutes are added to it later. */
-function chosenOf({ account: { days }, idealTime }: DecisionRecord): Prospect | undefined {
-  const distance = ({ at }: Prospect) => Math.abs(+at - +idealTime!);
-  const nearest = [...days].sort((a, b) => distance(a) - distance(b))[0];
-  return nearest && distance(nearest) < DAY_MS ? nearest : undefined;
-}
+/** The moment that was chosen, which need not be the best one of its day: a draw puts another one in its place. */
+const chosenOf = ({ account: { even }, idealTime, chance }: DecisionRecord): HourProspect => ({
+  at: idealTime!,
+  chance: chance!,
+  worth: even ? even.planWorth : null,
+});
 
 /** Why a moment other than the plan's next one was chosen; empty: none was. */
 function drawnWords({ drawn, hourDrawn, spread }: Account): string {
@@ -101,17 +107,15 @@ function drawnWords({ drawn, hourDrawn, spread }: Account): string {
 /** The plot in sentences. */
 function summary(
   { account, chance, idealTime }: DecisionRecord,
-  chosen: Prospect | undefined,
+  others: readonly Prospect[],
   zone: string,
   paymentMethodType: string | null,
 ): string[] {
   const { days, hours, even, ruledOut } = account;
-  const others = days.filter((each) => each !== chosen).sort((a, b) => b.worth - a.worth);
-  const given = chance ?? chosen?.chance;
-  const next = others[0];
+  const [next] = [...others].sort((a, b) => b.worth - a.worth);
   const best = [...hours].sort((a, b) => b.chance - a.chance)[0];
   return [
-    `Chosen: ${momentText(idealTime!, zone)}${given === undefined ? "" : `, with a chance of ${percent(given)}`}${drawnWords(account)}.`,
+    `Chosen: ${momentText(idealTime!, zone)}, with a chance of ${percent(chance!)}${drawnWords(account)}.`,
     `${days.length} ${days.length === 1 ? "day was" : "days were"} compared${next ? `; the next best moment is ${momentText(next.at, zone)}, with ${percent(next.chance)}` : ""}.`,
     "What counts is not the one chance, but what a try is worth together with those that can follow it.",
     ...(best

@@ -65,11 +65,11 @@ function cells(decision: DecisionRecord, zone: string): Cell[][] {
     numbers[1] ?? null,
     words,
   ];
-  const decided = line("decided", idealTime, null, [chance], reasons.join(" "));
+  const decided = line("decided", idealTime, null, [chance, even?.planWorth ?? null], reasons.join(" "));
   if (!isReadable(decision)) return [decided];
   return [
     decided,
-    ...days.map((each) => line("best of its day", each.at, null, [each.chance, each.worth], "")),
+    ...days.map((each) => line("best compared of its day", each.at, null, [each.chance, each.worth], "")),
     ...hours.map((each) => line("hour of the chosen day", each.at, null, [each.chance, each.worth], "")),
     ...ruledOut.map(({ from, to, rule, source }) => line("ruled out", from, to, [], `${rule} ${source}`)),
     ...(even ? even.plan.map((at) => line("try of the plan", at, null, [], "")) : []),
