@@ -15,7 +15,7 @@ const cardOf = ({ cardFingerprint, paymentMethodId }: TransactionFacts): Card =>
 });
 
 /** What cards are looked for in; attempts oldest first. */
-interface Attempts {
+export interface Attempts {
   case: { customerId: string };
   invoice: { id: string };
   transactions: readonly TransactionFacts[];

@@ -8,6 +8,8 @@ import { decisionsOfCase } from "../store/decisions.ts";
 import { findInvoices } from "../store/invoices.ts";
 import { recoveryActionsOfCases } from "../store/recovery-actions.ts";
 import { type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
+import { type Payer, payerOf } from "./payer.ts";
+import { LEDGER_MS } from "./views.ts";
 
 /** What is kept of an invoice's latest case. Lists are oldest first. */
 export interface Explained {
@@ -15,7 +17,10 @@ export interface Explained {
   case: Case | null;
   earlierCases: number;
   actions: readonly RecoveryAction[];
+  /** Those on the invoice. */
   transactions: readonly TransactionFacts[];
+  /** By whom and on whose clock it is paid, as deciding sees it. */
+  payer: Payer;
   decisions: readonly DecisionRecord[];
   now: Date;
 }
@@ -27,12 +32,16 @@ export async function explain(tx: Tx, merchantId: string, invoiceId: string, now
   const cases = await casesOfInvoice(tx, merchantId, invoiceId);
   const kase = cases.at(-1) ?? null;
   const caseIds = kase ? [kase.id] : [];
+  const { customerId } = kase ?? invoice;
+  const since = new Date(now.getTime() - LEDGER_MS);
+  const attempts = await transactionsForCases(tx, merchantId, [invoiceId], [customerId], since);
   return {
     invoice,
     case: kase,
     earlierCases: Math.max(0, cases.length - 1),
     actions: await recoveryActionsOfCases(tx, merchantId, caseIds),
-    transactions: await transactionsForCases(tx, merchantId, [invoiceId], [], now),
+    transactions: attempts.filter((each) => each.invoiceId === invoiceId),
+    payer: payerOf({ case: { customerId }, invoice, transactions: attempts }),
     decisions: kase ? await decisionsOfCase(tx, merchantId, kase.id) : [],
     now,
   };

@@ -100,6 +100,7 @@ test("a check of a card is no attempt at payment, and one of the merchant's own 
   assert.match(happened, /A card was checked: no money moved\./);
   assert.doesNotMatch(happened, /An attempt succeeded/);
   assert.match(happened, /Times are those of Europe\/Berlin/, "by the latest attempt that names a country");
+  assert.doesNotMatch(await asked(), /Local time/, "it was decided by the same clock");
   assert.match(await asked(), /A try was made on .*, and how it ended is not known\./);
 });
 

@@ -74,16 +74,8 @@ function whyUndecided({ case: kase, decisions }: Explained): string[] | null {
     : ["The case was not looked at yet, so nothing was decided."];
 }
 
-/** By the latest attempts that tell of it: not all do. */
-function zoneOf({ invoice, transactions }: Explained): Zone {
-  const latest = <Field extends "customerTimezone" | "cardCountry">(field: Field) =>
-    transactions.findLast((each) => each[field] != null)?.[field] ?? null;
-  return whereabouts({
-    customerTimezone: latest("customerTimezone"),
-    cardCountry: latest("cardCountry"),
-    currency: invoice.currency,
-  }).zone;
-}
+const zoneOf = ({ invoice: { currency }, payer: { customerTimezone, cardCountry } }: Explained): Zone =>
+  whereabouts({ customerTimezone: customerTimezone ?? null, cardCountry: cardCountry ?? null, currency }).zone;
 
 /** Of an invoice without a case. */
 export const NEVER =

@@ -8,16 +8,17 @@ import { BESIDE_MAX } from "../model/observe.ts";
 import { OWN_MERCHANT } from "../model/own.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
-import { isOn, latestAttempt, presentCard } from "./card.ts";
+import { isOn, presentCard } from "./card.ts";
 import type { CaseView } from "./case-view.ts";
 import { codesOf } from "./known.ts";
 import type { DeliveredAction } from "./outcome.ts";
+import { payerOf } from "./payer.ts";
 
 /** What the learned engine wants to know beside `known`: the customer's bills and how each went, the open case last. */
 export function historyOf(view: CaseView, known: Known, actions: readonly DeliveredAction[]): History {
   const { case: kase, invoice, subscription, transactions } = view;
   const place = whereabouts(known);
-  const latest = latestAttempt(view);
+  const { cardFunding, cardIssuer } = payerOf(view);
   const tried = Map.groupBy(transactions, ({ invoiceId }) => invoiceId);
   const open = openBill(view, known, actions);
   const news = newsOf(view, open.charges.at(-1)!.at).slice(0, BESIDE_MAX);
@@ -40,8 +41,8 @@ export function historyOf(view: CaseView, known: Known, actions: readonly Delive
       country: place.country ?? known.currency,
       paymentMethodType: known.paymentMethodType,
       network: known.network,
-      funding: latest?.cardFunding?.toLowerCase() ?? null,
-      issuer: latest?.cardIssuer ?? null,
+      funding: cardFunding?.toLowerCase() ?? null,
+      issuer: cardIssuer ?? null,
     },
     instrument: known,
     offsetAt: (at) => offsetMs(place.zone, at),

@@ -5,16 +5,17 @@ import { declineGroup } from "../rules/decline-group.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
-import { type Card, isOn, isSurelyOn, latestAttempt, onStandIns, presentCard } from "./card.ts";
+import { type Card, isOn, isSurelyOn, onStandIns, presentCard } from "./card.ts";
 import type { CaseView } from "./case-view.ts";
 import { type DeliveredAction, isAwaited } from "./outcome.ts";
+import { type Payer, payerOf } from "./payer.ts";
 
 /** What is known of a case when deciding, from its view; `actions` are its actions with their outcomes by now. */
 export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Known {
   const { case: kase, invoice, merchant, transactions } = view;
   const onInvoice = transactions.filter((t) => t.invoiceId === invoice.id);
   const present = presentCard(view);
-  const latest = latestAttempt(view);
+  const payer = payerOf(view);
   const retries = actions.filter((a) => a.type === "RETRY" && wasAsked(a));
   return {
     caseId: kase.id,
@@ -24,10 +25,8 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     leadMs: merchant.leadMs,
     amount: invoice.amount,
     currency: invoice.currency,
-    paymentMethodType: latest?.paymentMethodType ?? null,
-    network: latest?.cardBrand ?? null,
-    cardCountry: latest?.cardCountry ?? null,
-    customerTimezone: latest?.customerTimezone ?? null,
+    ...instrumentOf(payer),
+    customerTimezone: payer.customerTimezone ?? null,
     businessEntity: invoice.businessEntity ?? null,
     ledger: ledgerOf(view, actions, present),
     lastDecline: lastDecline(onInvoice, present),
@@ -64,7 +63,7 @@ const bankAttempt = (t: TransactionFacts): BankAttempt => ({
   isDown: t.state === "FAILED" && declineGroup(codesOf(t), instrumentOf(t)) === "ISSUER_DOWN",
 });
 
-export const instrumentOf = ({ paymentMethodType, cardBrand, cardCountry }: TransactionFacts) => ({
+export const instrumentOf = ({ paymentMethodType, cardBrand, cardCountry }: Payer) => ({
   paymentMethodType: paymentMethodType ?? null,
   network: cardBrand ?? null,
   cardCountry: cardCountry ?? null,

@@ -18,9 +18,9 @@ import {
   transactionsForCases,
   transactionsOnCards,
 } from "../store/transactions.ts";
-import { latestAttempt } from "./card.ts";
 import type { CaseView } from "./case-view.ts";
 import { codesOf, instrumentOf } from "./known.ts";
+import { payerOf } from "./payer.ts";
 import type { Step } from "./step.ts";
 
 /** Of so long attempts are read, the longest window a rule counts over: ACH re-presentments, 180 days. What bars a card is found however old it is. */
@@ -71,7 +71,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
     view(kase) {
       const invoice = invoices.get(kase.invoiceId)!;
       const concerning = concern(kase, transactions);
-      const issuer = latestAttempt({ case: kase, invoice, transactions: concerning })?.cardIssuer;
+      const { cardIssuer } = payerOf({ case: kase, invoice, transactions: concerning });
       return {
         case: kase,
         merchant,
@@ -81,7 +81,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
         actions: actionsOf.get(kase.id) ?? [],
         transactions: concerning,
         barring: barring.filter(onCardsOf(concerning)),
-        atBank: (issuer && atBanks.get(issuer)) || [],
+        atBank: (cardIssuer && atBanks.get(cardIssuer)) || [],
         asks: asksOf(kase, concerning, asks),
         lastDecision: decisions.get(kase.id) ?? null,
         told: {

@@ -1,0 +1,33 @@
+import type { TransactionFacts } from "../store/transactions.ts";
+import { type Attempts, isSurelyOn, latestAttempt, presentCard } from "./card.ts";
+
+const OF_CARD = ["paymentMethodType", "cardBrand", "cardCountry", "cardFunding", "cardIssuer"] as const;
+
+/** How an invoice is paid, and on whose clock; undefined is "not known". */
+export type Payer = Pick<TransactionFacts, (typeof OF_CARD)[number] | "customerTimezone">;
+
+/**
+ * As the latest attempt tells. What it leaves out of the card is told by the latest attempt that surely was on the present one; what it leaves out of the
+ * customer by the latest on the invoice, else by the customer's latest.
+ */
+export function payerOf(attempts: Attempts): Payer {
+  const { case: kase, invoice, transactions } = attempts;
+  const latest = latestAttempt(attempts);
+  if (!latest) return {};
+  const card = presentCard(attempts);
+  const own = transactions.filter((t) => t.invoiceId === invoice.id);
+  const charged = transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId);
+  const onCard = charged.filter((t) => card && isSurelyOn(t, card) && isAlike(t, latest));
+  return {
+    ...Object.fromEntries(OF_CARD.map((field) => [field, told([...onCard, latest], field)])),
+    customerTimezone: told([...charged, ...own, latest], "customerTimezone"),
+  };
+}
+
+/** Neither denies what the other one says: the latest attempt may have named no card, and been on another. */
+const isAlike = (one: TransactionFacts, other: TransactionFacts) =>
+  OF_CARD.every((field) => one[field] === undefined || other[field] === undefined || one[field] === other[field]);
+
+/** What the last of these attempts says that says it. */
+const told = <Field extends keyof Payer>(attempts: readonly TransactionFacts[], field: Field): Payer[Field] =>
+  attempts.findLast((t) => t[field] !== undefined)?.[field];
