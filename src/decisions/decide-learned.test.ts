@@ -6,88 +6,13 @@ import { besideWeight, classOf, dateCellWeight } from "../model/layout.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { fromPrior } from "../model/prior.ts";
 import { readPrior } from "../prior-file.ts";
-import type { DeclineCodes } from "../rules/decline-group.ts";
+import { bill, caseOf, codes, DAY, HOUR, paidOnThe25th, soon } from "./decide-learned.fixture.ts";
 import { decideLearned } from "./decide-learned.ts";
 import type { Known } from "./known.ts";
 import type { History, PastBill } from "./recall.ts";
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const learned = newLearned();
 const warm = fromPrior(readPrior(pino({ level: "silent" }))!);
-const codes = (networkDeclineCode: string, networkAdviceCode: string | null = null): DeclineCodes => ({
-  networkDeclineCode,
-  networkAdviceCode,
-  gatewayCode: null,
-  declineCategory: null,
-});
-const bill = (on: string, tries: [on: string, code: string | null][], code: string | null = "51"): PastBill => ({
-  dollars: 29,
-  paymentMethodType: "card",
-  charges: [[on, code] as const, ...tries].map(([day, said]) => ({
-    at: new Date(`${day}T09:00:00Z`),
-    approved: said === null,
-    codes: said === null ? null : codes(said),
-  })),
-});
-
-/** A Swedish debit card whose last bill is open. */
-function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [Known, History] {
-  const open = bills.at(-1)!;
-  const last = open.charges.at(-1)!;
-  const unpaidAt = open.charges[0]!.at;
-  const known: Known = {
-    caseId: "0198c0de-0000-7000-8000-000000000007",
-    unpaidAt,
-    windowEndsAt: new Date(+unpaidAt + 28 * DAY),
-    budgetLeft: 8 - (open.charges.length - 1),
-    leadMs: 49 * 60_000,
-    amount: 29_900,
-    currency: "SEK",
-    paymentMethodType: "card",
-    network: "visa",
-    cardCountry: "SE",
-    customerTimezone: null,
-    businessEntity: null,
-    ledger: open.charges.map(({ at, approved, codes: said }) => ({
-      at,
-      amount: 29_900,
-      approved,
-      onThisInvoice: true,
-      onPresentCard: true,
-      codes: said,
-    })),
-    lastDecline: last.codes && { at: last.at, ...last.codes },
-    cardChangedAt: null,
-    cardChange: null,
-    issuerDownAt: null,
-    billed: [],
-    othersPlanned: false,
-    retries: [],
-    ...rest,
-  };
-  const instrument = { paymentMethodType: known.paymentMethodType, network: "visa", cardCountry: "SE" };
-  const traits = {
-    tenureDays: 200,
-    billingPeriod: 1,
-    billingPeriodUnit: "MONTH",
-    merchant: "m",
-    country: "SE",
-    paymentMethodType: "card",
-    network: "visa",
-    funding: "debit",
-    issuer: null,
-  };
-  return [known, { traits, instrument, offsetAt: () => HOUR, bills }];
-}
-const paidOnThe25th = [1, 2, 3, 4].map((month) =>
-  bill(`2026-0${month}-11`, [
-    [`2026-0${month}-15`, "51"],
-    [`2026-0${month}-20`, "51"],
-    [`2026-0${month}-26`, null],
-  ]),
-);
-const soon = (known: Known, hours = 0.1) => new Date(+known.unpaidAt + hours * HOUR);
 
 test("a customer whose pay always came between the 20th and the 26th is not tried before it, and told why", () => {
   const [known, history] = caseOf([...paidOnThe25th, bill("2026-05-11", [])]);

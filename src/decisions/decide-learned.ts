@@ -21,8 +21,8 @@ import { type Outlook, outlookOf } from "./outlook.ts";
 import { budgetWords, CARD_AWAITED, declineWords, joined, renewalWords, triesLeftWords } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
 import { percent } from "./shares.ts";
-import { type Situation, situationOf, triesLeftOf } from "./situation.ts";
-import { anchorOf, jitterMs } from "./spread.ts";
+import { isSoonAfter, type Situation, situationOf, triesLeftOf, waitBefore } from "./situation.ts";
+import { anchorOf, GAP_MIN_MS, jitterMs } from "./spread.ts";
 import { dollarsDue, stakesOf } from "./stakes.ts";
 
 /** A decision by the learned engine, with what it expected. */
@@ -60,7 +60,7 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
     (planned(learned, belief, question, now) ?? { asked: question, chosen: null });
   if (chosen) {
     const outlook = () => outlookOf(learned, belief, asked, chosen, known.unpaidAt.getTime());
-    return { decision: retry(situation, learned, belief, chosen), situation, chosen, outlook };
+    return { decision: retry(situation, learned, belief, asked, chosen), situation, chosen, outlook };
   }
   const fallback = decide(known, now);
   if (fallback.kind !== "retry") return { decision: fallback, situation, chosen: null, outlook: NO_OUTLOOK };
@@ -128,7 +128,13 @@ function questionOf(situation: Situation, belief: Belief): TryQuestion {
   };
 }
 
-function retry(situation: Situation, learned: Learned, belief: Belief, chosen: ChosenTry): Decision {
+function retry(
+  situation: Situation,
+  learned: Learned,
+  belief: Belief,
+  asked: TryQuestion,
+  chosen: ChosenTry,
+): Decision {
   const { known, guard, decline, place, upAgainAt, now } = situation;
   // A few minutes, so that one bank does not get all tries of an hour in the same second.
   const jittered = chosen.at + jitterMs(known);
@@ -143,8 +149,11 @@ function retry(situation: Situation, learned: Learned, belief: Belief, chosen: C
   ];
   const why = joined([explained(belief), besideWords(belief, place.zone)]);
   const reasons = [joined([declineWords(decline, false), renewalWords(known, decline)]), why, joined(moment)];
-  if (guard.notBefore && guard.notBefore.at > belief.lastTriedAt + DAY_MS / 2) reasons.push(guard.notBefore.sentence);
-  else if (upAgainAt > now && at >= upAgainAt) reasons.push(outageWords(situation));
+  // What is made up for at once comes because it was missed.
+  const from = at > now ? Math.max(asked.now, belief.lastTriedAt + GAP_MIN_MS) : now;
+  const wait = waitBefore(situation, at, from);
+  if (wait) reasons.push(wait.sentence);
+  else if (upAgainAt > now && isSoonAfter(at, upAgainAt)) reasons.push(outageWords(situation));
   reasons.push(triesLeftWords(situation));
   return { kind: "retry", at: new Date(at), suggestion: hasRules(known) ? "RETRY" : "UNSPECIFIED", reasons };
 }

@@ -75,6 +75,16 @@ test("an advised wait is kept, also when the merchant executes at once", () => {
   assert.match(wait.reasons.join(" "), /10 days/);
 });
 
+test("an advised wait is a reason of the try that comes soon after it, and of no later one", () => {
+  const isNamed = (networkAdviceCode: string, over: object, hours = 0.1) => {
+    const known = failed({ networkAdviceCode, networkDeclineCode: "05" }, { network: "mastercard", ...over });
+    return /Mastercard advises|no try comes sooner/.test(retryOf(decide(known, soon(hours))).reasons.join(" "));
+  };
+  assert.equal(isNamed("30", {}), true, "ten days, where tries are three days apart");
+  assert.equal(isNamed("25", {}), false, "a day, where the next try is due after three");
+  assert.equal(isNamed("30", {}, 24 * 20), false, "over for ten days");
+});
+
 test("for a payment method without rules only the moment is suggested", () => {
   const decision = retryOf(decideSoon(failed({}, { paymentMethodType: "paypal", network: null })));
   assert.equal(decision.suggestion, "UNSPECIFIED");

@@ -5,7 +5,7 @@ import { hasRules } from "../rules/instrument.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { budgetWords, declineWords, joined, momentReason, renewalWords, triesLeftWords } from "./reasons.ts";
-import { type Situation, situationOf, triesLeftOf } from "./situation.ts";
+import { type Situation, situationOf, triesLeftOf, waitBefore } from "./situation.ts";
 import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./spread.ts";
 
 /**
@@ -38,19 +38,24 @@ function nextTry(situation: Situation): Decision {
   const { known, now, guard } = situation;
   const windowEnd = known.windowEndsAt.getTime();
   let refused: Ruling | null = null;
+  // What kept the try from the moments before, unless one was missed: then it comes now because of that.
+  let held: Ruling | null = null;
   let missed = false;
   const retryAt = (moment: Moment, at: number): Decision | null => {
     if (at >= windowEnd) return null;
     const ruling = forbiddenAt(guard, at);
     refused ??= ruling;
-    return ruling ? null : retry(situation, moment, at, refused);
+    if (ruling) return null;
+    const wait = missed ? null : waitBefore(situation, at, anchorOf(known) + GAP_MIN_MS);
+    return retry(situation, moment, at, held ?? wait);
   };
   for (const moment of moments(situation)) {
     // One that is forbidden stays so when it is late: else the plan would move as time passes, and nothing else.
     const ruling = forbiddenAt(guard, moment.at);
     refused ??= ruling;
+    held ??= ruling;
     if (ruling) continue;
-    missed ||= moment.at < now;
+    if (moment.at < now) [missed, held] = [true, null];
     // A new card is tried at once however late it is: the hour hardly matters to it.
     const isLate = moment.why !== "new_card" && moment.at < now - LATE_MAX_MS;
     const decision = isLate ? null : retryAt(moment, Math.max(moment.at, now));
@@ -100,16 +105,12 @@ function isFirstOutage(known: Known): boolean {
   return !before?.codes || readDecline(before.codes, known).group !== "ISSUER_DOWN";
 }
 
-function retry(situation: Situation, moment: Moment, at: number, refused: Ruling | null): Decision {
-  const { known, guard, decline, isNewCard, place } = situation;
+function retry(situation: Situation, moment: Moment, at: number, held: Ruling | null): Decision {
+  const { known, decline, isNewCard, place } = situation;
   const isKnown = hasRules(known);
   const why = [declineWords(decline, isNewCard), renewalWords(known, decline)];
   const reasons = [joined(why), momentReason(moment, at, place)];
-  // A wait that the bank advised is named when it is what kept the try from coming earlier.
-  const ruling =
-    refused ??
-    (guard.notBefore && guard.notBefore.at + known.leadMs > anchorOf(known) + GAP_MIN_MS ? guard.notBefore : null);
-  if (ruling) reasons.push(ruling.sentence);
+  if (held) reasons.push(held.sentence);
   if (!isKnown)
     reasons.push(
       `No rules are known for payments by "${known.paymentMethodType}", so how to try again is the merchant's to say.`,

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../domain/durations.ts";
 import { cardNetwork } from "../rules/card-networks.ts";
 import { type ReadDecline, readDecline } from "../rules/decline-group.ts";
 import { type Guard, guardOf, type Ruling } from "../rules/guard.ts";
@@ -58,6 +59,20 @@ export function situationOf(known: Known, now: Date): Situation {
     isNewCard: changedAt !== null && last === null && anchorOf(known) < changedAt,
     place: whereabouts(known),
   };
+}
+
+/** A try that comes within a day after a wait comes because of it: of most days two hours are weighed. */
+const SOON_MS = DAY_MS;
+export const isSoonAfter = (at: number, over: number) => at >= over && at < over + SOON_MS;
+
+/**
+ * The wait because of which a try comes when it does; null: none.
+ *
+ * @param from  the first moment that was thought of: a wait that was over by then kept nothing back
+ */
+export function waitBefore({ known, guard: { notBefore } }: Situation, at: number, from: number): Ruling | null {
+  const over = notBefore ? notBefore.at + known.leadMs : 0;
+  return over > from && isSoonAfter(at, over) ? notBefore : null;
 }
 
 /** How many tries are left until the window ends, and the rule by which they are fewer than the budget; null: it is the budget. */

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import pino from "pino";
+import { fromPrior } from "../model/prior.ts";
+import { readPrior } from "../prior-file.ts";
+import { bill, caseOf, codes, DAY, paidOnThe25th, soon } from "./decide-learned.fixture.ts";
+import { decideLearned } from "./decide-learned.ts";
+
+// Which waits are reasons of the try that follows.
+
+const warm = fromPrior(readPrior(pino({ level: "silent" }))!);
+
+test("an advised wait is named where the try comes soon after it, and not where it comes later, or the wait was over by then", () => {
+  const decided = (on: string, advice: string, hours = 0.1) => {
+    const bills = [...paidOnThe25th, bill(on, [])];
+    const [known, history] = caseOf(bills, { network: "mastercard" });
+    const advised = codes("51", advice);
+    const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
+    const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
+    const { decision } = decideLearned(told, history, warm, soon(told, hours));
+    assert.equal(decision.kind, "retry");
+    const days = (+(decision as { at: Date }).at - +known.unpaidAt) / DAY;
+    return { days, isNamed: /no try comes sooner/.test(decision.reasons.join(" ")) };
+  };
+  for (const [on, advice, hours] of [
+    ["2026-05-11", "25", 0.1],
+    ["2026-05-20", "28", 0.1],
+    ["2026-05-24", "28", 0.1],
+    ["2026-05-24", "25", 30],
+    ["2026-05-24", "25", 100],
+  ] as const) {
+    const { days, isNamed } = decided(on, advice, hours);
+    const wait = advice === "25" ? 1 : 6;
+    assert.equal(isNamed, hours / 24 < wait && days < wait + 1.1, `${on} ${advice} ${hours}: ${days}`);
+  }
+});
+
+test("an outage is named where the try comes soon after it, and not where the try would come later anyway", () => {
+  const [known, history] = caseOf([...paidOnThe25th, bill("2026-05-11", [])]);
+  const issuerDownAt = soon(known);
+  const { decision } = decideLearned({ ...known, issuerDownAt }, history, warm, soon(known));
+  assert.equal(decision.kind, "retry");
+  assert.ok(+(decision as { at: Date }).at > +issuerDownAt + 2 * DAY);
+  assert.doesNotMatch(decision.reasons.join(" "), /found this bank down/);
+});
