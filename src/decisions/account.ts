@@ -92,7 +92,7 @@ function knownWords(situation: Situation, history: History | null, reasons: read
   );
   if (others.length > 0)
     words.push(
-      `${count(others.length, "more try of another invoice", "more tries of other invoices")} on this card, declined or not answered, ${others.length === 1 ? "counts" : "count"} too.`,
+      `${count(others.length, "more try of another invoice counts", "more tries of other invoices count")} for this card, declined or not answered.`,
     );
   for (const { sentence, times, windowMs } of limits)
     words.push(`${sentence} ${COUNTED} ${times.filter((time) => time >= situation.now - windowMs).length}.`);

@@ -4,7 +4,15 @@ import { forbiddenAt, type Ruling } from "../rules/guard.ts";
 import { hasRules } from "../rules/instrument.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
-import { budgetWords, declineWords, joined, momentReason, renewalWords, triesLeftWords } from "./reasons.ts";
+import {
+  budgetWords,
+  declineWords,
+  joined,
+  momentReason,
+  NEW_CARD_TRIED,
+  renewalWords,
+  triesLeftWords,
+} from "./reasons.ts";
 import { type Situation, situationOf, triesLeftOf, waitBefore } from "./situation.ts";
 import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./spread.ts";
 
@@ -108,7 +116,7 @@ function isFirstOutage(known: Known): boolean {
 function retry(situation: Situation, moment: Moment, at: number, held: Ruling | null): Decision {
   const { known, decline, isNewCard, place } = situation;
   const isKnown = hasRules(known);
-  const why = [declineWords(decline, isNewCard), renewalWords(known, decline)];
+  const why = [isNewCard ? NEW_CARD_TRIED : declineWords(decline, false), renewalWords(known, decline)];
   const reasons = [joined(why), momentReason(moment, at, place)];
   if (held) reasons.push(held.sentence);
   if (!isKnown)

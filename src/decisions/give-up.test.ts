@@ -30,10 +30,35 @@ test("where another invoice's decline bars the card until the window is over, an
   };
   const late = after(2);
   assert.equal(late.kind, "card_change");
-  assert.match(late.reasons.join(" "), /Visa does not allow another try on a card after such a decline/);
+  assert.match(
+    late.reasons.join(" "),
+    /A try of another invoice that counts for this card failed: [^.]*\(code 57\)\. Visa does not allow another try on a card after such a decline/,
+  );
   // Over on the 27th day of the window.
   assert.ok(+retryOf(after(3)).at >= +soon(27 * 24));
   assert.ok(+retryOf(after(40)).at < +soon(7 * 24));
+});
+
+test("where the last try ends retries and another one bars the card, the one that the rule speaks of is named too", () => {
+  const expired = failed({ networkDeclineCode: "54" });
+  const lost = failed({ networkDeclineCode: "41" }).ledger[0]!;
+  const reasonsOf = (onThisInvoice: boolean) =>
+    decideSoon({ ...expired, ledger: [{ ...lost, onThisInvoice, at: soon(-24) }, ...expired.ledger] }).reasons;
+  assert.match(reasonsOf(true)[1]!, /^An earlier try failed: the card was reported lost/);
+  assert.match(reasonsOf(false)[1]!, /^A try of another invoice that counts for this card failed: .* lost/);
+});
+
+test("a new card is said to be likely to work only where it is tried", () => {
+  const changed = failed({ networkDeclineCode: "41" }, { cardChangedAt: soon(30) });
+  const [first] = changed.ledger;
+  const ledger = [{ ...first!, onPresentCard: false }];
+  const barred = { ...first!, onThisInvoice: false, at: soon(30) };
+  const said = (over: Partial<typeof changed>) => decide({ ...changed, ledger, ...over }, soon(31)).reasons.join(" ");
+  assert.match(said({}), /^The customer has a new card or payment method, which may well work\./);
+  for (const over of [{ ledger: [...ledger, barred] }, { budgetLeft: 0 }]) {
+    assert.match(said(over), /^The customer has a new card or payment method\./);
+    assert.doesNotMatch(said(over), /may well work/);
+  }
 });
 
 test("a card that cannot be charged asks for another at once, and is hopeless when none comes", () => {

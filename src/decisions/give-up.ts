@@ -10,10 +10,9 @@ import type { Situation } from "./situation.ts";
 export function giveUp({ known, now, guard, decline, isNewCard }: Situation): Decision | null {
   const said = declineWords(decline, isNewCard);
   const bar = barOf(guard, known);
-  const barred = bar?.decline ?? null;
   if (isOver(decline)) return { kind: "stop", end: "hopeless", reasons: [said, "It will not succeed later either."] };
   if (bar?.onThisInvoice && isOver(bar.decline))
-    return { kind: "stop", end: "hopeless", reasons: [earlier(bar.decline), bar.sentence] };
+    return { kind: "stop", end: "hopeless", reasons: [barWords(bar), bar.sentence] };
   if (known.budgetLeft <= 0) return budgetUsed(known, said);
   const ends = decline !== null && endsRetries(decline.group);
   if (!ends && !bar && !guard.usedUp) return null;
@@ -29,7 +28,7 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
   if (isTried && known.cardChange !== null && !isKept) return null;
 
   const reasons = [said];
-  if (!ends && barred && (!decline || earlier(barred) !== earlier(decline))) reasons.push(earlier(barred));
+  if (bar && !(bar.onThisInvoice && decline && isSame(bar.decline, decline))) reasons.push(barWords(bar));
   const ruling = bar ?? guard.usedUp ?? (ends ? bankRuling(known) : null);
   if (ruling) reasons.push(ruling.sentence);
   if (known.cardChange === "awaited") {
@@ -52,7 +51,11 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
 const barOf = ({ bar, lifted }: Guard, { windowEndsAt }: Known) =>
   bar ?? (lifted && lifted.at >= windowEndsAt.getTime() ? lifted : null);
 
-const earlier = (decline: ReadDecline) => failureWords("An earlier try", decline);
+/** By which decline. One of another invoice may have been on a card that stands in for this one, or on one that nobody named: it counts all the same. */
+const barWords = ({ decline, onThisInvoice }: NonNullable<Guard["bar"]>) =>
+  failureWords(onThisInvoice ? "An earlier try" : "A try of another invoice that counts for this card", decline);
+
+const isSame = (one: ReadDecline, other: ReadDecline) => failureWords("It", one) === failureWords("It", other);
 
 /** Neither later nor with another card. */
 const isOver = (read: ReadDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";

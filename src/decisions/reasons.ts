@@ -20,9 +20,13 @@ const GROUP_WORDS: Readonly<Record<DeclineGroup, string>> = {
   UNKNOWN: "no reason was given",
 };
 
+const NEW_CARD = "The customer has a new card or payment method.";
+/** The same, of one that is tried. */
+export const NEW_CARD_TRIED = "The customer has a new card or payment method, which may well work.";
+
 /** What is known of why the payment failed; null: nothing was reported of the present card. */
 export function declineWords(decline: ReadDecline | null, isNewCard: boolean): string {
-  if (isNewCard) return "The customer has a new card or payment method, which may well work.";
+  if (isNewCard) return NEW_CARD;
   if (!decline) return "No failed attempt with the present card has been reported, so why it failed is not known.";
   return failureWords("The last try", decline);
 }

@@ -107,7 +107,7 @@ test("a check of a card is no attempt at payment, and one of the merchant's own 
 test("tries of other invoices are said to count only where a rule counts them", async () => {
   for (const [paymentMethodType, cardBrand, count] of [
     ["paypal", undefined, null],
-    ["card", "visa", "1 more try of another invoice on this card"],
+    ["card", "visa", "1 more try of another invoice counts for this card"],
   ] as const) {
     await enter();
     for (const id of ["inv_0", "inv_1"]) {
@@ -115,7 +115,7 @@ test("tries of other invoices are said to count only where a rule counts them", 
       await stage.transaction({ invoiceId: id, paymentMethodType, cardBrand });
     }
     await stage.decide();
-    const said = /^.* of (?:an)?other invoices? on this card/m.exec(await asked())?.[0] ?? null;
+    const said = /^.* of (?:an)?other invoices? counts? for this card/m.exec(await asked())?.[0] ?? null;
     assert.equal(said, count, paymentMethodType);
   }
 });

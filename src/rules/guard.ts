@@ -168,7 +168,7 @@ const ANSWER_MS = 15 * 60_000;
 /** Two tries on a card that are decided before either is answered might both be made where the first one's answer is to wait, or to stop. */
 function awaitedAnswer(at: Date): Guard["notBefore"] {
   const source = SOURCES.mastercardAdvice;
-  const sentence = `A try of another invoice on this card is asked for, and what its bank says, which may be to wait or to stop, is heard first ${cited(source)}.`;
+  const sentence = `A try of another invoice that counts for this card is asked for, and what its bank says, which may be to wait or to stop, is heard first ${cited(source)}.`;
   return { sentence, source, at: at.getTime() + ANSWER_MS };
 }
 
