@@ -94,6 +94,21 @@ test("a wait that was over before anything was decided is no reason, and no rule
   }
 });
 
+test("what is counted, and what was known, is said to be of the moment of the decision, however much later it is asked", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const said = async () => {
+    assert.match(await asked("Which rules?"), /\nAs counted on Mon 2 March, 11:00:\n.*Counted so far: 1\./);
+    assert.match(await asked("What was known?"), /^As of Mon 2 March, 11:00:\nThe last try failed/);
+  };
+  stage.wait(9 * DAY);
+  await said();
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  await said();
+});
+
 test("a rule that ends today is not why nothing is tried today", async () => {
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });

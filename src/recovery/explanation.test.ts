@@ -170,7 +170,7 @@ test("What was known? Of an invoice without a reported attempt no try is claimed
   await stage.invoice();
   await stage.decide();
   const answer = await asked("What was known?");
-  assert.match(answer, /^No failed attempt with the present card has been reported/);
+  assert.match(answer, /^As of Mon 2 March, 10:00:\nNo failed attempt with the present card has been reported/);
   assert.match(answer, /A first try is taken to have failed when the invoice became unpaid, on Mon 2 March/);
   assert.doesNotMatch(answer, /A try failed on/);
 });

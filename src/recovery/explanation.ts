@@ -54,7 +54,7 @@ function answersOf(explained: Explained, zone: Zone): Answer[] {
     { question: "Why did you stop?", answer: whyStopped(explained, latest) },
     answered("What would six even tries have done?", () => sixEvenTries(explained, zone)),
     answered("What changed since the last plan?", () => changed(latest!)),
-    answered("What was known?", () => latest!.account.known.filter((sentence) => !saysCount(sentence))),
+    answered("What was known?", () => whatWasKnown(latest!, zone)),
     answered("How was it chosen?", () => howChosen(latest!)),
   ];
 }
@@ -130,9 +130,17 @@ function rules(explained: Explained, latest: DecisionRecord, zone: Zone): string
       `Source: ${ruled.source}.`,
     ]),
     ...reasons.filter((reason) => namesRule(reason) && !isRuledOut(reason)),
-    ...known.filter(saysCount),
+    ...headed(`As counted on ${when(zone, madeAt)}:`, known.filter(saysCount)),
   ];
 }
+
+const headed = (heading: string, lines: string[]) => (lines.length === 0 ? [] : [heading, ...lines]);
+
+const whatWasKnown = ({ madeAt, account }: DecisionRecord, zone: Zone) =>
+  headed(
+    `As of ${when(zone, madeAt)}:`,
+    account.known.filter((sentence) => !saysCount(sentence)),
+  );
 
 function whyCardChange({ case: kase, decisions }: Explained, zone: Zone): string[] {
   const asked = decisions.findLast(({ kind }) => kind === "card_change");
