@@ -39,13 +39,20 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
     reasons.push("The customer was asked for another card or payment method, and none came.");
     return { kind: "stop", end: "hopeless", reasons };
   }
+  const why = bar ? BARRED : guard.usedUp ? USED_UP : ruling ? ENDED : POINTLESS;
   reasons.push(
     isTried
       ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one may be tried as well."
-      : `${ruling ? "By that rule the same one is not tried again" : "Trying the same one again would not help"}, so the customer is asked for another card or payment method now.`,
+      : `${why}, so the customer is asked for another card or payment method now.`,
   );
   return { kind: "card_change", at: new Date(now), reasons };
 }
+
+const BARRED = "By that rule the same one is not tried again";
+const USED_UP = "By that rule no try is left";
+/** Of a debit's return code. */
+const ENDED = "After such a decline that rule allows none";
+const POINTLESS = "Trying the same one again would not help";
 
 /** What keeps the card from being tried for as long as the window lasts. */
 const barOf = ({ bar, lifted }: Guard, { windowEndsAt }: Known) =>
