@@ -8,7 +8,7 @@ import type { Source } from "../rules/sources.ts";
 import type { Decision } from "./known.ts";
 import { dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import type { Outlook } from "./outlook.ts";
-import { declineWords } from "./reasons.ts";
+import { CARD_AWAITED, declineWords } from "./reasons.ts";
 import type { History } from "./recall.ts";
 import type { Situation } from "./situation.ts";
 
@@ -99,9 +99,9 @@ function knownWords(situation: Situation, history: History | null, reasons: read
   if (triesLeft && !reasons.some((reason) => reason.includes(triesLeft.sentence)))
     words.push(`${triesLeft.sentence} ${LEFT} ${Number.isFinite(triesLeft.count) ? triesLeft.count : "any number"}.`);
   if (known.cardChangedAt) words.push(`The card or payment method was changed on ${when(known.cardChangedAt)}.`);
-  if (known.cardChange === "awaited") words.push("Another card is asked for, and may still come.");
+  if (known.cardChange === "awaited") words.push(CARD_AWAITED);
   if (known.cardChange === "expired")
-    words.push("The customer was asked for another card, and none came within seven days.");
+    words.push("The customer was asked for another card or payment method, and none came within seven days.");
   if (known.issuerDownAt)
     words.push(`Several customers' payments found this bank down, the last one on ${when(known.issuerDownAt)}.`);
   if (history) words.push(pastWords(history, place.zone), ...besideWords(history, place.zone));

@@ -109,7 +109,10 @@ test("once the seven days are over the last try is made on the expired card", as
   await stage.set({ budget: 1 });
   await asked();
   assert.deepEqual(await listed(), ["CARD_CHANGE SENT"]);
-  assert.match((await answers()).get("What was known?")!, /Another card is asked for, and may still come/);
+  assert.match(
+    (await answers()).get("What was known?")!,
+    /Another card or payment method is asked for, and may still come/,
+  );
   stage.wait(7 * DAY + MINUTE);
   await stage.decide();
   assert.deepEqual(await listed(), ["CARD_CHANGE EXPIRED", "RETRY SCHEDULED"]);
@@ -206,7 +209,7 @@ test("explain says why a card is tried whose change was asked for, and of one th
   await stage.decide();
   assert.match(
     (await answers()).get("What happened so far?")!,
-    /Another card was asked for, and the invoice was paid on .*/,
+    /Another card or payment method was asked for, and the invoice was paid on .*/,
   );
 });
 

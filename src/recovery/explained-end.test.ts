@@ -41,7 +41,7 @@ test("once a case is over, why the last try came when it did is still said, and 
   await stage.decide();
   const said = await answers();
   assert.match(said.get("What happened so far?")!, /A retry on .* was asked for, and succeeded\./);
-  assert.equal(said.get("Why a card change?"), "No other card was asked for.");
+  assert.equal(said.get("Why a card change?"), "No other card or payment method was asked for.");
   const hour = said.get("Why this hour?")!;
   assert.match(hour, /^The last retry was planned on .*\nThe retry was for .*\nChances on /s);
   for (const reason of reasons.map((each) => each.replaceAll(" (Europe/Berlin)", "")))
@@ -98,12 +98,12 @@ test("what became of attempts and of what was asked for is told in words, and wh
   await stage.deliver();
   await stage.decide();
   const happened = async () => (await answers()).get("What happened so far?")!;
-  assert.match(await happened(), /Another card was asked for, and may still come\./);
+  assert.match(await happened(), /Another card or payment method was asked for, and may still come\./);
   assert.equal((await answers()).get("Why not today?"), "No try is planned: see what is planned now.");
   assert.equal((await answers()).get("Why this hour?"), "No hour was chosen: no try is planned.");
   stage.wait(8 * DAY);
   await stage.decide();
-  assert.match(await happened(), /Another card was asked for, and no payment came of it in time\./);
+  assert.match(await happened(), /Another card or payment method was asked for, and no payment came of it in time\./);
   assert.match(
     (await answers()).get("Why did you stop?")!,
     /^Dunlin gave the invoice up\.\nThe last try failed: .* \(code 14\)\.\nVisa does not allow .*\n.* and none came\.$/,
@@ -124,4 +124,17 @@ test("a rule that keeps a card from being tried is why another one is asked for,
     asked,
     /not enough money.*\n.*\(code 14\)\.\nVisa does not allow .*\nBy that rule the same one is not tried again/,
   );
+});
+
+test("how often an invoice was in recovery before is said in words", async () => {
+  const happened = async () => (await answers()).get("What happened so far?")!;
+  for (const said of [null, "once", "2 times"]) {
+    stage.wait(HOUR);
+    await stage.invoice({ state: "UNPAID" });
+    await stage.decide();
+    assert.equal(/It was in recovery (.*) before\./.exec(await happened())?.[1] ?? null, said);
+    stage.wait(HOUR);
+    await stage.invoice({ state: "PAID" });
+    await stage.decide();
+  }
 });

@@ -61,6 +61,8 @@ test("a scheme that lets no debit be presented again after such a return code is
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AC04" });
   await stage.decide();
   assert.match(await asked("Which rules?"), /^No try from .* to the end of the window: SEPA debits allow 2 more tries/);
+  for (const question of ["What happened so far?", "Why a card change?", "What was known?"])
+    assert.doesNotMatch(await asked(question), /other card(?! or payment method)/, "it is an account, and no card");
 });
 
 test("a rule that leaves fewer tries than the budget is named among the rules", async () => {

@@ -121,7 +121,7 @@ test("Why a card change? The decline that ended the card, and the rule that bars
 
 test("Why a card change? None was asked for, when the card may still work", async () => {
   await failing();
-  assert.match(await asked("Why a card change?"), /No other card was asked for/);
+  assert.match(await asked("Why a card change?"), /No other card or payment method was asked for/);
 });
 
 test("Why did you stop? The end, and what led to it", async () => {

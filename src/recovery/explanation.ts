@@ -145,10 +145,14 @@ const whatWasKnown = ({ madeAt, account }: DecisionRecord, zone: Zone) =>
 function whyCardChange({ case: kase, decisions }: Explained, zone: Zone): string[] {
   const asked = decisions.findLast(({ kind }) => kind === "card_change");
   const was = kase!.arm === "shadow" ? "would have been" : "was";
-  if (asked) return [`Another card ${was} asked for on ${when(zone, asked.madeAt)}:`, ...asked.account.reasons];
+  if (asked)
+    return [
+      `Another card or payment method ${was} asked for on ${when(zone, asked.madeAt)}:`,
+      ...asked.account.reasons,
+    ];
   const latest = decisions.at(-1);
   return [
-    "No other card was asked for.",
+    "No other card or payment method was asked for.",
     ...(!kase!.endedAt && latest?.kind === "retry" ? ["The present one may still work: see what is planned."] : []),
   ];
 }

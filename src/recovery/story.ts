@@ -43,7 +43,8 @@ export function story(
     .sort((a, b) => a.at.getTime() - b.at.getTime())
     .map(({ at, words }) => `${when(zone, at)}  ${words}`);
   const head = `${invoice.id}: ${moneyWords(invoice.amount, invoice.currency)}, ${invoice.state}.`;
-  const before = earlierCases > 0 ? [`It was in recovery before: ${earlierCases} earlier.`] : [];
+  const before =
+    earlierCases > 0 ? [`It was in recovery ${earlierCases === 1 ? "once" : `${earlierCases} times`} before.`] : [];
   return [head, `Times are those of ${zone.name}.`, ...before, ...lines];
 }
 
@@ -53,7 +54,7 @@ function askWords({ type, status, attemptedAt, idealRetryTime }: RecoveryAction,
   const made = attemptedAt && when(zone, attemptedAt);
   const at = made === null || (type === "RETRY" && made === ideal) ? "" : ` on ${made}`;
   if (type === "RETRY") return `A retry on ${ideal} was asked for${RETRIES[status](at)}.`;
-  return `Another card was asked for${CARD_CHANGES[status](at)}.`;
+  return `Another card or payment method was asked for${CARD_CHANGES[status](at)}.`;
 }
 
 type Ends = Readonly<Record<ActionStatus, (at: string) => string>>;
