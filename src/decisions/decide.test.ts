@@ -9,6 +9,10 @@ test("with nothing known of the decline the tries are spread evenly, each in the
   assert.match(decision.at.toISOString(), /^2026-04-09T07:(0\d|1[0-4])/);
   assert.equal(decision.suggestion, "RETRY");
   assert.equal(decision.reasons[0], "The last try failed: the bank gave no reason (code 05).");
+  assert.match(
+    decision.reasons[1]!,
+    /in the local morning, when money booked overnight is there and people are awake: /,
+  );
   assert.match(decision.reasons.at(-1)!, /7 more tries may be made before the window ends on Mon 4 May/);
 });
 
@@ -35,7 +39,10 @@ test("missing money waits for the likely pay day within reach", () => {
   const rest = { unpaidAt: new Date("2026-04-12T10:00:00Z") };
   const decision = retryOf(decideSoon(failed({ networkDeclineCode: "51" }, rest)));
   assert.match(decision.at.toISOString(), /^2026-04-15T07:/);
-  assert.match(decision.reasons[1]!, /^Wed 15 April is a likely pay day in Germany/);
+  assert.match(
+    decision.reasons[1]!,
+    /^Wed 15 April is a likely pay day in Germany .* that morning, when money booked overnight is there: Wed 15 April, 09:/,
+  );
 });
 
 test("a reached limit waits for the start of a local day", () => {

@@ -55,7 +55,7 @@ export function momentReason(moment: Moment, at: number, place: Whereabouts): st
   const day = dayWords(localDay(place.zone, moment.at));
   switch (moment.why) {
     case "pay_day":
-      return `${day} is a likely pay day${inCountry(place.country)} (${moment.payDay!.words}), so the next try is on ${when}.`;
+      return `${day} is a likely pay day${inCountry(place.country)} (${moment.payDay!.words}), so the next try is on that morning, when money booked overnight is there: ${when}.`;
     case "day_turn":
       return `Limits usually start afresh at midnight, so the next try is on ${when}.`;
     case "month_turn":
@@ -67,7 +67,7 @@ export function momentReason(moment: Moment, at: number, place: Whereabouts): st
     case "last_chance":
       return `The better moments were missed and the recovery window ends soon, so it is tried at once: ${when}.`;
     case "morning":
-      return `The tries left are spread evenly over the days left, each in the local morning: ${when}.`;
+      return `The tries left are spread evenly over the days left, each in the local morning, when money booked overnight is there and people are awake: ${when}.`;
     case "even":
       return `The tries left are spread evenly over the time left: ${when}.`;
   }
