@@ -50,7 +50,7 @@ export function accountOf(
   return {
     reasons: decision.reasons,
     known: facts,
-    changed: before ? facts.filter((sentence) => !before.includes(sentence) && !isTally(sentence)) : [],
+    changed: before ? changedSince(before, facts) : [],
     ruledOut: ruledOut(situation),
     days: outlook?.days ?? [],
     hours: outlook?.hours ?? [],
@@ -60,6 +60,16 @@ export function accountOf(
     spread,
     fallback,
   };
+}
+
+/** What is new; where nothing is, what is known no longer: beside what is new it mostly gave way to that. */
+function changedSince(before: readonly string[], facts: readonly string[]): string[] {
+  const missing = (from: readonly string[], sentences: readonly string[]) =>
+    sentences.filter((sentence) => !from.includes(sentence) && !isTally(sentence));
+  const added = missing(before, facts);
+  return added.length > 0
+    ? added
+    : missing(facts, before).map((sentence) => `Known before, and no longer: ${sentence}`);
 }
 
 /** Whether a sentence only counts what others name. */

@@ -35,6 +35,30 @@ test("of more than four failed tries it is said how many came before those that 
   assert.doesNotMatch(changed, /those that follow|Counted so far/);
 });
 
+test("where nothing is new since the last plan, what was taken back is told, or that only a count changed", async () => {
+  const changed = () => asked("What changed since the last plan?");
+  await stage.invoice();
+  await stage.transaction();
+  stage.wait(HOUR);
+  const taken = { id: "txn_taken", createdAt: stage.now() };
+  await stage.transaction(taken);
+  await stage.decide();
+  stage.wait(HOUR);
+  await stage.transaction({ ...taken, state: "VOIDED" });
+  await stage.decide();
+  assert.equal(await changed(), "Known before, and no longer: A try failed on Mon 2 March, 12:00.");
+  for (let n = 0; n < 4; n++) {
+    stage.wait(HOUR);
+    await stage.transaction();
+  }
+  await stage.decide();
+  assert.match(await changed(), /^A try failed on [^:]*:/);
+  // One that came before those that are listed, and is told of late.
+  await stage.transaction({ createdAt: new Date(taken.createdAt.getTime() + HOUR / 2) });
+  await stage.decide();
+  assert.equal(await changed(), "Nothing that is listed: a moment passed, or something changed that is only counted.");
+});
+
 /** A bill that was declined on a day of January or later, and paid so many hours after that. */
 async function declined(day: number, paidAfter = 24) {
   const id = `inv_of_${day}`;

@@ -227,7 +227,7 @@ function changed(latest: DecisionRecord): string[] {
   const { changed: facts } = latest.account;
   return facts.length > 0
     ? facts
-    : ["No fact that can be named; a moment passed, or a fact left a counted stretch of time."];
+    : ["Nothing that is listed: a moment passed, or something changed that is only counted."];
 }
 
 function howChosen(latest: DecisionRecord): string[] {
