@@ -123,7 +123,7 @@ const rangeWords = (
 function askedWords({ asked }: Pick<Judged, "asked">, { currency }: Book): string {
   if (!asked || asked.invoices === 0) return "";
   const count = asked.invoices === 1 ? "counts" : "count";
-  return ` Right after the first failure it asks for another card for ${invoiceWords(asked.invoices)} over ${moneyWords(asked.amount, currency)}, which ${count} as not recovered; your system recovered ${moneyWords(asked.recoveredAmount, currency)} of that.`;
+  return ` Right after the first failure it asks for another card or payment method for ${invoiceWords(asked.invoices)} over ${moneyWords(asked.amount, currency)}, which ${count} as not recovered; your system recovered ${moneyWords(asked.recoveredAmount, currency)} of that.`;
 }
 
 function missingWords({ missing }: Pick<Judged, "missing">): string {

@@ -96,7 +96,7 @@ test("what a way would ask another card for counts as not recovered, and the rep
   await run(path, { report });
   assert.match(
     readFileSync(report, "utf8"),
-    /Dunlin, with what it ships knowing, for the first [^<]* Right after the first failure it asks for another card for 300 invoices over EUR [\d,.]+, which count as not recovered; your system recovered EUR [\d,.]+ of that\.</,
+    /Dunlin, with what it ships knowing, for the first [^<]* Right after the first failure it asks for another card or payment method for 300 invoices over EUR [\d,.]+, which count as not recovered; your system recovered EUR [\d,.]+ of that\.</,
   );
 });
 

@@ -218,14 +218,17 @@ test("where another card comes first, that is why not today; and of a lost one n
   await stage.invoice();
   await stage.transaction(expired);
   await stage.decide();
-  assert.match((await answers()).get("Why not today?")!, /^Another card comes first/);
+  assert.match((await answers()).get("Why not today?")!, /^Another card or payment method comes first/);
   merchantId = (await stage.enter()).id;
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
   await stage.deliver();
   await stage.decide();
-  assert.match((await answers()).get("What would six even tries have done?")!, /another card was needed/);
+  assert.match(
+    (await answers()).get("What would six even tries have done?")!,
+    /another card or payment method was needed/,
+  );
 });
 
 test("in shadow mode nobody is said to be asked, the merchant's own tries are held beside a try, and of a lost card beside the request", async () => {

@@ -54,9 +54,9 @@ test("why the plan was chosen is said where even tries are worth more, and only 
   const said = (over: Partial<typeof account>, worth = 0.5, planWorth = 0.4, paymentMethodType = "card") => {
     const even = { ...account.even!, worth, planWorth };
     const plain = { ...account, drawn: false, hourDrawn: false, spread: false };
-    const transactions = explained.transactions.map((each) => ({ ...each, paymentMethodType }));
+    const payer = { ...explained.payer, paymentMethodType };
     const decisions = [{ ...decision!, account: { ...plain, ...over, even } }];
-    return explanationOf({ ...explained, transactions, decisions })
+    return explanationOf({ ...explained, payer, decisions })
       .find(({ question }) => /even tries/.test(question))!
       .answer.join(" ");
   };

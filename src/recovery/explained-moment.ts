@@ -44,7 +44,7 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
   const today = dayOf(now);
   const { account, idealTime, actionId } = latest;
   const { days, ruledOut } = account;
-  if (latest.kind === "card_change") return ["Another card comes first: see why a card change."];
+  if (latest.kind === "card_change") return ["Another card or payment method comes first: see why a card change."];
   if (latest.kind !== "retry") return [NOTHING_PLANNED];
   if (isPastInShadow(explained, latest))
     return [`A retry would have been asked for, on ${when(zone, idealTime!)}. ${STANDS}`];
@@ -140,7 +140,8 @@ export function whyThisHour(explained: Explained, latest: DecisionRecord, zone: 
 function hourWords(decision: DecisionRecord, was: string, zone: Zone): string[] {
   const { kind, idealTime, account } = decision;
   const { hours, reasons } = account;
-  if (kind === "card_change") return ["No hour was chosen: the customer is asked for another card at once."];
+  if (kind === "card_change")
+    return ["No hour was chosen: the customer is asked for another card or payment method at once."];
   if (kind === "stop") return ["No hour was chosen: no other try is made."];
   if (kind === "wait") return ["No hour was chosen: no try is planned."];
   if (hours.length === 0) return reasons;

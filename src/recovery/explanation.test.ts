@@ -101,7 +101,10 @@ test("Why this hour? The latest decision answers, also when it is no retry", asy
   await stage.transaction({ cardCountry: "SE", networkDeclineCode: "54" });
   await stage.decide();
   assert.match(await asked("What is planned now?"), /^A change of the card/);
-  assert.equal(await asked("Why this hour?"), "No hour was chosen: the customer is asked for another card at once.");
+  assert.equal(
+    await asked("Why this hour?"),
+    "No hour was chosen: the customer is asked for another card or payment method at once.",
+  );
 });
 
 test("Which rules? What each one left out, by document and date, and how much of each limit is used", async () => {

@@ -174,7 +174,7 @@ function whyStopped({ case: kase }: Explained, latest: DecisionRecord | null): s
 
 const WITHOUT_ALTERNATIVES: Readonly<Record<DecisionKind, string>> = {
   retry: "the static policy decided, by fixed rules",
-  card_change: "another card was needed, so no try was planned",
+  card_change: "another card or payment method was needed, so no try was planned",
   stop: "no try was worth planning",
   wait: "no try was planned yet",
 };
@@ -183,14 +183,13 @@ const evenWords = (count: number) =>
   count === EVEN_TRIES ? "Even tries" : `${count} even ${count === 1 ? "try" : "tries"}, as many as could be made,`;
 
 /** By the first plan, which all six were before: a later one knows what came of tries that even ones would not have made. */
-function sixEvenTries({ decisions, transactions }: Explained, zone: Zone): string[] {
+function sixEvenTries({ decisions, payer: { paymentMethodType } }: Explained, zone: Zone): string[] {
   const first = decisions.find(({ account }) => account.even !== null);
   const asked = decisions.some(({ kind }) => kind === "card_change");
   if (!first)
     return [
       `No alternatives were worked out: ${WITHOUT_ALTERNATIVES[asked ? "card_change" : decisions.at(-1)!.kind]}.`,
     ];
-  const paymentMethodType = transactions.at(-1)?.paymentMethodType;
   const { tries, recovers, worth, plan, planRecovers, planWorth } = first.account.even!;
   const days = (dates: readonly Date[]) => dates.map((at) => dayWords(localDay(zone, at.getTime()))).join(", ");
   return [

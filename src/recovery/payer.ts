@@ -14,14 +14,24 @@ export function payerOf(attempts: Attempts): Payer {
   const { case: kase, invoice, transactions } = attempts;
   const latest = latestAttempt(attempts);
   if (!latest) return {};
-  const card = presentCard(attempts);
-  const own = transactions.filter((t) => t.invoiceId === invoice.id);
-  const charged = transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId);
-  const onCard = charged.filter((t) => card && isSurelyOn(t, card) && isAlike(t, latest));
+  const isOwn = (t: TransactionFacts) => t.invoiceId === invoice.id;
+  const isCharged = (t: TransactionFacts) => isOwn(t) || t.customerId === kase.customerId;
   return {
-    ...Object.fromEntries(OF_CARD.map((field) => [field, told([...onCard, latest], field)])),
-    customerTimezone: told([...charged, ...own, latest], "customerTimezone"),
+    ...cardOf(latest, attempts, isCharged),
+    customerTimezone:
+      latest.customerTimezone ??
+      told(transactions.filter(isOwn), "customerTimezone") ??
+      told(transactions.filter(isCharged), "customerTimezone"),
   };
+}
+
+function cardOf(latest: TransactionFacts, attempts: Attempts, isCharged: (t: TransactionFacts) => boolean) {
+  // As a rule it leaves out nothing, and a customer may have made thousands.
+  const card = OF_CARD.every((field) => latest[field] !== undefined) ? null : presentCard(attempts);
+  const onCard = card
+    ? attempts.transactions.filter((t) => isCharged(t) && isSurelyOn(t, card) && isAlike(t, latest))
+    : [];
+  return Object.fromEntries(OF_CARD.map((field) => [field, latest[field] ?? told(onCard, field)]));
 }
 
 /** Neither denies what the other one says: the latest attempt may have named no card, and been on another. */

@@ -7,7 +7,7 @@ export const STANCE_WORDS: Readonly<Record<Stance, string>> = {
   same: "try too, within 12 hours",
   earlier: "try, more than 12 hours later",
   later: "have tried, more than 12 hours before",
-  card_change: "ask for another card",
+  card_change: "ask for another card or payment method",
   stop: "have stopped",
   wait: "wait, for an answer or for what comes of the customer's other bills",
   unknown: "not known: nothing was decided before, or it is kept no longer",

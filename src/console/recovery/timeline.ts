@@ -106,7 +106,7 @@ function transactionEntry(t: ShownTransaction): Entry {
 /** A decision with its reasons, where its plan was made last; its outcome is an entry of its own when one was recorded. */
 function actionEntries(action: ShownAction, history: History, zone: string): Entry[] {
   const { decidedAt, createdAt, idealRetryTime, reasons, status, executedAt } = action;
-  const what = action.type === "RETRY" ? "retry" : "ask for another card";
+  const what = action.type === "RETRY" ? "retry" : "ask for another card or payment method";
   const planned = history.decisions.findLast(({ actionId }) => actionId === action.id);
   const decision: Entry = {
     at: decidedAt ?? planned?.madeAt ?? createdAt,
@@ -126,7 +126,7 @@ function actionEntries(action: ShownAction, history: History, zone: string): Ent
       title:
         action.type === "RETRY"
           ? `The retry ${spaced(status)}`
-          : "The invoice was paid while another card was asked for",
+          : "The invoice was paid while another card or payment method was asked for",
     },
   ];
 }
