@@ -223,7 +223,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
         };
         const chosen = chooseTry(learned, belief, question);
         if (promised && chosen && belief.tries === 0)
-          promised(open.bill, outlookOf(learned, belief, question, chosen, now).even!);
+          promised(open.bill, outlookOf(learned, belief, question, chosen, now, now).even!);
         return chosen;
       };
       const chosen = (upAt > now && choose(upAt)) || choose(0);

@@ -20,10 +20,12 @@ export const isToEnd = ({ to }: RuledOut, windowEndsAt: Date) => to >= windowEnd
 const LIST_MAX = 4;
 const COUNTED = "Counted so far:";
 const LEFT = "Tries left by this rule:";
+const FOR_THIS_CARD = "for this card, declined or not answered.";
 const BEFORE_THOSE = "failed before those that follow.";
 
 /** Whether a sentence of what was known says how far a rule's limit is used. */
-export const saysCount = (sentence: string) => sentence.includes(COUNTED) || sentence.includes(LEFT);
+export const saysCount = (sentence: string) =>
+  sentence.includes(COUNTED) || sentence.includes(LEFT) || sentence.endsWith(FOR_THIS_CARD);
 
 /** What the account is made of, beside what is known. */
 interface Made {
@@ -95,14 +97,18 @@ function knownWords(situation: Situation, history: History | null, reasons: read
     words.push(`A try was ${codes === null ? "asked for" : "made"} on ${when(at)}, and how it ended is not known.`);
   words.push(payerWords(situation));
   const { limits, triesLeft } = situation.guard;
-  const shared = limits.filter(({ counts }) => counts !== "invoice");
-  const since = situation.now - Math.max(...shared.map(({ windowMs }) => windowMs));
+  const counting = new Set(
+    limits
+      .filter(({ counts }) => counts !== "invoice")
+      .flatMap(({ times, windowMs }) => times.filter((time) => time >= situation.now - windowMs)),
+  );
   const others = known.ledger.filter(
-    (entry) => entry.onPresentCard && !entry.onThisInvoice && entry.approved !== true && +entry.at >= since,
+    ({ at, onPresentCard, onThisInvoice, approved }) =>
+      onPresentCard && !onThisInvoice && approved !== true && counting.has(at.getTime()),
   );
   if (others.length > 0)
     words.push(
-      `${count(others.length, "more try of another invoice counts", "more tries of other invoices count")} for this card, declined or not answered.`,
+      `${count(others.length, "try of another invoice counts", "tries of other invoices count")} ${FOR_THIS_CARD}`,
     );
   for (const { sentence, times, windowMs } of limits)
     words.push(`${sentence} ${COUNTED} ${times.filter((time) => time >= situation.now - windowMs).length}.`);

@@ -192,7 +192,7 @@ test("the chance of a moment is the same wherever it is said: of the choice, of 
       const chosen = chooseTry(corrected, kase, asked)!;
       const said = trimmed(corrected, trimOf(kase), chanceOf(corrected, kase, chosen.at));
       assert.equal(chosen.chance, said);
-      const { days, hours } = outlookOf(corrected, kase, asked, chosen, START);
+      const { days, hours } = outlookOf(corrected, kase, asked, chosen, START, START);
       assert.ok([...days, ...hours].some(({ at }) => at.getTime() === chosen.at));
       for (const { at, chance } of [...days, ...hours]) {
         const alone = trimmed(corrected, trimOf(kase), chanceOf(corrected, kase, at.getTime()));
@@ -206,7 +206,7 @@ test("the plan that is shown begins with the moment that was chosen, drawn or no
   for (let n = 0; n < 60; n++) {
     const asked = question({ key: `case-${n}`, triesLeft: 4 + (n % 3) });
     const chosen = chooseTry(learned, belief("FUNDS"), asked)!;
-    const { even } = outlookOf(learned, belief("FUNDS"), asked, chosen, START);
+    const { even } = outlookOf(learned, belief("FUNDS"), asked, chosen, START, START);
     assert.deepEqual(even!.plan.map(Number), [chosen.at, ...chosen.next]);
     assert.equal(even!.tries.length, asked.triesLeft);
     if (chosen.hourDrawn) drawn++;
@@ -217,7 +217,7 @@ test("the plan that is shown begins with the moment that was chosen, drawn or no
 test("where fewer than six tries may be made, the even ones beside the plan are spread over all of the window too", () => {
   const evenDays = (asked: TryQuestion, tries = 0) => {
     const kase = { ...belief("FUNDS"), tries };
-    const { even } = outlookOf(learned, kase, asked, chooseTry(learned, kase, asked)!, START);
+    const { even } = outlookOf(learned, kase, asked, chooseTry(learned, kase, asked)!, START, START);
     return even!.tries.map((at) => (at.getTime() - START) / DAY);
   };
   const near = (days: readonly number[], wanted: readonly number[]) => {
@@ -240,7 +240,7 @@ test("a plan that is shown keeps the limits, also where its next try was drawn, 
     if (!chosen) continue;
     if (chosen.drawn || chosen.hourDrawn) drawn++;
     if (chosen.hopeless) hopeless++;
-    const { even } = outlookOf(learned, kase, asked, chosen, START);
+    const { even } = outlookOf(learned, kase, asked, chosen, START, START);
     for (const plan of [[chosen.at, ...chosen.next], even!.plan.map(Number), even!.tries.map(Number)])
       for (const [k, at] of plan.entries())
         assert.ok(keepsLimit(limit, plan.slice(0, k), at), `${n}: ${plan.map((each) => (each - START) / DAY)}`);

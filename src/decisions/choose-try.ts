@@ -21,11 +21,12 @@ const SLOTS_A_DAY = 6;
 /** Slots begin at one in the night: just after the turn of the day, when limits start afresh. */
 export const SLOT_START_MS = HOUR_MS;
 /** A try right after one that failed would meet the same answer. */
-const SOONEST_MS = 2 * HOUR_MS;
+export const SOONEST_MS = 2 * HOUR_MS;
 /** And longer where the card itself, or a confirmation, is what is missing: a person sees to it, or an updater's batch, of which there is one a day. */
 const SOONEST_CARD_MS = 20 * HOUR_MS;
 /** The last slot is this long before the window ends. */
 const LAST_MS = HOUR_MS / 2;
+export const lastOf = ({ windowEndsAt }: TryQuestion) => windowEndsAt - LAST_MS;
 /**
  * Share of tries whose hour is drawn, by how likely each is believed to be the best one: else an hour that was never tried stays where
  * the prior put it.
@@ -149,10 +150,10 @@ function hopelessShare({ seen }: Learned, { codeName }: Belief, { cost }: Stakes
  * count, of later days those at some hours, and the last one of the window.
  */
 function slotsOf(belief: Belief, question: TryQuestion, hours: readonly number[]): number[] {
-  const { now, windowEndsAt, allow } = question;
+  const { now, allow } = question;
   const slots: number[] = [];
   const soonest = soonestOf(belief, question);
-  const last = windowEndsAt - LAST_MS;
+  const last = lastOf(question);
   for (let n = Math.ceil(slotOf(belief, soonest)); ; n++) {
     const at = n * SLOT_MS + SLOT_START_MS - belief.clock.offsetMs;
     if (at >= last) break;

@@ -11,7 +11,7 @@ import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
 import { forbiddenAt } from "../rules/guard.ts";
 import { hasRules } from "../rules/instrument.ts";
 import { fillable } from "../rules/plan-limits.ts";
-import { type ChosenTry, chooseTry, type TryQuestion } from "./choose-try.ts";
+import { type ChosenTry, chooseTry, SOONEST_MS, type TryQuestion } from "./choose-try.ts";
 import { decide, LATE_MAX_MS } from "./decide.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
@@ -29,6 +29,8 @@ import { dollarsDue, stakesOf } from "./stakes.ts";
 export interface LearnedDecision {
   decision: Decision;
   situation: Situation;
+  /** Whether what was learned took part; else rules and reasons decided alone. */
+  isLearned: boolean;
   /** null where no moment was chosen by what was learned. */
   chosen: ChosenTry | null;
   /** What else could have been done; null as `chosen`. To be asked before the next decision is made. */
@@ -48,8 +50,8 @@ const NO_OUTLOOK = () => null;
 export function decideLearned(known: Known, history: History, learned: Learned, now: Date): LearnedDecision {
   const situation = situationOf(known, now);
   const isOver = now >= known.windowEndsAt;
-  const ruled = isOver || situation.isNewCard || giveUp(situation) !== null;
-  if (ruled) return { decision: decide(known, now), situation, chosen: null, outlook: NO_OUTLOOK };
+  const byRules = { situation, isLearned: false, chosen: null, outlook: NO_OUTLOOK };
+  if (isOver || situation.isNewCard || giveUp(situation) !== null) return { decision: decide(known, now), ...byRules };
   const { belief } = recall(learned, history);
   const question = questionOf(situation, belief);
   const { upAgainAt } = situation;
@@ -59,12 +61,12 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
     (upAgainAt > now.getTime() && planned(learned, belief, afterOutage, now)) ||
     (planned(learned, belief, question, now) ?? { asked: question, chosen: null });
   if (chosen) {
-    const outlook = () => outlookOf(learned, belief, asked, chosen, known.unpaidAt.getTime());
-    return { decision: retry(situation, learned, belief, asked, chosen), situation, chosen, outlook };
+    const outlook = () => outlookOf(learned, belief, asked, chosen, known.unpaidAt.getTime(), now.getTime());
+    return { decision: retry(situation, learned, belief, asked, chosen), situation, isLearned: true, chosen, outlook };
   }
   const fallback = decide(known, now);
-  if (fallback.kind !== "retry") return { decision: fallback, situation, chosen: null, outlook: NO_OUTLOOK };
-  return { decision: withoutTry(situation, belief), situation, chosen: null, outlook: NO_OUTLOOK };
+  if (fallback.kind !== "retry") return { decision: fallback, ...byRules };
+  return { ...byRules, decision: withoutTry(situation, belief), isLearned: true };
 }
 
 const NOT_WORTH = "No further try is likely enough to succeed to be worth making.";
@@ -154,7 +156,7 @@ function retry(
   const wait = waitBefore(situation, at, from);
   if (wait) reasons.push(wait.sentence);
   else if (upAgainAt > now && isSoonAfter(at, upAgainAt)) reasons.push(outageWords(situation));
-  reasons.push(triesLeftWords(situation));
+  reasons.push(triesLeftWords(situation, at, SOONEST_MS));
   return { kind: "retry", at: new Date(at), suggestion: hasRules(known) ? "RETRY" : "UNSPECIFIED", reasons };
 }
 

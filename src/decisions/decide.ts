@@ -123,6 +123,6 @@ function retry(situation: Situation, moment: Moment, at: number, held: Ruling | 
     reasons.push(
       `No rules are known for payments by "${known.paymentMethodType}", so how to try again is the merchant's to say.`,
     );
-  reasons.push(triesLeftWords(situation));
+  reasons.push(triesLeftWords(situation, at, GAP_MIN_MS));
   return { kind: "retry", at: new Date(at), suggestion: isKnown ? "RETRY" : "UNSPECIFIED", reasons };
 }

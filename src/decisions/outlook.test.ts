@@ -15,7 +15,7 @@ test("the plan is worth as much beside even tries as its moment among the days, 
     });
     const chosen = chooseTry(learned, kase, asked);
     if (!chosen) continue;
-    const { days, even } = outlookOf(learned, kase, asked, chosen, START);
+    const { days, even } = outlookOf(learned, kase, asked, chosen, START, START);
     const { tries, worth, planWorth } = even!;
     const day = days.find(({ at }) => +at === chosen.at);
     if (day) assert.ok(Math.abs(day.worth - planWorth) < 2e-4, `${day.worth} and ${planWorth}`);
@@ -34,7 +34,7 @@ test("the hours of the chosen day are all that were allowed, each with what the 
     const kase = belief("FUNDS");
     const chosen = chooseTry(learned, kase, asked)!;
     const { forecast, plan } = chosen.weighed;
-    const { hours, even } = outlookOf(learned, kase, asked, chosen, START);
+    const { hours, even } = outlookOf(learned, kase, asked, chosen, START, START);
     const comparedAt = plan.picked.map((slot) => forecast.slots[slot]!);
     for (const { at, worth } of hours) assert.equal(worth !== null, comparedAt.includes(+at));
     const itself = hours.find(({ at }) => +at === chosen.at)!;
@@ -52,4 +52,19 @@ test("the hours of the chosen day are all that were allowed, each with what the 
     Object.values(met).every((count) => count > 0),
     JSON.stringify(met),
   );
+});
+
+test("what had passed when it was decided is no alternative", () => {
+  const now = START + 9.2 * DAY;
+  let late = 0;
+  for (let n = 0; n < 100; n++) {
+    const asked = question({ key: `case-${n}` });
+    const kase = belief("FUNDS");
+    const chosen = chooseTry(learned, kase, asked)!;
+    const { days, hours } = outlookOf(learned, kase, asked, chosen, START, now);
+    if (chosen.at < now) late++;
+    for (const { at } of [...days, ...hours]) assert.ok(+at >= now || +at === chosen.at);
+    assert.ok(hours.some(({ at }) => +at === chosen.at));
+  }
+  assert.ok(late > 0, "one that is made up for stays");
 });

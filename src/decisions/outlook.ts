@@ -6,7 +6,15 @@ import { chancesOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
 import { bankDebit } from "../rules/bank-debits.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
-import { type ChosenTry, SLOT_MS, SLOT_START_MS, soonestOf, type TryQuestion, type Weighed } from "./choose-try.ts";
+import {
+  type ChosenTry,
+  lastOf,
+  SLOT_MS,
+  SLOT_START_MS,
+  soonestOf,
+  type TryQuestion,
+  type Weighed,
+} from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
 import { rounded } from "./shares.ts";
 import { EVEN_TRIES, nearest } from "./spread-evenly.ts";
@@ -44,6 +52,7 @@ interface Compared {
  * try seems worth making.
  *
  * @param unpaidAt  start of the window, from which six even tries would be spread
+ * @param now  what had passed by then is no alternative, though moments are weighed from the last news on
  */
 export function outlookOf(
   learned: Learned,
@@ -51,22 +60,26 @@ export function outlookOf(
   question: TryQuestion,
   chosen: ChosenTry,
   unpaidAt: number,
+  now: number,
 ): Outlook {
   const of = trimOf(belief);
   const chanceAt = chancesOf(learned, belief);
   const calibrated = (at: number) => rounded(trimmed(learned, of, chanceAt(at)));
-  const compared = comparedBy(chosen);
+  const isOpen = (at: number) => at >= now || at === chosen.at;
+  const compared = comparedBy(chosen).filter(({ at }) => isOpen(at));
   return {
     days: bestOfDays(belief, compared).map(({ at, worth }) => ({
       at: new Date(at),
       chance: calibrated(at),
       worth: rounded(worth),
     })),
-    hours: hoursOf(belief, question, chosen.at, compared).map(({ at, worth }) => ({
-      at: new Date(at),
-      chance: calibrated(at),
-      worth: worth === null ? null : rounded(worth),
-    })),
+    hours: hoursOf(belief, question, chosen.at, compared)
+      .filter(({ at }) => isOpen(at))
+      .map(({ at, worth }) => ({
+        at: new Date(at),
+        chance: calibrated(at),
+        worth: worth === null ? null : rounded(worth),
+      })),
     even: evenTries(belief, chosen.weighed, question, unpaidAt),
   };
 }
@@ -102,7 +115,7 @@ function hoursOf(
   const worth = new Map<number, number | null>();
   for (let n = 0; n < SLOTS_A_DAY; n++) {
     const at = start + n * SLOT_MS;
-    if (at >= soonest && at < question.windowEndsAt && question.allow(at)) worth.set(at, null);
+    if (at >= soonest && at < lastOf(question) && question.allow(at)) worth.set(at, null);
   }
   for (const one of compared) if (localDayOf(belief, one.at) === day) worth.set(one.at, one.worth);
   return [...worth].map(([at, worth]) => ({ at, worth })).sort((a, b) => a.at - b.at);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DAY_MS } from "../domain/durations.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { guardOf, type LedgerEntry } from "../rules/guard.ts";
-import { namesRule } from "./reasons.ts";
+import { caseOf, paidOnThe25th, soon } from "./decide-learned.fixture.ts";
+import { namesRule, triesLeftWords } from "./reasons.ts";
+import { situationOf } from "./situation.ts";
 
 const NOTHING = { networkDeclineCode: null, networkAdviceCode: null, gatewayCode: null, declineCategory: null };
 const entry = (day: number, over: Partial<LedgerEntry>): LedgerEntry => ({
@@ -30,4 +32,14 @@ test("each rule that keeps a try from coming sooner is known by its sentence, an
     "After this one, 7 more tries may be made before the window ends on Mon 4 May.",
   ])
     assert.equal(namesRule(reason), false, reason);
+});
+
+test("no more tries are said to be left than the time left has room for, and no rule is then said to leave them", () => {
+  const [{ ledger, ...rest }] = caseOf(paidOnThe25th, { paymentMethodType: "paypal", network: null });
+  const known = { ...rest, ledger: ledger.slice(0, 1) };
+  const situation = situationOf(known, soon(known));
+  const words = (hoursLeft: number) =>
+    triesLeftWords(situation, +known.windowEndsAt - hoursLeft * HOUR_MS, 2 * HOUR_MS).replace(/ may be made.*?\./, "");
+  assert.match(words(3), /^After this one, 1 more try PayPal allows/);
+  assert.equal(words(1.5), "After this one, no more try");
 });

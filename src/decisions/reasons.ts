@@ -67,25 +67,32 @@ export function momentReason(moment: Moment, at: number, place: Whereabouts): st
     case "last_chance":
       return `The better moments were missed and the recovery window ends soon, so it is tried at once: ${when}.`;
     case "morning":
-      return `The tries left are spread evenly over the days left, each in the local morning, when money booked overnight is there and people are awake: ${when}.`;
+      return `What is left of the tries is spread evenly over the days left, each in the local morning, when money booked overnight is there and people are awake: ${when}.`;
     case "even":
-      return `The tries left are spread evenly over the time left: ${when}.`;
+      return `What is left of the tries is spread evenly over the time left: ${when}.`;
   }
 }
 
-/** How many tries remain after the one that is planned, and the rule by which they are fewer than the budget. */
-export function triesLeftWords(situation: Situation): string {
+/**
+ * How many tries remain after the one that is planned at a moment, and the rule by which they are fewer than the budget.
+ *
+ * @param gapMs  the shortest time between two tries
+ */
+export function triesLeftWords(situation: Situation, at: number, gapMs: number): string {
   const { known, place } = situation;
   const { count, rule } = triesLeftOf(situation);
-  const more = Math.max(0, count - 1);
+  const room = Math.floor((known.windowEndsAt.getTime() - at) / gapMs);
+  const more = Math.max(0, Math.min(count - 1, room));
   const left = more === 0 ? "no more try" : more === 1 ? "1 more try" : `${more} more tries`;
   const words = `After this one, ${left} may be made before the window ends on ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
-  return rule ? `${words} ${rule.sentence}` : words;
+  return rule && count - 1 <= room ? `${words} ${rule.sentence}` : words;
 }
 
-/** Whether a reason names a rule that leaves fewer tries, or kept this one from coming sooner. */
-export const namesRule = (reason: string) =>
-  /^After this one, [^.]+\. .|no try comes sooner|is heard first|not within 30 days of/.test(reason);
+/** Whether a reason names a rule that keeps a try from coming sooner. */
+export const namesWait = (reason: string) => /no try comes sooner|is heard first|not within 30 days of/.test(reason);
+
+/** Whether a reason names such a rule, or one that leaves fewer tries. */
+export const namesRule = (reason: string) => namesWait(reason) || /^After this one, [^.]+\. ./.test(reason);
 
 export const CARD_AWAITED = "Another card or payment method is asked for, and may still come.";
 

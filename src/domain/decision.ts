@@ -66,6 +66,7 @@ export interface DecisionRecord {
   number: number;
   madeAt: Date;
   engine: Engine;
+  /** null: nothing that was learned took part. */
   modelVersion: number | null;
   kind: DecisionKind;
   /** The action that is planned by it; null for `stop` and `wait`. */

@@ -95,5 +95,5 @@ test("what is counted so far for a limit of 30 days is of 30 days", async () => 
   const { decisions } = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
   const known = decisions.at(-1)!.account.known.join(" ");
   assert.match(known, /Counted so far: 2\./);
-  assert.match(known, /1 more try of another invoice counts for this card/);
+  assert.match(known, /\. 1 try of another invoice counts for this card/);
 });

@@ -118,7 +118,7 @@ function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Kno
 function recordOf(
   { case: kase, merchant, lastDecision }: CaseView,
   { history, facts }: Basis,
-  { decision, error, engine, chosen, situation, outlook }: Made,
+  { decision, error, engine, isLearned, chosen, situation, outlook }: Made,
   { model, trouble }: Knowledge,
   now: Date,
 ): Omit<DecisionRecord, "actionId" | "idealTime"> {
@@ -128,7 +128,7 @@ function recordOf(
     number: (lastDecision?.number ?? 0) + 1,
     madeAt: now,
     engine,
-    modelVersion: engine === "learned" ? model!.version : null,
+    modelVersion: isLearned ? model!.version : null,
     kind: decision.kind,
     chance: chosen?.chance ?? null,
     propensity: chosen?.propensity ?? null,
@@ -162,7 +162,15 @@ function make({ known, history }: Basis, model: Knowledge["model"], now: Date): 
     }
   }
   const situation = situationOf(known, now);
-  return { decision: decide(known, now), situation, chosen: null, outlook: () => null, engine: "static", error };
+  return {
+    decision: decide(known, now),
+    situation,
+    isLearned: false,
+    chosen: null,
+    outlook: () => null,
+    engine: "static",
+    error,
+  };
 }
 
 /** The plan as it is, when it still lies ahead, past any outage, and rests on the same facts and the same engine. */

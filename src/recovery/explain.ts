@@ -33,7 +33,7 @@ export async function explain(tx: Tx, merchantId: string, invoiceId: string, now
   const kase = cases.at(-1) ?? null;
   const caseIds = kase ? [kase.id] : [];
   const { customerId } = kase ?? invoice;
-  const since = new Date(now.getTime() - LEDGER_MS);
+  const since = new Date((kase?.unpaidAt ?? now).getTime() - LEDGER_MS);
   const attempts = await transactionsForCases(tx, merchantId, [invoiceId], [customerId], since);
   return {
     invoice,

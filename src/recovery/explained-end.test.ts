@@ -114,6 +114,33 @@ test("what became of attempts and of what was asked for is told in words, and wh
   assert.match(await happened(), /An attempt succeeded\./);
 });
 
+test("another card that was asked for when the case ended is not said to be still to come", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "14" });
+  await stage.decide();
+  await stage.deliver();
+  await stage.decide();
+  stage.wait(DAY);
+  await stage.invoice({ state: "UNCOLLECTIBLE" });
+  await stage.decide();
+  assert.match(
+    (await answers()).get("What happened so far?")!,
+    /Another card or payment method was asked for, (and none came before the case ended|but a payment came first)/,
+  );
+});
+
+test("where rules decide alone, the learned engine is not said to have decided", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const how = async () => (await answers()).get("How was it chosen?")!;
+  assert.match(await how(), /^The learned engine decided, with version \d+ of what was learned\./);
+  await stage.transaction({ networkDeclineCode: "14" });
+  await stage.decide();
+  assert.equal((await explained()).decisions.at(-1)!.kind, "card_change");
+  assert.match(await how(), /^Rules decided alone: nothing that was learned took part\./);
+});
+
 test("a rule that keeps a card from being tried is why another one is asked for, whatever the last try said", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "14" });

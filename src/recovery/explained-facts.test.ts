@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
+import { explain } from "./explain.ts";
 import { answerTo } from "./explained.fixture.ts";
 import type { MerchantSettings } from "./merchants.ts";
 import { DAY, HOUR, openStage } from "./stage.fixture.ts";
@@ -129,19 +130,40 @@ test("a check of a card is no attempt at payment, and one of the merchant's own 
 });
 
 test("tries of other invoices are said to count only where a rule counts them", async () => {
-  for (const [paymentMethodType, cardBrand, count] of [
-    ["paypal", undefined, null],
-    ["card", "visa", "1 more try of another invoice counts for this card"],
+  const one = "1 try of another invoice counts for this card";
+  for (const [paymentMethodType, cardBrand, amount, count] of [
+    ["paypal", undefined, 4900, null],
+    ["card", "visa", 4900, one],
+    ["card", "visa", 4800, null],
+    ["card", "mastercard", 4800, one],
   ] as const) {
     await enter();
     for (const id of ["inv_0", "inv_1"]) {
-      await stage.invoice({ id });
-      await stage.transaction({ invoiceId: id, paymentMethodType, cardBrand });
+      const own = { amount: id === "inv_1" ? 4900 : amount };
+      await stage.invoice({ id, ...own });
+      await stage.transaction({ invoiceId: id, paymentMethodType, cardBrand, ...own });
+      stage.wait(HOUR);
     }
     await stage.decide();
-    const said = /^.* of (?:an)?other invoices? counts? for this card/m.exec(await asked())?.[0] ?? null;
-    assert.equal(said, count, paymentMethodType);
+    const rules = await asked("Which rules?");
+    const said = /^.* of (?:an)?other invoices? counts? for this card/m.exec(rules)?.[0] ?? null;
+    assert.equal(said, count, `${paymentMethodType} ${cardBrand} ${amount}: ${rules}`);
+    assert.doesNotMatch(await asked("What changed since the last plan?"), /counts? for this card/);
   }
+});
+
+test("an attempt that becomes half a year old while a case is open moves no plan", async () => {
+  const from = stage.now().getTime();
+  await stage.invoice({ id: "inv_0", state: "PAID", createdAt: new Date(from - 179.9 * DAY) });
+  await stage.transaction({ invoiceId: "inv_0", state: "PAID", createdAt: new Date(from - 179.9 * DAY) });
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const decided = async () => (await explain(stage.db, merchantId, "inv_1", stage.now()))!.decisions;
+  const [first] = await decided();
+  const { ideal } = await stage.untilSent();
+  assert.ok(+ideal - from > 0.2 * DAY, "else nothing became old meanwhile");
+  assert.deepEqual(await decided(), [first]);
 });
 
 test("an instruction that was decided and not taken yet is said to be on its way, and its moment is no longer chosen", async () => {

@@ -56,7 +56,7 @@ test("where no try was reported none is said to have been too short a time ago",
   await stage.decide();
   assert.match(
     await asked("Why not today?"),
-    /^The first day with a moment that could be chosen is Tue 3 March: .* two hours after the last try at the soonest, or twenty where .* no try was reported, the invoice's becoming unpaid/,
+    /^The first day with a moment that could be chosen is Tue 3 March: none is weighed within two hours of the last try, or twenty where .* no try was reported, the invoice's becoming unpaid/,
   );
 });
 
@@ -188,9 +188,9 @@ test("of each likelier hour of the day it is said that it gains no more, that it
     };
     assert.deepEqual(
       {
-        less: told("the chance is higher, but no more is gained"),
-        more: told("more is gained"),
-        unknown: told("the chance is higher, but that was not compared"),
+        less: told("the chance was higher, but no more would have been gained"),
+        more: told("more would have been gained"),
+        unknown: told("the chance was higher, but that was not compared"),
       },
       counts,
       words,

@@ -52,13 +52,15 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
     return [`A retry was asked for, on ${when(zone, idealTime!)}, and what comes of it is awaited first.`];
   if (isSameDay(dayOf(idealTime!), today)) return ["It is today."];
   const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
-  // One that ends today leaves some of it.
   const rule = ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to.getTime() >= dayEnds);
-  if (rule)
-    return [`A rule leaves no try until ${untilWords(rule, explained, zone)}: ${rule.rule}`, `Source: ${rule.source}.`];
+  if (rule) return ruleWords(rule, explained, zone);
+  const ending = ruledOut.find(({ from, to }) => from <= now && now < to);
   // Nothing but what was learned compares days.
   const [first] = days;
-  if (!first) return [FIXED_RULES];
+  if (!first) return [...(ending ? ruleWords(ending, explained, zone) : []), FIXED_RULES];
+  // What ends today leaves some of it, but no moment that is weighed need lie there.
+  if (ending && !days.some(({ at }) => at >= ending.to && at.getTime() < dayEnds))
+    return ruleWords(ending, explained, zone);
   const best = days.find(({ at }) => isSameDay(dayOf(at), today));
   const others = days
     .filter((day) => day !== best && Math.abs(+day.at - +idealTime!) > SAME_MS && day.at > now)
@@ -77,6 +79,11 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
   ];
 }
 
+const ruleWords = (rule: RuledOut, explained: Explained, zone: Zone) => [
+  `A rule leaves no try until ${untilWords(rule, explained, zone)}: ${rule.rule}`,
+  `Source: ${rule.source}.`,
+];
+
 /** A try is a few minutes after the moment it was chosen for. */
 const SAME_MS = HOUR_MS;
 
@@ -84,7 +91,7 @@ const todaysBest = (best: Prospect, now: Date, zone: Zone) =>
   `Of today's moments that were compared the best ${best.at > now ? "is" : "was"} ${when(zone, best.at)}${best.at > now ? "" : ", which has passed"}: ${prospectWords(best)}`;
 
 const firstWords = ({ at }: Prospect, zone: Zone) =>
-  `The first day with a moment that could be chosen is ${dayWords(localDay(zone, at.getTime()))}: moments are weighed every four hours for the first 24, as far as rules and outages allow it, from the last news on, and two hours after the last try at the soonest, or twenty where the card itself or a confirmation is missing; later ones at hours that seem good. Where no try was reported, the invoice's becoming unpaid counts as one.`;
+  `The first day with a moment that could be chosen is ${dayWords(localDay(zone, at.getTime()))}: none is weighed within two hours of the last try, or twenty where the card itself or a confirmation is missing, and then every fourth hour, as far as rules and outages allow it. Where no try was reported, the invoice's becoming unpaid counts as one.`;
 
 const NOT_COMPARED =
   "No moment of today was compared: after the first day it is the likeliest moment of each 24 hours, and none of those is today.";
@@ -163,12 +170,12 @@ function likelierWords({ chance, account: { hours, even } }: DecisionRecord, zon
   return [
     ...said(
       compared.filter((hour) => !isMore(hour)),
-      "the chance is higher, but no more is gained: what counts is what a try is worth together with those that can follow it.",
+      "the chance was higher, but no more would have been gained: what counts is what a try is worth together with those that can follow it.",
     ),
-    ...said(compared.filter(isMore), `more is gained. ${STEP_BY_STEP}`),
+    ...said(compared.filter(isMore), `more would have been gained. ${STEP_BY_STEP}`),
     ...said(
       likelier.filter(({ worth }) => worth === null),
-      "the chance is higher, but that was not compared: after the first day it is the likeliest moment of each 24 hours, out of two hours of the day that seem good for such declines.",
+      "the chance was higher, but that was not compared: after the first day it is the likeliest moment of each 24 hours, out of two hours of the day that seem good for such declines.",
     ),
   ];
 }

@@ -119,3 +119,18 @@ test("a rule that ends today is not why nothing is tried today", async () => {
   stage.at(START.getTime() + 18 * HOUR);
   assert.doesNotMatch(await asked("Why not today?"), /^A rule leaves no try/);
 });
+
+test("a rule that ends today, after the last moment of it that is weighed, is why nothing is tried today", async () => {
+  stage.at(START.getTime() + 12 * HOUR);
+  await stage.invoice();
+  await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
+  await stage.decide();
+  stage.wait(12 * HOUR);
+  assert.match(await asked("Why not today?"), /^A rule leaves no try until Tue 3 March, 2[23]:\d\d: .*\nSource: /);
+  await enter({ engine: "static" });
+  await stage.invoice();
+  await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
+  await stage.decide();
+  stage.wait(HOUR);
+  assert.match(await asked("Why not today?"), /^A rule leaves no try until .*\nSource: /);
+});

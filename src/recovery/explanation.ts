@@ -1,7 +1,7 @@
 import { localTimeWords, saysCount } from "../decisions/account.ts";
 import { dayWords, localDay, type Zone } from "../decisions/local-time.ts";
 import { besideEven } from "../decisions/outlook.ts";
-import { namesRule } from "../decisions/reasons.ts";
+import { namesRule, namesWait } from "../decisions/reasons.ts";
 import { hundredths, percent } from "../decisions/shares.ts";
 import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
@@ -121,15 +121,16 @@ function rules(explained: Explained, latest: DecisionRecord, zone: Zone): string
   const { madeAt, account } = latest;
   const { ruledOut, known, reasons } = account;
   const isRuledOut = (sentence: string) => ruledOut.some(({ rule }) => rule === sentence);
+  const named = reasons.filter((reason) => namesRule(reason) && !isRuledOut(reason));
   return [
-    ...(ruledOut.length === 0
+    ...(ruledOut.length === 0 && !named.some(namesWait)
       ? [`No rule left out any moment of the window that was left on ${when(zone, madeAt)}.`]
       : []),
     ...ruledOut.flatMap((ruled) => [
       `No try from ${when(zone, ruled.from)} to ${untilWords(ruled, explained, zone)}: ${ruled.rule}`,
       `Source: ${ruled.source}.`,
     ]),
-    ...reasons.filter((reason) => namesRule(reason) && !isRuledOut(reason)),
+    ...named,
     ...headed(`As counted on ${when(zone, madeAt)}:`, known.filter(saysCount)),
   ];
 }
@@ -185,11 +186,12 @@ const evenWords = (count: number) =>
 /** By the first plan, which all six were before: a later one knows what came of tries that even ones would not have made. */
 function sixEvenTries({ decisions, payer: { paymentMethodType } }: Explained, zone: Zone): string[] {
   const first = decisions.find(({ account }) => account.even !== null);
-  const asked = decisions.some(({ kind }) => kind === "card_change");
-  if (!first)
-    return [
-      `No alternatives were worked out: ${WITHOUT_ALTERNATIVES[asked ? "card_change" : decisions.at(-1)!.kind]}.`,
-    ];
+  if (!first) {
+    const kinds = decisions.map(({ kind }) => kind);
+    // The first of these that was met: who planned a try without comparing moments went by fixed rules.
+    const kind = (["retry", "card_change"] as const).find((met) => kinds.includes(met)) ?? kinds.at(-1)!;
+    return [`No alternatives were worked out: ${WITHOUT_ALTERNATIVES[kind]}.`];
+  }
   const { tries, recovers, worth, plan, planRecovers, planWorth } = first.account.even!;
   const days = (dates: readonly Date[]) => dates.map((at) => dayWords(localDay(zone, at.getTime()))).join(", ");
   return [
@@ -232,9 +234,11 @@ function changed(latest: DecisionRecord): string[] {
 function howChosen(latest: DecisionRecord): string[] {
   const { account, engine, modelVersion, propensity } = latest;
   const lines = [
-    engine === "learned"
-      ? `The learned engine decided, with version ${modelVersion} of what was learned.`
-      : "The static policy decided, by fixed rules.",
+    engine === "static"
+      ? "The static policy decided, by fixed rules."
+      : modelVersion === null
+        ? "Rules decided alone: nothing that was learned took part."
+        : `The learned engine decided, with version ${modelVersion} of what was learned.`,
   ];
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   lines.push(...drawnWords(account));

@@ -26,8 +26,9 @@ export function story(
   zone: Zone,
 ): string[] {
   const events: { at: Date; words: string }[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
+  const isOver = kase !== null && kase.endedAt !== null;
   for (const action of actions)
-    if (action.decidedAt) events.push({ at: action.decidedAt, words: askWords(action, zone) });
+    if (action.decidedAt) events.push({ at: action.decidedAt, words: askWords(action, isOver, zone) });
   if (kase?.arm === "shadow") {
     let last: string | null = null;
     for (const { kind, madeAt, idealTime } of decisions) {
@@ -49,12 +50,13 @@ export function story(
 }
 
 /** What was asked for, and what came of it. */
-function askWords({ type, status, attemptedAt, idealRetryTime }: RecoveryAction, zone: Zone): string {
+function askWords({ type, status, attemptedAt, idealRetryTime }: RecoveryAction, isOver: boolean, zone: Zone): string {
   const ideal = when(zone, idealRetryTime);
   const made = attemptedAt && when(zone, attemptedAt);
   const at = made === null || (type === "RETRY" && made === ideal) ? "" : ` on ${made}`;
   if (type === "RETRY") return `A retry on ${ideal} was asked for${RETRIES[status](at)}.`;
-  return `Another card or payment method was asked for${CARD_CHANGES[status](at)}.`;
+  const end = isOver && status === "SENT" ? ", and none came before the case ended" : CARD_CHANGES[status](at);
+  return `Another card or payment method was asked for${end}.`;
 }
 
 type Ends = Readonly<Record<ActionStatus, (at: string) => string>>;

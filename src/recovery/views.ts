@@ -23,10 +23,14 @@ import { codesOf, instrumentOf } from "./known.ts";
 import { payerOf } from "./payer.ts";
 import type { Step } from "./step.ts";
 
-/** Of so long attempts are read, the longest window a rule counts over: ACH re-presentments, 180 days. What bars a card is found however old it is. */
+/**
+ * Of so long before a case began attempts are read, the longest window a rule counts over: ACH re-presentments, 180 days. What bars a card is found however
+ * old it is. From the case's beginning on, not from now: what is known changes with facts alone, or a plan would move when an attempt becomes old.
+ */
 export const LEDGER_MS = 180 * DAY_MS;
-/** A year of bills, and then some: what came before says little about how somebody is paid today. */
+/** A year of bills before it, and then some: what came before says little about how somebody is paid today. */
 const BILLS_MS = 400 * DAY_MS;
+const before = ({ unpaidAt }: Case, ms: number) => new Date(unpaidAt.getTime() - ms);
 
 /** Everything a batch of steps needs to know, read in a few statements for all of them. */
 export interface Facts {
@@ -41,10 +45,13 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
   const ids = cases.map(({ id }) => id);
   const invoiceIds = cases.map(({ invoiceId }) => invoiceId);
   const customerIds = distinct(cases.map(({ customerId }) => customerId));
-  const since = new Date(now.getTime() - LEDGER_MS);
+  // All that any of them looks at; each leaves out what is too old for itself, so that it sees the same in every batch.
+  const byBeginning = [...cases].sort((a, b) => a.unpaidAt.getTime() - b.unpaidAt.getTime());
+  const [first, last] = [byBeginning[0]!, byBeginning.at(-1)!];
+  const since = before(first, LEDGER_MS);
   const [invoices, bills, actions, told, decisions, own] = await Promise.all([
     findInvoices(tx, merchant.id, invoiceIds),
-    billsByCustomer(tx, merchant, customerIds, now),
+    billsByCustomer(tx, merchant, customerIds, before(first, BILLS_MS)),
     recoveryActionsOfCases(tx, merchant.id, ids),
     casesTold(tx, merchant.id, ids),
     latestDecisions(tx, merchant.id, ids),
@@ -54,7 +61,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
   const [subscriptions, others, barring, atBanks] = await Promise.all([
     subscriptionFacts(tx, merchant.id, subscriptionIds),
     othersOnCards(tx, merchant.id, own, since),
-    barringCards(tx, merchant.id, own, since),
+    barringCards(tx, merchant.id, own, before(last, LEDGER_MS)),
     attemptsAtBanks(tx, merchant, own, now),
   ]);
   const all = [...own, ...others];
@@ -77,10 +84,10 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
         merchant,
         invoice,
         subscription: (invoice.subscriptionId && subscriptions.get(invoice.subscriptionId)) || null,
-        bills: bills.get(kase.customerId) ?? [],
+        bills: (bills.get(kase.customerId) ?? []).filter(({ createdAt }) => createdAt > before(kase, BILLS_MS)),
         actions: actionsOf.get(kase.id) ?? [],
         transactions: concerning,
-        barring: barring.filter(onCardsOf(concerning)),
+        barring: barringOf(kase, concerning, barring),
         atBank: (cardIssuer && atBanks.get(cardIssuer)) || [],
         asks: asksOf(kase, concerning, asks),
         lastDecision: decisions.get(kase.id) ?? null,
@@ -100,9 +107,8 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
 }
 
 /** Only the learned engine looks at them. */
-async function billsByCustomer(tx: Tx, merchant: Merchant, customerIds: readonly string[], now: Date) {
+async function billsByCustomer(tx: Tx, merchant: Merchant, customerIds: readonly string[], since: Date) {
   if (merchant.engine === "static") return new Map<string, CustomerBill[]>();
-  const since = new Date(now.getTime() - BILLS_MS);
   return Map.groupBy(await billsOfCustomers(tx, merchant.id, customerIds, since), ({ customerId }) => customerId);
 }
 
@@ -133,8 +139,12 @@ function concern(kase: Case, { invoices, customers, cards, methods }: Indexed): 
     if (cardFingerprint !== undefined) for (const other of cards.get(cardFingerprint)!) found.add(other);
     if (paymentMethodId !== undefined) for (const other of methods.get(paymentMethodId)!) found.add(other);
   }
-  return oldestFirst([...found]);
+  return oldestFirst([...found].filter((t) => !isFromBefore(kase, t)));
 }
+
+/** Of what is older, and not on its invoice, a case looks at nothing but what bars a card. */
+const isFromBefore = (kase: Case, { invoiceId, createdAt }: TransactionFacts) =>
+  invoiceId !== kase.invoiceId && createdAt.getTime() <= kase.unpaidAt.getTime() - LEDGER_MS;
 
 /** Retries asked for in any case of whom these attempts were made by, or on their invoices. */
 function asksOf(kase: Case, concerning: readonly TransactionFacts[], asks: readonly Ask[]): Ask[] {
@@ -151,19 +161,19 @@ async function othersOnCards(tx: Tx, merchantId: string, own: readonly Transacti
   return await transactionsOnCards(tx, merchantId, fingerprints, methods, since, own);
 }
 
-/** Tells which attempts were on one of the cards of these. */
-function onCardsOf(attempts: readonly TransactionFacts[]): (t: TransactionFacts) => boolean {
+/** What barred a card of these attempts before they begin, and what showed it to be alive again. */
+function barringOf(kase: Case, attempts: readonly TransactionFacts[], barring: readonly TransactionFacts[]) {
+  if (barring.length === 0) return barring;
   const cards = new Set(attempts.map(({ cardFingerprint }) => cardFingerprint));
-  return ({ cardFingerprint }) => cards.has(cardFingerprint);
+  return barring.filter((t) => cards.has(t.cardFingerprint) && isFromBefore(kase, t));
 }
 
-/** What barred one of the cards before the ledger begins, and what showed it to be alive again. */
+/** What barred one of the cards before that, and the newest charge before it on each of these that went through. */
 async function barringCards(tx: Tx, merchantId: string, own: readonly TransactionFacts[], since: Date) {
   const fingerprints = distinct(own.map(({ cardFingerprint }) => cardFingerprint));
   if (fingerprints.length === 0) return [];
-  const known = new Set(own.map(({ id }) => id));
   const declines = await declinesBefore(tx, merchantId, fingerprints, since);
-  const barring = declines.filter((t) => !known.has(t.id) && barsCard(codesOf(t), instrumentOf(t)));
+  const barring = declines.filter((t) => barsCard(codesOf(t), instrumentOf(t)));
   if (barring.length === 0) return [];
   const barred = distinct(barring.map(({ cardFingerprint }) => cardFingerprint));
   return oldestFirst([...barring, ...(await clearedBefore(tx, merchantId, barred, since))]);
