@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { listen } from "./api/listener.ts";
 import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.ts";
 import type { Ports } from "./domain/ports.ts";
 import type { Database } from "./store/database.ts";
@@ -76,13 +77,5 @@ export async function startMetricsServer(
       reply.writeHead(503).end("The database does not answer.\n");
     }
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
-  return () =>
-    new Promise((resolve) => {
-      server.closeAllConnections();
-      server.close(() => resolve());
-    });
+  return (await listen(server, host, port)).close;
 }

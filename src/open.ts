@@ -31,6 +31,7 @@ export interface Store {
  * @param mode  `own` for the service, which anchors the clock and keeps the embedded server running; `borrow` for a
  *   short command beside it
  * @param onFatal  the embedded server died and could not be started again
+ * @param beforeMigrated  what it throws leaves the database as it was
  */
 export async function openStore(
   settings: Settings,
@@ -38,6 +39,7 @@ export async function openStore(
   connections: number,
   log: Log,
   onFatal: (error: Error) => void,
+  beforeMigrated: () => Promise<void> = async () => {},
 ): Promise<Store> {
   mkdirSync(settings.dataDir, { recursive: true });
   const embedded = settings.databaseUrl
@@ -45,6 +47,7 @@ export async function openStore(
     : await startEmbedded({ dataDir: join(settings.dataDir, "postgres"), log, mode, onFatal });
   try {
     const address: Address = embedded?.address ?? { url: settings.databaseUrl! };
+    await beforeMigrated();
     await migrate(address, log);
     const onError = (error: Error) => log.warn(errorFields(error), "database.connection_lost");
     const owner = openDatabase(signedIn(address, false).owner, 1, onError);

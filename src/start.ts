@@ -3,6 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Logger as Log } from "pino";
 import { localCertificate } from "./api/certificate.ts";
 import { tokenKeys } from "./api/list/page-token.ts";
+import { tryPort } from "./api/listener.ts";
 import { createApi } from "./api/server.ts";
 import { createMailer } from "./auth/mail.ts";
 import { createOidc } from "./auth/oidc.ts";
@@ -73,7 +74,14 @@ const LOG_LOOK_DAYS = 5;
 /** Start the service: the database, and the roles that are asked for. */
 export async function start({ settings, roles, log, cli = "npx dunlin", onFatal }: StartOptions): Promise<Running> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
-  const store = await openStore(settings, "own", CONNECTIONS, log, onFatal);
+  const { host, port, metricsPort } = settings;
+  const answers = roles.has("api") || roles.has("console");
+  // A new version whose port an older one still has must not migrate the database of that one.
+  const tryPorts = async () => {
+    if (metricsPort !== null) await tryPort(host, metricsPort);
+    if (answers) await tryPort(host, port);
+  };
+  const store = await openStore(settings, "own", CONNECTIONS, log, onFatal, tryPorts);
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
     // All at once: each may need its time to finish what is in flight.
@@ -83,8 +91,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
   try {
     const { db, walled, owner, ports, secretKey } = store;
     const metrics = createMetrics(db, ports);
-    if (settings.metricsPort !== null)
-      stops.push(await startMetricsServer(metrics, settings.host, settings.metricsPort));
+    if (metricsPort !== null) stops.push(await startMetricsServer(metrics, host, metricsPort));
 
     async function keepLog() {
       const now = ports.now();
@@ -185,7 +192,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
     if (jobs) stops.push(jobs.stop);
 
     let caPath: string | null = null;
-    if (roles.has("api") || roles.has("console")) {
+    if (answers) {
       const { tls, caFile } = await identity(settings, ports.realNow());
       caPath = caFile;
       const dbOf = ({ id }: { id: string }) => walled.of(id);
@@ -241,7 +248,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
       });
       // Before it listens: it has timers from the beginning, and the port may be taken.
       stops.push(() => api.close());
-      await api.listen({ host: settings.host, port: settings.port });
+      await api.listen({ host, port });
     }
     return { store, caPath, stop };
   } catch (error) {

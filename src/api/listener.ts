@@ -110,6 +110,18 @@ export async function listen(server: Server, host: string, port: number): Promis
   return { port: bound, close: () => closeAll(servers, sockets) };
 }
 
+/**
+ * Throws what `listen` would throw, where another process has the port. It is let go again at once: nobody who connects
+ * before there is a service finds an open port.
+ */
+export async function tryPort(host: string, port: number) {
+  const [first] = await addressesOf(host);
+  const server = createNetServer();
+  await listening(server, first!, port);
+  server.close();
+  await once(server, "close");
+}
+
 async function addressesOf(host: string): Promise<string[]> {
   // Not every machine's hosts file says that localhost is both.
   if (host === "localhost") return ["127.0.0.1", "::1"];
