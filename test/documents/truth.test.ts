@@ -221,6 +221,9 @@ test("the rules for Prometheus have the shape of a rule file, and group by label
       assert.ok(labels.includes(by!), `${expression}: ${by}`);
     for (const [, shown] of rule.matchAll(/\$labels\.(\w+)/g)) assert.ok(labels.includes(shown!), rule);
   }
+  // To a new installation nothing has been pushed yet.
+  const once = /\(increase\((\w+)\[6h\]\)\) == 0 and sum\(max_over_time\(\1\[15d\]\)\) > 0$/m;
+  assert.match(rules.find((rule) => rule.startsWith("DunlinNothingIsPushed"))!, once);
 });
 
 test("the unit of systemd starts what there is, and its settings are right", () => {
