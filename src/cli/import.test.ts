@@ -72,7 +72,7 @@ test("an older copy steals nothing from what is known", async () => {
 
 test("wrong rows are named by line and column, and nothing of the file is stored", async () => {
   const { id } = await shop(db, ports);
-  const wrong = `${row(1)}${row(2).replace("4900", "49.00")}${row(3).replace("EUR", "euro")}${row(4).replace("cus_4", "")}`;
+  const wrong = `${row(1)}${row(2).replace("4900", "49.00").replace("2026-01-01", "2026-02-30")}${row(3).replace("EUR", "euro")}${row(4).replace("cus_4", "")}`;
   const path = file("wrong.csv", HEADER + wrong + row(5, "LOST"));
   const errors = join(folder, "errors.csv");
   const { code, lines } = await run(path, { merchant: id, as: "invoices", map: MAP, errors });
@@ -82,11 +82,27 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   assert.equal(said[0], "line,column,error");
   // Each row has two lines, and the header one.
   assert.match(said[1]!, /^4,total,"must be an integer from 0 to 9007199254740991, written with digits only"$/);
-  assert.deepEqual(said.slice(2, 4), ["6,currency,must be three capital letters", "8,customerId,is required"]);
-  assert.match(said[4]!, /^10,state,"must be one of INVOICE_STATE_PAID, /);
+  assert.match(said[2]!, /^4,createdAt,"must be an RFC 3339 timestamp /);
+  assert.deepEqual(said.slice(3, 5), ["6,currency,must be three capital letters", "8,customerId,is required"]);
+  assert.match(said[5]!, /^10,state,"must be one of INVOICE_STATE_PAID, /);
   assert.equal(await count("invoices", id), 0);
   const dry = await run(file("dry.csv", HEADER + row(1)), { merchant: id, as: "invoices", map: MAP, "dry-run": true });
   assert.deepEqual([dry.code, dry.lines, await count("invoices", id)], [0, ["1 row is right"], 0]);
+});
+
+test("of a file without rows it is said that there are none", async () => {
+  const { id } = await shop(db, ports);
+  for (const content of ["", HEADER])
+    for (const values of [{ "dry-run": true }, {}]) {
+      const { code, lines } = await run(file("empty.csv", content), {
+        merchant: id,
+        as: "invoices",
+        map: MAP,
+        ...values,
+      });
+      assert.deepEqual([code, lines], [0, ["there are no rows in the file"]]);
+    }
+  assert.deepEqual(readdirSync(join(folder, "imports")), []);
 });
 
 test("JSONL holds records as the API takes them, with the same rules", async () => {
@@ -114,6 +130,10 @@ test("JSONL holds records as the API takes them, with the same rules", async () 
     "2,amount,stands twice in the same object",
   ]);
   assert.deepEqual(lines.slice(3, 5), ["3,,is not valid JSON", "4,,must hold one record"]);
+  const both = card.replace("EUR", "euro").replace('"invoiceId":"i",', "");
+  const all = await run(file("both.jsonl", `${both},{}\n{"id":1}],"more":[1`), { merchant: id, as: "transactions" });
+  assert.deepEqual(all.lines.slice(1, 3), ["1,invoiceId,is required", "1,currency,must be three capital letters"]);
+  assert.match(all.lines[3]!, /^2,id,"must be a string/);
 });
 
 test("an import that is killed goes on where it stopped", async () => {

@@ -6,7 +6,7 @@ import { columnsOf } from "../history/columns.ts";
 import { FileRefused } from "../history/file-refused.ts";
 import { HISTORY_KINDS, KIND_NAMES } from "../history/kinds.ts";
 import type { HistoryFile } from "../history/rows.ts";
-import { takeRows, WRONG_MAX, type WrongRow } from "../history/take-rows.ts";
+import { faultsOf, takeRows, WRONG_MAX, type WrongRow } from "../history/take-rows.ts";
 import type { OnWithdrawn } from "../recovery/ingest.ts";
 import { notify, withdrawnNotes } from "../store/hints.ts";
 import { findMerchant } from "../store/merchants.ts";
@@ -32,7 +32,7 @@ export const importHistory: Command = {
   FILE          CSV with a first line of column names, or JSONL (.jsonl, .ndjson) with a record of the API in each line
   --map         which column holds a field, where they have different names
   --dry-run     checks every row and stores nothing
-  --errors      where the wrong rows go, as CSV: line, column, error`,
+  --errors      where the wrong rows go, as CSV: line, column, error; a line for each field that is wrong`,
   summary: "Import subscriptions, invoices or transactions from a file; no case is opened by them",
   options: {
     merchant: { type: "string" },
@@ -62,6 +62,10 @@ export const importHistory: Command = {
         const { rows, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, columns);
         if (broken !== null) throw new Failure(broken);
         if (wrong.length > 0) return complain(context, wrong, text(values, "errors"));
+        if (rows === 0) {
+          context.print("there are no rows in the file");
+          return EXIT.ok;
+        }
         context.print(`${rowsWords(rows)} ${rows === 1 ? "is" : "are"} right`);
         if (values["dry-run"]) return EXIT.ok;
         bookmark.set(0);
@@ -139,7 +143,7 @@ type Bar = (doing: string, bytes: number) => void;
 
 function complain(context: Context, wrong: readonly WrongRow[], errors: string | undefined): number {
   const cell = (value: string) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  const lines = wrong.map(({ line, column, says }) => [String(line), column, says].map(cell).join(","));
+  const lines = faultsOf(wrong).map(({ line, column, says }) => [String(line), column, says].map(cell).join(","));
   const csv = ["line,column,error", ...lines];
   if (errors !== undefined) writeFileSync(errors, `${csv.join("\n")}\n`);
   for (const line of errors === undefined ? csv.slice(0, SHOWN + 1) : []) context.print(line);

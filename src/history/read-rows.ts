@@ -1,13 +1,18 @@
 import { ApiError } from "../api/errors.ts";
-import { BATCH_MAX, type RecordKind, readAny } from "../api/ingest/batch.ts";
+import { BATCH_MAX, misfitsOf, type RecordKind, readAny } from "../api/ingest/batch.ts";
 import type { Row } from "./rows.ts";
 
 /** What is wrong with a row. */
-export interface Wrong {
-  line: number;
+export interface Fault {
   /** The field at fault, or "" when the row as a whole is. */
   field: string;
   says: string;
+}
+
+/** A row that is wrong: where, and why; at least one fault. */
+export interface Wrong {
+  line: number;
+  faults: Fault[];
 }
 
 /** As long as a body of the API's may be, so that reading a batch takes no longer. */
@@ -45,17 +50,27 @@ export function readRows<Record>(
       records.push(...read(kind, [row]));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      const field = /^\w+\[0\]\.(.+)$/.exec(error.field ?? "")?.[1] ?? "";
-      // Of a body, which the caller never saw: here it is the row.
-      const whole = error.message.replace(/^\w+\[0\] /, "").replace(/^the body (is not valid JSON).*/, "$1");
-      const says = field === "" ? whole : error.message.slice(error.field!.length + 1);
-      wrong.push({ line: row.line, field, says });
+      wrong.push({ line: row.line, faults: faultsOf(kind, row, error) });
     }
   return { records, wrong };
 }
 
+/** The fault that a row was refused for, and after it those of its other fields. */
+function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError): Fault[] {
+  const field = /^\w+\[0\]\.(.+)$/.exec(error.field ?? "")?.[1] ?? "";
+  // Of a body, which the caller never saw: here it is the row.
+  const whole = error.message.replace(/^\w+\[0\] /, "").replace(/^the body (is not valid JSON).*/, "$1");
+  const says = field === "" ? whole : error.message.slice(error.field!.length + 1);
+  if (field === "") return [{ field, says }];
+  const others = [...misfitsOf(kind, JSON.parse(bodyOf(kind, [row]))[kind.name][0])].filter(([key]) => key !== field);
+  return [{ field, says }, ...others.map(([key, says]) => ({ field: key, says }))];
+}
+
+const bodyOf = ({ name }: RecordKind<unknown>, rows: readonly Row[]) =>
+  `{"${name}":[${rows.map(({ json }) => json).join()}]}`;
+
 function read<Record>(kind: RecordKind<Record>, rows: readonly Row[]): Record[] {
-  const records = readAny(kind, Buffer.from(`{"${kind.name}":[${rows.map(({ json }) => json).join()}]}`));
+  const records = readAny(kind, Buffer.from(bodyOf(kind, rows)));
   // A line may hold two records with a comma between them, and its errors would be another line's.
   if (records.length !== rows.length) throw new ApiError(400, "must hold one record");
   return records;

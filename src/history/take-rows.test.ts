@@ -64,7 +64,7 @@ test("wrong rows are named by the file's own columns, and no more are kept than 
     kind,
     columns,
   );
-  assert.deepEqual([rows, wrong.length, wrong[0]?.column], [WRONG_MAX + 500, WRONG_MAX, "cents"]);
+  assert.deepEqual([rows, wrong.length, wrong[0]?.faults[0]?.column], [WRONG_MAX + 500, WRONG_MAX, "cents"]);
 });
 
 test("other work has its turn between batches, though all of a file is there at once", async () => {

@@ -10,13 +10,19 @@ export const WRONG_MAX = 10_000;
 /** The first rows, to look at. */
 const FIRST = 20;
 
-/** A row that is wrong: where, and why. */
+/** A row that is wrong: where, and why; at least one fault. */
 export interface WrongRow {
   line: number;
-  /** The column at fault, of JSONL the field, or "" when the row as a whole is. */
-  column: string;
-  says: string;
+  faults: {
+    /** The column at fault, of JSONL the field, or "" when the row as a whole is. */
+    column: string;
+    says: string;
+  }[];
 }
+
+/** What is wrong with these rows, one fault after the other. */
+export const faultsOf = (wrong: readonly WrongRow[]) =>
+  wrong.flatMap(({ line, faults }) => faults.map((fault) => ({ line, ...fault })));
 
 /** What came of a file. */
 export interface Taken {
@@ -55,7 +61,8 @@ export async function takeRows(
       taken.rows += batch.length;
       if (wrong.length >= WRONG_MAX) continue;
       const read = readRows(kind, batch);
-      for (const { line, field, says } of read.wrong) wrong.push({ line, column: columns.get(field) ?? field, says });
+      for (const { line, faults } of read.wrong)
+        wrong.push({ line, faults: faults.map(({ field, says }) => ({ column: columns.get(field) ?? field, says })) });
       if (first.length < FIRST) first.push(...(read.records.slice(0, FIRST - first.length) as typeof first));
       if (wrong.length === 0) await store(read.records);
     }

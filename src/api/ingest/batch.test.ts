@@ -37,6 +37,14 @@ test("an invoice is read into the words of the domain", () => {
   });
 });
 
+test("the first record and field at fault are named, whichever of the checks finds it", () => {
+  const noDate = { ...INVOICE, createdAt: "2026-02-30T00:00:00Z", updatedAt: 1 };
+  assert.match(
+    refusal(() => invoices(noDate, { ...INVOICE, amount: "1" })),
+    MOMENT,
+  );
+});
+
 test("updatedAt defaults to createdAt, and an optional null is the same as absent", () => {
   const read = invoiceWith({ updatedAt: null, subscriptionId: null });
   assert.deepEqual(read.updatedAt, read.createdAt);

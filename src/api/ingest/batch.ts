@@ -119,14 +119,21 @@ function firstMisfit(kind: Kind, records: readonly unknown[]): ApiError {
     const place = `${kind.name}[${index}]`;
     if (typeof record !== "object" || record === null || Array.isArray(record))
       return badField(place, "must be an object");
-    for (const [key, field] of kind.fields) {
-      const value = Object.hasOwn(record, key) ? (record as Record<string, unknown>)[key] : undefined;
-      if (value === undefined || (value === null && !field.required)) {
-        if (field.required) return badField(`${place}.${key}`, "is required");
-      } else if (!fitsField(field, value)) return badField(`${place}.${key}`, field.says);
-    }
+    for (const [key, says] of misfitsOf(kind, record as Record<string, unknown>))
+      return badField(`${place}.${key}`, says);
   }
   throw new Error(`${kind.name} do not fit their schema, but each field does`);
+}
+
+/** Each field of a record that is not as it must be, and what it must be. */
+export function* misfitsOf({ fields }: Pick<Kind, "fields">, record: Readonly<Record<string, unknown>>) {
+  for (const [key, field] of fields) {
+    const value = Object.hasOwn(record, key) ? record[key] : undefined;
+    const isAbsent = value === undefined || (value === null && !field.required);
+    if (isAbsent && field.required) yield [key, "is required"] as const;
+    if (!isAbsent && !(fitsField(field, value) && field.read(value, false) !== undefined))
+      yield [key, field.says] as const;
+  }
 }
 
 /** The body is at level 1, its array at 2. */

@@ -1,7 +1,7 @@
 import type { RecordKind } from "../../api/ingest/batch.ts";
 import type { Header } from "../../history/columns.ts";
 import { HISTORY_KINDS, type KindName } from "../../history/kinds.ts";
-import { isWhole, type Taken, WRONG_MAX } from "../../history/take-rows.ts";
+import { faultsOf, isWhole, type Taken, WRONG_MAX } from "../../history/take-rows.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { notice } from "../show/fields.ts";
 import { moment } from "../show/moments.ts";
@@ -53,13 +53,16 @@ const problems = (taken: Taken): Part => [
   taken.broken !== null && `${taken.rows > 0 ? "It can't be read to its end" : "It can't be read"}: ${taken.broken}. `,
 ];
 
+const emptyNotice = notice("warn", "There are no rows in the file.");
+
 function checkedNotice(taken: Taken): Html {
   if (!isWhole(taken)) return notice("bad", html`${problems(taken)}Nothing was stored.`);
-  if (taken.rows === 0) return notice("warn", "There are no rows in the file.");
+  if (taken.rows === 0) return emptyNotice;
   return notice("good", `${rowsWords(taken.rows)}, and nothing is wrong with them. Nothing was stored yet.`);
 }
 
 function storedNotice(taken: Taken, { rows, known }: NonNullable<Sent["stored"]>): Html {
+  if (isWhole(taken) && taken.rows === 0) return emptyNotice;
   const newer = `Of ${count(known)} the same or a newer copy was there and stays.`;
   if (isWhole(taken)) return notice("good", `${rowsWords(rows - known)} stored. ${newer}`);
   const mend = "Mend the file and send it again, the whole of it";
@@ -70,7 +73,9 @@ function storedNotice(taken: Taken, { rows, known }: NonNullable<Sent["stored"]>
   );
 }
 
-const wrongTable = ({ wrong }: Taken) => html`<h2>What is wrong</h2>
+function wrongTable({ wrong }: Taken): Html {
+  const faults = faultsOf(wrong);
+  return html`<h2>What is wrong</h2>
 ${table(
   "Wrong rows",
   [
@@ -78,9 +83,10 @@ ${table(
     { head: "Column", cell: ({ column }) => column || "the row" },
     { head: "Error", cell: ({ says }) => says },
   ],
-  wrong.slice(0, WRONG_SHOWN),
+  faults.slice(0, WRONG_SHOWN),
 )}
-${wrong.length > WRONG_SHOWN && html`<p class="text soft">The first ${WRONG_SHOWN}. “Wrong rows as CSV” gives all of them, ${count(WRONG_MAX)} at most; it checks the file once more.</p>`}`;
+${faults.length > WRONG_SHOWN && html`<p class="text soft">The first ${WRONG_SHOWN}. “Wrong rows as CSV” gives all of them, of ${count(WRONG_MAX)} rows at most; it checks the file once more.</p>`}`;
+}
 
 function mapping(header: Header, { fields }: RecordKind<unknown>): Html {
   const columnOf = new Map(header.map(([column, field]) => [field, column]));

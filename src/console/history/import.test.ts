@@ -129,14 +129,15 @@ test("an import stores every row, opens no case, says who did it, and changes no
 test("wrong rows are named by line and column, on the page and as CSV, and an import ends before the first", async () => {
   const { as, count, imports } = await shop();
   const owner = await as("owner");
-  const content = HEADER + rows(0, 400) + row("in_400", "49.00") + rows(401, 700);
+  const content = HEADER + rows(0, 400) + row("in_400", "49.00").replace("EUR", "euro") + rows(401, 700);
   const says = "must be an integer from 0 to 9007199254740991, written with digits only";
   const checked = (await owner.send("/import/check", { content })).body;
   assert.match(checked, /1 of 700 rows is wrong\. Nothing was stored\./);
   assert.ok(checked.includes(`402</td><td data-head="Column">total</td><td data-head="Error">${says}</td>`));
   const csv = await owner.send("/import/wrong.csv", { content });
   assert.equal(csv.type, "text/csv; charset=utf-8");
-  assert.equal(csv.body, `\ufeffline,column,error\r\n402,total,"${says}"\r\n`);
+  const currency = "402,currency,must be three capital letters";
+  assert.equal(csv.body, `\ufeffline,column,error\r\n402,total,"${says}"\r\n${currency}\r\n`);
   assert.equal(await count("invoices"), 0);
   const imported = (await owner.send("/import", { content })).body;
   assert.match(imported, /1 of 700 rows is wrong\. 400 rows stored, all of them before the first that is wrong/);
@@ -146,7 +147,7 @@ test("wrong rows are named by line and column, on the page and as CSV, and an im
   assert.match((await owner.get("/import")).body, /400<br><small>not the whole file/);
   const again = (await owner.send("/import", { content })).body;
   assert.match(again, /0 rows stored\. Of 400 the same or a newer copy/);
-  const mended = (await owner.send("/import", { content: content.replace("49.00", "4900") })).body;
+  const mended = (await owner.send("/import", { content: content.replace("49.00,euro", "4900,EUR") })).body;
   assert.match(mended, /300 rows stored\. Of 400 the same or a newer copy/);
 });
 
@@ -178,13 +179,24 @@ test("a file that can't be read is refused in words, and so is a form without wh
   );
   assert.match(await check({ name: "x.jsonl", content: "x".repeat(600_000) }), /line 1: it is longer than 262144/);
   assert.match(await check({ map: "id=nothing" }), /the file has no column nothing/);
-  assert.match(await check({ content: "" }), /0 rows stored/);
   assert.match(await check({ name: "" }), /Choose a file\./);
   assert.match(await check({ map: `<b>` }), /Columns are written FIELD=COLUMN, not &quot;&lt;b&gt;&quot;/);
   const wrongKind = await owner.send("/import/wrong.csv", { kind: "people" });
   assert.equal(wrongKind.status, 422);
   assert.match(wrongKind.body, /Choose what is in the file: subscriptions, invoices, transactions\./);
   assert.equal(await count("invoices"), 0);
+});
+
+test("of a file without rows it is said that there are none, and nothing is noted", async () => {
+  const { as, imports } = await shop();
+  const owner = await as("owner");
+  for (const path of ["/import/check", "/import"])
+    for (const content of ["", HEADER]) {
+      const { body } = await owner.send(path, { content });
+      assert.match(body, /There are no rows in the file\./);
+      assert.doesNotMatch(body, /rows stored|nothing is wrong/);
+    }
+  assert.deepEqual(await imports(), []);
 });
 
 test("viewers, other sites, files that are too large and other bodies are refused", async () => {

@@ -4,7 +4,7 @@ import { auditImport } from "../../history/audit-import.ts";
 import { columnsOf } from "../../history/columns.ts";
 import { FileRefused } from "../../history/file-refused.ts";
 import { HISTORY_KINDS, KIND_NAMES } from "../../history/kinds.ts";
-import { isWhole, takeRows } from "../../history/take-rows.ts";
+import { faultsOf, isWhole, takeRows } from "../../history/take-rows.ts";
 import { type Audited, listAudited } from "../../store/audit-log.ts";
 import { findMerchant } from "../../store/merchants.ts";
 import { type Console, goTo } from "../console.ts";
@@ -89,16 +89,15 @@ function uploads(console: Console) {
       stored.known += (await HISTORY_KINDS[kind].store(db, merchant, records, ports, onWithdrawn)).known.size;
       stored.rows += records.length;
     });
-    const whole = isWhole(taken);
-    if (whole || stored.rows > 0)
-      await auditImport(db, merchantId, actor, { kind, file: file.name, ...stored, whole }, ports);
+    if (stored.rows > 0)
+      await auditImport(db, merchantId, actor, { kind, file: file.name, ...stored, whole: isWhole(taken) }, ports);
     return { kind, file: file.name, taken, stored };
   };
   const show: Answer = (sent, visit, typed) => importPage(console, visit, importResult(sent, visit.person.zone), typed);
   taking("/import/check", check, show);
   taking("/import", store, show);
   taking("/import/wrong.csv", check, ({ taken: { wrong, broken } }, { reply }) => {
-    const rows = wrong.map(({ line, column, says }) => [line, column, says]);
+    const rows = faultsOf(wrong).map(({ line, column, says }) => [line, column, says]);
     return sendCsv(reply, "wrong-rows.csv", WRONG_HEADINGS, [broken === null ? rows : [...rows, [null, null, broken]]]);
   });
   // An answer stands under the address of its button, which means nothing to who opens it later.
