@@ -3,7 +3,8 @@ import { prepared, type Tx } from "./database.ts";
 const UNDELIVERED = prepared(
   "undelivered",
   `select (select count(*) from events where merchant_id = $1 and exhausted_at is not null) as exhausted,
-     (select count(*) from deliveries where merchant_id = $1) as waiting`,
+     waiting, failed
+   from (select count(*) as waiting, count(*) filter (where attempts > 0) as failed from deliveries where merchant_id = $1) d`,
 );
 
 /** A merchant's events that are not delivered. */
@@ -12,6 +13,8 @@ export interface Undelivered {
   exhausted: number;
   /** For their next attempt. */
   waiting: number;
+  /** Of those, how many have failed already. */
+  failed: number;
 }
 
 /** Counted anew. */

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { makeDeliverer, makeEvents, makeMerchant } from "../../delivery/deliverer.fixture.ts";
 import type { Send } from "../../delivery/https/send.ts";
-import type { EventType } from "../../domain/event.ts";
-import type { Merchant } from "../../domain/merchant.ts";
-import { listAudited } from "../../store/audit-log.ts";
 import { attemptsOf } from "../../store/delivery-attempts.ts";
 import { type TestConsole, testConsole } from "../console.fixture.ts";
+import { answering, deliverFor, deliveriesShop } from "./deliveries.fixture.ts";
 
 let at: TestConsole;
 before(async () => {
@@ -14,34 +11,10 @@ before(async () => {
 });
 after(() => at.close());
 
-const refusing: Send = async () => ({ outcome: "response", status: 500, retryAfter: null, text: "<b>not today</b>" });
-const taking: Send = async () => ({ outcome: "response", status: 200, retryAfter: null, text: "" });
-
-/** Attempts that are due now, until `hours` have passed. */
-async function deliver(send: Send, hours: number) {
-  const deliverer = makeDeliverer({ db: at.db, ports: at.ports, send });
-  const end = at.clock.serviceMs + hours * 3_600_000;
-  for (;;) {
-    await deliverer.deliverDue();
-    if (at.clock.serviceMs >= end) break;
-    const { rows } = await at.db.run<{ due: Date | null }>(
-      { name: "test_next", text: "select min(due_at) as due from deliveries where due_at > $1" },
-      [at.ports.now()],
-    );
-    const due = Math.min(end, rows[0]?.due?.getTime() ?? end);
-    at.clock.monotonicMs += due - at.clock.serviceMs;
-    at.clock.realMs += due - at.clock.serviceMs;
-    at.clock.serviceMs = due;
-  }
-  await deliverer.stop();
-}
-
-async function shop() {
-  const merchant = await makeMerchant(at.db);
-  const events = (count: number, type?: EventType) => makeEvents(at.db, merchant, count, at.ports.now(), type);
-  const browser = async (role: "developer" | "viewer") => at.browser(await at.person(role, merchant));
-  return { merchant, events, browser };
-}
+const refusing = answering(500, "<b>not today</b>");
+const taking = answering(200);
+const deliver = (send: Send, hours: number) => deliverFor(at, send, hours);
+const shop = () => deliveriesShop(at);
 
 test("the list says how many events need a hand, and shows how each stands", async () => {
   const { events, browser } = await shop();
@@ -63,6 +36,21 @@ test("the list says how many events need a hand, and shows how each stands", asy
   const only = (await developer.get("/deliveries?state=exhausted&type=recovery_action&code=500")).body;
   assert.ok(only.includes(lost!.id) && !only.includes(taken!.id));
   assert.match((await developer.get("/deliveries?invoiceId=nobody")).body, /No event fits/);
+});
+
+test("what has failed and is tried again is told before the endpoint counts as failing", async () => {
+  const { events, browser } = await shop();
+  const viewer = await browser("viewer");
+  const lead = async () => /class="lead">([^<]*)/.exec((await viewer.get("/deliveries")).body)![1];
+  await events(1);
+  assert.equal(await lead(), "Nothing needs a hand");
+  await deliver(refusing, 0.01);
+  await events(1);
+  assert.equal(await lead(), "1 event has failed and waits for another attempt");
+  await deliver(refusing, 0.01);
+  assert.equal(await lead(), "2 events have failed and wait for another attempt");
+  await deliver(taking, 1);
+  assert.equal(await lead(), "Nothing needs a hand");
 });
 
 test("events stand in the order in which their plans were made, beside the moments at which they were created", async () => {
@@ -195,79 +183,6 @@ test("attempts stand beside the plan: 0, 100 ms, 5 s, 15 s, 15 min, 30 min after
   assert.doesNotMatch(page, /webhook-token/);
   assert.match(page, /authorization: Bearer \[redacted\]/);
 });
-
-test("an exhausted event is sent again under its own id and bytes, by those who may", async () => {
-  const { events, browser, merchant } = await shop();
-  const [event] = await events(1);
-  await deliver(refusing, 1);
-  const [developer, viewer] = [await browser("developer"), await browser("viewer")];
-  const path = `/deliveries/${event!.id}`;
-  assert.doesNotMatch((await viewer.get(path)).body, /Send again/);
-  assert.equal((await viewer.post(`${path}/replay`)).statusCode, 403);
-  assert.match((await developer.get(path)).body, /Send again/);
-  assert.equal((await developer.post(`${path}/replay`)).headers.location, path);
-  assert.deepEqual(at.toSend, [merchant.id]);
-  const bodies: string[] = [];
-  await deliver(async ({ body }) => {
-    bodies.push(body);
-    return { outcome: "response", status: 200, retryAfter: null, text: "" };
-  }, 0);
-  assert.deepEqual(bodies, [event!.body]);
-  const attempts = await attemptsOf(at.db, merchant.id, event!.id);
-  assert.deepEqual(attempts.map(({ round, number }) => [round, number]).at(-1), [2, 1]);
-  assert.match((await developer.get(path)).body, /round 2[\s\S]*when it was sent again/);
-  const again = await developer.post(`${path}/replay`);
-  assert.equal(again.statusCode, 409);
-  assert.match(again.body, /it was delivered/);
-});
-
-const PAID = {
-  name: "test_paid",
-  text: "update cases set ended_at = $2, end_reason = 'paid' where merchant_id = $1 and invoice_id = $3",
-};
-
-test("a replay of many keeps to its filter, and says what it leaves out and why", async () => {
-  const { events, browser, merchant } = await shop();
-  const first = await events(2, "pause_collection");
-  await events(3, "complete_dunning");
-  await deliver(refusing, 3);
-  await at.db.run(PAID, [merchant.id, at.ports.now(), first[0]!.invoiceId]);
-  const developer = await browser("developer");
-  const none = (await developer.get("/deliveries/replay?type=recovery_action")).body;
-  assert.match(none, /No exhausted event fits these filters[\s\S]*<form method="get" class="filters"/);
-  const preview = (await developer.get("/deliveries/replay?type=pause_collection")).body;
-  assert.match(preview, /1 of 2 exhausted events would be sent again/);
-  assert.match(preview, /1 left out: the invoice was paid meanwhile/);
-  const asked = await developer.post("/deliveries/replay", {
-    type: "pause_collection",
-    createdFrom: "",
-    createdTo: "",
-  });
-  const path = String(asked.headers.location);
-  const under = (await developer.get(path)).body;
-  assert.match(under, /data-live="1"[\s\S]*0 sent again, 0 left out, 2 to go[\s\S]*<progress max="2" value="0"/);
-  const again = await developer.post("/deliveries/replay", { type: "", createdFrom: "", createdTo: "" });
-  assert.equal(again.statusCode, 409, "one at a time");
-  assert.equal(await at.work("replay"), true);
-  const done = (await developer.get(path)).body;
-  assert.match(done, /1 sent again, 1 left out\.[\s\S]*1 left out: the invoice was paid meanwhile/);
-  assert.doesNotMatch(done, /data-live/);
-  assert.match((await developer.get("/deliveries/replay")).body, new RegExp(`Earlier ones[\\s\\S]*href="${path}"`));
-  const [entry, ask] = await auditOf(merchant);
-  const { createdTo, ...details } = entry!.details;
-  assert.deepEqual(
-    [entry?.deed, details],
-    ["delivery.replayed", { type: "pause_collection", replayed: 1, skipped: 1 }],
-  );
-  assert.deepEqual([ask?.deed, ask?.details.events, ask?.details.createdTo], ["delivery.replay_asked", 2, createdTo]);
-  assert.match((await developer.get("/deliveries?state=exhausted")).body, />4 exhausted</);
-  const viewer = await browser("viewer");
-  assert.equal((await viewer.get(path)).statusCode, 403);
-  const stranger = await (await shop()).browser("developer");
-  assert.equal((await stranger.get(path)).statusCode, 404);
-});
-
-const auditOf = (merchant: Merchant) => listAudited(at.db, merchant.id, {}, 10);
 
 test("pages of the list are reached one after the other, and a CSV holds them all", async () => {
   const { events, browser } = await shop();

@@ -119,11 +119,12 @@ ${paging(filter.before === undefined, withQuery(path, query, { before: null }), 
 }
 
 function lead(
-  { exhausted, waiting, firstAttempts, firstSuccesses, p95Ms }: Undelivered & DeliveryFigures,
+  { exhausted, waiting, failed, firstAttempts, firstSuccesses, p95Ms }: Undelivered & DeliveryFigures,
   visit: Visit,
   isReached: boolean,
 ): Html {
-  const nothing = isReached ? "Nothing needs a hand" : "No event is exhausted";
+  const again = `${count(failed)} ${failed === 1 ? "event has failed and waits" : "events have failed and wait"} for another attempt`;
+  const nothing = failed > 0 ? again : isReached ? "Nothing needs a hand" : "No event is exhausted";
   return html`
 <p class="lead">${exhausted === 0 ? nothing : html`<a href="/deliveries?state=exhausted">${count(exhausted)} exhausted</a>: every attempt failed`}</p>
 <p>${exhausted > 0 && visit.may("replay") && html`<a href="/deliveries/replay">Send them again</a>. `}${count(waiting)} ${waiting === 1 ? "event waits" : "events wait"} for an attempt. ${
