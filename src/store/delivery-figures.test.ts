@@ -47,3 +47,26 @@ test("of a log of a month no more is read for the figures of a day than that day
     assert.match(JSON.stringify(plan.rows), /Bitmap Index Scan on delivery_attempts_default_started_at_idx/);
   }
 });
+
+const ATTEMPTED = prepared(
+  "",
+  `insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, ends)
+   select $1, gen_random_uuid(), 1, 1, at, at, 1, case when n % 2 = 1 then 'delivered' end
+   from unnest($2::timestamptz[]) with ordinality as begun (at, n)`,
+);
+
+test("an attempt counts from the very moment that is asked about on, and a full hour begins the next one", async () => {
+  const merchantId = randomUUID();
+  const since = new Date("2026-05-30T22:30:00Z");
+  const HOUR = 3_600_000;
+  const begun = [-1, 0, HOUR - 1, HOUR, 2 * HOUR].map((ms) => new Date(since.getTime() + ms));
+  await database.db.run(ATTEMPTED, [merchantId, begun]);
+  const behind = walled.of(merchantId);
+  assert.deepEqual(await attemptsByHour(behind, merchantId, since), [
+    { hour: 0, delivered: 1, failed: 1 },
+    { hour: 1, delivered: 0, failed: 1 },
+    { hour: 2, delivered: 1, failed: 0 },
+  ]);
+  const { firstAttempts, firstSuccesses } = await deliveryFigures(behind, merchantId, since);
+  assert.deepEqual([firstAttempts, firstSuccesses], [4, 2]);
+});
