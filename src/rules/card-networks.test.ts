@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS } from "../domain/durations.ts";
+import { cardNetwork } from "./card-networks.ts";
+
+/** What is known of a network: its limits as tries in days, whether Visa's category 1 bars, and whether all advice is read. */
+function rulesOf(brand: string | null) {
+  const { name, limits, barsCategory1, readsAdvice } = cardNetwork(brand);
+  return [name, limits.map((each) => `${each.attemptsMax} in ${each.windowMs / DAY_MS}`), barsCategory1, readsAdvice];
+}
+
+test("a brand has the rules of the network that clears it, however gateways write it", () => {
+  for (const [name, ...brands] of [
+    ["Visa", "visa", "VISA"],
+    ["American Express", "amex", "American Express", "american_express"],
+    ["Discover", "discover", "Diners", "diners_club", "Diners Club"],
+  ])
+    for (const brand of brands) assert.deepEqual(rulesOf(brand), [name, ["20 in 30"], true, false], brand);
+  for (const brand of ["mastercard", "MasterCard", "mc", "Maestro"])
+    assert.deepEqual(rulesOf(brand), ["Mastercard", ["10 in 1", "35 in 30"], false, true], brand);
+});
+
+test("a network whose programme was not seen has the strictest rule of each kind, under its own name", () => {
+  for (const [brand, name] of [
+    ["elo", "Elo"],
+    ["JCB", "JCB"],
+    ["unionpay", "UnionPay"],
+    ["cartes_bancaires", "Cartes Bancaires"],
+    ["a stranger", "the card network"],
+    [null, "the card network"],
+  ] as const)
+    assert.deepEqual(rulesOf(brand), [name, ["10 in 1", "20 in 30"], true, true]);
+});
