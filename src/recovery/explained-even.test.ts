@@ -66,5 +66,8 @@ test("why the plan was chosen is said where even tries are worth more, and only 
   assert.match(said({}, 0.1, -0.2), /all the same\. No try seems worth making/);
   assert.match(said({}), /all the same\. A plan is found step by step/);
   assert.match(said({}, 0.5, 0.4, "bacs_debit"), /all the same\. A plan leaves each debit the days/);
+  const both = /all the same\. The moment was drawn by lot.*\. A plan leaves each debit the days/;
+  assert.match(said({ drawn: true }, 0.5, 0.4, "bacs_debit"), both);
+  assert.doesNotMatch(said({ drawn: true }), /A plan leaves each debit/);
   assert.doesNotMatch(said({ drawn: true }, 0.404), /all the same/);
 });

@@ -94,6 +94,24 @@ test("a later bill of the customer is not told of as an earlier one", async () =
   assert.match(answer, /Another bill of this customer was declined on Thu 5 March/);
 });
 
+test("the days on which declined bills were paid are told in their order, whichever bill was paid first", async () => {
+  await declined(2, 10 * 24);
+  await declined(5);
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await asked(), /Declined ones were paid on Tue 6 January, Mon 12 January\./);
+});
+
+test("of two bills that were charged in the same moment neither came before the other", async () => {
+  for (const id of ["inv_1", "inv_2"]) {
+    await stage.invoice({ id });
+    await stage.transaction({ invoiceId: id });
+  }
+  await stage.decide();
+  assert.match(await asked(), /^No earlier bill of this customer is known\.$/m);
+});
+
 test("of a budget with one retry or none left it is said in its number", async () => {
   await enter({ engine: "static" });
   await stage.invoice();

@@ -37,6 +37,14 @@ test("a rule that holds to the end of the window is said to, and not to end at t
   assert.match(await asked("Which rules?"), /^No try from .* to Sun 8 March, \d\d:\d\d/);
 });
 
+test("a rule that is a reason and leaves no try for a while is named once", async () => {
+  await stage.invoice();
+  await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
+  await stage.decide();
+  const answer = await asked("Which rules?");
+  assert.equal(answer.match(/the bank advises to try again after 6 days, and no try comes sooner/g)?.length, 1, answer);
+});
+
 test("what a rule forbids begins with the decision, and ends to the minute", async () => {
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });

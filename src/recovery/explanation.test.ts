@@ -60,6 +60,27 @@ test("What happened so far? The amount, each attempt with the bank's word, each 
   assert.match(answer, /\(code 91\)/);
 });
 
+test("What happened so far? When something came of what was asked for, but for a retry that was made when it should be", async () => {
+  await failing();
+  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  const [action] = explained.actions;
+  const decidedAt = stage.now();
+  const said = (over: Partial<typeof action>) => {
+    const actions = [{ ...action!, decidedAt, status: "SUCCEEDED" as const, ...over }];
+    return explanationOf({ ...explained, actions })[0]!.answer.find((line) => line.includes("was asked for"))!;
+  };
+  const attemptedAt = action!.idealRetryTime;
+  const later = new Date(+attemptedAt + HOUR);
+  assert.match(said({ attemptedAt }), /A retry on .* was asked for, and succeeded\.$/);
+  assert.match(said({ attemptedAt: later }), /A retry on .* was asked for, and succeeded on .*, \d\d:\d\d\.$/);
+  assert.match(said({ attemptedAt: null }), /A retry on .* was asked for, and succeeded\.$/);
+  for (const at of [attemptedAt, later])
+    assert.match(
+      said({ type: "CARD_CHANGE", attemptedAt: at }),
+      /Another card was asked for, and the invoice was paid on .*, \d\d:\d\d\.$/,
+    );
+});
+
 test("What is planned now? The moment, its chance, and whether it may still change", async () => {
   await failing();
   assert.match(
@@ -117,14 +138,17 @@ test("Which rules? What each one left out, by document and date, and how much of
 test("Why a card change? The decline that ended the card, and the rule that bars it", async () => {
   await failing({ networkDeclineCode: "41" });
   const answer = await asked("Why a card change?");
-  assert.match(answer, /reported lost \(code 41\)/);
+  assert.match(answer, /^Another card was asked for on Mon 2 March, 11:00:\n.*reported lost \(code 41\)/);
   assert.match(answer, /Visa does not allow another try/);
   assert.match(await asked("Why not today?"), /card change/);
 });
 
 test("Why a card change? None was asked for, when the card may still work", async () => {
   await failing();
-  assert.match(await asked("Why a card change?"), /No other card or payment method was asked for/);
+  assert.match(
+    await asked("Why a card change?"),
+    /^No other card or payment method was asked for\.\nThe present one may still work/,
+  );
 });
 
 test("Why did you stop? The end, and what led to it", async () => {
@@ -238,6 +262,14 @@ test("in shadow mode each answer says what Dunlin would do, and that the merchan
     /^The merchant's own system goes on\.\nDunlin would give the invoice up\.\n.*\(code R0\)/s,
   );
   assert.equal(await asked("Why this hour?"), "No hour was chosen: no other try is made.");
+});
+
+test("in shadow mode another card would have been asked for, and is not said to have been", async () => {
+  merchantId = (await stage.enter(true, { shadow: true })).id;
+  await failing({ networkDeclineCode: "41" });
+  assert.match(await asked("Why a card change?"), /^Another card would have been asked for on Mon 2 March, 11:00:\n/);
+  const happened = await asked("What happened so far?");
+  assert.match(happened, /Shadow mode: Dunlin would ask for another card or payment method\.$/m);
 });
 
 test("a case that ended before anything was decided is not said to be waiting for a look", async () => {
