@@ -42,6 +42,9 @@ test("a form that is refused is not called an address that can't be read", async
   const developer = await at.as("developer");
   const wrong = await developer.post("/settings/webhook/test", { type: "nothing" });
   assert.deepEqual([wrong.statusCode, titleOf(wrong.body)], [400, "Nothing was changed"]);
+  const replay = await developer.post("/deliveries/replay", { type: "nothing", createdFrom: "", createdTo: "" });
+  assert.match(replay.body, /&quot;type&quot; must be one of/);
+  assert.doesNotMatch(replay.body, /Without/, "the field is the form's, and the address would be the same without it");
   const admin = await at.as("admin");
   const stopped = await admin.post("/experiments/019f0000-0000-7000-8000-000000000000/stop", {});
   assert.deepEqual([stopped.statusCode, titleOf(stopped.body)], [409, "Not as things stand"]);

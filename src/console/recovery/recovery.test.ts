@@ -90,6 +90,13 @@ test("with cases and without an endpoint the overview says that no instruction g
     );
 });
 
+test("beside the first steps the overview says what is wrong with an endpoint, not that there is none: that is the first step", async () => {
+  const empty = async (settings: MerchantSettings) => (await (await shop(settings)).browser.get("/overview")).body;
+  assert.doesNotMatch(await empty({}), /No endpoint is set/);
+  const paused = await empty({ webhookUrl: "https://shop.example/", webhookPaused: true });
+  assert.match(paused, /Deliveries are paused since[^\n]*\n[\s\S]*Nothing has been in recovery yet/);
+});
+
 test("numbers on the overview are the sums of the rows behind them, currency by currency, and exact", async () => {
   const { merchant, browser } = await shop();
   const huge = [unpaid("in_a", { amount: 2 ** 53 - 1 }), unpaid("in_b", { amount: 2 ** 53 - 1 })];
