@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Taken, WrongRow } from "../../history/take-rows.ts";
+import { textOf } from "../html.ts";
+import { importResult, type Sent } from "./import-result.ts";
+
+const WRONG: WrongRow = { line: 402, faults: [{ column: "total", says: "must be an integer" }] };
+
+/** What is said of a file of invoices: good or bad, and the words. */
+function said(taken: Partial<Taken>, stored: Sent["stored"] = null) {
+  const whole: Taken = { header: null, rows: 700, first: [], wrong: [], broken: null };
+  const { short } = importResult({ kind: "invoices", file: "i.csv", taken: { ...whole, ...taken }, stored }, "UTC");
+  const [, tone, words] = /class="notice (\w+)"[^>]*>([^<]*)</.exec(textOf(short))!;
+  return [tone, words];
+}
+
+test("a check says whether all can be stored, and what keeps it from that", () => {
+  assert.deepEqual(said({}), ["good", "700 rows, and nothing is wrong with them. Nothing was stored yet."]);
+  assert.deepEqual(said({ rows: 0 }), ["warn", "There are no rows in the file."]);
+  assert.deepEqual(said({ wrong: [WRONG] }), ["bad", "1 of 700 rows is wrong. Nothing was stored."]);
+  assert.deepEqual(said({ wrong: [WRONG, WRONG], broken: "line 900: it is torn" }), [
+    "bad",
+    "2 of 700 rows are wrong. It can&#39;t be read to its end: line 900: it is torn. Nothing was stored.",
+  ]);
+  assert.deepEqual(said({ rows: 0, broken: "no column holds a field" }), [
+    "bad",
+    "It can&#39;t be read: no column holds a field. Nothing was stored.",
+  ]);
+});
+
+test("an import says how much of the file is stored, and that the whole of it is to be sent again where that is not all", () => {
+  const newer = (known: number) => `Of ${known} the same or a newer copy was there and stays.`;
+  const mend = "Mend the file and send it again, the whole of it";
+  const changed = `${mend}: what is stored already is not changed by that.`;
+  assert.deepEqual(said({}, { rows: 700, known: 1 }), ["good", `699 rows stored. ${newer(1)}`]);
+  assert.deepEqual(said({ rows: 0 }, { rows: 0, known: 0 }), ["warn", "There are no rows in the file."]);
+  assert.deepEqual(said({ wrong: [WRONG] }, { rows: 0, known: 0 }), [
+    "bad",
+    `1 of 700 rows is wrong. Nothing was stored. ${mend}.`,
+  ]);
+  assert.deepEqual(said({ wrong: [WRONG] }, { rows: 400, known: 350 }), [
+    "bad",
+    `1 of 700 rows is wrong. 50 rows stored, all of them before the first that is wrong, and none after. ${newer(350)} ${changed}`,
+  ]);
+  assert.deepEqual(said({ wrong: [WRONG] }, { rows: 400, known: 400 }), [
+    "bad",
+    `1 of 700 rows is wrong. 0 rows stored. ${newer(400)} ${changed}`,
+  ]);
+  assert.deepEqual(said({ broken: "line 900: it is torn" }, { rows: 700, known: 0 }), [
+    "bad",
+    `It can&#39;t be read to its end: line 900: it is torn. 700 rows stored. ${newer(0)} ${changed}`,
+  ]);
+});
