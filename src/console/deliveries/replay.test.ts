@@ -89,3 +89,31 @@ test("a replay of many keeps to its filter, and says what it leaves out and why"
 });
 
 const auditOf = (merchant: Merchant) => listAudited(at.db, merchant.id, {}, 10);
+
+test("the look before a replay can be narrowed, and what is asked for then is what was looked at", async () => {
+  const { events, browser } = await shop();
+  await events(1, "pause_collection");
+  await events(1, "complete_dunning");
+  await deliver(refusing, 3);
+  const developer = await browser("developer");
+  await developer.post("/account", { zone: "Europe/Berlin", theme: "system" });
+  const filters = /<form method="get" class="filters"/;
+  const all = (await developer.get("/deliveries/replay")).body;
+  assert.match(all, /2 of 2 exhausted events would be sent again/);
+  assert.match(all, filters, "there is something to narrow");
+  const [from, to] = ["2026-01-01T10:00:00.000Z", "2026-12-31T10:00:00.000Z"].map(encodeURIComponent);
+  const narrowed = (await developer.get(`/deliveries/replay?type=pause_collection&createdFrom=${from}&createdTo=${to}`))
+    .body;
+  assert.match(narrowed, /1 of 1 exhausted event would be sent again/);
+  assert.match(narrowed, filters);
+  // On the person's clocks in the form that looks again, as moments in the one that sends.
+  assert.match(narrowed, /<option value="pause_collection" selected/);
+  for (const [name, shown, sent] of [
+    ["createdFrom", "2026-01-01T11:00", "2026-01-01T10:00:00.000Z"],
+    ["createdTo", "2026-12-31T11:00", "2026-12-31T10:00:00.000Z"],
+  ]) {
+    assert.match(narrowed, new RegExp(`name="${name}" type="datetime-local" value="${shown}`));
+    assert.match(narrowed, new RegExp(`type="hidden" name="${name}" value="${sent}"`));
+  }
+  assert.match(narrowed, /type="hidden" name="type" value="pause_collection"/);
+});
