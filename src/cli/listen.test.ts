@@ -67,6 +67,7 @@ test("an event that is triggered reaches the endpoint through the listener, sign
   const app = await merchantApp(t);
   const run = shell(t);
   let stop = () => {};
+  t.after(() => stop()); // a test that fails ends, too
   const listening = await run(
     listen,
     { "forward-to": app.url, port: "0" },
@@ -127,6 +128,7 @@ test("a merchant's sub-paths come out below the endpoint's path", async (t) => {
   t.after(() => server.close());
   const run = shell(t);
   let stop = () => {};
+  t.after(() => stop()); // a test that fails ends, too
   const app = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/`;
   const listening = await run(listen, { "forward-to": app, port: "0" }, [], new Promise((resolve) => (stop = resolve)));
   const to = /https:\/\/127\.0\.0\.1:\d+/.exec(listening.lines[0]!)![0];
@@ -143,13 +145,18 @@ test("a body that is no event is forwarded, too, and called what it is", async (
   const app = await merchantApp(t);
   const run = shell(t);
   let stop = () => {};
+  t.after(() => stop()); // a test that fails ends, too
   const forward = { "forward-to": app.url, port: "0" };
   const listening = await run(listen, forward, [], new Promise((resolve) => (stop = resolve)));
   const to = new URL(/https:\/\/127\.0\.0\.1:\d+/.exec(listening.lines[0]!)![0]);
-  for (const body of ["ping", "null", "{}"]) await postOnce(to, {}, Buffer.from(body), listening.ca());
+  const ofNothing = ['{"id":"e1","type":"pause_collection","data":{}}', '{"requestId":"e1","type":"pause_collection"}'];
+  const bodies = ["ping", "null", "{}", ...ofNothing, '{"id":"e1","type":"pause_collection","invoiceId":"i"}'];
+  for (const body of bodies) await postOnce(to, {}, Buffer.from(body), listening.ca());
   assert.deepEqual(
     listening.lines.slice(4).map((line) => line.replace(/^[\d:]+ +/, "").replace(/\d+ ms/, "")),
-    [4, 4, 2].map((bytes) => `${bytes} bytes that are no event → 401, `),
+    [...[4, 4, 2, 47, 44].map((bytes) => `${bytes} bytes that are no event`), "pause_collection e1 i"].map(
+      (words) => `${words} → 401, `,
+    ),
   );
   stop();
   await listening.code;
