@@ -5,9 +5,10 @@ import { figuresOf } from "../../simulator/trial/figures.ts";
 import { runTrial } from "../../simulator/trial/run-trial.ts";
 import { even } from "../../simulator/trial/schedules.ts";
 import { openWorld, shippedPrior } from "../../simulator/trial/worlds.ts";
+import type { Charge } from "../../simulator/worlds/world.ts";
 import { fromPrior } from "../../src/model/prior.ts";
 import { testDatabase } from "../database.ts";
-import { liveWorld } from "./live-world.ts";
+import { isFinal, liveWorld } from "./live-world.ts";
 
 const seed = 1;
 const prior = shippedPrior();
@@ -36,6 +37,17 @@ for (const [name, customers] of [
       await database.drop();
     }
   });
+
+test("a merchant who looks at a bill alone refuses to retry what its card is barred for, not a card that banks may renew", () => {
+  const said = (networkDeclineCode: string, over: Partial<Charge> = {}) =>
+    isFinal({ at: new Date(0), approved: false, paymentMethodType: "card", networkDeclineCode, ...over });
+  const mastercard = { cardBrand: "mastercard" };
+  assert.deepEqual([said("41"), said("R0"), said("14", mastercard)], [true, true, true]);
+  assert.deepEqual([said("51"), said("91"), said("54")], [false, false, false]);
+  assert.equal(said("14", { ...mastercard, networkAdviceCode: "01" }), false, "there is newer data");
+  const debit = { paymentMethodType: "sepa_debit" };
+  assert.deepEqual([said("AC04", debit), said("AM04", debit)], [true, false]);
+});
 
 test("a merchant who pushes invoices alone, and refuses to retry what can't be charged, is asked for tries all the same", async (t) => {
   const database = await testDatabase();

@@ -182,7 +182,7 @@ export async function liveWorld(
 }
 
 /** Whether a bill's last charge said that its card cannot be charged any more, as a merchant reads it who looks at this bill alone. */
-function isFinal(charge: Charge): boolean {
+export function isFinal(charge: Charge): boolean {
   const { group, renewsItself } = readDecline(codesOf(charge), instrumentOf(charge));
   return endsRetries(group) && !renewsItself;
 }
