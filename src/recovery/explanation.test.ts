@@ -77,7 +77,7 @@ test("What happened so far? When something came of what was asked for, but for a
   for (const at of [attemptedAt, later])
     assert.match(
       said({ type: "CARD_CHANGE", attemptedAt: at }),
-      /Another card was asked for, and the invoice was paid on .*, \d\d:\d\d\.$/,
+      /Another card or payment method was asked for, and the invoice was paid on .*, \d\d:\d\d\.$/,
     );
 });
 
@@ -138,7 +138,10 @@ test("Which rules? What each one left out, by document and date, and how much of
 test("Why a card change? The decline that ended the card, and the rule that bars it", async () => {
   await failing({ networkDeclineCode: "41" });
   const answer = await asked("Why a card change?");
-  assert.match(answer, /^Another card was asked for on Mon 2 March, 11:00:\n.*reported lost \(code 41\)/);
+  assert.match(
+    answer,
+    /^Another card or payment method was asked for on Mon 2 March, 11:00:\n.*reported lost \(code 41\)/,
+  );
   assert.match(answer, /Visa does not allow another try/);
   assert.match(await asked("Why not today?"), /card change/);
 });
@@ -267,7 +270,10 @@ test("in shadow mode each answer says what Dunlin would do, and that the merchan
 test("in shadow mode another card would have been asked for, and is not said to have been", async () => {
   merchantId = (await stage.enter(true, { shadow: true })).id;
   await failing({ networkDeclineCode: "41" });
-  assert.match(await asked("Why a card change?"), /^Another card would have been asked for on Mon 2 March, 11:00:\n/);
+  assert.match(
+    await asked("Why a card change?"),
+    /^Another card or payment method would have been asked for on Mon 2 March, 11:00:\n/,
+  );
   const happened = await asked("What happened so far?");
   assert.match(happened, /Shadow mode: Dunlin would ask for another card or payment method\.$/m);
 });
