@@ -18,7 +18,8 @@ const attempt = (bill: Bill, day: number, cardBrand: string, code: string | null
 /** The case of `BILL` after these. */
 const openAfter = (attempts: Attempt[]): OpenCase => {
   const charges = attempts.filter(({ bill }) => bill === BILL).map(({ charge }) => charge);
-  return { bill: BILL, charges, triesLeft: 1, endsAt: START + 28 * DAY_MS, attempts, byCard: new Map() };
+  const endsAt = START + 28 * DAY_MS;
+  return { bill: BILL, charges, triesLeft: 1, endsAt, attempts, byCard: new Map(), byCustomer: new Map() };
 };
 const allowed = (...attempts: Attempt[]) => rulesFor(openAfter(attempts)).allow(START + 9 * DAY_MS);
 
@@ -71,7 +72,8 @@ test("what a card was told of another customer's bill holds for everybody who pa
   const results = (...onCard: Attempt[]) => {
     const short = attempt(BILL, 1, "mastercard", "51", card);
     const again = attempt(BILL, 9, "mastercard", "51", card);
-    const before = { ...openAfter([short]), byCard: new Map([["shared", [...onCard, short]]]) };
+    const byCustomer = new Map([[others.customerId, onCard]]);
+    const before = { ...openAfter([short]), byCard: new Map([["shared", [...onCard, short]]]), byCustomer };
     const tried = { charge: again.charge, choice: { at: +again.charge.at, probability: null } };
     return [rulesFor(before).allow(START + 9 * DAY_MS), countBrokenRules([{ ...tried, open: before }])];
   };
@@ -80,6 +82,22 @@ test("what a card was told of another customer's bill holds for everybody who pa
   assert.deepEqual(results(), [true, 0]);
   assert.deepEqual(results(advised), [false, 1]);
   assert.deepEqual(results(...crowd), [false, 1]);
+});
+
+test("who shares a card shares what has replaced it, and nothing that was in use before or beside it", () => {
+  const others: Bill = { ...OTHER, customerId: "somebody else" };
+  const on = (bill: Bill, day: number, card: string, networkAdviceCode = "") =>
+    attempt(bill, day, "mastercard", "51", { cardFingerprint: card, networkAdviceCode });
+  const isAllowed = (...attempts: Attempt[]) => {
+    const byCard = Map.groupBy(attempts, ({ charge }) => charge.cardFingerprint!);
+    const byCustomer = Map.groupBy(attempts, ({ bill }) => bill.customerId);
+    return rulesFor({ ...openAfter(byCustomer.get(BILL.customerId)!), byCard, byCustomer }).allow(START + 9 * DAY_MS);
+  };
+  const [shared, own] = [on(others, 0, "a"), on(BILL, 1, "a")];
+  assert.equal(isAllowed(shared, own, on(others, 8.5, "b", "25")), false, "replaced");
+  assert.equal(isAllowed(shared, own, on(others, 8.5, "b")), true, "and told nothing");
+  assert.equal(isAllowed(on(others, -1, "b"), shared, own, on(others, 8.5, "b", "25")), true, "another one of theirs");
+  assert.equal(isAllowed(shared, on(others, 0.5, "b", "25"), own), true, "this one is charged since");
 });
 
 test("a card of another network that stands in for one that is charged again brings what its own network says", () => {

@@ -30,8 +30,9 @@ export interface OpenCase {
   endsAt: number;
   /** All attempts on the customer's bills so far, oldest first. */
   attempts: readonly Attempt[];
-  /** All attempts so far on each card that has a fingerprint, whoever the customer, oldest first. */
+  /** All attempts so far on each card that has a fingerprint, whoever the customer, and of each customer; oldest first. */
   byCard: ReadonlyMap<string, readonly Attempt[]>;
+  byCustomer: ReadonlyMap<string, readonly Attempt[]>;
 }
 
 /** The next try. `probability`: what the policy expects; null when it has no opinion. */
@@ -87,14 +88,27 @@ export function rulesFor(open: OpenCase): Rules {
 /**
  * What may be charged next: what the subscription was tried on last. Where a later attempt on another subscription shows another card, nobody can say
  * whether it has replaced this one or is a second one: the rules have to hold for both. Without
- * a fingerprint any later attempt may show another card.
+ * a fingerprint any later attempt may show another card. Who shares a card shares what has replaced it.
  */
-function presentCharges({ bill, attempts }: OpenCase): Charge[] {
+function presentCharges(open: OpenCase): Charge[] {
+  const { bill, attempts } = open;
   const own = attempts.findLast((attempt) => attempt.bill.subscriptionId === bill.subscriptionId)!.charge;
   const latest = attempts.at(-1)!.charge;
   const isOne =
     latest === own || (latest.cardFingerprint !== undefined && latest.cardFingerprint === own.cardFingerprint);
-  return isOne ? [latest] : [own, latest];
+  const shown = isOne ? [latest] : [own, latest];
+  return [...shown, ...shown.flatMap((charge) => replacedFor(open, charge))];
+}
+
+/** On the cards that others who paid with this one are charged on now, where nobody was before the last charge on this one: it was replaced for them, and so it was for all. */
+function replacedFor({ bill, byCard, byCustomer }: OpenCase, { cardFingerprint = "" }: Charge): Charge[] {
+  const onCard = byCard.get(cardFingerprint) ?? [];
+  const others = new Set(onCard.map((attempt) => attempt.bill.customerId).filter((id) => id !== bill.customerId));
+  return [...others].flatMap((id) => {
+    const { charge } = byCustomer.get(id)!.at(-1)!;
+    const first = byCard.get(charge.cardFingerprint ?? "")?.[0];
+    return first && first.charge.at > onCard.at(-1)!.charge.at ? [charge] : [];
+  });
 }
 
 /** Fingerprints tell cards apart; without them two networks do, and in doubt it is one card. */

@@ -103,7 +103,9 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
     if (bill.first.approved) return;
     const createdAt = bill.createdAt.getTime();
     const endsAt = createdAt + bill.windowDays * DAY_MS;
-    const open: OpenCase = { bill, charges: [bill.first], triesLeft: triesFor(bill), endsAt, attempts: known, byCard };
+    const charges = [bill.first];
+    const triesLeft = triesFor(bill);
+    const open: OpenCase = { bill, charges, triesLeft, endsAt, attempts: known, byCard, byCustomer: attempts };
     trial.cases.push(open);
     plan(open, createdAt);
   }

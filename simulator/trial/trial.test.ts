@@ -76,6 +76,7 @@ function caseOf(cardBrand: string, type: string, charges: [hour: number, code?: 
     endsAt: start + 28 * DAY_MS,
     attempts,
     byCard: new Map(),
+    byCustomer: new Map(),
   };
   return made.slice(1).map((charge) => ({ open, charge, choice: { at: charge.at.getTime(), probability: null } }));
 }

@@ -130,8 +130,16 @@ export async function liveWorld(
     if (bill.first.approved) return;
     const endsAt = bill.createdAt.getTime() + bill.windowDays * DAY_MS;
     const triesLeft = triesFor(bill);
-    const { byCard } = seenBy(merchant);
-    const failed = { bill, charges: [bill.first], triesLeft, endsAt, attempts, byCard, merchant, paid: false };
+    const failed = {
+      bill,
+      charges: [bill.first],
+      triesLeft,
+      endsAt,
+      attempts,
+      ...seenBy(merchant),
+      merchant,
+      paid: false,
+    };
     lived.cases.push(failed);
     open.set(bill.id, failed);
   }
