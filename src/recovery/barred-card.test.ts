@@ -97,3 +97,17 @@ test("what is counted so far for a limit of 30 days is of 30 days", async () => 
   assert.match(known, /Counted so far: 2\./);
   assert.match(known, /\. 1 try of another invoice counts for this card/);
 });
+
+test("what replaced a card for somebody else who pays with it brings what it was told", async () => {
+  const theirs = { invoiceId: "inv_9", customerId: "cus_9" };
+  await stage.transaction({ ...theirs, cardFingerprint: "fp_1", state: "PAID", ...ago(1) });
+  await stage.invoice();
+  await stage.transaction({ cardFingerprint: "fp_1" });
+  await stage.decide();
+  assert.equal((await stage.actions()).at(-1)!.type, "RETRY");
+  stage.wait(DAY / 24);
+  await stage.transaction({ ...theirs, cardFingerprint: "fp_2", networkDeclineCode: "41" });
+  await stage.invoice({ amount: 4800 });
+  await stage.decide();
+  assert.equal((await stage.actions()).at(-1)!.type, "CARD_CHANGE");
+});

@@ -67,6 +67,28 @@ export function onStandIns({ case: kase, invoice, transactions }: Attempts): (t:
   return (t) => found.size > 0 && found.has(keyOf(t));
 }
 
+/**
+ * Tells which attempts were on a card that has replaced this one for others who pay with it, and so for all: they are charged on it now, and nobody was before
+ * the last charge on this one.
+ */
+export function onReplacements(
+  { case: kase, transactions }: Attempts,
+  card: Card | null,
+): (t: TransactionFacts) => boolean {
+  const shared = card?.fingerprint ? transactions.filter((t) => t.cardFingerprint === card.fingerprint) : [];
+  const others = new Set(
+    shared.map(({ customerId }) => customerId).filter((id) => id !== undefined && id !== kase.customerId),
+  );
+  const found = new Set<string>();
+  for (const id of others) {
+    const latest = transactions.findLast((t) => t.customerId === id && t.cardFingerprint !== undefined)!
+      .cardFingerprint!;
+    const first = transactions.find((t) => t.cardFingerprint === latest)!;
+    if (first.createdAt > shared.at(-1)!.createdAt) found.add(latest);
+  }
+  return ({ cardFingerprint }) => cardFingerprint !== undefined && found.has(cardFingerprint);
+}
+
 const keyOf = ({ cardFingerprint, paymentMethodId }: TransactionFacts) =>
   cardFingerprint ?? `method ${paymentMethodId}`;
 

@@ -84,6 +84,19 @@ test("a card first seen after the decline replaces the declined one, wherever it
   assert.deepEqual([again.lastDecline?.networkDeclineCode, again.cardChangedAt], ["41", null]);
 });
 
+test("a card that has replaced this one for somebody else who pays with it may be charged next, and brings what it was told", () => {
+  const theirs = (days: number, card: string, code: string | null) => ({
+    ...attempt(days, `inv_9${days}`, card, code),
+    customerId: "cus_9",
+  });
+  const [shared, own] = [theirs(0, "A", null), attempt(1, "inv_1", "A", "51")];
+  const told = (...more: Transaction[]) =>
+    counted(knownWith(...[shared, own, ...more].sort((a, b) => +a.createdAt - +b.createdAt)));
+  assert.deepEqual(told(theirs(2, "B", "41")), ["51", "41"]);
+  assert.deepEqual(told(theirs(2, "B", "41"), attempt(3, "inv_1", "A", "61")), ["51", "61"], "charged since");
+  assert.deepEqual(told(theirs(0.5, "B", null), theirs(2, "B", "41")), ["51"], "a second card of theirs");
+});
+
 test("a card is alive by a charge of money that surely was on it, that the merchant made, and that stands", () => {
   const paid = attempt(1, "inv_0", "A", null);
   const isAlive = (over: Partial<Transaction>) =>

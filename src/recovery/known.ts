@@ -5,7 +5,7 @@ import { declineGroup } from "../rules/decline-group.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
-import { type Card, isOn, isSurelyOn, onStandIns, presentCard } from "./card.ts";
+import { type Card, isOn, isSurelyOn, onReplacements, onStandIns, presentCard } from "./card.ts";
 import type { CaseView } from "./case-view.ts";
 import { type DeliveredAction, isAwaited } from "./outcome.ts";
 import { type Payer, payerOf } from "./payer.ts";
@@ -76,7 +76,8 @@ const wasAsked = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>
 function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): LedgerEntry[] {
   const { case: kase, invoice, barring, asks } = view;
   const transactions = [...barring, ...view.transactions];
-  const standsIn = onStandIns(view);
+  const [isStandIn, isReplacement] = [onStandIns(view), onReplacements(view, card)];
+  const standsIn = (t: TransactionFacts) => isStandIn(t) || isReplacement(t);
   const isCounted = (t: TransactionFacts) => isOn(t, card) || standsIn(t);
   const attempts: LedgerEntry[] = transactions
     .filter((t) => t.invoiceId === invoice.id || isCounted(t))

@@ -64,7 +64,10 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
     barringCards(tx, merchant.id, own, before(last, LEDGER_MS)),
     attemptsAtBanks(tx, merchant, own, now),
   ]);
-  const all = [...own, ...others];
+  // Who shares a card shares what replaces it.
+  const sharers = distinct(others.map(({ customerId }) => customerId));
+  const theirs = sharers.length === 0 ? [] : await transactionsForCases(tx, merchant.id, [], sharers, since);
+  const all = [...new Map([...own, ...others, ...theirs].map((t) => [t.id, t])).values()];
   const transactions = indexed(all);
   const actionsOf = Map.groupBy(actions, ({ caseId }) => caseId);
   const asks = await asksConcerning(
@@ -131,7 +134,7 @@ const indexed = (all: readonly TransactionFacts[]): Indexed => ({
   methods: Map.groupBy(all, ({ paymentMethodId }) => paymentMethodId),
 });
 
-/** Attempts on the invoice, by the customer, and on any card that those used; oldest first. */
+/** Attempts on the invoice, by the customer, on any card that those used, and by whoever else used them; oldest first. */
 function concern(kase: Case, { invoices, customers, cards, methods }: Indexed): TransactionFacts[] {
   const own = [...(invoices.get(kase.invoiceId) ?? []), ...(customers.get(kase.customerId) ?? [])];
   const found = new Set(own);
@@ -139,6 +142,9 @@ function concern(kase: Case, { invoices, customers, cards, methods }: Indexed): 
     if (cardFingerprint !== undefined) for (const other of cards.get(cardFingerprint)!) found.add(other);
     if (paymentMethodId !== undefined) for (const other of methods.get(paymentMethodId)!) found.add(other);
   }
+  for (const { customerId } of [...found])
+    if (customerId !== undefined && customerId !== kase.customerId)
+      for (const other of customers.get(customerId)!) found.add(other);
   return oldestFirst([...found].filter((t) => !isFromBefore(kase, t)));
 }
 
