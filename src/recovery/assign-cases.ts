@@ -9,7 +9,8 @@ import { armsOfCustomers, enterInvoices } from "../store/experiment-invoices.ts"
 /**
  * Gives cases that are about to be opened their arms: by the customer where an experiment runs.
  *
- * @param experiment  the one that runs. Cases that begin in shadow mode belong to none: Dunlin asks for nothing in them
+ * @param experiment  the one that runs. Invoices that failed before it began belong to none, and neither do cases that begin in shadow mode: Dunlin asks
+ *   for nothing in them
  * @returns the cases with their arms; and `enter`, to be called in the same transaction when they are opened, which puts their
  *   invoices into the experiment
  */
@@ -19,27 +20,34 @@ export async function assignCases(
   experiment: Experiment | null,
   cases: readonly Omit<NewCase, "arm">[],
 ): Promise<{ assigned: NewCase[]; enter(): Promise<void> }> {
-  if (shadow || !experiment)
-    return { assigned: cases.map((kase) => ({ ...kase, arm: shadow ? "shadow" : "dunlin" })), async enter() {} };
-  const assignments = await assignmentsOf(tx, merchantId, experiment, cases);
-  const phaseOf = (kase: Pick<NewCase, "openedAt">) =>
-    kase.openedAt < experiment.comparedFrom ? "calibration" : "comparison";
+  const isIn = ({ unpaidAt }: Pick<NewCase, "unpaidAt">) =>
+    !shadow && experiment !== null && unpaidAt >= experiment.startedAt;
+  const others = cases
+    .filter((kase) => !isIn(kase))
+    .map((kase): NewCase => ({ ...kase, arm: shadow ? "shadow" : "dunlin" }));
+  const entering = cases.filter(isIn);
+  if (!experiment || entering.length === 0) return { assigned: others, async enter() {} };
+  const assignments = await assignmentsOf(tx, merchantId, experiment, entering);
+  const entered = entering.map((kase, index) => ({
+    kase,
+    phase: kase.unpaidAt < experiment.comparedFrom ? ("calibration" as const) : ("comparison" as const),
+    ...assignments[index]!,
+  }));
   return {
-    assigned: cases.map((kase, index) => ({
-      ...kase,
-      arm: phaseOf(kase) === "calibration" ? "merchant" : assignments[index]!.arm,
-    })),
+    assigned: [
+      ...others,
+      ...entered.map(({ kase, phase, arm }): NewCase => ({ ...kase, arm: phase === "calibration" ? "merchant" : arm })),
+    ],
     enter: () =>
       enterInvoices(
         tx,
         merchantId,
         experiment.id,
-        cases.map((kase, index) => ({
+        entered.map(({ kase, ...where }) => ({
+          ...where,
           caseId: kase.id,
           invoiceId: kase.invoiceId,
           customerId: kase.customerId,
-          ...assignments[index]!,
-          phase: phaseOf(kase),
           amount: kase.amount,
           currency: kase.currency,
           failedAt: kase.unpaidAt,

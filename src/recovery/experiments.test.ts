@@ -94,6 +94,26 @@ test("a case that was open before the experiment has no part in it", async () =>
   assert.deepEqual(await stage.tallies(experiment.id), []);
 });
 
+test("an invoice that failed before the experiment, and is pushed later, has no part in it; its phase is that of its failure", async () => {
+  stage.wait(9 * DAY);
+  const experiment = await start({ calibrationDays: 14 });
+  const [customerId] = customersIn(experiment, "dunlin", 1) as [string];
+  stage.wait(15 * DAY);
+  const failed = (id: string, before: number) =>
+    stage.invoice({ id, customerId, updatedAt: new Date(+stage.now() - before * DAY) });
+  await failed("inv_before", 16);
+  await failed("inv_calibration", 2);
+  await failed("inv_comparison", 0.5);
+  assert.deepEqual((await stage.arms()).sort(), ["dunlin", "dunlin", "merchant"]);
+  stage.wait(60 * DAY);
+  await stage.count(experiment.id);
+  const counts = (await stage.tallies(experiment.id)).filter(({ measure }) => measure === "count");
+  assert.deepEqual(counts.map(({ phase, due }) => [phase, due]).sort(), [
+    ["calibration", 1],
+    ["comparison", 1],
+  ]);
+});
+
 test("a case that is opened by a moment before the experiment began has no part in it, although that is stored by then", async () => {
   stage.at(+START + DAY);
   const [customerId] = customersIn(await start(), "merchant", 1);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { someoneWaits } from "../../test/database.ts";
 import type { Event } from "../domain/event.ts";
-import { lockCases } from "../store/cases.ts";
+import { findCases, lockCases } from "../store/cases.ts";
 import { type Database, prepared } from "../store/database.ts";
 import { insertEvents } from "../store/events.ts";
 import { askLast } from "../store/in-transaction.ts";
@@ -50,6 +50,17 @@ test("a batch that was all new until another one overtook it is stored, says wha
     },
   );
   assert.equal((await stage.cases()).length, 3);
+});
+
+test("a case begins by the settings of its moment, although who pushes knows those of before", async () => {
+  const before = await stage.enter();
+  await stage.set({ shadow: true, windowDays: 3, budget: 2 });
+  const unpaid = { id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 1, currency: "EUR" } as const;
+  const invoice = packInvoices({ ...unpaid, createdAt: START, updatedAt: stage.now() });
+  await ingestInvoices(stage.db, before, invoice, stage.ports, () => {});
+  assert.deepEqual(await stage.arms(), ["shadow"]);
+  const [kase] = await findCases(stage.db, before.id, await stage.caseIds());
+  assert.deepEqual([+kase!.windowEndsAt - +kase!.unpaidAt, kase!.budget], [3 * 24 * 60 * MINUTE, 2]);
 });
 
 test("a paid copy that waits for the batch which opens the case ends that case all the same", async () => {

@@ -19,6 +19,7 @@ import type { Database, Tx } from "../store/database.ts";
 import { waitingActions, withdrawEvents } from "../store/events.ts";
 import { runningExperiment } from "../store/experiments.ts";
 import { findInvoices, insertNewInvoices, isOvertaken, placesInRecovery, upsertInvoices } from "../store/invoices.ts";
+import { findMerchant } from "../store/merchants.ts";
 import { idsOf, type Packed, release, unpack } from "../store/packed.ts";
 import { upsertSubscriptions } from "../store/subscriptions.ts";
 import { upsertTransactions } from "../store/transactions.ts";
@@ -116,18 +117,21 @@ async function storeInvoices(
     if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, invoices))) return { known: null, withdrawn: [] };
     return await db.transaction(async (tx) => {
       const now = ports.now();
-      const openable = opensCases ? unpaid.filter((invoice) => mayOpen(invoice, merchant, now)) : [];
-      const [experiment, stored] = await Promise.all([
-        openable.length === 0 ? null : runningExperiment(tx, merchant.id),
+      const mayOpen = opensCases && unpaid.length > 0;
+      // Read here: a case stays with what it begins with, and who asked may know settings of some seconds ago.
+      const [settings, experiment, stored] = await Promise.all([
+        mayOpen ? findMerchant(tx, merchant.id) : null,
+        mayOpen ? runningExperiment(tx, merchant.id) : null,
         storeNewest(tx, merchant.id, invoices, mayBeNew && !isOver, { now, pokeId }),
       ]);
       const { known = null, again = [], ended = [] } = stored ?? {};
-      const opening = openable
-        .filter(({ id }) => stored === null || stored.unpaid.has(id))
-        .map((invoice) => newCase(invoice, merchant, now, ports));
+      const opening = (settings ? unpaid : [])
+        .filter(({ id, amount }) => amount > 0 && (stored === null || stored.unpaid.has(id)))
+        .map((invoice) => newCase(invoice, settings!, now, ports))
+        .filter(({ windowEndsAt }) => windowEndsAt > now);
       // Begun while this one waited: of its cases none belongs to it.
       const running = experiment && experiment.startedAt <= now ? experiment : null;
-      const opened = opening.length === 0 ? null : await assignCases(tx, merchant, running, opening);
+      const opened = opening.length === 0 ? null : await assignCases(tx, settings!, running, opening);
       return async () => {
         // By a statement that comes behind the ends: while they waited for a step it may have made events.
         const [, , , withdrawn] = await Promise.all([
@@ -264,12 +268,6 @@ async function endAndWithdraw(
   return withdrawn;
 }
 
-const windowEndsAt = (invoice: Unpaid, merchant: Merchant) =>
-  new Date(invoice.updatedAt.getTime() + merchant.windowDays * DAY_MS);
-
-const mayOpen = (invoice: Unpaid, merchant: Merchant, now: Date) =>
-  invoice.amount > 0 && windowEndsAt(invoice, merchant) > now;
-
 const newCase = (invoice: Unpaid, merchant: Merchant, now: Date, ports: Ports) => ({
   id: ports.newId(),
   invoiceId: invoice.id,
@@ -278,7 +276,7 @@ const newCase = (invoice: Unpaid, merchant: Merchant, now: Date, ports: Ports) =
   amount: invoice.amount,
   currency: invoice.currency,
   unpaidAt: invoice.updatedAt,
-  windowEndsAt: windowEndsAt(invoice, merchant),
+  windowEndsAt: new Date(invoice.updatedAt.getTime() + merchant.windowDays * DAY_MS),
   budget: merchant.budget,
   openedAt: now,
 });
