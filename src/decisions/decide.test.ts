@@ -95,7 +95,13 @@ test("an advised wait is a reason of the try that comes soon after it, and of no
 test("for a payment method without rules only the moment is suggested", () => {
   const decision = retryOf(decideSoon(failed({}, { paymentMethodType: "paypal", network: null })));
   assert.equal(decision.suggestion, "UNSPECIFIED");
-  assert.match(decision.reasons.join(" "), /the merchant's to say/);
+  assert.match(
+    decision.reasons.join(" "),
+    /How payments by "paypal" are tried again is the merchant's to say\. .*PayPal allows/,
+  );
+  assert.doesNotMatch(decision.reasons.join(" "), /No rules are known/, "there is a limit");
+  const other = retryOf(decideSoon(failed({}, { paymentMethodType: "klarna", network: null })));
+  assert.match(other.reasons.join(" "), /No rules are known for payments by "klarna"/);
 });
 
 test("a card behind a wallet is retried as a card, and never after its network's last word", () => {

@@ -114,15 +114,19 @@ function isFirstOutage(known: Known): boolean {
 }
 
 function retry(situation: Situation, moment: Moment, at: number, held: Ruling | null): Decision {
-  const { known, decline, isNewCard, place } = situation;
+  const { known, guard, decline, isNewCard, place } = situation;
   const isKnown = hasRules(known);
   const why = [isNewCard ? NEW_CARD_TRIED : declineWords(decline, false), renewalWords(known, decline)];
   const reasons = [joined(why), momentReason(moment, at, place)];
   if (held) reasons.push(held.sentence);
-  if (!isKnown)
+  if (!isKnown) {
+    const payments = `payments by "${known.paymentMethodType}"`;
     reasons.push(
-      `No rules are known for payments by "${known.paymentMethodType}", so how to try again is the merchant's to say.`,
+      guard.limits.length === 0
+        ? `No rules are known for ${payments}, so how to try again is the merchant's to say.`
+        : `How ${payments} are tried again is the merchant's to say.`,
     );
+  }
   reasons.push(triesLeftWords(situation, at, GAP_MIN_MS));
   return { kind: "retry", at: new Date(at), suggestion: isKnown ? "RETRY" : "UNSPECIFIED", reasons };
 }

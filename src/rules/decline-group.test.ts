@@ -164,6 +164,7 @@ test("65 is a limit, and may want the customer on a European card that is not a 
     "AUTH_REQUIRED",
   );
   assert.equal(mayWantCustomer("65", "Mastercard", "DE"), true);
+  assert.equal(mayWantCustomer("65", "Mastercard", "GB"), true);
   assert.equal(mayWantCustomer("65", "Mastercard", "US"), false);
   assert.equal(mayWantCustomer("65", "Visa", "DE"), false);
   assert.equal(mayWantCustomer("61", "Mastercard", "DE"), false);

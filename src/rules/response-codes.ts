@@ -85,9 +85,9 @@ export function setResponseCode(code: string, meaning: ResponseCode, everywhere:
 /** The code as the table writes it: upper case, two characters. */
 const normalCode = (code: string) => code.trim().toUpperCase().padStart(2, "0");
 
-/** Where strong customer authentication is law, so that 65 means that it is missing (EEA). */
+/** Where strong customer authentication is law, so that 65 may mean that it is missing: the EEA, and the United Kingdom, which kept the law. */
 const STRONG_AUTHENTICATION = new Set(
-  "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK ES".split(" "),
+  "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK ES GB".split(" "),
 );
 
 /**
@@ -102,7 +102,7 @@ export function responseCode(code: string, network: string): ResponseCode | null
 }
 
 /**
- * Whether a code may mean that the customer has to confirm as well as what its row says: 65 does in the EEA, where Visa has 1A for it. Only
+ * Whether a code may mean that the customer has to confirm as well as what its row says: 65 does in the EEA and the United Kingdom, where Visa has 1A for it. Only
  * what follows tells: a limit passes, the other does not.
  */
 export const mayWantCustomer = (code: string, network: string, country: string | null): boolean =>
