@@ -1,6 +1,7 @@
 import { parse } from "csv-parse/sync";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
+import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 
 /** A history as it was read. */
 export interface History {
@@ -159,8 +160,7 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
     chance: chance === null ? null : Number(chance),
     networkDeclineCode: text("networkdeclinecode", "declinecode"),
     networkAdviceCode: text("networkadvicecode", "advicecode"),
-    gatewayCode: text("paymentgatewayerrorcode"),
-    gateway: [text("paymentgatewayname"), text("paymentgatewaytype")].filter((each) => each !== null).join(" ") || null,
+    gatewayCode: gatewayCodeOf(text("paymentgatewayerrorcode"), text("paymentgatewayname"), text("paymentgatewaytype")),
     declineCategory: text("declinecategory"),
     paymentMethodType: text("paymentmethodtype"),
     cardBrand: text("cardbrand"),

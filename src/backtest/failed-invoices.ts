@@ -2,7 +2,6 @@ import { DAY_MS } from "../domain/durations.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { DECLINE_GROUPS, type DeclineGroup, endsRetries } from "../rules/decline-groups.ts";
-import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { Decided, Episode } from "./estimate.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
@@ -110,7 +109,8 @@ export function givenUpOf(invoices: readonly FailedInvoice[]): DeclineGroup[] {
 
 /** Why an attempt failed. */
 export const groupOf = (attempt: PastAttempt): DeclineGroup =>
-  declineGroup(
-    { ...attempt, gatewayCode: gatewayCodeOf(attempt.gatewayCode, attempt.gateway) },
-    { paymentMethodType: attempt.paymentMethodType, network: attempt.cardBrand, cardCountry: attempt.cardCountry },
-  );
+  declineGroup(attempt, {
+    paymentMethodType: attempt.paymentMethodType,
+    network: attempt.cardBrand,
+    cardCountry: attempt.cardCountry,
+  });

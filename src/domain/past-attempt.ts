@@ -12,9 +12,8 @@ export interface PastAttempt {
   chance: number | null;
   networkDeclineCode: string | null;
   networkAdviceCode: string | null;
+  /** As the tables of codes write it: a number with the gateway's name, since it means something by that only. */
   gatewayCode: string | null;
-  /** What the gateway is called: some write numbers, which mean something by its name only. */
-  gateway: string | null;
   declineCategory: string | null;
   paymentMethodType: string | null;
   cardBrand: string | null;

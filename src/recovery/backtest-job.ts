@@ -2,6 +2,7 @@ import type { Job } from "../domain/job.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
+import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import { audit } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
 import { insertJob } from "../store/jobs.ts";
@@ -51,6 +52,11 @@ export interface Judge {
   stop(): Promise<unknown>;
 }
 
+const pastAttempt = ({ id, gateway, ...attempt }: StoredAttempt): PastAttempt => ({
+  ...attempt,
+  gatewayCode: gatewayCodeOf(attempt.gatewayCode, gateway),
+});
+
 /** Does such a job. */
 export const backtestWork =
   (newJudge: () => Judge): Work =>
@@ -69,7 +75,7 @@ export const backtestWork =
       for (let last: StoredAttempt | null = null; read < ATTEMPTS_MAX; ) {
         if (signal.aborted || isLost) return null;
         const part: StoredAttempt[] = await attemptsAfter(db, job.merchantId, last, PART);
-        judge.add(part);
+        judge.add(part.map(pastAttempt));
         read += part.length;
         progress = { read };
         last = part.at(-1) ?? null;

@@ -2,7 +2,11 @@ import type { PastAttempt } from "../domain/past-attempt.ts";
 import { prepared, type Tx } from "./database.ts";
 
 /** Read from what was pushed: nobody knows with which chance the merchant's own system chose. */
-export type StoredAttempt = PastAttempt & { id: string };
+export interface StoredAttempt extends PastAttempt {
+  id: string;
+  /** What the gateway is called; `gatewayCode` is as it wrote it. */
+  gateway: string | null;
+}
 
 const AFTER = prepared(
   "past_attempts",

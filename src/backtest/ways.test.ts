@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fromPrior, type Prior } from "../model/prior.ts";
+import { readHistory } from "./attempts.ts";
+import { failuresOf } from "./failed-invoices.ts";
+import { waysOf } from "./ways.ts";
+
+const prior = JSON.parse(readFileSync(join(import.meta.dirname, "../model/prior.json"), "utf8")) as Prior;
+
+/** What each way does right after the first failure of `in_1`. Each row: a moment, a state, and what the columns are called. */
+function nexts(columns: string, ...rows: string[]) {
+  const lines = rows.map((row) => `in_1,cus_1,4900,EUR,${row}`);
+  const later = `in_2,cus_2,4900,EUR,2026-03-09T09:00:00Z,PAID${",".repeat(columns.split(",").length)}`;
+  const file = [`invoiceId,customerId,amount,currency,createdAt,state,${columns}`, ...lines, later].join("\n");
+  const failures = failuresOf(readHistory(file).attempts);
+  const ways = waysOf(failures, fromPrior(prior), []);
+  return Object.fromEntries(ways.map((way) => [way.name, way.next(failures.invoices[0]!, 0)]));
+}
+const FAILED = "2026-01-05T09:00:00Z,FAILED";
+
+test("a way reads a gateway's number as the service does: where the customer revoked the payment none of Dunlin's tries again", () => {
+  const columns = "paymentGatewayErrorCode,paymentGatewayName,paymentMethodType";
+  for (const revoked of ["2018,braintree", "26,Adyen"]) {
+    const { dunlin, rules } = nexts(columns, `${FAILED},${revoked},card`);
+    assert.deepEqual([dunlin, rules], [null, null], revoked);
+  }
+  assert.ok(nexts(columns, `${FAILED},2018,,card`).rules instanceof Date, "a number of nobody's means nothing");
+});
