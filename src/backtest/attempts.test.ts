@@ -63,6 +63,19 @@ const HEADING = "invoiceId,createdAt,state,amount,currency,propensity";
 const right = (records: number) =>
   Array.from({ length: records }, (_, n) => `right_${n},2026-01-05T09:00:00Z,FAILED,4900,EUR,0.25`);
 
+test("who made an attempt is read in any spelling; a word that is not known is told of, since it may mean the customer", () => {
+  const rows = ["Customer", "TRANSACTION_INITIATOR_BILLING_SYSTEM", "merchant manual", "", "shopper"].map(
+    (initiator) => `inv_1,2026-01-05T09:00:00Z,FAILED,4900,EUR,${initiator}`,
+  );
+  const file = ["invoiceId,createdAt,state,amount,currency,initiator", ...rows, ...Array(20).fill(rows[0])].join("\n");
+  const { attempts, problems } = readHistory(file);
+  const known = attempts.slice(0, 4).map(({ initiator }) => initiator);
+  assert.deepEqual(known, ["CUSTOMER", "BILLING_SYSTEM", "MERCHANT_MANUAL", null]);
+  assert.deepEqual(problems, [
+    'initiator "shopper" is not known: write one of BILLING_SYSTEM, RECOVERY_ACTION, CUSTOMER, MERCHANT_MANUAL (line 6)',
+  ]);
+});
+
 test("a few records that can't be read are left out, each reason named once with its first line; one that is pending is no attempt", () => {
   const { attempts, problems, leftOut } = readHistory(`${HEADING}
 inv_1,2026-01-05T09:00:00Z,FAILED,49.00,EUR,

@@ -1,6 +1,7 @@
 import { parse } from "csv-parse/sync";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
+import { INITIATORS } from "../domain/transaction.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 
 /** A history as it was read. */
@@ -123,12 +124,7 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
   const wrong = (field: string, why: string): Wrong => ({ kind: field, says: `${field} ${why}` });
   const state = text("state", "status");
   if (state === null) return wrong("state", "is missing");
-  const outcome = OUTCOMES.get(
-    state
-      .toUpperCase()
-      .replace(/[^A-Z]+/g, "_")
-      .replace("TRANSACTION_STATE_", ""),
-  );
+  const outcome = OUTCOMES.get(capitals(state).replace("TRANSACTION_STATE_", ""));
   // Each word for itself: what it means, its writer knows.
   if (outcome === undefined)
     return {
@@ -147,6 +143,12 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
     return wrong("amount", `"${amount ?? ""}" is no whole number of minor units`);
   const currency = text("currency")?.toUpperCase();
   if (!currency || !/^[A-Z]{3}$/.test(currency)) return wrong("currency", `"${currency ?? ""}" is no currency`);
+  const who = text("initiator");
+  const initiator = INITIATORS.find(
+    (each) => who !== null && capitals(who).replace("TRANSACTION_INITIATOR_", "") === each,
+  );
+  if (who !== null && !initiator)
+    return { kind: `initiator ${who}`, says: `initiator "${who}" is not known: write one of ${INITIATORS.join(", ")}` };
   const chance = text("propensity");
   if (chance !== null && !(Number(chance) > 0 && Number(chance) <= 1))
     return wrong("propensity", `"${chance}" is no chance above 0`);
@@ -155,6 +157,7 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
     customerId: text("customerid") ?? invoiceId,
     at,
     approved: outcome === "paid",
+    initiator: initiator ?? null,
     amount: Number(amount),
     currency,
     chance: chance === null ? null : Number(chance),
@@ -171,6 +174,9 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
     customerTimezone: text("customertimezone"),
   };
 }
+
+/** `Partially refunded` is PARTIALLY_REFUNDED. */
+const capitals = (word: string) => word.toUpperCase().replace(/[^A-Z]+/g, "_");
 
 /** Words for a state that mean the same wherever they are used. Of others, "authorised" or "processed", only who writes them knows whether money came. */
 export const STATE_WORDS = {

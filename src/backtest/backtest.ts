@@ -54,6 +54,8 @@ export interface Backtest {
   tooYoung: number;
   /** When the first of these can be judged. Not in results that were kept from before it was told. */
   countsFrom?: Date | null;
+  /** Failed invoices that their customers paid before the first retry, which are left out. Not in results that were kept from before it was told. */
+  paidBefore?: number;
   /** Whether the history said with which chance choices were made. */
   chancesKnown: boolean;
   /** The largest first. */
@@ -90,6 +92,7 @@ export function backtest(
     problems,
     tooYoung: failures.tooYoung,
     countsFrom: failures.countsFrom,
+    paidBefore: failures.paidBefore,
     chancesKnown: tries.length > 0 && tries.every(({ chance }) => chance !== null),
     books,
     firstGaps: firstGapsOf(failures.invoices),

@@ -11,7 +11,7 @@ export const WINDOW_DAYS = 28;
 const TRIES_MAX = 8;
 const WEEKS = WINDOW_DAYS / 7;
 
-/** An invoice whose first attempt failed, with the attempts of its window, oldest first. */
+/** An invoice whose first attempt failed, with that and the retries of its window, oldest first. */
 export interface FailedInvoice extends Episode {
   invoiceId: string;
   currency: string;
@@ -27,6 +27,8 @@ export interface Failures {
   tooYoung: number;
   /** When the window of the first of them ends. */
   countsFrom: Date | null;
+  /** Failed invoices that their customers paid before the first retry: they say nothing of retries. */
+  paidBefore: number;
   from: Date;
   to: Date;
 }
@@ -40,6 +42,7 @@ export function failuresOf(attempts: readonly PastAttempt[]): Failures {
     byCustomer: Map.groupBy(sorted, ({ customerId }) => customerId),
     tooYoung: 0,
     countsFrom: null,
+    paidBefore: 0,
     from: sorted[0]!.at,
     to,
   };
@@ -55,18 +58,22 @@ export function failuresOf(attempts: readonly PastAttempt[]): Failures {
     }
     const paid = all.findIndex(({ approved }) => approved);
     const inWindow = all.slice(0, paid < 0 ? all.length : paid + 1).filter(({ at }) => at.getTime() < endsAt);
-    const { customerId, amount, currency } = first;
-    failures.invoices.push({
-      invoiceId,
-      customerId,
-      amount,
-      currency,
-      attempts: inWindow,
-      decisions: decisionsOf(inWindow),
-    });
+    const tried = inWindow.filter((attempt) => attempt === first || !isCustomers(attempt));
+    const decisions = decisionsOf(tried);
+    const last = inWindow.at(-1)!;
+    // The customer came before what the merchant's system would have done next, so nobody knows what that was.
+    if (last.approved && isCustomers(last)) decisions.pop();
+    if (decisions.length === 0) failures.paidBefore++;
+    else {
+      const { customerId, amount, currency } = first;
+      failures.invoices.push({ invoiceId, customerId, amount, currency, attempts: tried, decisions });
+    }
   }
   return failures;
 }
+
+/** A person made it, who may be there where a merchant is not, and have another card. */
+export const isCustomers = ({ initiator }: PastAttempt) => initiator === "CUSTOMER";
 
 /** After each failure: what was known, and what came next. */
 function decisionsOf(attempts: readonly PastAttempt[]): Decided[] {

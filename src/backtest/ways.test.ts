@@ -9,14 +9,16 @@ import { waysOf } from "./ways.ts";
 
 const prior = JSON.parse(readFileSync(join(import.meta.dirname, "../model/prior.json"), "utf8")) as Prior;
 
-/** What each way does right after the first failure of `in_1`. Each row: a moment, a state, and what the columns are called. */
+/** What each way does right after the failure of `in_1`, the first row. Each row: a moment, a state, and what the columns are called; the others are the customer's other bills. */
 function nexts(columns: string, ...rows: string[]) {
-  const lines = rows.map((row) => `in_1,cus_1,4900,EUR,${row}`);
-  const later = `in_2,cus_2,4900,EUR,2026-03-09T09:00:00Z,PAID${",".repeat(columns.split(",").length)}`;
+  const lines = rows.map((row, n) => `in_${n + 1},cus_1,4900,EUR,${row}`);
+  const later = `in_9,cus_2,4900,EUR,2026-03-09T09:00:00Z,PAID${",".repeat(columns.split(",").length)}`;
   const file = [`invoiceId,customerId,amount,currency,createdAt,state,${columns}`, ...lines, later].join("\n");
   const failures = failuresOf(readHistory(file).attempts);
   const ways = waysOf(failures, fromPrior(prior), []);
-  return Object.fromEntries(ways.map((way) => [way.name, way.next(failures.invoices[0]!, 0)]));
+  return Object.fromEntries(
+    ways.map((way) => [way.name, way.next(failures.invoices.find(({ invoiceId }) => invoiceId === "in_1")!, 0)]),
+  );
 }
 const FAILED = "2026-01-05T09:00:00Z,FAILED";
 
@@ -27,4 +29,18 @@ test("a way reads a gateway's number as the service does: where the customer rev
     assert.deepEqual([dunlin, rules], [null, null], revoked);
   }
   assert.ok(nexts(columns, `${FAILED},2018,,card`).rules instanceof Date, "a number of nobody's means nothing");
+});
+
+test("a card that was barred is not taken for working again because the customer, who may be there, paid with it", () => {
+  const columns = "initiator,networkDeclineCode,cardFingerprint,cardBrand,paymentMethodType";
+  const card = "fp_1,visa,card";
+  const next = (initiator: string) =>
+    nexts(
+      columns,
+      `${FAILED},,51,${card}`,
+      `2025-11-05T09:00:00Z,FAILED,,41,${card}`,
+      `2025-12-20T09:00:00Z,PAID,${initiator},,${card}`,
+    ).rules;
+  assert.ok(next("BILLING_SYSTEM") instanceof Date);
+  assert.equal(next("CUSTOMER"), "card");
 });

@@ -9,7 +9,7 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Learned } from "../model/learned.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
-import { type FailedInvoice, type Failures, groupOf, WINDOW_DAYS } from "./failed-invoices.ts";
+import { type FailedInvoice, type Failures, groupOf, isCustomers, WINDOW_DAYS } from "./failed-invoices.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
 const TRIES = 6;
@@ -107,7 +107,10 @@ function knownOf(
         onPresentCard: attempt.cardFingerprint === failed.cardFingerprint,
         codes: attempt.approved ? null : attempt,
         clears:
-          attempt.approved && failed.cardFingerprint !== null && attempt.cardFingerprint === failed.cardFingerprint,
+          attempt.approved &&
+          !isCustomers(attempt) &&
+          failed.cardFingerprint !== null &&
+          attempt.cardFingerprint === failed.cardFingerprint,
       })),
     lastDecline: { ...failed, at: failed.at },
     cardChangedAt: null,
@@ -119,16 +122,17 @@ function knownOf(
   };
 }
 
-/** The customer's bills until failure `k` of this one. */
+/** The customer's bills until failure `k` of this one, by what the merchant's system tried. */
 function historyOf(invoice: FailedInvoice, k: number, all: readonly PastAttempt[], known: Known): CustomerHistory {
   const failed = invoice.attempts[k]!;
   const place = whereabouts(known);
-  const bills = Map.groupBy(
-    all.filter(({ at }) => at <= failed.at),
+  const others = Map.groupBy(
+    all.filter(
+      (attempt) => attempt.at <= failed.at && attempt.invoiceId !== invoice.invoiceId && !isCustomers(attempt),
+    ),
     ({ invoiceId }) => invoiceId,
   );
-  const own = bills.get(invoice.invoiceId)!;
-  bills.delete(invoice.invoiceId);
+  const own = invoice.attempts.slice(0, k + 1);
   return {
     traits: {
       tenureDays: null,
@@ -143,7 +147,7 @@ function historyOf(invoice: FailedInvoice, k: number, all: readonly PastAttempt[
     },
     instrument: known,
     offsetAt: (at) => offsetMs(place.zone, at),
-    bills: [...bills.values(), own].map((charges) => ({
+    bills: [...others.values(), own].map((charges) => ({
       dollars: dollarsOf(charges[0]!.amount, charges[0]!.currency),
       paymentMethodType: charges[0]!.paymentMethodType,
       charges: charges.map((attempt) => ({

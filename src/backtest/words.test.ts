@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Book } from "./backtest.ts";
 import { isSaid } from "./estimate.ts";
-import { assumptions, basisWords, bookWords, judgedWords, shortAnswer, twinWords } from "./words.ts";
+import { assumptions, basisWords, bookWords, judgedWords, nothingWords, shortAnswer, twinWords } from "./words.ts";
 
 test("a book in a sentence has its counts and amounts as people write them", () => {
   const book = {
@@ -40,6 +40,19 @@ test("one invoice is one", () => {
   const tooYoung = (invoices: number) => assumptions({ ...none, chancesKnown: true, tooYoung: invoices }).at(-1);
   assert.equal(tooYoung(1), "1 failed invoice is left out because its 28 days were not over.");
   assert.equal(tooYoung(2_000), "2,000 failed invoices are left out because their 28 days were not over.");
+});
+
+test("what customers paid themselves is said to be no retry's, with how many invoices are left out for it", () => {
+  const none = { from: new Date(0), to: new Date(0), attempts: 2, leftOut: 0, problems: [], books: [], tooYoung: 0 };
+  const judged = { ...none, firstGaps: [], groups: [], chancesKnown: true };
+  const said = (paidBefore: number) => assumptions({ ...judged, paidBefore }).join(" ");
+  assert.match(said(0), /paid before the first retry is left out\./);
+  assert.match(said(1), /paid before the first retry is left out: 1 invoice\./);
+  assert.doesNotMatch(assumptions(judged).join(" "), /initiator/, "a report from before that judged them as retries");
+  assert.equal(
+    nothingWords({ ...judged, paidBefore: 2 }),
+    "Nothing to judge: 2 invoices failed at first, and customers paid before the first retry.",
+  );
 });
 
 const BOOK = { currency: "EUR", invoices: 2_000, recovered: 1_000, amount: 10_000_000, recoveredAmount: 5_000_000 };

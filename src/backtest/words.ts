@@ -18,7 +18,9 @@ export const bookWords = ({ currency, invoices, recovered, amount, recoveredAmou
   `${invoiceWords(invoices)} over ${moneyWords(amount, currency)} failed, and your system recovered ${whole(recovered)} of them (${percent(recovered / invoices)}): ${moneyWords(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
 
 /** Why a history without books has none. */
-export function nothingWords({ tooYoung, countsFrom, to }: Backtest): string {
+export function nothingWords({ tooYoung, countsFrom, to, paidBefore = 0 }: Backtest): string {
+  if (tooYoung === 0 && paidBefore > 0)
+    return `Nothing to judge: ${invoiceWords(paidBefore)} failed at first, and customers paid before the first retry.`;
   if (tooYoung === 0) return "Nothing to judge: no invoice failed at first.";
   const first = tooYoung === 1 ? "it" : "the first of them";
   const from = countsFrom ? `; ${first} counts once it reaches ${day(countsFrom)}` : "";
@@ -154,7 +156,7 @@ export const leftOutWords = ({ leftOut }: Backtest) =>
     : `${whole(leftOut)} records of the file could not be read and are left out:`;
 
 /** What the numbers rest on, and what could make them wrong. */
-export function assumptions({ chancesKnown, tooYoung, givenUp }: Backtest): string[] {
+export function assumptions({ chancesKnown, tooYoung, givenUp, paidBefore }: Backtest): string[] {
   return [
     "Only invoices whose first attempt failed count, and each counts: paid or not, 28 days after that. Money that came without an attempt in the file does not count.",
     "A way is judged by how many days it lets pass between a failure and the next try, not by the hour. After the retries that are named, your own system goes on as it did.",
@@ -162,6 +164,7 @@ export function assumptions({ chancesKnown, tooYoung, givenUp }: Backtest): stri
     chancesKnown
       ? "The chances with which your system chose are those in the file (propensity)."
       : "The chances with which your system chose are worked out from how often it chose so, by the number of tries, the reason of the decline, and the weeks since the first failure. If it looked at anything else that has to do with success, the results are off by that.",
+    ...(paidBefore === undefined ? [] : [customersWords(paidBefore)]),
     "A change of card is not counted as recovered, since no history of attempts tells what asking for one would have brought.",
     "Each range holds the truth in 95 of 100 such reports, so of many ranges one may well be wrong. An experiment answers the same question without these assumptions.",
     ...(tooYoung === 1 ? ["1 failed invoice is left out because its 28 days were not over."] : []),
@@ -183,6 +186,9 @@ export const GROUP_NAMES: Readonly<Record<DeclineGroup, string>> = {
   GENERIC: "no clear reason",
   UNKNOWN: "no reason given",
 };
+
+const customersWords = (paidBefore: number) =>
+  `Attempts that customers made themselves (initiator) are no retries. What they paid after a retry counts as not recovered, and an invoice that they paid before the first retry is left out${paidBefore > 0 ? `: ${invoiceWords(paidBefore)}` : ""}.`;
 
 const scheduleWords = (givenUp: readonly DeclineGroup[]) =>
   givenUp.length === 0

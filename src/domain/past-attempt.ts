@@ -1,3 +1,5 @@
+import type { Initiator } from "./transaction.ts";
+
 /** An attempt of a merchant's history that was paid or failed, as a backtest looks at it. Strings are as the gateway gave them; null is "not known". */
 export interface PastAttempt {
   invoiceId: string;
@@ -5,6 +7,8 @@ export interface PastAttempt {
   customerId: string;
   at: Date;
   approved: boolean;
+  /** Who made it: what a customer did is no try of the merchant's system. */
+  initiator: Initiator | null;
   /** Minor units. */
   amount: number;
   currency: string;

@@ -47,3 +47,13 @@ test("a number of the gateway's is handed over as the tables of codes write it",
     ["braintree 2018"],
   );
 });
+
+test("who made an attempt is handed over, so that a customer's own payment is no retry", async () => {
+  await attempt("inv_1", 0);
+  await attempt("inv_1", 1, { state: "PAID", initiator: "CUSTOMER" });
+  const { attempts } = await handedOver();
+  assert.deepEqual(
+    attempts.map(({ initiator }) => initiator),
+    [null, "CUSTOMER"],
+  );
+});

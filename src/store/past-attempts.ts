@@ -11,7 +11,7 @@ export interface StoredAttempt extends PastAttempt {
 const AFTER = prepared(
   "past_attempts",
   `select id, invoice_id as "invoiceId", coalesce(customer_id, invoice_id) as "customerId", created_at as at,
-     state <> 'FAILED' as approved, amount, currency, null as chance, network_decline_code as "networkDeclineCode",
+     state <> 'FAILED' as approved, initiator, amount, currency, null as chance, network_decline_code as "networkDeclineCode",
      network_advice_code as "networkAdviceCode", payment_gateway_error_code as "gatewayCode",
      nullif(concat_ws(' ', payment_gateway_name, payment_gateway_type), '') as gateway, decline_category as "declineCategory",
      payment_method_type as "paymentMethodType", card_brand as "cardBrand", card_country as "cardCountry",
