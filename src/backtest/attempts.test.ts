@@ -76,6 +76,29 @@ test("who made an attempt is read in any spelling; a word that is not known is t
   ]);
 });
 
+test("a way of paying and a country are read in any spelling, since rules and clocks go by how the API writes them", () => {
+  const heading = "invoiceId,createdAt,state,amount,currency,networkDeclineCode,paymentMethodType,cardCountry";
+  const rows = ["CARD,de", "PayPal,", "SEPA Debit,"].map(
+    (payer) => `inv_1,2026-01-05T09:00:00Z,FAILED,4900,EUR,51,${payer}`,
+  );
+  const { attempts } = readHistory([heading, ...rows].join("\n"));
+  assert.deepEqual(
+    attempts.map(({ paymentMethodType, cardCountry }) => [paymentMethodType, cardCountry]),
+    [
+      ["card", "DE"],
+      ["paypal", null],
+      ["sepa_debit", null],
+    ],
+  );
+  assert.equal(groupOf(attempts[0]!), "FUNDS");
+});
+
+test("a check of a card, without an amount, is no attempt", () => {
+  const check = "inv_1,2026-01-05T09:00:00Z,FAILED,0,EUR,";
+  const { attempts, leftOut } = readHistory([HEADING, check, ...right(1)].join("\n"));
+  assert.deepEqual([attempts.map(({ invoiceId }) => invoiceId), leftOut], [["right_0"], 0]);
+});
+
 test("a few records that can't be read are left out, each reason named once with its first line; one that is pending is no attempt", () => {
   const { attempts, problems, leftOut } = readHistory(`${HEADING}
 inv_1,2026-01-05T09:00:00Z,FAILED,49.00,EUR,

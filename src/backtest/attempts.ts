@@ -28,7 +28,7 @@ const LEFT_OUT_MAX = 0.05;
 /**
  * Reads a history: CSV with a heading, or a JSON object on each line. Fields are called as those of a transaction of the API, in any
  * spelling (`invoiceId`, `invoice_id`, `Invoice ID`); unknown ones are passed over. A record that can't be read is left out and
- * told of; attempts that are neither paid nor failed are passed over.
+ * told of; attempts that are neither paid nor failed, and checks of a card without an amount, are passed over.
  *
  * @throws when a field is missing that every record needs, or more than a few records can't be read
  */
@@ -118,7 +118,7 @@ const NEEDED = [["invoiceId"], ["createdAt", "attemptedAt", "at"], ["state", "st
 /** What stands between columns where a program writes its own kind of CSV. */
 const OTHER_SIGNS = { ";": "semicolons", "\t": "tabs" };
 
-/** null: neither paid nor failed. */
+/** null: neither paid nor failed, or without money. */
 function attemptOf(fields: Fields): PastAttempt | Wrong | null {
   const text = (...names: string[]) => names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
   const wrong = (field: string, why: string): Wrong => ({ kind: field, says: `${field} ${why}` });
@@ -141,6 +141,8 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
   const amount = text("amount");
   if (amount === null || !/^\d{1,15}$/.test(amount))
     return wrong("amount", `"${amount ?? ""}" is no whole number of minor units`);
+  // A check of the card, at which no money was to move.
+  if (Number(amount) === 0) return null;
   const currency = text("currency")?.toUpperCase();
   if (!currency || !/^[A-Z]{3}$/.test(currency)) return wrong("currency", `"${currency ?? ""}" is no currency`);
   const who = text("initiator");
@@ -165,9 +167,12 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
     networkAdviceCode: text("networkadvicecode", "advicecode"),
     gatewayCode: gatewayCodeOf(text("paymentgatewayerrorcode"), text("paymentgatewayname"), text("paymentgatewaytype")),
     declineCategory: text("declinecategory"),
-    paymentMethodType: text("paymentmethodtype"),
+    paymentMethodType:
+      text("paymentmethodtype")
+        ?.toLowerCase()
+        .replace(/[\s-]+/g, "_") ?? null,
     cardBrand: text("cardbrand"),
-    cardCountry: text("cardcountry"),
+    cardCountry: text("cardcountry")?.toUpperCase() ?? null,
     cardFunding: text("cardfunding")?.toLowerCase().replace("card_funding_", "") ?? null,
     cardIssuer: text("cardissuer"),
     cardFingerprint: text("cardfingerprint", "paymentmethodid"),

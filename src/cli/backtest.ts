@@ -23,6 +23,7 @@ export const backtestCommand: Command = {
     paid                   ${STATE_WORDS.paid}
     failed                 ${STATE_WORDS.failed}
     neither, passed over   ${STATE_WORDS.neither}
+  Checks of a card, whose amount is 0, are passed over, too.
   Records with another word, or that can't be read, are left out and told of; a file of which more than 5% are such is refused.`,
   summary: "Judge ways of trying again by a merchant's own history of attempts",
   options: { report: { type: "string" }, json: { type: "boolean" } },
