@@ -16,15 +16,19 @@ beforeEach(async () => {
   merchantId = (await stage.enter()).id;
 });
 
-/** What the job hands over of what was pushed, and what it says of that. */
-async function handedOver() {
+/** What the job hands over of what was pushed, and what it says of that. `most`: attempts that fit, `part`: that are read at a time. */
+async function handedOver(most?: number, part?: number) {
   const attempts: PastAttempt[] = [];
   const judge = { add: (some: readonly PastAttempt[]) => void attempts.push(...some), judge: async () => ({}) };
   const held = {
     job: { merchantId, id: "", kind: "backtest", askedAt: START, actor: COMMAND_LINE, input: {}, progress: {} },
     ended: { result: null, failure: null, endedAt: null, dueAt: null, holder: null },
   } as const;
-  const done = await backtestWork(() => ({ ...judge, stop: async () => {} }))({
+  const done = await backtestWork(
+    () => ({ ...judge, stop: async () => {} }),
+    most,
+    part,
+  )({
     job: { ...held.job, ...held.ended },
     db: stage.db,
     keep: async () => true,
@@ -56,4 +60,25 @@ test("who made an attempt is handed over, so that a customer's own payment is no
     attempts.map(({ initiator }) => initiator),
     [null, "CUSTOMER"],
   );
+});
+
+test("where more is known than fits, whole invoices are judged, those whose ids come last; what fits just so is not cut", async () => {
+  for (const invoiceId of ["inv_1", "inv_2", "inv_3"]) {
+    await attempt(invoiceId, 0);
+    await attempt(invoiceId, 1);
+    await attempt(invoiceId, 2, { state: "PAID" });
+  }
+  const paid = "failed failed paid";
+  for (const part of [1, 2, 3, 4, 100]) {
+    const of = async (most: number) => {
+      const { attempts, result } = await handedOver(most, part);
+      const invoices = Map.groupBy(attempts, ({ invoiceId }) => invoiceId);
+      const words = (some: PastAttempt[]) => some.map(({ approved }) => (approved ? "paid" : "failed")).join(" ");
+      return [result.isCut, Object.fromEntries([...invoices].map(([id, some]) => [id, words(some)]))];
+    };
+    assert.deepEqual(await of(9), [false, { inv_1: paid, inv_2: paid, inv_3: paid }], `${part} at a time`);
+    for (const most of [6, 7, 8])
+      assert.deepEqual(await of(most), [true, { inv_2: paid, inv_3: paid }], `${most}, ${part} at a time`);
+    assert.deepEqual(await of(5), [true, { inv_3: paid }], `${part} at a time`);
+  }
 });

@@ -7,7 +7,7 @@ import { audit } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
 import { insertJob } from "../store/jobs.ts";
 import { attemptsAfter, type StoredAttempt } from "../store/past-attempts.ts";
-import { JobFailure, type Work } from "./jobs.ts";
+import { type HeldJob, JobFailure, type Work } from "./jobs.ts";
 
 /** Attempts are read and handed over so many at a time: a part is a few milliseconds of the service's thread. */
 const PART = 1_000;
@@ -21,7 +21,7 @@ export interface BacktestProgress {
   isJudging?: boolean;
 }
 
-/** `isCut`: there were more attempts than fit, so invoices whose ids come late are left out. */
+/** `isCut`: there were more attempts than fit, so invoices whose ids come first are left out. */
 export type BacktestJob<Result> = Job<unknown, BacktestProgress, { backtest: Result; isCut: boolean }>;
 
 /**
@@ -57,9 +57,43 @@ const pastAttempt = ({ id, gateway, ...attempt }: StoredAttempt): PastAttempt =>
   gatewayCode: gatewayCodeOf(attempt.gatewayCode, gateway),
 });
 
-/** Does such a job. */
+/**
+ * Hands a merchant's attempts over, invoice by invoice, as many as fit: of an invoice that is cut in two, what paid it might be missing.
+ *
+ * @param goesOn  told of how many were read; false: stop
+ * @returns how many were handed over, and whether some were left out; null when it was stopped
+ */
+async function handOver(
+  { db, job: { merchantId } }: Pick<HeldJob, "db" | "job">,
+  judge: Judge,
+  { most, size }: { most: number; size: number },
+  goesOn: (read: number) => boolean,
+): Promise<{ judged: number; isCut: boolean } | null> {
+  let read = 0;
+  let last: StoredAttempt | null = null;
+  /** Those of the latest invoice: more of it may come. */
+  let held: StoredAttempt[] = [];
+  // One more than fits is asked for: that tells whether any is left.
+  while (read <= most) {
+    if (!goesOn(read)) return null;
+    const limit = Math.min(size, most + 1 - read);
+    const part: StoredAttempt[] = await attemptsAfter(db, merchantId, last, limit);
+    read += part.length;
+    last = part.at(-1) ?? last;
+    const known = [...held, ...part];
+    const isEnd = part.length < limit;
+    const whole = isEnd ? known.length : known.findIndex(({ invoiceId }) => invoiceId === last!.invoiceId);
+    // Oldest first, as attempts of one moment were made.
+    judge.add(known.slice(0, whole).map(pastAttempt).reverse());
+    held = known.slice(whole);
+    if (isEnd) break;
+  }
+  return { judged: read - held.length, isCut: read > most };
+}
+
+/** Does such a job. `most`: attempts that fit; `size`: attempts that are read at a time. */
 export const backtestWork =
-  (newJudge: () => Judge): Work =>
+  (newJudge: () => Judge, most = ATTEMPTS_MAX, size = PART): Work =>
   async ({ job, db, keep, signal }) => {
     const judge = newJudge();
     const stop = () => void judge.stop();
@@ -71,22 +105,18 @@ export const backtestWork =
       if (isLost) stop();
     }, BEAT_MS);
     try {
-      let read = 0;
-      for (let last: StoredAttempt | null = null; read < ATTEMPTS_MAX; ) {
-        if (signal.aborted || isLost) return null;
-        const part: StoredAttempt[] = await attemptsAfter(db, job.merchantId, last, PART);
-        judge.add(part.map(pastAttempt));
-        read += part.length;
+      const handed = await handOver({ db, job }, judge, { most, size }, (read) => {
         progress = { read };
-        last = part.at(-1) ?? null;
-        if (part.length < PART) break;
-      }
-      if (read === 0)
+        return !signal.aborted && !isLost;
+      });
+      if (!handed) return null;
+      const { judged, isCut } = handed;
+      if (judged === 0)
         throw new JobFailure("No payment attempt is known yet, so there is nothing to judge. Import some first.");
-      progress = { read, isJudging: true };
+      progress = { read: judged, isJudging: true };
       await keep(progress);
       const result = await judge.judge();
-      return { result: { backtest: result, isCut: read >= ATTEMPTS_MAX } };
+      return { result: { backtest: result, isCut } };
     } catch (error) {
       if (signal.aborted || isLost) return null;
       throw error;

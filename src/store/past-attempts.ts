@@ -8,9 +8,10 @@ export interface StoredAttempt extends PastAttempt {
   gateway: string | null;
 }
 
-const AFTER = prepared(
-  "past_attempts",
-  `select id, invoice_id as "invoiceId", coalesce(customer_id, invoice_id) as "customerId", created_at as at,
+const page = (name: string, rest: string) =>
+  prepared(
+    name,
+    `select id, invoice_id as "invoiceId", coalesce(customer_id, invoice_id) as "customerId", created_at as at,
      state <> 'FAILED' as approved, initiator, amount, currency, null as chance, network_decline_code as "networkDeclineCode",
      network_advice_code as "networkAdviceCode", payment_gateway_error_code as "gatewayCode",
      nullif(concat_ws(' ', payment_gateway_name, payment_gateway_type), '') as gateway, decline_category as "declineCategory",
@@ -18,13 +19,19 @@ const AFTER = prepared(
      lower(card_funding) as "cardFunding", card_issuer as "cardIssuer",
      coalesce(card_fingerprint, payment_method_id) as "cardFingerprint", customer_timezone as "customerTimezone"
    from transactions
-   where merchant_id = $1 and (invoice_id, created_at, id) > ($2, $3, $4) and state not in ('PENDING', 'VOIDED') and amount > 0
-   order by invoice_id, created_at, id limit $5`,
+   where merchant_id = $1 and state not in ('PENDING', 'VOIDED') and amount > 0 ${rest}`,
+  );
+const LAST = page("last_past_attempts", "order by invoice_id desc, created_at desc, id desc limit $2");
+const BEFORE = page(
+  "past_attempts_before",
+  "and (invoice_id, created_at, id) < ($3, $4, $5) order by invoice_id desc, created_at desc, id desc limit $2",
 );
-const BEGINNING = { invoiceId: "", at: new Date(0), id: "" };
 
-/** The attempts that come after `last`, those of an invoice together; null: from the beginning. */
-export async function attemptsAfter(tx: Tx, merchantId: string, last: StoredAttempt | null, limit: number) {
-  const { invoiceId, at, id } = last ?? BEGINNING;
-  return (await tx.run<StoredAttempt>(AFTER, [merchantId, invoiceId, at, id, limit])).rows;
+/** Attempts, those of an invoice together and newest first, the invoices whose ids come last first: ids mostly count up. `after`: what was read last; null: from there. */
+export async function attemptsAfter(tx: Tx, merchantId: string, after: StoredAttempt | null, limit: number) {
+  const values = [merchantId, limit];
+  const read = after
+    ? tx.run<StoredAttempt>(BEFORE, [...values, after.invoiceId, after.at, after.id])
+    : tx.run<StoredAttempt>(LAST, values);
+  return (await read).rows;
 }

@@ -98,7 +98,7 @@ function jobPage(job: Job, zone: string): Page {
     return {
       title,
       tools: html`<a class="button" href="/backtest/${id}/ways.csv">Export CSV</a>`,
-      body: html`${result.isCut && notice("warn", "More attempts are known than one report can hold. Those of the invoices whose ids come first were judged.")}${report(result.backtest, zone)}${asked}${again}`,
+      body: html`${result.isCut && notice("warn", "More attempts are known than one report can hold. Some invoices are left out, by the order of their ids.")}${report(result.backtest, zone)}${asked}${again}`,
     };
   return {
     title,
