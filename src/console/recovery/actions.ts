@@ -1,4 +1,5 @@
 import { PAGE_SIZE_MAX, readQuery, STATUS_PREFIX, TYPE_PREFIX, toListing } from "../../api/list/query.ts";
+import { majorText } from "../../domain/currency.ts";
 import { ACTION_STATUSES, ACTION_TYPES, type ActionStatus } from "../../domain/recovery-action.ts";
 import { actionsAfter, firstActions, type ListedAction } from "../../store/action-list.ts";
 import { type ActionListing, type Cursor, ORDERS } from "../../store/action-listing.ts";
@@ -15,7 +16,7 @@ import { curlOf, ingestCommand } from "../show/commands.ts";
 import { sendCsv } from "../show/csv.ts";
 import { choice, field } from "../show/fields.ts";
 import { localField, moment, zonedIso } from "../show/moments.ts";
-import { count, majorText, money } from "../show/money.ts";
+import { count, money } from "../show/money.ts";
 import { copyable, empty, paging, table } from "../show/table.ts";
 import { countryName, spaced, state } from "../show/words.ts";
 import type { Visit } from "../visit.ts";

@@ -1,3 +1,4 @@
+import { majorText } from "../../domain/currency.ts";
 import {
   type InvoiceFilter,
   type ListedInvoice,
@@ -16,7 +17,7 @@ import { identifier, oneOf, readQuery, utcMoment, uuid, withQuery } from "../que
 import { inPages, sendCsv } from "../show/csv.ts";
 import { choice, field } from "../show/fields.ts";
 import { localField, moment, zonedIso } from "../show/moments.ts";
-import { count, majorText, money } from "../show/money.ts";
+import { count, money } from "../show/money.ts";
 import { empty, paging, table } from "../show/table.ts";
 import { spaced, state } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
