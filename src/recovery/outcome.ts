@@ -1,14 +1,10 @@
-import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import type { ActionStatus, RecoveryAction } from "../domain/recovery-action.ts";
+import { DAY_MS } from "../domain/durations.ts";
+import { type ActionStatus, OUTCOME_MS, type RecoveryAction } from "../domain/recovery-action.ts";
 import type { ActionDelivery } from "../store/recovery-actions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 
-/** How long after the ideal time an outcome of a retry is waited for. */
-const RETRY_OUTCOME_MS = 48 * HOUR_MS;
 /** A bank debit may stay pending for days before it says how it ended. */
 const PENDING_OUTCOME_MS = 14 * DAY_MS;
-/** How long a customer has to change the card. */
-const CARD_CHANGE_OUTCOME_MS = 7 * DAY_MS;
 
 export type DeliveredAction = RecoveryAction & ActionDelivery;
 
@@ -59,7 +55,7 @@ export function outcomeOf(action: DeliveredAction, facts: PaymentFacts, until: D
 
 /** When time alone can change the outcome of a decided action that is not settled. */
 export function outcomeDueAt(action: DeliveredAction, facts: PaymentFacts, now: Date): Date {
-  const deadline = after(action.idealRetryTime, action.type === "RETRY" ? RETRY_OUTCOME_MS : CARD_CHANGE_OUTCOME_MS);
+  const deadline = after(action.idealRetryTime, OUTCOME_MS[action.type]);
   if (deadline > now || !hasPending(action, facts)) return deadline;
   return after(action.idealRetryTime, PENDING_OUTCOME_MS);
 }
@@ -75,7 +71,7 @@ export const recovers = (
 function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date | null, now: Date): Outcome {
   const named = facts.transactions.filter((t) => t.recoveryActionId === action.id && executed(t));
   const started = action.firstAttemptAt;
-  const deadline = after(action.idealRetryTime, RETRY_OUTCOME_MS);
+  const deadline = after(action.idealRetryTime, OUTCOME_MS.RETRY);
   // A replay may still deliver what was exhausted.
   const settled =
     action.status === "EXPIRED" || (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered");
@@ -122,7 +118,7 @@ function cardChangeOutcome(action: DeliveredAction, facts: PaymentFacts, now: Da
   const named = transactions.find((t) => t.recoveryActionId === action.id && approved(t));
   if (named) return by("SUCCEEDED", named);
   const started = action.firstAttemptAt;
-  const deadline = after(action.idealRetryTime, CARD_CHANGE_OUTCOME_MS);
+  const deadline = after(action.idealRetryTime, OUTCOME_MS.CARD_CHANGE);
   const stale = action.delivery === "waiting" && (now >= deadline || ended);
   if (action.status === "EXPIRED" || action.status === "SUCCEEDED") return as(action.status);
   if (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered")

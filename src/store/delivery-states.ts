@@ -1,6 +1,5 @@
-import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { EventType } from "../domain/event.ts";
-import type { ActionType } from "../domain/recovery-action.ts";
+import { type ActionType, OUTCOME_MS } from "../domain/recovery-action.ts";
 import { prepared, type Statement, type Tx } from "./database.ts";
 
 export const DELIVERY_STATES = ["waiting", "delivered", "exhausted", "withdrawn"] as const;
@@ -174,9 +173,6 @@ export async function replayable(tx: Tx, merchantId: string, which: Which, now: 
   return [...found, ...unknown.map((eventId): Replayable => ({ eventId, skip: "there is no such event" }))];
 }
 
-/** After so long nobody waits for the outcome of an action any more. */
-const TAKEN_WITHIN_MS: Record<ActionType, number> = { RETRY: 48 * HOUR_MS, CARD_CHANGE: 7 * DAY_MS };
-
 function judged(
   { eventId, type, state, paid, ended, superseded, executed, forgotten, ...action }: Candidate,
   now: Date,
@@ -189,7 +185,7 @@ function judged(
   if (executed) return { eventId, skip: "it was carried out" };
   if (type === "recovery_action" && superseded) return { eventId, skip: "a later action has taken its place" };
   const { actionType, idealRetryTime } = action;
-  if (actionType && idealRetryTime && now.getTime() >= idealRetryTime.getTime() + TAKEN_WITHIN_MS[actionType])
+  if (actionType && idealRetryTime && now.getTime() >= idealRetryTime.getTime() + OUTCOME_MS[actionType])
     return { eventId, skip: "its time has passed" };
   if (forgotten) return { eventId, skip: "it is older than the delivery log" };
   return { eventId, skip: null };
