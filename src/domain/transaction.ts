@@ -48,3 +48,7 @@ export interface Transaction {
   attemptNumber?: number | undefined;
   networkToken?: boolean | undefined;
 }
+
+/** Whether the bank said yes, whatever became of the money later. */
+export const isApproved = ({ state }: Pick<Transaction, "state">) =>
+  state === "PAID" || state === "REFUNDED" || state === "DISPUTED";

@@ -1,17 +1,17 @@
 import type { Case, EndReason } from "../domain/case.ts";
 import { type Invoice, inRecovery } from "../domain/invoice.ts";
-import type { Transaction, TransactionState } from "../domain/transaction.ts";
+import type { Transaction } from "../domain/transaction.ts";
 import type { CaseEnd, SaidEnd } from "../store/cases.ts";
 import type { CaseView } from "./case-view.ts";
 
-/** Whether this attempt covers all that the invoice asks for. `states`: those that count as paid. */
+/** Whether this attempt covers all that the invoice asks for. `isPaid`: what counts as paid. */
 export const paysInFull = (
   transaction: Pick<Transaction, "invoiceId" | "state" | "currency" | "amount">,
   invoice: Invoice,
-  states: readonly TransactionState[] = ["PAID"],
+  isPaid: (transaction: Pick<Transaction, "state">) => boolean = ({ state }) => state === "PAID",
 ) =>
   transaction.invoiceId === invoice.id &&
-  states.includes(transaction.state) &&
+  isPaid(transaction) &&
   transaction.currency === invoice.currency &&
   transaction.amount >= invoice.amount;
 

@@ -6,6 +6,7 @@ import { hundredths, percent } from "../decisions/shares.ts";
 import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import type { Account, DecisionKind, DecisionRecord } from "../domain/decision.ts";
+import { isApproved } from "../domain/transaction.ts";
 import { bankDebit } from "../rules/bank-debits.ts";
 import type { Explained } from "./explain.ts";
 import {
@@ -19,7 +20,6 @@ import {
   whyNotToday,
   whyThisHour,
 } from "./explained-moment.ts";
-import { isApproved } from "./history.ts";
 import { END_WORDS, story, WOULD } from "./story.ts";
 
 /** A question that people ask, and the answer, one sentence a line. */

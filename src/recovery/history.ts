@@ -4,6 +4,7 @@ import { offsetMs } from "../decisions/local-time.ts";
 import type { History, PastBill, PastCharge } from "../decisions/recall.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { isApproved } from "../domain/transaction.ts";
 import { BESIDE_MAX } from "../model/observe.ts";
 import { OWN_MERCHANT } from "../model/own.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
@@ -68,9 +69,6 @@ export function viewBefore(view: CaseView, actionId: string, at: Date): CaseView
       })),
   };
 }
-
-export const isApproved = ({ state }: TransactionFacts) =>
-  state === "PAID" || state === "REFUNDED" || state === "DISPUTED";
 
 const charge = (t: TransactionFacts): PastCharge => {
   const approved = isApproved(t);

@@ -1,5 +1,6 @@
 import { DAY_MS } from "../domain/durations.ts";
 import { type ActionStatus, OUTCOME_MS, type RecoveryAction } from "../domain/recovery-action.ts";
+import { isApproved } from "../domain/transaction.ts";
 import type { ActionDelivery } from "../store/recovery-actions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 
@@ -40,9 +41,7 @@ export interface Outcome {
   attemptedAt: Date | null;
 }
 
-const approved = (transaction: TransactionFacts) =>
-  transaction.state === "PAID" || transaction.state === "REFUNDED" || transaction.state === "DISPUTED";
-const executed = (transaction: TransactionFacts) => approved(transaction) || transaction.state === "FAILED";
+const executed = (transaction: TransactionFacts) => isApproved(transaction) || transaction.state === "FAILED";
 
 /**
  * The status that a decided action has, from the facts alone (contract: the life of an invoice, 5).
@@ -86,7 +85,7 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
           (t) => t.recoveryActionId === undefined && t.initiator !== "CUSTOMER" && executed(t) && counts(t.createdAt),
         );
   const attempts = [...named, ...dated];
-  const success = attempts.find(approved);
+  const success = attempts.find(isApproved);
   if (success) return by("SUCCEEDED", success);
   const failure = attempts.at(-1);
   if (settled) return failure ? by("FAILED", failure) : as(stale ? "CANCELED" : action.status);
@@ -115,7 +114,7 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
 
 function cardChangeOutcome(action: DeliveredAction, facts: PaymentFacts, now: Date): Outcome {
   const { paidAt, ended, transactions } = facts;
-  const named = transactions.find((t) => t.recoveryActionId === action.id && approved(t));
+  const named = transactions.find((t) => t.recoveryActionId === action.id && isApproved(t));
   if (named) return by("SUCCEEDED", named);
   const started = action.firstAttemptAt;
   const deadline = after(action.idealRetryTime, OUTCOME_MS.CARD_CHANGE);

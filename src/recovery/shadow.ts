@@ -1,13 +1,13 @@
 import type { EndReason } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { isApproved } from "../domain/transaction.ts";
 import { bankDebit } from "../rules/bank-debits.ts";
 import { casesInShadow, type ShadowCase } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { decisionsOfCases } from "../store/decisions.ts";
 import { type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
 import { AFTER_WINDOW_DAYS } from "./experiments.ts";
-import { isApproved } from "./history.ts";
 import { endedRetries } from "./watched-retries.ts";
 
 /** A try this near to the moment that Dunlin would have chosen counts as made then. */

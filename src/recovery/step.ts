@@ -6,6 +6,7 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
 import { inRecovery } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
+import { isApproved } from "../domain/transaction.ts";
 import type { CaseState } from "../store/cases.ts";
 import type { NextLook } from "../store/due-cases.ts";
 import type { CaseView } from "./case-view.ts";
@@ -99,7 +100,7 @@ function paymentFacts({ case: kase, invoice, transactions }: CaseView, end: End)
   return {
     paidAt: end.paidAt ?? paidByCopy,
     unpaidAt: inRecovery(invoice.state) ? invoice.updatedAt : null,
-    paidInFull: (t) => paysInFull(t, invoice, ["PAID", "REFUNDED", "DISPUTED"]) && t.updatedAt >= kase.unpaidAt,
+    paidInFull: (t) => paysInFull(t, invoice, isApproved) && t.updatedAt >= kase.unpaidAt,
     transactions: transactions.filter((t) => t.invoiceId === invoice.id),
     ended: end.endedAt !== null,
   };

@@ -8,7 +8,7 @@ import type { TransactionState } from "../domain/transaction.ts";
 import { readDecline } from "../rules/decline-group.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { Explained } from "./explain.ts";
-import { codesOf } from "./known.ts";
+import { codesOf, instrumentOf } from "./known.ts";
 
 const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
 
@@ -95,12 +95,7 @@ function attemptWords(t: TransactionFacts): string {
   if (t.amount === 0) return `A card was checked: ${t.state === "FAILED" ? "it was declined" : "no money moved"}.`;
   const who = t.initiator === "CUSTOMER" ? "The customer's attempt" : "An attempt";
   if (t.state !== "FAILED") return `${who} ${ATTEMPTS[t.state]}.`;
-  const instrument = {
-    paymentMethodType: t.paymentMethodType ?? null,
-    network: t.cardBrand ?? null,
-    cardCountry: t.cardCountry ?? null,
-  };
-  return failureWords(who, readDecline(codesOf(t), instrument));
+  return failureWords(who, readDecline(codesOf(t), instrumentOf(t)));
 }
 
 export const END_WORDS: Readonly<Record<EndReason, string>> = {

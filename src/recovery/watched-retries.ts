@@ -1,7 +1,7 @@
 import type { Case } from "../domain/case.ts";
+import { isApproved } from "../domain/transaction.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { CaseView } from "./case-view.ts";
-import { isApproved } from "./history.ts";
 import { ownRetries } from "./known.ts";
 import { LEDGER_MS } from "./views.ts";
 
