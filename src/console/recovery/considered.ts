@@ -57,7 +57,7 @@ export function considered(
     },
     day,
   );
-  return html`<figure class="chart considered"><figcaption><span class="key dot"></span> the best moment compared of a day, by the chance of success <span class="key dot chosen"></span> chosen${ruledOut.length > 0 && html` <span class="key ruled"></span> a rule forbids it`}</figcaption>${plot}</figure>
+  return html`<figure class="chart considered"><figcaption><span class="key dot"></span> the best compared moment of a day, by the chance of success <span class="key dot chosen"></span> chosen${ruledOut.length > 0 && html` <span class="key ruled"></span> a rule forbids it`}</figcaption>${plot}</figure>
 <p class="text">${says.join(" ")}</p>
 ${ruledOut.length > 0 && html`<ul>${ruledOut.map((ruled) => html`<li>No try from ${moment(ruled.from, zone)} to ${isToEnd(ruled, windowEndsAt) ? "the end of the window" : moment(ruled.to, zone)}: ${ruled.rule} <small>${ruled.source}</small></li>`)}</ul>`}
 <details class="more"><summary>The numbers</summary>${table(
