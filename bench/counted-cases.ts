@@ -1,3 +1,4 @@
+import type { Experiment } from "../src/domain/experiment.ts";
 import { COMMAND_LINE } from "../src/domain/person.ts";
 import type { Look } from "../src/experiments/look.ts";
 import { openStore } from "../src/open.ts";
@@ -40,7 +41,7 @@ export async function benchCountedCases(cases: number) {
   try {
     const { db, owner, ports, secretKey } = store;
     const merchant = await createMerchant(db, "Bench", {}, secretKey, ports);
-    const experiment = (await startExperiment(db, merchant, { name: "bench" }, COMMAND_LINE, ports))!;
+    const experiment = (await startExperiment(db, merchant.id, { name: "bench" }, COMMAND_LINE, ports)) as Experiment;
     await (await db.connect()).run(FILL, [merchant.id, experiment.id, ports.now(), cases]);
     // Others may not, and are told nothing of it.
     await owner.run(ANALYZE);

@@ -3,6 +3,7 @@ import type { ParseArgsConfig } from "node:util";
 import type { Logger as Log } from "pino";
 import type { Settings } from "../config.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { parseMoment } from "../domain/moment.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
@@ -94,9 +95,8 @@ export function wholeNumber(values: Values, name: string, min: number, max: numb
 export function moment(values: Values, name: string): Date | undefined {
   const value = text(values, name);
   if (value === undefined) return undefined;
-  const at = new Date(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value);
-  if (Number.isNaN(at.getTime()) || !/^\d{4}-\d\d-\d\d/.test(value))
-    throw new UsageError(`--${name} takes a date such as 2027-01-31 or 2027-01-31T12:00:00Z, not "${value}".`);
+  const at = parseMoment(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value);
+  if (!at) throw new UsageError(`--${name} takes a date such as 2027-01-31 or 2027-01-31T12:00:00Z, not "${value}".`);
   return at;
 }
 

@@ -2,11 +2,10 @@ import { type Arm, COUNT, type Experiment } from "../domain/experiment.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import type { Comparison, Look } from "../experiments/look.ts";
 import { type ArmSums, armSums, isShown } from "../recovery/arm-sums.ts";
-import { type ExperimentPlan, inShadow, startExperiment, stopRunningExperiment } from "../recovery/experiments.ts";
+import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "../recovery/experiments.ts";
 import type { Tx } from "../store/database.ts";
 import { looksOf } from "../store/experiment-results.ts";
 import { listExperiments } from "../store/experiments.ts";
-import { findMerchant } from "../store/merchants.ts";
 import {
   type Command,
   EXIT,
@@ -52,10 +51,10 @@ ${WHOSE}
   async run(context, values) {
     const plan = planOf(values);
     return withDatabase(context, async ({ db, ports }) => {
-      const merchant = (await findMerchant(db, await merchantOf(db, values)))!;
-      if (merchant.shadow)
-        throw new Failure(`${inShadow(merchant)} "npx dunlin merchant set ${merchant.id} --shadow no" ends it.`);
-      const experiment = await db.transaction((tx) => startExperiment(tx, merchant, plan, COMMAND_LINE, ports));
+      const merchantId = await merchantOf(db, values);
+      const experiment = await db.transaction((tx) => startExperiment(tx, merchantId, plan, COMMAND_LINE, ports));
+      if (typeof experiment === "string")
+        throw new Failure(`${experiment} "npx dunlin merchant set ${merchantId} --shadow no" ends it.`);
       if (!experiment) throw new Failure('An experiment is running already. "npx dunlin experiment stop" ends it.');
       if (values.json) context.print(JSON.stringify(shown(experiment)));
       else for (const line of lines(experiment, ports.now())) context.print(line);

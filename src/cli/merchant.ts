@@ -3,7 +3,7 @@ import { checkSavedName } from "../delivery/https/saved-name.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
-import { createMerchant, setMerchant } from "../recovery/merchants.ts";
+import { type Also, createMerchant, setMerchant } from "../recovery/merchants.ts";
 import { auditCreation, auditSettings } from "../recovery/settings-audit.ts";
 import { SETTINGS_WORDS } from "../recovery/settings-words.ts";
 import { runningExperiment } from "../store/experiments.ts";
@@ -66,11 +66,12 @@ export const merchantSet: Command = {
     if (!isUuid(id!)) throw new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
     await checkName(context, settings.webhookUrl, values.json === true);
     return withDatabase(context, async ({ db, ports, secretKey }) => {
-      if (settings.shadow && (await runningExperiment(db, id!)))
-        throw new Failure(
-          'An experiment is running. "npx dunlin experiment stop" ends it; then shadow mode can begin.',
-        );
-      const also = auditSettings(COMMAND_LINE, "merchant.changed", ports);
+      const audited = auditSettings(COMMAND_LINE, "merchant.changed", ports);
+      const also: Also = async (tx, before, after) => {
+        // Asked while the merchant is held: no experiment can begin meanwhile.
+        if (settings.shadow && (await runningExperiment(tx, id!))) throw new Failure(RUNNING);
+        await audited(tx, before, after);
+      };
       const merchant = await setMerchant(db, id!, settings, secretKey, ports, also);
       if (!merchant) throw new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
       if (merchant.webhookUrl && !merchant.webhookAuth)
@@ -80,6 +81,8 @@ export const merchantSet: Command = {
     });
   },
 };
+
+const RUNNING = 'An experiment is running. "npx dunlin experiment stop" ends it; then shadow mode can begin.';
 
 export const merchantList: Command = {
   name: "merchant list",

@@ -114,3 +114,15 @@ test("an experiment and shadow mode exclude each other", async () => {
   await assert.rejects(merchantSet.run(context, { shadow: "yes" }, [id]), /An experiment is running/);
   await merchantSet.run(context, { shadow: "no" }, [id]);
 });
+
+test("of an experiment and shadow mode that are asked for at once one is refused", async () => {
+  const { context } = testContext(stage.db);
+  for (let n = 0; n < 5; n++) {
+    const { id } = await stage.enter();
+    const both = await Promise.allSettled([
+      experimentStart.run(context, { merchant: id, name: "both" }, []),
+      merchantSet.run(context, { shadow: "yes" }, [id]),
+    ]);
+    assert.deepEqual(both.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+  }
+});

@@ -1,3 +1,4 @@
+import { parseMoment } from "../domain/moment.ts";
 import { PageError } from "./page-error.ts";
 
 /** Reads the value of a parameter, or says what it must be. */
@@ -38,12 +39,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const isUuid = (text: string) => UUID.test(text);
 export const uuid: Reader<string> = (text) => (isUuid(text) ? text : { wrong: "must be an id such as 0198c0de-…" });
 
-export const utcMoment: Reader<Date> = (text) => {
-  const at = new Date(text);
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/.test(text) && !Number.isNaN(at.getTime())
-    ? at
-    : { wrong: "must be a moment such as 2027-01-31T12:00:00Z" };
-};
+export const utcMoment: Reader<Date> = (text) =>
+  (text.endsWith("Z") && parseMoment(text)) || { wrong: "must be a moment such as 2027-01-31T12:00:00Z" };
 
 /** The address with some parameters changed; null takes one out. */
 export function withQuery(path: string, query: URLSearchParams, changes: Record<string, string | null>): string {

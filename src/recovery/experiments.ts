@@ -6,6 +6,7 @@ import type { Ports } from "../domain/ports.ts";
 import { audit } from "../store/audit-log.ts";
 import type { Tx } from "../store/database.ts";
 import { insertExperiment, stopExperiment } from "../store/experiments.ts";
+import { holdMerchant } from "../store/merchants.ts";
 
 /** After the window: payments that were made in its last days have arrived by then. */
 export const AFTER_WINDOW_DAYS = 7;
@@ -24,22 +25,25 @@ export interface ExperimentPlan {
 }
 
 /** Why no experiment can start. */
-export const inShadow = ({ name }: Merchant) =>
+const inShadow = ({ name }: Merchant) =>
   `${name} is in shadow mode, in which Dunlin asks for nothing, so there is nothing to compare.`;
 
 /**
  * Start an experiment: invoices that fail from now on belong to it. Who did is in the audit log.
  *
  * @param tx  a transaction
- * @returns null when the merchant has one that runs: two would disturb each other
+ * @returns null when the merchant has one that runs: two would disturb each other; a sentence that says why, when it is in shadow mode
  */
 export async function startExperiment(
   tx: Tx,
-  merchant: Merchant,
+  merchantId: string,
   plan: ExperimentPlan,
   actor: Actor,
   ports: Ports,
-): Promise<Experiment | null> {
+): Promise<Experiment | string | null> {
+  // Held, so that shadow mode cannot begin meanwhile.
+  const merchant = (await holdMerchant(tx, merchantId))!;
+  if (merchant.shadow) return inShadow(merchant);
   const startedAt = ports.now();
   const experiment: Experiment = {
     id: ports.newId(),

@@ -6,6 +6,7 @@ import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { createDeliverer } from "../delivery/deliverer.ts";
 import type { Send } from "../delivery/https/send.ts";
 import type { CaseArm } from "../domain/case.ts";
+import type { Experiment } from "../domain/experiment.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
@@ -250,8 +251,12 @@ export async function openStage() {
       return stopRecovery({ db: on, ports, log, onEvents() {}, onWithdrawn }, merchant.id, wish);
     },
     /** Start an experiment on the merchant's customers. */
-    start: (plan: Partial<ExperimentPlan> = {}) =>
-      db.transaction((tx) => startExperiment(tx, merchant, { name: "test", ...plan }, COMMAND_LINE, ports)),
+    async start(plan: Partial<ExperimentPlan> = {}) {
+      const named = { name: "test", ...plan };
+      const started = await db.transaction((tx) => startExperiment(tx, merchant.id, named, COMMAND_LINE, ports));
+      assert.notEqual(typeof started, "string", `${started}`);
+      return started as Experiment | null;
+    },
     stop: () => db.transaction((tx) => stopRunningExperiment(tx, merchant.id, COMMAND_LINE, ports)),
     /** Count what is old enough; returns the latest look at an experiment. */
     async count(experimentId: string): Promise<Look | null> {

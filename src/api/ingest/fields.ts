@@ -1,6 +1,7 @@
 import Type, { type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { MOMENT_PATTERN, MOMENT_SAYS, parseMoment } from "../../domain/moment.ts";
+import { isZone, ZONE_CHARS_MAX } from "../../domain/time-zone.ts";
 import { holdsCardNumber } from "../json/card-number.ts";
 
 /** One field of a record: how it looks in JSON, and how it is read. */
@@ -169,24 +170,6 @@ export const boolean: Field = {
   says: "must be true or false",
   read: asItIs,
 };
-
-// Asking Intl costs 20 µs and more; the names that exist are few, their spellings in other cases are many.
-const knownZones = new Set<string>();
-const KNOWN_ZONES_MAX = 2000;
-const ZONE_CHARS_MAX = 64;
-
-function isZone(name: string): boolean {
-  if (knownZones.has(name)) return true;
-  // Intl also takes offsets such as +01:00, which are no zones.
-  if (name.length > ZONE_CHARS_MAX || !/^[A-Za-z]/.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-  } catch {
-    return false;
-  }
-  if (knownZones.size < KNOWN_ZONES_MAX) knownZones.add(name);
-  return true;
-}
 
 export const timezone: Field = {
   schema: Type.String(),

@@ -126,6 +126,7 @@ test("an unknown filter or value is a message, not an empty page", async () => {
     ["code=9", /must be a status/],
     ["state=waiting&state=delivered", /more than once/],
     ["createdFrom=yesterday", /must be a moment/],
+    ["createdFrom=2026-02-30T12:00:00Z", /must be a moment/],
   ] as const) {
     const reply = await viewer.get(`/deliveries?${query}`);
     assert.equal(reply.statusCode, 400, query);

@@ -1,7 +1,6 @@
 import { COUNT, type Experiment } from "../../domain/experiment.ts";
-import { type ExperimentPlan, inShadow, startExperiment, stopRunningExperiment } from "../../recovery/experiments.ts";
+import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "../../recovery/experiments.ts";
 import { runningExperiment } from "../../store/experiments.ts";
-import { findMerchant } from "../../store/merchants.ts";
 import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { html } from "../html.ts";
@@ -38,9 +37,9 @@ export function experimentStartRoutes(console: Console) {
 
 const start = ({ ports }: Console, { db, merchantId, actor }: Visit, plan: ExperimentPlan) =>
   db.transaction(async (tx): Promise<Experiment | null> => {
-    const merchant = await findMerchant(tx, merchantId);
-    if (merchant?.shadow) throw new PageError(409, inShadow(merchant));
-    return merchant && startExperiment(tx, merchant, plan, actor, ports);
+    const started = await startExperiment(tx, merchantId, plan, actor, ports);
+    if (typeof started === "string") throw new PageError(409, started);
+    return started;
   });
 
 /** What a form says, or what is wrong with it. */

@@ -1,5 +1,6 @@
 import { createApiKey, rotateApiKey } from "../../auth/api-keys.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
+import { isZone } from "../../domain/time-zone.ts";
 import { type ApiKey, apiKeysOfMerchant, holdApiKey, revokeApiKey } from "../../store/api-keys.ts";
 import { audit } from "../../store/audit-log.ts";
 import { sqlState, type Tx } from "../../store/database.ts";
@@ -7,7 +8,6 @@ import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { notFound, PageError } from "../page-error.ts";
 import { isUuid } from "../query.ts";
-import { isZone } from "../show/moments.ts";
 import { OVERLAPS } from "../show/overlaps.ts";
 import type { Visit } from "../visit.ts";
 import { expiryOf, keyPage, keysPage, newKeyPage, shownKeyPage } from "./api-key-pages.ts";

@@ -108,7 +108,7 @@ test("who may not stop recovery sees no form, and is refused by their own making
 test("where Dunlin asks for nothing the page says why there is nothing to stop, in place of the form", async () => {
   const { merchant, push, as, sent } = await shop();
   const plan = { name: "Holdout", calibrationDays: 7 };
-  await at.db.transaction((tx) => startExperiment(tx, merchant, plan, COMMAND_LINE, at.ports));
+  await at.db.transaction((tx) => startExperiment(tx, merchant.id, plan, COMMAND_LINE, at.ports));
   await push("in_a");
   const browser = await as("admin");
   const page = (await browser.get("/invoices/in_a")).body;

@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
+import { parseMoment } from "../../domain/moment.ts";
 import { type Html, html } from "../html.ts";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -91,8 +92,8 @@ export function localField(at: Date, zone: string): string {
 /** The moment at which a zone's clocks show this; of two the first, of none the one after the gap. Null when it is no moment. */
 export function fromLocalField(text: string, zone: string): Date | null {
   const match = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?$/.exec(text);
-  const wall = new Date(`${text}${match?.[6] === undefined ? ":00" : ""}Z`).getTime();
-  if (!match || Number.isNaN(wall)) return null;
+  const wall = parseMoment(`${text}${match?.[6] === undefined ? ":00" : ""}Z`)?.getTime();
+  if (!match || wall === undefined) return null;
   const offsetAt = (ms: number) => {
     const { offset } = partsIn(zone, new Date(ms));
     const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6));
@@ -103,12 +104,3 @@ export function fromLocalField(text: string, zone: string): Date | null {
   const found = candidates.filter((ms) => ms + offsetAt(ms) === wall);
   return new Date(found.length > 0 ? Math.min(...found) : Math.max(...candidates));
 }
-
-export const isZone = (zone: string) => {
-  try {
-    format(zone);
-    return true;
-  } catch {
-    return false;
-  }
-};

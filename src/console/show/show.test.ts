@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { html, textOf } from "../html.ts";
 import { csvLine } from "./csv.ts";
-import { fromLocalField, isZone, lengthText, localField, momentText, zonedIso } from "./moments.ts";
+import { fromLocalField, lengthText, localField, momentText, zonedIso } from "./moments.ts";
 import { money } from "./money.ts";
 
 test("amounts have the decimals of ISO 4217, whatever the runtime thinks of the currency", () => {
@@ -40,15 +40,13 @@ test("what a field says is a moment on the zone's clocks: of two the first, of n
   assert.equal(utc("2026-10-25T02:30", "Europe/Berlin"), "2026-10-25T00:30:00.000Z");
   assert.equal(utc("2026-03-29T02:30", "Europe/Berlin"), "2026-03-29T01:30:00.000Z");
   assert.equal(utc("2026-01-01T00:00", "Pacific/Auckland"), "2025-12-31T11:00:00.000Z");
-  assert.equal(utc("2026-02-30T99:00", "UTC"), undefined);
+  assert.equal(utc("2026-02-30T09:00", "UTC"), undefined);
   assert.equal(utc("yesterday", "UTC"), undefined);
   for (const zone of ["America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC"])
     for (let month = 0; month < 12; month++) {
       const at = new Date(Date.UTC(2026, month, 15, 12, 34));
       assert.deepEqual(fromLocalField(localField(at, zone), zone), at, zone);
     }
-  assert.equal(isZone("Europe/Berlin"), true);
-  assert.equal(isZone("Mars/Olympus"), false);
 });
 
 test("lengths are said in the largest unit that fits", () => {

@@ -1,0 +1,12 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { moment } from "./command.ts";
+
+test("an option takes a real date, of UTC, or a moment with its offset, and nothing that could be read in another way", () => {
+  const read = (from: string) => moment({ from }, "from")!.toISOString();
+  assert.equal(read("2027-01-31"), "2027-01-31T00:00:00.000Z");
+  assert.equal(read("2027-01-31T12:00:00+02:00"), "2027-01-31T10:00:00.000Z");
+  for (const wrong of ["2027-02-31", "2027-01-31T12:00", "2027-01-31 12:00:00Z", "tomorrow", ""])
+    assert.throws(() => read(wrong), /--from takes a date such as 2027-01-31 or 2027-01-31T12:00:00Z, not/);
+  assert.equal(moment({}, "from"), undefined);
+});
