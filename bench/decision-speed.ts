@@ -2,7 +2,7 @@
 import { shippedPrior } from "../simulator/trial/worlds.ts";
 import { chooseTry } from "../src/decisions/choose-try.ts";
 import { type History, type PastBill, recall } from "../src/decisions/recall.ts";
-import { learnOutcome } from "../src/model/learn.ts";
+import { learnTry } from "../src/model/learn.ts";
 import { fromPrior } from "../src/model/prior.ts";
 
 const DAY_MS = 86_400_000;
@@ -70,7 +70,7 @@ const reading = cpuMicros((n) => recall(learned, histories[n % histories.length]
 const lesson = cpuMicros((n) => {
   const { person, belief } = cases[n % cases.length]!;
   const at = belief.firstFailedAt + ((n / 500) | 0) * 0.1 * DAY_MS;
-  learnOutcome(learned, person, belief, at, n % 3 === 0 ? null : "FUNDS");
+  learnTry(learned, person, belief, at, n % 3 === 0 ? null : "FUNDS");
 });
 console.log(
   `decision ${decision.toFixed(0)} µs of CPU (aim 200), and ${reading.toFixed(0)} for making ${BILLS} bills into what is believed; lesson ${lesson.toFixed(1)} µs (aim 20)`,

@@ -4,7 +4,7 @@ import type { TokenKey } from "./api/list/page-token.ts";
 import type { MailSettings } from "./auth/mail.ts";
 import type { OidcSettings } from "./auth/oidc.ts";
 import { isEmail } from "./auth/sign-in.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "./did-you-mean.ts";
 import { certificateProblem, keyProblem, readNamed, readPem } from "./pem-files.ts";
 import { type RuleOverrides, readRules } from "./rules/override.ts";
 

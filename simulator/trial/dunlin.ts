@@ -18,7 +18,7 @@ import { DAY_MS } from "../../src/domain/durations.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
 import { AT_ONCE, BOOKINGS, bookingOf, type Clock, isBooked, learnBooking } from "../../src/model/booking.ts";
 import type { Reason } from "../../src/model/layout.ts";
-import { countPerson, learnCase, learnFirst, learnOutcome } from "../../src/model/learn.ts";
+import { countPerson, learnCase, learnFirst, learnTry } from "../../src/model/learn.ts";
 import { cycleChances, type Learned } from "../../src/model/learned.ts";
 import { observeBeside, observeFirst, observeTry } from "../../src/model/observe.ts";
 import { CYCLES } from "../../src/model/pay-cycles.ts";
@@ -254,7 +254,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
       observed(open.bill, choice.at, reason, () => {
         byStart = atFirst.map((belief, n) => observeTry(start, customer.atFirst[n]!, belief, choice.at, reason));
         chances = all.map((belief, n) => (n === held ? 0 : observeTry(learned, people[n]!, belief, choice.at, reason)));
-        chances[held] = learnOutcome(learned, people[held]!, all[held]!, choice.at, reason);
+        chances[held] = learnTry(learned, people[held]!, all[held]!, choice.at, reason);
       });
       noteSaid(learned, all[held]!, choice.probability!, choice.at, reason);
       if (atFirst.length > 0)

@@ -96,7 +96,6 @@ function knownOf(
     network: failed.cardBrand,
     cardCountry: failed.cardCountry,
     customerTimezone: failed.customerTimezone,
-    businessEntity: null,
     ledger: all
       .filter(({ at }) => at <= failed.at)
       .map((attempt) => ({

@@ -1,4 +1,4 @@
-import { didYouMean } from "../nearest.ts";
+import { didYouMean } from "../did-you-mean.ts";
 import { COMMAND_NAMES } from "./commands.ts";
 
 const ONE_WORD = COMMAND_NAMES.filter((name) => !name.includes(" "));

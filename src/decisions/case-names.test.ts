@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Belief } from "../model/belief.ts";
 import { newPerson } from "../model/belief.ts";
-import { learnOutcome } from "../model/learn.ts";
+import { learnTry } from "../model/learn.ts";
 import { newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
 import { caseNames, caseRows, nameWeights, newPast, type Traits } from "./case-names.ts";
@@ -92,7 +92,7 @@ test("what is learned of an amount says something of the next, and little of tho
       [4, n % 2 === 0 ? "FUNDS" : null],
       [130, "FUNDS"],
     ] as const)
-      learnOutcome(learned, newPerson(learned, "DE"), of(dollars), START + 3 * DAY, reason);
+      learnTry(learned, newPerson(learned, "DE"), of(dollars), START + 3 * DAY, reason);
   const [small, middle, large] = chances();
   assert.ok(large! < middle! && middle! < small! - 0.05, `${small}, ${middle}, ${large}`);
 });
@@ -105,7 +105,7 @@ test("a bill of any size is a lesson like another, also where all is known of it
     const all = { ...traits, ...known, ...codes, dollars };
     const of = { ...belief("FUNDS"), names: nameWeights(caseNames("r", all)), rows: caseRows(all) };
     assert.equal(of.rows.length, 8);
-    learnOutcome(learned, newPerson(learned, "DE"), of, START + 3 * DAY, "FUNDS");
+    learnTry(learned, newPerson(learned, "DE"), of, START + 3 * DAY, "FUNDS");
   }
   assert.ok(learned.mean.every(Number.isFinite) && learned.variance.every(Number.isFinite));
 });
@@ -114,6 +114,6 @@ test("what has more weights than can be looked at is refused, and nothing is lea
   const learned = newLearned();
   const rows = caseRows({ ...traits, network: "visa", funding: "credit", paymentMethodType: "card" });
   const of = { ...belief("FUNDS"), names: nameWeights(Array.from({ length: 80 }, (_, n) => `r${n}`)), rows };
-  assert.throws(() => learnOutcome(learned, newPerson(learned, "DE"), of, START + DAY, "FUNDS"), /at most 96/);
+  assert.throws(() => learnTry(learned, newPerson(learned, "DE"), of, START + DAY, "FUNDS"), /at most 96/);
   assert.deepEqual(learned.mean, newLearned().mean);
 });

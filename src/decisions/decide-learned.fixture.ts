@@ -37,7 +37,6 @@ export function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [
     network: "visa",
     cardCountry: "SE",
     customerTimezone: null,
-    businessEntity: null,
     ledger: open.charges.map(({ at, approved, codes: said }) => ({
       at,
       amount: 29_900,

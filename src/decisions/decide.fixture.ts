@@ -37,7 +37,6 @@ export function failed(codes: Partial<DeclineCodes> | null, rest: Partial<Known>
     network: "visa",
     cardCountry: "DE",
     customerTimezone: null,
-    businessEntity: null,
     ledger: said ? [first] : [],
     lastDecline: said && { at: FAILED_AT, ...said },
     cardChangedAt: null,

@@ -98,7 +98,6 @@ const cases: fc.Arbitrary<{ known: Known; now: Date }> = fc
       network: given.network,
       cardCountry: given.cardCountry,
       customerTimezone: given.customerTimezone,
-      businessEntity: null,
       ledger,
       lastDecline: given.lastCodes && { at: lastAt, ...given.lastCodes },
       cardChangedAt: given.changedHour === null ? null : at(given.changedHour),

@@ -34,7 +34,6 @@ export interface Known {
   cardCountry: string | null;
   /** IANA name; one that does not exist counts as not known. */
   customerTimezone: string | null;
-  businessEntity: string | null;
   /**
    * Attempts on this invoice, and on the present card for any invoice of at least the last 30 days, by whoever; and
    * retries asked for that no transaction answers yet, at their ideal time. Oldest first. Not the plan being decided.

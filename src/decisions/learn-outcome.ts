@@ -1,6 +1,6 @@
 import { isBooked, learnBooking } from "../model/booking.ts";
 import type { Reason } from "../model/layout.ts";
-import { countPerson, learnCase, learnOutcome as learnFromTry } from "../model/learn.ts";
+import { countPerson, learnCase, learnTry } from "../model/learn.ts";
 import type { Learned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
 import { noteSaid } from "../model/shortfall.ts";
@@ -43,6 +43,6 @@ export function learnOutcome(
     if (!hadFailed) countPerson(learned, person);
     learnCase(learned, belief);
   }
-  learnFromTry(learned, person, belief, at.getTime(), reason);
+  learnTry(learned, person, belief, at.getTime(), reason);
   if (said !== null) noteSaid(learned, belief, said, at.getTime(), reason);
 }

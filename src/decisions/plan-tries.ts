@@ -52,7 +52,7 @@ export function planTries(
   stakes: Stakes,
   limits: readonly PlanLimit[] = [],
 ): TryPlan {
-  const picked = bestOfDays(forecast);
+  const picked = bestOf24Hours(forecast);
   forecast.foresee(picked);
   const board = boardOf(forecast, stakes, limits);
   // What each picked slot gained when it was looked at last.
@@ -73,8 +73,8 @@ export function planTries(
   return { slots: planOf(board), value, picked, limits };
 }
 
-/** The best slot of each stretch of a day, and all of the first day: after a fault at the bank hours count. */
-function bestOfDays({ slots, chances }: Forecast): number[] {
+/** The best slot of each 24 hours, and all of the first ones: after a fault at the bank hours count. */
+function bestOf24Hours({ slots, chances }: Forecast): number[] {
   const found: number[] = [];
   const start = slots[0] ?? 0;
   const dayOf = (slot: number) => Math.floor((slots[slot]! - start) / DAY_MS);

@@ -46,7 +46,7 @@ export interface Person {
   charges: DatedCharge[];
 }
 
-/** What is believed of a case. Changed by `learnOutcome`. */
+/** What is believed of a case. Changed by `learnTry`. */
 export interface Belief {
   /** Why the last try failed. */
   reason: Reason;

@@ -5,7 +5,7 @@ import { AT_ONCE } from "./booking.ts";
 import { DATE_CELLS, type DatedCharge, dateCells, noteCharge } from "./dates.ts";
 import { forecast } from "./forecast.ts";
 import { AT, STANDINGS } from "./layout.ts";
-import { learnCase, learnOutcome } from "./learn.ts";
+import { learnCase, learnTry } from "./learn.ts";
 import { newLearned } from "./learned.ts";
 
 const UTC = { offsetMs: 0, booking: AT_ONCE };
@@ -104,7 +104,7 @@ test("where approvals came on the customer's good dates and on no others, the ne
     const { person, belief } = open(good, bad);
     learnCase(learned, belief);
     const date = n % 4 < 2 ? 10 : 20;
-    learnOutcome(learned, person, belief, Date.UTC(2026, 2, date, 12), date === good ? null : "UNKNOWN");
+    learnTry(learned, person, belief, Date.UTC(2026, 2, date, 12), date === good ? null : "UNKNOWN");
   }
   const slots = [10, 20].map((date) => Date.UTC(2026, 2, date, 12));
   const early = forecast(learned, open(10, 20).belief, slots).chances;

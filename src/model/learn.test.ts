@@ -5,7 +5,7 @@ import { AT_ONCE } from "./booking.ts";
 import { KIND_CYCLE, KIND_NEVER, KINDS, reasonRow } from "./explanations.ts";
 import { forecast } from "./forecast.ts";
 import { AT, type Reason, STANDINGS } from "./layout.ts";
-import { countPerson, learnCase, learnFirst, learnOutcome } from "./learn.ts";
+import { countPerson, learnCase, learnFirst, learnTry } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
 import { PAY_CYCLES } from "./pay-cycles.ts";
 import { trimmed, trimOf } from "./trim.ts";
@@ -45,7 +45,7 @@ test("chances of explanations and cycles stay chances whatever happens", () => {
       [9, "ISSUER_DOWN"],
       [14, null],
     ] as const)
-      learnOutcome(learned, person, belief, belief.firstFailedAt + days * DAY, reason);
+      learnTry(learned, person, belief, belief.firstFailedAt + days * DAY, reason);
     assert.ok(Math.abs(sum(belief.weights) - 1) < 1e-9);
     assert.ok(Math.abs(sum(person.cycles) - 1) < 1e-9);
   }
@@ -58,8 +58,8 @@ test("somebody who can pay only from the 25th on is found out, and expected to p
   const person = newPerson(learned, "SE");
   for (let month = 1; month <= 5; month++) {
     const belief = failed(learned, person, `2026-0${month}-12T09:00`);
-    for (const date of [16, 21]) learnOutcome(learned, person, belief, at(`2026-0${month}-${date}T09:00`), "FUNDS");
-    learnOutcome(learned, person, belief, at(`2026-0${month}-26T09:00`), null);
+    for (const date of [16, 21]) learnTry(learned, person, belief, at(`2026-0${month}-${date}T09:00`), "FUNDS");
+    learnTry(learned, person, belief, at(`2026-0${month}-26T09:00`), null);
   }
   const belief = failed(learned, person, "2026-06-12T09:00");
   const slots = Array.from({ length: 27 }, (_, days) => belief.firstFailedAt + (days + 1) * DAY);
@@ -76,11 +76,10 @@ test("a card that fails again and again is believed dead, and one failure after 
   const person = newPerson(learned, "US");
   const belief = failed(learned, person, "2026-03-02T09:00", "GENERIC");
   const before = kindsOf(belief)[KIND_NEVER]!;
-  for (const days of [4, 9, 14, 19])
-    learnOutcome(learned, person, belief, belief.firstFailedAt + days * DAY, "GENERIC");
+  for (const days of [4, 9, 14, 19]) learnTry(learned, person, belief, belief.firstFailedAt + days * DAY, "GENERIC");
   assert.ok(kindsOf(belief)[KIND_NEVER]! > 1.8 * before);
   const outage = failed(learned, person, "2026-03-02T09:00", "ISSUER_DOWN");
-  learnOutcome(learned, person, outage, outage.firstFailedAt + DAY / 8, "ISSUER_DOWN");
+  learnTry(learned, person, outage, outage.firstFailedAt + DAY / 8, "ISSUER_DOWN");
   assert.ok(kindsOf(outage)[KIND_NEVER]! < 0.2);
 });
 
@@ -89,7 +88,7 @@ test("a decline that names missing money speaks for pay after a bare refusal", (
   const person = newPerson(learned, "US");
   const belief = failed(learned, person, "2026-03-02T09:00", "GENERIC");
   const before = kindsOf(belief)[KIND_CYCLE]!;
-  learnOutcome(learned, person, belief, belief.firstFailedAt + 2 * DAY, "FUNDS");
+  learnTry(learned, person, belief, belief.firstFailedAt + 2 * DAY, "FUNDS");
   assert.ok(kindsOf(belief)[KIND_CYCLE]! > before);
   assert.equal(belief.reason, "FUNDS");
 });
@@ -107,8 +106,8 @@ test("what one country's customers show is expected of the next customer there, 
       ["2026-05-28", "2026-06-08"],
     ] as const) {
       const belief = failed(learned, person, `${failedOn}T09:00`);
-      learnOutcome(learned, person, belief, at(`${failedOn}T09:00`) + 6 * DAY, "FUNDS");
-      learnOutcome(learned, person, belief, at(`${paidOn}T12:00`), null);
+      learnTry(learned, person, belief, at(`${failedOn}T09:00`) + 6 * DAY, "FUNDS");
+      learnTry(learned, person, belief, at(`${paidOn}T12:00`), null);
     }
   }
   const there = newPerson(learned, "BR").cycles[fifth]!;
@@ -138,7 +137,7 @@ test("where all are paid at the end of the month that is learned, and approvals 
       for (let tries = 1; tries <= 6; tries++) {
         const triedAt = billedAt + tries * 4.5 * DAY;
         const isApproved = triedAt > paidAt && triedAt < paidAt + 9 * DAY;
-        learnOutcome(learned, person, belief, triedAt, isApproved ? null : "FUNDS");
+        learnTry(learned, person, belief, triedAt, isApproved ? null : "FUNDS");
         if (isApproved) break;
       }
     }
@@ -204,7 +203,7 @@ test("how soon money is spent is learned apart for those who are mostly short", 
     };
     const failedAt = at("2026-03-12T09:00");
     const belief = newBelief(learned, person, { ...facts, standing, failedAt });
-    learnOutcome(learned, person, belief, failedAt + 3 * DAY, standing === STANDINGS.bad ? "FUNDS" : null);
+    learnTry(learned, person, belief, failedAt + 3 * DAY, standing === STANDINGS.bad ? "FUNDS" : null);
   }
   const [good, bad] = [chanceFor(STANDINGS.good), chanceFor(STANDINGS.bad)];
   assert.ok(bad < 0.95 * good, `${bad} against ${good}`);
@@ -243,7 +242,7 @@ test("the usual share of tries that succeed is that of the latest thousand or so
     for (let n = 0; n < count; n++) {
       const person = newPerson(learned, "SE");
       const belief = failed(learned, person, "2026-03-12T09:00");
-      learnOutcome(learned, person, belief, belief.firstFailedAt + 3 * DAY, approvedOf(n) ? null : "FUNDS");
+      learnTry(learned, person, belief, belief.firstFailedAt + 3 * DAY, approvedOf(n) ? null : "FUNDS");
     }
     return learned.tries[0]!;
   };
@@ -257,13 +256,13 @@ test("what came of later tries corrects the chances of later ones, and of first 
   const learned = newLearned();
   const belief = failed(learned, newPerson(learned, "DE"), "2026-06-12T09:00", "LIMIT");
   const first = trimOf(belief);
-  learnOutcome(learned, newPerson(learned, "DE"), belief, belief.firstFailedAt + DAY, "LIMIT");
+  learnTry(learned, newPerson(learned, "DE"), belief, belief.firstFailedAt + DAY, "LIMIT");
   const later = trimOf(belief);
   const corrected = (of: number) => trimmed(learned, of, 0.5);
   const afterFirst = corrected(first);
   assert.ok(afterFirst < 0.4999, `${afterFirst}`);
   assert.ok(Math.abs(corrected(later) - 0.5) < 1e-4, `${corrected(later)}`);
-  learnOutcome(learned, newPerson(learned, "DE"), belief, belief.firstFailedAt + 3 * DAY, "LIMIT");
+  learnTry(learned, newPerson(learned, "DE"), belief, belief.firstFailedAt + 3 * DAY, "LIMIT");
   assert.equal(trimOf(belief), later);
   assert.equal(corrected(first), afterFirst);
   assert.ok(corrected(later) < 0.4999, `${corrected(later)}`);

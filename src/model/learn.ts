@@ -122,13 +122,7 @@ const sumOf = (counts: Float64Array) => counts.reduce((sum, count) => sum + coun
  * @param reason  why it failed; null: it was approved
  * @returns the chance that had been given to an approval
  */
-export function learnOutcome(
-  learned: Learned,
-  person: Person,
-  belief: Belief,
-  at: number,
-  reason: Reason | null,
-): number {
+export function learnTry(learned: Learned, person: Person, belief: Belief, at: number, reason: Reason | null): number {
   if (belief.tries === 0) countFirst(learned, belief, at);
   kindsOf(belief, kindsBefore);
   cyclesBefore.set(person.cycles);

@@ -4,7 +4,7 @@ import { newBelief, newPerson } from "./belief.ts";
 import { AT_ONCE } from "./booking.ts";
 import { GROUP_OF, GROUPS, NO_GROUP } from "./groups.ts";
 import { AT, COLUMN_EDGES, dayPartColumn, ROW_WIDTH, ROWS_OF, rowStart, rowsOf, STANDINGS } from "./layout.ts";
-import { learnOutcome } from "./learn.ts";
+import { learnTry } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
 import { loosenStiff, noteStrain } from "./loosen.ts";
 import { numbers } from "./numbers.fixture.ts";
@@ -28,7 +28,7 @@ function taught(isGood: (network: string, byDay: boolean, n: number) => boolean,
       recent: [],
     });
     const at = FAILED_AT + (3 * 24 + (byDay ? 13 : 1)) * HOUR;
-    learnOutcome(learned, person, belief, at, isGood(network, byDay, n) ? null : "GENERIC");
+    learnTry(learned, person, belief, at, isGood(network, byDay, n) ? null : "GENERIC");
   }
   return learned;
 }
@@ -77,7 +77,7 @@ test("where outcomes have nothing to do with what is known, next to nothing is l
       recent: [],
     };
     const at = FAILED_AT + Math.floor(1 + draw() * 600) * HOUR;
-    learnOutcome(learned, person, newBelief(learned, person, { ...facts, ...of }), at, draw() < 0.3 ? null : "GENERIC");
+    learnTry(learned, person, newBelief(learned, person, { ...facts, ...of }), at, draw() < 0.3 ? null : "GENERIC");
   }
   const loosened = GROUPS.filter(({ from, width, rows }) => {
     const last = from + width - 1 + (rows - 1) * ROW_WIDTH;

@@ -4,7 +4,7 @@ import { type Belief, newBelief, newPerson } from "./belief.ts";
 import { AT_ONCE, BOOKINGS, type Clock, judgedOn } from "./booking.ts";
 import { forecast } from "./forecast.ts";
 import { AT, classOf, dateWeight, type Reason, rowStart, STANDINGS } from "./layout.ts";
-import { learnFirst, learnOutcome } from "./learn.ts";
+import { learnFirst, learnTry } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
 import { chanceOf } from "./observe.ts";
 import { CYCLES } from "./pay-cycles.ts";
@@ -31,7 +31,7 @@ test("what is true of a date is learned from retries, however many bills are fir
     for (let bill = 0; bill < 12; bill++)
       learnFirst(learned, somebody(learned), NO_NAMES, UTC, triedAt, bill % 4 === 0 ? "FUNDS" : null);
     const belief = beliefOf(learned, new Int32Array(0), "FUNDS");
-    learnOutcome(learned, somebody(learned), belief, triedAt, isGood ? null : "FUNDS");
+    learnTry(learned, somebody(learned), belief, triedAt, isGood ? null : "FUNDS");
   }
   assert.ok(weightOf(25) > 0.3, `${weightOf(25)}`);
   assert.ok(weightOf(18) < -0.3, `${weightOf(18)}`);
@@ -45,7 +45,7 @@ test("what is known of a case has moments of its own: they are learned apart fro
   for (let n = 0; n < 800; n++) {
     const isOwn = n % 2 === 0;
     const rows = isOwn ? rowsOf("SE", "51", "one bank") : rowsOf("PL", "05", "another");
-    learnOutcome(learned, somebody(learned), beliefOf(learned, rows), triedAt, isOwn ? null : "GENERIC");
+    learnTry(learned, somebody(learned), beliefOf(learned, rows), triedAt, isOwn ? null : "GENERIC");
   }
   const chance = (rows: Int32Array, moment = triedAt) =>
     forecast(learned, beliefOf(learned, rows), [moment]).chances[0]!;
@@ -73,7 +73,7 @@ test("the chance that is said of a try is the one that its outcome is weighed by
   ] as const) {
     const triedAt = FAILED_AT + days * DAY;
     const said = chanceOf(learned, belief, triedAt);
-    const weighed = learnOutcome(learned, person, belief, triedAt, reason);
+    const weighed = learnTry(learned, person, belief, triedAt, reason);
     assert.ok(Math.abs(weighed - said) < 1e-4, `${weighed} and ${said}`);
   }
 });

@@ -39,6 +39,12 @@ test("what is known does not depend on the order in which retries of the same mo
   assert.deepEqual(knownOf(viewWith([other, own]), []), known);
 });
 
+test("what no decision looks at is no fact", () => {
+  const view = viewWith([]);
+  const moved = { ...view, invoice: { ...view.invoice, businessEntity: "another one", updatedAt: new Date() } };
+  assert.deepEqual(knownOf(moved, []), knownOf(view, []));
+});
+
 test("a gateway's number is read by the gateway's name", () => {
   const codes = (gateway: object) => codesOf({ paymentGatewayErrorCode: "12", ...gateway } as Transaction).gatewayCode;
   assert.equal(codes({ paymentGatewayName: "Adyen" }), "adyen 12");

@@ -27,7 +27,6 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     currency: invoice.currency,
     ...instrumentOf(payer),
     customerTimezone: payer.customerTimezone ?? null,
-    businessEntity: invoice.businessEntity ?? null,
     ledger: ledgerOf(view, actions, present),
     lastDecline: lastDecline(onInvoice, present),
     cardChangedAt: cardChangedAt(view, present),

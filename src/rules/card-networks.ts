@@ -115,4 +115,5 @@ export const cardNetwork = (brand: string | null): CardNetwork =>
 /** From now on a brand has these rules, in the whole process. @see override.ts */
 export const setCardNetwork = (brand: string, network: CardNetwork) => NETWORKS.set(keyOf(brand), network);
 
-export const CARD_NETWORKS: readonly CardNetwork[] = [...new Set(NETWORKS.values()), UNKNOWN_NETWORK];
+/** All there are by now, that of strangers among them. */
+export const cardNetworks = (): CardNetwork[] => [...new Set(NETWORKS.values()), UNKNOWN_NETWORK];

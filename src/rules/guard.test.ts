@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import { CARD_NETWORKS, cardNetwork } from "./card-networks.ts";
+import { cardNetwork, cardNetworks } from "./card-networks.ts";
 import { type DeclineCodes, declineGroup } from "./decline-group.ts";
 import { forbiddenAt, forbidsAny, type Guard, guardOf, type LedgerEntry, type Question } from "./guard.ts";
 import { isCard } from "./instrument.ts";
@@ -295,6 +295,6 @@ test("every source of a rule has its paragraph in docs/sources.md, and no paragr
     const paragraph = text.split(`<a id="${source.anchor}"></a>`)[1]!.split('<a id="')[0]!;
     if (!source.verified) assert.ok(paragraph.includes("[verify]"), `${source.anchor} is unverified and must say so`);
   }
-  for (const network of CARD_NETWORKS)
+  for (const network of cardNetworks())
     assert.ok(network.limits.every((limit) => text.includes(`<a id="${limit.source.anchor}">`)));
 });

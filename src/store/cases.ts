@@ -47,8 +47,8 @@ const OPEN = prepared(
 );
 
 /**
- * Open a case for each; an invoice whose case is open already only gets a look, and one whose case was given up stays so
- * until it has left recovery and come back. `cases`: sorted by invoice.
+ * Open a case for each. An invoice whose case is open already gets a look, with the newer customer, subscription and amount, and one whose case was
+ * given up stays so until it has left recovery and come back. `cases`: sorted by invoice.
  */
 export async function openCases(tx: Tx, merchantId: string, cases: readonly NewCase[], pokeId: string) {
   await tx.run(OPEN, [merchantId, pokeId, ...columnValues(cases, COLUMNS as readonly Column<NewCase>[])]);

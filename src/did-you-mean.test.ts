@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "./did-you-mean.ts";
 
 const NAMES = ["serve", "demo", "merchant create", "DUNLIN_PORT", "DUNLIN_TLS"];
 
