@@ -63,7 +63,7 @@ async function receiver(t: TestContext, options: Partial<ReceiverOptions> = {}) 
       outgoing.on("error", reject);
       outgoing.end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
     });
-  return { post, handled, exchanges, errors, url: server.url, ca: server.ca };
+  return { post, handled, exchanges, errors, url: server.url, ca: server.ca, stop: () => made.stop() };
 }
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 10));
@@ -279,6 +279,8 @@ test("what failed is handled again, and what was left in the store is handled by
   assert.equal((await first.post(retry)).status, 200);
   await settled();
   assert.match(String(first.errors[0]), /not now/);
+  // It would go on taking the event whenever that is due, and fail with it.
+  await first.stop();
   const second = await receiver(t, { store });
   for (let tries = 0; second.handled.length === 0 && tries < 100; tries++) await sleep(50);
   assert.deepEqual(second.handled, [retry]);
