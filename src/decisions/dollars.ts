@@ -155,6 +155,6 @@ const PER_DOLLAR: Readonly<Record<string, number>> = {
   ZMW: 2200,
 };
 
-/** An amount of minor units in US dollars, roughly. Some billing systems write currencies in small letters. */
+/** An amount of minor units in US dollars, roughly. Worlds of others may write currencies in small letters. */
 export const dollarsOf = (amount: number, currency: string): number =>
   amount / (PER_DOLLAR[currency.toUpperCase()] ?? 100);
