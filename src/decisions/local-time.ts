@@ -92,12 +92,15 @@ const dayOf = (local: Date): LocalDay => ({
 export const addDays = (day: LocalDay, days: number): LocalDay =>
   dayOf(new Date(Date.UTC(day.year, day.month - 1, day.day + days)));
 
+/** The moment at which clocks show that hour of the day. */
+export const atLocalTime = (zone: Zone, { year, month, day }: LocalDay, hour: number): number =>
+  fromLocal(zone, Date.UTC(year, month - 1, day, hour));
+
 /**
- * The moment at which clocks show that time of day. A time that is skipped when clocks go forward becomes the same
+ * The moment at which clocks show what UTC's show at `wanted`. A time that is skipped when clocks go forward becomes the same
  * distance after the change; of a time that comes twice, the first is meant.
  */
-export function atLocalTime(zone: Zone, day: LocalDay, hour: number): number {
-  const wanted = Date.UTC(day.year, day.month - 1, day.day, hour);
+export function fromLocal(zone: Zone, wanted: number): number {
   const before = offsetMs(zone, wanted - DAY_MS);
   const after = offsetMs(zone, wanted + DAY_MS);
   if (before === after) return wanted - before;

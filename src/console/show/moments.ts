@@ -1,3 +1,4 @@
+import { fromLocal, zoneOf } from "../../decisions/local-time.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { parseMoment } from "../../domain/moment.ts";
 import { type Html, html } from "../html.ts";
@@ -91,16 +92,8 @@ export function localField(at: Date, zone: string): string {
 
 /** The moment at which a zone's clocks show this; of two the first, of none the one after the gap. Null when it is no moment. */
 export function fromLocalField(text: string, zone: string): Date | null {
-  const match = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?$/.exec(text);
-  const wall = parseMoment(`${text}${match?.[6] === undefined ? ":00" : ""}Z`)?.getTime();
-  if (!match || wall === undefined) return null;
-  const offsetAt = (ms: number) => {
-    const { offset } = partsIn(zone, new Date(ms));
-    const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6));
-    return (offset[0] === "-" ? -minutes : minutes) * 60_000;
-  };
-  // A day before and a day after, the clocks have been changed or not.
-  const candidates = [wall - offsetAt(wall - DAY_MS), wall - offsetAt(wall + DAY_MS)];
-  const found = candidates.filter((ms) => ms + offsetAt(ms) === wall);
-  return new Date(found.length > 0 ? Math.min(...found) : Math.max(...candidates));
+  const match = /^[\d-]+T\d\d:\d\d(:\d\d)?$/.exec(text);
+  const wall = match && parseMoment(`${text}${match[1] === undefined ? ":00" : ""}Z`);
+  if (!wall) return null;
+  return new Date(fromLocal(zoneOf(zone)!, wall.getTime()));
 }
