@@ -21,7 +21,7 @@ test("each rule that keeps a try from coming sooner is known by its sentence, an
   const instrument = { paymentMethodType: "card", network: "mastercard", cardCountry: null };
   for (const ledger of [
     [entry(1, { codes: { ...NOTHING, networkAdviceCode: "26" } })],
-    [entry(1, { codes: null, approved: null, isAwaited: true })],
+    [entry(1, { codes: null, approved: null, mayBeAnswered: true })],
     [entry(1, { codes: { ...NOTHING, networkAdviceCode: "03" } }), entry(2, { approved: true, clears: true })],
   ]) {
     const { notBefore } = guardOf({ instrument, amount: 100, ledger, firstTriedAt: null, earlyMs: 0 });

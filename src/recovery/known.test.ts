@@ -9,7 +9,7 @@ import { codesOf, knownOf } from "./known.ts";
 
 const at = new Date("2026-03-02T10:00:00Z");
 const ask = (number: number): Ask => ({
-  isAwaited: true,
+  mayBeAnswered: true,
   actionId: `01900000-0000-7000-8000-00000000000${number}`,
   caseId: `case_${number}`,
   invoiceId: `inv_${number}`,

@@ -100,12 +100,12 @@ function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Car
     .filter(({ actionId }) => !answered.has(actionId))
     // Of the same moment: by id, so that a decision never depends on how rows lie. The last sort keeps that order.
     .sort((a, b) => (a.actionId < b.actionId ? -1 : 1))
-    .map(({ caseId, at, isAwaited }) => ({
+    .map(({ caseId, at, mayBeAnswered }) => ({
       at,
       approved: null,
       onThisInvoice: caseId === kase.id,
       ...unseen,
-      ...(isAwaited && caseId !== kase.id ? { isAwaited } : {}),
+      ...(mayBeAnswered && caseId !== kase.id ? { mayBeAnswered } : {}),
     }));
   // An unpaid invoice was charged at least once, whether or not we were shown the attempt.
   const first: LedgerEntry[] = attempts.some(({ onThisInvoice }) => onThisInvoice)

@@ -104,7 +104,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
       const decided = new Set(events.map(({ id }) => id));
       for (const { id, caseId, invoiceId, customerId, type, idealRetryTime } of [...inserted, ...updated])
         if (type === "RETRY" && decided.has(id))
-          asks.push({ actionId: id, caseId, invoiceId, customerId, at: idealRetryTime, isAwaited: true });
+          asks.push({ actionId: id, caseId, invoiceId, customerId, at: idealRetryTime, mayBeAnswered: true });
     },
   };
 }

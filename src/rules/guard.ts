@@ -21,8 +21,8 @@ export interface LedgerEntry {
   onPresentCard: boolean;
   /** null when nothing was said, as of a retry that is not answered. */
   codes: DeclineCodes | null;
-  /** A retry of another invoice that was asked for a while ago or is to come, and of which the answer is awaited. */
-  isAwaited?: boolean;
+  /** A retry of another invoice that was asked for a while ago or is to come, and that may still be answered. */
+  mayBeAnswered?: boolean;
   /** A charge of the present card, beyond doubt, that went through and still stands: it shows that the card is alive. */
   clears?: boolean;
   /** The card that it was made with, where that only stands in for what is to be charged next: its codes are read by the rules of its own network. */
@@ -130,10 +130,10 @@ function advised(counted: readonly LedgerEntry[], alive: number, instrument: Ins
   // The latest decline that said that few tries are advised, and how many were made since the first one that did.
   let few: { decline: ReadDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
   let tries = 0;
-  for (const { codes, at, approved, onThisInvoice, standIn, isAwaited } of counted) {
+  for (const { codes, at, approved, onThisInvoice, standIn, mayBeAnswered } of counted) {
     if (!codes) {
       if (few && approved === null) tries++;
-      if (isAwaited) notBefore = laterOf(notBefore, awaitedAnswer(at));
+      if (mayBeAnswered) notBefore = laterOf(notBefore, awaitedAnswer(at));
       continue;
     }
     const decline = readDecline(codes, standIn ?? instrument);

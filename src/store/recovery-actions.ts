@@ -133,14 +133,14 @@ export interface Ask {
   customerId: string;
   at: Date;
   /** What comes of it may still be told. */
-  isAwaited: boolean;
+  mayBeAnswered: boolean;
 }
 
 // Canceled ones count when an attempt to deliver them ended: the merchant may have carried them out.
 const ASKS = prepared(
   "asks_concerning",
   `select id as "actionId", case_id as "caseId", invoice_id as "invoiceId", customer_id as "customerId", ideal_retry_time as at,
-     status in ('SCHEDULED', 'SENT') as "isAwaited"
+     status in ('SCHEDULED', 'SENT') as "mayBeAnswered"
    from recovery_actions r
    where merchant_id = $1 and (customer_id = any($2::text[]) or invoice_id = any($3::text[])) and created_at > $4
      and type = 'RETRY' and decided_at is not null and transaction_id is null
