@@ -111,3 +111,20 @@ test("what replaced a card for somebody else who pays with it brings what it was
   await stage.decide();
   assert.equal((await stage.actions()).at(-1)!.type, "CARD_CHANGE");
 });
+
+test("what somebody else who pays with the card is charged on without a name, and what a crowd pays with, says nothing of it", async () => {
+  const theirs = (n: number, over: Partial<Transaction>) =>
+    stage.transaction({ invoiceId: `inv_9${n}`, customerId: `cus_9${n}`, ...ago(3), ...paid, ...over });
+  await theirs(1, {});
+  await theirs(1, { cardFingerprint: undefined, networkDeclineCode: "41", state: "FAILED", ...ago(1) });
+  assert.equal((await planned()).type, "RETRY");
+
+  merchantId = (await stage.enter()).id;
+  for (let n = 0; n < 9; n++) await theirs(n, {});
+  await stage.transaction();
+  stage.wait(DAY / 24);
+  await theirs(1, { cardFingerprint: "fp_2", networkDeclineCode: "41", state: "FAILED", ...ago(0) });
+  await stage.invoice();
+  await stage.decide();
+  assert.equal((await stage.actions()).at(-1)!.type, "RETRY");
+});

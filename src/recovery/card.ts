@@ -67,6 +67,22 @@ export function onStandIns({ case: kase, invoice, transactions }: Attempts): (t:
   return (t) => found.size > 0 && found.has(keyOf(t));
 }
 
+/** What more customers than these are charged on is no shared card: a test card, or a word in place of a fingerprint. */
+const SHARERS_MAX = 8;
+
+/** The customers who were charged on the same card as another one of these attempts. */
+export function sharersOf(attempts: readonly TransactionFacts[]): Set<string> {
+  const byCard = new Map<string, Set<string>>();
+  for (const { cardFingerprint, customerId } of attempts) {
+    if (cardFingerprint === undefined || customerId === undefined) continue;
+    const customers = byCard.get(cardFingerprint);
+    if (customers) customers.add(customerId);
+    else byCard.set(cardFingerprint, new Set([customerId]));
+  }
+  const shared = [...byCard.values()].filter(({ size }) => size > 1 && size <= SHARERS_MAX);
+  return new Set(shared.flatMap((customers) => [...customers]));
+}
+
 /**
  * Tells which attempts were on a card that has replaced this one for others who pay with it, and so for all: they are charged on it now, and nobody was before
  * the last charge on this one.
@@ -76,9 +92,8 @@ export function onReplacements(
   card: Card | null,
 ): (t: TransactionFacts) => boolean {
   const shared = card?.fingerprint ? transactions.filter((t) => t.cardFingerprint === card.fingerprint) : [];
-  const others = new Set(
-    shared.map(({ customerId }) => customerId).filter((id) => id !== undefined && id !== kase.customerId),
-  );
+  const others = sharersOf(shared);
+  others.delete(kase.customerId);
   const found = new Set<string>();
   for (const id of others) {
     const latest = transactions.findLast((t) => t.customerId === id && t.cardFingerprint !== undefined)!

@@ -18,7 +18,7 @@ export interface CaseView {
   bills: readonly CustomerBill[];
   /** Oldest first. */
   actions: readonly DeliveredAction[];
-  /** Attempts on the invoice, by the customer, on the customer's cards, and by whoever else pays with those; oldest first. */
+  /** Attempts on the invoice, by the customer, on the customer's cards, and on other cards by the few who share one of these; oldest first. */
   transactions: readonly TransactionFacts[];
   /** Declines from before those that bar their card for good, and the newest charge from before them on each such card that went through; oldest first. */
   barring: readonly TransactionFacts[];

@@ -18,6 +18,7 @@ import {
   transactionsForCases,
   transactionsOnCards,
 } from "../store/transactions.ts";
+import { sharersOf } from "./card.ts";
 import type { CaseView } from "./case-view.ts";
 import { codesOf, instrumentOf } from "./known.ts";
 import { payerOf } from "./payer.ts";
@@ -65,7 +66,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
     attemptsAtBanks(tx, merchant, own, now),
   ]);
   // Who shares a card shares what replaces it.
-  const sharers = distinct(others.map(({ customerId }) => customerId));
+  const sharers = [...sharersOf([...own, ...others])];
   const theirs = sharers.length === 0 ? [] : await transactionsForCases(tx, merchant.id, [], sharers, since);
   const all = [...new Map([...own, ...others, ...theirs].map((t) => [t.id, t])).values()];
   const transactions = indexed(all);
@@ -134,7 +135,7 @@ const indexed = (all: readonly TransactionFacts[]): Indexed => ({
   methods: Map.groupBy(all, ({ paymentMethodId }) => paymentMethodId),
 });
 
-/** Attempts on the invoice, by the customer, on any card that those used, and by whoever else used them; oldest first. */
+/** Attempts on the invoice, by the customer, on any card that those used, and on other cards by the few who share one of these; oldest first. */
 function concern(kase: Case, { invoices, customers, cards, methods }: Indexed): TransactionFacts[] {
   const own = [...(invoices.get(kase.invoiceId) ?? []), ...(customers.get(kase.customerId) ?? [])];
   const found = new Set(own);
@@ -142,9 +143,10 @@ function concern(kase: Case, { invoices, customers, cards, methods }: Indexed): 
     if (cardFingerprint !== undefined) for (const other of cards.get(cardFingerprint)!) found.add(other);
     if (paymentMethodId !== undefined) for (const other of methods.get(paymentMethodId)!) found.add(other);
   }
-  for (const { customerId } of [...found])
-    if (customerId !== undefined && customerId !== kase.customerId)
-      for (const other of customers.get(customerId)!) found.add(other);
+  // Of somebody else only what names its card: the rest may have been on any.
+  for (const id of sharersOf([...found]))
+    if (id !== kase.customerId)
+      for (const other of customers.get(id)!) if (other.cardFingerprint !== undefined) found.add(other);
   return oldestFirst([...found].filter((t) => !isFromBefore(kase, t)));
 }
 
