@@ -95,7 +95,9 @@ export function wholeNumber(values: Values, name: string, min: number, max: numb
 export function moment(values: Values, name: string): Date | undefined {
   const value = text(values, name);
   if (value === undefined) return undefined;
-  const at = parseMoment(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value);
+  const at = parseMoment(
+    /^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value.replace(/^(.{16})(Z|[+-])/, "$1:00$2"),
+  );
   if (!at) throw new UsageError(`--${name} takes a date such as 2027-01-31 or 2027-01-31T12:00:00Z, not "${value}".`);
   return at;
 }

@@ -22,22 +22,19 @@ export async function assignCases(
 ): Promise<{ assigned: NewCase[]; enter(): Promise<void> }> {
   const isIn = ({ unpaidAt }: Pick<NewCase, "unpaidAt">) =>
     !shadow && experiment !== null && unpaidAt >= experiment.startedAt;
-  const others = cases
-    .filter((kase) => !isIn(kase))
-    .map((kase): NewCase => ({ ...kase, arm: shadow ? "shadow" : "dunlin" }));
+  const outside = shadow ? "shadow" : "dunlin";
   const entering = cases.filter(isIn);
-  if (!experiment || entering.length === 0) return { assigned: others, async enter() {} };
+  if (!experiment || entering.length === 0)
+    return { assigned: cases.map((kase) => ({ ...kase, arm: outside })), async enter() {} };
   const assignments = await assignmentsOf(tx, merchantId, experiment, entering);
   const entered = entering.map((kase, index) => ({
     kase,
     phase: kase.unpaidAt < experiment.comparedFrom ? ("calibration" as const) : ("comparison" as const),
     ...assignments[index]!,
   }));
+  const arms = new Map(entered.map(({ kase, phase, arm }) => [kase.id, phase === "calibration" ? "merchant" : arm]));
   return {
-    assigned: [
-      ...others,
-      ...entered.map(({ kase, phase, arm }): NewCase => ({ ...kase, arm: phase === "calibration" ? "merchant" : arm })),
-    ],
+    assigned: cases.map((kase) => ({ ...kase, arm: arms.get(kase.id) ?? outside })),
     enter: () =>
       enterInvoices(
         tx,

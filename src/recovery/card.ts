@@ -84,8 +84,8 @@ export function sharersOf(attempts: readonly TransactionFacts[]): Set<string> {
 }
 
 /**
- * Tells which attempts were on a card that has replaced this one for others who pay with it, and so for all: they are charged on it now, and nobody was before
- * the last charge on this one.
+ * Tells which attempts were on a card that has replaced this one for others who pay with it, and so for all: they are charged on it now, and nobody who is seen
+ * here was before the last charge on this one.
  */
 export function onReplacements(
   { case: kase, transactions }: Attempts,

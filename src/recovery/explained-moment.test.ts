@@ -5,6 +5,7 @@ import { fromPrior } from "../model/prior.ts";
 import { noteSaid } from "../model/shortfall.ts";
 import { explain } from "./explain.ts";
 import { answerTo } from "./explained.fixture.ts";
+import { explanationOf } from "./explanation.ts";
 import type { MerchantSettings } from "./merchants.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
@@ -213,4 +214,22 @@ test("a retry that was asked for today is told as such, and not as one that is t
     /^A retry was asked for, on .*, and what comes of it is awaited first\.$/,
   );
   assert.match(await asked("Why this hour?"), /^The retry was for /);
+});
+
+test("of hours that an earlier program kept none is said not to have been compared", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  const [decision] = explained.decisions;
+  const said = (worth: number | null) => {
+    const plain = { ...decision!.account, drawn: false, hourDrawn: false, spread: false };
+    const hours = plain.hours.map((hour, n) => ({ ...hour, chance: 1, worth: n === 0 ? worth : null }));
+    const decisions = [{ ...decision!, account: { ...plain, hours } }];
+    return explanationOf({ ...explained, decisions })
+      .find(({ question }) => question === "Why this hour?")!
+      .answer.join(" ");
+  };
+  assert.match(said(0), /that was not compared/);
+  assert.doesNotMatch(said(null), /that was not compared/);
 });

@@ -162,6 +162,8 @@ function hourWords(decision: DecisionRecord, was: string, zone: Zone): string[] 
 
 /** Why none of the likelier hours of the day was chosen. */
 function likelierWords({ chance, account: { hours, even } }: DecisionRecord, zone: Zone): string[] {
+  // Earlier programs kept of no hour what it was worth.
+  if (hours.every(({ worth }) => worth === null)) return [];
   const likelier = hours.filter((hour) => hundredths(hour.chance) > hundredths(chance!));
   const isMore = ({ worth }: HourProspect) => hundredths(worth!) > hundredths(even!.planWorth);
   const compared = likelier.filter(({ worth }) => worth !== null);

@@ -137,17 +137,21 @@ const indexed = (all: readonly TransactionFacts[]): Indexed => ({
 
 /** Attempts on the invoice, by the customer, on any card that those used, and on other cards by the few who share one of these; oldest first. */
 function concern(kase: Case, { invoices, customers, cards, methods }: Indexed): TransactionFacts[] {
-  const own = [...(invoices.get(kase.invoiceId) ?? []), ...(customers.get(kase.customerId) ?? [])];
-  const found = new Set(own);
-  for (const { cardFingerprint, paymentMethodId } of own) {
-    if (cardFingerprint !== undefined) for (const other of cards.get(cardFingerprint)!) found.add(other);
-    if (paymentMethodId !== undefined) for (const other of methods.get(paymentMethodId)!) found.add(other);
+  const found = new Set<TransactionFacts>();
+  // What is too old for this case leads to nothing else, whichever case of the batch had it read.
+  const add = (attempts: readonly TransactionFacts[] = []) => {
+    for (const t of attempts) if (!isFromBefore(kase, t)) found.add(t);
+  };
+  add(invoices.get(kase.invoiceId));
+  add(customers.get(kase.customerId));
+  for (const { cardFingerprint, paymentMethodId } of [...found]) {
+    if (cardFingerprint !== undefined) add(cards.get(cardFingerprint));
+    if (paymentMethodId !== undefined) add(methods.get(paymentMethodId));
   }
   // Of somebody else only what names its card: the rest may have been on any.
   for (const id of sharersOf([...found]))
-    if (id !== kase.customerId)
-      for (const other of customers.get(id)!) if (other.cardFingerprint !== undefined) found.add(other);
-  return oldestFirst([...found].filter((t) => !isFromBefore(kase, t)));
+    if (id !== kase.customerId) add(customers.get(id)!.filter(({ cardFingerprint }) => cardFingerprint !== undefined));
+  return oldestFirst([...found]);
 }
 
 /** Of what is older, and not on its invoice, a case looks at nothing but what bars a card. */
@@ -169,10 +173,11 @@ async function othersOnCards(tx: Tx, merchantId: string, own: readonly Transacti
   return await transactionsOnCards(tx, merchantId, fingerprints, methods, since, own);
 }
 
-/** What barred a card of these attempts before they begin, and what showed it to be alive again. */
+/** What barred a card that the customer or the invoice was charged on before these attempts begin, and what showed it to be alive again. */
 function barringOf(kase: Case, attempts: readonly TransactionFacts[], barring: readonly TransactionFacts[]) {
   if (barring.length === 0) return barring;
-  const cards = new Set(attempts.map(({ cardFingerprint }) => cardFingerprint));
+  const own = attempts.filter((t) => t.invoiceId === kase.invoiceId || t.customerId === kase.customerId);
+  const cards = new Set(own.map(({ cardFingerprint }) => cardFingerprint));
   return barring.filter((t) => cards.has(t.cardFingerprint) && isFromBefore(kase, t));
 }
 
