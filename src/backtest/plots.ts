@@ -1,14 +1,11 @@
+import { escaped } from "../report/page.ts";
+import { barPlot, figure, PLOT_WIDTH } from "../report/plots.ts";
 import type { Backtest, Book } from "./backtest.ts";
 import { isSaid } from "./estimate.ts";
 import { GROUP_NAMES, percent, points, sideOf } from "./words.ts";
 
-const WIDTH = 720;
 const ROW = 34;
 const LABEL = 260;
-
-/** Text inside markup. */
-export const escaped = (text: string) =>
-  text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]!);
 
 /** Recovered money beside the merchant's own system: a point and its range for each way. */
 export function differencePlot({ ways }: Book): string {
@@ -17,7 +14,7 @@ export function differencePlot({ ways }: Book): string {
   const reach = Math.max(0.01, ...said.flatMap(({ money }) => [-money.differenceLow, money.differenceHigh]));
   const step = niceStep(reach);
   const most = Math.ceil(reach / step) * step;
-  const x = (share: number) => LABEL + 20 + ((share + most) / (2 * most)) * (WIDTH - LABEL - 60);
+  const x = (share: number) => LABEL + 20 + ((share + most) / (2 * most)) * (PLOT_WIDTH - LABEL - 60);
   const bottom = said.length * ROW + 10;
   const ticks = Array.from({ length: Math.round((2 * most) / step) + 1 }, (_, n) => n * step - most);
   const lines = ticks.map(
@@ -39,51 +36,23 @@ export function differencePlot({ ways }: Book): string {
 export function firstGapsPlot({ firstGaps }: Backtest): string {
   const rows = firstGaps.map(({ words, share, succeeded }) => ({
     words,
-    share,
+    size: share,
     note: succeeded === null ? percent(share) : `${percent(share)}, of which ${percent(succeeded)} succeeded`,
     inner: (succeeded ?? 0) * share,
   }));
-  return bars("First retry after the failure: how often, and (dark) how often it succeeded", rows);
+  return barPlot("First retry after the failure: how often, and (dark) how often it succeeded", rows);
 }
 
 /** Why invoices failed, and what was recovered of each kind. */
 export function groupsPlot({ groups }: Backtest): string {
   const rows = groups.map(({ group, share, recovered }) => ({
     words: GROUP_NAMES[group],
-    share,
+    size: share,
     note: `${percent(share)}, of which ${percent(recovered)} recovered`,
     inner: recovered * share,
   }));
-  return bars("Why the first attempt failed, and (dark) how much of it was recovered", rows);
+  return barPlot("Why the first attempt failed, and (dark) how much of it was recovered", rows);
 }
-
-interface Bar {
-  words: string;
-  share: number;
-  note: string;
-  /** The dark part. */
-  inner: number;
-}
-
-function bars(title: string, rows: readonly Bar[]): string {
-  const most = Math.max(...rows.map(({ share }) => share), 0.01);
-  const width = (share: number) => (share / most) * (WIDTH - LABEL - 250);
-  return figure(
-    title,
-    rows.length * 26 + 6,
-    rows.map(({ words, share, note, inner }, row) => {
-      const y = row * 26;
-      return `<text x="${LABEL - 60}" y="${y + 17}" text-anchor="end">${escaped(words)}</text><rect class="all" x="${LABEL - 50}" y="${y + 4}" width="${width(share)}" height="18"/><rect class="part" x="${LABEL - 50}" y="${y + 4}" width="${width(inner)}" height="18"/><text class="axis" x="${LABEL - 42 + width(share)}" y="${y + 17}">${note}</text>`;
-    }),
-  );
-}
-
-const figure = (title: string, height: number, parts: readonly string[]) =>
-  `<figure><figcaption>${escaped(title)}</figcaption>${scrolled("Plot", title, `<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(title)}">${parts.join("")}</svg>`)}</figure>`;
-
-/** What may be wider than the page scrolls in a box of its own, by keys, too. */
-export const scrolled = (kind: string, name: string, markup: string) =>
-  `<div class="wide" tabindex="0" role="region" aria-label="${kind}: ${escaped(name)}">${markup}</div>`;
 
 /** 1, 2 or 5 of some power of ten: at most three of them fit on each side of nothing, so their numbers stand clear of each other. */
 function niceStep(reach: number): number {

@@ -1,5 +1,5 @@
+import { scale, ticks } from "../../report/scale.ts";
 import { type Html, html } from "../html.ts";
-import { scale, ticks } from "./scale.ts";
 
 /** A value at a moment, and between what the truth lies. */
 export interface BandPoint {

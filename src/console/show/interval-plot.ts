@@ -1,5 +1,5 @@
+import { scale, ticks } from "../../report/scale.ts";
 import { type Html, html } from "../html.ts";
-import { scale, ticks } from "./scale.ts";
 
 /** Good and bad are coloured only where the whole interval is on one side of nothing. */
 export type Side = "good" | "bad" | "";

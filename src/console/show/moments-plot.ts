@@ -1,6 +1,6 @@
 import { DAY_MS } from "../../domain/durations.ts";
+import { scale, ticks } from "../../report/scale.ts";
 import { type Html, html } from "../html.ts";
-import { scale, ticks } from "./scale.ts";
 
 /** Moments that were thought of for one try, as they are drawn. */
 export interface PlottedMoments {
