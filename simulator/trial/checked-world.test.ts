@@ -82,6 +82,10 @@ test("a fault of a world is named with its place", () => {
       () => worldOf({ approval: throwing("none") }).approval(BILL, AT),
       /^approval\(\) of bill b1 at 2026-03-02T09:00:00.000Z threw Error: none, at /,
     ],
+    [
+      () => worldOf({ charge: () => JSON.parse("{a") }).charge(BILL, AT),
+      /threw SyntaxError: .*, at .*checked-world\.test\.ts:\d+/,
+    ],
     [() => worldOf({ charge: throwsText }).charge(BILL, AT), /^charge\(\) of bill b1 at .* threw 'a text'$/],
     [() => billsOf(BILL, BILL), /^bill b1: its id is that of an earlier bill$/],
     [
@@ -90,7 +94,7 @@ test("a fault of a world is named with its place", () => {
           { ...BILL, id: "b0", createdAt: new Date(+AT + 9e6), first: { ...CHARGE, at: new Date(+AT + 9e6) } },
           BILL,
         ),
-      /^bill b1: createdAt is before that of the bill before it/,
+      /^bill b1: createdAt, 2026-03-02T09:00:00.000Z, is before 2026-03-02T11:30:00.000Z, that of bill b0, which came earlier/,
     ],
     [() => worldOf({ charge: () => undefined }).charge(BILL, AT), /^charge\(\) of bill b1 is undefined/],
     [() => worldOf({}).charge(BILL, new Date(+AT + 9e6)), /at must be the moment of the charge, 2026-03-02T11:30/],

@@ -52,18 +52,17 @@ export function checkedWorld(said: unknown): World {
         throw new WorldFault("bills() gave the same iterator again, where it must start the world anew");
       latest = bills;
       const ids = new Set<string>();
-      let before = Number.NEGATIVE_INFINITY;
+      let newest: Bill | null = null;
       try {
         for (const bill of bills) {
           checkBill(bill, ids.size);
           if (ids.has(bill.id)) throw new WorldFault(`bill ${bill.id}: its id is that of an earlier bill`);
           ids.add(bill.id);
-          const at = bill.createdAt.getTime();
-          if (at < before - HOUR_MS)
+          if (newest && bill.createdAt.getTime() < newest.createdAt.getTime() - HOUR_MS)
             throw new WorldFault(
-              `bill ${bill.id}: createdAt is before that of the bill before it, and bills come in time order`,
+              `bill ${bill.id}: createdAt, ${bill.createdAt.toISOString()}, is before ${newest.createdAt.toISOString()}, that of bill ${newest.id}, which came earlier; bills come in time order`,
             );
-          before = Math.max(before, at);
+          if (!newest || bill.createdAt > newest.createdAt) newest = bill;
           yield bill;
         }
       } catch (error) {
@@ -104,7 +103,9 @@ function asked<Answer>(place: () => string, ask: () => Answer): Answer {
 /** What a world throws is a fault of the world: with the place, and where in its module that was. */
 function thrown(place: string, error: unknown): WorldFault {
   if (!(error instanceof Error)) return new WorldFault(`${place} threw ${shown(error)}`);
-  const [line = ""] = error.stack?.match(/^ +at .*$/m) ?? [];
+  // Inside a call of the language or of Node itself there is no line of the module's.
+  const lines = error.stack?.match(/^ +at .*:\d+:\d+\)?$/gm) ?? [];
+  const line = lines.find((each) => !/\(?node:/.test(each)) ?? "";
   return new WorldFault(`${place} threw ${error.name}: ${error.message}${line.replace(/^ +at/, ", at")}`);
 }
 

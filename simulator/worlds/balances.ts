@@ -27,7 +27,11 @@ interface Customer extends Subscriber {
  * world has 0.6), `masked` (share of 51 that issuers call 05), `holds` (scale of all other troubles).
  */
 export const world: CreateWorld = (options) => {
-  const { poor, gone, masked, holds } = numberOptions(options, { poor: 0.18, gone: 0.3, masked: 0.18, holds: 1 });
+  const { poor, gone, masked, holds } = numberOptions(options, { poor: 0.18, gone: 0.3, masked: 0.18, holds: 1 }, [
+    "poor",
+    "gone",
+    "masked",
+  ]);
   let seed = 0;
   let now = 0;
   let people: Customer[] = [];

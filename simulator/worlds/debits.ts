@@ -39,7 +39,7 @@ const ENDED: Readonly<Record<Scheme, readonly string[]>> = {
  */
 export const world: CreateWorld = (options) => {
   const usual = { poor: 0.2, closing: 0.05, cutoff: 14, businessDays: 0 };
-  const { poor, closing, cutoff, businessDays } = numberOptions(options, usual);
+  const { poor, closing, cutoff, businessDays } = numberOptions(options, usual, ["poor", "closing"]);
   let seed = 0;
   let now = 0;
   let people: Customer[] = [];

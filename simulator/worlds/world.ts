@@ -59,15 +59,21 @@ export function refuseStrangers(options: Record<string, unknown>, known: readonl
 /**
  * A world's options, all of them numbers, with what is usual for those that are not given.
  *
- * @throws RangeError  of an option that the world does not have, or that is no number
+ * @param shares  those that are shares of something; the others have no upper end
+ * @throws RangeError  of an option that the world does not have, or that is no such number
  */
 export function numberOptions<Name extends string>(
   options: Record<string, unknown> | undefined,
   usual: Readonly<Record<Name, number>>,
+  shares: readonly NoInfer<Name>[] = [],
 ): Record<Name, number> {
   const given = options ?? {};
   refuseStrangers(given, Object.keys(usual));
-  for (const [name, value] of Object.entries(given))
+  for (const [name, value] of Object.entries(given)) {
     if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError(`option ${name} takes a number`);
+    if (value < 0) throw new RangeError(`option ${name} takes a number from 0 on, not ${value}`);
+    if (value > 1 && (shares as readonly string[]).includes(name))
+      throw new RangeError(`option ${name} is a share, from 0 to 1, not ${value}`);
+  }
   return { ...usual, ...given };
 }

@@ -22,7 +22,7 @@ import { billsOf, type Subscription, subscriptionsOf } from "./subscriptions.ts"
  * company and year).
  */
 export const world: CreateWorld = (options) => {
-  const shares = numberOptions(options, { edge: 0.115, gone: 0.18 });
+  const shares = numberOptions(options, { edge: 0.115, gone: 0.18 }, ["edge"]);
   const luck = createLuck();
   const foresight = createForesight(() => newState(0));
   let seed = 0;
