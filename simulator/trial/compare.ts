@@ -6,7 +6,7 @@ import { type Figures, figuresOf } from "./figures.ts";
 import { oracle } from "./oracle.ts";
 import type { Policy } from "./policy.ts";
 import { expert, hourCounts } from "./rule-policies.ts";
-import { runTrial } from "./run-trial.ts";
+import { runTrial, type Trial } from "./run-trial.ts";
 import { even, fixed, ladder } from "./schedules.ts";
 import { tellPay } from "./told.ts";
 
@@ -41,11 +41,18 @@ export const USUAL_NAMES = POLICY_NAMES.filter((name) => name !== "told");
 /** What the shares of a gap are made of. */
 export const NEEDED = ["fixed", "even", "warm", "oracle"];
 
+/** What may be seen of a comparison while it is made. */
+export interface Onlooker {
+  /** Hears of each policy before its year: the how-manieth of how many. */
+  begins?(name: string, number: number, of: number): void;
+  /** And after it, with all that happened. */
+  ended?(name: string, trial: Trial): void;
+}
+
 /**
  * Run a world's year under each policy, each from the start.
  *
  * @param names  which policies; those needed for the gap come along
- * @param begins  hears of each policy before its year: the how-manieth of how many
  */
 export function compare(
   world: World,
@@ -53,7 +60,7 @@ export function compare(
   customers: number,
   prior: Prior,
   names = USUAL_NAMES,
-  begins?: (name: string, number: number, of: number) => void,
+  { begins, ended }: Onlooker = {},
 ): Comparison {
   const policies: Record<string, Figures> = {};
   let cases = 0;
@@ -62,6 +69,7 @@ export function compare(
     begins?.(name, n + 1, all.length);
     const trial = runTrial(world, POLICIES[name]!(world, prior), seed, customers);
     policies[name] = figuresOf(trial);
+    ended?.(name, trial);
     if (name === "warm") cases = trial.cases.length;
   }
   const value = (name: string) => policies[name]!.value;

@@ -49,7 +49,7 @@ export function figuresOf(trial: Trial): Figures {
 }
 
 /** What a try brought less what it cost, in dollars. */
-function worthOf({ open, charge }: Try): number {
+export function worthOf({ open, charge }: Try): number {
   const money = dollars(open.bill);
   const { cost, worthAt } = stakesOfBill(open.bill);
   return money * (charge.approved ? worthAt(charge.at.getTime()) - cost : -cost);
@@ -75,14 +75,37 @@ interface Pair {
 /** Fewer tries than this in a group say nothing about its calibration. */
 const GROUP_MIN = 300;
 
+const pairOf = ({ choice, charge }: Try): Pair => ({ p: choice.probability!, y: Number(charge.approved) });
+
+/** A tenth of all chances: the mean that was said, the share that came, and the deviation of that share were each chance true. */
+export interface Bin {
+  said: number;
+  came: number;
+  deviation: number;
+  tries: number;
+}
+
+/** What was said of tries beside what came of them; empty for a policy that expects nothing. */
+export function calibrationBins({ tries }: Trial): Bin[] {
+  const bins = binsOf(tries.filter(({ choice }) => choice.probability !== null).map(pairOf));
+  const met = bins.filter(({ count }) => count > 0);
+  return met.map(({ p, y, variance, count }) => ({
+    said: p / count,
+    came: y / count,
+    deviation: Math.sqrt(variance) / count,
+    tries: count,
+  }));
+}
+
 function calibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup" | "eceIfTrue"> {
   const all: Pair[] = [];
   const groups = new Map<string, Pair[]>();
-  for (const { open, choice, charge } of trial.tries) {
+  for (const each of trial.tries) {
+    const { open, choice, charge } = each;
     if (choice.probability === null) continue;
     const before = open.charges[open.charges.indexOf(charge) - 1]!;
     const group = declineGroup(codesOf(before), instrumentOf(before));
-    const pair = { p: choice.probability, y: Number(charge.approved) };
+    const pair = pairOf(each);
     all.push(pair);
     const inGroup = groups.get(group);
     if (inGroup) inGroup.push(pair);
@@ -105,12 +128,13 @@ export const errorIfTrue = (pairs: readonly Pair[]): number =>
   binsOf(pairs).reduce((sum, { variance }) => sum + Math.sqrt((2 * variance) / Math.PI), 0) / pairs.length;
 
 function binsOf(pairs: readonly Pair[]) {
-  const bins = Array.from({ length: 10 }, () => ({ p: 0, y: 0, variance: 0 }));
+  const bins = Array.from({ length: 10 }, () => ({ p: 0, y: 0, variance: 0, count: 0 }));
   for (const { p, y } of pairs) {
     const bin = bins[Math.min(9, Math.floor(p * 10))]!;
     bin.p += p;
     bin.y += y;
     bin.variance += p * (1 - p);
+    bin.count++;
   }
   return bins;
 }

@@ -1,11 +1,12 @@
-import { access, constants, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type History, readHistory, STATE_WORDS } from "../backtest/attempts.ts";
 import { type Backtest, backtest } from "../backtest/backtest.ts";
 import { reportHtml } from "../backtest/report.ts";
 import { assumptions, bookWords, judgedWords, leftOutWords, nothingWords, twinWords } from "../backtest/words.ts";
 import { fromPrior, type Prior } from "../model/prior.ts";
 import { type Command, EXIT, Failure, text } from "./command.ts";
+import { ensureWritable, writeReport } from "./report-file.ts";
 
 /** `dunlin backtest`: what other ways would have recovered, from a merchant's own history. */
 export const backtestCommand: Command = {
@@ -31,11 +32,10 @@ export const backtestCommand: Command = {
   examples: ["npx dunlin backtest attempts.csv", "npx dunlin backtest attempts.jsonl --report 2026.html"],
   async run(context, values, [path]) {
     const report = text(values, "report") ?? (values.json ? undefined : "backtest.html");
-    // Judging takes long: what would be for nothing is not begun.
-    if (report !== undefined) await access(dirname(report), constants.W_OK).catch(unwritten(report));
+    if (report !== undefined) await ensureWritable(report);
     const result = backtest(await historyFrom(path!), fromPrior(await shippedPrior()));
     const isJudged = result.books.length > 0;
-    if (report !== undefined && isJudged) await writeFile(report, reportHtml(result)).catch(unwritten(report));
+    if (report !== undefined && isJudged) await writeReport(report, reportHtml(result));
     if (values.json) {
       context.print(JSON.stringify(result));
       if (report !== undefined && !isJudged) context.aside.print("No report is written: there is nothing to judge.");
@@ -47,15 +47,10 @@ export const backtestCommand: Command = {
   },
 };
 
-const unwritten = (report: string) => (error: Error) => {
-  throw new Failure(`The report can't be written to ${report}: ${whyNot(error, "the folder is not there.")}`);
-};
-
-const whyNot = (error: NodeJS.ErrnoException, absent: string) => (error.code === "ENOENT" ? absent : error.message);
-
 async function historyFrom(path: string): Promise<History> {
-  const content = await readFile(path, "utf8").catch((error: Error) => {
-    throw new Failure(`${path} can't be read: ${whyNot(error, "the file is not there.")}`);
+  const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === "ENOENT" ? "the file is not there." : error.message;
+    throw new Failure(`${path} can't be read: ${why}`);
   });
   try {
     const history = readHistory(content);

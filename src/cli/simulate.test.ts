@@ -24,11 +24,15 @@ function worldFile(name: string, approved: boolean) {
   return path;
 }
 
-/** The same where no try succeeds, and the oracle is told that each does with that chance. */
-function hopelessFile(name: string, told: number) {
+/** The same where a try is approved, and said to the oracle to be likely, as these say of `at`, and of `day`: the days since it failed. */
+function answeringFile(name: string, approved: string, told: string) {
   const path = worldFile(name, false);
-  const [before, after] = ["charge(at, true), approval: () => 1 ", `charge(at, false), approval: () => ${told} `];
-  writeFileSync(path, readFileSync(path, "utf8").replace(before, after));
+  const answer = (told: string) => `{ const day = (at - bill.createdAt) / 86400000; return ${told}; }`;
+  const answers = `charge: (_bill, at) => ${answer(`charge(at, ${approved})`)}, approval: (_bill, at) => ${answer(`+(${told})`)} `;
+  writeFileSync(
+    path,
+    readFileSync(path, "utf8").replace("charge: (_bill, at) => charge(at, true), approval: () => 1 ", answers),
+  );
   return path;
 }
 
@@ -53,8 +57,11 @@ test("which policy is at work is said beside the output, which is JSON alone", a
 });
 
 test("where a static policy comes to more than Dunlin, it is said by how much", async () => {
-  // Whoever tries least loses least.
-  assert.match(await run(hopelessFile("behind.mjs", 0)), /, and is \d\.\d% of the money behind days 1, 3, 5, 7\.$/m);
+  // Approved at whole days after the failure, to the minute.
+  const whole = "day > 0 && day % 1 === 0";
+  const path = answeringFile("behind.mjs", whole, whole);
+  writeFileSync(path, readFileSync(path, "utf8").replaceAll("T10:00:00Z", "T10:20:00Z"));
+  assert.match(await run(path), /^Dunlin, warm, is \d+\.\d% of the money behind six even tries\.$/m);
 });
 
 test("a world that does not exist is answered with those that do", async () => {
@@ -91,6 +98,8 @@ test("options that a world of ours does not have, and such as are no object, are
     ["hard", `{"gone":"much"}`, /option gone takes a number$/],
     ["issuers", `{"poor":0.2}`, /no option is named poor: there are suspicion, memory$/],
     ["crude:night", `{"hour":2}`, /no option is named hour: there are law, codes$/],
+    ["balances", `{"gone":5}`, /option gone is a share, from 0 to 1, not 5$/],
+    ["issuers", `{"memory":-1}`, /option memory takes a number from 0 on, not -1$/],
     ["balances", "[0.6]", /--options takes JSON such as \{"gone":0\.6\}, not "\[0\.6\]"/],
     ["balances", "null", /--options takes JSON/],
   ];
@@ -122,6 +131,36 @@ test("a world that does not keep to its interface is told where", async () => {
   );
 });
 
+test("where not even the oracle recovers anything nobody is said to close a gap", async () => {
+  assert.match(await run(answeringFile("nothing.mjs", "false", "false")), /^Not even the oracle recovered anything/m);
+});
+
+test("a report draws what was recovered, the tries, the regret and the calibration of each policy, and stands alone", async () => {
+  const path = join(folder, "report.html");
+  const said = await run("crude:night", { customers: "150", report: path, policies: "cold,hours" });
+  assert.match(said, /\nReport: .*report\.html$/);
+  const html = readFileSync(path, "utf8");
+  for (const name of ["fixed", "even", "hours", "cold", "warm", "oracle"])
+    assert.match(html, new RegExp(`<td>${name}</td><td>\\d+\\.\\d%`), name);
+  assert.deepEqual(
+    [...html.matchAll(/<h2>(.*?)<\/h2>\s*<figure>/g)].map(([, heading]) => heading),
+    ["Recovered money", "Tries", "Regret", "Calibration"],
+  );
+  const lines = [...html.matchAll(/<polyline class="course \w+" points="([^"]+)"\/><text[^>]*>(\w+)/g)];
+  assert.deepEqual(lines.map(([, , name]) => name).sort(), ["cold", "even", "fixed", "hours", "warm"]);
+  for (const [, points] of lines) assert.doesNotMatch(points!, /NaN/);
+  assert.match(html, /<circle class="dot first"/);
+  assert.doesNotMatch(html, /<script|<link|https?:/);
+});
+
+test("a report that can't be written is told before the year is run", async () => {
+  const beside: string[] = [];
+  const report = join(folder, "none", "report.html");
+  await assert.rejects(run(worldFile("r.mjs", false), { report }, beside), /can't be written to .*the folder is not/);
+  assert.deepEqual(beside, []);
+});
+
 test("where the oracle is no better than even tries there is said to be no gap", async () => {
-  assert.match(await run(hopelessFile("hopeless.mjs", 0.9), { policies: "even" }), /so there is no gap to close\.$/);
+  const misled = answeringFile("misled.mjs", "day > 2", "day > 20");
+  assert.match(await run(misled, { policies: "even" }), /so there is no gap to close\.$/m);
 });

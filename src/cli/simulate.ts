@@ -2,20 +2,32 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { WorldFault } from "../../simulator/trial/checked-world.ts";
-import { type Comparison, compare, NEEDED, POLICY_NAMES, USUAL_NAMES } from "../../simulator/trial/compare.ts";
+import {
+  type Comparison,
+  compare,
+  NEEDED,
+  type Onlooker,
+  POLICY_NAMES,
+  USUAL_NAMES,
+} from "../../simulator/trial/compare.ts";
+import { type Picture, pictureOf } from "../../simulator/trial/picture.ts";
+import { reportHtml } from "../../simulator/trial/report.ts";
+import { COLUMNS, closedWords, LEGEND, rowsOf, worldWords } from "../../simulator/trial/words.ts";
 import { openWorld, shippedPrior, WORLDS } from "../../simulator/trial/worlds.ts";
 import { LAW_NAMES } from "../../simulator/worlds/crude.ts";
 import { type Command, type Context, EXIT, Failure, table, text, UsageError, wholeNumber } from "./command.ts";
+import { ensureWritable, writeReport } from "./report-file.ts";
 
 /** `dunlin simulate`: policies compared on a year of a world made of code. */
 export const simulate: Command = {
   name: "simulate",
-  usage: `[--world NAME|FILE] [--customers 2000] [--seed 1] [--policies LIST] [--options JSON] [--json]
+  usage: `[--world NAME|FILE] [--customers 2000] [--seed 1] [--policies LIST] [--options JSON] [--report FILE] [--json]
   --world W       ${Object.keys(WORLDS).join(", ")}, or a module that exports \`world\` (balances);
                   or crude:LAW, a world of one simple law; LAW is ${LAW_NAMES.join(", ")}
   --policies P,…  ${POLICY_NAMES.join(",")} (all but told);
                   ${NEEDED.join(", ")} come along, since what is closed is made of them
-  --options JSON  handed to the module's \`world\``,
+  --options JSON  handed to the module's \`world\`
+  --report FILE   writes a page with plots: recovered money, tries, regret over the year's failed payments, calibration`,
   summary: "Compare ways of trying again on a simulated year, with the best possible one beside them",
   options: {
     world: { type: "string" },
@@ -23,12 +35,13 @@ export const simulate: Command = {
     seed: { type: "string" },
     policies: { type: "string" },
     options: { type: "string" },
+    report: { type: "string" },
     json: { type: "boolean" },
   },
   positionals: [],
   computes: true,
   examples: [
-    "npx dunlin simulate --world issuers",
+    "npx dunlin simulate --world issuers --report issuers.html",
     "npx dunlin simulate --world ./my-world.ts --customers 20000 --seed 7 --json",
   ],
   async run(context, values) {
@@ -46,13 +59,24 @@ export const simulate: Command = {
           : `The world could not be opened: ${withPlace(error, pathToFileURL(resolve(named)).href)}`,
       );
     });
-    const comparison = compared(() => compare(world, seed, customers, shippedPrior(), names, progressOf(context)));
+    const report = text(values, "report");
+    if (report !== undefined) await ensureWritable(report);
+    const pictures = new Map<string, Picture>();
+    const onlooker: Onlooker = {
+      begins: progressOf(context),
+      ...(report !== undefined && { ended: (name, trial) => void pictures.set(name, pictureOf(trial)) }),
+    };
+    const comparison = compared(() => compare(world, seed, customers, shippedPrior(), names, onlooker));
     if (comparison.cases === 0)
       throw new Failure(
         "No first charge was declined in this world, so there is nothing to compare: 10 to 15 % should be.",
       );
+    if (report !== undefined) await writeReport(report, reportHtml(comparison, pictures));
     if (values.json === true) context.print(JSON.stringify(comparison));
-    else for (const line of comparisonLines(comparison)) context.print(line);
+    else {
+      for (const line of comparisonLines(comparison)) context.print(line);
+      if (report !== undefined) context.print(`\nReport: ${report}`);
+    }
     return EXIT.ok;
   },
 };
@@ -91,56 +115,14 @@ function optionsOf(json: string | undefined): Record<string, unknown> | undefine
   throw new UsageError(`--options takes JSON such as {"gone":0.6}, not "${json}".`);
 }
 
-/** Of fewer failed payments than these what is closed says little. */
-const CASES_MIN = 5000;
-
-/** What the rows and columns are. */
-const LEGEND = [
-  "warm is Dunlin with the prior that it ships, cold Dunlin that begins knowing nothing.",
-  "even is six tries spread evenly over the window, fixed days 1, 3, 5 and 7.",
-  "ladder is days 1, 3, 8, 10 and 12, expert rules by code and pay day, hours what was counted by code and hour of the day.",
-  "oracle knows the true chance of every moment, but not the luck to come.",
-  "recovered and value are shares of the money that failed; value is less what waiting and tries cost.",
-  "tries are those for each failed payment, per recovery those for each that was recovered.",
-  "calibration error is how far chances that were said are from what came, in the mean; 0 is none.",
-];
-
-function comparisonLines({ world, seed, customers, cases, policies, gapClosed }: Comparison): string[] {
-  const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
-  const rows = Object.entries(policies).map(([name, figures]) => [
-    name,
-    percent(figures.recovered),
-    percent(figures.value),
-    figures.attempts.toFixed(2),
-    figures.attemptsPerRecovery?.toFixed(2) ?? "",
-    String(figures.brokenRules),
-    figures.ece === null ? "" : figures.ece.toFixed(3),
-  ]);
-  const gap = (from: string, share: number, words: string) => {
-    const behind = policies[from]!.value - policies.warm!.value;
-    if (policies.oracle!.value <= policies[from]!.value) return [];
-    return behind > 0
-      ? [`is ${percent(behind)} of the money behind ${words}`]
-      : [`closes ${percent(share)} of the gap from ${words} to the oracle`];
-  };
-  const closed = [
-    ...gap("even", gapClosed.fromEven, "six even tries"),
-    ...gap("fixed", gapClosed.fromFixed, "days 1, 3, 5, 7"),
-  ];
+function comparisonLines(comparison: Comparison): string[] {
   return [
-    `World "${world}", seed ${seed}: ${customers} customers, ${cases} failed payments.`,
+    worldWords(comparison),
     "",
-    ...table(["policy", "recovered", "value", "tries", "per recovery", "rules broken", "calibration error"], rows),
+    ...table(COLUMNS, rowsOf(comparison)),
     "",
     ...LEGEND.map((line) => `  ${line}`),
     "",
-    closed.length > 0
-      ? `Dunlin, warm, ${closed.join(", and ")}.`
-      : "The oracle is no better than a static policy here, so there is no gap to close.",
-    ...(closed.length > 0 && cases < CASES_MIN
-      ? [
-          `With fewer than ${CASES_MIN} failed payments one seed differs from another by some 20 points: take more --customers, or several seeds.`,
-        ]
-      : []),
+    ...closedWords(comparison),
   ];
 }
