@@ -128,21 +128,3 @@ test("what somebody else who pays with the card is charged on without a name, an
   await stage.decide();
   assert.equal((await stage.actions()).at(-1)!.type, "RETRY");
 });
-
-test("what a case looks at is the same alone and beside an older one", async () => {
-  const decided = async (isBesideOlder: boolean) => {
-    merchantId = (await stage.enter()).id;
-    await earlier(200, { cardFingerprint: "fp_old", ...paid });
-    await earlier(190, { networkDeclineCode: "41" });
-    await earlier(185, paid);
-    const stranger = { customerId: "cus_d", invoiceId: "inv_d" };
-    await stage.transaction({ ...stranger, cardFingerprint: "fp_old", ...paid, ...ago(30) });
-    await stage.transaction({ ...stranger, cardFingerprint: "fp_d", networkDeclineCode: "51", ...ago(2) });
-    const older = { id: "inv_f", customerId: "cus_f", updatedAt: ago(25).createdAt };
-    if (isBesideOlder) await stage.invoice(older);
-    const { type } = await planned();
-    const { decisions } = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
-    return [type, decisions.at(-1)!.facts.length, decisions.at(-1)!.account.known];
-  };
-  assert.deepEqual(await decided(true), await decided(false));
-});
