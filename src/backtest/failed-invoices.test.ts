@@ -35,4 +35,6 @@ test("a customer's own failed attempt is no retry, and one after the window chan
     invoices[0]!.decisions.map(({ choice }) => choice),
     [after(3), STOP],
   );
+  const last = failures([0, "FAILED"], [3, "FAILED"], [5, "FAILED", CUSTOMER]).invoices[0]!;
+  assert.equal(last.decisions.at(-1)!.choice, STOP, "the merchant's system had its time, and tried no more");
 });

@@ -44,3 +44,17 @@ test("a card that was barred is not taken for working again because the customer
   assert.ok(next("BILLING_SYSTEM") instanceof Date);
   assert.equal(next("CUSTOMER"), "card");
 });
+
+test("what the customer did about other bills, who may be there, says nothing of when a try succeeds", () => {
+  const columns = "initiator,networkDeclineCode,cardFingerprint,cardBrand,paymentMethodType";
+  const card = "visa,card";
+  const next = (initiator: string) =>
+    nexts(
+      columns,
+      `${FAILED},,51,fp_1,${card}`,
+      ...["09", "10", "11", "12"].map((month) => `2025-${month}-03T09:00:00Z,FAILED,${initiator},51,fp_2,${card}`),
+    ).dunlin;
+  const alone = nexts(columns, `${FAILED},,51,fp_1,${card}`).dunlin;
+  assert.deepEqual(next("CUSTOMER"), alone);
+  assert.notDeepEqual(next("BILLING_SYSTEM"), alone);
+});

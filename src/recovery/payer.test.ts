@@ -27,6 +27,9 @@ test("what the latest attempt leaves out of the card is that of the latest one t
   assert.deepEqual(payer(SWEDISH, { cardCountry: "NO" }, {}).card, ["card", "visa", "NO", "DEBIT"]);
   assert.deepEqual(payer({ ...SWEDISH, invoiceId: "2" }, {}).card, ["card", "visa", "SE", "DEBIT"], "another bill");
   assert.deepEqual(payer(SWEDISH, { cardFingerprint: "B" }).card, [], "another card");
+  const names = { ...SWEDISH, customerId: undefined };
+  assert.deepEqual(payer(names, {}).card, ["card", "visa", "SE", "DEBIT"], "whoever paid this invoice");
+  assert.deepEqual(payer({ ...names, invoiceId: "2" }, {}).card, [], "somebody else's bill, as nobody is shown it");
   assert.deepEqual(payer(SWEDISH, { cardFingerprint: undefined }).card, ["card", "visa", "SE", "DEBIT"], "not named");
   const unnamed = { cardFingerprint: undefined };
   assert.deepEqual(payer({ ...SWEDISH, ...unnamed }, unnamed).card, [], "neither named");
@@ -38,6 +41,8 @@ test("the customer's time zone is told by the latest attempt on the invoice that
   const zone = (customerTimezone: string) => ({ customerTimezone });
   assert.equal(payer(zone("Asia/Tokyo"), { cardFingerprint: "B" }).zone, "Asia/Tokyo");
   assert.equal(payer(zone("Asia/Tokyo"), { invoiceId: "2", ...zone("Asia/Seoul") }).zone, "Asia/Tokyo");
+  assert.equal(payer(zone("Asia/Tokyo"), { invoiceId: "2", ...zone("Asia/Seoul") }, {}).zone, "Asia/Tokyo");
+  assert.equal(payer({ customerId: "d", ...zone("Asia/Tokyo") }, {}).zone, "Asia/Tokyo", "of whoever paid the invoice");
   assert.equal(payer({ invoiceId: "2", cardFingerprint: "B", ...zone("Asia/Seoul") }, {}).zone, "Asia/Seoul");
   assert.equal(
     payer({ invoiceId: "2", customerId: "d", ...zone("Asia/Seoul") }, {}).zone,
