@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { tryPort } from "../src/api/listener.ts";
 import { freePort } from "./free-port.ts";
 import { program } from "./program.ts";
 
@@ -27,4 +28,10 @@ test("a service whose port is taken leaves the database as it was", { timeout: 6
     assert.match(err, new RegExp(`${name} \\(localhost:${taken}\\) +is in use`));
     assert.doesNotMatch(err, /migration\.applied/, name);
   }
+});
+
+test("while the service starts nobody who connects finds its port open", async () => {
+  const free = await freePort();
+  await tryPort("127.0.0.1", free);
+  await assert.rejects(once(connect(free, "127.0.0.1"), "connect"), { code: "ECONNREFUSED" });
 });

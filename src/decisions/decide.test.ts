@@ -122,6 +122,21 @@ test("a moment missed by little comes at once, by much on the next morning", () 
   assert.equal(+next - +planned, 24 * HOUR);
 });
 
+test("a rule that kept a try from moments before is its reason, but not where one that it allowed was missed since", () => {
+  const known = failed({ networkDeclineCode: "05" });
+  const [first] = known.ledger;
+  // Visa's 20 of 30 days: one of them is forgotten five days after the failure.
+  const others = Array.from({ length: 19 }, () => ({ ...first!, at: soon(-25 * 24), onThisInvoice: false }));
+  const full = { ...known, ledger: [...others, first!] };
+  const planned = retryOf(decideSoon(full));
+  assert.ok(planned.at > soon(5 * 24));
+  assert.match(planned.reasons.join(" "), /Visa allows at most/);
+  for (const late of [2, 20]) {
+    const next = retryOf(decide(full, new Date(+planned.at + late * HOUR)));
+    assert.doesNotMatch(next.reasons.join(" "), /Visa allows at most/, `${late} hours late`);
+  }
+});
+
 test("a service that was down until shortly before the window's end still tries once", () => {
   const known = failed({ networkDeclineCode: "05" });
   const late = new Date(+known.windowEndsAt - HOUR / 2);

@@ -216,20 +216,32 @@ test("a retry that was asked for today is told as such, and not as one that is t
   assert.match(await asked("Why this hour?"), /^The retry was for /);
 });
 
-test("of hours that an earlier program kept none is said not to have been compared", async () => {
+/** "Why this hour?" of a first decision, had its hours all been likelier than the one that was chosen, and been worth this. */
+async function saidOfHours(worths: readonly (number | null)[]) {
+  await enter();
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
   const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
   const [decision] = explained.decisions;
-  const said = (worth: number | null) => {
-    const plain = { ...decision!.account, drawn: false, hourDrawn: false, spread: false };
-    const hours = plain.hours.map((hour, n) => ({ ...hour, chance: 1, worth: n === 0 ? worth : null }));
-    const decisions = [{ ...decision!, account: { ...plain, hours } }];
-    return explanationOf({ ...explained, decisions })
-      .find(({ question }) => question === "Why this hour?")!
-      .answer.join(" ");
-  };
-  assert.match(said(0), /that was not compared/);
-  assert.doesNotMatch(said(null), /that was not compared/);
+  const plain = { ...decision!.account, drawn: false, hourDrawn: false, spread: false };
+  const hours = plain.hours.map((hour, n) => ({ ...hour, chance: 1, worth: worths[n] ?? null }));
+  const decisions = [{ ...decision!, account: { ...plain, hours } }];
+  return explanationOf({ ...explained, decisions }).find(({ question }) => question === "Why this hour?")!.answer;
+}
+
+test("of hours that an earlier program kept none is said not to have been compared", async () => {
+  assert.match((await saidOfHours([0])).join(" "), /that was not compared/);
+  assert.doesNotMatch((await saidOfHours([])).join(" "), /that was not compared/);
+});
+
+test("each likelier hour is told once: that it gains no more, that it does, or that it was not compared", async () => {
+  const told = (await saidOfHours([0, 1])).filter((line) => line.startsWith("At "));
+  assert.deepEqual(
+    told.map((line) => /no more would have been gained|more would|not compared/.exec(line)?.[0]),
+    ["no more would have been gained", "more would", "not compared"],
+  );
+  const hours = told.flatMap((line) => /^At ([\d:, ]+) /.exec(line)![1]!.split(", "));
+  assert.ok(hours.length > 2);
+  assert.deepEqual(hours, [...new Set(hours)]);
 });

@@ -142,3 +142,12 @@ test("a rule that ends today, after the last moment of it that is weighed, is wh
   stage.wait(HOUR);
   assert.match(await asked("Why not today?"), /^A rule leaves no try until .*\nSource: /);
 });
+
+test("a rule that has ended is not why nothing is tried today", async () => {
+  await enter({ engine: "static" });
+  await stage.invoice();
+  await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
+  await stage.decide();
+  stage.wait(30 * HOUR);
+  assert.match(await asked("Why not today?"), /^Fixed rules name the next moment/);
+});
