@@ -53,6 +53,27 @@ test("what has failed and is tried again is told before the endpoint counts as f
   assert.equal(await lead(), "Nothing needs a hand");
 });
 
+test("what has failed and is tried again is told beside what is exhausted, and on the overview too", async () => {
+  const { events, browser } = await shop();
+  const viewer = await browser("viewer");
+  const tile = async () =>
+    /Deliveries that need a hand<\/h2>(.*?)<\/section>/
+      .exec((await viewer.get("/overview")).body)![1]!
+      .replace(/<[^>]*>/g, " ")
+      .trim();
+  await events(1);
+  assert.match(await tile(), /^none +1 waiting for an attempt$/);
+  await deliver(refusing, 2);
+  await events(1);
+  await deliver(refusing, 0.01);
+  await events(1);
+  assert.match(
+    (await viewer.get("/deliveries")).body,
+    />1 exhausted<\/a>: every attempt failed; 1 event has failed and waits for another attempt<\/p>/,
+  );
+  assert.match(await tile(), /^1 +2 waiting for an attempt, of which 1 has failed$/);
+});
+
 test("events stand in the order in which their plans were made, beside the moments at which they were created", async () => {
   const { events, browser } = await shop();
   const [planned] = await events(1);

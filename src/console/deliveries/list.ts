@@ -125,8 +125,9 @@ function lead(
 ): Html {
   const again = `${count(failed)} ${failed === 1 ? "event has failed and waits" : "events have failed and wait"} for another attempt`;
   const nothing = failed > 0 ? again : isReached ? "Nothing needs a hand" : "No event is exhausted";
+  const lost = html`<a href="/deliveries?state=exhausted">${count(exhausted)} exhausted</a>: every attempt failed${failed > 0 && `; ${again}`}`;
   return html`
-<p class="lead">${exhausted === 0 ? nothing : html`<a href="/deliveries?state=exhausted">${count(exhausted)} exhausted</a>: every attempt failed`}</p>
+<p class="lead">${exhausted === 0 ? nothing : lost}</p>
 <p>${exhausted > 0 && visit.may("replay") && html`<a href="/deliveries/replay">Send them again</a>. `}${count(waiting)} ${waiting === 1 ? "event waits" : "events wait"} for an attempt. ${
     firstAttempts > 0 &&
     html`In the last 24 hours ${share(firstSuccesses, firstAttempts)} of ${count(firstAttempts)} events were taken at the first attempt${p95Ms !== null && `, 95% of successes within ${Math.round(p95Ms)} ms`}.`

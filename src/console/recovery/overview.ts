@@ -149,7 +149,7 @@ const amountsOf = (sums: readonly Sum[], outcome: Outcome) =>
   sums.filter((sum) => sum.outcome === outcome).map(({ amount, currency }) => money(amount, currency));
 
 function figuresOf(known: Known, visit: Visit): Html {
-  const { ended, open, weeks, undelivered, from, days, now } = known;
+  const { ended, open, weeks, from, days, now } = known;
   const since = from.toISOString();
   const recovered = casesOf(ended, ["recovered"]);
   const link = (outcome: Outcome, words: Part) =>
@@ -165,7 +165,7 @@ ${rateTile(known)}
 ${tile("In recovery now", html`<a href="/invoices?outcome=open">${count(casesOf(open, ["open"]))}</a>`, amountsOf(open, "open").join(", ") || "no open case")}
 ${tile("Paid without an instruction", link("paid", count(casesOf(ended, ["paid"]))), "by the customer or by your own retries")}
 ${tile("Not recovered", link("lost", count(casesOf(ended, ["lost"]))), amountsOf(ended, "lost").join(", ") || "no case")}
-${tile("Deliveries that need a hand", undelivered.exhausted === 0 ? "none" : html`<a href="/deliveries?state=exhausted">${count(undelivered.exhausted)}</a>`, `${count(undelivered.waiting)} waiting for an attempt`)}
+${deliveryTile(known)}
 </div>
 <h2>Cases by the week in which they ended</h2>
 <p class="text">A case that is paid ends at once, and others with their window: while cases become more, these shares are higher than the recovery rate.</p>
@@ -185,6 +185,14 @@ function rateTile({ grown, days, maturityDays }: Known): Html {
     all === 0
       ? `no case ${words}; newer ones may still be open`
       : `${count(recovered)} of ${count(all)} ${all === 1 ? "case" : "cases"} ${words}; newer ones may still be open`,
+  );
+}
+
+function deliveryTile({ undelivered: { exhausted, waiting, failed } }: Known): Html {
+  return tile(
+    "Deliveries that need a hand",
+    exhausted === 0 ? "none" : html`<a href="/deliveries?state=exhausted">${count(exhausted)}</a>`,
+    `${count(waiting)} waiting for an attempt${failed > 0 ? `, of which ${count(failed)} ${failed === 1 ? "has" : "have"} failed` : ""}`,
   );
 }
 
