@@ -98,7 +98,10 @@ export function moment(values: Values, name: string): Date | undefined {
   const at = parseMoment(
     /^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value.replace(/^(.{16})(Z|[+-])/, "$1:00$2"),
   );
-  if (!at) throw new UsageError(`--${name} takes a date such as 2027-01-31 or 2027-01-31T12:00:00Z, not "${value}".`);
+  if (!at)
+    throw new UsageError(
+      `--${name} takes a date from 1970 to 2199 such as 2027-01-31 or 2027-01-31T12:00:00Z, not "${value}".`,
+    );
   return at;
 }
 

@@ -24,7 +24,8 @@ import {
 export const keyCreate: Command = {
   name: "key create",
   usage: `--merchant M --permissions P,… [--expires D] [--note N] [--json]
-  permissions: ${PERMISSIONS.join(" ")}`,
+  permissions: ${PERMISSIONS.join(" ")}
+  --expires D              when it stops working, a date up to 2199 (never)`,
   summary: "Make an API key; it is shown once",
   options: {
     merchant: { type: "string" },

@@ -40,7 +40,9 @@ export function expiryOf(form: URLSearchParams, zone: string, now: Date): Date |
   const at = /^(30|90|365)$/.test(chosen)
     ? new Date(now.getTime() + Number(chosen) * DAY_MS)
     : fromLocalField(`${date}T00:00`, zone);
-  return at === null || at <= now ? "The end must be a date that lies ahead." : at;
+  return at === null || at <= now
+    ? "The end must be a date that lies ahead, up to 2199: a key without an end ends “Never”."
+    : at;
 }
 
 export function keysPage(all: readonly ApiKey[], { person: { zone } }: Visit, now: Date): Page {

@@ -172,6 +172,9 @@ test("an end on a date is the first moment of that day in the maker's zone", asy
     });
     assert.equal(reply.statusCode, 400, date);
   }
+  const form = { ...(await newForm()), permission: "ingest:invoices", expires: "date", date: "9999-12-31" };
+  const { body } = await developer.post("/org/api_keys", form);
+  assert.match(body, /The end must be a date that lies ahead, up to 2199: a key without an end ends “Never”\./);
 });
 
 test("a date beside another end makes no key, and the form says what to choose", async () => {
