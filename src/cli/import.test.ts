@@ -85,6 +85,12 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   assert.match(said[2]!, /^4,createdAt,"must be an RFC 3339 timestamp /);
   assert.deepEqual(said.slice(3, 5), ["6,currency,must be three capital letters", "8,customerId,is required"]);
   assert.match(said[5]!, /^10,state,"must be one of INVOICE_STATE_PAID, /);
+  const card = row(1).replace("cus_1", "4111 1111 1111 1111").replace("EUR", "euro");
+  const both = await run(file("card.csv", HEADER + card), { merchant: id, as: "invoices", map: MAP });
+  assert.deepEqual(both.lines.slice(1, 3), [
+    "2,customerId,must not hold a card number",
+    "2,currency,must be three capital letters",
+  ]);
   assert.equal(await count("invoices", id), 0);
   const dry = await run(file("dry.csv", HEADER + row(1)), { merchant: id, as: "invoices", map: MAP, "dry-run": true });
   assert.deepEqual([dry.code, dry.lines, await count("invoices", id)], [0, ["1 row is right"], 0]);

@@ -9,7 +9,7 @@ import { isPlain, type JsonBody, readJson } from "../json/read-json.ts";
 import { tooDeep } from "../json/refuse-heap.ts";
 import { type Path, scanJson } from "../json/scan-json.ts";
 import { type Field, fitsField } from "./fields.ts";
-import { placeOf, refuseCardNumber, refuseCards } from "./unknown-fields.ts";
+import { NO_CARD_NUMBER, placeOf, refuseCardNumber, refuseCards } from "./unknown-fields.ts";
 import { createWalk } from "./walk-batch.ts";
 
 export const BATCH_MAX = 200;
@@ -113,7 +113,7 @@ function refuseNumber(kind: Kind, path: Path, source: string) {
 /** `invoices[3].amount` */
 const pathText = (path: Path) => placeOf("", path);
 
-/** The first record, and in it the first field, that does not fit its schema. */
+/** The first record, and in it the first field, that is not as it must be. */
 function firstMisfit(kind: Kind, records: readonly unknown[]): ApiError {
   for (const [index, record] of records.entries()) {
     const place = `${kind.name}[${index}]`;
@@ -129,10 +129,10 @@ function firstMisfit(kind: Kind, records: readonly unknown[]): ApiError {
 export function* misfitsOf({ fields }: Pick<Kind, "fields">, record: Readonly<Record<string, unknown>>) {
   for (const [key, field] of fields) {
     const value = Object.hasOwn(record, key) ? record[key] : undefined;
-    const isAbsent = value === undefined || (value === null && !field.required);
-    if (isAbsent && field.required) yield [key, "is required"] as const;
-    if (!isAbsent && !(fitsField(field, value) && field.read(value, false) !== undefined))
-      yield [key, field.says] as const;
+    if (value === undefined || (value === null && !field.required)) {
+      if (field.required) yield [key, "is required"] as const;
+    } else if (!fitsField(field, value) || field.read(value, false) === undefined) yield [key, field.says] as const;
+    else if (field.holdsCard?.(value as string)) yield [key, NO_CARD_NUMBER] as const;
   }
 }
 

@@ -3,8 +3,10 @@ import { holdsCardNumber, isCardNumber } from "../json/card-number.ts";
 import { tooDeep } from "../json/refuse-heap.ts";
 import { DEPTH_MAX } from "../json/scan-json.ts";
 
+export const NO_CARD_NUMBER = "must not hold a card number";
+
 /** A 400 that names the place and nothing else. */
-export const refuseCardNumber = (place: string) => badField(place, "must not hold a card number");
+export const refuseCardNumber = (place: string) => badField(place, NO_CARD_NUMBER);
 
 /** `place.key`. The caller's own key is shown only when it is a short word without a long number in it. */
 function fieldAt(place: string, key: string): string {
