@@ -21,7 +21,7 @@ const SLOTS_A_DAY = 6;
 /** Slots begin at one in the night: just after the turn of the day, when limits start afresh. */
 export const SLOT_START_MS = HOUR_MS;
 /** A try right after one that failed would meet the same answer. */
-export const SOONEST_MS = 2 * HOUR_MS;
+const SOONEST_MS = 2 * HOUR_MS;
 /** And longer where the card itself, or a confirmation, is what is missing: a person sees to it, or an updater's batch, of which there is one a day. */
 const SOONEST_CARD_MS = 20 * HOUR_MS;
 /** The last slot is this long before the window ends. */
@@ -164,10 +164,12 @@ function slotsOf(belief: Belief, question: TryQuestion, hours: readonly number[]
 }
 
 /** The first moment that may be chosen: what comes of other bills puts it off by no wait, or a customer who is charged each hour would never be tried. */
-export function soonestOf({ lastTriedAt, reason }: Belief, { now }: TryQuestion): number {
-  const isOfCard = reason !== "FIRST" && endsRetries(reason);
-  return Math.max(now + 1, lastTriedAt + (isOfCard ? SOONEST_CARD_MS : SOONEST_MS));
-}
+export const soonestOf = (belief: Belief, { now }: TryQuestion): number =>
+  Math.max(now + 1, belief.lastTriedAt + gapAfter(belief));
+
+/** How long after such a decline no try is made. */
+export const gapAfter = ({ reason }: Belief): number =>
+  reason !== "FIRST" && endsRetries(reason) ? SOONEST_CARD_MS : SOONEST_MS;
 
 /** A whole number at the beginning of a slot. */
 const slotOf = ({ clock: { offsetMs } }: Belief, at: number) => (at + offsetMs - SLOT_START_MS) / SLOT_MS;

@@ -199,6 +199,20 @@ test("a case is not given up because its bank is down until the window ends", ()
   assert.deepEqual(decision, free);
 });
 
+test("after a decline of the card itself no more tries are said to be left than fit twenty hours apart", () => {
+  const hoursLeft = 50;
+  const said = ["54", "51"].map((code) => {
+    const [known, history] = caseOf([bill("2026-05-11", [], code)], { cardChange: "unasked" });
+    const windowEndsAt = new Date(+known.unpaidAt + (20 + hoursLeft) * HOUR);
+    const { decision } = decideLearned({ ...known, windowEndsAt }, history, warm, soon(known, 20));
+    const { at, reasons } = decision as { at: Date; reasons: string[] };
+    const room = Math.floor((+windowEndsAt - +at) / (20 * HOUR));
+    return { room, more: Number(/After this one, (\d) more tr/.exec(reasons.at(-1)!)?.[1]) };
+  });
+  assert.deepEqual(said[0], { room: 2, more: 2 });
+  assert.equal(said[1]!.more, 7);
+});
+
 test("where rules leave few tries they are not spent early, and the reasons say how few", () => {
   const bills = [...paidOnThe25th, bill("2026-05-02", [])];
   const plannedFor = (rest: Partial<Known>) => {

@@ -11,7 +11,7 @@ import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
 import { forbiddenAt } from "../rules/guard.ts";
 import { hasRules } from "../rules/instrument.ts";
 import { fillable } from "../rules/plan-limits.ts";
-import { type ChosenTry, chooseTry, SOONEST_MS, type TryQuestion } from "./choose-try.ts";
+import { type ChosenTry, chooseTry, gapAfter, lastOf, type TryQuestion } from "./choose-try.ts";
 import { decide, LATE_MAX_MS } from "./decide.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
@@ -156,7 +156,7 @@ function retry(
   const wait = waitBefore(situation, at, from);
   if (wait) reasons.push(wait.sentence);
   else if (upAgainAt > now && isSoonAfter(at, upAgainAt)) reasons.push(outageWords(situation));
-  reasons.push(triesLeftWords(situation, at, SOONEST_MS));
+  reasons.push(triesLeftWords(situation, at, lastOf(asked), gapAfter(belief)));
   return { kind: "retry", at: new Date(at), suggestion: hasRules(known) ? "RETRY" : "UNSPECIFIED", reasons };
 }
 

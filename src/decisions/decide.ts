@@ -127,6 +127,6 @@ function retry(situation: Situation, moment: Moment, at: number, held: Ruling | 
         : `How ${payments} are tried again is the merchant's to say.`,
     );
   }
-  reasons.push(triesLeftWords(situation, at, GAP_MIN_MS));
+  reasons.push(triesLeftWords(situation, at, known.windowEndsAt.getTime(), GAP_MIN_MS));
   return { kind: "retry", at: new Date(at), suggestion: isKnown ? "RETRY" : "UNSPECIFIED", reasons };
 }

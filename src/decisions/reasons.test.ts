@@ -38,8 +38,9 @@ test("no more tries are said to be left than the time left has room for, and no 
   const [{ ledger, ...rest }] = caseOf(paidOnThe25th, { paymentMethodType: "paypal", network: null });
   const known = { ...rest, ledger: ledger.slice(0, 1) };
   const situation = situationOf(known, soon(known));
+  const end = +known.windowEndsAt;
   const words = (hoursLeft: number) =>
-    triesLeftWords(situation, +known.windowEndsAt - hoursLeft * HOUR_MS, 2 * HOUR_MS).replace(/ may be made.*?\./, "");
+    triesLeftWords(situation, end - hoursLeft * HOUR_MS, end, 2 * HOUR_MS).replace(/ may be made.*?\./, "");
   assert.match(words(3), /^After this one, 1 more try PayPal allows/);
   assert.equal(words(1.5), "After this one, no more try");
 });

@@ -76,12 +76,13 @@ export function momentReason(moment: Moment, at: number, place: Whereabouts): st
 /**
  * How many tries remain after the one that is planned at a moment, and the rule by which they are fewer than the budget.
  *
- * @param gapMs  the shortest time between two tries
+ * @param last  no try is made after this moment
+ * @param gapMs  the shortest time between two tries, should they fail as the latest one did
  */
-export function triesLeftWords(situation: Situation, at: number, gapMs: number): string {
+export function triesLeftWords(situation: Situation, at: number, last: number, gapMs: number): string {
   const { known, place } = situation;
   const { count, rule } = triesLeftOf(situation);
-  const room = Math.floor((known.windowEndsAt.getTime() - at) / gapMs);
+  const room = Math.floor((last - at) / gapMs);
   const more = Math.max(0, Math.min(count - 1, room));
   const left = more === 0 ? "no more try" : more === 1 ? "1 more try" : `${more} more tries`;
   const words = `After this one, ${left} may be made before the window ends on ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
