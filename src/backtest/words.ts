@@ -96,7 +96,7 @@ function verdictWords(
     return `${capital(words)}: cannot say${isSaid(count) ? " of the money" : ""}. ${notSaidWords(judged)}`;
   const { differenceLow, differenceHigh, depth } = judged;
   const tries = retryWords(depth);
-  const of = (share: number) => moneyWords(Math.abs(Math.round(share * amount)), currency);
+  const of = (share: number) => moneyWords(Math.abs(share * amount), currency);
   const range = rangeWords(judged, { currency, amount });
   switch (sideOf(judged)) {
     case "same":
@@ -116,7 +116,7 @@ const rangeWords = (
   { currency, amount }: Pick<Book, "currency" | "amount">,
 ) =>
   [differenceLow, differenceHigh]
-    .map((share) => Math.abs(Math.round(share * amount)))
+    .map((share) => Math.abs(share * amount))
     .sort((a, b) => a - b)
     .map((each) => moneyWords(each, currency))
     .join(" to ");

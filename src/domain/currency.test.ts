@@ -14,3 +14,12 @@ test("an amount is exact at any size, also as text of a sum that no number holds
   assert.equal(moneyWords("9007199254740993", "USD"), "USD 90,071,992,547,409.93");
   assert.equal(majorText(9007199254740993n, "JPY"), "9007199254740993");
 });
+
+test("an amount that is owed back has its sign before all its digits, and a share of one is rounded to whole minor units", () => {
+  assert.equal(moneyWords(-5, "EUR"), "EUR -0.05");
+  assert.equal(moneyWords(-123_456, "USD"), "USD -1,234.56");
+  assert.equal(moneyWords("-900", "JPY"), "JPY -900");
+  assert.equal(majorText(-50n, "USD"), "-0.50");
+  assert.equal(moneyWords(1234.5, "USD"), "USD 12.35");
+  assert.equal(moneyWords(-0.4, "USD"), "USD 0.00");
+});

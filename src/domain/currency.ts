@@ -14,14 +14,16 @@ const DIGITS: ReadonlyMap<string, number> = new Map([
 /** How many decimals the minor unit of a currency stands for (ISO 4217); 2 for codes that nobody knows. */
 export const minorDigits = (code: string) => DIGITS.get(code) ?? 2;
 
-/** An amount in minor units: a number, or text of a sum that may be larger than one can hold. */
+/** An amount, or a difference, in minor units: a number, which is rounded to whole ones, or text of a sum that may be larger than one can hold. */
 export type Minor = number | bigint | string;
 
 /** The amount in major units, as a plain decimal: 123456 of USD is "1234.56". Exact at any size. */
 export function majorText(minor: Minor, currency: string): string {
   const digits = minorDigits(currency);
-  const text = String(BigInt(minor)).padStart(digits + 1, "0");
-  return digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`;
+  const whole = BigInt(typeof minor === "number" ? Math.round(minor) : minor);
+  const sign = whole < 0n ? "-" : "";
+  const text = String(whole < 0n ? -whole : whole).padStart(digits + 1, "0");
+  return digits === 0 ? sign + text : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }
 
 /** "EUR 1,049.00" of an amount in minor units. */

@@ -56,9 +56,8 @@ export function standing({ startedAt, comparedFrom, stoppedAt }: Experiment, zon
   return "running";
 }
 
-/** An amount with its sign; money is counted in whole minor units. */
-const signed = (minor: number, currency: string) =>
-  `${minor < 0 ? "−" : "+"}${money(BigInt(Math.round(Math.abs(minor))), currency)}`;
+/** An amount with its sign. */
+const signed = (minor: number, currency: string) => `${minor < 0 ? "−" : "+"}${money(Math.abs(minor), currency)}`;
 
 /**
  * What Dunlin's arm recovered beyond what it would have without, with its range: nothing as long as nothing can be told, and nothing from
