@@ -82,3 +82,13 @@ test("where more is known than fits, whole invoices are judged, those whose ids 
     assert.deepEqual(await of(5), [true, { inv_3: paid }], `${part} at a time`);
   }
 });
+
+test("where nothing is judged it is said whether nothing is known, or one invoice alone has more attempts than fit", async () => {
+  await assert.rejects(handedOver(), /^Error: No payment attempt is known yet/);
+  for (const day of [0, 1, 2]) await attempt("inv_1", day);
+  for (const part of [1, 2, 100])
+    await assert.rejects(
+      handedOver(2, part),
+      /^Error: The invoice whose id comes last has more than 2 payment attempts\. No more can be judged, so nothing was\.$/,
+    );
+});

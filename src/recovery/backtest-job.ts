@@ -91,6 +91,10 @@ async function handOver(
   return { judged: read - held.length, isCut: read > most };
 }
 
+const NOTHING_KNOWN = "No payment attempt is known yet, so there is nothing to judge. Import some first.";
+const tooMany = (most: number) =>
+  `The invoice whose id comes last has more than ${most.toLocaleString("en")} payment attempts. No more can be judged, so nothing was.`;
+
 /** Does such a job. `most`: attempts that fit; `size`: attempts that are read at a time. */
 export const backtestWork =
   (newJudge: () => Judge, most = ATTEMPTS_MAX, size = PART): Work =>
@@ -111,8 +115,7 @@ export const backtestWork =
       });
       if (!handed) return null;
       const { judged, isCut } = handed;
-      if (judged === 0)
-        throw new JobFailure("No payment attempt is known yet, so there is nothing to judge. Import some first.");
+      if (judged === 0) throw new JobFailure(isCut ? tooMany(most) : NOTHING_KNOWN);
       progress = { read: judged, isJudging: true };
       await keep(progress);
       const result = await judge.judge();
