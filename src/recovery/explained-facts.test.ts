@@ -170,6 +170,20 @@ test("tries of other invoices are said to count only where a rule counts them", 
   }
 });
 
+test("a charge of another invoice that went through counts for no limit, though it was made at the moment of one that did not", async () => {
+  const paid = { state: "PAID", networkDeclineCode: undefined } as const;
+  for (const [invoiceId, over] of [
+    ["inv_0", {}],
+    ["inv_2", paid],
+  ] as const)
+    await stage.transaction({ invoiceId, ...over });
+  stage.wait(HOUR);
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await asked("Which rules?"), /^1 try of another invoice counts for this card/m);
+});
+
 test("an attempt that becomes half a year old while a case is open moves no plan", async () => {
   const from = stage.now().getTime();
   await stage.invoice({ id: "inv_0", state: "PAID", createdAt: new Date(from - 179.9 * DAY) });

@@ -129,9 +129,7 @@ async function storeInvoices(
         .filter(({ id, amount }) => amount > 0 && (stored === null || stored.unpaid.has(id)))
         .map((invoice) => newCase(invoice, settings!, now, ports))
         .filter(({ windowEndsAt }) => windowEndsAt > now);
-      // Begun while this one waited: of its cases none belongs to it.
-      const running = experiment && experiment.startedAt <= now ? experiment : null;
-      const opened = opening.length === 0 ? null : await assignCases(tx, settings!, running, opening);
+      const opened = opening.length === 0 ? null : await assignCases(tx, settings!, experiment, opening);
       return async () => {
         // By a statement that comes behind the ends: while they waited for a step it may have made events.
         const [, , , withdrawn] = await Promise.all([
