@@ -1,8 +1,8 @@
 import type { DeclineCodes } from "../rules/decline-group.ts";
+import { HOUR, VISA } from "./decide.fixture.ts";
 import type { Known } from "./known.ts";
 import type { History, PastBill } from "./recall.ts";
 
-export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 export const codes = (networkDeclineCode: string, networkAdviceCode: string | null = null): DeclineCodes => ({
   networkDeclineCode,
@@ -26,17 +26,14 @@ export function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [
   const last = open.charges.at(-1)!;
   const unpaidAt = open.charges[0]!.at;
   const known: Known = {
+    ...VISA,
     caseId: "0198c0de-0000-7000-8000-000000000007",
     unpaidAt,
     windowEndsAt: new Date(+unpaidAt + 28 * DAY),
     budgetLeft: 8 - (open.charges.length - 1),
-    leadMs: 49 * 60_000,
     amount: 29_900,
     currency: "SEK",
-    paymentMethodType: "card",
-    network: "visa",
     cardCountry: "SE",
-    customerTimezone: null,
     ledger: open.charges.map(({ at, approved, codes: said }) => ({
       at,
       amount: 29_900,
@@ -46,12 +43,6 @@ export function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [
       codes: said,
     })),
     lastDecline: last.codes && { at: last.at, ...last.codes },
-    cardChangedAt: null,
-    cardChange: null,
-    issuerDownAt: null,
-    billed: [],
-    othersPlanned: false,
-    retries: [],
     ...rest,
   };
   const instrument = { paymentMethodType: known.paymentMethodType, network: "visa", cardCountry: "SE" };

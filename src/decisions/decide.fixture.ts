@@ -8,6 +8,20 @@ export const HOUR = 3_600_000;
 const FAILED_AT = new Date("2026-04-06T10:00:00Z"); // a Monday
 export const soon = (hours: number) => new Date(+FAILED_AT + hours * HOUR);
 
+/** A Visa card on which nothing has changed and nothing was asked for yet, of a merchant who is told of a retry 49 minutes before its ideal time. */
+export const VISA = {
+  leadMs: 49 * 60_000,
+  paymentMethodType: "card",
+  network: "visa",
+  customerTimezone: null,
+  cardChangedAt: null,
+  cardChange: null,
+  issuerDownAt: null,
+  billed: [],
+  othersPlanned: false,
+  retries: [],
+} as const;
+
 /** A German Visa card that failed on Monday, in a window of 28 days with all 8 retries left. */
 export function failed(codes: Partial<DeclineCodes> | null, rest: Partial<Known> = {}): Known {
   const said = codes && {
@@ -26,25 +40,16 @@ export function failed(codes: Partial<DeclineCodes> | null, rest: Partial<Known>
     codes: said,
   };
   return {
+    ...VISA,
     caseId: "0198c0de-0000-7000-8000-000000000001",
     unpaidAt: FAILED_AT,
     windowEndsAt: soon(28 * 24),
     budgetLeft: 8,
-    leadMs: 49 * 60_000,
     amount: 2900,
     currency: "EUR",
-    paymentMethodType: "card",
-    network: "visa",
     cardCountry: "DE",
-    customerTimezone: null,
     ledger: said ? [first] : [],
     lastDecline: said && { at: FAILED_AT, ...said },
-    cardChangedAt: null,
-    cardChange: null,
-    issuerDownAt: null,
-    billed: [],
-    othersPlanned: false,
-    retries: [],
     ...rest,
   };
 }
