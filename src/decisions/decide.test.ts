@@ -79,7 +79,7 @@ test("an advised wait is kept, also when the merchant executes at once", () => {
   const short = { ...known, windowEndsAt: soon(9 * 24) };
   const wait = decideSoon(short);
   assert.equal(wait.kind, "wait");
-  assert.match(wait.reasons.join(" "), /10 days/);
+  assert.match(wait.reasons.join(" "), /10 days.* So nothing more is tried before the recovery window ends\. /);
 });
 
 test("an advised wait is a reason of the try that comes soon after it, and of no later one", () => {

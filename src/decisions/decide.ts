@@ -76,8 +76,8 @@ function nextTry(situation: Situation): Decision {
     kind: "wait",
     reasons: [
       declineWords(situation.decline, situation.isNewCard),
-      why ? why.sentence : "No suitable moment is left before the recovery window ends.",
-      `So nothing more is tried until then. ${budgetWords(known)}`,
+      why ? why.sentence : "No suitable moment is left.",
+      `So nothing more is tried before the recovery window ends. ${budgetWords(known)}`,
     ],
   };
 }

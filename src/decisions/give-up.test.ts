@@ -162,3 +162,31 @@ test("a debit returned for another reason is not presented again", () => {
   }
   assert.equal(decideSoon(failed({ networkDeclineCode: "R07" }, { paymentMethodType: "ach_debit" })).kind, "stop");
 });
+
+test("a card whose limit is full to the end of the window is not tried any more, so another one is asked for", () => {
+  const tries = (count: number, over: Partial<LedgerEntry> = {}): LedgerEntry[] =>
+    Array.from({ length: count }, (_, n) => ({
+      at: soon(-n),
+      amount: 2900,
+      approved: false,
+      onThisInvoice: false,
+      onPresentCard: true,
+      codes: null,
+      ...over,
+    }));
+  const known = failed({ networkDeclineCode: "51" });
+  const after = (count: number, over: Partial<typeof known> = {}) =>
+    decideSoon({ ...known, ledger: [...tries(count), ...known.ledger], ...over });
+  const full = after(19);
+  assert.equal(full.kind, "card_change");
+  assert.match(
+    full.reasons.join(" "),
+    /Visa allows at most 20 declined tries .*By that rule no try is allowed before the recovery window ends, so the customer is asked/,
+  );
+  assert.equal(after(18).kind, "retry");
+  assert.equal(after(19, { windowEndsAt: soon(32 * 24) }).kind, "retry", "by then one is over");
+  assert.equal(after(19, { cardChange: "awaited" }).kind, "wait");
+  assert.equal(after(19, { cardChange: "expired" }).kind, "stop");
+  const asked = after(19, { retries: [{ idealRetryTime: soon(1), status: "SENT" }] });
+  assert.match(asked.reasons.join(" "), /its outcome is not known yet\. Visa allows/);
+});

@@ -2,6 +2,7 @@ import { bankDebit } from "../rules/bank-debits.ts";
 import type { ReadDecline } from "../rules/decline-group.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
 import type { Guard, Ruling } from "../rules/guard.ts";
+import { filledUp } from "../rules/plan-limits.ts";
 import type { Decision, Known } from "./known.ts";
 import { budgetWords, CARD_AWAITED, declineWords, failureWords } from "./reasons.ts";
 import type { Situation } from "./situation.ts";
@@ -15,11 +16,13 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
     return { kind: "stop", end: "hopeless", reasons: [barWords(bar), bar.sentence] };
   if (known.budgetLeft <= 0) return budgetUsed(known, said);
   const ends = decline !== null && endsRetries(decline.group);
-  if (!ends && !bar && !guard.usedUp) return null;
+  const full = guard.usedUp ? null : filledUp(guard, [now, known.windowEndsAt.getTime()]);
+  const usedUp = guard.usedUp ?? full;
+  if (!ends && !bar && !usedUp) return null;
   if (!ends && !bar && isOutstanding(known))
     return {
       kind: "wait",
-      reasons: ["The last try allowed was asked for, and its outcome is not known yet.", guard.usedUp!.sentence],
+      reasons: ["The last try allowed was asked for, and its outcome is not known yet.", usedUp!.sentence],
     };
 
   const isTried = ends && decline.renewsItself && !bar;
@@ -29,7 +32,7 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
 
   const reasons = [said];
   if (bar && !(bar.onThisInvoice && decline && isSame(bar.decline, decline))) reasons.push(barWords(bar));
-  const ruling = bar ?? guard.usedUp ?? (ends ? bankRuling(known) : null);
+  const ruling = bar ?? usedUp ?? (ends ? bankRuling(known) : null);
   if (ruling) reasons.push(ruling.sentence);
   if (known.cardChange === "awaited") {
     reasons.push(CARD_AWAITED);
@@ -39,7 +42,7 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
     reasons.push("The customer was asked for another card or payment method, and none came.");
     return { kind: "stop", end: "hopeless", reasons };
   }
-  const why = bar ? BARRED : guard.usedUp ? USED_UP : ruling ? ENDED : POINTLESS;
+  const why = bar ? BARRED : full ? FULL : usedUp ? USED_UP : ruling ? ENDED : POINTLESS;
   reasons.push(
     isTried
       ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one may be tried as well."
@@ -50,6 +53,7 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
 
 const BARRED = "By that rule the same one is not tried again";
 const USED_UP = "By that rule no try is left";
+const FULL = "By that rule no try is allowed before the recovery window ends";
 /** Of a debit's return code. */
 const ENDED = "After such a decline that rule allows none";
 const POINTLESS = "Trying the same one again would not help";

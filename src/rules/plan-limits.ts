@@ -1,4 +1,4 @@
-import type { Guard } from "./guard.ts";
+import type { Guard, Ruling } from "./guard.ts";
 
 /** A limit as several tries that are planned together have to keep it. */
 export type PlanLimit = Pick<Guard["limits"][number], "times" | "attemptsMax" | "windowMs">;
@@ -86,6 +86,10 @@ export function fewest(
   }
   return least;
 }
+
+/** The rule by which no try at all fits between two moments, as those before fill its limit to the end; null: one does. */
+export const filledUp = (guard: Guard, [from, to]: readonly [number, number]): Ruling | null =>
+  guard.limits.find((limit) => roomOf(planLimit(limit, guard.earlyMs, from), from, to, 0, 1) === 0) ?? null;
 
 /** Made as soon as each may be, most fit. */
 function roomOf(limit: PlanLimit, from: number, to: number, gapMs: number, most: number): number {
