@@ -154,7 +154,7 @@ test("a debit returned for another reason is not presented again", () => {
   for (const [paymentMethodType, networkDeclineCode] of [
     ["sepa_debit", "AC04"],
     ["ach_debit", "R03"],
-    ["bacs_debit", "2"],
+    ["bacs_debit", "5"],
   ] as const) {
     const { kind, reasons } = decideSoon(failed({ networkDeclineCode }, { paymentMethodType }));
     assert.equal(kind, "card_change");
@@ -189,4 +189,21 @@ test("a card whose limit is full to the end of the window is not tried any more,
   assert.equal(after(19, { cardChange: "expired" }).kind, "stop");
   const asked = after(19, { retries: [{ idealRetryTime: soon(1), status: "SENT" }] });
   assert.match(asked.reasons.join(" "), /its outcome is not known yet\. Visa allows/);
+});
+
+test("a debit is not presented again after what a gateway says of a closed account or a missing mandate", () => {
+  const debit = (paymentMethodType: string, gatewayCode: string | null) =>
+    decideSoon(failed({ gatewayCode }, { paymentMethodType, network: null, cardCountry: null }));
+  for (const type of ["sepa_debit", "us_bank_account", "bacs"])
+    for (const code of ["account_closed", "no_account", "bank_account_restricted", "a_reason_of_tomorrow"])
+      assert.equal(debit(type, code).kind, "card_change", `${type} ${code}`);
+  for (const code of ["debit_not_authorized", "recipient_deceased"])
+    assert.equal(debit("sepa_debit", code).kind, "stop", code);
+  assert.match(debit("sepa_debit", "recipient_deceased").reasons[0]!, /the account's holder has died/);
+  const untold = retryOf(debit("sepa_debit", null)).reasons.join(" ");
+  assert.match(
+    untold,
+    /only after AM04 or MS03; what the last one met was not reported, so tries are counted alone \(/,
+  );
+  assert.doesNotMatch(retryOf(debit("sepa_debit", "insufficient_funds")).reasons.join(" "), /not reported/);
 });

@@ -8,8 +8,8 @@ export interface BankDebit {
   name: string;
   /** Return codes after which the same debit may be presented again. */
   representable: ReadonlySet<string>;
-  /** Codes with a group of their own; any other code means that the account may not be debited as it is. */
-  groups: ReadonlyMap<string, DeclineGroup>;
+  /** Codes after which nothing is debited or asked for any more, and why; any other code means that the account may not be debited as it is. */
+  ended: ReadonlyMap<string, string>;
   /** The shape of the scheme's codes, to recognise one in a gateway's error field. */
   shape: RegExp;
   /** Presentations in all, the first one included. */
@@ -20,14 +20,20 @@ export interface BankDebit {
   source: Source;
 }
 
-/** @see docs/sources.md#sepa-returns, #ach-returns, #bacs-returns */
+const DIED = "the account's holder has died";
+const DENIED = "the customer told the bank that the debit was not authorized";
+
+/** @see docs/sources.md#sepa-returns, #ach-returns, #bacs-returns, and of the codes that end all #debits-without-consent */
 const DEBITS = new Map<string, BankDebit>([
   [
     "sepa_debit",
     {
       name: "SEPA",
       representable: new Set(["AM04", "MS03"]),
-      groups: new Map(),
+      ended: new Map([
+        ["MD01", "there is no valid mandate"],
+        ["MD07", DIED],
+      ]),
       shape: /^[A-Z]{2}\d\d$/,
       presentationsMax: 3,
       withinMs: 42 * DAY_MS,
@@ -40,7 +46,15 @@ const DEBITS = new Map<string, BankDebit>([
     {
       name: "ACH",
       representable: new Set(["R01", "R09"]),
-      groups: new Map<string, DeclineGroup>([["R07", "REVOKED"]]),
+      ended: new Map([
+        ["R05", DENIED],
+        ["R07", "the customer revoked the authorization"],
+        ["R08", "the customer stopped this payment"],
+        ["R10", DENIED],
+        ["R14", DIED],
+        ["R15", DIED],
+        ["R29", DENIED],
+      ]),
       shape: /^R\d\d$/,
       presentationsMax: 3,
       withinMs: 180 * DAY_MS,
@@ -53,7 +67,10 @@ const DEBITS = new Map<string, BankDebit>([
     {
       name: "Bacs",
       representable: new Set(["0"]),
-      groups: new Map(),
+      ended: new Map([
+        ["1", "the customer cancelled the instruction"],
+        ["2", DIED],
+      ]),
       shape: /^[0-9A-Z]$/,
       presentationsMax: Number.POSITIVE_INFINITY,
       // "Within one month of the original day": no month is shorter than this.
@@ -72,6 +89,13 @@ export const bankDebit = (paymentMethodType: string | null | undefined): BankDeb
 /** From now on a kind of debit has these rules, in the whole process. @see override.ts */
 export const setBankDebit = (type: string, debit: BankDebit) => DEBITS.set(type, debit);
 
+/** Of a code as GoCardless writes it, "ARUDD-0", what the scheme writes. */
+export const schemeCode = (code: string) =>
+  code
+    .trim()
+    .toUpperCase()
+    .replace(/^ARUDD-/, "");
+
 /** The group of a bank's return code. */
 export const bankCodeGroup = (debit: BankDebit, code: string): DeclineGroup =>
-  debit.representable.has(code) ? "FUNDS" : (debit.groups.get(code) ?? "HARD_CARD");
+  debit.representable.has(code) ? "FUNDS" : debit.ended.has(code) ? "REVOKED" : "HARD_CARD";

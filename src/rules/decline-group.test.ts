@@ -4,7 +4,8 @@ import { ADVICE_CODES } from "./advice-codes.ts";
 import { BANK_DEBITS } from "./bank-debits.ts";
 import { type DeclineCodes, declineGroup, readDecline } from "./decline-group.ts";
 import { DECLINE_GROUPS, endsRetries } from "./decline-groups.ts";
-import { CATEGORIES, GATEWAY_CODES, GATEWAYS, gatewayCodeOf } from "./gateway-codes.ts";
+import { GATEWAY_CODES, gatewayCodeOf } from "./gateway-codes.ts";
+import { CATEGORIES, GATEWAYS } from "./gateway-tables.ts";
 import type { Instrument } from "./instrument.ts";
 import { mayWantCustomer, RESPONSE_CODES } from "./response-codes.ts";
 
@@ -16,6 +17,7 @@ const NOTHING: DeclineCodes = {
 };
 const VISA: Instrument = { paymentMethodType: "card", network: "visa", cardCountry: "US" };
 const MASTERCARD: Instrument = { paymentMethodType: "card", network: "mastercard", cardCountry: "US" };
+const AMEX: Instrument = { paymentMethodType: "card", network: "amex", cardCountry: "US" };
 const UNKNOWN: Instrument = { paymentMethodType: null, network: null, cardCountry: null };
 
 const group = (codes: Partial<DeclineCodes>, instrument = VISA) => declineGroup({ ...NOTHING, ...codes }, instrument);
@@ -30,7 +32,7 @@ test("every response code of the table gives its group, in any spelling", () => 
 test("every code that Visa bars for good ends retries and is marked so", () => {
   for (const [code, row] of RESPONSE_CODES) {
     const read = readDecline({ ...NOTHING, networkDeclineCode: code }, VISA);
-    assert.equal(read.category1, row.category === 1, code);
+    assert.equal(read.category1, row.category === 1 ? row.source : null, code);
     if (row.category === 1) assert.ok(endsRetries(read.group), code);
   }
 });
@@ -86,7 +88,7 @@ test("every gateway code and category of the tables gives its group", () => {
     assert.equal(group({ gatewayCode: code }), expected, code);
     assert.equal(group({ gatewayCode: code.toUpperCase().replaceAll("_", " ") }), expected, code);
   }
-  for (const [suffix, expected] of CATEGORIES) {
+  for (const [suffix, expected] of CATEGORIES.groups) {
     assert.equal(group({ declineCategory: `DECLINE_CATEGORY_${suffix}` }), expected, suffix);
     assert.equal(group({ declineCategory: suffix }), expected, suffix);
   }
@@ -94,8 +96,8 @@ test("every gateway code and category of the tables gives its group", () => {
 });
 
 test("no code of one gateway stands for another group at a second one", () => {
-  for (const codes of Object.values(GATEWAYS))
-    for (const [code, expected] of codes) assert.equal(GATEWAY_CODES.get(code), expected, code);
+  for (const { groups } of Object.values(GATEWAYS))
+    for (const [code, expected] of groups) assert.equal(GATEWAY_CODES.get(code), expected, code);
 });
 
 test("a gateway's numbers are read by its name, and alone they mean nothing", () => {
@@ -120,11 +122,105 @@ test("bank return codes are read by the kind of debit, and strange ones end retr
     }
     assert.equal(group({ networkDeclineCode: "XX99?" }, bank(type)), "HARD_CARD");
   }
-  assert.equal(group({ networkDeclineCode: "R07" }, bank("ach_debit")), "REVOKED");
-  assert.equal(group({ networkDeclineCode: "R08" }, bank("ach_debit")), "HARD_CARD");
+  assert.equal(group({ networkDeclineCode: "R11" }, bank("ach_debit")), "HARD_CARD");
   assert.equal(group({ networkDeclineCode: "AC04" }, bank("sepa_debit")), "HARD_CARD");
-  assert.equal(group({ networkDeclineCode: "1" }, bank("bacs_debit")), "HARD_CARD");
-  assert.equal(group({ gatewayCode: "payment_failed" }, bank("sepa_debit")), "UNKNOWN");
+  assert.equal(group({ networkDeclineCode: "6" }, bank("bacs_debit")), "HARD_CARD");
+  assert.equal(group({ gatewayCode: "ARUDD-0" }, bank("bacs")), "FUNDS");
+  assert.equal(group({ networkDeclineCode: "ARUDD-B" }, bank("bacs")), "HARD_CARD");
+});
+
+test("after a debit that the customer denied, or whose account's holder has died, nothing is asked for any more", () => {
+  const bank = (paymentMethodType: string): Instrument => ({ ...UNKNOWN, paymentMethodType });
+  const ended = { ach_debit: "R05 R07 R08 R10 R14 R15 R29", sepa_debit: "MD01 MD07", bacs_debit: "1 2" };
+  for (const [type, codes] of Object.entries(ended))
+    for (const code of codes.split(" "))
+      assert.equal(group({ networkDeclineCode: code }, bank(type)), "REVOKED", `${type} ${code}`);
+  const said = (codes: Partial<DeclineCodes>, type: string) => readDecline({ ...NOTHING, ...codes }, bank(type)).words;
+  assert.equal(said({ networkDeclineCode: "MD07" }, "sepa_debit"), "the account's holder has died");
+  assert.equal(said({ gatewayCode: "recipient_deceased" }, "sepa_debit"), "the account's holder has died");
+  assert.equal(said({ gatewayCode: "payer_deceased" }, "bacs"), "the account's holder has died");
+  assert.match(said({ networkDeclineCode: "R10" }, "ach_debit")!, /the debit was not authorized/);
+});
+
+test("a gateway's words for what a bank says of a debit are read, and a reason that no table knows is none that allows another try", () => {
+  const bank = (paymentMethodType: string): Instrument => ({ ...UNKNOWN, paymentMethodType });
+  const words = {
+    FUNDS: "insufficient_funds refer_to_customer refer_to_payer",
+    HARD_CARD: `account_closed bank_account_closed no_account bank_account_restricted debit_disputed mandate_invalid
+      debit_authorization_not_match bank_account_transferred direct_debit_not_enabled generic_could_not_process
+      a_reason_of_tomorrow`,
+    INVALID_DATA: "invalid_account_number_length incorrect_account_holder_name invalid_bank_details",
+    REVOKED: "debit_not_authorized authorization_revoked mandate_cancelled authorisation_disputed payment_stopped",
+    UNKNOWN: "payment_failed card_declined other",
+  };
+  for (const type of ["sepa_debit", "us_bank_account", "bacs"])
+    for (const [expected, codes] of Object.entries(words))
+      for (const code of codes.split(/\s+/))
+        assert.equal(group({ gatewayCode: code }, bank(type)), expected, `${type} ${code}`);
+  assert.equal(group({ gatewayCode: "a_reason_of_tomorrow", networkDeclineCode: "AM04" }, bank("sepa_debit")), "FUNDS");
+  assert.equal(group({ gatewayCode: "a_reason_of_tomorrow", declineCategory: "NSF" }, bank("sepa_debit")), "FUNDS");
+  assert.equal(group({ gatewayCode: "a_reason_of_tomorrow", declineCategory: "SOFT" }, bank("sepa_debit")), "GENERIC");
+  assert.equal(group({ networkDeclineCode: "other" }, bank("sepa_debit")), "UNKNOWN");
+  assert.equal(group({}, bank("sepa_debit")), "UNKNOWN", "nothing was said at all");
+  assert.equal(group({ gatewayCode: "a_reason_of_tomorrow" }), "UNKNOWN", "of a card");
+});
+
+test("what asks for the card to be kept ends retries, on every network", () => {
+  for (const code of ["33", "34", "35", "36", "37", "38", "67", "200", "204", "208", "210"])
+    for (const instrument of [VISA, MASTERCARD, AMEX, UNKNOWN])
+      assert.equal(group({ networkDeclineCode: code }, instrument), "HARD_CARD", code);
+});
+
+test("a response code is read with the zeros and the words that gateways write around it, and shown without the words", () => {
+  const same = {
+    "41": ["041", "0041", "41 : Lost card", "41: Lost card"],
+    "51": ["051", "51 : Insufficient funds/over credit limit"],
+  };
+  for (const [code, spellings] of Object.entries(same))
+    for (const spelling of spellings) {
+      const { group: read, words } = readDecline({ ...NOTHING, networkDeclineCode: spelling }, VISA);
+      assert.deepEqual([read, words], [RESPONSE_CODES.get(code)!.group, RESPONSE_CODES.get(code)!.words], spelling);
+    }
+  const read = readDecline({ ...NOTHING, networkDeclineCode: "r1 : Revocation of authorisation" }, VISA);
+  assert.deepEqual([read.codeWords, read.group], ["code R1", "REVOKED"]);
+  assert.equal(group({ networkDeclineCode: "59 : Suspected fraud", declineCategory: "HARD" }), "FRAUD");
+});
+
+test("three-digit codes mean what the two-digit ones do, and American Express has some of its own", () => {
+  const of = (code: string, instrument = AMEX) => group({ networkDeclineCode: code }, instrument);
+  const groups = {
+    "100": "GENERIC",
+    "101": "EXPIRED",
+    "111": "INVALID_DATA",
+    "116": "FUNDS",
+    "121": "LIMIT",
+    "912": "ISSUER_DOWN",
+    "187": "EXPIRED",
+    "189": "HARD_CARD",
+    "183": "HARD_CARD",
+  };
+  for (const [code, expected] of Object.entries(groups)) assert.equal(of(code), expected, code);
+  assert.equal(of("122"), "INVALID_DATA");
+  assert.equal(of("122", VISA), "GENERIC");
+  assert.equal(of("0208", VISA), "HARD_CARD");
+});
+
+test("the same words mean the same at every gateway and at the bank", () => {
+  const noAction = [
+    { gatewayCode: "no_action_taken" },
+    { gatewayCode: "braintree 2034" },
+    { networkDeclineCode: "21" },
+  ];
+  for (const codes of noAction) assert.equal(group(codes), "GENERIC", JSON.stringify(codes));
+  const pin = [{ gatewayCode: "online_or_offline_pin_required" }, { gatewayCode: "adyen 33" }];
+  for (const codes of pin) assert.equal(group(codes), "AUTH_REQUIRED", JSON.stringify(codes));
+});
+
+test("a gateway that says not to try again, or that will not let a try through, is heard", () => {
+  const ends = `adyen_46 adyen_42 adyen_50 braintree_2020 braintree_2101 braintree_2074 not_permitted incorrect_address
+    offline_pin_required cvv_required paypal_hard_decline testmode_decline`;
+  for (const code of ends.split(/\s+/)) assert.ok(endsRetries(group({ gatewayCode: code })), code);
+  assert.equal(group({ gatewayCode: "braintree_2500" }), "GENERIC");
 });
 
 test("the most restrictive fact wins over a milder one, whichever field says it", () => {

@@ -1,10 +1,12 @@
 import { type AdviceCode, adviceCode } from "./advice-codes.ts";
-import { bankCodeGroup, bankDebit } from "./bank-debits.ts";
+import { type BankDebit, bankCodeGroup, bankDebit, schemeCode } from "./bank-debits.ts";
 import { cardNetwork } from "./card-networks.ts";
 import { byRestriction, type DeclineGroup, endsRetries, tellsWhen } from "./decline-groups.ts";
-import { CATEGORIES, categorySuffix, gatewayCodeGroup } from "./gateway-codes.ts";
+import { categorySuffix, gatewayCodeGroup, gatewayCodeWords, namesReason } from "./gateway-codes.ts";
+import { CATEGORIES } from "./gateway-tables.ts";
 import { type Instrument, isCard } from "./instrument.ts";
-import { responseCode } from "./response-codes.ts";
+import { responseCode, shownCode } from "./response-codes.ts";
+import type { Source } from "./sources.ts";
 
 /** What a failed attempt said about itself, as the gateway gave it; null where it said nothing. */
 export interface DeclineCodes {
@@ -23,8 +25,8 @@ export interface ReadDecline {
   /** The code that decided, one of our tables: "code 51", "advice code 24", or both where the bank sent both; null when only a category did, or nothing. */
   codeWords: string | null;
   advice: AdviceCode | null;
-  /** Visa category 1: the card may never be tried again. */
-  category1: boolean;
+  /** Where it stands that the code is of Visa category 1, so that the card may never be tried again; null: it is not, or the network bars no such code. */
+  category1: Source | null;
   /** The card may work again as it is: banks send new data to networks and processors, and nobody tells the merchant. */
   renewsItself: boolean;
 }
@@ -42,7 +44,7 @@ type Fact = { group: DeclineGroup; words: string | null; codeWords: string | nul
  * 2. a fact that tells a time (LIMIT, FUNDS, ISSUER_DOWN), by field: network advice, network code, gateway, category;
  * 3. the category HARD, which names no cause: HARD_CARD, or FRAUD beside response codes 59 and 63;
  * 4. GENERIC, also for the category SOFT;
- * 5. UNKNOWN.
+ * 5. UNKNOWN, but HARD_CARD for a bank debit of which a reason was given that no table knows.
  *
  * HARD stands below the timed facts because merchants put whole gateways' "card_declined" under it; a bank that said
  * "not enough money" knows better.
@@ -67,20 +69,23 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
     facts.push({
       group: response.group,
       words: response.words,
-      codeWords: `code ${codes.networkDeclineCode!.trim().toUpperCase()}`,
+      codeWords: `code ${shownCode(codes.networkDeclineCode!)}`,
     });
   const fromBank = advice?.group && response ? facts.slice() : [];
-  if (!fromCard) facts.push(...bankFacts(codes, instrument.paymentMethodType!));
+  const debit = fromCard ? undefined : bankDebit(instrument.paymentMethodType);
+  if (debit) facts.push(...bankFacts(codes, debit));
   for (const code of [codes.gatewayCode, codes.networkDeclineCode, codes.networkAdviceCode]) {
     const group = code === null ? undefined : gatewayCodeGroup(code);
-    if (group) facts.push({ group, words: null, codeWords: null });
+    if (group) facts.push({ group, words: gatewayCodeWords(code!), codeWords: null });
   }
-  const category = suffix === null ? undefined : CATEGORIES.get(suffix);
+  const category = suffix === null ? undefined : CATEGORIES.groups.get(suffix);
   if (category) facts.push({ group: category, words: null, codeWords: null });
+  if (debit && facts.length === 0 && suffix !== "SOFT" && namesReason(codes.gatewayCode ?? ""))
+    facts.push({ group: "HARD_CARD", words: notListed(debit), codeWords: null });
 
   const rest = {
     advice,
-    category1: network.barsCategory1 && response?.category === 1,
+    category1: network.barsCategory1 && response?.category === 1 ? response.source : null,
     // Beside another fact, too: of a wrong number Mastercard may say that there is a newer one.
     renewsItself: fromCard && facts.some((fact) => fact.group === "EXPIRED"),
   };
@@ -89,7 +94,7 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   if (decided) return { ...beside(decided, fromBank), ...rest };
   const generic = facts.find((fact) => fact.group === "GENERIC");
   if (suffix === "HARD") {
-    const isRisk = response !== null && SUSPECTED_FRAUD.has(codes.networkDeclineCode!.trim());
+    const isRisk = response !== null && SUSPECTED_FRAUD.has(shownCode(codes.networkDeclineCode!));
     return {
       group: isRisk ? "FRAUD" : "HARD_CARD",
       words: generic?.words ?? null,
@@ -117,24 +122,24 @@ function beside(fact: Fact, fromBank: readonly Fact[]): Fact {
  * What a bank's return code says. In the network's field any code counts, known or not: one that is not on the
  * scheme's list may not be presented again. In the gateway's field only what looks like a code of the scheme does.
  */
-function bankFacts(codes: DeclineCodes, paymentMethodType: string): Fact[] {
-  const debit = bankDebit(paymentMethodType);
-  if (!debit) return [];
-  const network = codes.networkDeclineCode?.trim().toUpperCase() || null;
-  const gateway = codes.gatewayCode?.trim().toUpperCase() ?? null;
+function bankFacts(codes: DeclineCodes, debit: BankDebit): Fact[] {
+  const network = schemeCode(codes.networkDeclineCode ?? "");
+  const gateway = schemeCode(codes.gatewayCode ?? "");
   const code =
-    network !== null && gatewayCodeGroup(network) === undefined
+    namesReason(network) && gatewayCodeGroup(network) === undefined
       ? network
-      : gateway !== null && debit.shape.test(gateway)
+      : debit.shape.test(gateway)
         ? gateway
         : null;
   if (code === null) return [];
   const group = bankCodeGroup(debit, code);
-  const words =
-    group === "FUNDS"
-      ? "there was not enough money"
-      : group === "REVOKED"
-        ? "the customer revoked the authorization"
-        : `${debit.name} does not allow the debit to be presented again after this return code`;
+  const words = group === "FUNDS" ? "there was not enough money" : (debit.ended.get(code) ?? notAgain(debit));
   return [{ group, words, codeWords: debit.shape.test(code) ? `code ${code}` : null }];
 }
+
+const notAgain = ({ name }: BankDebit) =>
+  `${name} does not allow the debit to be presented again after this return code`;
+
+/** A scheme lists the codes after which a debit may be presented again. A gateway's reason that no table knows is not known to be one of them. */
+const notListed = ({ name }: BankDebit) =>
+  `the gateway's reason is not known to be one after which ${name} allows the debit to be presented again`;

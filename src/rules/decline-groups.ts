@@ -1,3 +1,5 @@
+import { SOURCES } from "./sources.ts";
+
 /** Why a payment failed, as far as what to do next depends on it; the most restrictive first. */
 export const DECLINE_GROUPS = [
   "REVOKED",
@@ -23,3 +25,6 @@ export const tellsWhen = (group: DeclineGroup) => group === "LIMIT" || group ===
 
 export const byRestriction = (a: DeclineGroup, b: DeclineGroup) =>
   DECLINE_GROUPS.indexOf(a) - DECLINE_GROUPS.indexOf(b);
+
+/** Where the groups come from, and what follows from each. */
+export const GROUPS_SOURCE = SOURCES.declineGroups;

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import { cardNetwork, cardNetworks } from "./card-networks.ts";
+import { cardNetwork } from "./card-networks.ts";
 import { type DeclineCodes, declineGroup } from "./decline-group.ts";
 import { forbiddenAt, forbidsAny, type Guard, guardOf, type LedgerEntry, type Question } from "./guard.ts";
 import { isCard } from "./instrument.ts";
-import { SOURCES } from "./sources.ts";
 
 const allowedAt = (guard: Guard, at: Date) => forbiddenAt(guard, at.getTime()) === null;
 const allowedMoments = (guard: Guard, candidates: readonly Date[]) => candidates.filter((at) => allowedAt(guard, at));
@@ -280,21 +278,4 @@ test("a retry of a prepaid card that nobody answered counts, and a decline that 
 test("a first debit that nobody reported counts as one", () => {
   const ledger = [entry(day(3), { approved: null }), entry(day(7), { approved: null })];
   assert.equal(allowedAt(guardOf({ ...question(ledger, null, "sepa_debit"), firstTriedAt: day(0) }), day(9)), false);
-});
-
-test("every source of a rule has its paragraph in docs/sources.md, and no paragraph is without a rule", () => {
-  const text = readFileSync(new URL("../../docs/sources.md", import.meta.url), "utf8");
-  const anchors = [...text.matchAll(/^<a id="([^"]+)"><\/a>/gm)].map((match) => match[1]);
-  assert.deepEqual(
-    [...anchors].sort(),
-    Object.values(SOURCES)
-      .map((source) => source.anchor)
-      .sort(),
-  );
-  for (const source of Object.values(SOURCES)) {
-    const paragraph = text.split(`<a id="${source.anchor}"></a>`)[1]!.split('<a id="')[0]!;
-    if (!source.verified) assert.ok(paragraph.includes("[verify]"), `${source.anchor} is unverified and must say so`);
-  }
-  for (const network of cardNetworks())
-    assert.ok(network.limits.every((limit) => text.includes(`<a id="${limit.source.anchor}">`)));
 });

@@ -5,7 +5,7 @@ import { type CardNetwork, cardNetwork, type Limit, UNKNOWN_NETWORK } from "./ca
 import { type DeclineCodes, type ReadDecline, readDecline } from "./decline-group.ts";
 import { byRestriction } from "./decline-groups.ts";
 import { type Instrument, isCard } from "./instrument.ts";
-import { SOURCES, type Source } from "./sources.ts";
+import { isOwn, SOURCES, type Source } from "./sources.ts";
 import { WALLETS } from "./wallets.ts";
 
 /** One attempt, whoever made it, or a retry asked for that no transaction answers yet. */
@@ -192,16 +192,16 @@ export const barsCard = (codes: DeclineCodes, instrument: Instrument): boolean =
 
 /** The rule by which a decline alone bars its card; null when it does not. */
 function barring({ advice, category1 }: ReadDecline, network: CardNetwork): Ruling | null {
+  const source = advice?.bars ? advice.source : category1;
+  if (!source) return null;
+  if (isOwn(source))
+    return { sentence: `After such a decline the card may not be tried again ${cited(source)}.`, source };
   if (advice?.bars) {
-    const sentence = `Mastercard's advice with such a decline is to stop, so this card is not tried again ${cited(advice.source)}.`;
-    return { sentence, source: advice.source };
+    const sentence = `Mastercard's advice with such a decline is to stop, so this card is not tried again ${cited(source)}.`;
+    return { sentence, source };
   }
-  if (category1) {
-    const source = SOURCES.visaCategories;
-    const who = network.name === "Visa" ? "Visa does" : "Visa's categories, kept here as the safe choice, do";
-    return { sentence: `${who} not allow another try on a card after such a decline ${cited(source)}.`, source };
-  }
-  return null;
+  const who = network.name === "Visa" ? "Visa does" : "Visa's categories, kept here as the safe choice, do";
+  return { sentence: `${who} not allow another try on a card after such a decline ${cited(source)}.`, source };
 }
 
 /** What this invoice was told counts before what another one was, then the more restrictive. */
@@ -216,8 +216,13 @@ function presentations(question: Question, debit: BankDebit) {
     ...unseenFirstTry(question),
     ...question.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard).map((entry) => entry.at.getTime()),
   ].sort((a, b) => a - b);
+  const latest = question.ledger
+    .filter((entry) => entry.onThisInvoice && entry.onPresentCard && entry.approved === false)
+    .reduce<LedgerEntry | null>((last, entry) => (last && last.at > entry.at ? last : entry), null);
+  const isTold = latest?.codes && readDecline(latest.codes, question.instrument).group !== "UNKNOWN";
+  const untold = isTold ? "" : "; what the last one met was not reported, so tries are counted alone";
   const ruling = {
-    sentence: `${debit.name} debits allow ${debit.words} ${cited(debit.source)}.`,
+    sentence: `${debit.name} debits allow ${debit.words}${untold} ${cited(debit.source)}.`,
     source: debit.source,
   };
   const count = debit.presentationsMax - times.length;

@@ -99,6 +99,7 @@ test("what the file says holds for brands known and unknown, debits and advice, 
       "82": { group: "FRAUD" },
       "8z": { category: 1, group: "FRAUD", words: "the bank smells fraud" },
       "62": { group: "HARD_CARD" },
+      "05": { category: 1 },
     },
     gatewayCodes: { "Low Balance": "FUNDS", "adyen 31": "FRAUD" },
   });
@@ -114,7 +115,7 @@ test("what the file says holds for brands known and unknown, debits and advice, 
       { paymentMethodType: "card", network: "visa", cardCountry: null },
     );
   const { group, words, category1 } = said({ networkDeclineCode: "8Z" });
-  assert.deepEqual({ group, words, category1 }, { group: "FRAUD", words: "the bank smells fraud", category1: true });
+  assert.deepEqual([group, words, category1?.document], ["FRAUD", "the bank smells fraud", FROM.document]);
   assert.equal(said({ networkDeclineCode: "62" }).group, "HARD_CARD");
   assert.equal(said({ networkDeclineCode: "62" }).words, "the card is restricted");
   assert.equal(readDecline(code82, onMastercard).group, "FRAUD");
@@ -126,6 +127,10 @@ test("what the file says holds for brands known and unknown, debits and advice, 
   );
   assert.match(allowedAfter(8, "Hipercard")!.sentence, /^Hipercard allows at most 8/);
   assert.match(allowedAfter(1, "mastercard", "card", "51", "24")!.sentence, /after 72 hours/);
+  assert.equal(
+    allowedAfter(1, "visa", "card", "05")!.sentence,
+    "After such a decline the card may not be tried again (Contract with the acquirer, appendix 3, May 2026).",
+  );
   assert.match(allowedAfter(2, "", "sepa_debit", "AM04")!.sentence, /SEPA debits allow 1 more try within 42 days/);
   assert.match(
     allowedAfter(2, "", "venmo")!.sentence,

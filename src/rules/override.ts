@@ -6,7 +6,7 @@ import { DECLINE_GROUPS, type DeclineGroup } from "./decline-groups.ts";
 import { setGatewayCode } from "./gateway-codes.ts";
 import { CARDS } from "./instrument.ts";
 import { type ResponseCode, responseCode, setResponseCode, type VisaCategory } from "./response-codes.ts";
-import type { Source } from "./sources.ts";
+import { ownSource } from "./sources.ts";
 import { setWallet, WALLETS } from "./wallets.ts";
 
 /** Rules that an operator brings along, in place of ours. */
@@ -95,12 +95,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
   const all = fields(json, "the file", FIELDS);
   for (const name of ["document", "date"])
     if (all[name] === undefined) wrong(name, "is missing: say where these rules come from");
-  const source: Source = {
-    anchor: "rules-of-your-own",
-    document: words(all.document, "document") ?? "",
-    date: words(all.date, "date") ?? "",
-    verified: true,
-  };
+  const source = ownSource(words(all.document, "document") ?? "", words(all.date, "date") ?? "");
 
   function limit(value: unknown, place: string): Limit {
     const { attemptsMax, days, hours, counts } = fields(value, place, ["attemptsMax", "days", "hours", "counts"]);
@@ -206,6 +201,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
         group:
           given.group === undefined && before ? before.group : (groupOf(given.group, `${place}.group`) ?? "GENERIC"),
         words: words(given.words, `${place}.words`) ?? before?.words ?? `code ${code}`,
+        source,
       },
       given.group !== undefined,
     ]);

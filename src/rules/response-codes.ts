@@ -1,4 +1,5 @@
 import type { DeclineGroup } from "./decline-groups.ts";
+import { SOURCES, type Source } from "./sources.ts";
 
 /** What Visa says about trying again after a response code: 1 never, 2 later, 3 after the data is corrected, 4 as 2. */
 export type VisaCategory = 1 | 2 | 3 | 4;
@@ -8,17 +9,28 @@ export interface ResponseCode {
   group: DeclineGroup;
   /** Completes "The bank declined: …". */
   words: string;
+  /** Where its category stands; of a code without one, where its meaning does. */
+  source: Source;
 }
 
-const row = (category: VisaCategory, group: DeclineGroup, words: string): ResponseCode => ({ category, group, words });
+const row = (
+  category: VisaCategory,
+  group: DeclineGroup,
+  words: string,
+  source: Source = SOURCES.visaCategories,
+): ResponseCode => ({ category, group, words, source });
+
+/** In none of the lists of categories that were read, hence of category 4. */
+const other = (group: DeclineGroup, words: string) => row(4, group, words, SOURCES.responseCodes);
 
 /**
  * ISO 8583 response codes of card declines, as Visa puts them in categories.
  *
  * A code the group table does not name takes the mildest group that keeps its category's rule: 1 HARD_CARD,
  * 2 GENERIC, 3 INVALID_DATA. 14 is counted by Visa in categories 1 and 3 and may not be tried again, hence 1 here.
+ * What asks for the card to be kept ends retries, whatever the category.
  *
- * @see docs/sources.md#visa-decline-categories and #decline-groups
+ * @see docs/sources.md#visa-decline-categories, #response-codes and #decline-groups
  */
 export const RESPONSE_CODES: ReadonlyMap<string, ResponseCode> = new Map([
   ["04", row(1, "HARD_CARD", "the card is to be picked up")],
@@ -64,12 +76,60 @@ export const RESPONSE_CODES: ReadonlyMap<string, ResponseCode> = new Map([
   ["6P", row(3, "INVALID_DATA", "the customer's data could not be confirmed")],
   ["N7", row(3, "INVALID_DATA", "the card check value is wrong")],
 
-  ["05", row(4, "GENERIC", "the bank gave no reason")],
+  ["01", other("GENERIC", "the bank wants to be called")],
+  ["02", other("GENERIC", "the bank wants to be called")],
+  ["05", other("GENERIC", "the bank gave no reason")],
+  ["06", other("ISSUER_DOWN", "the bank met an error")],
+  ["13", other("GENERIC", "the bank does not take this amount")],
+  ["20", other("ISSUER_DOWN", "the bank's answer could not be read")],
+  ["21", other("GENERIC", "the bank did nothing with the payment")],
+  ["22", other("ISSUER_DOWN", "a fault was suspected")],
+  ["25", other("GENERIC", "the bank found no record of the payment")],
+  ["28", other("ISSUER_DOWN", "the bank's records could not be reached")],
+  ["30", other("GENERIC", "the payment was not in the form that the bank reads")],
+  ["31", other("GENERIC", "the network does not reach the bank")],
+  ["33", other("HARD_CARD", "the card has expired and is to be picked up")],
+  ["34", other("HARD_CARD", "the bank suspects fraud, and the card is to be picked up")],
+  ["35", other("HARD_CARD", "the card is to be picked up")],
+  ["36", other("HARD_CARD", "the card is restricted and is to be picked up")],
+  ["37", other("HARD_CARD", "the card is to be picked up")],
+  ["38", other("HARD_CARD", "the PIN was tried too often, and the card is to be picked up")],
+  ["40", other("GENERIC", "the bank does not support the payment")],
+  ["42", other("GENERIC", "there is no such account")],
+  ["44", other("GENERIC", "there is no such account")],
+  ["56", other("INVALID_DATA", "the bank has no record of the card")],
+  ["58", other("GENERIC", "the merchant may not make this kind of payment")],
+  ["60", other("GENERIC", "the acquirer wants to be called")],
+  ["64", other("HARD_CARD", "rules against money laundering forbid the payment")],
+  ["66", other("GENERIC", "the acquirer wants to be called")],
+  ["67", other("HARD_CARD", "the card is to be picked up")],
+  ["68", other("ISSUER_DOWN", "the bank answered too late")],
+  ["90", other("ISSUER_DOWN", "the bank is closing its day")],
+  ["92", other("ISSUER_DOWN", "the bank could not be reached")],
+  ["94", other("GENERIC", "the same payment came twice")],
+  ["98", other("ISSUER_DOWN", "the bank did not answer")],
+  ["183", other("HARD_CARD", "the card does not take this currency")],
+  ["187", other("EXPIRED", "a new card was issued")],
 ]);
+
+/**
+ * Three-digit codes, of American Express and of ISO 8583 as of 1993, behind the two-digit code that means the same: 208 is a lost card, as 41 is.
+ *
+ * @see docs/sources.md, response codes of three digits
+ */
+const TWINS = new Map(
+  `05:100 54:101 59:102 60:103 62:104 66:105 75:106 01:107 02:108 03:109 13:110 14:111 39:114 40:115 51:116 55:117 56:118
+  57:119 58:120 61:121 63:122 65:123 64:124 78:125 59:129 30:181 46:189 04:200 33:201 34:202 35:203 36:204 37:205 38:206
+  07:207 41:208 43:209 34:210 12:902 19:903 30:904 91:907 92:908 96:909 68:911 91:912 94:913`
+    .split(/\s+/)
+    .map((pair) => pair.split(":").reverse() as [string, string]),
+);
+/** On an American Express 122 is about the number on the card's face, and no breach of security. */
+const ON_AMEX = new Map([["122", "82"]]);
 
 const BY_CODE = new Map(RESPONSE_CODES);
 /** Codes that mean something else on a Mastercard: 82, with an advice code, is "policy" there. */
-const ON_MASTERCARD = new Map([["82", row(4, "GENERIC", "the bank's policy refused it")]]);
+const ON_MASTERCARD = new Map([["82", row(4, "GENERIC", "the bank's policy refused it", SOURCES.mastercardAdvice)]]);
 
 /**
  * From now on a response code means this, in the whole process.
@@ -82,8 +142,21 @@ export function setResponseCode(code: string, meaning: ResponseCode, everywhere:
   if (everywhere) ON_MASTERCARD.delete(normalCode(code));
 }
 
-/** The code as the table writes it: upper case, two characters. */
-const normalCode = (code: string) => code.trim().toUpperCase().padStart(2, "0");
+/** A code, and what a gateway may write behind it: Adyen's "41 : Lost card". */
+const WITH_WORDS = /^([0-9A-Z]{1,4})\s*:/;
+
+/** A response code as people should see it: of "41 : Lost card" the code alone. */
+export function shownCode(code: string): string {
+  const upper = code.trim().toUpperCase();
+  return WITH_WORDS.exec(upper)?.[1] ?? upper;
+}
+
+/** The code as the table writes it: upper case, two characters at least, and no zero before more than two. */
+function normalCode(code: string): string {
+  const shown = shownCode(code);
+  const short = /^\d+$/.test(shown) ? String(Number(shown)) : shown;
+  return short.padStart(2, "0");
+}
 
 /** Where strong customer authentication is law, so that 65 may mean that it is missing: the EEA, and the United Kingdom, which kept the law. */
 const STRONG_AUTHENTICATION = new Set(
@@ -98,7 +171,9 @@ const STRONG_AUTHENTICATION = new Set(
  */
 export function responseCode(code: string, network: string): ResponseCode | null {
   const normal = normalCode(code);
-  return (network === "Mastercard" && ON_MASTERCARD.get(normal)) || (BY_CODE.get(normal) ?? null);
+  if (network === "Mastercard" && ON_MASTERCARD.has(normal)) return ON_MASTERCARD.get(normal)!;
+  const twin = (network === "American Express" ? ON_AMEX.get(normal) : undefined) ?? TWINS.get(normal);
+  return BY_CODE.get(normal) ?? (twin === undefined ? null : (BY_CODE.get(twin) ?? null));
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Where a rule comes from. The anchor names the paragraph in docs/sources.md that says what was read and how good it is. */
 export interface Source {
   anchor: string;
-  /** Short enough for a sentence on an invoice. */
+  /** What was read, or that it is our own; short enough for a sentence on an invoice. */
   document: string;
-  /** Edition or date of what was read; "undated" when it carried none. */
+  /** Edition or date of what was read, or of the last dated step of the rule in it; "undated" when it carried none. */
   date: string;
   /** False: written from memory or deduced, and marked [verify] in docs/sources.md. */
   verified: boolean;
@@ -16,25 +16,34 @@ const source = (anchor: string, document: string, date: string, verified = true)
   verified,
 });
 
+/** Each stands word for word in its paragraph of docs/sources.md, and so does whether it is verified. */
 export const SOURCES = {
-  visaReattempts: source("visa-excessive-reattempts", "Visa Core Rules table 7-2", "18 April 2026"),
-  visaCategories: source("visa-decline-categories", "Visa decline categories", "17 April 2021"),
-  mastercardExcessive: source(
-    "mastercard-excessive-attempts",
-    "Mastercard Transaction Processing Excellence",
-    "January 2025",
+  visaReattempts: source("visa-excessive-reattempts", "Recurly and TabaPay on Visa's rules", "4 August 2026"),
+  visaCategories: source("visa-decline-categories", "Visa decline categories as processors list them", "17 April 2021"),
+  mastercardExcessive: source("mastercard-excessive-attempts", "TabaPay on Mastercard's rules", "January 2025"),
+  mastercardAdvice: source(
+    "mastercard-advice-codes",
+    "Mastercard merchant advice codes as processors list them",
+    "undated",
   ),
-  mastercardAdvice: source("mastercard-advice-codes", "Mastercard merchant advice codes", "undated"),
   otherCards: source("amex-discover", "no public limit of this network, Visa's is used", "own choice", false),
   unknownCards: source("unknown-network", "the strictest of the card networks' limits", "own choice", false),
   paypal: source("paypal", "PayPal: payment failures and recovering balances", "undated"),
   sepa: source("sepa-returns", "Adyen Auto Rescue for SEPA", "undated"),
-  ach: source("ach-returns", "Nacha rules 2.12.4", "undated"),
-  bacs: source("bacs-returns", "Bacs re-presentation", "undated"),
+  ach: source("ach-returns", "processors on Nacha's rules", "undated"),
+  bacs: source("bacs-returns", "Clear Direct Debit and AccessPaySuite on Bacs", "undated"),
   declineGroups: source("decline-groups", "Dunlin's decline groups", "own choice", false),
-  stripeCodes: source("stripe-decline-codes", "Stripe decline codes", "undated", false),
-  adyenReasons: source("adyen-refusal-reasons", "Adyen refusal reasons", "undated"),
-  braintreeCodes: source("braintree-response-codes", "Braintree processor response codes", "undated"),
+  responseCodes: source("response-codes", "Antom, Nexi and others on response codes", "undated"),
+  stripeCodes: source("stripe-decline-codes", "Stripe decline codes", "14 July 2026"),
+  stripeDebits: source("stripe-debit-codes", "Stripe on failed bank debits", "undated"),
+  goCardlessCauses: source("gocardless-causes", "GoCardless's causes of events", "14 July 2026"),
+  adyenReasons: source("adyen-refusal-reasons", "Adyen refusal reasons", "14 July 2026"),
+  braintreeCodes: source("braintree-response-codes", "Braintree processor response codes", "14 July 2026"),
   recurlyCodes: source("recurly-error-codes", "Recurly API transaction errors", "undated"),
   declineCategory: source("decline-category-field", "the merchant's own decline category", "own choice", false),
 } as const satisfies Record<string, Source>;
+
+/** Of the rules that an operator brings along: there is no paragraph of ours. */
+const OWN = "rules-of-your-own";
+export const ownSource = (document: string, date: string): Source => source(OWN, document, date);
+export const isOwn = ({ anchor }: Source) => anchor === OWN;
