@@ -30,6 +30,10 @@ const advice = (code: string, words: string, rest: Partial<AdviceCode>): AdviceC
 const after = (code: string, waitMs: number, words: string) =>
   advice(code, `the bank advises to try again after ${words}`, { group: "FUNDS", waitMs });
 
+/** A code of no table, which says nothing yet. */
+export const newAdvice = (code: string): AdviceCode =>
+  advice(normalCode(code), `the bank sent advice ${normalCode(code)}`, {});
+
 /** @see docs/sources.md#mastercard-advice-codes */
 export const ADVICE_CODES: readonly AdviceCode[] = [
   advice("01", "there is newer card data", { group: "EXPIRED" }),
@@ -53,6 +57,8 @@ export const ADVICE_CODES: readonly AdviceCode[] = [
   advice("43", "the card is virtual", {}),
 ];
 
+const normalCode = (code: string) => code.trim().padStart(2, "0");
+
 const BY_CODE = new Map(ADVICE_CODES.map((each) => [each.code, each]));
 
 /** From now on an advice code means this, in the whole process. @see override.ts */
@@ -63,6 +69,6 @@ const ALWAYS_READ = new Set(["03", "21"]);
 
 /** The row of an advice code; null when there is none, or when this network's advice means something else. */
 export function adviceCode(code: string | null, readsAdvice: boolean): AdviceCode | null {
-  const found = code === null ? undefined : BY_CODE.get(code.trim().padStart(2, "0"));
+  const found = code === null ? undefined : BY_CODE.get(normalCode(code));
   return found && (readsAdvice || ALWAYS_READ.has(found.code)) ? found : null;
 }

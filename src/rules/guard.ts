@@ -152,7 +152,7 @@ function advised(counted: readonly LedgerEntry[], alive: number, instrument: Ins
   let triesLeft: Guard["triesLeft"] = null;
   if (few) {
     const { source, triesMax } = few.advice;
-    const sentence = `Only ${triesMax} tries are advised on such a card; counted so far: ${tries} ${cited(source)}.`;
+    const sentence = `Only ${triesMax === 1 ? "1 try is" : `${triesMax} tries are`} advised on such a card; counted so far: ${tries} ${cited(source)}.`;
     if (tries >= triesMax) bar = graver(bar, { sentence, source, ...few });
     else triesLeft = { sentence, source, count: triesMax - tries };
   }

@@ -35,8 +35,12 @@ test("everything that is wrong is said at once, each with its place and what to 
     JSON.stringify({
       date: 3,
       networks: { visa: { limits: [{ attemptsMax: 0, days: 30, hours: 2, counts: "cards" }, 7], speed: 1 } },
-      bankDebits: { pigeon: {}, sepa_debit: { withinDays: "42", representable: "AM04" } },
-      adviceCodes: { "99": {}, "24": { waitHours: 1.5, bars: "no" } },
+      bankDebits: {
+        pigeon: {},
+        sepa_debit: { withinDays: "42", representable: "AM04" },
+        ach_debit: { representable: ["R01", "R1"] },
+      },
+      adviceCodes: { "99": {}, "24": { waitHours: 1.5, bars: "no", triesMax: 0, group: "EVIL", words: "" } },
       wallets: { card: {}, credit_card: {} },
       responseCodes: { "83": { group: "EVIL" }, "51": { category: 5 } },
       gatewayCodes: { low_balance: 51 },
@@ -56,7 +60,11 @@ test("everything that is wrong is said at once, each with its place and what to 
     /^bankDebits\.pigeon is not known\. Write one of sepa_debit/,
     /^bankDebits\.sepa_debit\.withinDays must be a whole number/,
     /^bankDebits\.sepa_debit\.representable must be an array/,
-    /^adviceCodes\.99 is no advice code/,
+    /^bankDebits\.ach_debit\.representable has R1, which is no code of ACH/,
+    /^adviceCodes\.99 is a code that Dunlin does not know: say what it means/,
+    /^adviceCodes\.24\.triesMax must be a whole number/,
+    /^adviceCodes\.24\.group must be one of REVOKED, FRAUD/,
+    /^adviceCodes\.24\.words must be a text/,
     /^adviceCodes\.24\.waitHours must be a whole number/,
     /^adviceCodes\.24\.bars must be true or false/,
     /^wallets\.card is no wallet/,
@@ -89,8 +97,13 @@ test("what the file says holds for brands known and unknown, debits and advice, 
       visa: { limits: [{ attemptsMax: 15, days: 30, counts: "card_and_amount" }] },
       hipercard: { name: "Hipercard", limits: [{ attemptsMax: 8, days: 30, counts: "card" }] },
     },
-    bankDebits: { sepa_debit: { presentationsMax: 2 } },
-    adviceCodes: { "24": { waitHours: 72 } },
+    bankDebits: { sepa_debit: { presentationsMax: 2, representable: [" am04"] } },
+    adviceCodes: {
+      "24": { waitHours: 72 },
+      "40": { triesMax: 1 },
+      "7": { group: "GENERIC", waitHours: 72, words: "the bank advises to rest" },
+      "50": { bars: true },
+    },
     wallets: {
       venmo: { limits: [{ attemptsMax: 2, hours: 100, counts: "invoice" }] },
       cash: { limits: [{ attemptsMax: 1, days: 9, counts: "card" }] },
@@ -127,11 +140,22 @@ test("what the file says holds for brands known and unknown, debits and advice, 
   );
   assert.match(allowedAfter(8, "Hipercard")!.sentence, /^Hipercard allows at most 8/);
   assert.match(allowedAfter(1, "mastercard", "card", "51", "24")!.sentence, /after 72 hours/);
+  assert.match(
+    allowedAfter(2, "", "sepa_debit", "AM04")!.sentence,
+    /SEPA debits allow 1 more try within 42 days, and only after AM04 \(Contract/,
+  );
+  const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
+  assert.equal(readDecline({ ...code82, networkDeclineCode: "AM04" }, debit).group, "FUNDS");
   assert.equal(
     allowedAfter(1, "visa", "card", "05")!.sentence,
     "After such a decline the card may not be tried again (Contract with the acquirer, appendix 3, May 2026).",
   );
-  assert.match(allowedAfter(2, "", "sepa_debit", "AM04")!.sentence, /SEPA debits allow 1 more try within 42 days/);
+  assert.match(allowedAfter(1, "mastercard", "card", "51", "40")!.sentence, /^Only 1 try is advised .* \(Contract/);
+  assert.match(
+    allowedAfter(1, "mastercard", "card", "51", "07")!.sentence,
+    /^With a decline the bank advises to rest, and no try comes sooner \(Contract/,
+  );
+  assert.match(allowedAfter(1, "mastercard", "card", "51", "50")!.sentence, /^After such a decline .* \(Contract/);
   assert.match(
     allowedAfter(2, "", "venmo")!.sentence,
     /venmo allows at most 2 declined tries of an invoice in 100 hours/,

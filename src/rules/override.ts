@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import { type AdviceCode, adviceCode, setAdviceCode } from "./advice-codes.ts";
-import { BANK_DEBITS, type BankDebit, bankDebit, setBankDebit } from "./bank-debits.ts";
+import { type AdviceCode, adviceCode, newAdvice, setAdviceCode } from "./advice-codes.ts";
+import { BANK_DEBITS, type BankDebit, bankDebit, schemeCode, setBankDebit } from "./bank-debits.ts";
 import { type CardNetwork, cardNetwork, type Limit, setCardNetwork } from "./card-networks.ts";
 import { DECLINE_GROUPS, type DeclineGroup } from "./decline-groups.ts";
 import { setGatewayCode } from "./gateway-codes.ts";
@@ -132,7 +132,10 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
     const { representable: codes } = given;
     const areCodes = Array.isArray(codes) && codes.every((code) => typeof code === "string" && code !== "");
     if (codes !== undefined && !areCodes) wrong(`${place}.representable`, "must be an array of return codes");
-    const representable = areCodes ? new Set(codes as string[]) : before.representable;
+    const written = areCodes ? (codes as string[]).map(schemeCode) : null;
+    for (const code of written ?? [])
+      if (!before.shape.test(code)) wrong(`${place}.representable`, `has ${code}, which is no code of ${before.name}`);
+    const representable = written ? new Set(written) : before.representable;
     const most = whole(given.presentationsMax, `${place}.presentationsMax`, 100) ?? before.presentationsMax;
     const days = whole(given.withinDays, `${place}.withinDays`, 365) ?? before.withinMs / DAY_MS;
     const more = Number.isFinite(most) ? (most === 2 ? "1 more try" : `${most - 1} more tries`) : "tries";
@@ -174,19 +177,21 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
     if (before) rules.debits.push([type, debit(given, place, before)]);
     else wrong(place, `is not known. Write one of ${[...BANK_DEBITS.keys()].join(", ")}`);
   }
-  for (const [code, given, place] of entries(all.adviceCodes, "adviceCodes", ["waitHours", "bars"])) {
+  const ADVICE = ["group", "waitHours", "bars", "triesMax", "words"];
+  for (const [code, given, place] of entries(all.adviceCodes, "adviceCodes", ADVICE)) {
     const before = adviceCode(code, true);
-    if (!before) {
-      wrong(place, "is no advice code that Dunlin knows");
-      continue;
-    }
+    if (!before && Object.keys(given).length === 0)
+      wrong(place, "is a code that Dunlin does not know: say what it means");
     const hours = whole(given.waitHours, `${place}.waitHours`, 8760);
     rules.advice.push({
-      ...before,
+      ...(before ?? newAdvice(code)),
+      ...(given.group === undefined ? {} : { group: groupOf(given.group, `${place}.group`) ?? null }),
       ...(hours === undefined
         ? {}
         : { waitMs: hours * HOUR_MS, words: `the bank advises to try again after ${hours} hours` }),
-      bars: truth(given.bars, `${place}.bars`) ?? before.bars,
+      ...(given.words === undefined ? {} : { words: words(given.words, `${place}.words`) ?? "" }),
+      bars: truth(given.bars, `${place}.bars`) ?? before?.bars ?? false,
+      triesMax: whole(given.triesMax, `${place}.triesMax`, 100) ?? before?.triesMax ?? Number.POSITIVE_INFINITY,
       source,
     });
   }
