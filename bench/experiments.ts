@@ -34,6 +34,38 @@ for (const [name, business] of Object.entries(businesses)) {
   report(`  ${name}`, alarms(found), found.any / found.runs <= 0.05);
 }
 
+// Where few are recovered, or few are not, and one arm is small, an arm may long have shown but one kind of outcome.
+const RARE = [0.02, 0.05, 0.95, 0.98];
+const SMALL = { again: 0, spread: 0.01 };
+const hundredths = (share: number) => `${Math.round(share * 100)} %`;
+console.log(`The same with small arms and rare outcomes; aim: at most 5 % of ${tests} tests`);
+for (const share of [0.9, 0.8])
+  for (const recovered of RARE) {
+    const found = falseAlarms(tests, { ...SMALL, share, recovered });
+    report(
+      `  share ${hundredths(share)}, ${hundredths(recovered)} recovered`,
+      alarms(found),
+      found.any / found.runs <= 0.05,
+    );
+  }
+for (const recovered of [0.05, 0.95]) {
+  const found = falseAlarms(tests, { ...SMALL, share: 0.9, recovered, primary: "USD", amounts: 1.2 });
+  const words = `  share 90 %, ${hundredths(recovered)} recovered, judged by money of log-normal amounts, deviation 1.2`;
+  report(words, alarms(found), found.any / found.runs <= 0.05);
+}
+
+console.log(`True differences, and whether the range held them on all of 90 days; aim: all but 5 % of ${tests} tests`);
+for (const share of [0.9, 0.5])
+  for (const [recovered, effect] of [
+    [0.02, 0.03],
+    [0.95, 0.03],
+    [0.95, -0.03],
+  ] as const) {
+    const { difference } = falseAlarms(tests, { ...SMALL, share, recovered, effect });
+    const words = `  share ${hundredths(share)}, ${hundredths(recovered)} recovered, ${effect > 0 ? "+" : ""}${Math.round(effect * 100)} points`;
+    report(words, `missed in ${percent(difference / tests)}`, difference / tests <= 0.05);
+  }
+
 console.log(
   `True differences, looked at every day; aim: the median of ${runs} stops at most 1.2 times the z-test's sample`,
 );

@@ -3,20 +3,25 @@ import { BUSINESS, type Business, runExperiment } from "./many-experiments.ts";
 
 const DAYS = 90;
 
-/** How often a true difference of nothing raised an alarm. */
+/** How often what was said was false on any day. */
 export interface FalseAlarms {
   runs: number;
-  /** Runs with any alarm on any day: a difference, a split, a calibration. */
+  /** Runs with any of the following: a difference, a split, a calibration. */
   any: number;
+  /** The range did not hold the true difference. */
   difference: number;
   split: number;
   calibration: number;
-  /** Runs in which a plain 95 % interval, looked at as often, would have shown a difference. */
+  /** Runs in which a plain 95 % interval, looked at as often, did not hold it either. */
   plain: number;
 }
 
-/** A/A tests: nobody is treated otherwise than anybody else, and somebody looks every day for 90 days. */
+/**
+ * Somebody looks every day for 90 days, at A/A tests unless told otherwise: nobody is treated otherwise than anybody else, and each difference that
+ * is told is a false alarm.
+ */
 export function falseAlarms(runs: number, business: Partial<Business> = {}): FalseAlarms {
+  const { effect } = { ...BUSINESS, ...business };
   const found = { runs, any: 0, difference: 0, split: 0, calibration: 0, plain: 0 };
   for (let run = 0; run < runs; run++) {
     let [difference, plain] = [false, false];
@@ -24,8 +29,9 @@ export function falseAlarms(runs: number, business: Partial<Business> = {}): Fal
     runExperiment({ ...BUSINESS, days: DAYS, ...business }, run, (_, look) => {
       last = look;
       const [primary] = look.comparisons;
-      difference ||= primary!.lower > 0 || primary!.upper < 0;
-      plain ||= primary!.difference !== null && Math.abs(primary!.difference) > 1.96 * Math.sqrt(primary!.variance!);
+      difference ||= primary!.lower > effect || primary!.upper < effect;
+      plain ||=
+        primary!.difference !== null && Math.abs(primary!.difference - effect) > 1.96 * Math.sqrt(primary!.variance!);
       return true;
     });
     const split = last!.troubles.includes("split");

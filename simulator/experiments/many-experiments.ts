@@ -22,8 +22,10 @@ export interface Business {
   amounts: number;
   /** What Dunlin adds to the recovered share. */
   effect: number;
-  /** The share of customers that truly come into the arm `dunlin`; the experiment expects one half. */
-  split: number;
+  /** The share of customers that are to come into the arm `dunlin`. */
+  share: number;
+  /** The share of them that truly does; null: as it is to be. */
+  split: number | null;
   primary: Measure;
   /** Days of the calibration, at the beginning. */
   calibrationDays: number;
@@ -37,7 +39,8 @@ export const BUSINESS: Business = {
   again: 0.4,
   amounts: 0.8,
   effect: 0,
-  split: 0.5,
+  share: 0.5,
+  split: null,
   primary: "count",
   calibrationDays: 0,
 };
@@ -54,7 +57,8 @@ export type OnDay = (day: number, look: Look) => boolean;
  * to count, so the maturity of invoices costs no simulated time.
  */
 export function runExperiment(business: Business, seed: number, onDay: OnDay) {
-  const { customersPerDay, days, again, spread, effect, recovered, amounts, split, calibrationDays } = business;
+  const { customersPerDay, days, again, spread, effect, recovered, amounts, calibrationDays } = business;
+  const split = business.split ?? business.share;
   const random = randomFrom(seed);
   const size = customersPerDay * days;
   // Per customer: own share, amount, arm and half, and what of it is counted by now in each phase.
@@ -104,12 +108,12 @@ export function runExperiment(business: Business, seed: number, onDay: OnDay) {
   }
 }
 
-function experimentOf({ primary, calibrationDays }: Business): Experiment {
+function experimentOf({ share, primary, calibrationDays }: Business): Experiment {
   return {
     id: "simulated",
     name: "simulated",
     salt: "",
-    share: 0.5,
+    share,
     startedAt: START,
     comparedFrom: new Date(START.getTime() + calibrationDays * DAY_MS),
     stoppedAt: null,

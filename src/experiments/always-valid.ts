@@ -6,7 +6,7 @@
  * may stop because of what one sees. For a fixed look the same data would give a narrower interval, at the `scale` by about
  * 1.5 times.
  *
- * @param variance  of the estimate, by now
+ * @param variance  of the estimate, by now; above 0
  * @param scale  the difference at which the interval is to be narrowest for its data; any other one is as valid
  * @see docs/decisions/0014-experiments.md
  */

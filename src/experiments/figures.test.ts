@@ -11,6 +11,17 @@ test("of 200 A/A tests that are looked at daily for 90 days, hardly one raises a
   assert.ok(plain >= 30, `a plain interval is fooled by peeking, here in ${plain} runs`);
 });
 
+test("of a holdout of one customer in ten, of whose invoices few are recovered, no more raise one, and none loses a true difference", () => {
+  const holdout = { share: 0.9, recovered: 0.02, spread: 0.01, again: 0 };
+  const { any } = falseAlarms(300, holdout);
+  // At a true rate of 5 % more than 27 have a chance of 0.2 %.
+  assert.ok(any <= 27, `${any} alarms`);
+  const { difference } = falseAlarms(300, { ...holdout, primary: "USD", recovered: 0.05 });
+  assert.ok(difference <= 27, `${difference} alarms by money`);
+  const missed = falseAlarms(300, { ...holdout, effect: 0.03 }).difference;
+  assert.ok(missed <= 27, `${missed} ranges without the truth`);
+});
+
 test("a difference of five points is told within 1.5 times the invoices of a z-test that may look but once", () => {
   const { median, fixed, wrong } = stopsAt(0.05, 60);
   assert.ok(median <= 1.5 * fixed, `${median} invoices, ${fixed} at once`);

@@ -21,9 +21,17 @@ export interface Comparison {
   upper: number;
 }
 
+/**
+ * The arithmetic of ranges, by number. The first one took an arm of which nothing, or everything, was recovered for certain to stay so: its ranges were
+ * too narrow, or none at all.
+ */
+const METHOD = 2;
+
 /** What was known of an experiment at a moment. */
 export interface Look {
   at: Date;
+  /** By which arithmetic its ranges came about; the first one left it out. What another one ruled out is not ruled out. */
+  method: number;
   invoices: Invoices;
   /** The primary one first. */
   comparisons: Comparison[];
@@ -44,16 +52,17 @@ export function lookAt(
   tallies: Tallies,
   measures: readonly Measure[],
   waiting: number,
-  former: Pick<Look, "comparisons" | "troubles"> | null,
+  former: Pick<Look, "method" | "comparisons" | "troubles"> | null,
   at: Date,
 ): Look {
+  const ruledOut = former?.method === METHOD ? former.comparisons : [];
   const ordered = [...new Set([experiment.primary, COUNT, ...measures])];
   const comparisons = ordered.map((measure) =>
     compare(
       experiment,
       tallies,
       measure,
-      former?.comparisons.find((c) => c.measure === measure),
+      ruledOut.find((each) => each.measure === measure),
     ),
   );
   const troubles = [...new Set([...(former?.troubles ?? []), ...troublesOf(experiment, tallies)])];
@@ -64,7 +73,7 @@ export function lookAt(
     merchant: wholeArm(tallies, "comparison", "merchant", experiment.primary),
   };
   const verdict = verdictOf(experiment, comparisons[0]!, arms, troubles, invoices, at);
-  return { at, invoices, comparisons, troubles, verdict };
+  return { at, method: METHOD, invoices, comparisons, troubles, verdict };
 }
 
 function compare(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addTally, countCustomer, emptyTally, rateOf } from "./tally.ts";
+import { addTally, countCustomer, emptyTally, rateOf, UNSEEN } from "./tally.ts";
 
 /** A tally of customers, each with what failed and what was recovered. */
 function tallyOf(customers: readonly (readonly [due: number, got: number])[]) {
@@ -19,10 +19,27 @@ test("a customer who comes back is the same as one who came with everything at o
   assert.deepEqual(slowly, tallyOf([[3, 2]]));
 });
 
-test("with one invoice for each customer the variance is that of a share", () => {
+test("with one invoice for each customer the variance is that of a share, once a few more of either kind were there", () => {
   const rate = rateOf(tallyOf([...many(300, 1, 1), ...many(200, 1, 0)]))!;
   assert.equal(rate.share, 0.6);
-  assert.ok(Math.abs(rate.variance - (0.6 * 0.4) / 499) < 1e-12);
+  const customers = 500 + 2 * UNSEEN;
+  const share = (300 + UNSEEN) / customers;
+  assert.ok(Math.abs(rate.variance - (share * (1 - share)) / (customers - 1)) < 1e-12);
+});
+
+test("customers of whom nothing, or everything, was recovered so far do not make the rest of them certain", () => {
+  for (const [due, got] of [
+    [1, 0],
+    [1, 1],
+    [4900, 0],
+    [9_000_000_000_000, 9_000_000_000_000],
+  ] as const) {
+    const [few, more] = [100, 10_000].map((count) => rateOf(tallyOf(many(count, due, got)))!);
+    assert.equal(few!.share, got / due);
+    // Of 100 without one, some 5 in 100 may be it all the same; the more there are, the fewer.
+    assert.ok(Math.sqrt(few!.variance) > 0.015 && Math.sqrt(few!.variance) < 0.03);
+    assert.ok(more!.variance > 0 && more!.variance < few!.variance / 1000);
+  }
 });
 
 test("ten invoices that fare alike say as much as one of them", () => {

@@ -32,7 +32,7 @@ export function addTally(tally: Tally, other: Tally): Tally {
 /** Recovered of failed, and how far chance may have moved it. */
 export interface Rate {
   share: number;
-  /** Variance of `share` between samples of customers. */
+  /** Variance of `share` between samples of customers; above 0. */
   variance: number;
   customers: number;
   due: number;
@@ -43,15 +43,35 @@ export interface Rate {
 export const CUSTOMERS_MIN = 100;
 
 /**
+ * So many customers of whom everything was recovered, and as many of whom nothing was, are taken for seen when an arm's variance is told. Of 100
+ * customers without one who paid, some may pay all the same: what an arm happens not to have shown yet must not look certain. An interval here reaches
+ * some 3.2 standard deviations, and half its square is what makes one of that reach hold for rare outcomes too (as Agresti and Coull, 1998, have it).
+ *
+ * @see docs/decisions/0014-experiments.md
+ */
+export const UNSEEN = 5;
+
+/**
  * The recovered share of a tally, with the variance of a ratio of sums over independent customers.
  *
  * @returns null when there are too few customers, or a few large ones are nearly all of it
  */
-export function rateOf({ customers, due, got, dueDue, dueGot, gotGot }: Tally): Rate | null {
-  // As many customers of one size as would be as uneven as these ones.
-  if (customers < CUSTOMERS_MIN || (due * due) / dueDue < CUSTOMERS_MIN) return null;
+export function rateOf(tally: Tally): Rate | null {
+  const { customers, due, got, dueDue } = tally;
+  // Of a customer, as an amount that failed meets it: `due / size` customers of this size would be as uneven as these ones.
+  const size = dueDue / due;
+  if (customers < CUSTOMERS_MIN || due / size < CUSTOMERS_MIN) return null;
+  return { share: got / due, variance: varianceOf(addTally(unseen(size), tally)), customers, due, got };
+}
+
+/** Both kinds of customers of this size that an arm may not have shown yet. */
+function unseen(size: number): Tally {
+  const [due, got] = [2 * UNSEEN * size, UNSEEN * size];
+  return { customers: 2 * UNSEEN, due, got, dueDue: due * size, dueGot: got * size, gotGot: got * size };
+}
+
+function varianceOf({ customers, due, got, dueDue, dueGot, gotGot }: Tally): number {
   const share = got / due;
   const squares = gotGot - 2 * share * dueGot + share * share * dueDue;
-  const variance = (Math.max(0, squares) / (due * due)) * (customers / (customers - 1));
-  return { share, variance, customers, due, got };
+  return (squares / (due * due)) * (customers / (customers - 1));
 }

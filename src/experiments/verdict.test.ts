@@ -142,3 +142,31 @@ test("what a look has ruled out stays ruled out; a truth that moves shows as suc
   const turned = look(arms(40_000, 22_000, 22_800), 200, {}, kept);
   assert.equal(turned.verdict.outcome, "moving");
 });
+
+/** As it comes back from the store. */
+const kept = (look: Look): Look => ({ ...JSON.parse(JSON.stringify(look)), at: look.at });
+
+test("arms of which nothing, or everything, was recovered leave the verdict open, and a difference that comes later is told", () => {
+  for (const paid of [0, 75]) {
+    const first = kept(look(arms(75, paid, paid), 40));
+    assert.equal(first.verdict.outcome, "open");
+    assert.match(first.verdict.words, /between \d+\.\d fewer and \d+\.\d more\. About \d+ more weeks? will tell\.$/);
+    const [primary] = first.comparisons;
+    assert.ok(primary!.lower < -0.03 && primary!.upper > 0.03, "150 in each arm rule out no difference that matters");
+    const [more, less] = paid === 0 ? [250, 50] : [4950, 4750];
+    assert.equal(look(arms(5000, more!, less!), 90, {}, first).verdict.outcome, "better");
+    assert.equal(look(arms(5000, less!, more!), 90, {}, first).verdict.outcome, "worse");
+  }
+});
+
+test("ranges of looks by another arithmetic are not built on, and what they found wrong with the arms is", () => {
+  const { method: _, ...former } = look(arms(4000, 2400, 2200), 90);
+  const spoiled = {
+    ...former,
+    comparisons: former.comparisons.map((comparison) => ({ ...comparison, lower: 0, upper: 0 })),
+    troubles: ["halves_dunlin" as const],
+  };
+  const next = look(arms(4000, 2400, 2200), 91, {}, spoiled as unknown as Look);
+  assert.ok(next.comparisons[0]!.lower > 0 && next.comparisons[0]!.upper > next.comparisons[0]!.difference!);
+  assert.deepEqual(next.troubles, ["halves_dunlin"]);
+});
