@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import pino from "pino";
+import { testDatabase } from "../../test/database.ts";
+import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
+import type { Experiment } from "../domain/experiment.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
+import type { Look } from "../experiments/look.ts";
+import { countDue } from "../recovery/count-due.ts";
+import { startExperiment, stopRunningExperiment } from "../recovery/experiments.ts";
+import { prepared } from "./database.ts";
+import { addTallies, insertLook, looksOf } from "./experiment-results.ts";
+import { moveExperiment } from "./experiments.ts";
+
+const DAY_MS = 86_400_000;
+const MIGRATION = new URL("../../migrations/0028_spoiled_looks.sql", import.meta.url);
+
+test("looks whose ranges were no numbers say so, and their experiments are looked at anew, finished ones too", async (t) => {
+  const { db, drop } = await testDatabase();
+  t.after(drop);
+  const clock = testClock();
+  const ports = testPorts(clock);
+  const merchant = await testMerchant(db, ports);
+  const experiment = (await db.transaction((tx) =>
+    startExperiment(tx, merchant.id, { name: "old" }, COMMAND_LINE, ports),
+  )) as Experiment;
+  const { startedAt } = experiment;
+  for (const [arm, got] of [
+    ["dunlin", 280],
+    ["merchant", 200],
+  ] as const) {
+    const sums = { customers: 400, due: 400, got, dueDue: 400, dueGot: got, gotGot: got };
+    await addTallies(db, merchant.id, experiment.id, [
+      { phase: "comparison", arm, half: 1, measure: "count", ...sums },
+    ]);
+  }
+  // As the first arithmetic kept them: no number, then built on, and at last one bound of which something is known.
+  const old = (outcome: string, lower: number | null, upper: number | null) => ({
+    invoices: { counted: 240, waiting: 0 },
+    comparisons: [
+      { measure: "count", difference: 0.1, variance: 0.001, lower, upper },
+      { measure: "EUR", difference: 0.1, variance: 0.001, lower: -0.3, upper: 0.4 },
+    ],
+    troubles: [],
+    verdict: { outcome, words: outcome, weeksMore: null },
+  });
+  const looks = [
+    old("open", -0.4, 0.5),
+    old("void", 0, 0),
+    old("open", Number.NaN, Number.NaN),
+    old("moving", 0, -0.01),
+  ];
+  for (const [index, look] of looks.entries())
+    await insertLook(db, merchant.id, experiment.id, new Date(+startedAt + index * DAY_MS), look);
+  await db.transaction((tx) => stopRunningExperiment(tx, merchant.id, COMMAND_LINE, ports));
+  await moveExperiment(db, merchant.id, experiment.id, null);
+
+  await db.run(prepared("", await readFile(MIGRATION, "utf8")));
+  const mended = (await looksOf<Look>(db, merchant.id, experiment.id, 10)).toReversed();
+  assert.deepEqual(
+    mended.map(({ verdict, comparisons: [count] }) => [verdict.outcome, count!.lower, count!.upper]),
+    [
+      ["open", -0.4, 0.5],
+      ["void", -1, 1],
+      ["open", -1, 1],
+      ["open", -1, -0.01],
+    ],
+  );
+  assert.match(mended[2]!.verdict.words, /had no range/);
+  for (const { comparisons } of mended) assert.deepEqual([comparisons[1]!.lower, comparisons[1]!.upper], [-0.3, 0.4]);
+
+  clock.serviceMs += 50 * DAY_MS;
+  const { nextLookAt } = await countDue({ db, ports, log: pino({ level: "silent" }) });
+  assert.equal(nextLookAt, null, "it is over, as before");
+  const [newest] = await looksOf<Look>(db, merchant.id, experiment.id, 1);
+  assert.equal(newest!.verdict.outcome, "better");
+  assert.match(newest!.verdict.words, /of 100 failed invoices \d+\.\d to \d\d\.\d more\.$/);
+});
