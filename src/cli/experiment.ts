@@ -1,6 +1,7 @@
 import { type Arm, COUNT, type Experiment } from "../domain/experiment.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import type { Comparison, Look } from "../experiments/look.ts";
+import { marginPoints, pointsOf } from "../experiments/points.ts";
 import { type ArmSums, armSums, isShown } from "../recovery/arm-sums.ts";
 import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "../recovery/experiments.ts";
 import type { Tx } from "../store/database.ts";
@@ -186,7 +187,7 @@ async function experimentOf(tx: Tx, merchantId: string, id: string | undefined):
 const shown = ({ salt: _, ...experiment }: Experiment) => experiment;
 
 const day = (at: Date) => at.toISOString().slice(0, 10);
-const points = (share: number) => `${share >= 0 ? "+" : ""}${(share * 100).toFixed(1)}`;
+const points = (share: number) => `${share < 0 ? "-" : "+"}${pointsOf(share)}`;
 const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
 
 function stateWords({ comparedFrom, stoppedAt }: Experiment, now: Date): string {
@@ -199,7 +200,7 @@ const lines = (experiment: Experiment, now: Date): string[] => [
   `name         ${experiment.name}`,
   `state        ${stateWords(experiment, now)}, started ${day(experiment.startedAt)}`,
   `split        ${percent(experiment.share)} of the customers are Dunlin's`,
-  `verdict on   ${experiment.primary === COUNT ? "recovered invoices" : `recovered ${experiment.primary}`}, ${experiment.maturityDays} days after they failed; ${(experiment.margin * 100).toFixed(1)} points matter`,
+  `verdict on   ${experiment.primary === COUNT ? "recovered invoices" : `recovered ${experiment.primary}`}, ${experiment.maturityDays} days after they failed; ${marginPoints(experiment.margin)} points matter`,
 ];
 
 function lookLines({ at, invoices, comparisons, verdict }: Look): string[] {

@@ -143,6 +143,41 @@ test("what a look has ruled out stays ruled out; a truth that moves shows as suc
   assert.equal(turned.verdict.outcome, "moving");
 });
 
+test("a range is written so finely that it agrees with the verdict", () => {
+  const told = (lower: number, upper: number) => {
+    const former = look(arms(1000, 550, 550), 90);
+    const [primary] = former.comparisons;
+    // A range that earlier looks left over.
+    return look(arms(1000, 550, 550), 91, {}, { ...former, comparisons: [{ ...primary!, lower, upper }] }).verdict
+      .words;
+  };
+  assert.match(told(0.0003, 0.02), /: of 100 failed invoices 0\.03 to 2\.0 more\.$/);
+  assert.match(told(-0.02, -0.00004), /: of 100 failed invoices 0\.004 to 2\.0 fewer\.$/);
+  assert.match(
+    told(-0.01, 0.02996),
+    /^No difference that matters \(3\.0 points .* between 1\.0 fewer and 2\.996 more\.$/,
+  );
+  assert.match(told(-0.0301, 0.0001), /between 3\.01 fewer and 0\.01 more\. About/);
+});
+
+test("a smallest difference that matters is written as it was chosen", () => {
+  const { words } = look(arms(900_000, 495_000, 495_000), 90, { margin: 0.0025 }).verdict;
+  assert.match(words, /^No difference that matters \(0\.25 points or more\): /);
+});
+
+test("too few who are all counted are not said to be too early, once no more come in", () => {
+  const few = arms(40, 30, 10);
+  const stopped = { stoppedAt: after(50) };
+  const { words, weeksMore } = lookAt({ ...experiment, ...stopped }, tallies(few), [], 0, null, after(90)).verdict;
+  const customers = "80 customers count in Dunlin's arm and 80 in the merchant's";
+  assert.equal(words, `Nothing can be told, and no more invoices come in: ${customers}; a verdict takes 100 in each.`);
+  assert.equal(weeksMore, null);
+  const waiting = lookAt({ ...experiment, ...stopped }, tallies(few), [], 9, null, after(80)).verdict;
+  assert.equal(waiting.words, `Too early: ${customers}; a verdict takes 100 in each.`);
+  const none = lookAt({ ...experiment, stoppedAt: after(1) }, tallies({}), [], 0, null, after(2)).verdict;
+  assert.match(none.words, /^Nothing can be told, .*: 0 customers count/, "no first results are promised");
+});
+
 /** As it comes back from the store. */
 const kept = (look: Look): Look => ({ ...JSON.parse(JSON.stringify(look)), at: look.at });
 

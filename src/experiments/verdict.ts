@@ -3,6 +3,7 @@ import { type Arm, COUNT, type Experiment, type Tally } from "../domain/experime
 import { varianceFor } from "./always-valid.ts";
 import { ALPHA, type Trouble } from "./checks.ts";
 import type { Comparison } from "./look.ts";
+import { marginPoints, pointsOf } from "./points.ts";
 import { CUSTOMERS_MIN } from "./tally.ts";
 
 /**
@@ -50,8 +51,8 @@ export function verdictOf(
   const { margin } = experiment;
   if (troubles.length > 0)
     return settled("void", `Do not use this result: ${troubles.map((trouble) => TROUBLE_WORDS[trouble]).join("; ")}.`);
-  if (comparison.difference === null) return tooEarly(experiment, arms, at);
-  const range = rangeWords(comparison);
+  if (comparison.difference === null) return tooEarly(experiment, arms, invoices, at);
+  const range = rangeWords(comparison, margin);
   if (lower > upper)
     return settled(
       "moving",
@@ -60,7 +61,7 @@ export function verdictOf(
   if (lower > 0) return settled("better", `Dunlin recovers more than the merchant's own system: ${range}.`);
   if (upper < 0) return settled("worse", `Dunlin recovers less than the merchant's own system: ${range}.`);
   if (lower > -margin && upper < margin)
-    return settled("alike", `No difference that matters (${points(margin)} points or more): ${range}.`);
+    return settled("alike", `No difference that matters (${marginPoints(margin)} points or more): ${range}.`);
   const weeksMore = weeksUntilTold(experiment, comparison, invoices, at);
   const wait =
     weeksMore === null
@@ -69,11 +70,13 @@ export function verdictOf(
   return { outcome: "open", words: `Cannot tell yet: ${range}. ${wait}`, weeksMore };
 }
 
+/** One that time does not change, or nobody knows when. */
 const settled = (outcome: Outcome, words: string): Verdict => ({ outcome, words, weeksMore: null });
 
 function tooEarly(
   { comparedFrom, maturityDays, primary, stoppedAt }: Experiment,
   { dunlin, merchant }: Readonly<Record<Arm, Tally>>,
+  { waiting }: Invoices,
   at: Date,
 ): Verdict {
   if (stoppedAt !== null && stoppedAt <= comparedFrom)
@@ -83,25 +86,25 @@ function tooEarly(
   const customers = `${dunlin.customers} ${who} count in Dunlin's arm and ${merchant.customers} in the merchant's`;
   const few = Math.min(dunlin.customers, merchant.customers) < CUSTOMERS_MIN;
   const first = comparedFrom.getTime() + maturityDays * DAY_MS;
-  const words =
-    at.getTime() < first
-      ? `Too early: an invoice counts ${maturityDays} days after it failed, so the first results come on ${new Date(first).toISOString().slice(0, 10)}.`
-      : few
-        ? `Too early: ${customers}; a verdict takes ${CUSTOMERS_MIN} in each.`
-        : `Too early: ${customers}, of whom a few large ones outweigh the rest.`;
-  return { outcome: "open", words, weeksMore: null };
+  const isOver = stoppedAt !== null && waiting === 0;
+  if (at.getTime() < first && !isOver)
+    return settled(
+      "open",
+      `Too early: an invoice counts ${maturityDays} days after it failed, so the first results come on ${new Date(first).toISOString().slice(0, 10)}.`,
+    );
+  const why = few ? `; a verdict takes ${CUSTOMERS_MIN} in each` : ", of whom a few large ones outweigh the rest";
+  const when = isOver ? "Nothing can be told, and no more invoices come in" : "Too early";
+  return settled("open", `${when}: ${customers}${why}.`);
 }
 
 /** `of 100 failed invoices 1.2 to 5.0 more`. */
-function rangeWords({ measure, lower, upper }: Comparison): string {
+function rangeWords({ measure, lower, upper }: Comparison, margin: number): string {
   const of = measure === COUNT ? "of 100 failed invoices" : `of 100 ${measure} that failed`;
-  const [low, high] = [points(lower), points(upper)];
+  const [low, high] = [pointsOf(lower, margin), pointsOf(upper, margin)];
   if (lower >= 0) return `${of} ${low} to ${high} more`;
-  if (upper <= 0) return `${of} ${points(-upper)} to ${points(-lower)} fewer`;
-  return `${of} Dunlin recovers between ${points(-lower)} fewer and ${high} more`;
+  if (upper <= 0) return `${of} ${high} to ${low} fewer`;
+  return `${of} Dunlin recovers between ${low} fewer and ${high} more`;
 }
-
-const points = (share: number) => (share * 100).toFixed(1);
 
 /**
  * Weeks until there is a verdict, if the difference is what it seems to be by now: the interval must come off zero, or fit between

@@ -1,6 +1,7 @@
 import { DAY_MS } from "../../domain/durations.ts";
 import { COUNT, type Experiment } from "../../domain/experiment.ts";
 import type { Look } from "../../experiments/look.ts";
+import { marginPoints } from "../../experiments/points.ts";
 import { type ArmSums, armSums } from "../../recovery/arm-sums.ts";
 import type { Tx } from "../../store/database.ts";
 import { type FailedWeek, failedWeeks } from "../../store/experiment-invoices.ts";
@@ -102,7 +103,7 @@ const factsOf = (experiment: Experiment, look: Look | null, zone: string, now: D
     comparedFrom > startedAt ? ["Compared from", moment(comparedFrom, zone)] : null,
     ["Dunlin's arm", `${share(experiment.share, 1)} of the customers, by a hash of their id`],
     ["Verdict on", primary === COUNT ? "recovered invoices" : `recovered money in ${primary}`],
-    ["What matters", `${(margin * 100).toFixed(1)} points or more`],
+    ["What matters", `${marginPoints(margin)} points or more`],
     look ? ["Last look", moment(look.at, zone)] : null,
     ["Changes", html`<a href="/org/audit?noun=experiment">in the audit log</a>`],
   ]);

@@ -1,5 +1,6 @@
 import { COUNT, type Experiment, type Measure } from "../../domain/experiment.ts";
 import type { Comparison, Look } from "../../experiments/look.ts";
+import { pointsOf } from "../../experiments/points.ts";
 import type { Outcome } from "../../experiments/verdict.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { type Interval, sideOf } from "../show/interval-plot.ts";
@@ -17,7 +18,7 @@ export const isTold = (comparison: Comparison | undefined): comparison is Told =
   comparison !== undefined && comparison.difference !== null;
 
 /** 0.0312 is "+3.1": points of a hundred. */
-export const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(1)}`;
+export const points = (share: number) => `${share < 0 ? "−" : "+"}${pointsOf(share)}`;
 
 /** Of what the shares are. */
 export const measureWords = (measure: Measure) => (measure === COUNT ? "invoices" : `money, ${measure}`);
