@@ -1,5 +1,14 @@
-import type { Arm, Experiment, Half, Measure, Phase, Tally } from "../domain/experiment.ts";
+import {
+  type Arm,
+  COUNT,
+  type Experiment,
+  type Half,
+  type Measure,
+  type Phase,
+  type Tally,
+} from "../domain/experiment.ts";
 import { halfWidth } from "./always-valid.ts";
+import { isSplitOff } from "./split.ts";
 import { addTally, emptyTally, rateOf } from "./tally.ts";
 
 /** The tallies of an experiment, by cell; a cell without customers may be missing. */
@@ -16,9 +25,6 @@ const CALIBRATIONS = 3;
 /** What makes the arms incomparable. */
 export type Trouble = "split" | "calibration" | "halves_dunlin" | "halves_merchant";
 
-/** A split is off by this much where the check is at its best: 51 to 49, soon enough to matter. */
-const SPLIT_SCALE = 0.01;
-
 /** An arm, both halves together. */
 export function wholeArm(tallies: Tallies, phase: Phase, arm: Arm, measure: Measure): Tally {
   const whole = emptyTally();
@@ -33,7 +39,7 @@ export function wholeArm(tallies: Tallies, phase: Phase, arm: Arm, measure: Meas
 export function troublesOf(experiment: Pick<Experiment, "share" | "primary" | "margin">, tallies: Tallies): Trouble[] {
   const { primary, margin } = experiment;
   const troubles: Trouble[] = [];
-  if ((["calibration", "comparison"] as const).some((phase) => isSplitOff(experiment, tallies, phase)))
+  if ((["calibration", "comparison"] as const).some((phase) => isMismatched(experiment, tallies, phase)))
     troubles.push("split");
   const whole = (arm: Arm) => wholeArm(tallies, "calibration", arm, primary);
   if (differ(whole("dunlin"), whole("merchant"), margin)) troubles.push("calibration");
@@ -45,12 +51,11 @@ export function troublesOf(experiment: Pick<Experiment, "share" | "primary" | "m
 }
 
 /** Sample ratio mismatch: customers lost, doubled or moved in one arm more than in the other. */
-function isSplitOff({ share }: Pick<Experiment, "share">, tallies: Tallies, phase: Phase): boolean {
-  const treated = wholeArm(tallies, phase, "dunlin", "count").customers;
-  const customers = treated + wholeArm(tallies, phase, "merchant", "count").customers;
-  if (customers === 0) return false;
-  const variance = (share * (1 - share)) / customers;
-  return Math.abs(treated / customers - share) > halfWidth(variance, SPLIT_SCALE, ALPHA.split[phase]);
+function isMismatched({ share }: Pick<Experiment, "share">, tallies: Tallies, phase: Phase): boolean {
+  const [treated, others] = (["dunlin", "merchant"] as const).map(
+    (arm) => wholeArm(tallies, phase, arm, COUNT).customers,
+  );
+  return isSplitOff(share, treated!, treated! + others!, ALPHA.split[phase]);
 }
 
 function differ(one: Tally, other: Tally, margin: number): boolean {
