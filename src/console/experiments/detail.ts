@@ -85,9 +85,15 @@ function verdictOf({ share: drawn, stoppedAt }: Experiment, look: Look | null, s
     return html`<p class="lead">Not looked at yet</p><p>The service does so within a minute, and then once a day.</p>`;
   const { troubles, verdict } = look;
   const isVoid = verdict.outcome === "void";
-  const treated = sums.filter(({ arm }) => arm === "dunlin").reduce((n, { customers }) => n + customers, 0);
-  const all = sums.reduce((n, { customers }) => n + customers, 0);
-  const split = html`<p><b>The split is off.</b> ${share(drawn, 1)} of the customers were drawn for Dunlin's arm, and of the ${count(all)} that are counted ${share(treated, all)} are in it (${count(treated)}).
+  // Each phase is checked apart, and customers may be in both.
+  const counted = sums
+    .filter(({ arm }) => arm === "dunlin")
+    .flatMap(({ phase, customers }) => {
+      const all = customers + sums.find((each) => each.phase === phase && each.arm === "merchant")!.customers;
+      const are = `${share(customers, all)} are in it (${count(customers)})`;
+      return all === 0 ? [] : `Of the ${count(all)} that are counted in the ${phase} ${are}.`;
+    });
+  const split = html`<p><b>The split is off.</b> ${share(drawn, 1)} of the customers were drawn for Dunlin's arm. ${counted.join(" ")}
 Chance alone does not do that: some customers are missing from one arm, or counted in both. Usual causes: invoices of one arm that are not pushed, another system that collects, an import that stopped halfway.</p>`;
   const words = html`<p class="lead verdict ${verdictKind(verdict.outcome)}">${verdict.words}</p>`;
   if (!isVoid) return words;

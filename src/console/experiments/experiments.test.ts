@@ -11,6 +11,7 @@ import { ingestInvoices } from "../../recovery/ingest.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { listAudited } from "../../store/audit-log.ts";
 import { prepared } from "../../store/database.ts";
+import { addTallies } from "../../store/experiment-results.ts";
 import { packInvoices } from "../../store/packed.fixture.ts";
 import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
 
@@ -248,6 +249,28 @@ test("a split that is off is a red banner that explains itself, and no number is
   const lists = (await browser.get("/experiments.csv")).body.trim().split("\r\n");
   assert.match(lists[1]!, /,true,void$/);
   assert.match((await browser.get(`${path}/looks.csv`)).body, /,invoices,\d+,0,/);
+});
+
+test("a split that is off is told of the calibration and of the comparison apart: together they may look as they were drawn", async () => {
+  const { merchant, browser } = await shop();
+  const path = pathOf(await browser.post("/experiments", { ...PLAN, calibrationDays: "10" }));
+  const cells = [
+    ["calibration", "dunlin", 5000],
+    ["calibration", "merchant", 5000],
+    ["comparison", "dunlin", 200],
+    ["comparison", "merchant", 600],
+  ] as const;
+  const sums = { dueDue: 0, dueGot: 0, gotGot: 0, got: 0 };
+  const tallies = cells.map(([phase, arm, customers]) => {
+    const cell = { phase, arm, half: 1, measure: "count" } as const;
+    return { ...cell, ...sums, customers, due: customers, dueDue: customers };
+  });
+  await addTallies(at.db, merchant.id, path.split("/").at(-1)!, tallies);
+  await look();
+  const page = (await browser.get(path)).body;
+  assert.match(page, /50\.0% of the customers were drawn for Dunlin's arm/);
+  assert.match(page, /Of the 10,000 that are counted in the calibration 50\.0% are in it \(5,000\)\./);
+  assert.match(page, /Of the 800 that are counted in the comparison 25\.0% are in it \(200\)\./);
 });
 
 test("an unknown filter is a message", async () => {
