@@ -24,7 +24,8 @@ test("with one invoice for each customer the variance is that of a share, once a
   assert.equal(rate.share, 0.6);
   const customers = 500 + 2 * UNSEEN;
   const share = (300 + UNSEEN) / customers;
-  assert.ok(Math.abs(rate.variance - (share * (1 - share)) / (customers - 1)) < 1e-12);
+  assert.ok(Math.abs(rate.variance - ((share * (1 - share)) / 500) * (customers / (customers - 1))) < 1e-12);
+  assert.ok(rate.variance > (0.6 * 0.4) / 500, "they are no data, and make no range narrower");
 });
 
 test("customers of whom nothing, or everything, was recovered so far do not make the rest of them certain", () => {

@@ -61,7 +61,9 @@ export function rateOf(tally: Tally): Rate | null {
   // Of a customer, as an amount that failed meets it: `due / size` customers of this size would be as uneven as these ones.
   const size = dueDue / due;
   if (customers < CUSTOMERS_MIN || due / size < CUSTOMERS_MIN) return null;
-  return { share: got / due, variance: varianceOf(addTally(unseen(size), tally)), customers, due, got };
+  const all = addTally(unseen(size), tally);
+  // They are no data: as many customers as there are say what they say with them.
+  return { share: got / due, variance: (varianceOf(all) * all.due) / due, customers, due, got };
 }
 
 /** Both kinds of customers of this size that an arm may not have shown yet. */
