@@ -23,6 +23,11 @@ const LEFT = "Tries left by this rule:";
 const FOR_THIS_CARD = "for this card, declined or not answered.";
 const BEFORE_THOSE = "failed before those that follow.";
 
+const FAILED = "A try failed on ";
+
+/** Whether a try that failed was known, and not only that the invoice is unpaid: there may be no code yet that says whether a card can work at all. */
+export const knowsFailure = ({ known }: Account) => known.some((sentence) => sentence.startsWith(FAILED));
+
 /** Whether a sentence of what was known says how far a rule's limit is used. */
 export const saysCount = (sentence: string) =>
   sentence.includes(COUNTED) || sentence.includes(LEFT) || sentence.endsWith(FOR_THIS_CARD);
@@ -89,7 +94,7 @@ function knownWords(situation: Situation, history: History | null, reasons: read
     words.push(
       codes === null
         ? `A first try is taken to have failed when the invoice became unpaid, on ${when(at)}.`
-        : `A try failed on ${when(at)}.`,
+        : `${FAILED}${when(at)}.`,
     );
   for (const { at, codes } of known.ledger
     .filter((entry) => entry.onThisInvoice && entry.approved === null)

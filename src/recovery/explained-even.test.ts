@@ -44,6 +44,19 @@ test("once there is a later plan, the plan beside even tries is said to be the o
   assert.match(await asked(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan of then, on /);
 });
 
+test("a plan that was made before it was known how the invoice had failed is held against nothing", async () => {
+  await stage.invoice();
+  await stage.decide();
+  assert.match(await asked(), /The plan, on .* recovers it/);
+  stage.wait(HOUR);
+  await stage.transaction({ networkDeclineCode: "41" });
+  await stage.decide();
+  assert.equal(
+    await asked(),
+    "No alternatives were worked out: another card or payment method was needed, so no try was planned.",
+  );
+});
+
 test("why the plan was chosen is said where even tries are worth more, and only there", async () => {
   await stage.invoice();
   await stage.transaction();

@@ -1,4 +1,4 @@
-import { localTimeWords, saysCount } from "../decisions/account.ts";
+import { knowsFailure, localTimeWords, saysCount } from "../decisions/account.ts";
 import { dayWords, localDay, type Zone } from "../decisions/local-time.ts";
 import { besideEven } from "../decisions/outlook.ts";
 import { namesRule, namesWait } from "../decisions/reasons.ts";
@@ -183,8 +183,17 @@ const WITHOUT_ALTERNATIVES: Readonly<Record<DecisionKind, string>> = {
 const evenWords = (count: number) =>
   count === EVEN_TRIES ? "Even tries" : `${count} even ${count === 1 ? "try" : "tries"}, as many as could be made,`;
 
-/** By the first plan, which all six were before: a later one knows what came of tries that even ones would not have made. */
-function sixEvenTries({ decisions, payer: { paymentMethodType } }: Explained, zone: Zone): string[] {
+/**
+ * By the first plan that knew how the invoice had failed, which all six were before: a later one knows what came of tries that even ones would not have made, and
+ * one made of the invoice alone may be of a card that can't work.
+ */
+function sixEvenTries({ decisions: all, payer: { paymentMethodType } }: Explained, zone: Zone): string[] {
+  const decisions = all.slice(
+    Math.max(
+      0,
+      all.findIndex(({ account }) => knowsFailure(account)),
+    ),
+  );
   const first = decisions.find(({ account }) => account.even !== null);
   if (!first) {
     const kinds = decisions.map(({ kind }) => kind);

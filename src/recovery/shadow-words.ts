@@ -33,7 +33,7 @@ export function plannedWords({ planned }: ShadowFigures): string[] {
   const { cases, expected, paid, debits } = planned;
   if (cases === 0) return [];
   return [
-    `For ${cases} of them Dunlin had made a plan. By its own model the plans recover ${expected.toFixed(1)} of these${shareWords(expected / cases, cases)}; ${paid}${shareWords(paid / cases, cases)} ${paid === 1 ? "was" : "were"} paid.`,
+    `For ${cases} of them Dunlin had made a plan, knowing how they had failed where an attempt was pushed at all. By its own model the plans recover ${expected.toFixed(1)} of these${shareWords(expected / cases, cases)}; ${paid}${shareWords(paid / cases, cases)} ${paid === 1 ? "was" : "were"} paid.`,
     besidePlans({ plans: cases, debits }),
   ];
 }

@@ -138,6 +138,34 @@ test("the comparison holds each try beside what was decided before it, and money
   assert.equal((await shadowFigures(stage.db, merchantId, stage.now(), stage.now())).cases, 0);
 });
 
+test("a plan is counted by the first decision that knew how the invoice had failed, however soon after it the attempt was pushed", async () => {
+  const lost = { networkDeclineCode: "41" } as const;
+  // The invoice before its attempt, the attempt first, an attempt that was declined for want of money, one that came when the case was over, and none at all.
+  for (const n of [1, 3, 4, 5]) {
+    await stage.invoice({ id: `inv_${n}`, customerId: `cus_${n}` });
+    stage.wait(1);
+  }
+  await stage.decide();
+  await stage.transaction(lost);
+  await stage.transaction({ invoiceId: "inv_2", customerId: "cus_2", cardFingerprint: "fp_2", ...lost });
+  await stage.transaction({ invoiceId: "inv_3", customerId: "cus_3", cardFingerprint: "fp_3" });
+  await stage.invoice({ id: "inv_2", customerId: "cus_2" });
+  await stage.decide();
+  await stage.invoice({ id: "inv_4", customerId: "cus_4", state: "PAID", updatedAt: new Date(+START + HOUR) });
+  await stage.decide();
+  await stage.transaction({ invoiceId: "inv_4", customerId: "cus_4", cardFingerprint: "fp_4" });
+  await stage.decide();
+  stage.at(START.getTime() + 36 * DAY);
+  const { counted, planned } = await shadowFigures(stage.db, merchantId, new Date(0), stage.now());
+  const evens = async (n: number) =>
+    (await decisionsOfCase(stage.db, merchantId, (await stage.caseIds())[n]!)).map(({ account }) => account.even);
+  const [guessed, known] = await evens(1);
+  const [alone] = await evens(3);
+  assert.ok(guessed!.planRecovers !== known!.planRecovers);
+  assert.deepEqual([counted, planned.cases, planned.paid], [5, 2, 0]);
+  assert.equal(planned.expected, known!.planRecovers + alone!.planRecovers);
+});
+
 test("an invoice counts seven days after its window, paid or not: what is paid at once does not come before what never is", async () => {
   await stage.invoice();
   await stage.invoice({ id: "inv_2", customerId: "cus_2" });
@@ -185,7 +213,10 @@ const decided = (day: number, kind: DecisionRecord["kind"], idealDay: number | n
     kind,
     idealTime: idealDay === null ? null : new Date(+START + idealDay * DAY),
     chance: 0.3,
-    account: { ruledOut: [{ from: new Date(+START + 5 * DAY), to: new Date(+START + 6 * DAY) }] },
+    account: {
+      known: [] as string[],
+      ruledOut: [{ from: new Date(+START + 5 * DAY), to: new Date(+START + 6 * DAY) }],
+    },
   }) as DecisionRecord;
 const tried = (day: number, over: Partial<TransactionFacts> = {}) =>
   ({ createdAt: new Date(+START + day * DAY), state: "FAILED", amount: 4900, ...over }) as TransactionFacts;

@@ -1,3 +1,4 @@
+import { knowsFailure } from "../decisions/account.ts";
 import type { EndReason } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
@@ -41,7 +42,7 @@ export interface ShadowFigures {
   young: { cases: number; firstAt: Date | null; lastAt: Date | null };
   /** Of those that count, by currency: how many, and minor units. */
   money: Map<string, { cases: number; due: number; paid: number }>;
-  /** Of those that count, the ones of which Dunlin made a plan at first: how many its plans would have recovered, by its own model, how many were paid, and how many are bank debits. */
+  /** Of those that count, the ones of which Dunlin made a plan at the first decision that knew how they had failed: how many its plans would have recovered, by its own model, how many were paid, and how many are bank debits. */
   planned: { cases: number; expected: number; paid: number; debits: number };
   /** Tries of the merchant's own system, after the first charge of each case. */
   stances: Record<Stance, Tries>;
@@ -112,7 +113,7 @@ export function note(
 ) {
   figures.since ??= kase.unpaidAt;
   figures.cases++;
-  noteOutcome(figures, kase, decisions[0], onInvoice[0], now);
+  noteOutcome(figures, kase, firstInformed(decisions, onInvoice), onInvoice[0], now);
   for (const attempt of endedRetries(kase, onInvoice)) {
     const at = attempt.createdAt.getTime();
     const before = decisions.findLast(({ madeAt }) => madeAt.getTime() < at - CLOCKS_MS);
@@ -129,12 +130,21 @@ export function note(
   }
 }
 
+/**
+ * The decision whose plan is held against what was paid: the first one that knew of a failed attempt, since one made of the invoice alone may plan for a card that
+ * can't work. Where no failed attempt was ever pushed the first one of all; where they came after the last decision none, as no plan was made with them.
+ */
+const firstInformed = (decisions: readonly DecisionRecord[], onInvoice: readonly TransactionFacts[]) =>
+  onInvoice.some(({ state }) => state === "FAILED")
+    ? decisions.find(({ account }) => knowsFailure(account))
+    : decisions[0];
+
 const NOTHING_DUE: readonly (EndReason | null)[] = ["voided", "refunded", "draft"];
 
 function noteOutcome(
   figures: ShadowFigures,
   { amount, currency, endReason, isPaid, windowEndsAt }: ShadowCase,
-  first: DecisionRecord | undefined,
+  informed: DecisionRecord | undefined,
   charge: TransactionFacts | undefined,
   now: Date,
 ) {
@@ -155,7 +165,7 @@ function noteOutcome(
   money.due += amount;
   money.paid += paid * amount;
   figures.money.set(currency, money);
-  const even = first?.account.even;
+  const even = informed?.account.even;
   if (!even) return;
   figures.planned.cases++;
   figures.planned.expected += even.planRecovers;
