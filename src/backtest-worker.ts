@@ -4,11 +4,12 @@ import { backtest } from "./backtest/backtest.ts";
 import type { PastAttempt } from "./domain/past-attempt.ts";
 import { fromPrior, type Prior } from "./model/prior.ts";
 
-/** Attempts come in parts, then what is known before. */
-export type ToWorker = { attempts: PastAttempt[] } | { prior: Prior };
+/** Attempts come in parts, then what is known before, and the moment. */
+export type ToWorker = { attempts: PastAttempt[] } | { prior: Prior; now: Date };
 
 const attempts: PastAttempt[] = [];
 parentPort!.on("message", (message: ToWorker) => {
   if ("attempts" in message) return void attempts.push(...message.attempts);
-  parentPort!.postMessage(backtest({ attempts, problems: [], leftOut: 0 }, fromPrior(message.prior)));
+  const history = { attempts, problems: [], leftOut: 0, repeated: 0 };
+  parentPort!.postMessage(backtest(history, fromPrior(message.prior), message.now));
 });

@@ -33,7 +33,7 @@ export function startJobs({ prior, onReplayed, ...rest }: Jobs) {
   const ending = new AbortController();
   const works: Record<JobKind, Work> = {
     replay: replayWork(rest.ports, onReplayed),
-    backtest: backtestWork(() => judgeInThread(prior)),
+    backtest: backtestWork(() => judgeInThread(prior, rest.ports)),
     shadow: shadowWork(rest.ports),
   };
   const kinds = Object.keys(works) as JobKind[];
@@ -53,7 +53,7 @@ export function startJobs({ prior, onReplayed, ...rest }: Jobs) {
 }
 
 /** A backtest in a thread of its own, so that the service's stays free for requests. */
-export function judgeInThread(prior: Prior | null): Judge {
+export function judgeInThread(prior: Prior | null, { now }: Pick<Ports, "now">): Judge {
   if (!prior) throw new JobFailure("The engine's prior can't be read here, so nothing can be judged.");
   const resourceLimits = { maxOldGenerationSizeMb: HEAP_MB };
   const worker = new Worker(new URL("./backtest-worker.ts", import.meta.url), { resourceLimits });
@@ -74,7 +74,7 @@ export function judgeInThread(prior: Prior | null): Judge {
   return {
     add: (attempts) => send({ attempts: [...attempts] }),
     judge() {
-      send({ prior });
+      send({ prior, now: now() });
       return judged;
     },
     stop: () => worker.terminate(),

@@ -28,10 +28,10 @@ test("a heading may spell its names in any way, and unknown columns are passed o
 });
 
 test("a number of the gateway's is read by the gateway's name", () => {
-  const line = "inv_1,2026-01-05T09:00:00Z,FAILED,4900,EUR,12";
+  const line = (n: number) => `inv_${n},2026-01-05T09:00:00Z,FAILED,4900,EUR,12`;
   const heading =
     "invoiceId,createdAt,state,amount,currency,paymentGatewayErrorCode,paymentGatewayName,paymentGatewayType";
-  const history = [heading, `${line},Adyen,`, `${line},EU acquiring,adyen`, `${line},,`].join("\n");
+  const history = [heading, `${line(1)},Adyen,`, `${line(2)},EU acquiring,adyen`, `${line(3)},,`].join("\n");
   assert.deepEqual(readHistory(history).attempts.map(groupOf), ["FUNDS", "FUNDS", "UNKNOWN"]);
 });
 
@@ -57,6 +57,7 @@ test("the same in JSON lines is the same history", () => {
   ];
   const json = lines.map((line) => JSON.stringify(line)).join("\n");
   assert.deepEqual(readHistory(json).attempts, readHistory(CSV).attempts);
+  assert.deepEqual(readHistory(`\ufeff${json}`), readHistory(json), "a mark of the byte order is none of it");
 });
 
 const HEADING = "invoiceId,createdAt,state,amount,currency,propensity";
@@ -134,7 +135,9 @@ test("a history of which more than one in twenty records can't be read is refuse
 
 test("plain words for paid, failed and neither are known, in any spelling", () => {
   const of = (words: string) => {
-    const lines = words.split(" ").map((word) => `inv_1,2026-01-05T09:00:00Z,${word.replaceAll("+", " ")},4900,EUR,`);
+    const lines = words
+      .split(" ")
+      .map((word, n) => `inv_${n},2026-01-05T09:00:00Z,${word.replaceAll("+", " ")},4900,EUR,`);
     return readHistory([HEADING, ...lines].join("\n")).attempts.map(({ approved }) => approved);
   };
   assert.deepEqual(of("paid Successful SUCCESS captured settled Partially+refunded"), Array(6).fill(true));
@@ -149,6 +152,46 @@ test("a moment is read as the API reads it, and a day as its beginning in UTC; w
   assert.equal(momentOf("2026-01-02").at.toISOString(), "2026-01-02T00:00:00.000Z");
   for (const none of ["02.01.2026 08:00", "01/02/2026", "2026-02-30T08:00:00Z", "2026-02-30", "2026-01-02 08:00"])
     assert.equal(momentOf(none).invoiceId, "right_0", none);
+});
+
+test("an attempt that a file has again counts once, the newest copy of it, and how many there were is told", () => {
+  const heading = "id,updatedAt,invoiceId,createdAt,state,amount,currency";
+  const of = (...rows: string[]) => {
+    const { attempts, repeated, leftOut } = readHistory([heading, ...rows].join("\n"));
+    return [attempts.map(({ approved }) => approved), repeated, leftOut];
+  };
+  const row = (id: string, updated: string, state = "FAILED", created = "2026-01-05T09:00:00Z") =>
+    `${id},${updated},inv_1,${created},${state},4900,EUR`;
+  assert.deepEqual(of(row("", ""), row("", "")), [[false], 1, 0]);
+  assert.deepEqual(of(row("", ""), row("", "", "PAID")), [[false, true], 0, 0]);
+  assert.deepEqual(
+    of(row("tx_1", ""), row("tx_2", "")),
+    [[false, false], 0, 0],
+    "tries of one day have ids of their own",
+  );
+  assert.deepEqual(of(row("tx_1", ""), row("tx_1", "", "PAID")), [[true], 1, 0]);
+  const [older, newer] = ["2026-01-05T10:00:00Z", "2026-01-06T10:00:00Z"];
+  assert.deepEqual(of(row("tx_1", newer, "PAID"), row("tx_1", older)), [[true], 1, 0]);
+  assert.deepEqual(of(row("tx_1", ""), row("tx_1", "", "PAID", "2026-01-08T09:00:00Z")), [[false, true], 0, 0]);
+});
+
+test("an invoice id that several customers have, or several currencies, is left out: its attempts would be retries of each other", () => {
+  const heading = "invoiceId,customerId,createdAt,state,amount,currency";
+  const row = (invoiceId: string, customerId: string, currency = "EUR") =>
+    `${invoiceId},${customerId},2026-01-05T09:00:00Z,FAILED,4900,${currency}`;
+  const rows = Array.from({ length: 100 }, (_, n) => row(`inv_${n}`, `cus_${n}`));
+  const more = [row("inv_1", "cus_2"), row("inv_2", "cus_2", "USD"), row("inv_3", "")];
+  const { attempts, leftOut, problems } = readHistory([heading, ...rows, ...more].join("\n"));
+  assert.deepEqual([attempts.length, leftOut], [99, 4]);
+  assert.match(
+    problems.join(),
+    /^invoiceId "inv_1" has several customers or currencies, .* \(4 records, the first in line 3\)$/,
+  );
+  const same = Array.from({ length: 100 }, (_, n) => row(`${n % 10}`, `cus_${n}`));
+  assert.throws(
+    () => readHistory([heading, ...same].join("\n")),
+    /100 of its 100 records can't be read: invoiceId "0" has/,
+  );
 });
 
 test("a heading without what every record needs is refused, and says what it has", () => {

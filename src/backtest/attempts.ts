@@ -3,17 +3,18 @@ import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import { INITIATORS } from "../domain/transaction.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
+import { copyOf, type Fields, keepNewest, mixedInvoices, mixedWords, type ReadAttempt } from "./copies.ts";
 
 /** A history as it was read. */
 export interface History {
   attempts: PastAttempt[];
   /** What was left out, and why, each reason once: `state "HELD" is … (8 records, the first in line 7)`. The most frequent first. */
   problems: string[];
-  /** How many records were left out. */
+  /** How many records were left out for these reasons. */
   leftOut: number;
+  /** How many more, since they say of an attempt what another one says. */
+  repeated: number;
 }
-
-type Fields = Readonly<Record<string, string>>;
 
 /** What is wrong with a record. `kind` is the same for all that are wrong alike. */
 interface Wrong {
@@ -28,30 +29,36 @@ const LEFT_OUT_MAX = 0.05;
 /**
  * Reads a history: CSV with a heading, or a JSON object on each line. Fields are called as those of a transaction of the API, in any
  * spelling (`invoiceId`, `invoice_id`, `Invoice ID`); unknown ones are passed over. A record that can't be read is left out and
- * told of; attempts that are neither paid nor failed, and checks of a card without an amount, are passed over.
+ * told of, and one that repeats another is counted; attempts that are neither paid nor failed, and checks of a card without an amount, are passed over.
  *
  * @throws when a field is missing that every record needs, or more than a few records can't be read
  */
 export function readHistory(text: string): History {
-  const begin = text.trimStart()[0];
+  const unmarked = text.replace(/^\ufeff/, "");
+  const begin = unmarked.trimStart()[0];
   if (begin === "[") throw new TypeError("It is one JSON array; an object on each line is needed.");
-  const lines = begin === "{" ? jsonLines(text) : csvLines(text);
-  const attempts: PastAttempt[] = [];
+  const lines = begin === "{" ? jsonLines(unmarked) : csvLines(unmarked);
+  const found = new Map<string, ReadAttempt>();
   const wrong = new Map<string, { says: string; line: number; records: number }>();
-  let records = 0;
-  let leftOut = 0;
+  let [records, leftOut, repeated] = [0, 0, 0];
+  const leaveOut = ({ kind, says }: Wrong, line: number) => {
+    leftOut++;
+    const alike = wrong.get(kind);
+    if (alike) alike.records++;
+    else wrong.set(kind, { says, line, records: 1 });
+  };
   for (const { line, fields } of lines) {
     records++;
-    const read = typeof fields === "string" ? { kind: fields, says: fields } : attemptOf(fields);
-    if (read === null) continue;
-    if (!("says" in read)) attempts.push(read);
-    else {
-      leftOut++;
-      const alike = wrong.get(read.kind);
-      if (alike) alike.records++;
-      else wrong.set(read.kind, { says: read.says, line, records: 1 });
-    }
+    const attempt = typeof fields === "string" ? { kind: fields, says: fields } : attemptOf(fields);
+    if (attempt === null) continue;
+    if ("says" in attempt) leaveOut(attempt, line);
+    else if (!keepNewest(found, { attempt, line, ...copyOf(fields as Fields) })) repeated++;
   }
+  const mixed = mixedInvoices(found.values());
+  const attempts: PastAttempt[] = [];
+  for (const { attempt, line } of found.values())
+    if (mixed.has(attempt.invoiceId)) leaveOut({ kind: "mixed", says: mixedWords(attempt) }, line);
+    else attempts.push(attempt);
   const problems = [...wrong.values()]
     .sort((a, b) => b.records - a.records)
     .slice(0, PROBLEMS_MAX)
@@ -60,7 +67,7 @@ export function readHistory(text: string): History {
     );
   if (leftOut > LEFT_OUT_MAX * records)
     throw new TypeError(`${leftOut} of its ${records} records can't be read: ${problems.join("; ")}`);
-  return { attempts, problems, leftOut };
+  return { attempts, problems, leftOut, repeated };
 }
 
 interface Line {
@@ -90,11 +97,11 @@ function jsonFields(json: string): Fields | string {
 }
 
 function* csvLines(text: string): Generator<Line> {
-  const [heading = ""] = text.trimStart().split(/\r?\n/, 1);
+  const [heading = ""] = text.trimStart().split(/[\r\n]/, 1);
   for (const [sign, name] of Object.entries(OTHER_SIGNS))
     if (heading.split(sign).length >= NEEDED.length)
       throw new TypeError(`It seems to be separated by ${name}, and commas are needed. Its heading is: ${heading}`);
-  const rows = parse(text, { bom: true, info: true, relax_column_count: true, skip_empty_lines: true }) as unknown as {
+  const rows = parse(text, { info: true, relax_column_count: true, skip_empty_lines: true }) as unknown as {
     info: { lines: number };
     record: string[];
   }[];

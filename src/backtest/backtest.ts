@@ -1,6 +1,6 @@
-import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Learned } from "../model/learned.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
+import type { History } from "./attempts.ts";
 import { type Episode, type Estimate, estimate, isSaid, type NotSaid } from "./estimate.ts";
 import { type FailedInvoice, failuresOf, givenUpOf, groupOf } from "./failed-invoices.ts";
 import { CHOICES, gapWords, STOP } from "./gaps.ts";
@@ -51,6 +51,11 @@ export interface Backtest {
   attempts: number;
   leftOut: number;
   problems: string[];
+  /** Records of a file that repeat another one. Not in results that were kept from before it was told. */
+  repeated?: number;
+  /** Attempts that are dated after the backtest, and when the first of them is. Not in results that were kept from before it was told. */
+  ahead?: number;
+  aheadFrom?: Date | null;
   tooYoung: number;
   /** When the first of these can be judged. Not in results that were kept from before it was told. */
   countsFrom?: Date | null;
@@ -73,11 +78,8 @@ export interface Backtest {
  *
  * @param learned  what Dunlin ships knowing; is not changed
  */
-export function backtest(
-  { attempts, problems, leftOut }: { attempts: PastAttempt[]; problems: string[]; leftOut: number },
-  learned: Learned,
-): Backtest {
-  const failures = failuresOf(attempts);
+export function backtest({ attempts, problems, leftOut, repeated }: History, learned: Learned, now: Date): Backtest {
+  const failures = failuresOf(attempts, now);
   const givenUp = givenUpOf(failures.invoices);
   const ways = waysOf(failures, learned, givenUp);
   const books = [...Map.groupBy(failures.invoices, ({ currency }) => currency)]
@@ -87,9 +89,12 @@ export function backtest(
   return {
     from: failures.from,
     to: failures.to,
-    attempts: attempts.length,
+    attempts: attempts.length - failures.ahead,
     leftOut,
     problems,
+    repeated,
+    ahead: failures.ahead,
+    aheadFrom: failures.aheadFrom,
     tooYoung: failures.tooYoung,
     countsFrom: failures.countsFrom,
     paidBefore: failures.paidBefore,

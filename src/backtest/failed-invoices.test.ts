@@ -4,12 +4,17 @@ import { readHistory } from "./attempts.ts";
 import { failuresOf } from "./failed-invoices.ts";
 import { GAPS, STOP } from "./gaps.ts";
 
+const NOW = new Date(Date.UTC(2026, 6, 1));
+
 /** Attempts of one invoice, each with its day, its state and who made it; and one that is new enough for the invoice's window to be over. */
 function failures(...attempts: [day: number, state: string, initiator?: string][]) {
   const row = (invoiceId: string, [day, state, initiator = ""]: [number, string, string?]) =>
     `${invoiceId},${new Date(Date.UTC(2026, 0, 1 + day)).toISOString()},${state},4900,EUR,${initiator}`;
   const rows = [...attempts.map((each) => row("in_1", each)), row("in_2", [60, "PAID"])];
-  return failuresOf(readHistory(["invoiceId,createdAt,state,amount,currency,initiator", ...rows].join("\n")).attempts);
+  return failuresOf(
+    readHistory(["invoiceId,createdAt,state,amount,currency,initiator", ...rows].join("\n")).attempts,
+    NOW,
+  );
 }
 const CUSTOMER = "TRANSACTION_INITIATOR_CUSTOMER";
 const after = (days: number) => GAPS.findIndex(({ from }) => from === days);
@@ -37,4 +42,21 @@ test("a customer's own failed attempt is no retry, and one after the window chan
   );
   const last = failures([0, "FAILED"], [3, "FAILED"], [5, "FAILED", CUSTOMER]).invoices[0]!;
   assert.equal(last.decisions.at(-1)!.choice, STOP, "the merchant's system had its time, and tried no more");
+});
+
+test("an attempt that is dated in the future is left out, and does not end the history: what is too young stays so", () => {
+  const heading = "invoiceId,createdAt,state,amount,currency";
+  const row = (invoiceId: string, at: string, state: string) => `${invoiceId},${at},${state},4900,EUR`;
+  const rows = [row("in_1", "2026-06-20", "FAILED"), row("in_2", "2026-06-21", "PAID")];
+  const of = (...more: string[]) => failuresOf(readHistory([heading, ...rows, ...more].join("\n")).attempts, NOW);
+  const { ahead, ...rest } = of(row("in_1", "2099-02-01", "PAID"), row("in_3", "2099-01-01", "PAID"));
+  assert.deepEqual([ahead, rest.aheadFrom], [2, new Date("2099-01-01")]);
+  const plain = of();
+  assert.equal(plain.tooYoung, 1);
+  assert.deepEqual({ ...rest, aheadFrom: null, ahead: 0 }, { ...plain });
+  const { from, to, tooYoung } = failuresOf(
+    of().invoices.flatMap(({ attempts }) => attempts),
+    NOW,
+  );
+  assert.deepEqual([from, to, tooYoung], [NOW, NOW, 0], "nothing at all is no history");
 });

@@ -29,21 +29,27 @@ export interface Failures {
   countsFrom: Date | null;
   /** Failed invoices that their customers paid before the first retry: they say nothing of retries. */
   paidBefore: number;
+  /** Attempts that are dated after now, and when the first of them is: they say nothing of when the history ends. */
+  ahead: number;
+  aheadFrom: Date | null;
   from: Date;
   to: Date;
 }
 
-/** The invoices whose first attempt failed, each with what was decided about it. Those too young to judge are left out. */
-export function failuresOf(attempts: readonly PastAttempt[]): Failures {
-  const sorted = [...attempts].sort((a, b) => a.at.getTime() - b.at.getTime());
-  const to = sorted.at(-1)!.at;
+/** The invoices whose first attempt failed, each with what was decided about it. Those too young to judge are left out, and attempts that are dated after `now`. */
+export function failuresOf(attempts: readonly PastAttempt[], now: Date): Failures {
+  const dated = [...attempts].sort((a, b) => a.at.getTime() - b.at.getTime());
+  const sorted = dated.filter(({ at }) => at <= now);
+  const to = sorted.at(-1)?.at ?? now;
   const failures: Failures = {
     invoices: [],
     byCustomer: Map.groupBy(sorted, ({ customerId }) => customerId),
     tooYoung: 0,
     countsFrom: null,
     paidBefore: 0,
-    from: sorted[0]!.at,
+    ahead: dated.length - sorted.length,
+    aheadFrom: dated[sorted.length]?.at ?? null,
+    from: sorted[0]?.at ?? now,
     to,
   };
   for (const [invoiceId, all] of Map.groupBy(sorted, (attempt) => attempt.invoiceId)) {

@@ -57,4 +57,6 @@ const rangeOf = (judged: Estimate | NotSaid) =>
   isSaid(judged) ? `${percent(judged.share)} (${percent(judged.low)} to ${percent(judged.high)})` : "cannot say";
 
 const leftOutSection = (result: Backtest) =>
-  result.leftOut === 0 ? "" : `<p>${leftOutWords(result)}</p>${listHtml(result.problems)}\n`;
+  leftOutWords(result)
+    .map(({ words, problems }) => `<p>${escaped(words)}</p>${problems.length > 0 ? listHtml(problems) : ""}\n`)
+    .join("");

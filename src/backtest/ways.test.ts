@@ -14,7 +14,7 @@ function nexts(columns: string, ...rows: string[]) {
   const lines = rows.map((row, n) => `in_${n + 1},cus_1,4900,EUR,${row}`);
   const later = `in_9,cus_2,4900,EUR,2026-03-09T09:00:00Z,PAID${",".repeat(columns.split(",").length)}`;
   const file = [`invoiceId,customerId,amount,currency,createdAt,state,${columns}`, ...lines, later].join("\n");
-  const failures = failuresOf(readHistory(file).attempts);
+  const failures = failuresOf(readHistory(file).attempts, new Date("2026-07-01"));
   const ways = waysOf(failures, fromPrior(prior), []);
   return Object.fromEntries(
     ways.map((way) => [way.name, way.next(failures.invoices.find(({ invoiceId }) => invoiceId === "in_1")!, 0)]),

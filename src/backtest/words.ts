@@ -149,11 +149,31 @@ export function basisWords({ money, count }: Pick<Judged, "money" | "count">): s
 
 const retryWords = (depth: number) => (depth === 1 ? "first retry" : `first ${depth} retries`);
 
-/** That something of the file is not in what is said. */
-export const leftOutWords = ({ leftOut }: Backtest) =>
-  leftOut === 1
-    ? "1 record of the file could not be read and is left out:"
-    : `${whole(leftOut)} records of the file could not be read and are left out:`;
+/** What is not in what is said, in sentences, each with what explains it. */
+export function leftOutWords(result: Backtest): { words: string; problems: string[] }[] {
+  const { leftOut, problems, repeated = 0, ahead = 0, aheadFrom } = result;
+  const unread =
+    leftOut === 1
+      ? "1 record of the file could not be read and is left out:"
+      : `${whole(leftOut)} records of the file could not be read and are left out:`;
+  const again =
+    repeated === 1
+      ? "1 record of the file repeats another one and is left out: it has its id, or without ids says the same."
+      : `${whole(repeated)} records of the file repeat others and are left out: they have their ids, or without ids say the same. If they are tries of their own, give each its id.`;
+  const future = (is: string) => `dated in the future${aheadFrom ? `, the first ${is} of ${day(aheadFrom)}` : ""}`;
+  return [
+    ...(leftOut > 0 ? [{ words: unread, problems }] : []),
+    ...(repeated > 0 ? [{ words: again, problems: [] }] : []),
+    ...(ahead > 0
+      ? [
+          {
+            words: `${whole(ahead)} ${ahead === 1 ? "attempt is" : "attempts are"} left out, being ${future("one")}.`,
+            problems: [],
+          },
+        ]
+      : []),
+  ];
+}
 
 /** What the numbers rest on, and what could make them wrong. */
 export function assumptions({ chancesKnown, tooYoung, givenUp, paidBefore }: Backtest): string[] {

@@ -15,7 +15,8 @@ async function run(path: string, values: Record<string, string | boolean> = {}) 
   const lines: string[] = [];
   const beside: string[] = [];
   const aside = { print: (line: string) => void beside.push(line) };
-  const context = { print: (line: string) => void lines.push(line), aside } as Context;
+  const realNow = () => new Date("2026-12-01");
+  const context = { print: (line: string) => void lines.push(line), aside, realNow } as Context;
   const code = await backtestCommand.run(context, values, [path]);
   return { code, out: lines.join("\n"), aside: beside.join("\n") };
 }
@@ -127,6 +128,41 @@ test("what is left out of a file is said before what it says, there and in the r
   );
   const html = readFileSync(report, "utf8");
   assert.ok(html.indexOf("2 records of the file") < html.indexOf("<h2>"));
+});
+
+test("records that repeat others and attempts of the future change no number, and are told of before what is said", async () => {
+  const path = join(folder, "again.csv");
+  const report = join(folder, "again.html");
+  const [heading, ...rows] = history(1500).trimEnd().split("\n");
+  const of = async (lines: readonly string[]) => {
+    writeFileSync(path, [heading, ...lines].join("\n"));
+    const { out } = await run(path, { report });
+    return { out: out.split("\n"), html: readFileSync(report, "utf8") };
+  };
+  const plain = await of(rows);
+  const ahead = rows[0]!.replace(/2026-[^,]*/, "2099-01-01");
+  const { out, html } = await of([...rows, ...rows, ahead]);
+  assert.equal(
+    out[0],
+    `${rows.length.toLocaleString("en")} records of the file repeat others and are left out: they have their ids, or without ids say the same. If they are tries of their own, give each its id.`,
+  );
+  assert.equal(out[1], "1 attempt is left out, being dated in the future, the first one of 2099-01-01.");
+  assert.deepEqual(out.slice(3), plain.out);
+  assert.match(html, /<p>1 attempt is left out, being dated in the future/);
+  assert.equal(html.replace(/<p>[^<]*left out[^<]*<\/p>\n/g, ""), plain.html);
+});
+
+test("a file in UTF-16, as spreadsheets write it, is the same history as one in UTF-8", async () => {
+  const path = join(folder, "utf16.csv");
+  const report = join(folder, "utf16.html");
+  const csv = history(300);
+  writeFileSync(path, csv);
+  const { out } = await run(path, { report });
+  const little = (text: string) => Buffer.from(text, "utf16le");
+  for (const bytes of [little(`\ufeff${csv}`), little(csv), little(`\ufeff${csv}`).swap16(), little(csv).swap16()]) {
+    writeFileSync(path, bytes);
+    assert.equal((await run(path, { report })).out, out);
+  }
 });
 
 test("a file that speaks another way of states than is known is refused, not judged without them", async () => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type History, readHistory, STATE_WORDS } from "../backtest/attempts.ts";
 import { type Backtest, backtest } from "../backtest/backtest.ts";
 import { reportHtml } from "../backtest/report.ts";
+import { textOf } from "../backtest/text.ts";
 import { assumptions, bookWords, judgedWords, leftOutWords, nothingWords, twinWords } from "../backtest/words.ts";
 import { fromPrior, type Prior } from "../model/prior.ts";
 import { type Command, EXIT, Failure, text } from "./command.ts";
@@ -16,7 +17,7 @@ export const backtestCommand: Command = {
   --json                   print everything as JSON, and write no report unless --report is given
 
   FILE has an attempt on each line, CSV with a heading or JSON: invoiceId, createdAt (2026-01-02T08:00:00Z, or 2026-01-02), state,
-  amount (minor units) and currency; and what else is known: customerId initiator networkDeclineCode networkAdviceCode paymentGatewayErrorCode
+  amount (minor units) and currency; and what else is known: id updatedAt customerId initiator networkDeclineCode networkAdviceCode paymentGatewayErrorCode
   paymentGatewayName paymentGatewayType declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint customerTimezone; and
   propensity, the chance with which your system chose to try when it did, where you know it.
 
@@ -25,7 +26,9 @@ export const backtestCommand: Command = {
     failed                 ${STATE_WORDS.failed}
     neither, passed over   ${STATE_WORDS.neither}
   Checks of a card, whose amount is 0, are passed over, too.
-  Records with another word, or that can't be read, are left out and told of; a file of which more than 5% are such is refused.`,
+  Records with another word, or that can't be read, are left out and told of, as are invoices whose id several customers or currencies have; a file of
+  which more than 5% are such is refused. Records that repeat another one (the same id, or without ids the same in all that is read), and attempts that are
+  dated in the future, are left out and told of, too. The text is UTF-8 or UTF-16.`,
   summary: "Judge ways of trying again by a merchant's own history of attempts",
   options: { report: { type: "string" }, json: { type: "boolean" } },
   positionals: ["FILE"],
@@ -33,7 +36,7 @@ export const backtestCommand: Command = {
   async run(context, values, [path]) {
     const report = text(values, "report") ?? (values.json ? undefined : "backtest.html");
     if (report !== undefined) await ensureWritable(report);
-    const result = backtest(await historyFrom(path!), fromPrior(await shippedPrior()));
+    const result = backtest(await historyFrom(path!), fromPrior(await shippedPrior()), context.realNow());
     const isJudged = result.books.length > 0;
     if (report !== undefined && isJudged) await writeReport(report, reportHtml(result));
     if (values.json) {
@@ -48,12 +51,12 @@ export const backtestCommand: Command = {
 };
 
 async function historyFrom(path: string): Promise<History> {
-  const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     const why = error.code === "ENOENT" ? "the file is not there." : error.message;
     throw new Failure(`${path} can't be read: ${why}`);
   });
   try {
-    const history = readHistory(content);
+    const history = readHistory(textOf(bytes));
     if (history.attempts.length > 0) return history;
     throw new TypeError("No record in it is paid or failed.");
   } catch (error) {
@@ -65,8 +68,11 @@ const shippedPrior = async () =>
   JSON.parse(await readFile(join(import.meta.dirname, "../model/prior.json"), "utf8")) as Prior;
 
 function lines(result: Backtest): string[] {
-  const leftOut =
-    result.leftOut > 0 ? [leftOutWords(result), ...result.problems.map((problem) => `  ${problem}`), ""] : [];
+  const told = leftOutWords(result).flatMap(({ words, problems }) => [
+    words,
+    ...problems.map((problem) => `  ${problem}`),
+  ]);
+  const leftOut = told.length > 0 ? [...told, ""] : [];
   if (result.books.length === 0) return [...leftOut, `${nothingWords(result)} No report is written.`];
   return [
     ...leftOut,

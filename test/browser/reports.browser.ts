@@ -30,7 +30,7 @@ function backtested(): string {
   const heading =
     "invoiceId,customerId,createdAt,state,amount,currency,networkDeclineCode,paymentMethodType,cardBrand,cardCountry";
   const prior = readPrior(pino({ level: "silent" }))!;
-  return backtestReport(backtest(readHistory([heading, ...rows].join("\n")), fromPrior(prior)));
+  return backtestReport(backtest(readHistory([heading, ...rows].join("\n")), fromPrior(prior), new Date("2027-01-01")));
 }
 
 function simulated(): string {

@@ -48,8 +48,14 @@ async function jobOf({ db, merchantId, params }: Visit): Promise<Job> {
   if (!job) throw notFound("backtest");
   if (!job.result) return job;
   // JSON has no moments.
-  const { from, to, countsFrom } = job.result.backtest;
-  const moments = { from: new Date(from), to: new Date(to), countsFrom: countsFrom ? new Date(countsFrom) : null };
+  const { from, to, countsFrom, aheadFrom } = job.result.backtest;
+  const momentOf = (told: Date | null | undefined) => (told ? new Date(told) : null);
+  const moments = {
+    from: new Date(from),
+    to: new Date(to),
+    countsFrom: momentOf(countsFrom),
+    aheadFrom: momentOf(aheadFrom),
+  };
   return { ...job, result: { ...job.result, backtest: { ...job.result.backtest, ...moments } } };
 }
 

@@ -17,7 +17,7 @@ import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts
 
 const SCRIPT = "<script>alert(1)</script>.csv";
 const prior = readPrior(pino({ level: "silent" }));
-const judge = () => judgeInThread(prior);
+const judge = () => judgeInThread(prior, at.ports);
 let at: TestConsole;
 before(async () => {
   at = await testConsole();

@@ -6,6 +6,7 @@ import {
   bookWords,
   GROUP_NAMES,
   judgedWords,
+  leftOutWords,
   nothingWords,
   points,
   shortAnswer,
@@ -13,6 +14,7 @@ import {
   twinWords,
 } from "../../backtest/words.ts";
 import { type Html, html } from "../html.ts";
+import { notice } from "../show/fields.ts";
 import { intervalPlot } from "../show/interval-plot.ts";
 import { moment } from "../show/moments.ts";
 import { count, share } from "../show/money.ts";
@@ -22,11 +24,12 @@ import { table } from "../show/table.ts";
 /** What a history says of other ways, to be read and printed. */
 export function report(result: Backtest, zone: string): Html {
   const { attempts, from, to, books, firstGaps, groups } = result;
+  const leftOut = leftOutWords(result).map(({ words }) => notice("warn", words));
   if (books.length === 0)
-    return html`<p class="lead">${count(attempts)} payment attempts</p><p class="text">${nothingWords(result)}</p>`;
+    return html`<p class="lead">${count(attempts)} payment attempts</p>${leftOut}<p class="text">${nothingWords(result)}</p>`;
   return html`<p class="lead">${count(attempts)} payment attempts, from ${moment(from, zone)} to ${moment(to, zone)}</p>
 <p class="text">Worked out from what your system did; nothing was charged for it.</p>
-${books.map(bookSection)}
+${leftOut}${books.map(bookSection)}
 <h2>What your system did</h2>
 <h3>Days before the first retry, of 100 invoices that failed</h3>
 ${shares(
