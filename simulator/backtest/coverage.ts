@@ -1,11 +1,12 @@
 import { type Episode, estimate, isSaid } from "../../src/backtest/estimate.ts";
 import { GAPS, STOP } from "../../src/backtest/gaps.ts";
-import { type MerchantLog, merchantLog, USUAL_GAPS, type Way } from "./merchant-log.ts";
+import { type LogOptions, type MerchantLog, merchantLog, USUAL_GAPS, type Way } from "./merchant-log.ts";
 
-/** Ways to be judged: one that is sooner than the merchant's own, and one that waits longer. */
+/** Ways to be judged: one that is sooner than the merchant's own, one that waits longer, and one that does what it does most often. */
 export const WAYS: Readonly<Record<string, Way>> = {
   sooner: (k, kind, dayOf) => within(k, dayOf, USUAL_GAPS[kind]! - 1),
   later: (k, kind, dayOf) => within(k, dayOf, USUAL_GAPS[kind]! + 1),
+  usual: (k, kind, dayOf) => within(k, dayOf, USUAL_GAPS[kind]! + Math.floor(k / 2)),
 };
 
 const within = (k: number, dayOf: number, gap: number) => (k < 4 && dayOf + GAPS[gap]!.from <= 24 ? gap : STOP);
@@ -20,49 +21,57 @@ export interface Task {
   chancesKnown: boolean;
 }
 
+/** What is backtested: so many first decisions are the ways' own. */
+type Histories = LogOptions;
+
 /** How often the truth was inside. */
 export interface Coverage extends Task {
   way: string;
-  /** Runs in which anything was said; of these, those whose interval held the truth. */
+  /** What it recovers in truth. */
+  truth: number;
+  /** Runs in which anything was said; of these, those whose interval held the truth, and those whose interval of the difference held that. */
   said: number;
   covered: number;
+  differences: number;
   /** Mean over these runs: half the interval's width, and the estimate less the truth. */
   half: number;
   bias: number;
 }
 
-/** Backtests of ways that own their first `depth` decisions, on `runs` stretches of history, judged by what they do in truth. */
-export function coverage(
-  runs: number,
-  ways: readonly string[],
-  tasks: readonly Task[],
-  depth: number,
-  customers: number,
-): Coverage[] {
-  const found = ways.flatMap((way) => tasks.map((task) => ({ way, ...task, said: 0, covered: 0, half: 0, bias: 0 })));
+/** Backtests of ways on `runs` stretches of history, judged by what they do in truth. */
+export function coverage(runs: number, ways: readonly string[], tasks: readonly Task[], of: Histories): Coverage[] {
+  const { depth } = of;
   const judged = ways.map((way) => WAYS[way]!);
-  const truths = new Map(ways.map((way) => [way, truthOf(WAYS[way]!, depth)]));
+  const own = truthOf(judged[0]!, { ...of, depth: 0 });
+  const found = ways.flatMap((way) => {
+    const truth = truthOf(WAYS[way]!, of);
+    return tasks.map((task) => {
+      const measure = task.money ? ("money" as const) : ("count" as const);
+      const none = { said: 0, covered: 0, differences: 0, half: 0, bias: 0 };
+      return { way, ...task, truth: truth[measure], difference: truth[measure] - own[measure], ...none };
+    });
+  });
   for (let run = 0; run < runs; run++) {
-    const log = merchantLog({ customers, depth: 0 }, judged, run);
+    const log = merchantLog({ ...of, depth: 0 }, judged, run);
     const hidden = log.episodes.map(withoutChances);
     for (const each of found) {
       const episodes = each.chancesKnown ? log.episodes : hidden;
       const chosen = log.chosen[ways.indexOf(each.way)]!;
       const answer = estimate(episodes, chosen, depth, each.money ? ({ amount }) => amount : () => 1);
       if (!isSaid(answer)) continue;
-      const truth = truths.get(each.way)![each.money ? "money" : "count"];
       each.said++;
-      if (answer.low <= truth && truth <= answer.high) each.covered++;
+      if (answer.low <= each.truth && each.truth <= answer.high) each.covered++;
+      if (answer.differenceLow <= each.difference && each.difference <= answer.differenceHigh) each.differences++;
       each.half += (answer.high - answer.low) / 2;
-      each.bias += answer.share - truth;
+      each.bias += answer.share - each.truth;
     }
   }
   return found.map((each) => ({ ...each, half: each.half / each.said, bias: each.bias / each.said }));
 }
 
 /** What a way recovers in truth, as a share of invoices and of money. */
-function truthOf(way: Way, depth: number): { count: number; money: number } {
-  const { episodes }: MerchantLog = merchantLog({ customers: TRUTH_CUSTOMERS, depth }, [way], TRUTH_SEED);
+function truthOf(way: Way, of: Histories): { count: number; money: number } {
+  const { episodes }: MerchantLog = merchantLog({ ...of, customers: TRUTH_CUSTOMERS }, [way], TRUTH_SEED);
   let [recovered, amount, money] = [0, 0, 0];
   for (const episode of episodes) {
     amount += episode.amount;

@@ -12,24 +12,28 @@ const KINDS = 3;
 /** The gap that the merchant's system likes best, by the kind of the decline. */
 export const USUAL_GAPS = [2, 4, 3] as const;
 const LAST_DAY = 40;
+/** Of a card that does not work, or not this week: even these come to work in a world in which nearly all does. */
+const HARDLY = 0.002;
 
 /**
  * A merchant whose system chooses its gaps by chance, with known odds: by how often it has tried, by the decline, and by the days that
  * are left. Its customers differ in ways that no log shows: when their money comes, and whether their card will work at all.
  */
-const ODDS = Array.from({ length: TRIES_MAX * KINDS * LAST_DAY }, (_, index) => {
-  const [k, kind] = [Math.floor(index / (KINDS * LAST_DAY)), Math.floor(index / LAST_DAY) % KINDS];
-  const dayOf = index % LAST_DAY;
-  const gaps = GAPS.map(({ from }, gap) => {
-    if (k === TRIES_MAX - 1 || dayOf + from > WINDOW_DAYS) return 0;
-    return 0.15 + 3 * Math.exp(-0.8 * Math.abs(gap - USUAL_GAPS[kind]! - 0.5 * k));
+const oddsTable = ({ least, falls }: { least: number; falls: number }) =>
+  Array.from({ length: TRIES_MAX * KINDS * LAST_DAY }, (_, index) => {
+    const [k, kind] = [Math.floor(index / (KINDS * LAST_DAY)), Math.floor(index / LAST_DAY) % KINDS];
+    const dayOf = index % LAST_DAY;
+    const gaps = GAPS.map(({ from }, gap) => {
+      if (k === TRIES_MAX - 1 || dayOf + from > WINDOW_DAYS) return 0;
+      return least + 3 * Math.exp(-falls * Math.abs(gap - USUAL_GAPS[kind]! - 0.5 * k));
+    });
+    const stop = 0.3 + 0.3 * k;
+    const total = gaps.reduce((sum, chance) => sum + chance, stop);
+    return [...gaps, stop].map((chance) => chance / total);
   });
-  const stop = 0.3 + 0.3 * k;
-  const total = gaps.reduce((sum, chance) => sum + chance, stop);
-  return [...gaps, stop].map((chance) => chance / total);
-});
-const oddsOf = (k: number, kind: number, dayOf: number) =>
-  ODDS[(k * KINDS + kind) * LAST_DAY + Math.min(dayOf, LAST_DAY - 1)]!;
+const ODDS = { varied: oddsTable({ least: 0.15, falls: 0.8 }), steady: oddsTable({ least: 0.02, falls: 2.5 }) };
+const oddsOf = (isSteady: boolean, k: number, kind: number, dayOf: number) =>
+  ODDS[isSteady ? "steady" : "varied"][(k * KINDS + kind) * LAST_DAY + Math.min(dayOf, LAST_DAY - 1)]!;
 
 /** Days of a gap, as the merchant's system draws them. */
 function daysOf(gap: number, draw: number): number {
@@ -44,6 +48,10 @@ export interface LogOptions {
   customers: number;
   /** So many first decisions are made as the first judged way does: 0 in a history, those it owns in the truth. */
   depth: number;
+  /** How much likelier tries succeed than usual: what is added to the logarithm of their odds. */
+  ease?: number;
+  /** It seldom departs from the gap that it likes best, so that a way which takes that one can be followed for more tries. */
+  isSteady?: boolean;
 }
 
 interface Bill {
@@ -90,7 +98,7 @@ function addEpisode(
   log: MerchantLog,
   customerId: string,
   { amount, broken, moneyOn, works, kind }: Bill,
-  { depth }: LogOptions,
+  { depth, ease = 0, isSteady = false }: LogOptions,
   judged: readonly Way[],
   random: () => number,
 ) {
@@ -99,7 +107,7 @@ function addEpisode(
   let dayOf = 0;
   let said = kind;
   for (let k = 0; ; k++) {
-    const chances = oddsOf(k, said, dayOf);
+    const chances = oddsOf(isSteady, k, said, dayOf);
     const drawn = pick(chances, random());
     judged.forEach((way, index) => {
       chosen[index]!.push(way(k, said, dayOf));
@@ -108,7 +116,9 @@ function addEpisode(
     const situation = situationOf(k, said, dayOf);
     const stops = choice === STOP;
     if (!stops) dayOf += daysOf(choice, random());
-    const succeeded = !stops && !broken && random() < works * (dayOf >= moneyOn ? 0.75 : 0.08);
+    const usual = broken ? HARDLY : works * (dayOf >= moneyOn ? 0.75 : 0.08);
+    const odds = (Math.exp(ease) * usual) / (1 - usual);
+    const succeeded = !stops && random() < odds / (1 + odds);
     decisions.push({ situation, choice, chance: chances[choice]!, succeeded });
     if (stops || succeeded) break;
     // The next decline may read otherwise.

@@ -2,17 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { coverage, WAYS } from "../../simulator/backtest/coverage.ts";
 import { merchantLog } from "../../simulator/backtest/merchant-log.ts";
-import { estimate, isSaid } from "./estimate.ts";
+import { type Episode, estimate, isSaid } from "./estimate.ts";
 import { STOP } from "./gaps.ts";
 
 const one = () => 1;
+const withoutChances = (episodes: readonly Episode[]) =>
+  episodes.map((episode) => ({ ...episode, decisions: episode.decisions.map((each) => ({ ...each, chance: null })) }));
 const log = merchantLog({ customers: 3000, depth: 0 }, [WAYS.later!], 7);
 const later = log.chosen[0]!;
 
 test("of 30 histories whose truth is known, nearly all intervals hold it", () => {
   // The short form of `npm run bench:backtest`. At 95 % fewer than 25 of 30 have a chance of 0.3 %.
   const task = { money: false, chancesKnown: false };
-  const [found] = coverage(30, ["later"], [task], 1, 1500);
+  const [found] = coverage(30, ["later"], [task], { depth: 1, customers: 1500 });
   const { said, covered, bias } = found!;
   assert.equal(said, 30);
   assert.ok(covered >= 25, `${covered} of 30`);
@@ -65,10 +67,54 @@ test("stopping at once recovers nothing, and it takes no history to say so", () 
 });
 
 test("giving up some invoices takes away just what was recovered of them", () => {
+  // What the merchant did is known after it was done only, so chances that add up for a way that is to come do not for this one.
+  const episodes = withoutChances(log.episodes);
   // As the merchant did, but for every tenth invoice, which is given up after its first failure.
   const chosen = log.episodes.map(({ decisions }, i) => decisions.map(({ choice }) => (i % 10 === 0 ? STOP : choice)));
-  const fewer = estimate(log.episodes, chosen, 1, one);
+  const fewer = estimate(episodes, chosen, 1, one);
   const paid = log.episodes.filter(({ decisions }) => decisions.some(({ succeeded }) => succeeded)).length;
   assert.ok(isSaid(fewer));
   assert.ok(Math.abs(fewer.difference + (0.1 * paid) / log.episodes.length) < 0.02, `${fewer.difference}`);
+});
+
+test("chances that the history states and that do not add up to what they stand for are not gone by", () => {
+  const stated = (chanceOf: (chance: number) => number) =>
+    log.episodes.map((episode) => ({
+      ...episode,
+      decisions: episode.decisions.map((decided) => ({ ...decided, chance: chanceOf(decided.chance!) })),
+    }));
+  assert.ok(
+    isSaid(
+      estimate(
+        stated((chance) => chance),
+        later,
+        1,
+        one,
+      ),
+    ),
+  );
+  for (const chanceOf of [() => 1, () => 0.05, (chance: number) => Math.min(1, 2 * chance)]) {
+    const answer = estimate(stated(chanceOf), later, 1, one);
+    assert.ok(!isSaid(answer) && answer.why === "chances", JSON.stringify(answer));
+  }
+  const all = estimate(
+    stated(() => 1),
+    later,
+    1,
+    one,
+  );
+  const alike = log.episodes.filter(({ decisions }, i) => decisions[0]!.choice === later[i]![0]).length;
+  assert.ok("standsFor" in all && Math.abs(all.standsFor! - alike / log.episodes.length) < 1e-9);
+  const own = log.episodes.map(({ decisions }) => decisions.map(({ choice }) => choice));
+  assert.ok(
+    isSaid(
+      estimate(
+        stated(() => 1),
+        own,
+        1,
+        one,
+      ),
+    ),
+    "what it did itself is known without chances",
+  );
 });

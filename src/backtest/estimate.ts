@@ -1,5 +1,7 @@
-import { type Habits, habitsOf, newWorths, type Situation, type Worths } from "./fit.ts";
+import { habitsOf, newWorths, type Situation, type Worths } from "./fit.ts";
 import { STOP } from "./gaps.ts";
+import { type Estimated, type Range, rangeOfDifference, rangeOfShare } from "./ranges.ts";
+import { sum, UNSEEN_MAX, type Weighed, weigh } from "./weigh.ts";
 
 /** One decision of a failed invoice, after one of its failures. */
 export interface Decided {
@@ -42,20 +44,17 @@ export interface Estimate {
 /** Why nothing is said. */
 export interface NotSaid {
   depth: number;
-  why: "few" | "unseen";
+  /** `chances`: those that the history states are not those of what it shows. */
+  why: "few" | "unseen" | "chances";
   effective: number;
   unseen: number;
+  /** By the chances stated, what was done alike stands for so many times the invoices that it has to stand for. Not in results that were kept from before it was looked at. */
+  standsFor?: number;
 }
 
 /** Below this the intervals are not what they say. */
 const EFFECTIVE_MIN = 200;
-/** More than this share of the choices unseen, and the answer would be invented. */
-const UNSEEN_MAX = 0.05;
-/** A choice that was made less often than this in alike situations was not really seen. */
-const SEEN_MIN = 5;
-const CHANCE_MIN = 0.005;
 const FOLDS = 5;
-const Z95 = 1.96;
 
 /**
  * Estimates what other choices would have recovered, from a history in which choices varied: doubly robust, with self-normalised weights,
@@ -81,6 +80,8 @@ export function estimate(
   const unseen = isOwn ? 0 : weighed.unseen;
   if (effective < EFFECTIVE_MIN) return { depth, why: "few", effective, unseen };
   if (unseen > UNSEEN_MAX) return { depth, why: "unseen", effective, unseen };
+  const { standsFor } = weighed;
+  if (!isOwn && standsFor !== null) return { depth, why: "chances", effective, unseen, standsFor };
 
   const base = Float64Array.from(episodes, weightOf);
   const total = sum(base);
@@ -91,24 +92,31 @@ export function estimate(
   const { share, moves } = isOwn
     ? { share: recoveredShare, moves: own }
     : stepByStep(episodes, chosen, depth, base, weighed, groups);
-  const error = clusteredError(episodes, moves, total);
-  const differences = moves.map((move, i) => move - own[i]!);
-  const differenceError = clusteredError(episodes, differences, total);
-  const difference = share - recoveredShare;
-  // What was never seen may have gone either way.
-  const half = Z95 * error + unseen;
-  const differenceHalf = Z95 * differenceError + unseen;
+  const owns = { share: recoveredShare, error: errorOf(clustered(episodes, own, own), total), effective: kish(base) };
+  const known = isOwn ? owns : { share, error: errorOf(clustered(episodes, moves, moves), total), effective };
+  const ranges: [Range, Range] = [rangeOfAsked(known, weighed.asked), rangeOfShare(owns)];
+  const difference = isOwn
+    ? { low: 0, high: 0 }
+    : rangeOfDifference(known, owns, ranges, correlationOf(episodes, moves, own));
   return {
     depth,
     share,
-    low: Math.max(0, share - half),
-    high: Math.min(1, share + half),
-    difference,
-    differenceLow: difference - differenceHalf,
-    differenceHigh: difference + differenceHalf,
+    // What was never seen may have gone either way.
+    low: Math.max(0, ranges[0].low - unseen),
+    high: Math.min(1, ranges[0].high + unseen),
+    difference: share - recoveredShare,
+    differenceLow: difference.low - unseen,
+    differenceHigh: difference.high + unseen,
     effective,
     unseen,
   };
+}
+
+/** Of what is given up at once it is known that nothing comes, so only the rest has a range. */
+function rangeOfAsked({ share, error, effective }: Estimated, asked: number): Range {
+  if (asked === 0) return { low: 0, high: 0 };
+  const { low, high } = rangeOfShare({ share: share / asked, error: error / asked, effective });
+  return { low: low * asked, high: high * asked };
 }
 
 /** Whether a way chose as the merchant's system did, everywhere. Then what it recovers is known, and nothing is to be weighed. */
@@ -121,7 +129,7 @@ function stepByStep(
   chosen: readonly (readonly number[])[],
   depth: number,
   base: Float64Array,
-  { weights, stopped }: ReturnType<typeof weigh>,
+  { weights, stopped }: Weighed,
   groups: number,
 ) {
   const models = modelsOf(episodes, chosen, depth, groups);
@@ -157,49 +165,6 @@ const isRecovered = ({ decisions }: Episode) => decisions.some(({ succeeded }) =
 function later(decisions: readonly Decided[], from: number): number {
   for (let k = from; k < decisions.length; k++) if (decisions[k]!.succeeded) return 1;
   return 0;
-}
-
-/**
- * How much each episode speaks for the way that is judged, after each of its decisions: none once the two differed, and the more the
- * seldomer the merchant's system chooses so. An invoice that is over keeps its weight.
- */
-function weigh(
-  episodes: readonly Episode[],
-  chosen: readonly (readonly number[])[],
-  depth: number,
-  weightOf: (episode: Episode) => number,
-  habits: Habits,
-) {
-  const weights: Float64Array[] = [];
-  let former = Float64Array.from(episodes, weightOf);
-  /** At which decision the judged way gives up. */
-  const stopped = new Float64Array(episodes.length).fill(Number.POSITIVE_INFINITY);
-  let effective = episodes.length;
-  let unseen = 0;
-  for (let k = 0; k < depth; k++) {
-    const now = Float64Array.from(former);
-    let [asked, live, squares, blind] = [0, 0, 0, 0];
-    episodes.forEach(({ decisions }, i) => {
-      const decided = decisions[k];
-      if (!decided || stopped[i]! < k) return;
-      const wanted = chosen[i]![k]!;
-      if (wanted === STOP) {
-        stopped[i] = k;
-        return;
-      }
-      asked++;
-      const { situation, choice, chance } = decided;
-      if (habits.seen(situation, wanted) < SEEN_MIN) blind += former[i]!;
-      now[i] = choice === wanted ? former[i]! / Math.max(chance ?? habits.chance(situation, choice), CHANCE_MIN) : 0;
-      live += now[i]!;
-      squares += now[i]! ** 2;
-    });
-    unseen += blind / sum(former);
-    if (asked > 0) effective = Math.min(effective, squares > 0 ? live ** 2 / squares : 0);
-    weights.push(now);
-    former = now;
-  }
-  return { weights, stopped, effective, unseen };
 }
 
 /** What decisions are worth, for one part of the episodes learned from the other parts. */
@@ -269,16 +234,25 @@ function addStep(moves: Float64Array, weights: Float64Array, values: ArrayLike<n
   return mean;
 }
 
-/** Standard error of a mean whose terms come in customers. */
-function clusteredError(episodes: readonly Episode[], moves: ArrayLike<number>, total: number): number {
-  const byCustomer = new Map<string, number>();
+/** How far customers move two means together, a sum of products: invoices of one customer go together. */
+function clustered(episodes: readonly Episode[], one: ArrayLike<number>, other: ArrayLike<number>): number {
+  const byCustomer = new Map<string, [number, number]>();
   episodes.forEach(({ customerId }, i) => {
-    byCustomer.set(customerId, (byCustomer.get(customerId) ?? 0) + moves[i]!);
+    const sums = byCustomer.get(customerId) ?? [0, 0];
+    byCustomer.set(customerId, [sums[0] + one[i]!, sums[1] + other[i]!]);
   });
-  let squares = 0;
-  for (const move of byCustomer.values()) squares += move * move;
+  let products = 0;
+  for (const [a, b] of byCustomer.values()) products += a * b;
   const customers = byCustomer.size;
-  return (Math.sqrt(squares) / total) * Math.sqrt(customers / Math.max(1, customers - 1));
+  return (products * customers) / Math.max(1, customers - 1);
 }
 
-const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
+const errorOf = (squares: number, total: number) => Math.sqrt(squares) / total;
+
+function correlationOf(episodes: readonly Episode[], one: ArrayLike<number>, other: ArrayLike<number>): number {
+  const scale = Math.sqrt(clustered(episodes, one, one) * clustered(episodes, other, other));
+  return scale > 0 ? clustered(episodes, one, other) / scale : 0;
+}
+
+/** So many equal weights would tell as much. */
+const kish = (weights: Float64Array) => sum(weights) ** 2 / weights.reduce((squares, each) => squares + each ** 2, 0);
