@@ -63,6 +63,8 @@ export interface Backtest {
   paidBefore?: number;
   /** Whether the history said with which chance choices were made. */
   chancesKnown: boolean;
+  /** Where it said so of some retries only, of how many: then it is not gone by. Not in results that were kept from before that. */
+  chancesGiven?: { retries: number; of: number } | null;
   /** The largest first. */
   books: Book[];
   /** Share of the first retries by gap, and of them that succeeded. */
@@ -80,12 +82,12 @@ export interface Backtest {
  */
 export function backtest({ attempts, problems, leftOut, repeated }: History, learned: Learned, now: Date): Backtest {
   const failures = failuresOf(attempts, now);
-  const givenUp = givenUpOf(failures.invoices);
+  const { invoices, ...chances } = withChances(failures.invoices);
+  const givenUp = givenUpOf(invoices);
   const ways = waysOf(failures, learned, givenUp);
-  const books = [...Map.groupBy(failures.invoices, ({ currency }) => currency)]
+  const books = [...Map.groupBy(invoices, ({ currency }) => currency)]
     .map(([currency, invoices]) => bookOf(currency, invoices, ways))
     .sort((a, b) => b.invoices - a.invoices);
-  const tries = failures.invoices.flatMap(({ decisions }) => decisions.filter(({ choice }) => choice < CHOICES - 1));
   return {
     from: failures.from,
     to: failures.to,
@@ -98,12 +100,25 @@ export function backtest({ attempts, problems, leftOut, repeated }: History, lea
     tooYoung: failures.tooYoung,
     countsFrom: failures.countsFrom,
     paidBefore: failures.paidBefore,
-    chancesKnown: tries.length > 0 && tries.every(({ chance }) => chance !== null),
+    ...chances,
     books,
-    firstGaps: firstGapsOf(failures.invoices),
-    groups: groupsOf(failures.invoices),
+    firstGaps: firstGapsOf(invoices),
+    groups: groupsOf(invoices),
     givenUp,
   };
+}
+
+/** The chances that a history states are gone by where it states all: of two kinds of chances in one sum nobody knows what it means. */
+function withChances(invoices: readonly FailedInvoice[]) {
+  const retries = invoices.flatMap(({ decisions }) => decisions.filter(({ choice }) => choice !== STOP));
+  const stated = retries.filter(({ chance }) => chance !== null).length;
+  if (stated > 0 && stated === retries.length) return { invoices, chancesKnown: true, chancesGiven: null };
+  const without = ({ decisions, ...invoice }: FailedInvoice) => ({
+    ...invoice,
+    decisions: decisions.map((decided) => ({ ...decided, chance: null })),
+  });
+  const chancesGiven = stated > 0 ? { retries: stated, of: retries.length } : null;
+  return { invoices: invoices.map(without), chancesKnown: false, chancesGiven };
 }
 
 const bookOf = (currency: string, invoices: readonly FailedInvoice[], ways: readonly Way[]): Book => ({
@@ -147,7 +162,7 @@ function judged(way: Way, invoices: readonly FailedInvoice[]): Judged {
     }
   }
   const { count, money } = told;
-  const missing = isSaid(money!) ? null : missingOf(invoices, chosen);
+  const missing = isSaid(money!) || money!.why === "chances" ? null : missingOf(invoices, chosen);
   return { name: way.name, words: way.words, count: count!, money: money!, asked: recoveredOf(asked), missing };
 }
 

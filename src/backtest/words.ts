@@ -43,8 +43,13 @@ export function sideOf(judged: Estimate | NotSaid): "more" | "less" | "same" | "
 /** Whether another way would have recovered more, for somebody who reads nothing else. */
 export function shortAnswer({ ways, currency, amount }: Book): string {
   const said = ways.flatMap(({ words, money }) => (isSaid(money) ? [{ words, money, side: sideOf(money) }] : []));
-  if (said.length === 0)
-    return "This history can't tell whether another way would have recovered more: your system did too seldom what others would have done. An experiment can.";
+  if (said.length === 0) {
+    const isStated = ways.some(({ money }) => !isSaid(money) && money.why === "chances");
+    const why = isStated
+      ? "the chances in the file (propensity) do not fit what your system did"
+      : "your system did too seldom what others would have done";
+    return `This history can't tell whether another way would have recovered more: ${why}. An experiment can.`;
+  }
   const [best, ...others] = said
     .filter(({ side }) => side === "more")
     .sort((a, b) => b.money.differenceLow - a.money.differenceLow);
@@ -135,7 +140,9 @@ function missingWords({ missing }: Pick<Judged, "missing">): string {
 }
 
 /** Why nothing is said. */
-function notSaidWords({ why, effective, unseen }: NotSaid): string {
+function notSaidWords({ why, effective, unseen, standsFor = 0 }: NotSaid): string {
+  if (why === "chances")
+    return `The chances in the file (propensity) do not fit it: by them, the invoices for which your system did the same stand for ${percent(standsFor)} of those for which they have to. Without that column the chances are worked out from what your system did.`;
   if (why === "unseen")
     return `In ${percent(unseen)} of the invoices it does what your system hardly ever did, so there is nothing to learn it from.`;
   return `Your system did the same too seldom: what can be compared weighs as much as ${invoiceWords(effective)}, and 200 are needed.`;
@@ -176,14 +183,19 @@ export function leftOutWords(result: Backtest): { words: string; problems: strin
 }
 
 /** What the numbers rest on, and what could make them wrong. */
-export function assumptions({ chancesKnown, tooYoung, givenUp, paidBefore }: Backtest): string[] {
+export function assumptions({ chancesKnown, chancesGiven, tooYoung, givenUp, paidBefore }: Backtest): string[] {
   return [
     "Only invoices whose first attempt failed count, and each counts: paid or not, 28 days after that. Money that came without an attempt in the file does not count.",
     "A way is judged by how many days it lets pass between a failure and the next try, not by the hour. After the retries that are named, your own system goes on as it did.",
     ...(givenUp ? [scheduleWords(givenUp)] : []),
     chancesKnown
-      ? "The chances with which your system chose are those in the file (propensity)."
+      ? "The chances with which your system chose are those in the file (propensity). Where they do not add up for a way, nothing is said of it."
       : "The chances with which your system chose are worked out from how often it chose so, by the number of tries, the reason of the decline, and the weeks since the first failure. If it looked at anything else that has to do with success, the results are off by that.",
+    ...(chancesGiven
+      ? [
+          `Those in the file (propensity) are not used, since only ${whole(chancesGiven.retries)} of ${whole(chancesGiven.of)} retries have one.`,
+        ]
+      : []),
     ...(paidBefore === undefined ? [] : [customersWords(paidBefore)]),
     "A change of card is not counted as recovered, since no history of attempts tells what asking for one would have brought.",
     "Each range holds the truth in 95 of 100 such reports, so of many ranges one may well be wrong. An experiment answers the same question without these assumptions.",

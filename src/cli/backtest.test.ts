@@ -109,6 +109,36 @@ test("where a card expired it is tried as well, so that nothing is left out for 
   assert.doesNotMatch(readFileSync(report, "utf8"), /asks for another card/);
 });
 
+test("chances in the file that cannot be those of what was done are refused in words, and are not gone by where only some retries have one", async () => {
+  const path = join(folder, "chances.csv");
+  const report = join(folder, "chances.html");
+  const [heading, ...rows] = history(3000).trimEnd().split("\n");
+  const of = async (chance: (row: number) => string) => {
+    writeFileSync(path, [`${heading},propensity`, ...rows.map((row, n) => `${row},${chance(n)}`)].join("\n"));
+    return (await run(path, { report })).out;
+  };
+  const sure = await of(() => "1");
+  assert.match(
+    sure,
+    /Days 1, 3, 5 and 7: cannot say\. The chances in the file \(propensity\) do not fit it: by them, .* stand for 1\d\.\d% of those for which they have to\. Without that column [^.]*\.\n/,
+  );
+  assert.match(
+    readFileSync(report, "utf8"),
+    /recovered more: the chances in the file \(propensity\) do not fit what your/,
+  );
+  const plain = await of(() => "");
+  assert.doesNotMatch(plain, /propensity/);
+  const some = (await of((n) => (n === 1 ? "0.1" : ""))).split("\n");
+  assert.match(
+    some.join("\n"),
+    /- Those in the file \(propensity\) are not used, since only 1 of [\d,]+ retries have one\.\n/,
+  );
+  assert.deepEqual(
+    some.filter((line) => !/propensity/.test(line)),
+    plain.split("\n"),
+  );
+});
+
 test("what is left out of a file is said before what it says, there and in the report", async () => {
   const path = join(folder, "left-out.csv");
   const report = join(folder, "left-out.html");
