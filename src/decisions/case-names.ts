@@ -56,6 +56,9 @@ const OVER_MAX = 20;
 /** Steps that double. */
 const amountStep = ({ dollars }: Pick<Traits, "dollars">) => Math.round(Math.log2(Math.max(1, dollars)));
 const tenureStep = (days: number) => Math.round(Math.log2(1 + Math.max(0, days) / 20));
+const periodOf = ({ billingPeriod, billingPeriodUnit }: Pick<Traits, "billingPeriod" | "billingPeriodUnit">) =>
+  `${known(billingPeriod)}${known(billingPeriodUnit)}`;
+const USUAL_PERIOD = "1month";
 const lower = (value: string | null) => value?.toLowerCase() ?? null;
 
 /**
@@ -68,7 +71,7 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
   const names = [
     ...Array.from({ length: Math.min(OVER_MAX, amountStep(traits)) }, (_, step) => `dollar:${step}`),
     `tenure:${traits.tenureDays === null ? "?" : tenureStep(traits.tenureDays)}`,
-    `period:${known(traits.billingPeriod)}${known(traits.billingPeriodUnit)}`,
+    `period:${periodOf(traits)}`,
     `merchant:${traits.merchant}`,
     `country:${traits.country}`,
     `funding:${known(traits.funding)}`,
@@ -99,9 +102,7 @@ const codeName = ({ declineCode, adviceCode }: Traits) => `code:${known(declineC
 export const codeWeight = (traits: Traits) => nameWeight(`r${codeName(traits)}`);
 
 /** Where the rows of a case are: its weights for certain moments. */
-export const caseRows = (
-  traits: Omit<Traits, "billingPeriod" | "billingPeriodUnit" | "merchant" | "past">,
-): Int32Array =>
+export const caseRows = (traits: Omit<Traits, "merchant" | "past">): Int32Array =>
   rowsOf({
     country: traits.country,
     code: lower(traits.declineCode),
@@ -111,6 +112,8 @@ export const caseRows = (
     amount: amountStep(traits),
     tenure: traits.tenureDays === null ? null : tenureStep(traits.tenureDays),
     issuer: lower(traits.issuer),
+    // The usual one has none: what most cases share is learned by the class of their reason, and a row beside it would learn all of it again.
+    period: traits.billingPeriodUnit && periodOf(traits) !== USUAL_PERIOD ? periodOf(traits) : null,
   });
 
 /** Where the names' weights are. */

@@ -1,25 +1,19 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Belief } from "../model/belief.ts";
-import { AT_ONCE } from "../model/booking.ts";
 import { type Forecast, forecast } from "../model/forecast.ts";
-import { AT, classOf, dayPartColumn, hourWeight } from "../model/layout.ts";
+import { AT } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
-import { probit } from "../model/normal.ts";
-import { chanceOf } from "../model/observe.ts";
+import { chancesOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
 import type { PlanLimit } from "../rules/plan-limits.ts";
-import { drawFirst, LOT_COST_MAX, noDraw } from "./draw-first.ts";
+import { drawFirst, noDraw } from "./draw-first.ts";
+import { drawHour, goodHours, SLOT_MS, SLOT_START_MS, SLOTS_A_DAY, slotOf, slotOfDay } from "./hours.ts";
 import { lot } from "./lot.ts";
 import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
 import { evenSlot, spreadShare } from "./spread-evenly.ts";
 import { DEAR, type Stakes, withMargin } from "./stakes.ts";
 
-/** Tries are weighed at every fourth local hour. */
-export const SLOT_MS = 4 * HOUR_MS;
-const SLOTS_A_DAY = 6;
-/** Slots begin at one in the night: just after the turn of the day, when limits start afresh. */
-export const SLOT_START_MS = HOUR_MS;
 /** A try right after one that failed would meet the same answer. */
 const SOONEST_MS = 2 * HOUR_MS;
 /** And longer where the card itself, or a confirmation, is what is missing: a person sees to it, or an updater's batch, of which there is one a day. */
@@ -27,11 +21,6 @@ const SOONEST_CARD_MS = 20 * HOUR_MS;
 /** The last slot is this long before the window ends. */
 const LAST_MS = HOUR_MS / 2;
 export const lastOf = ({ windowEndsAt }: TryQuestion) => windowEndsAt - LAST_MS;
-/**
- * Share of tries whose hour is drawn, by how likely each is believed to be the best one: else an hour that was never tried stays where
- * the prior put it.
- */
-export const HOUR_DRAWN_SHARE = 0.2;
 /**
  * Share of cases that are tried although no try seems worth making, as if tries cost nothing: else what is once believed to be hopeless is
  * never seen to be otherwise. At least so many; after a code that few tries were seen of, more.
@@ -73,7 +62,7 @@ export interface ChosenTry {
   at: number;
   /** The chance that it succeeds, calibrated. */
   chance: number;
-  /** The chance with which lots chose this moment: 1 but for tries drawn by lot or spread evenly and those that might have been. The draw of an hour is not in it. */
+  /** The chance with which this moment was to be chosen, and any at all: over all moments they sum to one, or to the share of hopeless cases that is tried. */
   propensity: number;
   /** Expected worth of the plan, as a share of the amount due, before a draw put another moment in place of its next try. */
   value: number;
@@ -96,11 +85,10 @@ export interface ChosenTry {
  */
 export function chooseTry(learned: Learned, belief: Belief, question: TryQuestion): ChosenTry | null {
   const turn = `${question.key}:${belief.tries}`;
-  const hour = drawnHour(learned, belief, turn);
-  const slots = slotsOf(belief, question, [...goodHours(learned, belief), ...(hour === null ? [] : [hour])]);
-  if (slots.length === 0) return null;
-  const seen = forecast(learned, belief, slots);
   const stakes = withMargin(question.stakes, learned, question.dollars);
+  let slots = slotsOf(belief, question, goodHours(learned, belief));
+  if (slots.length === 0) return null;
+  let seen = forecast(learned, belief, slots);
   let asked = stakes;
   let plan = planTries(seen, question.triesLeft, asked, question.limits);
   const hopeless = plan.slots.length === 0;
@@ -112,23 +100,35 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     asked = { ...stakes, cost: 0 };
     plan = planTries(seen, question.triesLeft, asked, question.limits);
   }
-  const best = plan.slots[0];
-  if (best === undefined) return null;
-  const worth = belief.tries === 0 ? worthOfNext(seen, plan, asked, plan.picked) : null;
+  if (plan.slots.length === 0) return null;
+  let worth = belief.tries === 0 ? worthOfNext(seen, plan, asked, plan.picked) : null;
+  const best = plan.slots[0]!;
+  const planned = slots[best]!;
   const draw = worth ? drawFirst(learned, belief, question.key, seen, plan, worth) : noDraw(best);
-  const even = evenSlot(slots, belief, question);
-  const usual = spread ? even : draw.slot;
-  const drawn = draw.drawn && !spread;
-  const slot = spread || drawn || hour === null ? usual : bestAtHour(hour, belief, seen, plan, asked);
+  const chanceAt = chancesOf(learned, belief);
+  const hour = drawHour(learned, belief, turn, planned, momentsOfDay(belief, question, planned), chanceAt);
+  const even = slots[evenSlot(slots, belief, question)]!;
+  const at = spread ? even : draw.drawn ? slots[draw.slot]! : hour.at;
+  const lots = slots.indexOf(at) === best ? 0 : draw.propensityOf(slots.indexOf(at));
+  const propensity = (1 - evenShare) * triedShare * (lots + draw.propensityOf(best) * hour.propensityOf(at));
+  let slot = slots.indexOf(at);
+  if (slot < 0) {
+    // An hour that no plan is made with: what it is worth as the next try has to be foreseen beside the plan.
+    slots = [...slots, at].sort((one, other) => one - other);
+    slot = slots.indexOf(at);
+    seen = forecast(learned, belief, slots);
+    plan = planTries(seen, question.triesLeft, asked, question.limits, slot);
+    worth &&= worthOfNext(seen, plan, asked, plan.picked);
+  }
   const tries = [slot, ...followers(seen, plan, slot)];
   return {
-    at: slots[slot]!,
-    chance: trimmed(learned, trimOf(belief), chanceOf(learned, belief, slots[slot]!)),
-    propensity: (1 - evenShare) * triedShare * draw.propensityOf(usual) + (slot === even ? evenShare : 0),
+    at,
+    chance: trimmed(learned, trimOf(belief), chanceAt(at)),
+    propensity: at === even ? propensity + evenShare : propensity,
     value: plan.value,
     next: tries.slice(1).map((other) => slots[other]!),
-    drawn,
-    hourDrawn: slot !== usual,
+    drawn: draw.drawn && !spread,
+    hourDrawn: !spread && !draw.drawn && at !== planned,
     hopeless,
     spread,
     weighed: { forecast: seen, plan, tries, stakes, worth },
@@ -157,10 +157,21 @@ function slotsOf(belief: Belief, question: TryQuestion, hours: readonly number[]
   for (let n = Math.ceil(slotOf(belief, soonest)); ; n++) {
     const at = n * SLOT_MS + SLOT_START_MS - belief.clock.offsetMs;
     if (at >= last) break;
-    if ((at < now + DAY_MS || hours.includes(modulo(n, SLOTS_A_DAY))) && allow(at)) slots.push(at);
+    if ((at < now + DAY_MS || hours.includes(slotOfDay(n))) && allow(at)) slots.push(at);
   }
   if (last >= soonest && allow(last)) slots.push(last);
   return slots;
+}
+
+/** The moments of the local day of a moment at which a try may be made, at every fourth hour. */
+export function momentsOfDay(belief: Belief, question: TryQuestion, at: number): number[] {
+  const first = Math.floor(slotOf(belief, at) / SLOTS_A_DAY) * SLOTS_A_DAY;
+  const soonest = soonestOf(belief, question);
+  const last = lastOf(question);
+  return Array.from(
+    { length: SLOTS_A_DAY },
+    (_, n) => (first + n) * SLOT_MS + SLOT_START_MS - belief.clock.offsetMs,
+  ).filter((moment) => moment >= soonest && moment < last && question.allow(moment));
 }
 
 /** The first moment that may be chosen: what comes of other bills puts it off by no wait, or a customer who is charged each hour would never be tried. */
@@ -170,64 +181,3 @@ export const soonestOf = (belief: Belief, { now }: TryQuestion): number =>
 /** How long after such a decline no try is made. */
 export const gapAfter = ({ reason }: Belief): number =>
   reason !== "FIRST" && endsRetries(reason) ? SOONEST_CARD_MS : SOONEST_MS;
-
-/** A whole number at the beginning of a slot. */
-const slotOf = ({ clock: { offsetMs } }: Belief, at: number) => (at + offsetMs - SLOT_START_MS) / SLOT_MS;
-const modulo = (n: number, by: number) => ((n % by) + by) % by;
-const hourOf = (slot: number) => (slot * SLOT_MS + SLOT_START_MS) / HOUR_MS;
-/** The weight of an hour of the day, as a slot, for such declines. */
-const weightOfHour = ({ reason }: Belief, slot: number) => hourWeight(classOf(reason), hourOf(slot));
-/** What is believed of an hour: for such declines, and for such cases. */
-function scoreOfHour({ mean }: Learned, belief: Belief, slot: number): number {
-  // What is booked with all else of a day has no hour.
-  if (belief.clock.booking !== AT_ONCE) return 0;
-  const column = dayPartColumn(hourOf(slot));
-  let score = mean[weightOfHour(belief, slot)]!;
-  for (const row of belief.rows) score += mean[row + column]!;
-  return score;
-}
-
-/** The slot of each half of the local day with the best hour for such a case. */
-function goodHours(learned: Learned, belief: Belief): number[] {
-  const half = SLOTS_A_DAY / 2;
-  return [0, half].map((from) => {
-    let best = from;
-    let most = Number.NEGATIVE_INFINITY;
-    for (let slot = from; slot < from + half; slot++) {
-      const score = scoreOfHour(learned, belief, slot);
-      // Of hours that are alike the latest is taken: what is booked in the morning is there by then.
-      if (score < most) continue;
-      most = score;
-      best = slot;
-    }
-    return best;
-  });
-}
-
-/**
- * The hour of the day, as a slot, that is best by one draw from what is believed of each; null where this turn draws none. What is not known of
- * its rows is not drawn: each would be explored anew, and what all of them say of an hour tells enough to look there.
- */
-function drawnHour(learned: Learned, belief: Belief, turn: string): number | null {
-  if (lot(`${turn}:hour`) >= HOUR_DRAWN_SHARE) return null;
-  let best = 0;
-  let most = Number.NEGATIVE_INFINITY;
-  for (let slot = 0; slot < SLOTS_A_DAY; slot++) {
-    const deviation = Math.sqrt(learned.variance[weightOfHour(belief, slot)]!);
-    const drawn = scoreOfHour(learned, belief, slot) + deviation * probit(lot(`${slot}:${turn}`));
-    if (drawn <= most) continue;
-    most = drawn;
-    best = slot;
-  }
-  return best;
-}
-
-/** The slot at that hour with which, as the next try, the plan is worth most; the plan's own next one where each would cost too much. */
-function bestAtHour(hour: number, belief: Belief, forecast: Forecast, plan: TryPlan, stakes: Stakes): number {
-  const slots = [...forecast.slots.keys()].filter(
-    (slot) => modulo(slotOf(belief, forecast.slots[slot]!), SLOTS_A_DAY) === hour,
-  );
-  const worth = worthOfNext(forecast, plan, stakes, slots);
-  const most = Math.max(...worth);
-  return most < (1 - LOT_COST_MAX) * plan.value ? plan.slots[0]! : slots[worth.indexOf(most)]!;
-}

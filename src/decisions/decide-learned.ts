@@ -169,7 +169,7 @@ function choiceWords({ hopeless, drawn, hourDrawn, spread }: ChosenTry): string 
   if (drawn)
     return "Some first tries are drawn by lot, to keep learning: one in thirty among good moments, and more among sooner ones while few were made so soon after such a decline; this one";
   if (hourDrawn)
-    return "In one try of five the hour is drawn, by how likely each is believed to be the best one, to keep learning; the best next moment at that hour, on whichever day,";
+    return "In one try of five the hour is drawn, by how likely each is believed to be the best one, to keep learning; the next moment, on the day that is best,";
   return "The moments were weighed together, and the best next one";
 }
 

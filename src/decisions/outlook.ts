@@ -6,15 +6,7 @@ import { chancesOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
 import { bankDebit } from "../rules/bank-debits.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
-import {
-  type ChosenTry,
-  lastOf,
-  SLOT_MS,
-  SLOT_START_MS,
-  soonestOf,
-  type TryQuestion,
-  type Weighed,
-} from "./choose-try.ts";
+import { type ChosenTry, momentsOfDay, soonestOf, type TryQuestion, type Weighed } from "./choose-try.ts";
 import { judge, worthOfNext } from "./plan-tries.ts";
 import { rounded } from "./shares.ts";
 import { EVEN_TRIES, nearest } from "./spread-evenly.ts";
@@ -35,8 +27,6 @@ const DEBITS_BESIDE_EVEN = `${DEBITS_AS_SAID}, and even tries 6 to 11 points les
 /** The same, where even tries are beside the plan: what holds for cards does not for debits. */
 export const besideEven = (paymentMethodType: string | null | undefined) =>
   bankDebit(paymentMethodType) ? DEBITS_BESIDE_EVEN : CARDS_BESIDE_EVEN;
-
-const SLOTS_A_DAY = DAY_MS / SLOT_MS;
 
 /** What else could have been done, and what it would have been worth by the same model. */
 export type Outlook = Pick<Account, "days" | "hours" | "even">;
@@ -110,13 +100,7 @@ function hoursOf(
   compared: readonly Compared[],
 ): { at: number; worth: number | null }[] {
   const day = localDayOf(belief, chosenAt);
-  const start = day * DAY_MS + SLOT_START_MS - belief.clock.offsetMs;
-  const soonest = soonestOf(belief, question);
-  const worth = new Map<number, number | null>();
-  for (let n = 0; n < SLOTS_A_DAY; n++) {
-    const at = start + n * SLOT_MS;
-    if (at >= soonest && at < lastOf(question) && question.allow(at)) worth.set(at, null);
-  }
+  const worth = new Map<number, number | null>(momentsOfDay(belief, question, chosenAt).map((at) => [at, null]));
   for (const one of compared) if (localDayOf(belief, one.at) === day) worth.set(one.at, one.worth);
   return [...worth].map(([at, worth]) => ({ at, worth })).sort((a, b) => a.at - b.at);
 }

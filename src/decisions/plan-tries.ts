@@ -23,7 +23,7 @@ export interface TryPlan {
   slots: readonly number[];
   /** Expected worth of the whole plan, as a share of the amount due. */
   value: number;
-  /** The slots that it was chosen from. */
+  /** The slots that it was chosen from, earliest first. */
   picked: readonly number[];
   /** What it keeps. */
   limits: readonly PlanLimit[];
@@ -45,14 +45,16 @@ const GAIN_MIN = 1e-9;
  *
  * @param tries  how many may be planned at most
  * @param limits  to be kept by all tries of the plan together: where few are allowed in a stretch of time, they are not spent early
+ * @param aside  a slot that no plan is made with; -1: none
  */
 export function planTries(
   forecast: Forecast,
   tries: number,
   stakes: Stakes,
   limits: readonly PlanLimit[] = [],
+  aside = -1,
 ): TryPlan {
-  const picked = bestOf24Hours(forecast);
+  const picked = bestOf24Hours(forecast, aside);
   forecast.foresee(picked);
   const board = boardOf(forecast, stakes, limits);
   // What each picked slot gained when it was looked at last.
@@ -74,11 +76,12 @@ export function planTries(
 }
 
 /** The best slot of each 24 hours, and all of the first ones: after a fault at the bank hours count. */
-function bestOf24Hours({ slots, chances }: Forecast): number[] {
+function bestOf24Hours({ slots, chances }: Forecast, aside: number): number[] {
   const found: number[] = [];
   const start = slots[0] ?? 0;
   const dayOf = (slot: number) => Math.floor((slots[slot]! - start) / DAY_MS);
   for (let slot = 0; slot < slots.length; slot++) {
+    if (slot === aside) continue;
     const last = found.at(-1);
     if (last === undefined || dayOf(slot) === 0 || dayOf(last) !== dayOf(slot)) found.push(slot);
     else if (chances[slot]! > chances[last]!) found[found.length - 1] = slot;

@@ -74,7 +74,7 @@ export interface DecisionRecord {
   idealTime: Date | null;
   /** The chance that was given to the try; null where none was worked out. */
   chance: number | null;
-  /** The chance with which this moment was chosen: history can be weighed again by it. Whether an hour was drawn is not in it. */
+  /** The chance with which this moment was chosen: history can be weighed again by it. */
   propensity: number | null;
   /** A fingerprint of the facts. */
   facts: string;

@@ -97,6 +97,7 @@ const ROWS = {
   amount: 32,
   tenure: 16,
   issuer: 256,
+  period: 64,
 } as const;
 type RowKind = keyof typeof ROWS;
 const ROW_COUNT = Object.values(ROWS).reduce((sum, rows) => sum + rows, 0);
@@ -188,9 +189,10 @@ const PREFIX = {
   pay: "way:",
   network: "ca/",
   issuer: "",
+  period: "every/",
 } as const;
 
-/** Of what a case has a row each, where it is known: texts such as "SE", "51", "24", "debit:card", "visa"; steps of amount and tenure. */
+/** Of what a case has a row each, where it is known: texts such as "SE", "51", "24", "debit:card", "visa", "1year"; steps of amount and tenure. */
 type RowValues = Readonly<Record<keyof typeof PREFIX, string | null> & { amount: number; tenure: number | null }>;
 
 /** Where the row of a value begins. A step that is too large shares the last row. */

@@ -66,6 +66,7 @@ test("where outcomes have nothing to do with what is known, next to nothing is l
       amount: Math.floor(draw() * 8),
       tenure: Math.floor(draw() * 5),
       issuer: one("a b c d e"),
+      period: one("1month 1year"),
     });
     const person = newPerson(learned, "SE");
     const facts = { reason: "GENERIC", code: "05", standing: STANDINGS.between, codeName: AT.name } as const;

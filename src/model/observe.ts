@@ -32,7 +32,7 @@ const CHANCE_MIN = 1e-5;
 /** An outcome as the model looks at it; filled anew by each observation and by `chancesOf`, and read by `learn` right after an observation. */
 export const look = {
   /** The weights whatever the explanation, and how many they are. */
-  indices: new Int32Array(96),
+  indices: new Int32Array(112),
   count: 0,
   /** For each explanation: the weight it adds, its score with the sign of the outcome, its chance afterwards. */
   cells: new Int32Array(EXPLANATIONS),

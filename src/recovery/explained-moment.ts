@@ -102,7 +102,7 @@ const prospectWords = ({ chance, worth }: Pick<Prospect, "chance" | "worth">) =>
 const DRAWN =
   "The moment was drawn by lot, to go on learning: among good ones, or sooner than planned where few first tries were made so soon.";
 const HOUR_DRAWN =
-  "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning, and the best moment at that hour is taken, on whichever day: so was this one.";
+  "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning: so was this one, on the day that is best.";
 const SPREAD =
   "Of late far fewer tries were approved than was said, in cases that began with such a decline, so some are spread evenly until it comes true again: so was this one.";
 export const STEP_BY_STEP =

@@ -251,9 +251,6 @@ function howChosen(latest: DecisionRecord): string[] {
   ];
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   lines.push(...drawnWords(account));
-  if (propensity !== null)
-    lines.push(
-      `It was chosen with a probability of ${(100 * propensity).toFixed(1)}%${account.hourDrawn ? ", the draw of its hour aside" : ""}.`,
-    );
+  if (propensity !== null) lines.push(`It was chosen with a probability of ${(100 * propensity).toFixed(1)}%.`);
   return lines;
 }
