@@ -26,6 +26,37 @@ test("the plan is worth as much beside even tries as its moment among the days, 
   assert.ok(["hopeless", "drawn", "planned"].every((kind) => kinds.has(kind)));
 });
 
+test("a plan of more tries than even ones is set beside them as one of as many, with the same draw", () => {
+  const met = { planned: 0, drawn: 0, alike: 0 };
+  for (let n = 0; n < 200; n++) {
+    const kase = belief(n % 3 === 0 ? "GENERIC" : "FUNDS");
+    const asked = question({ key: `case-${n}`, triesLeft: n % 4 === 0 ? 6 : 8, dollars: 400 });
+    const chosen = chooseTry(learned, kase, asked)!;
+    const { tries, worth, recovers, plan, planWorth, planRecovers, asMany } = outlookOf(
+      learned,
+      kase,
+      asked,
+      chosen,
+      START,
+      START,
+    ).even!;
+    assert.equal(asMany !== null, plan.length > tries.length);
+    if (asMany === null) {
+      met.alike++;
+      continue;
+    }
+    const isDrawn = chosen.drawn || chosen.hourDrawn;
+    met[isDrawn ? "drawn" : "planned"]++;
+    assert.ok(asMany.worth <= planWorth + 0.001, `${n}: ${asMany.worth} and ${planWorth}`);
+    assert.ok(asMany.recovers < planRecovers, `${n}: ${asMany.recovers} and ${planRecovers}`);
+    if (!isDrawn) assert.ok(asMany.worth > worth - 0.005 && recovers > 0, `${n}: ${asMany.worth} and ${worth}`);
+  }
+  assert.ok(
+    Object.values(met).every((count) => count > 0),
+    JSON.stringify(met),
+  );
+});
+
 test("the hours of the chosen day are all that were allowed, each with what the plan is worth with it if it was compared", () => {
   const met = { compared: 0, others: 0, last: 0 };
   for (let n = 0; n < 200; n++) {

@@ -5,28 +5,37 @@ import type { Learned } from "../model/learned.ts";
 import { chancesOf } from "../model/observe.ts";
 import { trimmed, trimOf } from "../model/trim.ts";
 import { bankDebit } from "../rules/bank-debits.ts";
+import { type Instrument, isCard } from "../rules/instrument.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
-import { type ChosenTry, momentsOfDay, soonestOf, type TryQuestion, type Weighed } from "./choose-try.ts";
-import { judge, worthOfNext } from "./plan-tries.ts";
+import { type ChosenTry, momentsOfDay, soonestOf, type TryQuestion } from "./choose-try.ts";
+import { followers, judge, planTries, worthOfNext } from "./plan-tries.ts";
 import { rounded } from "./shares.ts";
 import { EVEN_TRIES, nearest } from "./spread-evenly.ts";
 
 const CARDS_FLATTERED =
-  "A model flatters the plans that it made: in simulated worlds of cards they recovered 1 to 6 points less than it said.";
+  "A model flatters the plans that it made: in simulated worlds of cards, with six tries, they recovered 1 to 6 points less than it said.";
 const DEBITS_AS_SAID = "In a simulated world of bank debits plans recovered what the model said of them";
+const NOT_MEASURED =
+  "A model flatters the plans that it made; by how much was measured in no world of such payments, which are neither by card nor bank debits.";
 
 /**
- * To be said beside what `plans` would recover, of which `debits` are for bank debits; `npm run bench:promises` measures it,
- * docs/measurements.md has the figures.
+ * To be said beside what `plans` would recover, of which `debits` are for bank debits and `others` neither for those nor for cards; `npm run bench:promises`
+ * measures it, docs/measurements.md has the figures.
  */
-export const besidePlans = ({ plans, debits }: { plans: number; debits: number }) =>
-  [...(debits < plans ? [CARDS_FLATTERED] : []), ...(debits > 0 ? [`${DEBITS_AS_SAID}.`] : [])].join(" ");
+export const besidePlans = ({ plans, debits, others }: { plans: number; debits: number; others: number }) =>
+  [
+    ...(debits + others < plans ? [CARDS_FLATTERED] : []),
+    ...(debits > 0 ? [`${DEBITS_AS_SAID}.`] : []),
+    ...(others > 0 ? [NOT_MEASURED] : []),
+  ].join(" ");
 
 const CARDS_BESIDE_EVEN = `${CARDS_FLATTERED} Even tries recovered up to 6 points more than it said.`;
 const DEBITS_BESIDE_EVEN = `${DEBITS_AS_SAID}, and even tries 6 to 11 points less.`;
-/** The same, where even tries are beside the plan: what holds for cards does not for debits. */
-export const besideEven = (paymentMethodType: string | null | undefined) =>
-  bankDebit(paymentMethodType) ? DEBITS_BESIDE_EVEN : CARDS_BESIDE_EVEN;
+/** The same, where even tries are beside the plan: what holds for one way of paying does not for others. */
+export function besideEven(paidBy: Instrument): string {
+  if (bankDebit(paidBy.paymentMethodType)) return DEBITS_BESIDE_EVEN;
+  return isCard(paidBy) ? CARDS_BESIDE_EVEN : NOT_MEASURED;
+}
 
 /** What else could have been done, and what it would have been worth by the same model. */
 export type Outlook = Pick<Account, "days" | "hours" | "even">;
@@ -70,7 +79,7 @@ export function outlookOf(
         chance: calibrated(at),
         worth: worth === null ? null : rounded(worth),
       })),
-    even: evenTries(belief, chosen.weighed, question, unpaidAt),
+    even: evenTries(belief, chosen, question, unpaidAt),
   };
 }
 
@@ -106,7 +115,8 @@ function hoursOf(
 }
 
 /** Six tries spread evenly over the window, or as many as may be made in it, the last one an hour before its end: those that are still to come, and allowed. */
-function evenTries(belief: Belief, weighed: Weighed, question: TryQuestion, unpaidAt: number): Account["even"] {
+function evenTries(belief: Belief, chosen: ChosenTry, question: TryQuestion, unpaidAt: number): Account["even"] {
+  const { weighed } = chosen;
   const { windowEndsAt, triesLeft, limits } = question;
   const { forecast, stakes } = weighed;
   const soonest = soonestOf(belief, question);
@@ -125,7 +135,8 @@ function evenTries(belief: Belief, weighed: Weighed, question: TryQuestion, unpa
     tries.push(slot);
     moments.push(moment);
   }
-  const [even, planned] = judge(forecast, [tries, weighed.tries], stakes);
+  const fewer = weighed.tries.length > tries.length && tries.length > 0 ? planOf(tries.length, chosen) : null;
+  const [even, planned, asMany] = judge(forecast, [tries, weighed.tries, ...(fewer ? [fewer] : [])], stakes);
   const dates = (slots: readonly number[]) => slots.map((slot) => new Date(forecast.slots[slot]!));
   return {
     tries: dates(tries),
@@ -134,5 +145,14 @@ function evenTries(belief: Belief, weighed: Weighed, question: TryQuestion, unpa
     plan: dates(weighed.tries),
     planRecovers: rounded(planned!.recovers),
     planWorth: rounded(planned!.worth),
+    asMany: asMany ? { recovers: rounded(asMany.recovers), worth: rounded(asMany.worth) } : null,
   };
+}
+
+/** The plan as it would be with so many tries at most: its own first ones would be fewer of another plan, worth less than even tries in one case of three. */
+function planOf(count: number, { hopeless, drawn, hourDrawn, spread, weighed }: ChosenTry): number[] {
+  const { forecast, plan, tries, stakes } = weighed;
+  const fewer = planTries(forecast, count, hopeless ? { ...stakes, cost: 0 } : stakes, plan.limits);
+  if (!drawn && !hourDrawn && !spread) return [...fewer.slots];
+  return [tries[0]!, ...followers(forecast, fewer, tries[0]!)];
 }

@@ -48,6 +48,8 @@ export interface Account {
     plan: Date[];
     planRecovers: number;
     planWorth: number;
+    /** A plan of as many tries as the even ones, since more tries alone reach more; null where the plan has no more, and where an earlier program made it. */
+    asMany: { recovers: number; worth: number } | null;
   } | null;
   /** The moment was drawn by lot, to learn from it. */
   drawn: boolean;

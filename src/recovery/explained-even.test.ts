@@ -33,21 +33,59 @@ test("even tries are as many as could be made, with what is known of such sums i
   assert.doesNotMatch(said, /cards/);
 });
 
+test("a plan of more tries than the even ones is set beside them as one of as many", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const words =
+    /\n6 even tries on .* with a chance of (\d+)%, worth (\d+)% of the amount\.\nThe plan, [78] tries on .* with a chance of (\d+)%, worth (\d+)%\.\nA plan of 6 tries, as many as the even ones, would recover it with a chance of (\d+)%, worth (\d+)%\.\nA model flatters .* with six tries/;
+  const [even, , plan, planWorth, asMany, asManyWorth] = words
+    .exec(await asked())!
+    .slice(1)
+    .map(Number);
+  assert.ok(even! < asMany! && asMany! < plan! && asManyWorth! < planWorth!);
+  await enter({ budget: 6 });
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await asked(), /\n6 even tries on .*\nThe plan, [1-6] (try|tries) on .*\nA model flatters/);
+  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  const [decision] = explained.decisions;
+  const even2 = decision!.account.even!;
+  const longer = { ...even2, tries: even2.tries.slice(0, even2.plan.length - 1), asMany: null };
+  const former = { ...explained, decisions: [{ ...decision!, account: { ...decision!.account, even: longer } }] };
+  const said = explanationOf(former).find(({ question }) => /even tries/.test(question))!;
+  assert.ok(
+    said.answer.includes("With 1 try more than the even ones it reaches more by that alone."),
+    said.answer.join(" "),
+  );
+});
+
+test("of a way of paying that is in no simulated world none is cited", async () => {
+  await stage.invoice();
+  const paypal = { paymentMethodType: "paypal", cardBrand: undefined, cardCountry: undefined } as const;
+  await stage.transaction({ ...paypal, networkDeclineCode: undefined, paymentGatewayErrorCode: "INSTRUMENT_DECLINED" });
+  await stage.decide();
+  const said = await asked();
+  assert.match(said, /by how much was measured in no world of such payments/);
+  assert.doesNotMatch(said, /worlds of cards/);
+});
+
 test("once there is a later plan, the plan beside even tries is said to be the one of then", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await asked(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan, on /);
+  assert.match(await asked(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan, \d tr(y|ies) on /);
   stage.wait(24 * HOUR);
   await stage.transaction();
   await stage.decide();
-  assert.match(await asked(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan of then, on /);
+  assert.match(await asked(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan of then, \d tr(y|ies) on /);
 });
 
 test("a plan that was made before it was known how the invoice had failed is held against nothing", async () => {
   await stage.invoice();
   await stage.decide();
-  assert.match(await asked(), /The plan, on .* recovers it/);
+  assert.match(await asked(), /The plan, \d tries on .* recovers it/);
   stage.wait(HOUR);
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();

@@ -1,19 +1,16 @@
-import { knowsFailure, localTimeWords, saysCount } from "../decisions/account.ts";
-import { dayWords, localDay, type Zone } from "../decisions/local-time.ts";
-import { besideEven } from "../decisions/outlook.ts";
+import { localTimeWords, saysCount } from "../decisions/account.ts";
+import type { Zone } from "../decisions/local-time.ts";
 import { namesRule, namesWait } from "../decisions/reasons.ts";
-import { hundredths, percent } from "../decisions/shares.ts";
-import { EVEN_TRIES } from "../decisions/spread-evenly.ts";
+import { percent } from "../decisions/shares.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
-import type { Account, DecisionKind, DecisionRecord } from "../domain/decision.ts";
+import type { DecisionRecord } from "../domain/decision.ts";
 import { isApproved } from "../domain/transaction.ts";
-import { bankDebit } from "../rules/bank-debits.ts";
 import type { Explained } from "./explain.ts";
+import { sixEvenTries } from "./explained-even.ts";
 import {
   drawnWords,
   isPastInShadow,
   STANDS,
-  STEP_BY_STEP,
   saidThen,
   untilWords,
   when,
@@ -172,65 +169,6 @@ function whyStopped({ case: kase }: Explained, latest: DecisionRecord | null): s
     ...(gaveUp.length > 0 ? ["Dunlin would give the invoice up.", ...gaveUp] : []),
   ];
 }
-
-const WITHOUT_ALTERNATIVES: Readonly<Record<DecisionKind, string>> = {
-  retry: "the static policy decided, by fixed rules",
-  card_change: "another card or payment method was needed, so no try was planned",
-  stop: "no try was worth planning",
-  wait: "no try was planned yet",
-};
-
-const evenWords = (count: number) =>
-  count === EVEN_TRIES ? "Even tries" : `${count} even ${count === 1 ? "try" : "tries"}, as many as could be made,`;
-
-/**
- * By the first plan that knew how the invoice had failed, which all six were before: a later one knows what came of tries that even ones would not have made, and
- * one made of the invoice alone may be of a card that can't work.
- */
-function sixEvenTries({ decisions: all, payer: { paymentMethodType } }: Explained, zone: Zone): string[] {
-  const decisions = all.slice(
-    Math.max(
-      0,
-      all.findIndex(({ account }) => knowsFailure(account)),
-    ),
-  );
-  const first = decisions.find(({ account }) => account.even !== null);
-  if (!first) {
-    const kinds = decisions.map(({ kind }) => kind);
-    // The first of these that was met: who planned a try without comparing moments went by fixed rules.
-    const kind = (["retry", "card_change"] as const).find((met) => kinds.includes(met)) ?? kinds.at(-1)!;
-    return [`No alternatives were worked out: ${WITHOUT_ALTERNATIVES[kind]}.`];
-  }
-  const { tries, recovers, worth, plan, planRecovers, planWorth } = first.account.even!;
-  const days = (dates: readonly Date[]) => dates.map((at) => dayWords(localDay(zone, at.getTime()))).join(", ");
-  return [
-    `As seen on ${when(zone, first.madeAt)}, when moments were first compared, by the same model, less what each try costs and must bring beyond that:`,
-    tries.length === 0
-      ? "No even try could be made."
-      : `${evenWords(tries.length)} on ${days(tries)} ${tries.length === 1 ? "recovers" : "recover"} it with a chance of ${percent(recovers)}, worth ${percent(worth)} of the amount.`,
-    `The plan${first === decisions.at(-1) ? "" : " of then"}, on ${days(plan)}, recovers it with a chance of ${percent(planRecovers)}, worth ${percent(planWorth)}.`,
-    ...(hundredths(worth) > hundredths(planWorth)
-      ? [`It was chosen all the same. ${whyAllTheSame(first.account, paymentMethodType)}`]
-      : []),
-    besideEven(paymentMethodType),
-  ];
-}
-
-/** Why a plan was chosen that is worth less than even tries. */
-function whyAllTheSame(account: Account, paymentMethodType: string | null | undefined): string {
-  const isHopeless = account.even!.planWorth <= 0 && !account.spread;
-  const why = [
-    ...(isHopeless ? [HOPELESS] : []),
-    ...drawnWords(account),
-    ...(bankDebit(paymentMethodType) ? [ANSWERED_FIRST] : []),
-  ];
-  return why.length > 0 ? why.join(" ") : STEP_BY_STEP;
-}
-
-const HOPELESS =
-  "No try seems worth making: a share of such cases is tried without counting what tries cost, to go on learning.";
-const ANSWERED_FIRST =
-  "A plan leaves each debit the days in which its answer comes before the next one is asked for, and even tries do not.";
 
 function changed(latest: DecisionRecord): string[] {
   if (latest.number === 1) return ["This is the first decision in the case."];

@@ -38,9 +38,11 @@ export function shadowResult({ result }: ShadowJob): ShadowFigures | null {
     money: [string, { cases: number; due: number; paid: number }][];
   };
   const date = (at: Date | null) => at && new Date(at);
-  const { since, young, money } = figures;
+  const { since, young, money, planned } = figures;
   return {
     ...figures,
+    // Earlier programs counted none apart.
+    planned: { ...planned, others: planned.others ?? 0 },
     since: date(since),
     young: { ...young, firstAt: date(young.firstAt), lastAt: date(young.lastAt) },
     money: new Map(money),

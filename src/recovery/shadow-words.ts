@@ -30,11 +30,11 @@ export function countedWords({ since, cases, counted, young }: ShadowFigures, da
 
 /** What Dunlin's plans would have recovered by its own model, and how far that is to be believed. */
 export function plannedWords({ planned }: ShadowFigures): string[] {
-  const { cases, expected, paid, debits } = planned;
+  const { cases, expected, paid, debits, others } = planned;
   if (cases === 0) return [];
   return [
     `For ${cases} of them Dunlin had made a plan, knowing how they had failed where an attempt was pushed at all. By its own model the plans recover ${expected.toFixed(1)} of these${shareWords(expected / cases, cases)}; ${paid}${shareWords(paid / cases, cases)} ${paid === 1 ? "was" : "were"} paid.`,
-    besidePlans({ plans: cases, debits }),
+    besidePlans({ plans: cases, debits, others }),
   ];
 }
 

@@ -4,11 +4,13 @@ import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { isApproved } from "../domain/transaction.ts";
 import { bankDebit } from "../rules/bank-debits.ts";
+import { isCard } from "../rules/instrument.ts";
 import { casesInShadow, type ShadowCase } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { decisionsOfCases } from "../store/decisions.ts";
 import { type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
 import { AFTER_WINDOW_DAYS } from "./experiments.ts";
+import { instrumentOf } from "./known.ts";
 import { endedRetries } from "./watched-retries.ts";
 
 /** A try this near to the moment that Dunlin would have chosen counts as made then. */
@@ -42,8 +44,8 @@ export interface ShadowFigures {
   young: { cases: number; firstAt: Date | null; lastAt: Date | null };
   /** Of those that count, by currency: how many, and minor units. */
   money: Map<string, { cases: number; due: number; paid: number }>;
-  /** Of those that count, the ones of which Dunlin made a plan at the first decision that knew how they had failed: how many its plans would have recovered, by its own model, how many were paid, and how many are bank debits. */
-  planned: { cases: number; expected: number; paid: number; debits: number };
+  /** Of those that count, the ones of which Dunlin made a plan at the first decision that knew how they had failed: how many its plans would have recovered, by its own model, how many were paid, and how many are bank debits, or neither these nor by card. */
+  planned: { cases: number; expected: number; paid: number; debits: number; others: number };
   /** Tries of the merchant's own system, after the first charge of each case. */
   stances: Record<Stance, Tries>;
   /** Of the tries made when Dunlin would have, those to which the learned engine gave a chance, and the sum of these chances. */
@@ -59,7 +61,7 @@ export const newFigures = (): ShadowFigures => ({
   paid: 0,
   young: { cases: 0, firstAt: null, lastAt: null },
   money: new Map(),
-  planned: { cases: 0, expected: 0, paid: 0, debits: 0 },
+  planned: { cases: 0, expected: 0, paid: 0, debits: 0, others: 0 },
   stances: Object.fromEntries(STANCES.map((stance) => [stance, { tries: 0, approved: 0 }])) as Record<Stance, Tries>,
   foreseen: { tries: 0, approved: 0, expected: 0 },
   forbidden: { tries: 0, approved: 0 },
@@ -170,7 +172,8 @@ function noteOutcome(
   figures.planned.cases++;
   figures.planned.expected += even.planRecovers;
   figures.planned.paid += paid;
-  figures.planned.debits += Number(bankDebit(charge?.paymentMethodType) !== undefined);
+  if (bankDebit(charge?.paymentMethodType)) figures.planned.debits++;
+  else if (charge && !isCard(instrumentOf(charge))) figures.planned.others++;
 }
 
 /** Of a try, by the latest decision that cannot know of it. */

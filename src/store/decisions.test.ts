@@ -22,7 +22,15 @@ const ACCOUNT: Account = {
     { at: at(6), chance: 0.3, worth: 0.2 },
     { at: at(7), chance: 0.25, worth: null },
   ],
-  even: { tries: [at(4), at(8)], recovers: 0.5, worth: 0.4, plan: [at(5)], planRecovers: 0.6, planWorth: 0.55 },
+  even: {
+    tries: [at(4), at(8)],
+    recovers: 0.5,
+    worth: 0.4,
+    plan: [at(5), at(6), at(7)],
+    planRecovers: 0.6,
+    planWorth: 0.55,
+    asMany: { recovers: 0.55, worth: 0.5 },
+  },
   drawn: false,
   hourDrawn: true,
   spread: true,
@@ -61,9 +69,10 @@ test("an account is read as it was kept, and so is one that an earlier program k
   const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [CASE]));
   assert.deepEqual([latest.get(CASE)!.number, latest.get(CASE)!.known], [2, ["Three."]]);
 
-  const { hourDrawn: _, spread: __, days, hours, even, ...others } = ACCOUNT;
+  const { hourDrawn: _, spread: __, days, hours, even: now, ...others } = ACCOUNT;
+  const { asMany: ___, ...even } = now!;
   // What was kept as the worth of an hour is none of the plan.
-  const restored = { ...ACCOUNT, hours: [{ at: at(6), chance: 0.3, worth: null }] };
+  const restored = { ...ACCOUNT, hours: [{ at: at(6), chance: 0.3, worth: null }], even: { ...even, asMany: null } };
   const former = { ...others, days, even, hours: [{ at: at(6), chance: 0.3, worth: 0.2 }] };
   const asNumbers = (_key: string, value: unknown) =>
     typeof value === "string" && /^2026-/.test(value) ? Date.parse(value) : value;
@@ -71,7 +80,11 @@ test("an account is read as it was kept, and so is one that an earlier program k
     ...former,
     days: `${at(4).getTime()} 0.1234 -0.02 ${at(5).getTime() + 169_551} 0 1`,
     hours: `${at(6).getTime()} 0.3 0.2`,
-    even: { ...even, tries: `${at(4).getTime()} ${at(8).getTime()}`, plan: `${at(5).getTime()}` },
+    even: {
+      ...even,
+      tries: `${at(4).getTime()} ${at(8).getTime()}`,
+      plan: [5, 6, 7].map((day) => at(day).getTime()).join(" "),
+    },
   };
   for (const kept of [former, asTexts]) {
     await db.run(OVERWRITE, [MERCHANT, JSON.stringify(kept, asNumbers)]);
@@ -89,6 +102,7 @@ test("an account is read as it was kept, and so is one that an earlier program k
   const [kept] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
   const { account } = kept!;
   assert.deepEqual([account.days, account.hours], [[{ at: at(4), chance: 0.1, worth: 0.05 }], restored.hours]);
+  assert.deepEqual(account.even, { ...even, tries: [at(4)], plan: [at(5)], asMany: null });
   await db.run(OVERWRITE, [MERCHANT, JSON.stringify({ ...asTexts, days: "", even: null }, asNumbers)]);
   const [empty] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
   assert.deepEqual(empty!.account, { ...restored, days: [], even: null, hourDrawn: false, spread: false });

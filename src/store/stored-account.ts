@@ -7,7 +7,7 @@ type Numbers = "days" | "hours" | "even";
 /** An account as it is stored: its sentences, and all its numbers as one text. */
 export type StoredAccount = Omit<Account, Numbers> & {
   /**
-   * Days, hours with their chances, even tries, the plan beside them, what both reach, and what hours are worth. A moment is minutes since the one
+   * Days, hours with their chances, even tries, the plan beside them, what both reach, and a plan of as many tries where it was worked out, and what hours are worth. A moment is minutes since the one
    * before it, a share is in ten-thousandths, and `-` is null. Earlier programs kept with the chance of an hour what that one try was worth, and had no list
    * for more. An account has some hundred and fifty numbers. With its sentences it is some 1,600 characters so, where it was 2,300, and PostgreSQL does not compress
    * its row: that takes 1,660 bytes in place of 1,380, and a fifth less of PostgreSQL's CPU where cases are planned anew.
@@ -21,7 +21,7 @@ export type FormerAccount = Omit<Account, Numbers | "hourDrawn" | "spread"> & {
   spread?: boolean;
   days: string | Prospect[];
   hours: string | Prospect[];
-  even: (Omit<Even, "tries" | "plan"> & { tries: string | number[]; plan: string | number[] }) | null;
+  even: (Omit<Even, "tries" | "plan" | "asMany"> & { tries: string | number[]; plan: string | number[] }) | null;
 };
 
 /** As it is stored: moments in minutes, shares to the ten-thousandth. */
@@ -31,10 +31,31 @@ export function storedOf({ days, hours, even, ...sentences }: Account): StoredAc
     [...momentNumbers(hours.map(({ at }) => at)), ...hours.map(({ chance }) => tenThousandths(chance))],
     momentNumbers(even?.tries ?? []),
     momentNumbers(even?.plan ?? []),
-    even ? [even.recovers, even.worth, even.planRecovers, even.planWorth].map(tenThousandths) : [],
+    even ? reachedOf(even).map(tenThousandths) : [],
     hours.map(({ worth }) => (worth === null ? "-" : tenThousandths(worth))),
   ];
   return { ...sentences, numbers: lists.map((list) => list.join(" ")).join("/") };
+}
+
+const reachedOf = ({ recovers, worth, planRecovers, planWorth, asMany }: Even) => [
+  recovers,
+  worth,
+  planRecovers,
+  planWorth,
+  ...(asMany ? [asMany.recovers, asMany.worth] : []),
+];
+
+function evenOf(tries: Date[], plan: Date[], reached: readonly number[]): Even {
+  const [recovers, worth, planRecovers, planWorth, manyRecover, manyWorth] = reached as [
+    number,
+    number,
+    number,
+    number,
+    number?,
+    number?,
+  ];
+  const asMany = manyWorth === undefined ? null : { recovers: manyRecover!, worth: manyWorth };
+  return { tries, recovers, worth, plan, planRecovers, planWorth, asMany };
 }
 
 /** As it was before it was stored. */
@@ -46,13 +67,11 @@ export function restored(stored: StoredAccount | FormerAccount): Account {
   const [days, hours, tries, plan, reached, hoursWorth] = numbers
     .split("/")
     .map((list) => (list === "" ? [] : list.split(" ").map(Number)));
-  const [recovers, worth, planRecovers, planWorth] = reached!.map(share);
-  const even = { tries: moments(tries!), plan: moments(plan!), recovers, worth, planRecovers, planWorth } as Even;
   return {
     ...sentences,
     days: prospects(days!),
     hours: hoursWorth ? hourProspects(hours!, hoursWorth) : prospects(hours!).map(withoutWorth),
-    even: reached!.length > 0 ? even : null,
+    even: reached!.length > 0 ? evenOf(moments(tries!), moments(plan!), reached!.map(share)) : null,
     ruledOut: times,
     hourDrawn,
     spread,
@@ -123,6 +142,6 @@ function formerNumbers({ days, hours, even }: Pick<FormerAccount, Numbers>): Pic
   return {
     days: prospectsOf(days),
     hours: prospectsOf(hours).map(withoutWorth),
-    even: even && { ...even, tries: momentsOf(even.tries), plan: momentsOf(even.plan) },
+    even: even && { ...even, tries: momentsOf(even.tries), plan: momentsOf(even.plan), asMany: null },
   };
 }

@@ -3,6 +3,7 @@ import { besideEven } from "../../decisions/outlook.ts";
 import { percent } from "../../decisions/shares.ts";
 import type { Account, DecisionRecord, HourProspect, Prospect } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
+import type { Instrument } from "../../rules/instrument.ts";
 import { type Html, html } from "../html.ts";
 import { dayText, localField, moment, momentText } from "../show/moments.ts";
 import { momentsPlot } from "../show/moments-plot.ts";
@@ -22,12 +23,7 @@ export const hasConsidered = (decision: DecisionRecord) =>
   decision.account.days.length > 0 && decision.idealTime !== null && decision.chance !== null && isReadable(decision);
 
 /** All moments that were thought of for a try: a plot, the same in words, and as a table. */
-export function considered(
-  decision: DecisionRecord,
-  windowEndsAt: Date,
-  zone: string,
-  paymentMethodType: string | null,
-): Html {
+export function considered(decision: DecisionRecord, windowEndsAt: Date, zone: string, paidBy: Instrument): Html {
   const { account, madeAt, idealTime } = decision;
   const { days, hours, ruledOut, even } = account;
   const chosen = chosenOf(decision);
@@ -35,7 +31,7 @@ export function considered(
   const moments = [...others, chosen].sort((a, b) => +a.at - +b.at);
   const to = new Date(Math.max(+windowEndsAt, ...days.map(({ at }) => +at)) + DAY_MS / 2);
   const day = (at: Date) => dayText(localField(at, zone).slice(0, 10)).slice(0, -5);
-  const says = summary(decision, others, zone, paymentMethodType);
+  const says = summary(decision, others, zone, paidBy);
   const plot = momentsPlot(
     says.join(" "),
     {
@@ -104,12 +100,14 @@ function drawnWords({ drawn, hourDrawn, spread }: Account): string {
   return "";
 }
 
+const triesWords = ({ length }: readonly Date[]) => `${length} ${length === 1 ? "try" : "tries"}`;
+
 /** The plot in sentences. */
 function summary(
   { account, chance, idealTime }: DecisionRecord,
   others: readonly Prospect[],
   zone: string,
-  paymentMethodType: string | null,
+  paidBy: Instrument,
 ): string[] {
   const { days, hours, even, ruledOut } = account;
   const [next] = [...others].sort((a, b) => b.worth - a.worth);
@@ -128,8 +126,8 @@ function summary(
       : []),
     ...(even
       ? [
-          `With this plan the invoice is recovered with a chance of ${percent(even.planRecovers)}, with tries spread evenly ${percent(even.recovers)}.`,
-          besideEven(paymentMethodType),
+          `With this plan of ${triesWords(even.plan)} the invoice is recovered with a chance of ${percent(even.planRecovers)}, with ${triesWords(even.tries)} spread evenly ${percent(even.recovers)}${even.asMany ? `, with a plan of as many ${percent(even.asMany.recovers)}` : ""}.`,
+          besideEven(paidBy),
         ]
       : []),
   ];

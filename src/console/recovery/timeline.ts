@@ -147,8 +147,12 @@ function shadowEntries({ id, windowEndsAt }: Case, { decisions, transactions }: 
 const reasonList = (reasons: readonly string[]): Html =>
   html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`;
 
-/** The way of paying of the latest attempt. */
-const paidBy = ([latest]: History["transactions"]) => latest?.paymentMethodType ?? null;
+/** What the latest attempt was made with. */
+const paidBy = ([latest]: History["transactions"]) => ({
+  paymentMethodType: latest?.paymentMethodType ?? null,
+  network: latest?.cardBrand ?? null,
+  cardCountry: null,
+});
 
 /** What else was considered for an action: all of it for one, and a link for the others, since each takes its room. */
 function compared(
