@@ -1,4 +1,4 @@
-import type { ReadDecline } from "../rules/decline-group.ts";
+import { codeWords, type ReadDecline } from "../rules/decline-group.ts";
 import { type DeclineGroup, endsRetries } from "../rules/decline-groups.ts";
 import type { Known } from "./known.ts";
 import { dayWords, localDay, momentWords } from "./local-time.ts";
@@ -44,9 +44,10 @@ const CHANGE_WORDS = {
 } as const;
 
 /** That a try failed, and why, as far as is known. `which` names it: "The last try". */
-export function failureWords(which: string, { group, words, codeWords }: ReadDecline): string {
-  if (group === "UNKNOWN") return `${which} failed for a reason that is not known.`;
-  return `${which} failed: ${words ?? GROUP_WORDS[group]}${codeWords === null ? "" : ` (${codeWords})`}.`;
+export function failureWords(which: string, { group, words, codes }: ReadDecline): string {
+  const named = codeWords(codes);
+  const why = group === "UNKNOWN" ? " for a reason that is not known" : `: ${words ?? GROUP_WORDS[group]}`;
+  return `${which} failed${why}${named === null ? "" : ` (${named})`}.`;
 }
 
 /** Why that moment. `at` differs from the moment when it is a little late and comes at once. */

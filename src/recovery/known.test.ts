@@ -145,16 +145,16 @@ test("what stood in for a card is held to the rules of its own network", () => {
       attempt(1, "inv_0", "B", "57", other),
       attempt(2, "inv_1", "A", "51", brand),
     );
-    return situationOf(known, at).guard.bar?.decline.codeWords;
+    return situationOf(known, at).guard.bar?.decline.codes.networkDeclineCode;
   };
-  assert.deepEqual([bar("mastercard", "visa"), bar("visa", "mastercard")], ["code 57", undefined]);
+  assert.deepEqual([bar("mastercard", "visa"), bar("visa", "mastercard")], ["57", undefined]);
 });
 
 test("a card that has replaced another one goes by the rules of its own network", () => {
   const bar = (brand: string, next: string, code: string) => {
     const known = knownWith(attempt(0, "inv_1", "A", "51", brand), attempt(1, "inv_2", "B", code, next));
-    return situationOf(known, at).guard.bar?.decline.codeWords;
+    return situationOf(known, at).guard.bar?.decline.codes.networkDeclineCode;
   };
-  assert.equal(bar("mastercard", "visa", "46"), "code 46");
+  assert.equal(bar("mastercard", "visa", "46"), "46");
   assert.equal(bar("visa", "mastercard", "57"), undefined);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ADVICE_CODES } from "./advice-codes.ts";
 import { BANK_DEBITS } from "./bank-debits.ts";
-import { type DeclineCodes, declineGroup, readDecline } from "./decline-group.ts";
+import { codeWords, type DeclineCodes, declineGroup, readDecline } from "./decline-group.ts";
 import { DECLINE_GROUPS, endsRetries } from "./decline-groups.ts";
 import { GATEWAY_CODES, gatewayCodeOf } from "./gateway-codes.ts";
 import { CATEGORIES, GATEWAYS } from "./gateway-tables.ts";
@@ -59,10 +59,25 @@ test("every Mastercard advice code of the table is read on a Mastercard", () => 
   }
 });
 
+test("each code is named as it was pushed, known or not, on one line that nothing obeys and of bounded length", () => {
+  const named = (codes: Partial<DeclineCodes>) => codeWords({ ...NOTHING, ...codes });
+  assert.equal(named({}), null);
+  assert.equal(named({ networkDeclineCode: " ", gatewayCode: "" }), null);
+  assert.equal(named({ networkDeclineCode: "ZZ9" }), "code ZZ9");
+  assert.equal(named({ gatewayCode: "fraudulent" }), "gateway code fraudulent");
+  assert.equal(named({ networkDeclineCode: "51", gatewayCode: "51" }), "code 51");
+  assert.equal(
+    named({ networkDeclineCode: "51", gatewayCode: "insufficient_funds", declineCategory: "DECLINE_CATEGORY_SOFT" }),
+    "code 51, gateway code insufficient_funds, category SOFT",
+  );
+  assert.equal(named({ networkDeclineCode: "\u001b[31m\u202e05\u2028x" }), "code ·[31m·05·x");
+  assert.equal(named({ gatewayCode: "\u{1d7d8}".repeat(255) }), `gateway code ${"\u{1d7d8}".repeat(40)}…`);
+});
+
 test("where the bank sent a code and an advice both are named, and what each says where they agree", () => {
   const said = (networkDeclineCode: string, networkAdviceCode: string, instrument = MASTERCARD) => {
-    const { words, codeWords } = readDecline({ ...NOTHING, networkDeclineCode, networkAdviceCode }, instrument);
-    return `${words} (${codeWords})`;
+    const codes = { ...NOTHING, networkDeclineCode, networkAdviceCode };
+    return `${readDecline(codes, instrument).words} (${codeWords(codes)})`;
   };
   assert.equal(
     said("54", "01"),
@@ -71,8 +86,8 @@ test("where the bank sent a code and an advice both are named, and what each say
   assert.equal(said("05", "01"), "there is newer card data (code 05, advice code 01)");
   assert.equal(
     said("54", "01", VISA),
-    `${RESPONSE_CODES.get("54")!.words} (code 54)`,
-    "advice that is not read is not named",
+    `${RESPONSE_CODES.get("54")!.words} (code 54, advice code 01)`,
+    "advice that is not read says nothing",
   );
 });
 
@@ -182,7 +197,7 @@ test("a response code is read with the zeros and the words that gateways write a
       assert.deepEqual([read, words], [RESPONSE_CODES.get(code)!.group, RESPONSE_CODES.get(code)!.words], spelling);
     }
   const read = readDecline({ ...NOTHING, networkDeclineCode: "r1 : Revocation of authorisation" }, VISA);
-  assert.deepEqual([read.codeWords, read.group], ["code R1", "REVOKED"]);
+  assert.deepEqual([codeWords(read.codes), read.group], ["code r1 : Revocation of authorisation", "REVOKED"]);
   assert.equal(group({ networkDeclineCode: "59 : Suspected fraud", declineCategory: "HARD" }), "FRAUD");
 });
 

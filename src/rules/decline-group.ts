@@ -22,8 +22,8 @@ export interface ReadDecline {
   group: DeclineGroup;
   /** Completes "The bank declined: …"; null when only the group is known. */
   words: string | null;
-  /** The code that decided, one of our tables: "code 51", "advice code 24", or both where the bank sent both; null when only a category did, or nothing. */
-  codeWords: string | null;
+  /** What was read. */
+  codes: DeclineCodes;
   advice: AdviceCode | null;
   /** Where it stands that the code is of Visa category 1, so that the card may never be tried again; null: it is not, or the network bars no such code. */
   category1: Source | null;
@@ -34,7 +34,7 @@ export interface ReadDecline {
 /** Response codes of payments that looked unusual or failed a check for security: for now, unless the category says HARD. */
 const SUSPECTED_FRAUD: ReadonlySet<string> = new Set(["59", "63"]);
 
-type Fact = { group: DeclineGroup; words: string | null; codeWords: string | null };
+type Fact = Pick<ReadDecline, "group" | "words">;
 
 /**
  * The group of a decline. The most specific, most restrictive known fact wins, in this order:
@@ -64,26 +64,22 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   const suffix = codes.declineCategory === null ? null : categorySuffix(codes.declineCategory);
 
   const facts: Fact[] = [];
-  if (advice?.group) facts.push({ group: advice.group, words: advice.words, codeWords: `advice code ${advice.code}` });
-  if (response)
-    facts.push({
-      group: response.group,
-      words: response.words,
-      codeWords: `code ${shownCode(codes.networkDeclineCode!)}`,
-    });
+  if (advice?.group) facts.push({ group: advice.group, words: advice.words });
+  if (response) facts.push({ group: response.group, words: response.words });
   const fromBank = advice?.group && response ? facts.slice() : [];
   const debit = fromCard ? undefined : bankDebit(instrument.paymentMethodType);
   if (debit) facts.push(...bankFacts(codes, debit));
   for (const code of [codes.gatewayCode, codes.networkDeclineCode, codes.networkAdviceCode]) {
     const group = code === null ? undefined : gatewayCodeGroup(code);
-    if (group) facts.push({ group, words: gatewayCodeWords(code!), codeWords: null });
+    if (group) facts.push({ group, words: gatewayCodeWords(code!) });
   }
   const category = suffix === null ? undefined : CATEGORIES.groups.get(suffix);
-  if (category) facts.push({ group: category, words: null, codeWords: null });
+  if (category) facts.push({ group: category, words: null });
   if (debit && facts.length === 0 && suffix !== "SOFT" && namesReason(codes.gatewayCode ?? ""))
-    facts.push({ group: "HARD_CARD", words: notListed(debit), codeWords: null });
+    facts.push({ group: "HARD_CARD", words: notListed(debit) });
 
   const rest = {
+    codes,
     advice,
     category1: network.barsCategory1 && response?.category === 1 ? response.source : null,
     // Beside another fact, too: of a wrong number Mastercard may say that there is a newer one.
@@ -98,24 +94,48 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
     return {
       group: isRisk ? "FRAUD" : "HARD_CARD",
       words: generic?.words ?? null,
-      codeWords: generic?.codeWords ?? null,
       ...rest,
     };
   }
   if (generic) return { ...beside(generic, fromBank), ...rest };
-  return { group: suffix === "SOFT" ? "GENERIC" : "UNKNOWN", words: null, codeWords: null, ...rest };
+  return { group: suffix === "SOFT" ? "GENERIC" : "UNKNOWN", words: null, ...rest };
 }
 
 /**
- * A fact, with the other code where the bank sent two, since whoever looks for one of them should find it; and with what it means, unless that is something else.
+ * A fact, with what the other code means where the bank sent two that agree.
  *
  * @param fromBank  advice and response, in this order; empty when not both are known
  */
 function beside(fact: Fact, fromBank: readonly Fact[]): Fact {
   const [advice, response] = fromBank;
-  if (!advice || !response || !fromBank.includes(fact)) return fact;
-  const words = advice.group === response.group ? `${response.words}, and ${advice.words}` : fact.words;
-  return { group: fact.group, words, codeWords: `${response.codeWords}, ${advice.codeWords}` };
+  const isAgreed = advice && response && fromBank.includes(fact) && advice.group === response.group;
+  return isAgreed ? { group: fact.group, words: `${response.words}, and ${advice.words}` } : fact;
+}
+
+/** Longer ones are no codes, and one may have 255 characters. */
+const CODE_CHARS_MAX = 40;
+
+/**
+ * All that was said in codes, known or not, so that whoever looks for a code that was pushed finds it, whatever was made of it: "code 51, advice code 24",
+ * "gateway code insufficient_funds"; null where nothing was said.
+ */
+export function codeWords({ networkDeclineCode, networkAdviceCode, gatewayCode, declineCategory }: DeclineCodes) {
+  const response = shown(networkDeclineCode);
+  const gateway = shown(gatewayCode);
+  const said = [
+    ["code", response],
+    ["advice code", shown(networkAdviceCode)],
+    ["gateway code", gateway === response ? "" : gateway],
+    ["category", shown(declineCategory && categorySuffix(declineCategory))],
+  ].filter(([, code]) => code !== "");
+  return said.length === 0 ? null : said.map((words) => words.join(" ")).join(", ");
+}
+
+/** A code as it was pushed, on one line, and without what a terminal or a page might obey. */
+function shown(code: string | null): string {
+  const line = (code ?? "").replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "·").trim();
+  const chars = [...line];
+  return chars.length > CODE_CHARS_MAX ? `${chars.slice(0, CODE_CHARS_MAX).join("")}…` : line;
 }
 
 /**
@@ -134,7 +154,7 @@ function bankFacts(codes: DeclineCodes, debit: BankDebit): Fact[] {
   if (code === null) return [];
   const group = bankCodeGroup(debit, code);
   const words = group === "FUNDS" ? "there was not enough money" : (debit.ended.get(code) ?? notAgain(debit));
-  return [{ group, words, codeWords: debit.shape.test(code) ? `code ${code}` : null }];
+  return [{ group, words }];
 }
 
 const notAgain = ({ name }: BankDebit) =>
