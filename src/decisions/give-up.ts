@@ -11,7 +11,10 @@ import type { Situation } from "./situation.ts";
 export function giveUp({ known, now, guard, decline, isNewCard }: Situation): Decision | null {
   const said = declineWords(decline, isNewCard);
   const bar = barOf(guard, known);
-  if (isOver(decline)) return { kind: "stop", end: "hopeless", reasons: [said, "It will not succeed later either."] };
+  if (isOver(decline)) {
+    const rule = bar?.onThisInvoice && isSame(bar.decline, decline!) ? [bar.sentence] : [];
+    return { kind: "stop", end: "hopeless", reasons: [said, ...rule, "It will not succeed later either."] };
+  }
   if (bar?.onThisInvoice && isOver(bar.decline))
     return { kind: "stop", end: "hopeless", reasons: [barWords(bar), bar.sentence] };
   if (known.budgetLeft <= 0) return budgetUsed(known, said);

@@ -157,8 +157,16 @@ test("Why a card change? None was asked for, when the card may still work", asyn
 test("Why did you stop? The end, and what led to it", async () => {
   await failing({ networkDeclineCode: "R0" });
   const answer = await asked("Why did you stop?");
-  assert.match(answer, /^Dunlin gave the invoice up\.\n.*the customer stopped this payment \(code R0\)/);
-  assert.doesNotMatch(answer, /no try that is allowed is likely enough to succeed/);
+  assert.match(
+    answer,
+    /^Dunlin gave the invoice up\.\n.*the customer stopped this payment \(code R0\)\.\nVisa does not allow another try on a card after such a decline \(.*\)\.\nIt will not/,
+  );
+  const story = await asked("What happened so far?");
+  assert.match(
+    story,
+    /The case ended: Dunlin gave the invoice up: a rule, or what the bank said, leaves no other try\./,
+  );
+  assert.doesNotMatch(answer + story, /no try that is allowed is likely enough to succeed/);
 });
 
 test("Why did you stop? It has not, or it was paid", async () => {

@@ -39,7 +39,8 @@ export function story(
     }
   }
   if (kase) events.push({ at: kase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
-  if (kase?.endedAt) events.push({ at: kase.endedAt, words: `The case ended: ${END_WORDS[kase.endReason!]}` });
+  if (kase?.endedAt)
+    events.push({ at: kase.endedAt, words: `The case ended: ${endWords(kase.endReason!, decisions)}` });
   const lines = events
     .sort((a, b) => a.at.getTime() - b.at.getTime())
     .map(({ at, words }) => `${when(zone, at)}  ${words}`);
@@ -98,6 +99,16 @@ function attemptWords(t: TransactionFacts): string {
   return failureWords(who, readDecline(codesOf(t), instrumentOf(t)));
 }
 
+/** Why a case ended; of one that was given up, whether for the chance of a try or without weighing any. */
+function endWords(reason: EndReason, decisions: Explained["decisions"]): string {
+  const last = decisions.at(-1);
+  if (reason !== "hopeless" || last?.kind !== "stop") return END_WORDS[reason];
+  return `${END_WORDS.hopeless.slice(0, -1)}: ${last.modelVersion === null ? BY_RULES : NOT_LIKELY}`;
+}
+
+const BY_RULES = "a rule, or what the bank said, leaves no other try.";
+const NOT_LIKELY = "no try that is allowed is likely enough to succeed to be worth making.";
+
 export const END_WORDS: Readonly<Record<EndReason, string>> = {
   paid: "the invoice is paid.",
   voided: "the invoice was voided.",
@@ -108,6 +119,6 @@ export const END_WORDS: Readonly<Record<EndReason, string>> = {
   subscription_expired: "the subscription expired.",
   window_over: "the recovery window was over.",
   budget_used: "all retries of the budget were used.",
-  hopeless: "no try that is allowed is likely enough to succeed to be worth making.",
+  hopeless: "Dunlin gave the invoice up.",
   stopped_by_hand: "a person stopped the recovery of this invoice; the audit log says who.",
 };
