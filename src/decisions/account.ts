@@ -1,6 +1,7 @@
 import { moneyWords } from "../domain/currency.ts";
 import type { Account, RuledOut } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/durations.ts";
+import { shownText } from "../domain/shown-text.ts";
 import { bankDebit } from "../rules/bank-debits.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
 import { forbiddenAt, forbidsAny, type Ruling } from "../rules/guard.ts";
@@ -100,7 +101,8 @@ function knownWords(situation: Situation, history: History | null, reasons: read
     .filter((entry) => entry.onThisInvoice && entry.approved === null)
     .slice(-LIST_MAX))
     words.push(`A try was ${codes === null ? "asked for" : "made"} on ${when(at)}, and how it ended is not known.`);
-  words.push(payerWords(situation));
+  words.push(payerWords(situation, history));
+  if (history) words.push(subscriptionWords(history));
   const { limits, triesLeft } = situation.guard;
   const counting = new Set(
     limits
@@ -136,11 +138,25 @@ function knownWords(situation: Situation, history: History | null, reasons: read
 
 export const localTimeWords = ({ name }: Zone) => `Local time is that of ${name}.`;
 
-function payerWords({ known, place }: Situation): string {
-  const type = known.paymentMethodType ?? "a payment method that was not named";
-  const card = [known.network, known.cardCountry && `of ${known.cardCountry}`].filter(Boolean).join(" ");
+function payerWords({ known, place }: Situation, history: History | null): string {
+  const { paymentMethodType, network, cardCountry } = known;
+  const type = paymentMethodType === null ? "a payment method that was not named" : shownText(paymentMethodType);
+  const { funding, issuer } = history?.traits ?? { funding: null, issuer: null };
+  const words = [network, funding, cardCountry && `of ${cardCountry}`].flatMap((each) => (each ? shownText(each) : []));
+  const card = [words.join(" "), issuer ? `issued by ${shownText(issuer)}` : ""].filter((each) => each !== "");
   const amount = moneyWords(known.amount, known.currency);
-  return `${amount} are due, to be paid by ${type}${card === "" ? "" : ` (${card})`}. ${localTimeWords(place.zone)}`;
+  return `${amount} are due, to be paid by ${type}${card.length === 0 ? "" : ` (${card.join(", ")})`}. ${localTimeWords(place.zone)}`;
+}
+
+/** What the learned engine looks at of the subscription: how long it had lasted, and how often it is billed. */
+function subscriptionWords({ traits: { tenureDays, billingPeriod, billingPeriodUnit } }: History): string {
+  if (tenureDays === null) return "It is of no subscription that is known.";
+  const days = Math.floor(tenureDays);
+  const began = `began ${days < 1 ? "less than a day" : count(days, "day", "days")} before the invoice failed`;
+  if (billingPeriod === null || billingPeriodUnit === null)
+    return `How often the subscription is billed is not known; it ${began}.`;
+  const unit = billingPeriodUnit.toLowerCase();
+  return `The subscription is billed every ${billingPeriod === 1 ? unit : `${billingPeriod} ${unit}s`}, and ${began}.`;
 }
 
 /** How the bills went that came before this one: the latest ones are known. */

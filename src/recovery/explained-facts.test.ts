@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
+import type { Subscription } from "../domain/subscription.ts";
 import { explain } from "./explain.ts";
 import { answerTo } from "./explained.fixture.ts";
 import type { MerchantSettings } from "./merchants.ts";
@@ -110,6 +111,46 @@ test("of two bills that were charged in the same moment neither came before the 
   }
   await stage.decide();
   assert.match(await asked(), /^No earlier bill of this customer is known\.$/m);
+});
+
+test("all that the learned engine looks at is told, and what changes of it", async () => {
+  const createdAt = new Date(stage.now().getTime() - 400.5 * DAY);
+  const pushed = (over: Partial<Subscription>) =>
+    stage.subscription("ACTIVE", { createdAt, billingPeriod: 1, billingPeriodUnit: "MONTH", ...over });
+  await pushed({});
+  await stage.invoice({ subscriptionId: "sub_1" });
+  await stage.transaction({ cardFunding: "DEBIT", cardIssuer: "Sparkasse \u202e" });
+  await stage.decide();
+  const known = await asked();
+  assert.match(known, /to be paid by card \(visa debit of DE, issued by Sparkasse ·\)\./);
+  assert.match(known, /^The subscription is billed every month, and began 400 days before the invoice failed\.$/m);
+  stage.wait(HOUR);
+  await pushed({ billingPeriodUnit: "YEAR", billingPeriod: 2 });
+  await stage.decide();
+  assert.equal(
+    await asked("What changed since the last plan?"),
+    "The subscription is billed every 2 years, and began 400 days before the invoice failed.",
+  );
+});
+
+test("of an invoice without a subscription, or of one that says little, that is told", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await asked(), /^It is of no subscription that is known\.$/m);
+  await enter();
+  await stage.subscription("ACTIVE", { createdAt: new Date(stage.now().getTime() + HOUR) });
+  await stage.invoice({ subscriptionId: "sub_1" });
+  await stage.transaction();
+  await stage.decide();
+  assert.match(
+    await asked(),
+    /^How often the subscription is billed is not known; it began less than a day before the invoice failed\.$/m,
+  );
+  await enter({ engine: "static" });
+  await stage.invoice();
+  await stage.decide();
+  assert.doesNotMatch(await asked(), /subscription/, "fixed rules look at none");
 });
 
 test("of a budget with one retry or none left it is said in its number", async () => {

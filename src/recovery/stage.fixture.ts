@@ -11,7 +11,7 @@ import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { SubscriptionState } from "../domain/subscription.ts";
+import type { Subscription, SubscriptionState } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import type { Look } from "../experiments/look.ts";
 import type { Learned } from "../model/learned.ts";
@@ -203,7 +203,7 @@ export async function openStage() {
         ports,
         () => {},
       ),
-    subscription: (state: SubscriptionState) =>
+    subscription: (state: SubscriptionState, over: Partial<Subscription> = {}) =>
       ingestSubscriptions(
         db,
         merchant,
@@ -215,6 +215,7 @@ export async function openStage() {
           currency: "EUR",
           createdAt: START,
           updatedAt: now,
+          ...over,
         }),
         ports,
         () => {},

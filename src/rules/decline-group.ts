@@ -1,3 +1,4 @@
+import { shownText } from "../domain/shown-text.ts";
 import { type AdviceCode, adviceCode } from "./advice-codes.ts";
 import { type BankDebit, bankCodeGroup, bankDebit, schemeCode } from "./bank-debits.ts";
 import { cardNetwork } from "./card-networks.ts";
@@ -112,9 +113,6 @@ function beside(fact: Fact, fromBank: readonly Fact[]): Fact {
   return isAgreed ? { group: fact.group, words: `${response.words}, and ${advice.words}` } : fact;
 }
 
-/** Longer ones are no codes, and one may have 255 characters. */
-const CODE_CHARS_MAX = 40;
-
 /**
  * All that was said in codes, known or not, so that whoever looks for a code that was pushed finds it, whatever was made of it: "code 51, advice code 24",
  * "gateway code insufficient_funds"; null where nothing was said.
@@ -131,12 +129,7 @@ export function codeWords({ networkDeclineCode, networkAdviceCode, gatewayCode, 
   return said.length === 0 ? null : said.map((words) => words.join(" ")).join(", ");
 }
 
-/** A code as it was pushed, on one line, and without what a terminal or a page might obey. */
-function shown(code: string | null): string {
-  const line = (code ?? "").replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "·").trim();
-  const chars = [...line];
-  return chars.length > CODE_CHARS_MAX ? `${chars.slice(0, CODE_CHARS_MAX).join("")}…` : line;
-}
+const shown = (code: string | null) => shownText(code ?? "");
 
 /**
  * What a bank's return code says. In the network's field any code counts, known or not: one that is not on the
