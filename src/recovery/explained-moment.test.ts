@@ -244,3 +244,18 @@ test("each likelier hour is told once: that it gains no more, that it does, or t
   assert.ok(hours.length > 2);
   assert.deepEqual(hours, [...new Set(hours)]);
 });
+
+test("How was it chosen? Before anything was learned the chances are said to be those of simulated worlds", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const answer = await asked("How was it chosen?");
+  assert.match(
+    answer,
+    /with version 0 of what was learned\.\nThat is what Dunlin is shipped with: nothing was learned/,
+  );
+  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+  const decisions = explained.decisions.map((each) => ({ ...each, modelVersion: 1 }));
+  const later = explanationOf({ ...explained, decisions }).find(({ question }) => /chosen/.test(question))!;
+  assert.doesNotMatch(later.answer.join(" "), /shipped/);
+});

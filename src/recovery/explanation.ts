@@ -178,6 +178,9 @@ function changed(latest: DecisionRecord): string[] {
     : ["Nothing that is listed: a moment passed, or something changed that is only counted."];
 }
 
+const NOTHING_LEARNED =
+  "That is what Dunlin is shipped with: nothing was learned from real payments yet, and the chances come from simulated worlds.";
+
 function howChosen(latest: DecisionRecord): string[] {
   const { account, engine, modelVersion, propensity } = latest;
   const lines = [
@@ -187,6 +190,7 @@ function howChosen(latest: DecisionRecord): string[] {
         ? "Rules decided alone: nothing that was learned took part."
         : `The learned engine decided, with version ${modelVersion} of what was learned.`,
   ];
+  if (modelVersion === 0) lines.push(NOTHING_LEARNED);
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   lines.push(...drawnWords(account));
   if (propensity !== null) lines.push(`It was chosen with a probability of ${(100 * propensity).toFixed(1)}%.`);
