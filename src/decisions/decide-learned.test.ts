@@ -121,7 +121,36 @@ test("a case that is not worth a try any more is given up, in words", () => {
   const [known, history] = caseOf([bill("2026-05-11", [])], { amount: 5, currency: "USD" });
   const { decision } = decideLearned(known, history, learned, soon(known));
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
-  assert.match(decision.reasons.join(" "), /likely enough to succeed to be worth making/);
+  assert.match(
+    decision.reasons.join(" "),
+    /likely enough to succeed to be worth making: the likeliest moment left is .*, with a chance of \d+\.\d%\. A try costs .* more than it could bring\./,
+  );
+});
+
+test("what a given-up case lacked is said in figures: the likeliest moment's chance, what a try costs, and from which chance it pays", () => {
+  const figures =
+    /the likeliest moment left is \w+ \d+ \w+, \d\d:\d\d \(.*\), with a chance of ([\d.]+)%\. A try costs some 0\.12 US dollars and 0\.3%, here ([\d.]+)% of what is due, and must bring [\d.]+% beyond that, so then it is worth making from a chance of ([\d.]+)% on\./;
+  let met = 0;
+  for (const amount of [20, 25, 30, 40]) {
+    const [known, history] = caseOf([bill("2026-05-11", [])], { amount, currency: "USD", caseId: `case-${amount}` });
+    const { decision, outlook } = decideLearned(known, history, warm, soon(known));
+    if (decision.kind !== "stop") continue;
+    met++;
+    const [chance, cost, from] = figures.exec(decision.reasons.join(" "))!.slice(1).map(Number);
+    assert.ok(Math.abs(cost! - (0.3 + 1200 / amount)) < 0.06, `${cost}`);
+    assert.ok(chance! > 1 && chance! < from! && from! > cost!, `${chance} ${cost} ${from}`);
+    const { even, days, hours } = outlook()!;
+    assert.deepEqual([even!.tries.length, even!.plan, days, hours], [6, [], [], []]);
+    assert.ok(even!.recovers > chance! / 100 && even!.worth < 0 && even!.planWorth === 0);
+  }
+  assert.ok(met > 1, `${met}`);
+  const [known, history] = caseOf([bill("2026-05-11", [], "54")], { cardChange: "unasked" });
+  const late = decideLearned({ ...known, windowEndsAt: soon(known, 19) }, history, warm, soon(known));
+  assert.match(
+    late.decision.reasons.join(" "),
+    /No moment that could be chosen is left before the recovery window ends/,
+  );
+  assert.equal(late.outlook(), null);
 });
 
 test("where no try is worth making, the customer's other bills are waited for as long as some is to come within the window", () => {

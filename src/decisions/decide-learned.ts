@@ -17,13 +17,13 @@ import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { addDays, dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import { nextBillAt } from "./next-bill.ts";
-import { type Outlook, outlookOf } from "./outlook.ts";
+import { type Likeliest, type Outlook, outlookOf, outlookWithoutTry } from "./outlook.ts";
 import { budgetWords, CARD_AWAITED, declineWords, joined, renewalWords, triesLeftWords } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
 import { percent } from "./shares.ts";
 import { isSoonAfter, type Situation, situationOf, triesLeftOf, waitBefore } from "./situation.ts";
 import { anchorOf, GAP_MIN_MS, jitterMs } from "./spread.ts";
-import { dollarsDue, stakesOf } from "./stakes.ts";
+import { COST_WORDS, dollarsDue, stakesOf } from "./stakes.ts";
 
 /** A decision by the learned engine, with what it expected. */
 export interface LearnedDecision {
@@ -66,33 +66,44 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
   }
   const fallback = decide(known, now);
   if (fallback.kind !== "retry") return { decision: fallback, ...byRules };
-  return { ...byRules, decision: withoutTry(situation, belief), isLearned: true };
+  const least = outlookWithoutTry(learned, belief, question, known.unpaidAt.getTime(), now.getTime());
+  const decision = withoutTry(situation, belief, least && likeliestWords(least.likeliest, situation.place.zone));
+  return { ...byRules, decision, isLearned: true, outlook: () => least?.outlook ?? null };
 }
 
-const NOT_WORTH = "No further try is likely enough to succeed to be worth making.";
+const NOT_WORTH = "No further try is likely enough to succeed to be worth making";
+const NO_MOMENT =
+  "No moment that could be chosen is left before the recovery window ends: none is weighed within two hours of the last try, or twenty where the card itself or a confirmation is missing.";
+
+/** What is lacking: how likely the best moment is, and how likely it had to be. Rounded so that the two never look the other way round. */
+function likeliestWords({ at, chance, cost, mustBring, worthFrom }: Likeliest, zone: Zone): string {
+  const tenths = (share: number, round = Math.round) => `${(round(share * 1000) / 10).toFixed(1)}%`;
+  const due = `A try costs ${COST_WORDS}, here ${tenths(cost)} of what is due, and must bring ${tenths(mustBring)} beyond that`;
+  const pays =
+    worthFrom < 1
+      ? `so then it is worth making from a chance of ${tenths(worthFrom, Math.ceil)} on`
+      : "more than it could bring";
+  return `${NOT_WORTH}: the likeliest moment left is ${momentWords(zone, at)}, with a chance of ${tenths(chance, Math.floor)}. ${due}, ${pays}.`;
+}
 /** The next bill of a customer may come so much later than the ones before. */
 const BILL_LATE_MS = DAY_MS;
 /** Another case may end without an attempt, and nobody tells those that wait for it: they look each day. */
 const OTHERS_LOOK_MS = DAY_MS;
 
 /** No try is worth making by what is known now: wait for what comes of the customer's other bills, where some is to come within the window, else stop. */
-function withoutTry({ known, now, decline, place }: Situation, belief: Belief): Decision {
-  const said = [declineWords(decline, false), explained(belief)];
+function withoutTry({ known, now, decline, place }: Situation, belief: Belief, figures: string | null): Decision {
+  const said = [declineWords(decline, false), explained(belief), figures ?? NO_MOMENT];
   const billAt = nextBillAt(known.billed, now - BILL_LATE_MS);
   const isInTime = billAt !== null && billAt < known.windowEndsAt.getTime();
   if (!isInTime && !known.othersPlanned && known.cardChange === "awaited")
-    return { kind: "wait", reasons: [...said, `${NOT_WORTH} ${CARD_AWAITED}`] };
-  if (!isInTime && !known.othersPlanned) {
-    const reasons = [...said, `${NOT_WORTH} ${budgetWords(known)}`];
-    return { kind: "stop", end: "hopeless", reasons };
-  }
+    return { kind: "wait", reasons: [...said, CARD_AWAITED] };
+  if (!isInTime && !known.othersPlanned)
+    return { kind: "stop", end: "hopeless", reasons: [...said, budgetWords(known)] };
   const toCome = isInTime
     ? `The next bill of this customer is due about ${dayWords(localDay(place.zone, billAt))}`
     : "The recovery of another bill of this customer goes on";
-  const reasons = [
-    ...said,
-    `By what is known now no further try is likely enough to succeed to be worth making. ${toCome}, and what comes of it may change that, so the case stays open.`,
-  ];
+  // What is waited for stands last, and without figures, which change each day.
+  const reasons = [...said, `${toCome}, and what comes of it may change that, so the case stays open.`];
   return { kind: "wait", until: new Date(isInTime ? billAt + BILL_LATE_MS : now + OTHERS_LOOK_MS), reasons };
 }
 

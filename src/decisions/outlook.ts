@@ -7,10 +7,11 @@ import { trimmed, trimOf } from "../model/trim.ts";
 import { bankDebit } from "../rules/bank-debits.ts";
 import { type Instrument, isCard } from "../rules/instrument.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
-import { type ChosenTry, momentsOfDay, soonestOf, type TryQuestion } from "./choose-try.ts";
+import { type ChosenTry, chooseTry, momentsOfDay, soonestOf, type TryQuestion } from "./choose-try.ts";
 import { followers, judge, planTries, worthOfNext } from "./plan-tries.ts";
 import { rounded } from "./shares.ts";
 import { EVEN_TRIES, nearest } from "./spread-evenly.ts";
+import { withMargin } from "./stakes.ts";
 
 const CARDS_FLATTERED =
   "A model flatters the plans that it made: in simulated worlds of cards, with six tries, they recovered 1 to 6 points less than it said.";
@@ -81,6 +82,58 @@ export function outlookOf(
       })),
     even: evenTries(belief, chosen, question, unpaidAt),
   };
+}
+
+/** The moment whose try alone would bring most, in a case in which none is worth making. */
+export interface Likeliest {
+  at: number;
+  /** That it succeeds. */
+  chance: number;
+  /** What it costs, and with the margin what it must bring, as shares of the amount due. */
+  cost: number;
+  mustBring: number;
+  /** From this chance on it would be worth making. */
+  worthFrom: number;
+}
+
+/**
+ * What there was in a case in which no try is worth making: its likeliest moment, and even tries; null where no moment is left to be chosen.
+ *
+ * @param unpaidAt  as for `outlookOf`
+ * @param now  no moment before it is left
+ */
+export function outlookWithoutTry(
+  learned: Learned,
+  belief: Belief,
+  question: TryQuestion,
+  unpaidAt: number,
+  now: number,
+): { likeliest: Likeliest; outlook: Outlook } | null {
+  const { dollars } = question;
+  const stakes = withMargin(question.stakes, learned, dollars);
+  const { cost } = question.stakes;
+  // As if tries cost nothing: then some would be chosen, from the same moments.
+  const free = { ...question.stakes, cost: cost - stakes.cost };
+  const asked = { ...question, now: Math.max(question.now, now) };
+  const chosen = chooseTry(learned, belief, { ...asked, stakes: free });
+  if (!chosen) return null;
+  const { forecast, plan } = chosen.weighed;
+  const alone = judge(
+    forecast,
+    plan.picked.map((slot) => [slot]),
+    stakes,
+  );
+  const best = alone.reduce((most, { worth }, n) => (worth > alone[most]!.worth ? n : most), 0);
+  const at = forecast.slots[plan.picked[best]!]!;
+  const likeliest = {
+    at,
+    chance: alone[best]!.recovers,
+    cost,
+    mustBring: stakes.cost - cost,
+    worthFrom: stakes.cost / stakes.worthAt(at),
+  };
+  const none = { ...chosen, weighed: { ...chosen.weighed, tries: [], stakes } };
+  return { likeliest, outlook: { days: [], hours: [], even: evenTries(belief, none, asked, unpaidAt) } };
 }
 
 function comparedBy({ hopeless, weighed: { forecast, plan, stakes, worth: known } }: ChosenTry): Compared[] {

@@ -17,6 +17,7 @@ const LOSS_A_DAY = 0.004;
 /** What gateways and networks take for a try: US dollars, and a share of the amount. */
 const COST_DOLLARS = 0.12;
 const COST_PART = 0.003;
+export const COST_WORDS = `some ${COST_DOLLARS} US dollars and ${100 * COST_PART}%`;
 /** An amount of nothing would make a try infinitely dear. */
 const DOLLARS_MIN = 0.01;
 

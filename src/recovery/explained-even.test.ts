@@ -71,6 +71,17 @@ test("of a way of paying that is in no simulated world none is cited", async () 
   assert.doesNotMatch(said, /worlds of cards/);
 });
 
+test("of a case that was given up it is said what even tries would have come to", async () => {
+  await stage.invoice({ amount: 20, currency: "USD" });
+  await stage.transaction({ amount: 20, currency: "USD" });
+  await stage.decide();
+  assert.match(await asked("Why did you stop?"), /^Dunlin gave the invoice up\.\n.*\n.*\n.*with a chance of .*on\.\n/);
+  assert.match(
+    await asked(),
+    /\n6 even tries on .* with a chance of \d+%, worth -\d+% of the amount\.\nNo plan was made: by what was known no try was worth making\.\n/,
+  );
+});
+
 test("once there is a later plan, the plan beside even tries is said to be the one of then", async () => {
   await stage.invoice();
   await stage.transaction();

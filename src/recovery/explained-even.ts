@@ -56,9 +56,11 @@ export function sixEvenTries({ decisions: all, payer }: Explained, zone: Zone): 
     tries.length === 0
       ? "No even try could be made."
       : `${evenWords(tries.length)} on ${days(tries)} ${tries.length === 1 ? "recovers" : "recover"} it with a chance of ${percent(recovers)}, worth ${percent(worth)} of the amount.`,
-    `The plan${first === decisions.at(-1) ? "" : " of then"}, ${triesWords(plan.length)} on ${days(plan)}, recovers it with a chance of ${percent(planRecovers)}, worth ${percent(planWorth)}.`,
+    plan.length === 0
+      ? NO_PLAN
+      : `The plan${first === decisions.at(-1) ? "" : " of then"}, ${triesWords(plan.length)} on ${days(plan)}, recovers it with a chance of ${percent(planRecovers)}, worth ${percent(planWorth)}.`,
     ...[asManyWords(first.account.even!)].filter((words) => words !== null),
-    ...(hundredths(worth) > hundredths(planWorth)
+    ...(plan.length > 0 && hundredths(worth) > hundredths(planWorth)
       ? [`It was chosen all the same. ${whyAllTheSame(first.account, payer.paymentMethodType)}`]
       : []),
     besideEven(instrumentOf(payer)),
@@ -76,6 +78,7 @@ function whyAllTheSame(account: Account, paymentMethodType: string | null | unde
   return why.length > 0 ? why.join(" ") : STEP_BY_STEP;
 }
 
+const NO_PLAN = "No plan was made: by what was known no try was worth making.";
 const HOPELESS =
   "No try seems worth making: a share of such cases is tried without counting what tries cost, to go on learning.";
 const ANSWERED_FIRST =
