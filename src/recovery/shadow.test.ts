@@ -166,6 +166,17 @@ test("a plan is counted by the first decision that knew how the invoice had fail
   assert.equal(planned.expected, known!.planRecovers + alone!.planRecovers);
 });
 
+test("a case that would have been given up counts, but as no plan", async () => {
+  await stage.invoice({ amount: 20, currency: "USD" });
+  await stage.transaction({ amount: 20, currency: "USD" });
+  await stage.decide();
+  const [decision] = await decisions();
+  assert.deepEqual([decision!.kind, decision!.account.even!.plan], ["stop", []]);
+  stage.at(START.getTime() + 36 * DAY);
+  const { counted, planned } = await shadowFigures(stage.db, merchantId, new Date(0), stage.now());
+  assert.deepEqual([counted, planned.cases], [1, 0]);
+});
+
 test("an invoice counts seven days after its window, paid or not: what is paid at once does not come before what never is", async () => {
   await stage.invoice();
   await stage.invoice({ id: "inv_2", customerId: "cus_2" });

@@ -168,7 +168,8 @@ function noteOutcome(
   money.paid += paid * amount;
   figures.money.set(currency, money);
   const even = informed?.account.even;
-  if (!even) return;
+  // What was given up has even tries to be held beside, and no plan.
+  if (!even || even.plan.length === 0) return;
   figures.planned.cases++;
   figures.planned.expected += even.planRecovers;
   figures.planned.paid += paid;
