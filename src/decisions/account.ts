@@ -150,7 +150,7 @@ function payerWords({ known, place }: Situation, history: History | null): strin
 
 /** What the learned engine looks at of the subscription: how long it had lasted, and how often it is billed. */
 function subscriptionWords({ traits: { tenureDays, billingPeriod, billingPeriodUnit } }: History): string {
-  if (tenureDays === null) return "It is of no subscription that is known.";
+  if (tenureDays === null) return "The invoice is of no subscription that is known.";
   const days = Math.floor(tenureDays);
   const began = `began ${days < 1 ? "less than a day" : count(days, "day", "days")} before the invoice failed`;
   if (billingPeriod === null || billingPeriodUnit === null)

@@ -9,7 +9,6 @@ import { classOf, dateCellWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
 import { forbiddenAt } from "../rules/guard.ts";
-import { hasRules } from "../rules/instrument.ts";
 import { fillable } from "../rules/plan-limits.ts";
 import { type ChosenTry, chooseTry, gapAfter, lastOf, type TryQuestion } from "./choose-try.ts";
 import { decide, LATE_MAX_MS } from "./decide.ts";
@@ -18,7 +17,15 @@ import type { Decision, Known } from "./known.ts";
 import { addDays, dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import { nextBillAt } from "./next-bill.ts";
 import { type Likeliest, type Outlook, outlookOf, outlookWithoutTry } from "./outlook.ts";
-import { budgetWords, CARD_AWAITED, declineWords, joined, renewalWords, triesLeftWords } from "./reasons.ts";
+import {
+  budgetWords,
+  CARD_AWAITED,
+  declineWords,
+  joined,
+  renewalWords,
+  triesLeftWords,
+  unknownWayWords,
+} from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
 import { percent } from "./shares.ts";
 import { isSoonAfter, type Situation, situationOf, triesLeftOf, waitBefore } from "./situation.ts";
@@ -167,8 +174,10 @@ function retry(
   const wait = waitBefore(situation, at, from);
   if (wait) reasons.push(wait.sentence);
   else if (upAgainAt > now && isSoonAfter(at, upAgainAt)) reasons.push(outageWords(situation));
+  const unknown = unknownWayWords(situation);
+  if (unknown) reasons.push(unknown);
   reasons.push(triesLeftWords(situation, at, lastOf(asked), gapAfter(belief)));
-  return { kind: "retry", at: new Date(at), suggestion: hasRules(known) ? "RETRY" : "UNSPECIFIED", reasons };
+  return { kind: "retry", at: new Date(at), suggestion: unknown ? "UNSPECIFIED" : "RETRY", reasons };
 }
 
 /** How a moment was chosen: the beginning of a sentence that names it. */

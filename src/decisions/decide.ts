@@ -1,7 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { readDecline } from "../rules/decline-group.ts";
 import { forbiddenAt, type Ruling } from "../rules/guard.ts";
-import { hasRules } from "../rules/instrument.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import {
@@ -12,6 +11,7 @@ import {
   NEW_CARD_TRIED,
   renewalWords,
   triesLeftWords,
+  unknownWayWords,
 } from "./reasons.ts";
 import { type Situation, situationOf, triesLeftOf, waitBefore } from "./situation.ts";
 import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./spread.ts";
@@ -114,19 +114,12 @@ function isFirstOutage(known: Known): boolean {
 }
 
 function retry(situation: Situation, moment: Moment, at: number, held: Ruling | null): Decision {
-  const { known, guard, decline, isNewCard, place } = situation;
-  const isKnown = hasRules(known);
+  const { known, decline, isNewCard, place } = situation;
   const why = [isNewCard ? NEW_CARD_TRIED : declineWords(decline, false), renewalWords(known, decline)];
   const reasons = [joined(why), momentReason(moment, at, place)];
   if (held) reasons.push(held.sentence);
-  if (!isKnown) {
-    const payments = `payments by "${known.paymentMethodType}"`;
-    reasons.push(
-      guard.limits.length === 0
-        ? `No rules are known for ${payments}, so how to try again is the merchant's to say.`
-        : `How ${payments} are tried again is the merchant's to say.`,
-    );
-  }
+  const unknown = unknownWayWords(situation);
+  if (unknown) reasons.push(unknown);
   reasons.push(triesLeftWords(situation, at, known.windowEndsAt.getTime(), GAP_MIN_MS));
-  return { kind: "retry", at: new Date(at), suggestion: isKnown ? "RETRY" : "UNSPECIFIED", reasons };
+  return { kind: "retry", at: new Date(at), suggestion: unknown ? "UNSPECIFIED" : "RETRY", reasons };
 }

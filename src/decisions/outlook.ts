@@ -31,11 +31,13 @@ export const besidePlans = ({ plans, debits, others }: { plans: number; debits: 
   ].join(" ");
 
 const CARDS_BESIDE_EVEN = `${CARDS_FLATTERED} Even tries recovered up to 6 points more than it said.`;
+const CARDS_EVEN_ALONE = "In simulated worlds of cards even tries recovered up to 6 points more than a model said.";
 const DEBITS_BESIDE_EVEN = `${DEBITS_AS_SAID}, and even tries 6 to 11 points less.`;
-/** The same, where even tries are beside the plan: what holds for one way of paying does not for others. */
-export function besideEven(paidBy: Instrument): string {
+/** The same, where even tries are beside the plan, if there is one: what holds for one way of paying does not for others. */
+export function besideEven(paidBy: Instrument, isPlanned = true): string {
   if (bankDebit(paidBy.paymentMethodType)) return DEBITS_BESIDE_EVEN;
-  return isCard(paidBy) ? CARDS_BESIDE_EVEN : NOT_MEASURED;
+  if (!isCard(paidBy)) return NOT_MEASURED;
+  return isPlanned ? CARDS_BESIDE_EVEN : CARDS_EVEN_ALONE;
 }
 
 /** What else could have been done, and what it would have been worth by the same model. */

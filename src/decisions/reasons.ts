@@ -1,5 +1,7 @@
+import { shownText } from "../domain/shown-text.ts";
 import { codeWords, type ReadDecline } from "../rules/decline-group.ts";
 import { type DeclineGroup, endsRetries } from "../rules/decline-groups.ts";
+import { hasRules } from "../rules/instrument.ts";
 import type { Known } from "./known.ts";
 import { dayWords, localDay, momentWords } from "./local-time.ts";
 import { type Situation, triesLeftOf } from "./situation.ts";
@@ -46,7 +48,8 @@ const CHANGE_WORDS = {
 /** That a try failed, and why, as far as is known. `which` names it: "The last try". */
 export function failureWords(which: string, { group, words, codes }: ReadDecline): string {
   const named = codeWords(codes);
-  const why = group === "UNKNOWN" ? " for a reason that is not known" : `: ${words ?? GROUP_WORDS[group]}`;
+  const unknown = ` for a reason that ${named === null ? "was not told" : "is not known"}`;
+  const why = group === "UNKNOWN" ? unknown : `: ${words ?? GROUP_WORDS[group]}`;
   return `${which} failed${why}${named === null ? "" : ` (${named})`}.`;
 }
 
@@ -90,11 +93,23 @@ export function triesLeftWords(situation: Situation, at: number, last: number, g
   return rule && count - 1 <= room ? `${words} ${rule.sentence}` : words;
 }
 
+const TO_SAY = "is the merchant's to say.";
+
+/** Of a way of paying that a retry is not known to be right for; null: it is. */
+export function unknownWayWords({ known, guard }: Situation): string | null {
+  if (hasRules(known)) return null;
+  const payments = `payments by "${shownText(known.paymentMethodType!)}"`;
+  return guard.limits.length === 0
+    ? `No rules are known for ${payments}, so how to try again ${TO_SAY}`
+    : `How ${payments} are tried again ${TO_SAY}`;
+}
+
 /** Whether a reason names a rule that keeps a try from coming sooner. */
 export const namesWait = (reason: string) => /no try comes sooner|is heard first|not within 30 days of/.test(reason);
 
-/** Whether a reason names such a rule, or one that leaves fewer tries. */
-export const namesRule = (reason: string) => namesWait(reason) || /^After this one, [^.]+\. ./.test(reason);
+/** Whether a reason names such a rule, one that leaves fewer tries, or that none is known. */
+export const namesRule = (reason: string) =>
+  namesWait(reason) || /^After this one, [^.]+\. ./.test(reason) || reason.endsWith(TO_SAY);
 
 export const CARD_AWAITED = "Another card or payment method is asked for, and may still come.";
 

@@ -63,7 +63,7 @@ export function sixEvenTries({ decisions: all, payer }: Explained, zone: Zone): 
     ...(plan.length > 0 && hundredths(worth) > hundredths(planWorth)
       ? [`It was chosen all the same. ${whyAllTheSame(first.account, payer.paymentMethodType)}`]
       : []),
-    besideEven(instrumentOf(payer)),
+    besideEven(instrumentOf(payer), plan.length > 0),
   ];
 }
 

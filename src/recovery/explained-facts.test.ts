@@ -137,7 +137,7 @@ test("of an invoice without a subscription, or of one that says little, that is 
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await asked(), /^It is of no subscription that is known\.$/m);
+  assert.match(await asked(), /^The invoice is of no subscription that is known\.$/m);
   await enter();
   await stage.subscription("ACTIVE", { createdAt: new Date(stage.now().getTime() + HOUR) });
   await stage.invoice({ subscriptionId: "sub_1" });
@@ -151,6 +151,23 @@ test("of an invoice without a subscription, or of one that says little, that is 
   await stage.invoice();
   await stage.decide();
   assert.doesNotMatch(await asked(), /subscription/, "fixed rules look at none");
+});
+
+test("where nobody said why a try failed that is told, and of a way of paying without rules whose it is to try again", async () => {
+  await stage.invoice();
+  const nothing = { networkDeclineCode: undefined, cardBrand: undefined, cardCountry: undefined } as const;
+  await stage.transaction({ ...nothing, paymentMethodType: "klarna" });
+  await stage.decide();
+  const planned = await asked("What is planned now?");
+  assert.match(planned, /^The last try failed for a reason that was not told\.$/m);
+  const words = /^No rules are known for payments by "klarna", so how to try again is the merchant's to say\.$/m;
+  assert.match(planned, words);
+  assert.match(await asked("Which rules?"), words);
+  await enter();
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.doesNotMatch(await asked("What is planned now?"), /the merchant's to say/);
 });
 
 test("of a budget with one retry or none left it is said in its number", async () => {
