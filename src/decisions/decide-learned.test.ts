@@ -123,13 +123,13 @@ test("a case that is not worth a try any more is given up, in words", () => {
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
   assert.match(
     decision.reasons.join(" "),
-    /likely enough to succeed to be worth making: the likeliest moment left is .*, with a chance of \d+\.\d%\. A try costs .* more than it could bring\./,
+    /likely enough to succeed to be worth making: the best moment left is .*, with a chance of \d+\.\d%\. A try costs .* more than it could bring\./,
   );
 });
 
-test("what a given-up case lacked is said in figures: the likeliest moment's chance, what a try costs, and from which chance it pays", () => {
+test("what a given-up case lacked is said in figures: the best moment's chance, what a try costs, and from which chance it pays", () => {
   const figures =
-    /the likeliest moment left is \w+ \d+ \w+, \d\d:\d\d \(.*\), with a chance of ([\d.]+)%\. A try costs some 0\.12 US dollars and 0\.3%, here ([\d.]+)% of what is due, and must bring [\d.]+% beyond that, so then it is worth making from a chance of ([\d.]+)% on\./;
+    /the best moment left is \w+ \d+ \w+, \d\d:\d\d \(.*\), with a chance of ([\d.]+)%\. A try costs some 0\.12 US dollars and 0\.3%, here ([\d.]+)% of what is due, and must bring [\d.]+% beyond that, so then it is worth making from a chance of ([\d.]+)% on\./;
   let met = 0;
   for (const amount of [20, 25, 30, 40]) {
     const [known, history] = caseOf([bill("2026-05-11", [])], { amount, currency: "USD", caseId: `case-${amount}` });

@@ -16,7 +16,7 @@ import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { addDays, dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import { nextBillAt } from "./next-bill.ts";
-import { type Likeliest, type Outlook, outlookOf, outlookWithoutTry } from "./outlook.ts";
+import { type BestMoment, type Outlook, outlookOf, outlookWithoutTry } from "./outlook.ts";
 import {
   budgetWords,
   CARD_AWAITED,
@@ -74,7 +74,7 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
   const fallback = decide(known, now);
   if (fallback.kind !== "retry") return { decision: fallback, ...byRules };
   const least = outlookWithoutTry(learned, belief, question, known.unpaidAt.getTime(), now.getTime());
-  const decision = withoutTry(situation, belief, least && likeliestWords(least.likeliest, situation.place.zone));
+  const decision = withoutTry(situation, belief, least && bestWords(least.best, situation.place.zone));
   return { ...byRules, decision, isLearned: true, outlook: () => least?.outlook ?? null };
 }
 
@@ -83,14 +83,14 @@ const NO_MOMENT =
   "No moment that could be chosen is left before the recovery window ends: none is weighed within two hours of the last try, or twenty where the card itself or a confirmation is missing.";
 
 /** What is lacking: how likely the best moment is, and how likely it had to be. Rounded so that the two never look the other way round. */
-function likeliestWords({ at, chance, cost, mustBring, worthFrom }: Likeliest, zone: Zone): string {
+function bestWords({ at, chance, cost, mustBring, worthFrom }: BestMoment, zone: Zone): string {
   const tenths = (share: number, round = Math.round) => `${(round(share * 1000) / 10).toFixed(1)}%`;
   const due = `A try costs ${COST_WORDS}, here ${tenths(cost)} of what is due, and must bring ${tenths(mustBring)} beyond that`;
   const pays =
     worthFrom < 1
       ? `so then it is worth making from a chance of ${tenths(worthFrom, Math.ceil)} on`
       : "more than it could bring";
-  return `${NOT_WORTH}: the likeliest moment left is ${momentWords(zone, at)}, with a chance of ${tenths(chance, Math.floor)}. ${due}, ${pays}.`;
+  return `${NOT_WORTH}: the best moment left is ${momentWords(zone, at)}, with a chance of ${tenths(chance, Math.floor)}. ${due}, ${pays}.`;
 }
 /** The next bill of a customer may come so much later than the ones before. */
 const BILL_LATE_MS = DAY_MS;

@@ -87,9 +87,9 @@ export function outlookOf(
 }
 
 /** The moment whose try alone would bring most, in a case in which none is worth making. */
-export interface Likeliest {
+export interface BestMoment {
   at: number;
-  /** That it succeeds. */
+  /** That it succeeds, as it was weighed: of a moment that is chosen it is said as worked out for that one alone, which differs by a few points. */
   chance: number;
   /** What it costs, and with the margin what it must bring, as shares of the amount due. */
   cost: number;
@@ -99,7 +99,7 @@ export interface Likeliest {
 }
 
 /**
- * What there was in a case in which no try is worth making: its likeliest moment, and even tries; null where no moment is left to be chosen.
+ * What there was in a case in which no try is worth making: its best moment, and even tries; null where no moment is left to be chosen.
  *
  * @param unpaidAt  as for `outlookOf`
  * @param now  no moment before it is left
@@ -110,7 +110,7 @@ export function outlookWithoutTry(
   question: TryQuestion,
   unpaidAt: number,
   now: number,
-): { likeliest: Likeliest; outlook: Outlook } | null {
+): { best: BestMoment; outlook: Outlook } | null {
   const { dollars } = question;
   const stakes = withMargin(question.stakes, learned, dollars);
   const { cost } = question.stakes;
@@ -125,17 +125,17 @@ export function outlookWithoutTry(
     plan.picked.map((slot) => [slot]),
     stakes,
   );
-  const best = alone.reduce((most, { worth }, n) => (worth > alone[most]!.worth ? n : most), 0);
-  const at = forecast.slots[plan.picked[best]!]!;
-  const likeliest = {
+  const most = alone.reduce((found, { worth }, n) => (worth > alone[found]!.worth ? n : found), 0);
+  const at = forecast.slots[plan.picked[most]!]!;
+  const best = {
     at,
-    chance: alone[best]!.recovers,
+    chance: alone[most]!.recovers,
     cost,
     mustBring: stakes.cost - cost,
     worthFrom: stakes.cost / stakes.worthAt(at),
   };
   const none = { ...chosen, weighed: { ...chosen.weighed, tries: [], stakes } };
-  return { likeliest, outlook: { days: [], hours: [], even: evenTries(belief, none, asked, unpaidAt) } };
+  return { best, outlook: { days: [], hours: [], even: evenTries(belief, none, asked, unpaidAt) } };
 }
 
 function comparedBy({ hopeless, weighed: { forecast, plan, stakes, worth: known } }: ChosenTry): Compared[] {
