@@ -207,7 +207,9 @@ function evenTries(belief: Belief, chosen: ChosenTry, question: TryQuestion, unp
 /** The plan as it would be with so many tries at most: its own first ones would be fewer of another plan, worth less than even tries in one case of three. */
 function planOf(count: number, { hopeless, drawn, hourDrawn, spread, weighed }: ChosenTry): number[] {
   const { forecast, plan, tries, stakes } = weighed;
-  const fewer = planTries(forecast, count, hopeless ? { ...stakes, cost: 0 } : stakes, plan.limits);
+  // An hour that was drawn, and that no plan is made with, stands before the others alone.
+  const aside = hourDrawn && !plan.picked.includes(tries[0]!) ? tries[0]! : -1;
+  const fewer = planTries(forecast, count, hopeless ? { ...stakes, cost: 0 } : stakes, plan.limits, aside);
   if (!drawn && !hourDrawn && !spread) return [...fewer.slots];
   return [tries[0]!, ...followers(forecast, fewer, tries[0]!)];
 }
