@@ -114,6 +114,7 @@ function knownOf(
     lastDecline: { ...failed, at: failed.at },
     cardChangedAt: null,
     cardChange: "unasked",
+    cardAskedAt: null,
     billed: [],
     othersPlanned: false,
     issuerDownAt: null,

@@ -176,6 +176,9 @@ test("where no try is worth making, the customer's other bills are waited for as
   assert.match(beside.reasons.join(" "), /The recovery of another bill of this customer goes on/);
   assert.equal(decided({}).kind, "stop");
   assert.match(decided({ cardChange: "awaited" }).reasons.join(" "), /and may still come\.$/);
+  const expired = decided({ cardChange: "expired", cardAskedAt: new Date("2026-05-12T09:00:00Z") });
+  assert.deepEqual([expired.kind, "until" in expired], ["wait", false]);
+  assert.match(expired.reasons.at(-1)!, /^Another card .* asked for on Tue 12 May, and none came so far\./);
 });
 
 test("a plan is made anew from the charge of another bill on, names it, and stays as long as its moment lies ahead", () => {

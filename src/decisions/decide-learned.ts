@@ -19,7 +19,7 @@ import { nextBillAt } from "./next-bill.ts";
 import { type BestMoment, type Outlook, outlookOf, outlookWithoutTry } from "./outlook.ts";
 import {
   budgetWords,
-  CARD_AWAITED,
+  cardWaitWords,
   declineWords,
   joined,
   renewalWords,
@@ -97,15 +97,17 @@ const BILL_LATE_MS = DAY_MS;
 /** Another case may end without an attempt, and nobody tells those that wait for it: they look each day. */
 const OTHERS_LOOK_MS = DAY_MS;
 
-/** No try is worth making by what is known now: wait for what comes of the customer's other bills, where some is to come within the window, else stop. */
-function withoutTry({ known, now, decline, place }: Situation, belief: Belief, figures: string | null): Decision {
+/** No try is worth making by what is known now: wait for what comes of the customer's other bills, where some is to come within the window, or for another card that was asked for, else stop. */
+function withoutTry(situation: Situation, belief: Belief, figures: string | null): Decision {
+  const { known, now, decline, place } = situation;
   const said = [declineWords(decline, false), explained(belief), figures ?? NO_MOMENT];
   const billAt = nextBillAt(known.billed, now - BILL_LATE_MS);
   const isInTime = billAt !== null && billAt < known.windowEndsAt.getTime();
-  if (!isInTime && !known.othersPlanned && known.cardChange === "awaited")
-    return { kind: "wait", reasons: [...said, CARD_AWAITED] };
-  if (!isInTime && !known.othersPlanned)
+  if (!isInTime && !known.othersPlanned) {
+    const waits = cardWaitWords(situation);
+    if (waits) return { kind: "wait", reasons: [...said, waits] };
     return { kind: "stop", end: "hopeless", reasons: [...said, budgetWords(known)] };
+  }
   const toCome = isInTime
     ? `The next bill of this customer is due about ${dayWords(localDay(place.zone, billAt))}`
     : "The recovery of another bill of this customer goes on";

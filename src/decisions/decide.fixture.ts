@@ -16,6 +16,7 @@ export const VISA = {
   customerTimezone: null,
   cardChangedAt: null,
   cardChange: null,
+  cardAskedAt: null,
   issuerDownAt: null,
   billed: [],
   othersPlanned: false,

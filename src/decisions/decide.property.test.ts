@@ -102,6 +102,7 @@ const cases: fc.Arbitrary<{ known: Known; now: Date }> = fc
       lastDecline: given.lastCodes && { at: lastAt, ...given.lastCodes },
       cardChangedAt: given.changedHour === null ? null : at(given.changedHour),
       cardChange: given.cardChange,
+      cardAskedAt: given.cardChange === null ? null : at(0),
       issuerDownAt: null,
       billed: [],
       othersPlanned: false,

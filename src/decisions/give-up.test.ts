@@ -61,15 +61,20 @@ test("a new card is said to be likely to work only where it is tried", () => {
   }
 });
 
-test("a card that cannot be charged asks for another at once, and is hopeless when none comes", () => {
+test("a card that cannot be charged asks for another at once, and waits for it until the window ends, in words", () => {
   for (const code of ["41", "54", "14", "1A", "N7"]) {
     const decision = decideSoon(failed({ networkDeclineCode: code }));
     assert.equal(decision.kind, "card_change", code);
     assert.deepEqual((decision as { at: Date }).at, soon(0.1));
     const awaited = decideSoon(failed({ networkDeclineCode: code }, { cardChange: "awaited" }));
-    const expired = decideSoon(failed({ networkDeclineCode: code }, { cardChange: "expired" }));
-    const [meanwhile, then] = code === "54" ? ["retry", "retry"] : ["wait", "stop"];
-    assert.deepEqual([awaited.kind, expired.kind], [meanwhile, then], code);
+    const expired = decideSoon(failed({ networkDeclineCode: code }, { cardChange: "expired", cardAskedAt: soon(20) }));
+    const kind = code === "54" ? "retry" : "wait";
+    assert.deepEqual([awaited.kind, expired.kind], [kind, kind], code);
+    if (kind === "wait")
+      assert.match(
+        expired.reasons.at(-1)!,
+        /^Another card or payment method was asked for on Tue 7 April, and none came so far\. The case stays open until the recovery window ends on Mon 4 May, in case one does\.$/,
+      );
   }
 });
 
@@ -86,7 +91,8 @@ test("a card that banks renew by themselves is tried as well once another one wa
   assert.match(used.reasons.at(-1)!, /Another card or payment method is asked for/);
   const debit = { paymentMethodType: "sepa_debit", network: null, cardChange: "awaited" } as const;
   assert.equal(decideSoon(failed({ gatewayCode: "expired_card" }, debit)).kind, "wait");
-  const over = decideSoon(failed({ networkDeclineCode: "54" }, { cardChange: "expired", budgetLeft: 0 }));
+  const expired = { cardChange: "expired", cardAskedAt: soon(0) } as const;
+  const over = decideSoon(failed({ networkDeclineCode: "54" }, { ...expired, budgetLeft: 0 }));
   assert.deepEqual([over.kind, (over as { end: string }).end], ["stop", "budget_used"]);
 });
 
@@ -186,7 +192,7 @@ test("a card whose limit is full to the end of the window is not tried any more,
   assert.equal(after(18).kind, "retry");
   assert.equal(after(19, { windowEndsAt: soon(32 * 24) }).kind, "retry", "by then one is over");
   assert.equal(after(19, { cardChange: "awaited" }).kind, "wait");
-  assert.equal(after(19, { cardChange: "expired" }).kind, "stop");
+  assert.equal(after(19, { cardChange: "expired", cardAskedAt: soon(0) }).kind, "wait");
   const asked = after(19, { retries: [{ idealRetryTime: soon(1), status: "SENT" }] });
   assert.match(asked.reasons.join(" "), /its outcome is not known yet\. Visa allows/);
 });

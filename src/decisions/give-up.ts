@@ -4,11 +4,12 @@ import { endsRetries } from "../rules/decline-groups.ts";
 import type { Guard, Ruling } from "../rules/guard.ts";
 import { filledUp } from "../rules/plan-limits.ts";
 import type { Decision, Known } from "./known.ts";
-import { budgetWords, CARD_AWAITED, declineWords, failureWords } from "./reasons.ts";
+import { budgetWords, CARD_AWAITED, cardWaitWords, declineWords, failureWords } from "./reasons.ts";
 import type { Situation } from "./situation.ts";
 
-/** Stop, or ask for another card; null when trying again makes sense. */
-export function giveUp({ known, now, guard, decline, isNewCard }: Situation): Decision | null {
+/** Stop, or ask for another card, or wait for the one that was asked for; null when trying again makes sense. */
+export function giveUp(situation: Situation): Decision | null {
+  const { known, now, guard, decline, isNewCard } = situation;
   const said = declineWords(decline, isNewCard);
   const bar = barOf(guard, known);
   if (isOver(decline)) {
@@ -37,14 +38,8 @@ export function giveUp({ known, now, guard, decline, isNewCard }: Situation): De
   if (bar && !(bar.onThisInvoice && decline && isSame(bar.decline, decline))) reasons.push(barWords(bar));
   const ruling = bar ?? usedUp ?? (ends ? bankRuling(known) : null);
   if (ruling) reasons.push(ruling.sentence);
-  if (known.cardChange === "awaited") {
-    reasons.push(CARD_AWAITED);
-    return { kind: "wait", reasons };
-  }
-  if (known.cardChange === "expired") {
-    reasons.push("The customer was asked for another card or payment method, and none came.");
-    return { kind: "stop", end: "hopeless", reasons };
-  }
+  const waits = cardWaitWords(situation);
+  if (waits) return { kind: "wait", reasons: [...reasons, waits] };
   const why = bar ? BARRED : full ? FULL : usedUp ? USED_UP : ruling ? ENDED : POINTLESS;
   reasons.push(
     isTried

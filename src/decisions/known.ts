@@ -48,6 +48,8 @@ export interface Known {
    * did not take it twice in a row; null: none was asked for yet.
    */
   cardChange: "awaited" | "expired" | "unasked" | null;
+  /** When that change was asked for; null where it was not. */
+  cardAskedAt: Date | null;
   /** When the card's bank was found down last, by several customers; null: no outage is known. */
   issuerDownAt: Date | null;
   /** The customer's latest bills that belong to a subscription, this one among them; none where nobody looks at them. */
@@ -64,8 +66,8 @@ export interface Known {
  * - `retry`, `card_change`: `at` is the ideal time; `at` equal to `now` means at once. Otherwise it is in the future,
  *   and stays the same moment for the same facts as long as it is.
  * - `stop`: the case ends before its window is over.
- * - `wait`: nothing is allowed before the window ends, or the last retry is not settled yet, or nothing is worth trying before more is known of
- *   the customer's other bills. Only new facts change that, or the end of the window, or of `until`.
+ * - `wait`: nothing is allowed before the window ends, or the last retry is not settled yet, or only another card can help and none came yet, or nothing is
+ *   worth trying before more is known of the customer's other bills. Only new facts change that, or the end of the window, or of `until`.
  */
 export type Decision =
   | { kind: "retry"; at: Date; suggestion: "RETRY" | "UNSPECIFIED"; reasons: string[] }

@@ -113,6 +113,14 @@ export const namesRule = (reason: string) =>
 
 export const CARD_AWAITED = "Another card or payment method is asked for, and may still come.";
 
+/** Why a case waits for another card that was asked for, whether or not its time to come is over; null: none was asked for. */
+export function cardWaitWords({ known, place: { zone } }: Situation): string | null {
+  if (known.cardChange === "awaited") return CARD_AWAITED;
+  if (known.cardChange !== "expired") return null;
+  const [asked, ends] = [known.cardAskedAt!, known.windowEndsAt].map((at) => dayWords(localDay(zone, at.getTime())));
+  return `Another card or payment method was asked for on ${asked}, and none came so far. The case stays open until the recovery window ends on ${ends}, in case one does.`;
+}
+
 /** What is there of some sentences, as one line. */
 export const joined = (sentences: readonly (string | null)[]) => sentences.filter((words) => words !== null).join(" ");
 

@@ -90,14 +90,14 @@ test("a payment dated before the case opened says nothing about it, and does not
   await stage.decide();
   await stage.deliver();
   await stage.decide();
-  stage.wait(7 * DAY);
+  stage.wait(28 * DAY);
   await stage.decide();
   stage.wait(HOUR);
   await stage.invoice();
   await stage.decide();
   assert.deepEqual(
     (await stage.cases()).map(({ end }) => end),
-    ["hopeless"],
+    ["window_over"],
   );
 });
 

@@ -91,7 +91,7 @@ test("once a case that fixed rules decided is over, the reasons of its last try 
   assert.equal(hour.match(/The last try failed/g)?.length, 1, hour);
 });
 
-test("what became of attempts and of what was asked for is told in words, and why a case was given up is told once", async () => {
+test("what became of attempts and of what was asked for is told in words, and why a case waits", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "14" });
   await stage.decide();
@@ -104,14 +104,26 @@ test("what became of attempts and of what was asked for is told in words, and wh
   stage.wait(8 * DAY);
   await stage.decide();
   assert.match(await happened(), /Another card or payment method was asked for, and no payment came of it in time\./);
-  assert.match(
-    (await answers()).get("Why did you stop?")!,
-    /^Dunlin gave the invoice up\.\nThe last try failed: .* \(code 14\)\.\nVisa does not allow .*\n.* and none came\.$/,
-  );
+  const said = await answers();
+  const reasons =
+    "The last try failed: .* \\(code 14\\)\\.\nVisa does not allow .*\nAnother card .* asked for on Mon 2 March, and none came so far\\. The case stays open until .* Mon 30 March.*";
+  assert.match(said.get("Why did you stop?")!, new RegExp(`^It has not stopped, it waits:\n${reasons}$`));
+  assert.match(said.get("What is planned now?")!, new RegExp(`^${reasons}$`));
+  assert.match(said.get("What was known?")!, /none came within seven days/);
   await stage.transaction({ state: "PENDING" });
   await stage.transaction({ state: "PAID" });
   assert.match(await happened(), /An attempt was made, and its outcome is awaited\./);
   assert.match(await happened(), /An attempt succeeded\./);
+});
+
+test("why a case was given up is told once", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "R1" });
+  await stage.decide();
+  assert.match(
+    (await answers()).get("Why did you stop?")!,
+    /^Dunlin gave the invoice up\.\nThe last try failed: .* \(code R1\)\.\nVisa does not allow .*\nIt will not succeed later either\.$/,
+  );
 });
 
 test("another card that was asked for when the case ended is not said to be still to come", async () => {

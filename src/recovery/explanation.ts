@@ -163,7 +163,10 @@ function whyStopped({ case: kase }: Explained, latest: DecisionRecord | null): s
       ? ["Dunlin gave the invoice up.", ...gaveUp]
       : [`The case ended: ${END_WORDS[kase!.endReason!]}`];
   }
-  if (kase!.arm === "dunlin") return ["It has not stopped."];
+  if (kase!.arm === "dunlin")
+    return latest?.kind === "wait"
+      ? ["It has not stopped, it waits:", ...latest.account.reasons]
+      : ["It has not stopped."];
   return [
     "The merchant's own system goes on.",
     ...(gaveUp.length > 0 ? ["Dunlin would give the invoice up.", ...gaveUp] : []),

@@ -30,7 +30,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     ledger: ledgerOf(view, actions, present),
     lastDecline: lastDecline(onInvoice, present),
     cardChangedAt: cardChangedAt(view, present),
-    cardChange: cardChangeOf(view, actions, present),
+    ...cardChangeOf(view, actions, present),
     billed: view.bills.flatMap(({ subscriptionId, createdAt }) =>
       subscriptionId === null ? [] : [{ subscriptionId, at: createdAt }],
     ),
@@ -145,14 +145,22 @@ function cardChangedAt({ invoice, transactions }: CaseView, card: Card | null): 
 }
 
 /** What became of the change of the present card that was asked for. Who takes none twice in a row is asked for a try before it is offered once more. */
-function cardChangeOf(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): Known["cardChange"] {
-  if (view.case.arm === "shadow") return "unasked";
+function cardChangeOf(
+  view: CaseView,
+  actions: readonly DeliveredAction[],
+  card: Card | null,
+): Pick<Known, "cardChange" | "cardAskedAt"> {
+  if (view.case.arm === "shadow") return UNASKED;
   const changedAt = cardChangedAt(view, card);
   const asked = actions.filter(({ decidedAt }) => decidedAt !== null && (changedAt === null || decidedAt > changedAt));
   const changes = asked.filter(({ type }) => type === "CARD_CHANGE");
-  if (changes.some(isAwaited)) return "awaited";
-  if (changes.some(({ status }) => status === "EXPIRED")) return "expired";
+  const awaited = changes.findLast(isAwaited);
+  if (awaited) return { cardChange: "awaited", cardAskedAt: awaited.decidedAt };
+  const expired = changes.findLast(({ status }) => status === "EXPIRED");
+  if (expired) return { cardChange: "expired", cardAskedAt: expired.decidedAt };
   const latest = asked.slice(-2);
   const isRefused = ({ type, status }: DeliveredAction) => type === "CARD_CHANGE" && status === "DELIVERY_FAILED";
-  return latest.length === 2 && latest.every(isRefused) ? "unasked" : null;
+  return latest.length === 2 && latest.every(isRefused) ? UNASKED : { cardChange: null, cardAskedAt: null };
 }
+
+const UNASKED = { cardChange: "unasked", cardAskedAt: null } as const;

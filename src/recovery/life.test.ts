@@ -40,7 +40,7 @@ test("the event is made 49 minutes ahead, once, and carries the action's id and 
   assert.equal((await stage.events()).filter(({ type }) => type === "recovery_action").length, 1);
 });
 
-test("a lost card leads to a card change at once, and after seven days without a new one to the end of dunning", async () => {
+test("a lost card leads to a card change at once; without a new one the case waits for its window to end, and nothing is said", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
@@ -53,9 +53,59 @@ test("a lost card leads to a card change at once, and after seven days without a
   stage.wait(7 * DAY);
   await stage.decide();
   assert.equal((await stage.actions())[0]!.status, "EXPIRED");
-  assert.equal((await stage.cases())[0]!.end, "hopeless");
-  assert.equal((await stage.events()).filter(({ type }) => type === "complete_dunning").length, 1);
+  const windowEndsAt = new Date(START.getTime() + 28 * DAY);
+  assert.deepEqual(
+    await stage.cases(),
+    [{ end: null, due: windowEndsAt }],
+    "not looked at before, unless something is new",
+  );
+  stage.at(windowEndsAt);
+  await stage.decide();
+  assert.deepEqual(await stage.cases(), [{ end: "window_over", due: null }]);
+  assert.deepEqual((await stage.events()).map(({ type }) => type).sort(), ["pause_collection", "recovery_action"]);
 });
+
+for (const [shown, how] of [
+  [{ invoiceId: "inv_other", state: "PAID" }, "a charge of another bill"],
+  [{ invoiceId: "inv_other", state: "PAID", amount: 0 }, "a check of nothing"],
+  [{ state: "FAILED" }, "an attempt of the merchant's own"],
+] as const)
+  test(`a new card that comes after the seven days is tried soon, shown by ${how}; and a change of it, too, is asked for once`, async () => {
+    const listed = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
+    const lost = { networkDeclineCode: "41" };
+    const isNoTry = shown.state === "PAID";
+    await stage.invoice();
+    await stage.transaction(lost);
+    await stage.decide();
+    await stage.deliver();
+    await stage.decide();
+    stage.wait(12 * DAY);
+    await stage.decide();
+    assert.deepEqual(await listed(), ["CARD_CHANGE EXPIRED"]);
+    await stage.transaction({ ...shown, cardFingerprint: "fp_2", networkDeclineCode: isNoTry ? undefined : "51" });
+    await stage.decide();
+    assert.deepEqual(await listed(), ["CARD_CHANGE EXPIRED", "RETRY SCHEDULED"]);
+    const { ideal } = (await stage.actions())[1]!;
+    if (isNoTry) assert.ok(ideal.getTime() - stage.now().getTime() <= 2 * HOUR);
+    const sent = await stage.untilSent();
+    stage.at(sent.ideal);
+    await stage.transaction({ ...lost, cardFingerprint: "fp_2", recoveryActionId: sent.id });
+    await stage.decide();
+    await stage.deliver();
+    await stage.decide();
+    const [, , second] = await stage.actions();
+    assert.equal(second!.type, "CARD_CHANGE");
+    // The merchant's own tries on either card ask for no third one.
+    for (const card of ["fp_1", "fp_2"]) {
+      stage.wait(HOUR);
+      await stage.transaction({ ...lost, cardFingerprint: card });
+      await stage.decide();
+    }
+    stage.at(second!.ideal.getTime() + 7 * DAY);
+    await stage.decide();
+    assert.deepEqual(await listed(), ["CARD_CHANGE EXPIRED", "RETRY FAILED", "CARD_CHANGE EXPIRED"]);
+    assert.equal((await stage.cases())[0]!.end, null);
+  });
 
 test("a canceled subscription ends the case with complete_dunning and takes back the waiting retry", async () => {
   await stage.subscription("ACTIVE");

@@ -114,9 +114,14 @@ test("of a customer with very many open cases those that wait for a new card are
   await stage.decide();
   const waiting = (await stage.actions()).filter(({ type }) => type === "CARD_CHANGE").length;
   assert.ok(waiting > 0);
-  stage.wait(DAY);
-  await stage.transaction({ invoiceId: "inv_other", customerId: "guest", cardFingerprint: "fp_8" });
-  assert.equal(new Set(await poked()).size, waiting);
+  await stage.deliver();
+  await stage.decide();
+  for (const days of [1, 9]) {
+    stage.at(+START + days * DAY);
+    await stage.decide();
+    await stage.transaction({ invoiceId: `inv_${days}`, customerId: "guest", cardFingerprint: `fp_after_${days}` });
+    assert.equal(new Set(await poked()).size, waiting, `${days} days after it was asked for`);
+  }
 });
 
 test("a case that is not worth a try waits for the customer's next bill, and is tried after all when that is paid; else it ends a day later", async () => {

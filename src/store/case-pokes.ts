@@ -102,14 +102,14 @@ const POKE_BY_CUSTOMER = prepared(
      cross join lateral ${casesOfCustomer} k
      where k.ended_at is null and k.invoice_id <> all ($4::text[]) and (of.few or exists (
        select 1 from recovery_actions r
-       where r.merchant_id = $1 and r.case_id = k.id and r.type = 'CARD_CHANGE' and r.status in ('SCHEDULED', 'SENT')))`,
+       where r.merchant_id = $1 and r.case_id = k.id and r.type = 'CARD_CHANGE' and r.status in ('SCHEDULED', 'SENT', 'EXPIRED')))`,
     "$3",
   ),
 );
 
 /**
  * New facts about these customers: their open cases want a look now, but for those of `invoiceIds`, which get one anyhow. Of a customer with very many only
- * those that wait for a card change.
+ * those that wait for another card, also once the time for it is over.
  */
 export async function pokeCasesOfCustomers(
   tx: Tx,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Case } from "../../domain/case.ts";
 import type { DecisionRecord } from "../../domain/decision.ts";
 import type { ShownAction, ShownTransaction } from "../../store/invoice-history.ts";
 import { textOf } from "../html.ts";
@@ -67,4 +68,21 @@ test("a transaction without an amount is a check of a card, at which no money mo
   const check: ShownTransaction = { ...declined, state: "VOIDED", amount: 0, networkDeclineCode: null };
   assert.deepEqual(titles({ transactions: [check] }), ["Check of a card: voided", "Invoice created"]);
   assert.match(textOf(timeline({ ...history, transactions: [check] }, "UTC", day(3))), /No money moved on visa …4242/);
+});
+
+test("an open case that waits says so, with its reasons, as long as it does", () => {
+  const kase = { id: "k", arm: "dunlin", openedAt: day(1), endedAt: null, endReason: null, windowEndsAt: day(29) };
+  const made = (kind: string) =>
+    ({ caseId: "k", kind, madeAt: day(2), account: { reasons: ["None came so far."] } }) as unknown as DecisionRecord;
+  const shown = (kinds: string[], arm = "dunlin") => ({
+    cases: [{ ...kase, arm } as unknown as Case],
+    decisions: kinds.map(made),
+  });
+  assert.deepEqual(titles(shown(["card_change", "wait"])), ["Decided: wait", "Recovery began", "Invoice created"]);
+  assert.match(
+    textOf(timeline({ ...history, ...shown(["wait"]) }, "UTC", day(3))),
+    /Decided: wait.*None came so far\./s,
+  );
+  assert.deepEqual(titles(shown(["wait", "retry"])), ["Recovery began", "Invoice created"]);
+  assert.deepEqual(titles(shown(["wait"], "merchant")), ["Recovery began", "Invoice created"]);
 });

@@ -50,7 +50,7 @@ export function timeline(history: History, zone: string, now: Date): Html {
 }
 
 function caseEntries(
-  { id, openedAt, endedAt, endReason, windowEndsAt, budget }: Case,
+  { id, arm, openedAt, endedAt, endReason, windowEndsAt, budget }: Case,
   decisions: readonly DecisionRecord[],
   zone: string,
 ): Entry[] {
@@ -61,8 +61,9 @@ function caseEntries(
     title: "Recovery began",
     body: html`<p>At most ${budget} ${budget === 1 ? "retry" : "retries"}, until ${moment(windowEndsAt, zone)}.</p>`,
   };
-  if (endedAt === null || endReason === null) return [opened];
   const last = decisions.findLast(({ caseId }) => caseId === id);
+  if (endedAt === null || endReason === null)
+    return arm === "dunlin" && last?.kind === "wait" ? [opened, waitEntry(last)] : [opened];
   const why = endReason !== "paid" && last?.kind === "stop" ? last.account.reasons : [];
   return [
     opened,
@@ -75,6 +76,15 @@ function caseEntries(
     },
   ];
 }
+
+/** That nothing is planned now, and what for the case stays open. */
+const waitEntry = ({ madeAt, account }: DecisionRecord): Entry => ({
+  at: madeAt,
+  kind: "plan",
+  rank: 3,
+  title: "Decided: wait",
+  body: reasonList(account.reasons),
+});
 
 const INITIATORS: Record<string, string> = {
   BILLING_SYSTEM: "by the billing system",
