@@ -30,7 +30,7 @@ test("a batch that was all new until another one overtook it is stored, says wha
     }) as const;
   let overtaken!: Promise<Stored>;
   await stage.db.transaction(async (tx) => {
-    await insertNewInvoices(tx, merchant.id, arrangeInvoices(invoice("inv_b")));
+    await insertNewInvoices(tx, merchant.id, arrangeInvoices(invoice("inv_b")), stage.ports.newId());
     overtaken = ingestInvoices(
       stage.db,
       merchant,

@@ -110,11 +110,14 @@ async function storeInvoices(
   const invoices = arrange(batches);
   const unpaid = unpack(invoices, UNPAID_FIELDS, placesInRecovery(invoices));
   // Taken whether it is needed or not: which ids come next must not hang on guesses.
-  const pokeId = ports.newId();
+  const [told, ended] = [ports.newId(), ports.newId()];
+  // Fixed rules look at no other bill of a customer.
+  const pokeIds: PokeIds = { told: merchant.engine === "static" ? null : told, ended };
   const store = async (mayBeNew: boolean) => {
     // What is new and over concerns no case: one statement does, without a transaction.
     const isOver = unpaid.length === 0;
-    if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, invoices))) return { known: null, withdrawn: [] };
+    if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, invoices, pokeIds)))
+      return { known: null, withdrawn: [] };
     return await db.transaction(async (tx) => {
       const now = ports.now();
       const mayOpen = opensCases && unpaid.length > 0;
@@ -122,7 +125,7 @@ async function storeInvoices(
       const [settings, experiment, stored] = await Promise.all([
         mayOpen ? findMerchant(tx, merchant.id) : null,
         mayOpen ? runningExperiment(tx, merchant.id) : null,
-        storeNewest(tx, merchant.id, invoices, mayBeNew && !isOver, { now, pokeId }),
+        storeNewest(tx, merchant.id, invoices, mayBeNew && !isOver, { now, pokeIds }),
       ]);
       const { known = null, again = [], ended = [] } = stored ?? {};
       const opening = (settings ? unpaid : [])
@@ -152,9 +155,16 @@ async function storeInvoices(
   return { records: invoices.count, known: known === null ? NONE : new Set(known) };
 }
 
+/** New ids, in the order of the statements that poke by them. */
+interface PokeIds {
+  /** Other open cases of the customers, which what is pushed tells something new. null: they look at no other bill. */
+  told: string | null;
+  ended: string;
+}
+
 /** Store them if all are new: two thirds of the work of an upsert. */
-async function storeAllNew(tx: Tx, merchantId: string, invoices: Arranged<Invoice>): Promise<boolean> {
-  const areNew = await insertNewInvoices(tx, merchantId, invoices);
+async function storeAllNew(tx: Tx, merchantId: string, invoices: Arranged<Invoice>, pokeIds: PokeIds) {
+  const areNew = await insertNewInvoices(tx, merchantId, invoices, pokeIds.told);
   if (!areNew) foundKnown(merchantId);
   return areNew;
 }
@@ -165,12 +175,12 @@ async function storeNewest(
   merchantId: string,
   invoices: Arranged<Invoice>,
   mayBeNew: boolean,
-  { now, pokeId }: { now: Date; pokeId: string },
+  { now, pokeIds }: { now: Date; pokeIds: PokeIds },
 ) {
-  if (mayBeNew && (await storeAllNew(tx, merchantId, invoices))) return null;
+  if (mayBeNew && (await storeAllNew(tx, merchantId, invoices, pokeIds))) return null;
   const [{ known, unpaid, unpaidAgain: again }, ended] = await Promise.all([
-    upsertInvoices(tx, merchantId, invoices),
-    endCasesOfLeft(tx, merchantId, now, pokeId),
+    upsertInvoices(tx, merchantId, invoices, pokeIds.told),
+    endCasesOfLeft(tx, merchantId, now, pokeIds.ended),
   ]);
   return { known, again, unpaid: new Set([...unpaid, ...again]), ended };
 }

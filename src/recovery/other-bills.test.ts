@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
+import type { InvoiceState } from "../domain/invoice.ts";
 import { prepared } from "../store/database.ts";
 import { decisionsOfCase } from "../store/decisions.ts";
 import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
@@ -66,6 +67,90 @@ test("who is charged each hour is tried all the same", async () => {
     }
     assert.ok((await stage.actions())[0]!.decided, state);
   }
+});
+
+test("from invoices alone, too, what comes of another bill makes the plan anew at once, and is named, once for each fact", async () => {
+  await stage.invoice();
+  await stage.decide();
+  const [own] = await stage.caseIds();
+  const others = async () => (await poked()).filter((id) => id === own).length;
+  const other = { id: "inv_2", subscriptionId: "sub_2" };
+  const changes: string[] = [];
+  const push = async (state: InvoiceState, expected: number, also = {}) => {
+    stage.wait(HOUR);
+    await stage.invoice({ ...other, ...also, state });
+    assert.equal(await others(), expected, `${state} ${JSON.stringify(also)}`);
+    await stage.decide();
+    if (expected > 0) changes.push((await decisionsOf(0)).at(-1)!.account.changed.join(" "));
+  };
+  await push("DRAFT", 0);
+  await push("UNPAID", 1);
+  await push("UNPAID", 0, { amount: 5_100 });
+  await push("PARTIALLY_PAID", 0);
+  await push("PAID", 1);
+  await push("PAID", 0, { businessEntity: "anew" });
+  await push("PAID", 0, { updatedAt: START });
+  await push("REFUNDED", 0);
+  await push("PAID", 1, { id: "inv_3", createdAt: stage.now() });
+  await push("PAID", 0, { id: "inv_4", customerId: "cus_2", createdAt: stage.now() });
+  await push("DRAFT", 0, { id: "inv_5" });
+  await push("PAID", 1, { id: "inv_5", createdAt: stage.now() });
+  assert.equal(changes.length, 4);
+  assert.match(changes[0]!, /^Another bill of this customer was declined on/);
+  for (const change of changes.slice(1)) assert.match(change, /^Another bill of this customer was paid on/);
+});
+
+test("an invoice of which an attempt has told has nothing looked at beside its own case", async () => {
+  await declined("inv_1");
+  await stage.decide();
+  const [own] = await stage.caseIds();
+  stage.wait(HOUR);
+  await stage.transaction({ invoiceId: "inv_2" });
+  const told = await poked();
+  assert.ok(told.includes(own!));
+  await stage.invoice({ id: "inv_2", createdAt: stage.now() });
+  assert.deepEqual(await poked(), told);
+  stage.wait(HOUR);
+  await stage.decide();
+  await stage.transaction({ invoiceId: "inv_2", state: "PAID", networkDeclineCode: undefined });
+  await stage.decide();
+  await stage.invoice({ id: "inv_2", state: "PAID" });
+  assert.ok(!(await poked()).includes(own!));
+});
+
+test("where a customer has very many open cases an invoice has none of the others looked at", async () => {
+  for (let n = 0; n < 17; n++) await stage.invoice({ id: `inv_${n}`, customerId: "guest" });
+  await stage.decide();
+  const all = await stage.caseIds();
+  stage.wait(HOUR);
+  await stage.invoice({ id: "inv_17", customerId: "guest", state: "PAID" });
+  assert.deepEqual(await poked(), []);
+  await stage.invoice({ id: "inv_16", customerId: "guest", state: "PAID" });
+  await stage.decide();
+  stage.wait(HOUR);
+  await stage.invoice({ id: "inv_18", customerId: "guest", state: "PAID" });
+  assert.deepEqual(await poked(), all.slice(0, 16).sort());
+});
+
+test("cases that fixed rules decide look at no other bill, so an invoice has none of them looked at", async () => {
+  merchantId = (await stage.enter(true, { engine: "static" })).id;
+  await stage.invoice();
+  await stage.decide();
+  stage.wait(HOUR);
+  await stage.invoice({ id: "inv_2", state: "PAID" });
+  await stage.invoice({ id: "inv_3" });
+  await stage.invoice({ id: "inv_3", state: "PAID", updatedAt: new Date(+stage.now() + 1) });
+  assert.ok(!(await poked()).includes((await stage.caseIds())[0]!));
+});
+
+test("who is billed each hour is tried all the same, also where no attempt is pushed", async () => {
+  await stage.invoice({ createdAt: START });
+  for (let hour = 1; hour < 20 * 24 && !(await stage.actions()).some(({ decided }) => decided); hour++) {
+    stage.at(+START + hour * HOUR);
+    await stage.invoice({ id: `other_${hour}`, state: "PAID", createdAt: stage.now() });
+    await stage.decide();
+  }
+  assert.ok((await stage.actions())[0]!.decided);
 });
 
 test("in shadow mode, too, a case waits for the customer's next bill no longer than a day after it was due", async () => {

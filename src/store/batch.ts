@@ -22,6 +22,10 @@ const selectRows = <Row>(columns: readonly Column<Row>[]) => `select $1::uuid, $
 export const columnValues = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Buffer[] =>
   columns.map(([, type, field]) => binaryArray(rows, field, type));
 
+/** Store all records. Parameters as of `upsertText`. */
+export const insertText = <Row>(table: string, columns: readonly Column<Row>[]) =>
+  `insert into ${table} (merchant_id, ${columns.map(([name]) => name).join(", ")}) ${selectRows(columns)}`;
+
 /**
  * Keep the newer copy of each record: one statement for every batch size.
  * `$1` is the merchant, then one array for each column. Rows must be sorted by id with no id twice.
@@ -36,8 +40,7 @@ export function upsertText<Row>(
   also: readonly string[] = [],
 ): string {
   const names = columns.map(([name]) => name);
-  return `insert into ${table} (merchant_id, ${names.join(", ")})
-     ${selectRows(columns)}
+  return `${insertText(table, columns)}
      on conflict (merchant_id, id) do update
        set ${names
          .filter((name) => name !== "id")
@@ -51,20 +54,6 @@ export function upsertText<Row>(
 /** `upsertText` that returns `id` and `inserted`. */
 export const upsertNewer = <Row>(table: string, columns: readonly Column<Row>[]): Statement =>
   prepared(`upsert_${table}`, upsertText(table, columns, "id, (xmax = 0) as inserted"));
-
-/**
- * Store all records if not one of them is known, else none. It takes half the work of an upsert, which marks each row as
- * under way before it is sure of it. Whoever is overtaken by another batch with the same records gets 23505.
- * Parameters as of `upsertText`.
- */
-export function insertNew<Row>(table: string, columns: readonly Column<Row>[]): Statement {
-  return prepared(
-    `insert_new_${table}`,
-    `insert into ${table} (merchant_id, ${columns.map(([name]) => name).join(", ")})
-     ${selectRows(columns)}
-     where not exists (select from ${table} where merchant_id = $1 and id = any($2::text[]))`,
-  );
-}
 
 /** Columns as a select list, named by their fields. */
 export const selectList = <Row>(columns: readonly Column<Row>[]) =>

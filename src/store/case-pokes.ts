@@ -86,21 +86,39 @@ const sumOf = (rows: readonly { cases: number }[]) => rows.reduce((sum, { cases 
 /** Who has more open cases than this is no person, and all of them would be planned anew with each attempt. */
 const OPEN_OF_PERSON = 16;
 
-/** Whether one is open is asked behind the look-up: else an index of open cases may be read from end to end for each customer, while statistics know of none. */
-const casesOfCustomer =
-  "(select id, invoice_id, ended_at from cases where merchant_id = $1 and customer_id = e.each offset 0)";
+/** Open cases in the words of their index by customer: by others one of all open cases may be read from end to end for each, while statistics know of none. */
+const openOf = (customer: string, limit = "offset 0") =>
+  `(select id, invoice_id from cases where merchant_id = $1 and customer_id = ${customer} and coalesce(ended_at, 'infinity') = 'infinity' ${limit})`;
+/** As many as show whether they are few. */
+const firstOpenOf = (customer: string) => openOf(customer, `limit ${OPEN_OF_PERSON + 1}`);
+const areFew = (customer: string) => `(select count(*) from ${firstOpenOf(customer)} o) <= ${OPEN_OF_PERSON}`;
+
+/**
+ * Text that selects what `poke` takes: the open cases that another invoice of their customer tells something new, where no attempt on that does; none of a
+ * customer with very many. To be run in the statement that stores the invoices, which sees them as they were before. What few need is asked last.
+ *
+ * @param bills  text that selects of invoices that are paid or in recovery by now their id, customer, and whether they are paid
+ * @param isRecovery  text of whether a state is in recovery
+ */
+export const toldByBills = (bills: string, isRecovery: (state: string) => string) =>
+  `select distinct h.id from (
+     select k.id, k.invoice_id, e.* from (${bills}) e (bill, each, paid)
+     cross join lateral ${firstOpenOf("e.each")} k
+     offset 0
+   ) h
+   where h.invoice_id <> h.bill and ${areFew("h.each")}
+     and not exists (select from transactions where merchant_id = $1 and invoice_id = h.bill offset 0)
+     and not exists (
+       select from invoices where merchant_id = $1 and id = h.bill and case when h.paid then state = 'PAID' else ${isRecovery("state")} end offset 0)`;
 
 // Whoever waits for a new card wants to know of it also where the customer is no person.
 const POKE_BY_CUSTOMER = prepared(
   "poke_cases_by_customer",
   poke(
     `select k.id from unnest($2::text[]) as e (each)
-     cross join lateral (
-       select count(*) <= ${OPEN_OF_PERSON} as few
-       from (select 1 from ${casesOfCustomer} c where ended_at is null limit ${OPEN_OF_PERSON + 1}) o
-     ) of
-     cross join lateral ${casesOfCustomer} k
-     where k.ended_at is null and k.invoice_id <> all ($4::text[]) and (of.few or exists (
+     cross join lateral (select ${areFew("e.each")} as few offset 0) of
+     cross join lateral ${openOf("e.each")} k
+     where k.invoice_id <> all ($4::text[]) and (of.few or exists (
        select 1 from recovery_actions r
        where r.merchant_id = $1 and r.case_id = k.id and r.type = 'CARD_CHANGE' and r.status in ('SCHEDULED', 'SENT', 'EXPIRED')))`,
     "$3",

@@ -65,14 +65,14 @@ test("cases of what left recovery end as the stored copy says, unless they ended
     ...{ unpaidAt: day(n === 6 ? 3 : 1), windowEndsAt: day(30), budget: 8, arm: "dunlin" as const, openedAt: day(4) },
   }));
   const unpaid = invoices.map((invoice) => ({ ...invoice, state: "UNPAID" as const, updatedAt: day(1) }));
-  await upsertInvoices(database.db, merchant.id, arrangeInvoices(...unpaid));
+  await upsertInvoices(database.db, merchant.id, arrangeInvoices(...unpaid), null);
   await openCases(database.db, merchant.id, cases, ports.newId());
   await saveCaseStates(database.db, merchant.id, [
     { id: cases[5]!.id, endedAt: day(5), endReason: "hopeless", paidAt: null, recovered: false },
   ]);
   const pokeId = ports.newId();
   const ended = await database.db.transaction(async (tx) => {
-    await upsertInvoices(tx, merchant.id, arrangeInvoices(...invoices));
+    await upsertInvoices(tx, merchant.id, arrangeInvoices(...invoices), null);
     return await endCasesOfLeft(tx, merchant.id, day(3), pokeId);
   });
   const ids = cases.map(({ id }) => id);

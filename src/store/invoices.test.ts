@@ -35,22 +35,30 @@ const stored = async (merchantId: string) =>
 
 test("invoices are stored as new ones all together, or not at all when the merchant has one of them already", async () => {
   const [merchant, other] = [randomUUID(), randomUUID()];
-  assert.equal(await insertNewInvoices(database.db, merchant, arrangeInvoices(invoice("b"))), true);
+  assert.equal(await insertNewInvoices(database.db, merchant, arrangeInvoices(invoice("b")), randomUUID()), true);
   assert.equal(
-    await insertNewInvoices(database.db, merchant, arrangeInvoices(invoice("a"), invoice("b", "VOIDED", 2))),
+    await insertNewInvoices(
+      database.db,
+      merchant,
+      arrangeInvoices(invoice("a"), invoice("b", "VOIDED", 2)),
+      randomUUID(),
+    ),
     false,
   );
   assert.deepEqual(await stored(merchant), ["b"]);
   assert.equal((await findInvoices(database.db, merchant, ["b"])).get("b")!.state, "PAID");
-  assert.equal(await insertNewInvoices(database.db, other, arrangeInvoices(invoice("a"), invoice("b"))), true);
+  assert.equal(
+    await insertNewInvoices(database.db, other, arrangeInvoices(invoice("a"), invoice("b")), randomUUID()),
+    true,
+  );
 });
 
 test("what left recovery is noted until the transaction ends, and no longer", async () => {
   const merchant = randomUUID();
   const noted = prepared("test_noted", `select nullif(current_setting('${LEFT_SETTING}', true), '') as left`);
   await database.db.transaction(async (tx) => {
-    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("a", "UNPAID")));
-    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("a", "PAID", 2)));
+    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("a", "UNPAID")), randomUUID());
+    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("a", "PAID", 2)), randomUUID());
     assert.deepEqual((await tx.run(noted)).rows, [{ left: '["a"]' }]);
   });
   // Every connection of the pool.
@@ -62,10 +70,13 @@ test("a batch that another one overtakes is not stored as new", async () => {
   const merchant = randomUUID();
   let late!: Promise<unknown>;
   await database.db.transaction(async (tx) => {
-    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("b")));
-    late = insertNewInvoices(database.db, merchant, arrangeInvoices(invoice("a"), invoice("b"), invoice("c"))).catch(
-      isOvertaken,
-    );
+    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("b")), randomUUID());
+    late = insertNewInvoices(
+      database.db,
+      merchant,
+      arrangeInvoices(invoice("a"), invoice("b"), invoice("c")),
+      randomUUID(),
+    ).catch(isOvertaken);
     await someoneWaits(database.db);
   });
   assert.equal(await late, true);
@@ -74,7 +85,8 @@ test("a batch that another one overtakes is not stored as new", async () => {
 
 test("an upsert says what is in recovery, new or again, and what was known in this copy or a newer one", async () => {
   const merchant = randomUUID();
-  const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, arrangeInvoices(...invoices));
+  const upsert = (...invoices: Invoice[]) =>
+    upsertInvoices(database.db, merchant, arrangeInvoices(...invoices), randomUUID());
   const nothing = { unpaid: [], unpaidAgain: [], known: null };
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { ...nothing, unpaid: ["b"] });
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID", 2), invoice("c", "PARTIALLY_PAID")), {
@@ -90,7 +102,7 @@ test("an upsert notes what is out of recovery now and was in it in some older co
   const merchant = randomUUID();
   const leftBy = (...invoices: Invoice[]) =>
     database.db.transaction(async (tx) => {
-      await upsertInvoices(tx, merchant, arrangeInvoices(...invoices));
+      await upsertInvoices(tx, merchant, arrangeInvoices(...invoices), randomUUID());
       return JSON.parse((await tx.run<{ left: string }>(READ_LEFT)).rows[0]!.left);
     });
   await leftBy(invoice("a", "UNPAID"), invoice("b", "PAID"), invoice("c", "PARTIALLY_PAID"), invoice("d", "UNPAID"));

@@ -1,7 +1,17 @@
 import { INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Arranged } from "./arrange.ts";
-import { type Column, insertNew, recordsAfter, selectAfter, selectList, upsertText, withoutNulls } from "./batch.ts";
+import {
+  type Column,
+  insertText,
+  recordsAfter,
+  selectAfter,
+  selectList,
+  unnested,
+  upsertText,
+  withoutNulls,
+} from "./batch.ts";
 import { arrayOf } from "./binary-array.ts";
+import { poke, toldByBills } from "./case-pokes.ts";
 import { prepared, sqlState, type Tx } from "./database.ts";
 import { type Packed, placesWith } from "./packed.ts";
 
@@ -17,25 +27,51 @@ export const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
   ["updated_at", "timestamptz", "updatedAt"],
 ];
 
-const INSERT_NEW = insertNew("invoices", INVOICE_COLUMNS);
+const RECOVERY_STATES = INVOICE_STATES.filter(inRecovery);
+const isRecovery = (state: string) => `${state} in (${RECOVERY_STATES.map((each) => `'${each}'`).join(", ")})`;
+const IN_RECOVERY = isRecovery("state");
+
+const POKE_ID = `$${2 + INVOICE_COLUMNS.length}`;
+/** Other open cases of their customers are looked at, too, as after an attempt: where none is pushed nothing else tells of other bills. */
+const tellOthers = (from: string) =>
+  poke(
+    toldByBills(
+      `select id, customer_id as each, state = 'PAID' as paid from ${from}
+       where ${POKE_ID}::uuid is not null and (state = 'PAID' or ${IN_RECOVERY})`,
+      isRecovery,
+    ),
+    POKE_ID,
+  );
+
+// Half the work of an upsert, which marks each row as under way before it is sure of it.
+const INSERT_NEW = prepared(
+  "insert_new_invoices",
+  `with known as materialized (
+     select exists (select from invoices where merchant_id = $1 and id = any($2::text[])) as found
+   ), stored as (${insertText("invoices", INVOICE_COLUMNS)} where not (select found from known)),
+   told as (${tellOthers(`(select ${unnested(INVOICE_COLUMNS.slice(0, 3), 2)} where not (select found from known)) b`)})
+   select not found as "areNew" from known`,
+);
 const UNIQUE_VIOLATION = "23505";
 
 /**
  * Store these if not one of them is known; otherwise nothing is done. Throws what `isOvertaken` knows when another batch brings one of them meanwhile.
  *
+ * @param pokeId  for other open cases of their customers; null: those look at no other bill
  * @returns whether they are stored
  */
-export async function insertNewInvoices(tx: Tx, merchantId: string, invoices: Arranged<Invoice>): Promise<boolean> {
-  return (await tx.run(INSERT_NEW, [merchantId, ...invoices.arrays])).rowCount > 0;
+export async function insertNewInvoices(
+  tx: Tx,
+  merchantId: string,
+  invoices: Arranged<Invoice>,
+  pokeId: string | null,
+) {
+  return (await tx.run<{ areNew: boolean }>(INSERT_NEW, [merchantId, ...invoices.arrays, pokeId])).rows[0]!.areNew;
 }
 
 /** Whether what was to be stored as new is known meanwhile. */
 export const isOvertaken = (error: unknown) =>
   sqlState(error) === UNIQUE_VIOLATION && (error as { table?: string }).table === "invoices";
-
-const RECOVERY_STATES = INVOICE_STATES.filter(inRecovery);
-const isRecovery = (state: string) => `${state} in (${RECOVERY_STATES.map((each) => `'${each}'`).join(", ")})`;
-const IN_RECOVERY = isRecovery("state");
 
 const RECOVERY_TEXTS = RECOVERY_STATES.map((state) => Buffer.from(state));
 /** The places of those in recovery. */
@@ -48,9 +84,12 @@ const ids = (condition: string) => `coalesce(json_agg(id) filter (where ${condit
 
 // Of the row that a newer copy replaces, as it is once it is locked: so it counts as well what another batch stored for which this one waited.
 const WAS_IN_RECOVERY = `was_in_recovery = invoices.was_in_recovery or ${isRecovery("invoices.state")}`;
-const UPSERTED = upsertText("invoices", INVOICE_COLUMNS, "id, state, was_in_recovery, (xmax = 0) as inserted", [
-  WAS_IN_RECOVERY,
-]);
+const UPSERTED = upsertText(
+  "invoices",
+  INVOICE_COLUMNS,
+  "id, state, customer_id, was_in_recovery, (xmax = 0) as inserted",
+  [WAS_IN_RECOVERY],
+);
 
 const LEFT = `not inserted and not ${IN_RECOVERY} and was_in_recovery`;
 
@@ -58,7 +97,7 @@ const LEFT = `not inserted and not ${IN_RECOVERY} and was_in_recovery`;
 // wait until the service has read it and sent it back.
 const UPSERT = prepared(
   "upsert_invoices",
-  `with changed as (${UPSERTED})
+  `with changed as (${UPSERTED}), told as (${tellOthers("changed")})
    select ${ids(`inserted and ${IN_RECOVERY}`)} as unpaid, ${ids(`not inserted and ${IN_RECOVERY}`)} as "unpaidAgain",
      case when count(*) < cardinality($2::text[])
        then (select json_agg(k.id) from unnest($2::text[]) as k (id) where k.id not in (select id from changed)) end as known
@@ -75,9 +114,13 @@ interface ChangedInvoices {
   known: string[] | null;
 }
 
-/** Keep the newer copy of each. Until the transaction ends `endCasesOfLeft` knows which were in recovery in some older copy and are not in this one. */
-export async function upsertInvoices(tx: Tx, merchantId: string, invoices: Arranged<Invoice>) {
-  return (await tx.run<ChangedInvoices>(UPSERT, [merchantId, ...invoices.arrays])).rows[0]!;
+/**
+ * Keep the newer copy of each. Until the transaction ends `endCasesOfLeft` knows which were in recovery in some older copy and are not in this one.
+ *
+ * @param pokeId  as of `insertNewInvoices`
+ */
+export async function upsertInvoices(tx: Tx, merchantId: string, invoices: Arranged<Invoice>, pokeId: string | null) {
+  return (await tx.run<ChangedInvoices>(UPSERT, [merchantId, ...invoices.arrays, pokeId])).rows[0]!;
 }
 
 const FIND = prepared(
