@@ -101,7 +101,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     plan = planTries(seen, question.triesLeft, asked, question.limits);
   }
   if (plan.slots.length === 0) return null;
-  let worth = belief.tries === 0 ? worthOfNext(seen, plan, asked, plan.picked) : null;
+  const worth = belief.tries === 0 ? worthOfNext(seen, plan, asked, plan.picked) : null;
   const best = plan.slots[0]!;
   const planned = slots[best]!;
   const draw = worth ? drawFirst(learned, belief, question.key, seen, plan, worth) : noDraw(best);
@@ -118,7 +118,6 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     slot = slots.indexOf(at);
     seen = forecast(learned, belief, slots);
     plan = planTries(seen, question.triesLeft, asked, question.limits, slot);
-    worth &&= worthOfNext(seen, plan, asked, plan.picked);
   }
   const tries = [slot, ...followers(seen, plan, slot)];
   return {

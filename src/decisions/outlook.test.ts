@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { belief, DAY, HOUR, learned, question, START } from "./choose-try.fixture.ts";
 import { chooseTry } from "./choose-try.ts";
-import { outlookOf } from "./outlook.ts";
+import { outlookOf, outlookWithoutTry } from "./outlook.ts";
+import { followers, judge, planTries } from "./plan-tries.ts";
 
 test("the plan is worth as much beside even tries as its moment among the days, and even tries are worth more only where something was drawn", () => {
   const kinds = new Map<string, number>();
@@ -98,4 +99,57 @@ test("what had passed when it was decided is no alternative", () => {
     assert.ok(hours.some(({ at }) => +at === chosen.at));
   }
   assert.ok(late > 0, "one that is made up for stays");
+});
+
+test("a plan of as many tries as even ones is the best of so many: without an hour that no plan is made with, after what was drawn, and as if tries cost nothing where none is worth making", () => {
+  const met = { hourDrawn: 0, drawn: 0, hopeless: 0 };
+  for (let n = 0; n < 600; n++) {
+    const kase = belief(n % 2 === 0 ? "HARD_CARD" : "FUNDS");
+    const stakes = n % 2 === 0 ? { worthAt: () => 1, cost: 0.1 } : question().stakes;
+    const asked = question({ key: `case-${n}`, triesLeft: 8, dollars: 400, stakes });
+    const chosen = chooseTry({ ...learned, seen: learned.seen.map(() => 0) }, kase, asked);
+    if (!chosen) continue;
+    const { asMany, tries } = outlookOf(learned, kase, asked, chosen, START, START).even!;
+    if (!asMany) continue;
+    const { forecast, plan, tries: all, stakes: margined } = chosen.weighed;
+    const isAside = !plan.picked.includes(all[0]!);
+    const free = chosen.hopeless ? { ...margined, cost: 0 } : margined;
+    const fewer = planTries(forecast, tries.length, free, plan.limits, isAside ? all[0]! : -1);
+    const isDrawn = chosen.drawn || chosen.hourDrawn;
+    const wanted = isDrawn ? [all[0]!, ...followers(forecast, fewer, all[0]!)] : [...fewer.slots];
+    const [worth] = judge(forecast, [wanted], margined);
+    assert.ok(Math.abs(asMany.worth - worth!.worth) < 1e-4, `${n}: ${asMany.worth} and ${worth!.worth}`);
+    if (isAside) met.hourDrawn++;
+    if (chosen.drawn) met.drawn++;
+    if (chosen.hopeless) met.hopeless++;
+  }
+  assert.ok(
+    Object.values(met).every((count) => count > 3),
+    JSON.stringify(met),
+  );
+});
+
+test("where no try is worth making, the best moment is the one whose try alone would bring most, of those still to come", () => {
+  const stakes = { worthAt: (at: number) => 1 - (0.004 * (at - START)) / DAY, cost: 0.7 };
+  for (const now of [START, START + 9 * DAY]) {
+    const asked = question({ stakes });
+    const { best, outlook } = outlookWithoutTry(learned, belief("FUNDS"), asked, START, now)!;
+    assert.ok(best.at >= now && best.at < asked.windowEndsAt);
+    const worth = (chance: number, at: number) => chance * stakes.worthAt(at);
+    for (let key = 0; key < 20; key++) {
+      const others = chooseTry(
+        learned,
+        belief("FUNDS"),
+        question({ key: `case-${key}`, now, stakes: { ...stakes, cost: 0 } }),
+      )!;
+      const { forecast, plan } = others.weighed;
+      for (const slot of plan.picked)
+        assert.ok(
+          worth(forecast.chances[slot]!, forecast.slots[slot]!) <= worth(best.chance, best.at) + 1e-6,
+          `${(forecast.slots[slot]! - START) / DAY} is better than ${(best.at - START) / DAY}`,
+        );
+    }
+    assert.ok(best.chance < best.worthFrom && Math.abs(best.cost - 0.7) < 1e-9);
+    assert.ok(outlook.even!.tries.every((at) => +at >= now) && outlook.even!.plan.length === 0);
+  }
 });

@@ -75,6 +75,10 @@ test("of a case that was given up it is said what even tries would have come to"
   await stage.invoice({ amount: 20, currency: "USD" });
   await stage.transaction({ amount: 20, currency: "USD" });
   await stage.decide();
+  assert.match(
+    await asked("What happened so far?"),
+    /gave the invoice up: no try that is allowed is likely enough to succeed to be worth making\./,
+  );
   assert.match(await asked("Why did you stop?"), /^Dunlin gave the invoice up\.\n.*\n.*\n.*with a chance of .*on\.\n/);
   assert.match(
     await asked(),
@@ -102,8 +106,16 @@ test("a plan that was made before it was known how the invoice had failed is hel
   await stage.decide();
   assert.equal(
     await asked(),
-    "No alternatives were worked out: another card or payment method was needed, so no try was planned.",
+    "No alternatives were worked out since it is known how the invoice had failed: another card or payment method was needed, so no try was planned.",
   );
+
+  await enter();
+  await stage.invoice();
+  await stage.decide();
+  stage.wait(HOUR);
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await asked(), /when moments were first compared knowing how the invoice had failed, by the same/);
 });
 
 test("why the plan was chosen is said where even tries are worth more, and only there", async () => {

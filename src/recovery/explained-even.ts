@@ -16,7 +16,7 @@ const WITHOUT_ALTERNATIVES: Readonly<Record<DecisionKind, string>> = {
   wait: "no try was planned yet",
 };
 
-const triesWords = (count: number) => `${count} ${count === 1 ? "try" : "tries"}`;
+export const triesWords = (count: number) => `${count} ${count === 1 ? "try" : "tries"}`;
 
 const evenWords = (count: number) =>
   `${count} even ${count === 1 ? "try" : "tries"}${count === EVEN_TRIES ? "" : ", as many as could be made,"}`;
@@ -36,23 +36,24 @@ function asManyWords({ tries, plan, asMany }: NonNullable<Account["even"]>): str
  * one made of the invoice alone may be of a card that can't work.
  */
 export function sixEvenTries({ decisions: all, payer }: Explained, zone: Zone): string[] {
-  const decisions = all.slice(
-    Math.max(
-      0,
-      all.findIndex(({ account }) => knowsFailure(account)),
-    ),
+  const from = Math.max(
+    0,
+    all.findIndex(({ account }) => knowsFailure(account)),
   );
+  const decisions = all.slice(from);
+  const before = all.slice(0, from).some(({ account }) => account.even !== null);
   const first = decisions.find(({ account }) => account.even !== null);
   if (!first) {
     const kinds = decisions.map(({ kind }) => kind);
     // The first of these that was met: who planned a try without comparing moments went by fixed rules.
     const kind = (["retry", "card_change"] as const).find((met) => kinds.includes(met)) ?? kinds.at(-1)!;
-    return [`No alternatives were worked out: ${WITHOUT_ALTERNATIVES[kind]}.`];
+    const since = before ? " since it is known how the invoice had failed" : "";
+    return [`No alternatives were worked out${since}: ${WITHOUT_ALTERNATIVES[kind]}.`];
   }
   const { tries, recovers, worth, plan, planRecovers, planWorth } = first.account.even!;
   const days = (dates: readonly Date[]) => dates.map((at) => dayWords(localDay(zone, at.getTime()))).join(", ");
   return [
-    `As seen on ${when(zone, first.madeAt)}, when moments were first compared, by the same model, less what each try costs and must bring beyond that:`,
+    `As seen on ${when(zone, first.madeAt)}, when moments were first compared${before ? " knowing how the invoice had failed" : ""}, by the same model, less what each try costs and must bring beyond that:`,
     tries.length === 0
       ? "No even try could be made."
       : `${evenWords(tries.length)} on ${days(tries)} ${tries.length === 1 ? "recovers" : "recover"} it with a chance of ${percent(recovers)}, worth ${percent(worth)} of the amount.`,

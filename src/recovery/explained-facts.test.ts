@@ -131,6 +131,9 @@ test("all that the learned engine looks at is told, and what changes of it", asy
     await asked("What changed since the last plan?"),
     "The subscription is billed every 2 years, and began 400 days before the invoice failed.",
   );
+  await pushed({ createdAt: new Date(stage.now().getTime() - 3 * HOUR) });
+  await stage.decide();
+  assert.match(await asked(), /billed every month, and began less than a day before the invoice failed\.$/m);
 });
 
 test("of an invoice without a subscription, or of one that says little, that is told", async () => {

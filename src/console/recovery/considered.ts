@@ -3,6 +3,7 @@ import { besideEven } from "../../decisions/outlook.ts";
 import { percent } from "../../decisions/shares.ts";
 import type { Account, DecisionRecord, HourProspect, Prospect } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
+import { triesWords } from "../../recovery/explained-even.ts";
 import type { Instrument } from "../../rules/instrument.ts";
 import { type Html, html } from "../html.ts";
 import { dayText, localField, moment, momentText } from "../show/moments.ts";
@@ -100,8 +101,6 @@ function drawnWords({ drawn, hourDrawn, spread }: Account): string {
   return "";
 }
 
-const triesWords = ({ length }: readonly Date[]) => `${length} ${length === 1 ? "try" : "tries"}`;
-
 /** The plot in sentences. */
 function summary(
   { account, chance, idealTime }: DecisionRecord,
@@ -126,7 +125,7 @@ function summary(
       : []),
     ...(even
       ? [
-          `With this plan of ${triesWords(even.plan)} the invoice is recovered with a chance of ${percent(even.planRecovers)}, with ${triesWords(even.tries)} spread evenly ${percent(even.recovers)}${even.asMany ? `, with a plan of as many ${percent(even.asMany.recovers)}` : ""}.`,
+          `With this plan of ${triesWords(even.plan.length)} the invoice is recovered with a chance of ${percent(even.planRecovers)}, with ${triesWords(even.tries.length)} spread evenly ${percent(even.recovers)}${even.asMany ? `, with a plan of as many ${percent(even.asMany.recovers)}` : ""}.`,
           besideEven(paidBy),
         ]
       : []),
