@@ -30,12 +30,12 @@ const METHOD = 2;
 /** What was known of an experiment at a moment. */
 export interface Look {
   at: Date;
-  /** By which arithmetic its ranges came about; the first one left it out. What another one ruled out is not ruled out. */
+  /** By which arithmetic its ranges came about; the first one left it out. What another one ruled out, or found to differ, is asked anew. */
   method: number;
   invoices: Invoices;
   /** The primary one first. */
   comparisons: Comparison[];
-  /** Found at this look or at an earlier one: time does not heal them. */
+  /** Found at this look or at an earlier one of the same method, the split's at any: time does not heal them. */
   troubles: Trouble[];
   verdict: Verdict;
 }
@@ -55,7 +55,10 @@ export function lookAt(
   former: Pick<Look, "method" | "comparisons" | "troubles"> | null,
   at: Date,
 ): Look {
-  const ruledOut = former?.method === METHOD ? former.comparisons : [];
+  const isSameMethod = former?.method === METHOD;
+  const ruledOut = isSameMethod ? former.comparisons : [];
+  // The split is counted: no range comes into it.
+  const found = (former?.troubles ?? []).filter((trouble) => isSameMethod || trouble === "split");
   const ordered = [...new Set([experiment.primary, COUNT, ...measures])];
   const comparisons = ordered.map((measure) =>
     compare(
@@ -65,7 +68,7 @@ export function lookAt(
       ruledOut.find((each) => each.measure === measure),
     ),
   );
-  const troubles = [...new Set([...(former?.troubles ?? []), ...troublesOf(experiment, tallies)])];
+  const troubles = [...new Set([...found, ...troublesOf(experiment, tallies)])];
   const counted = (["dunlin", "merchant"] as const).map((arm) => wholeArm(tallies, "comparison", arm, COUNT).due);
   const invoices = { waiting, counted: counted[0]! + counted[1]! };
   const arms = {

@@ -194,14 +194,25 @@ test("arms of which nothing, or everything, was recovered leave the verdict open
   }
 });
 
-test("ranges of looks by another arithmetic are not built on, and what they found wrong with the arms is", () => {
+test("ranges of looks by another arithmetic are not built on", () => {
   const { method: _, ...former } = look(arms(4000, 2400, 2200), 90);
-  const spoiled = {
-    ...former,
-    comparisons: former.comparisons.map((comparison) => ({ ...comparison, lower: 0, upper: 0 })),
-    troubles: ["halves_dunlin" as const],
-  };
-  const next = look(arms(4000, 2400, 2200), 91, {}, spoiled as unknown as Look);
+  const spoiled = former.comparisons.map((comparison) => ({ ...comparison, lower: 0, upper: 0 }));
+  const next = look(arms(4000, 2400, 2200), 91, {}, { ...former, comparisons: spoiled } as unknown as Look);
   assert.ok(next.comparisons[0]!.lower > 0 && next.comparisons[0]!.upper > next.comparisons[0]!.difference!);
-  assert.deepEqual(next.troubles, ["halves_dunlin"]);
+});
+
+test("groups that another arithmetic found to differ are looked at anew, and a split that was off stays so", () => {
+  const cells = {
+    ...arms(4000, 2200, 2200),
+    "calibration dunlin 1": cell(1080, 36),
+    "calibration merchant 1": cell(120, 0),
+  };
+  const share = { share: 0.9 };
+  const plain = { ...cells, "merchant 1": cell(450, 250), "merchant 2": cell(440, 240) };
+  const former = look(plain, 90, share);
+  assert.deepEqual(former.troubles, [], "0 of 120 are no certainty of 0");
+  const troubles: Look["troubles"] = ["split", "calibration", "halves_dunlin", "halves_merchant"];
+  assert.deepEqual(look(plain, 91, share, { ...former, troubles }).troubles, troubles);
+  const { method: _, ...old } = { ...former, troubles };
+  assert.deepEqual(look(plain, 91, share, old as unknown as Look).troubles, ["split"]);
 });
