@@ -4,14 +4,14 @@ import { test } from "node:test";
 import pino from "pino";
 import { testDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
-import type { Experiment } from "../domain/experiment.ts";
+import type { Arm, Experiment } from "../domain/experiment.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import type { Look } from "../experiments/look.ts";
 import { countDue } from "../recovery/count-due.ts";
 import { startExperiment, stopRunningExperiment } from "../recovery/experiments.ts";
 import { prepared } from "./database.ts";
 import { addTallies, insertLook, looksOf } from "./experiment-results.ts";
-import { moveExperiment } from "./experiments.ts";
+import { experimentsToCount, moveExperiment } from "./experiments.ts";
 
 const DAY_MS = 86_400_000;
 const MIGRATION = new URL("../../migrations/0028_spoiled_looks.sql", import.meta.url);
@@ -76,4 +76,55 @@ test("looks whose ranges were no numbers say so, and their experiments are looke
   const [newest] = await looksOf<Look>(db, merchant.id, experiment.id, 1);
   assert.equal(newest!.verdict.outcome, "better");
   assert.match(newest!.verdict.words, /of 100 failed invoices \d+\.\d to \d\d\.\d more\.$/);
+});
+
+test("whatever the first arithmetic said last of an experiment is looked at anew once, and what today's said is left as it is", async (t) => {
+  const { db, drop } = await testDatabase();
+  t.after(drop);
+  const clock = testClock();
+  const ports = testPorts(clock);
+  const finished = async (customers: Record<Arm, [number, number]>, ...looks: object[]) => {
+    const merchant = await testMerchant(db, ports);
+    const name = { name: "finished", share: 0.9 };
+    const { id, startedAt } = (await db.transaction((tx) =>
+      startExperiment(tx, merchant.id, name, COMMAND_LINE, ports),
+    )) as Experiment;
+    for (const [arm, [due, got]] of Object.entries(customers)) {
+      const sums = { customers: due, due, got, dueDue: due, dueGot: got, gotGot: got };
+      const cell = { phase: "comparison", arm: arm as Arm, half: 1, measure: "count" } as const;
+      await addTallies(db, merchant.id, id, [{ ...cell, ...sums }]);
+    }
+    for (const [index, look] of looks.entries())
+      await insertLook(db, merchant.id, id, new Date(+startedAt + index * DAY_MS), look);
+    await db.transaction((tx) => stopRunningExperiment(tx, merchant.id, COMMAND_LINE, ports));
+    await moveExperiment(db, merchant.id, id, null);
+    return { merchantId: merchant.id, id };
+  };
+  const said = (lower: number, upper: number, more: object = {}) => ({
+    invoices: { counted: 1200, waiting: 0 },
+    comparisons: [{ measure: "count", difference: 0.026, variance: 0.00002, lower, upper }],
+    troubles: [],
+    verdict: { outcome: "better", words: "better", weeksMore: null },
+    ...more,
+  });
+  const rare = { dunlin: [1080, 28], merchant: [120, 0] } satisfies Record<Arm, [number, number]>;
+  const old = await finished(rare, said(0.011, 0.041), said(0.01, 0.042));
+  const today = { method: 2 };
+  const ours = await finished(rare, said(0.011, 0.041), said(0, 0.042, today));
+  const none = await finished(rare);
+
+  await db.run(prepared("", await readFile(MIGRATION, "utf8")));
+  assert.deepEqual(
+    (await experimentsToCount(db)).map(({ id }) => id),
+    [old.id],
+  );
+  const [kept] = await looksOf<Look>(db, ours.merchantId, ours.id, 1);
+  assert.deepEqual([kept!.comparisons[0]!.lower, kept!.verdict.outcome], [0, "better"]);
+  assert.deepEqual(await looksOf<Look>(db, none.merchantId, none.id, 1), []);
+
+  clock.serviceMs += 50 * DAY_MS;
+  assert.equal((await countDue({ db, ports, log: pino({ level: "silent" }) })).nextLookAt, null, "once");
+  const [newest] = await looksOf<Look>(db, old.merchantId, old.id, 1);
+  assert.equal(newest!.verdict.outcome, "open");
+  assert.match(newest!.verdict.words, /between 3\.5 fewer and 8\.7 more\. No more invoices come in/);
 });
