@@ -175,6 +175,18 @@ test("an attempt that a file has again counts once, the newest copy of it, and h
   assert.deepEqual(of(row("tx_1", ""), row("tx_1", "", "PAID", "2026-01-08T09:00:00Z")), [[false, true], 0, 0]);
 });
 
+test("an attempt's id may be called transactionId, as other files do, unless there is an id", () => {
+  const rows = (heading: string, ...ids: string[]) =>
+    readHistory(
+      [
+        `${heading},invoiceId,createdAt,state,amount,currency`,
+        ...ids.map((id) => `${id},inv_1,2026-01-05T09:00:00Z,FAILED,4900,EUR`),
+      ].join("\n"),
+    ).attempts.length;
+  assert.equal(rows("transaction_id", "tx_1", "tx_2", "tx_2"), 2);
+  assert.equal(rows("id,transactionId", "tx_1,same", "tx_2,same"), 2);
+});
+
 test("an invoice id that several customers have, or several currencies, is left out: its attempts would be retries of each other", () => {
   const heading = "invoiceId,customerId,createdAt,state,amount,currency";
   const row = (invoiceId: string, customerId: string, currency = "EUR") =>

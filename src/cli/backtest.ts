@@ -17,9 +17,9 @@ export const backtestCommand: Command = {
   --json                   print everything as JSON, and write no report unless --report is given
 
   FILE has an attempt on each line, CSV with a heading or JSON: invoiceId, createdAt (2026-01-02T08:00:00Z, or 2026-01-02), state,
-  amount (minor units) and currency; and what else is known: id updatedAt customerId initiator networkDeclineCode networkAdviceCode paymentGatewayErrorCode
-  paymentGatewayName paymentGatewayType declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint customerTimezone; and
-  propensity, the chance with which your system chose to try when it did, where you know it.
+  amount (minor units) and currency; and what else is known: id (or transactionId) updatedAt customerId initiator networkDeclineCode networkAdviceCode
+  paymentGatewayErrorCode paymentGatewayName paymentGatewayType declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint
+  customerTimezone; and propensity, the chance with which your system chose to try when it did, where you know it.
 
   Words for state, in any spelling:
     paid                   ${STATE_WORDS.paid}
