@@ -30,6 +30,23 @@ test("the way that the merchant took itself is estimated as what was recovered",
   assert.deepEqual([own.difference, own.differenceLow, own.differenceHigh, own.unseen], [0, 0, 0, 0]);
 });
 
+test("what the merchant did itself counts as seen, however seldom it did so", () => {
+  // One invoice in ten is of a situation that came up four times.
+  const own: Episode[] = Array.from({ length: 400 }, (_, n) => {
+    const group = n < 360 ? 1 : 2 + Math.floor(n / 4);
+    const decided = { situation: [0, group, 200 + group], choice: 3, chance: null, succeeded: n % 3 === 0 };
+    return { customerId: `${n}`, amount: 1, decisions: [decided] };
+  });
+  const answer = estimate(
+    own,
+    own.map(() => [3]),
+    1,
+    one,
+  );
+  assert.ok(isSaid(answer) && answer.unseen === 0, JSON.stringify(answer));
+  assert.ok(Math.abs(answer.share - 134 / 400) < 1e-9);
+});
+
 test("where the merchant's system hardly ever did so, nothing is said", () => {
   const always = log.episodes.map(({ decisions }) => decisions.map(() => 8));
   const rare = estimate(log.episodes, always, 1, one);
@@ -117,4 +134,25 @@ test("chances that the history states and that do not add up to what they stand 
     ),
     "what it did itself is known without chances",
   );
+});
+
+test("true chances that fail to add up by accident are gone by, and those that are off by more than accident are not", () => {
+  // Of 2,000 with a chance of one in ten 200 are to be expected; an accident is up to three times 13.4 more.
+  const history = (alike: number): Episode[] =>
+    Array.from({ length: 2000 }, (_, n) => {
+      const decided = { situation: [0, 1, 2], choice: n < alike ? 1 : 3, succeeded: n % 4 === 0 };
+      return { customerId: `${n}`, amount: 1, decisions: [{ ...decided, chance: n < alike ? 0.1 : 0.9 }] };
+    });
+  const answer = (alike: number) => {
+    const episodes = history(alike);
+    return estimate(
+      episodes,
+      episodes.map(() => [1]),
+      1,
+      one,
+    );
+  };
+  assert.ok(isSaid(answer(230)), "2.1 errors");
+  const off = answer(300);
+  assert.ok(!isSaid(off) && off.why === "chances" && Math.abs(off.standsFor! - 1.5) < 1e-9, JSON.stringify(off));
 });

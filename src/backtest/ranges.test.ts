@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomFrom } from "../../simulator/experiments/random.ts";
 import { type Episode, estimate, isSaid } from "./estimate.ts";
-import { rangeOfDifference, rangeOfShare } from "./ranges.ts";
+import { type Estimated, rangeOfDifference, rangeOfShare } from "./ranges.ts";
 
 const drawn = (successes: number, of: number) => {
   const share = successes / of;
@@ -23,6 +23,19 @@ test("customers who move a share more than invoices drawn at random would widen 
     return (high - low) / 2;
   };
   for (const error of [0.01, 0.0155, 0.03]) assert.ok(Math.abs(half(error) / (1.96 * error) - 1) < 0.05, `${error}`);
+});
+
+test("where one kind came out twice, its number says how far it scatters rather than a measured error that is half of it", () => {
+  const widthOf = (estimated: Estimated) => {
+    const { low, high } = rangeOfShare(estimated);
+    return high - low;
+  };
+  const narrowed = (successes: number) => {
+    const whole = drawn(successes, 1000);
+    return widthOf({ ...whole, error: whole.error / 2 }) / widthOf(whole);
+  };
+  for (const few of [2, 998]) assert.ok(narrowed(few) > 0.8 && narrowed(few) < 0.95, `${few}: ${narrowed(few)}`);
+  assert.ok(Math.abs(narrowed(400) - 0.5) < 0.02, `${narrowed(400)}`);
 });
 
 test("the difference of two shares is as wide as both, less what moves them alike", () => {
