@@ -89,12 +89,16 @@ export const bankDebit = (paymentMethodType: string | null | undefined): BankDeb
 /** From now on a kind of debit has these rules, in the whole process. @see override.ts */
 export const setBankDebit = (type: string, debit: BankDebit) => DEBITS.set(type, debit);
 
-/** Of a code as GoCardless writes it, "ARUDD-0", what the scheme writes. */
+/** A code that words follow: "AM04 Insufficient funds"; one of Bacs only where a sign parts them, as a letter alone may be a word: "0 : Refer to payer". */
+const WITH_WORDS = /^(?:([A-Z]{1,2}\d\d)\b|([0-9A-Z])(?:\s*:|\s+-\s)).*/s;
+
+/** Of a code as gateways write it, GoCardless "ARUDD-0" and Adyen "MD01 : No mandate", what the scheme writes. */
 export const schemeCode = (code: string) =>
   code
     .trim()
     .toUpperCase()
-    .replace(/^ARUDD-/, "");
+    .replace(/^ARUDD-/, "")
+    .replace(WITH_WORDS, "$1$2");
 
 /** The group of a bank's return code. */
 export const bankCodeGroup = (debit: BankDebit, code: string): DeclineGroup =>

@@ -1,5 +1,5 @@
 import type { DeclineGroup } from "./decline-groups.ts";
-import { GATEWAY_WORDS, GATEWAYS, REASONLESS } from "./gateway-tables.ts";
+import { CATEGORIES, GATEWAY_WORDS, GATEWAYS, REASONLESS } from "./gateway-tables.ts";
 
 export const GATEWAY_CODES: ReadonlyMap<string, DeclineGroup> = new Map(
   Object.values(GATEWAYS).flatMap(({ groups }) => [...groups]),
@@ -31,7 +31,9 @@ export function setGatewayCode(code: string, group: DeclineGroup) {
   WORDS.delete(normalCode(code));
 }
 
-export const gatewayCodeGroup = (code: string) => BY_CODE.get(normalCode(code));
+/** Of a name that no list of a gateway's has, what a category of that name says: "NSF". */
+export const gatewayCodeGroup = (code: string) =>
+  BY_CODE.get(normalCode(code)) ?? CATEGORIES.groups.get(categorySuffix(code));
 
 /** What a code means, where its group's words would be wrong; null: they are right. */
 export const gatewayCodeWords = (code: string) => WORDS.get(normalCode(code)) ?? null;
