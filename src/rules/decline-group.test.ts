@@ -128,9 +128,11 @@ test("a gateway's numbers are read by its name, and alone they mean nothing", ()
 });
 
 test("what asks for the card to be kept ends retries, on every network", () => {
-  for (const code of ["33", "34", "35", "36", "37", "38", "67", "200", "204", "208", "210"])
+  for (const code of ["33", "34", "35", "36", "37", "38", "67"])
     for (const instrument of [VISA, MASTERCARD, AMEX, UNKNOWN])
       assert.equal(group({ networkDeclineCode: code }, instrument), "HARD_CARD", code);
+  for (const code of ["200", "204", "208", "210"])
+    assert.equal(group({ networkDeclineCode: code }, AMEX), "HARD_CARD", code);
 });
 
 test("a response code is read with the zeros and the words that gateways write around it, and shown without the words", () => {
@@ -148,23 +150,34 @@ test("a response code is read with the zeros and the words that gateways write a
   assert.equal(group({ networkDeclineCode: "59 : Suspected fraud", declineCategory: "HARD" }), "FRAUD");
 });
 
-test("three-digit codes mean what the two-digit ones do, and American Express has some of its own", () => {
+test("three-digit codes of American Express mean what the two-digit ones do, or are its own, and on no other card they are read", () => {
   const of = (code: string, instrument = AMEX) => group({ networkDeclineCode: code }, instrument);
   const groups = {
-    "100": "GENERIC",
-    "101": "EXPIRED",
-    "111": "INVALID_DATA",
-    "116": "FUNDS",
-    "121": "LIMIT",
-    "912": "ISSUER_DOWN",
-    "187": "EXPIRED",
-    "189": "HARD_CARD",
-    "183": "HARD_CARD",
+    GENERIC: "100 102 103 104 105 106 107 108 109 110 114 115 120 125 129 181 904 913",
+    EXPIRED: "101 187",
+    INVALID_DATA: "111 117 118 122",
+    FUNDS: "116",
+    LIMIT: "121 123",
+    ISSUER_DOWN: "903 907 908 909 911 912",
+    HARD_CARD: "119 124 183 189 200 201 202 203 204 205 206 207 208 209 210 902",
   };
-  for (const [code, expected] of Object.entries(groups)) assert.equal(of(code), expected, code);
-  assert.equal(of("122"), "INVALID_DATA");
-  assert.equal(of("122", VISA), "GENERIC");
-  assert.equal(of("0208", VISA), "HARD_CARD");
+  const codes = Object.entries(groups).flatMap(([expected, all]) =>
+    all.split(" ").map((code) => [code, expected] as const),
+  );
+  for (const [code, expected] of codes) assert.equal(of(code), expected, code);
+  const { words, source } = RESPONSE_CODES.get("41")!;
+  const lost = readDecline({ ...NOTHING, networkDeclineCode: "208" }, AMEX);
+  assert.deepEqual([lost.words, lost.category1], [words, source]);
+  const barred = codes.filter(([code]) => readDecline({ ...NOTHING, networkDeclineCode: code }, AMEX).category1);
+  assert.deepEqual(barred.map(([code]) => code).join(" "), "111 119 189 200 207 208 209 902");
+  assert.equal(of("0208"), "HARD_CARD");
+  const elsewhere = [VISA, MASTERCARD, UNKNOWN];
+  for (const code of ["116", "122", "183", "187", "200", "202", "208 : Lost card"])
+    for (const instrument of elsewhere) {
+      const { group: read, category1 } = readDecline({ ...NOTHING, networkDeclineCode: code }, instrument);
+      assert.deepEqual([read, category1], ["UNKNOWN", null], code);
+    }
+  for (const instrument of elsewhere) assert.equal(of("051", instrument), "FUNDS");
 });
 
 test("the same words mean the same at every gateway and at the bank", () => {
@@ -204,8 +217,10 @@ test("the bare category HARD speaks only where no cause is known", () => {
   assert.equal(group({ declineCategory: hard, networkDeclineCode: "51" }), "FUNDS");
   for (const code of ["59", "63"]) {
     assert.equal(group({ networkDeclineCode: code }), "GENERIC", code);
-    assert.equal(group({ declineCategory: hard, networkDeclineCode: code }), "FRAUD", code);
+    for (const spelling of [code, `0${code}`, `0${code} : Suspected fraud`])
+      assert.equal(group({ declineCategory: hard, networkDeclineCode: spelling }), "FRAUD", spelling);
   }
+  assert.equal(group({ declineCategory: hard, networkDeclineCode: "102" }, AMEX), "FRAUD");
   assert.equal(group({ declineCategory: "DECLINE_CATEGORY_SOFT" }), "GENERIC");
 });
 
@@ -223,6 +238,9 @@ test("65 is a limit, and may want the customer on a European card that is not a 
   );
   assert.equal(mayWantCustomer("65", "Mastercard", "DE"), true);
   assert.equal(mayWantCustomer("65", "Mastercard", "GB"), true);
+  assert.equal(mayWantCustomer("065", "Mastercard", "GB"), true);
+  assert.equal(mayWantCustomer("123", "American Express", "DE"), true);
+  assert.equal(mayWantCustomer("123", "Mastercard", "DE"), false);
   assert.equal(mayWantCustomer("65", "Mastercard", "US"), false);
   assert.equal(mayWantCustomer("65", "Visa", "DE"), false);
   assert.equal(mayWantCustomer("61", "Mastercard", "DE"), false);

@@ -6,7 +6,7 @@ import { byRestriction, type DeclineGroup, endsRetries, tellsWhen } from "./decl
 import { categorySuffix, gatewayCodeGroup, gatewayCodeWords, namesReason } from "./gateway-codes.ts";
 import { CATEGORIES } from "./gateway-tables.ts";
 import { type Instrument, isCard } from "./instrument.ts";
-import { responseCode, shownCode } from "./response-codes.ts";
+import { responseCode, tableCode } from "./response-codes.ts";
 import type { Source } from "./sources.ts";
 
 /** What a failed attempt said about itself, as the gateway gave it; null where it said nothing. */
@@ -91,7 +91,7 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   if (decided) return { ...beside(decided, fromBank), ...rest };
   const generic = facts.find((fact) => fact.group === "GENERIC");
   if (suffix === "HARD") {
-    const isRisk = response !== null && SUSPECTED_FRAUD.has(shownCode(codes.networkDeclineCode!));
+    const isRisk = response !== null && SUSPECTED_FRAUD.has(tableCode(codes.networkDeclineCode!, network.name));
     return {
       group: isRisk ? "FRAUD" : "HARD_CARD",
       words: generic?.words ?? null,

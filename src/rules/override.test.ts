@@ -113,6 +113,7 @@ test("what the file says holds for brands known and unknown, debits and advice, 
       "8z": { category: 1, group: "FRAUD", words: "the bank smells fraud" },
       "62": { group: "HARD_CARD" },
       "05": { category: 1 },
+      "208": { words: "the card was lost, says the acquirer" },
     },
     gatewayCodes: { "Low Balance": "FUNDS", "adyen 31": "FRAUD" },
   });
@@ -131,6 +132,11 @@ test("what the file says holds for brands known and unknown, debits and advice, 
   assert.deepEqual([group, words, category1?.document], ["FRAUD", "the bank smells fraud", FROM.document]);
   assert.equal(said({ networkDeclineCode: "62" }).group, "HARD_CARD");
   assert.equal(said({ networkDeclineCode: "62" }).words, "the card is restricted");
+  assert.deepEqual(
+    [said({ networkDeclineCode: "208" }).group, said({ networkDeclineCode: "208" }).words],
+    ["HARD_CARD", "the card was lost, says the acquirer"],
+    "what the file names is read on every card",
+  );
   assert.equal(readDecline(code82, onMastercard).group, "FRAUD");
   assert.equal(said({ gatewayCode: "low_balance" }).group, "FUNDS");
   assert.equal(said({ gatewayCode: "adyen 31" }).group, "FRAUD");

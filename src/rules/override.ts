@@ -196,7 +196,8 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
     });
   }
   for (const [code, given, place] of entries(all.responseCodes, "responseCodes", ["category", "group", "words"])) {
-    const before = responseCode(code, "");
+    // Of three digits we read them there alone.
+    const before = responseCode(code, "American Express");
     const category = whole(given.category, `${place}.category`, 4) ?? before?.category;
     if (category === undefined) wrong(`${place}.category`, "is missing: it is a code that Dunlin does not know");
     rules.responseCodes.push([

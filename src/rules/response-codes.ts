@@ -108,24 +108,27 @@ export const RESPONSE_CODES: ReadonlyMap<string, ResponseCode> = new Map([
   ["92", other("ISSUER_DOWN", "the bank could not be reached")],
   ["94", other("GENERIC", "the same payment came twice")],
   ["98", other("ISSUER_DOWN", "the bank did not answer")],
+]);
+
+const AMEX = "American Express";
+/** Codes of three digits that it alone has. */
+const AMEX_CODES = new Map([
   ["183", other("HARD_CARD", "the card does not take this currency")],
   ["187", other("EXPIRED", "a new card was issued")],
 ]);
-
 /**
- * Three-digit codes, of American Express and of ISO 8583 as of 1993, behind the two-digit code that means the same: 208 is a lost card, as 41 is.
+ * Its other codes of three digits, each behind the two-digit code that means the same: 208 is a lost card, as 41 is. Nobody else's are read: many gateways have numbers of
+ * their own, such as 202 for missing funds, and a card that is wrongly taken for lost is never tried again.
  *
  * @see docs/sources.md, response codes of three digits
  */
 const TWINS = new Map(
   `05:100 54:101 59:102 60:103 62:104 66:105 75:106 01:107 02:108 03:109 13:110 14:111 39:114 40:115 51:116 55:117 56:118
-  57:119 58:120 61:121 63:122 65:123 64:124 78:125 59:129 30:181 46:189 04:200 33:201 34:202 35:203 36:204 37:205 38:206
+  57:119 58:120 61:121 82:122 65:123 64:124 78:125 59:129 30:181 46:189 04:200 33:201 34:202 35:203 36:204 37:205 38:206
   07:207 41:208 43:209 34:210 12:902 19:903 30:904 91:907 92:908 96:909 68:911 91:912 94:913`
     .split(/\s+/)
     .map((pair) => pair.split(":").reverse() as [string, string]),
 );
-/** On an American Express 122 is about the number on the card's face, and no breach of security. */
-const ON_AMEX = new Map([["122", "82"]]);
 
 const BY_CODE = new Map(RESPONSE_CODES);
 /** Codes that mean something else on a Mastercard: 82, with an advice code, is "policy" there. */
@@ -145,17 +148,18 @@ export function setResponseCode(code: string, meaning: ResponseCode, everywhere:
 /** A code, and what a gateway may write behind it: Adyen's "41 : Lost card". */
 const WITH_WORDS = /^([0-9A-Z]{1,4})\s*:/;
 
-/** A response code as people should see it: of "41 : Lost card" the code alone. */
-export function shownCode(code: string): string {
+/** The code as the table writes it: without words, in upper case, of two characters at least, and no zero before more than two. */
+function normalCode(code: string): string {
   const upper = code.trim().toUpperCase();
-  return WITH_WORDS.exec(upper)?.[1] ?? upper;
+  const alone = WITH_WORDS.exec(upper)?.[1] ?? upper;
+  const short = /^\d+$/.test(alone) ? String(Number(alone)) : alone;
+  return short.padStart(2, "0");
 }
 
-/** The code as the table writes it: upper case, two characters at least, and no zero before more than two. */
-function normalCode(code: string): string {
-  const shown = shownCode(code);
-  const short = /^\d+$/.test(shown) ? String(Number(shown)) : shown;
-  return short.padStart(2, "0");
+/** The code whose row says what this one means on a card of the network, in the table or not. */
+export function tableCode(code: string, network: string): string {
+  const normal = normalCode(code);
+  return network === AMEX && !BY_CODE.has(normal) ? (TWINS.get(normal) ?? normal) : normal;
 }
 
 /** Where strong customer authentication is law, so that 65 may mean that it is missing: the EEA, and the United Kingdom, which kept the law. */
@@ -170,10 +174,9 @@ const STRONG_AUTHENTICATION = new Set(
  * @returns null for a code of no table; such a code is of Visa category 4
  */
 export function responseCode(code: string, network: string): ResponseCode | null {
-  const normal = normalCode(code);
-  if (network === "Mastercard" && ON_MASTERCARD.has(normal)) return ON_MASTERCARD.get(normal)!;
-  const twin = (network === "American Express" ? ON_AMEX.get(normal) : undefined) ?? TWINS.get(normal);
-  return BY_CODE.get(normal) ?? (twin === undefined ? null : (BY_CODE.get(twin) ?? null));
+  const named = tableCode(code, network);
+  if (network === "Mastercard" && ON_MASTERCARD.has(named)) return ON_MASTERCARD.get(named)!;
+  return BY_CODE.get(named) ?? (network === AMEX ? AMEX_CODES.get(named) : undefined) ?? null;
 }
 
 /**
@@ -181,4 +184,4 @@ export function responseCode(code: string, network: string): ResponseCode | null
  * what follows tells: a limit passes, the other does not.
  */
 export const mayWantCustomer = (code: string, network: string, country: string | null): boolean =>
-  network !== "Visa" && normalCode(code) === "65" && country !== null && STRONG_AUTHENTICATION.has(country);
+  network !== "Visa" && tableCode(code, network) === "65" && country !== null && STRONG_AUTHENTICATION.has(country);
