@@ -206,10 +206,11 @@ test("a debit is not presented again after what a gateway says of a closed accou
   for (const code of ["debit_not_authorized", "recipient_deceased"])
     assert.equal(debit("sepa_debit", code).kind, "stop", code);
   assert.match(debit("sepa_debit", "recipient_deceased").reasons[0]!, /the account's holder has died/);
-  const untold = retryOf(debit("sepa_debit", null)).reasons.join(" ");
-  assert.match(
-    untold,
-    /only after AM04 or MS03; what the last one met was not reported, so tries are counted alone \(/,
-  );
+  for (const code of [null, "payment_failed", "generic_decline", "try_again_later", "processing_error"])
+    assert.match(
+      retryOf(debit("sepa_debit", code)).reasons.join(" "),
+      /only after AM04 or MS03; whether the last one met that was not reported, so tries are counted alone \(/,
+      code ?? "no code",
+    );
   assert.doesNotMatch(retryOf(debit("sepa_debit", "insufficient_funds")).reasons.join(" "), /not reported/);
 });

@@ -3,7 +3,7 @@ import type { AdviceCode } from "./advice-codes.ts";
 import { type BankDebit, bankDebit } from "./bank-debits.ts";
 import { type CardNetwork, cardNetwork, type Limit, UNKNOWN_NETWORK } from "./card-networks.ts";
 import { type DeclineCodes, type ReadDecline, readDecline } from "./decline-group.ts";
-import { byRestriction } from "./decline-groups.ts";
+import { byRestriction, endsRetries } from "./decline-groups.ts";
 import { type Instrument, isCard } from "./instrument.ts";
 import { isOwn, SOURCES, type Source } from "./sources.ts";
 import { WALLETS } from "./wallets.ts";
@@ -219,8 +219,10 @@ function presentations(question: Question, debit: BankDebit) {
   const latest = question.ledger
     .filter((entry) => entry.onThisInvoice && entry.onPresentCard && entry.approved === false)
     .reduce<LedgerEntry | null>((last, entry) => (last && last.at > entry.at ? last : entry), null);
-  const isTold = latest?.codes && readDecline(latest.codes, question.instrument).group !== "UNKNOWN";
-  const untold = isTold ? "" : "; what the last one met was not reported, so tries are counted alone";
+  const group = latest?.codes ? readDecline(latest.codes, question.instrument).group : "UNKNOWN";
+  // Any other reason, such as a fault or "declined", hides which return code it was.
+  const isTold = group === "FUNDS" || endsRetries(group);
+  const untold = isTold ? "" : "; whether the last one met that was not reported, so tries are counted alone";
   const ruling = {
     sentence: `${debit.name} debits allow ${debit.words}${untold} ${cited(debit.source)}.`,
     source: debit.source,
