@@ -130,8 +130,10 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
   }
   function debit(given: Fields, place: string, before: BankDebit): BankDebit {
     const { representable: codes } = given;
-    const areCodes = Array.isArray(codes) && codes.every((code) => typeof code === "string" && code !== "");
-    if (codes !== undefined && !areCodes) wrong(`${place}.representable`, "must be an array of return codes");
+    const areCodes =
+      Array.isArray(codes) && codes.length > 0 && codes.every((code) => typeof code === "string" && code !== "");
+    if (codes !== undefined && !areCodes)
+      wrong(`${place}.representable`, "must be an array of one return code or more");
     const written = areCodes ? (codes as string[]).map(schemeCode) : null;
     for (const code of written ?? [])
       if (!before.shape.test(code)) wrong(`${place}.representable`, `has ${code}, which is no code of ${before.name}`);
