@@ -1,9 +1,9 @@
 /**
- * A code or a name from outside as people may be shown it: as it was pushed, but on one line, without what a terminal or a page might obey, and cut where
+ * A code or a name from outside as people may be shown it: as it was pushed, but without space around it, on one line, without what a terminal or a page might obey, and cut where
  * it is longer than anything of its kind.
  */
 export function shownText(text: string): string {
-  const line = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "·").trim();
+  const line = text.trim().replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "·");
   const chars = [...line];
   return chars.length > CHARS_MAX ? `${chars.slice(0, CHARS_MAX).join("")}…` : line;
 }

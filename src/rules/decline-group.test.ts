@@ -58,7 +58,7 @@ test("every Mastercard advice code of the table is read on a Mastercard", () => 
   }
 });
 
-test("each code is named as it was pushed, known or not, on one line that nothing obeys and of bounded length", () => {
+test("each code is named as it was pushed, a gateway's number with its name, known or not, on one line that nothing obeys and of bounded length", () => {
   const named = (codes: Partial<DeclineCodes>) => codeWords({ ...NOTHING, ...codes });
   assert.equal(named({}), null);
   assert.equal(named({ networkDeclineCode: " ", gatewayCode: "" }), null);
@@ -68,6 +68,10 @@ test("each code is named as it was pushed, known or not, on one line that nothin
   assert.equal(
     named({ networkDeclineCode: "51", gatewayCode: "insufficient_funds", declineCategory: "DECLINE_CATEGORY_SOFT" }),
     "code 51, gateway code insufficient_funds, category SOFT",
+  );
+  assert.equal(
+    named({ networkDeclineCode: "51\n", gatewayCode: gatewayCodeOf("5", "Adyen") }),
+    "code 51, gateway code adyen 5",
   );
   assert.equal(named({ networkDeclineCode: "\u001b[31m\u202e05\u2028x" }), "code ·[31m·05·x");
   assert.equal(named({ gatewayCode: "\u{1d7d8}".repeat(255) }), `gateway code ${"\u{1d7d8}".repeat(40)}…`);

@@ -13,7 +13,7 @@ import type { Source } from "./sources.ts";
 export interface DeclineCodes {
   networkDeclineCode: string | null;
   networkAdviceCode: string | null;
-  /** `paymentGatewayErrorCode` */
+  /** `paymentGatewayErrorCode`, by `gatewayCodeOf` */
   gatewayCode: string | null;
   /** `DECLINE_CATEGORY_…`, or only the part after it */
   declineCategory: string | null;
@@ -115,7 +115,7 @@ function beside(fact: Fact, fromBank: readonly Fact[]): Fact {
 
 /**
  * All that was said in codes, known or not, so that whoever looks for a code that was pushed finds it, whatever was made of it: "code 51, advice code 24",
- * "gateway code insufficient_funds"; null where nothing was said.
+ * "gateway code insufficient_funds", and of a number of Adyen's or Braintree's whose it is, "gateway code adyen 5"; null where nothing was said.
  */
 export function codeWords({ networkDeclineCode, networkAdviceCode, gatewayCode, declineCategory }: DeclineCodes) {
   const response = shown(networkDeclineCode);
