@@ -48,6 +48,20 @@ test("where the last try ends retries and another one bars the card, the one tha
   assert.match(reasonsOf(false)[1]!, /^A try of another invoice that counts for this card failed: .* lost/);
 });
 
+test("a stop names the rule by which its own decline bars the card, and none that another decline brings", () => {
+  const fraud = failed({ gatewayCode: "fraudulent" });
+  const lost = failed({ networkDeclineCode: "41" }).ledger[0]!;
+  for (const onThisInvoice of [true, false]) {
+    const stop = decideSoon({ ...fraud, ledger: [{ ...lost, onThisInvoice, at: soon(-24) }, ...fraud.ledger] });
+    assert.equal(stop.kind, "stop");
+    assert.doesNotMatch(stop.reasons.join(" "), /does not allow/);
+  }
+  const revoked = failed({ networkDeclineCode: "R1" });
+  assert.match(decideSoon(revoked).reasons.join(" "), /Visa does not allow another try/);
+  const alike = { ...revoked, ledger: revoked.ledger.map((entry) => ({ ...entry, onThisInvoice: false })) };
+  assert.doesNotMatch(decideSoon(alike).reasons.join(" "), /does not allow/, "another invoice's, of the same words");
+});
+
 test("a new card is said to be likely to work only where it is tried", () => {
   const changed = failed({ networkDeclineCode: "41" }, { cardChangedAt: soon(30) });
   const [first] = changed.ledger;

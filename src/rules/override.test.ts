@@ -105,6 +105,7 @@ test("what the file says holds for brands known and unknown, debits and advice, 
       "40": { triesMax: 1 },
       "7": { group: "GENERIC", waitHours: 72, words: "the bank advises to rest" },
       "50": { bars: true },
+      "22": { words: "the card is not for this shop" },
     },
     wallets: {
       venmo: { limits: [{ attemptsMax: 2, hours: 100, counts: "invoice" }] },
@@ -117,7 +118,7 @@ test("what the file says holds for brands known and unknown, debits and advice, 
       "05": { category: 1 },
       "208": { words: "the card was lost, says the acquirer" },
     },
-    gatewayCodes: { "Low Balance": "FUNDS", "adyen 31": "FRAUD" },
+    gatewayCodes: { "Low Balance": "FUNDS", "adyen 31": "FRAUD", payer_deceased: "HARD_CARD" },
   });
   assert.deepEqual(problems, []);
   const onMastercard = { paymentMethodType: "card", network: "mastercard", cardCountry: null };
@@ -142,6 +143,8 @@ test("what the file says holds for brands known and unknown, debits and advice, 
   assert.equal(readDecline(code82, onMastercard).group, "FRAUD");
   assert.equal(said({ gatewayCode: "low_balance" }).group, "FUNDS");
   assert.equal(said({ gatewayCode: "adyen 31" }).group, "FRAUD");
+  const ours = said({ gatewayCode: "payer_deceased" });
+  assert.deepEqual([ours.group, ours.words], ["HARD_CARD", null], "our words are of our group");
   assert.match(
     allowedAfter(15, "visa")!.sentence,
     /^Visa allows at most 15 declined tries of one amount .*\(Contract with the acquirer, appendix 3, May 2026\)/,
@@ -163,6 +166,7 @@ test("what the file says holds for brands known and unknown, debits and advice, 
     allowedAfter(1, "mastercard", "card", "51", "07")!.sentence,
     /^With a decline the bank advises to rest, and no try comes sooner \(Contract/,
   );
+  assert.match(allowedAfter(1, "mastercard", "card", "51", "22")!.sentence, /^After such a decline .* \(Contract/);
   assert.match(allowedAfter(1, "mastercard", "card", "51", "50")!.sentence, /^After such a decline .* \(Contract/);
   assert.match(
     allowedAfter(2, "", "venmo")!.sentence,

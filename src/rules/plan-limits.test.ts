@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { forbiddenAt, type Guard, guardOf, type LedgerEntry } from "./guard.ts";
-import { fewest, fillable, keepsLimit, type PlanLimit } from "./plan-limits.ts";
+import { fewest, fillable, filledUp, keepsLimit, type PlanLimit } from "./plan-limits.ts";
 import { SOURCES } from "./sources.ts";
 import { setWallet, WALLETS } from "./wallets.ts";
 
@@ -105,4 +105,12 @@ test("as many tries are left as fit before the end, and the rule that says so is
   };
   assert.equal(fewestOf(guard, 0, 21)!.sentence, "One.");
   assert.equal(fewestOf(guard, 0, 21, 1), null);
+});
+
+test("a limit is full to an end that a try may come before, as far as it may come early", () => {
+  const full = (earlyMs: number, until: number) =>
+    filledUp(voucher([day(0), day(0), day(0)], earlyMs), [day(1), day(until)])?.sentence;
+  assert.equal(full(0, 28.25), undefined);
+  assert.match(full(12 * HOUR_MS, 28.25)!, /^The voucher allows at most 3 tries/);
+  assert.equal(full(12 * HOUR_MS, 28.75), undefined);
 });
