@@ -23,6 +23,8 @@ const { values, positionals: patterns } = parseArgs({
 const cwd = patterns.length > 0 ? process.cwd() : ROOT;
 const files = globSync(patterns.length > 0 ? patterns : ALL, { cwd });
 // Those of whole services first: they take longest, and the end should not wait for one of them.
+/** It changes rules, which are the same for all of a process. */
+const CHANGES_RULES = "src/rules/override.test.ts";
 const isLong = (file: string) => /^(test|simulator)\//.test(file);
 const inside = files
   .filter((file) => !file.includes("node_modules"))
@@ -59,14 +61,15 @@ process.exit(exitCode);
 
 /**
  * Short test files of a room share a process, because to start one takes 0.4 s of CPU, and those of the interface (test/contract) share
- * their service with it. Each file is a suite, which keeps its hooks to itself. Files that take long stay alone. Small groups come last, so
+ * their service with it. Each file is a suite, which keeps its hooks to itself. Files that take long stay alone, and one that changes rules. Small groups come last, so
  * that the cores are busy to the end.
  */
 function together(paths: readonly string[]): string[] {
   const groups = join(CACHE, "groups");
   rmSync(groups, { recursive: true, force: true });
   mkdirSync(groups, { recursive: true });
-  const isAlone = (path: string) => isLong(path) && !/^test\/contract\/0[1345689]-/.test(path);
+  const isAlone = (path: string) =>
+    path === CHANGES_RULES || (isLong(path) && !/^test\/contract\/0[1345689]-/.test(path));
   const alone = paths.filter(isAlone).map((path) => join(ROOT, path));
   const rooms = Map.groupBy(
     paths.filter((path) => !isAlone(path)),
