@@ -53,8 +53,9 @@ try {
   await inChunks((from) => ingestTransactions(db, merchant, packTransactions(...attempts(from, 2)), ports, () => {}));
   const minutes = await plan("planned anew");
   const { decisions, planned } = (await db.run<Record<string, number>>(COUNT)).rows[0]!;
-  // In a run of many minutes the moment of a few plans comes, and they are decided once more.
-  if (decisions! < 2 * cases || decisions! > 2.01 * cases || planned !== cases)
+  // The moment of a few plans comes, and they are decided once more: of those that are planned for the next hour, which are some hundredths before one of the
+  // hours at which tries are made, and in a run of many minutes of more.
+  if (decisions! < 2 * cases || decisions! > 2.05 * cases || planned !== cases)
     throw new Error(`${decisions} decisions and ${planned} plans of ${cases} cases`);
   console.log(`a million on one core, at most ${AIM_MINUTES} minutes: ${minutes <= AIM_MINUTES ? "met" : "MISSED"}`);
 

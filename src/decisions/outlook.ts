@@ -190,7 +190,9 @@ function evenTries(belief: Belief, chosen: ChosenTry, question: TryQuestion, unp
     tries.push(slot);
     moments.push(moment);
   }
-  const fewer = weighed.tries.length > tries.length && tries.length > 0 ? planOf(tries.length, chosen) : null;
+  // It takes a tenth of a decision, and is asked about the first plan of a case.
+  const isAsked = belief.tries === 0 && weighed.tries.length > tries.length && tries.length > 0;
+  const fewer = isAsked ? planOf(tries.length, chosen) : null;
   const [even, planned, asMany] = judge(forecast, [tries, weighed.tries, ...(fewer ? [fewer] : [])], stakes);
   const dates = (slots: readonly number[]) => slots.map((slot) => new Date(forecast.slots[slot]!));
   return {

@@ -48,7 +48,7 @@ export interface Account {
     plan: Date[];
     planRecovers: number;
     planWorth: number;
-    /** A plan of as many tries as the even ones, since more tries alone reach more; null where the plan has no more, and where an earlier program made it. */
+    /** A plan of as many tries as the even ones, since more tries alone reach more; null where the plan has no more, once a try was made, and where an earlier program made it. */
     asMany: { recovers: number; worth: number } | null;
   } | null;
   /** The moment was drawn by lot, to learn from it. */
