@@ -45,18 +45,19 @@ const DAYS = [1, 2, 3, 4].map((n) => ({
   worth: n === 3 ? 0.5 : 0.05 * n,
 }));
 
+const EVEN = {
+  tries: [day(4)],
+  recovers: 0.5,
+  worth: 0.4,
+  plan: [day(3)],
+  planRecovers: 0.63,
+  planWorth: 0.5,
+  asMany: null,
+};
+
 test("the plot, the sentences and the table say the same", () => {
-  const even = {
-    tries: [day(4)],
-    recovers: 0.5,
-    worth: 0.4,
-    plan: [day(3)],
-    planRecovers: 0.63,
-    planWorth: 0.5,
-    asMany: null,
-  };
   const ruledOut = [{ rule: "Visa allows <15> tries.", source: "Visa Core Rules", from: day(5), to: day(6) }];
-  const page = textOf(considered(decided({ days: DAYS, ruledOut, even }), day(28), "UTC", CARD));
+  const page = textOf(considered(decided({ days: DAYS, ruledOut, even: EVEN }), day(28), "UTC", CARD));
   assert.match(
     page,
     /Chosen: 5 Mar 2026 08:00, with a chance of 41%\. 4 days were compared; the next best moment is 6 Mar 2026 08:00, with 40%\./,
@@ -96,17 +97,8 @@ test("a moment that was drawn stands beside the best one of its day, each with w
 });
 
 test("beside even tries the words are those of the way of paying", () => {
-  const even = {
-    tries: [day(4)],
-    recovers: 0.5,
-    worth: 0.4,
-    plan: [day(3)],
-    planRecovers: 0.63,
-    planWorth: 0.5,
-    asMany: null,
-  };
   const page = textOf(
-    considered(decided({ days: DAYS, even }), day(28), "UTC", {
+    considered(decided({ days: DAYS, even: EVEN }), day(28), "UTC", {
       ...CARD,
       paymentMethodType: "ach_debit",
       network: null,
