@@ -91,11 +91,11 @@ const LIMIT_TRIES = 3;
 
 /** Each of the latest tries of the invoice met a code that is a limit or wants the customer: by now it is no limit. */
 function wantsCustomer({ ledger, network, cardCountry }: Known): boolean {
-  const { name } = cardNetwork(network);
+  const { dialect } = cardNetwork(network);
   const latest = ledger
     .filter(({ onThisInvoice, onPresentCard, approved }) => onThisInvoice && onPresentCard && approved === false)
     .sort((a, b) => +b.at - +a.at)
     .slice(0, LIMIT_TRIES);
-  const isDoubtful = (code: string | null | undefined) => !!code && mayWantCustomer(code, name, cardCountry);
+  const isDoubtful = (code: string | null | undefined) => !!code && mayWantCustomer(code, dialect, cardCountry);
   return latest.length === LIMIT_TRIES && latest.every(({ codes }) => isDoubtful(codes?.networkDeclineCode));
 }

@@ -1,4 +1,5 @@
 import { DAY_MS } from "../domain/durations.ts";
+import type { Dialect } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
 /** At most so many declined or unanswered tries in any stretch of that length. */
@@ -14,7 +15,10 @@ export interface Limit {
 }
 
 export interface CardNetwork {
+  /** As people read it; a file of rules may change it. */
   name: string;
+  /** How its response codes are read, whatever it is called. */
+  dialect: Dialect;
   limits: readonly Limit[];
   /** Whether a Visa category 1 code bars the card for good. */
   barsCategory1: boolean;
@@ -45,8 +49,9 @@ const MASTERCARD_30_DAYS: Limit = {
   source: SOURCES.mastercardExcessive,
 };
 
-const likeVisa = (name: string): CardNetwork => ({
+const likeVisa = (name: string, dialect: Dialect): CardNetwork => ({
   name,
+  dialect,
   limits: [{ ...VISA_30_DAYS, source: SOURCES.otherCards }],
   barsCategory1: true,
   readsAdvice: false,
@@ -55,6 +60,7 @@ const likeVisa = (name: string): CardNetwork => ({
 
 const VISA: CardNetwork = {
   name: "Visa",
+  dialect: "visa",
   limits: [VISA_30_DAYS],
   barsCategory1: true,
   readsAdvice: false,
@@ -62,17 +68,19 @@ const VISA: CardNetwork = {
 };
 const MASTERCARD: CardNetwork = {
   name: "Mastercard",
+  dialect: "mastercard",
   limits: [MASTERCARD_24_HOURS, MASTERCARD_30_DAYS],
   barsCategory1: false,
   readsAdvice: true,
   source: SOURCES.mastercardExcessive,
 };
-const AMEX = likeVisa("American Express");
-const DISCOVER = likeVisa("Discover");
+const AMEX = likeVisa("American Express", "amex");
+const DISCOVER = likeVisa("Discover", "common");
 
 /** Not known, or one whose limits were not seen: the strictest rule of each kind. */
 export const UNKNOWN_NETWORK: CardNetwork = {
   name: "the card network",
+  dialect: "common",
   limits: [
     { ...MASTERCARD_24_HOURS, source: SOURCES.unknownCards },
     { ...VISA_30_DAYS, source: SOURCES.unknownCards },

@@ -61,7 +61,7 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   const fromCard = isCard(instrument);
   const advice = fromCard ? adviceCode(codes.networkAdviceCode, network.readsAdvice) : null;
   const response =
-    fromCard && codes.networkDeclineCode !== null ? responseCode(codes.networkDeclineCode, network.name) : null;
+    fromCard && codes.networkDeclineCode !== null ? responseCode(codes.networkDeclineCode, network.dialect) : null;
   const suffix = codes.declineCategory === null ? null : categorySuffix(codes.declineCategory);
 
   const facts: Fact[] = [];
@@ -91,7 +91,7 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   if (decided) return { ...beside(decided, fromBank), ...rest };
   const generic = facts.find((fact) => fact.group === "GENERIC");
   if (suffix === "HARD") {
-    const isRisk = response !== null && SUSPECTED_FRAUD.has(tableCode(codes.networkDeclineCode!, network.name));
+    const isRisk = response !== null && SUSPECTED_FRAUD.has(tableCode(codes.networkDeclineCode!, network.dialect));
     return {
       group: isRisk ? "FRAUD" : "HARD_CARD",
       words: generic?.words ?? null,

@@ -200,7 +200,8 @@ function barring({ advice, category1 }: ReadDecline, network: CardNetwork): Ruli
     const sentence = `Mastercard's advice with such a decline is to stop, so this card is not tried again ${cited(source)}.`;
     return { sentence, source };
   }
-  const who = network.name === "Visa" ? "Visa does" : "Visa's categories, kept here as the safe choice, do";
+  const who =
+    network.dialect === "visa" ? `${network.name} does` : "Visa's categories, kept here as the safe choice, do";
   return { sentence: `${who} not allow another try on a card after such a decline ${cited(source)}.`, source };
 }
 

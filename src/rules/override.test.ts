@@ -174,3 +174,17 @@ test("what the file says holds for brands known and unknown, debits and advice, 
   );
   assert.match(allowedAfter(1, "", "cash")!.sentence, /cash allows at most 1 declined try on a card in 9 days/);
 });
+
+test("a network that is called otherwise reads its codes as before", () => {
+  const groupOf = (network: string, networkDeclineCode: string) =>
+    readDecline(
+      { networkDeclineCode, networkAdviceCode: null, gatewayCode: null, declineCategory: null },
+      { paymentMethodType: "card", network, cardCountry: null },
+    ).group;
+  const groups = () => [groupOf("amex", "116"), groupOf("mastercard", "82"), groupOf("visa", "116")];
+  const before = groups();
+  const names = { amex: { name: "Amex" }, mastercard: { name: "MasterCard International" } };
+  applyRules(read({ networks: names }).rules!);
+  assert.deepEqual(groups(), before);
+  assert.notEqual(before[0], before[2]);
+});

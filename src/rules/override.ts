@@ -122,6 +122,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
       : null;
     return {
       name: words(given.name, `${place}.name`) ?? name,
+      dialect: before.dialect,
       limits: limits ?? before.limits,
       barsCategory1: truth(given.barsCategory1, `${place}.barsCategory1`) ?? before.barsCategory1,
       readsAdvice: truth(given.readsAdvice, `${place}.readsAdvice`) ?? before.readsAdvice,
@@ -166,7 +167,14 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
     rules.networks.push([brand, network(given, place, before, before === cardNetwork(null) ? brand : before.name)]);
   }
   for (const [type, given, place] of entries(all.wallets, "wallets", ["name", "limits"])) {
-    const before = WALLETS.get(type) ?? { name: type, limits: [], barsCategory1: false, readsAdvice: false, source };
+    const before = WALLETS.get(type) ?? {
+      name: type,
+      dialect: "common" as const,
+      limits: [],
+      barsCategory1: false,
+      readsAdvice: false,
+      source,
+    };
     if (CARDS.has(type) || bankDebit(type)) wrong(place, "is no wallet: its rules stand in networks or bankDebits");
     rules.wallets.push([type, network(given, place, before, before.name)]);
   }
@@ -199,7 +207,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
   }
   for (const [code, given, place] of entries(all.responseCodes, "responseCodes", ["category", "group", "words"])) {
     // Of three digits we read them there alone.
-    const before = responseCode(code, "American Express");
+    const before = responseCode(code, "amex");
     const category = whole(given.category, `${place}.category`, 4) ?? before?.category;
     if (category === undefined) wrong(`${place}.category`, "is missing: it is a code that Dunlin does not know");
     rules.responseCodes.push([

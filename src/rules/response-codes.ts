@@ -110,8 +110,10 @@ export const RESPONSE_CODES: ReadonlyMap<string, ResponseCode> = new Map([
   ["98", other("ISSUER_DOWN", "the bank did not answer")],
 ]);
 
-const AMEX = "American Express";
-/** Codes of three digits that it alone has. */
+/** What a network means by some codes: American Express has codes of three digits, others mean something else by two. */
+export type Dialect = "visa" | "mastercard" | "amex" | "common";
+
+/** Codes of three digits that American Express alone has. */
 const AMEX_CODES = new Map([
   ["183", other("HARD_CARD", "the card does not take this currency")],
   ["187", other("EXPIRED", "a new card was issued")],
@@ -157,9 +159,9 @@ function normalCode(code: string): string {
 }
 
 /** The code whose row says what this one means on a card of the network, in the table or not. */
-export function tableCode(code: string, network: string): string {
+export function tableCode(code: string, dialect: Dialect): string {
   const normal = normalCode(code);
-  return network === AMEX && !BY_CODE.has(normal) ? (TWINS.get(normal) ?? normal) : normal;
+  return dialect === "amex" && !BY_CODE.has(normal) ? (TWINS.get(normal) ?? normal) : normal;
 }
 
 /** Where strong customer authentication is law, so that 65 may mean that it is missing: the EEA, and the United Kingdom, which kept the law. */
@@ -170,18 +172,18 @@ const STRONG_AUTHENTICATION = new Set(
 /**
  * What a card network's response code says.
  *
- * @param network  name of the network
+ * @param dialect  the network's
  * @returns null for a code of no table; such a code is of Visa category 4
  */
-export function responseCode(code: string, network: string): ResponseCode | null {
-  const named = tableCode(code, network);
-  if (network === "Mastercard" && ON_MASTERCARD.has(named)) return ON_MASTERCARD.get(named)!;
-  return BY_CODE.get(named) ?? (network === AMEX ? AMEX_CODES.get(named) : undefined) ?? null;
+export function responseCode(code: string, dialect: Dialect): ResponseCode | null {
+  const named = tableCode(code, dialect);
+  if (dialect === "mastercard" && ON_MASTERCARD.has(named)) return ON_MASTERCARD.get(named)!;
+  return BY_CODE.get(named) ?? (dialect === "amex" ? AMEX_CODES.get(named) : undefined) ?? null;
 }
 
 /**
  * Whether a code may mean that the customer has to confirm as well as what its row says: 65 does in the EEA and the United Kingdom, where Visa has 1A for it. Only
  * what follows tells: a limit passes, the other does not.
  */
-export const mayWantCustomer = (code: string, network: string, country: string | null): boolean =>
-  network !== "Visa" && tableCode(code, network) === "65" && country !== null && STRONG_AUTHENTICATION.has(country);
+export const mayWantCustomer = (code: string, dialect: Dialect, country: string | null): boolean =>
+  dialect !== "visa" && tableCode(code, dialect) === "65" && country !== null && STRONG_AUTHENTICATION.has(country);

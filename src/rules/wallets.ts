@@ -12,6 +12,7 @@ const ALL = new Map<string, CardNetwork>([
     "paypal",
     {
       name: "PayPal",
+      dialect: "common",
       limits: [
         {
           attemptsMax: 3,
