@@ -185,6 +185,7 @@ test("an attempt's id may be called transactionId, as other files do, unless the
     ).attempts.length;
   assert.equal(rows("transaction_id", "tx_1", "tx_2", "tx_2"), 2);
   assert.equal(rows("id,transactionId", "tx_1,same", "tx_2,same"), 2);
+  assert.equal(rows("id,transactionId", ",tx_1", ",tx_2", ",tx_2"), 2, "a column may be there and empty");
 });
 
 test("an invoice id that several customers have, or several currencies, is left out: its attempts would be retries of each other", () => {

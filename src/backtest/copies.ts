@@ -18,7 +18,7 @@ export interface ReadAttempt {
 export function copyOf(fields: Fields): Pick<ReadAttempt, "id" | "updatedAt"> {
   const updated = fields.updatedat?.trim();
   return {
-    id: (fields.id ?? fields.transactionid)?.trim() || null,
+    id: fields.id?.trim() || fields.transactionid?.trim() || null,
     updatedAt: (updated && parseMoment(updated)?.getTime()) || null,
   };
 }
