@@ -77,7 +77,7 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   const errors = join(folder, "errors.csv");
   const { code, lines } = await run(path, { merchant: id, as: "invoices", map: MAP, errors });
   assert.equal(code, 1);
-  assert.match(lines.join(), /4 of the rows are wrong, see .*; nothing was stored/);
+  assert.match(lines.join(), /4 rows are wrong, see .*; nothing was stored/);
   const said = readFileSync(errors, "utf8").trim().split("\n");
   assert.equal(said[0], "line,column,error");
   // Each row has two lines, and the header one.

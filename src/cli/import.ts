@@ -147,8 +147,10 @@ function complain(context: Context, wrong: readonly WrongRow[], errors: string |
   const csv = ["line,column,error", ...lines];
   if (errors !== undefined) writeFileSync(errors, `${csv.join("\n")}\n`);
   for (const line of errors === undefined ? csv.slice(0, SHOWN + 1) : []) context.print(line);
-  const many = wrong.length >= WRONG_MAX ? `${WRONG_MAX} rows and more` : `${wrong.length} of the rows`;
-  context.print(`${many} are wrong${errors === undefined ? "" : `, see ${errors}`}; nothing was stored`);
+  const many = wrong.length >= WRONG_MAX ? `${WRONG_MAX} or more rows` : rowsWords(wrong.length);
+  context.print(
+    `${many} ${wrong.length === 1 ? "is" : "are"} wrong${errors === undefined ? "" : `, see ${errors}`}; nothing was stored`,
+  );
   return EXIT.failed;
 }
 
