@@ -244,10 +244,10 @@ function explained(belief: Belief): string {
   const top = families.indexOf(Math.max(...families));
   const words = `What was seen so far fits best that ${FAMILY_WORDS[FAMILIES[top]!]} (${percent(families[top]!)}).`;
   if (FAMILIES[top] !== "cycle") return words;
-  const { weights } = belief;
+  const { shares } = belief;
   let likeliest = 0;
-  for (let c = 1; c < CYCLES; c++) if (weights[c]! > weights[likeliest]!) likeliest = c;
-  const share = weights[likeliest]! / families[top]!;
+  for (let c = 1; c < CYCLES; c++) if (shares[c]! > shares[likeliest]!) likeliest = c;
+  const share = shares[likeliest]! / families[top]!;
   if (share < 0.15) return words;
   return `${words.slice(0, -1)}, which seems to come ${PAY_CYCLES[likeliest]!.words} (${percent(share)}).`;
 }

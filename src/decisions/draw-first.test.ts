@@ -11,10 +11,10 @@ const CASES = 3000;
 /** First tries of many cases whose plan begins late: nothing is believed to work in the first days. */
 function firstTries(learned: Learned, rest: Parameters<typeof question>[0] = {}) {
   const late = belief("GENERIC");
-  late.weights.fill(0);
+  late.shares.fill(0);
   // A hold that ends after eight days.
   const hold = late.holdsEnd.findIndex((end) => end > START + 8 * DAY);
-  late.weights[late.weights.length - 1 - late.holdsEnd.length + hold] = 1;
+  late.shares[late.shares.length - 1 - late.holdsEnd.length + hold] = 1;
   return Array.from({ length: CASES }, (_, n) => chooseTry(learned, late, question({ key: `case ${n}`, ...rest }))!);
 }
 const soonOf = (tries: ReturnType<typeof firstTries>) => tries.filter(({ at }) => at < START + 6 * DAY);

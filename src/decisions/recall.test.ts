@@ -202,11 +202,11 @@ test("of the tries of a week no more are kept than tell cases apart, however man
 });
 
 test("how a customer is paid is learned for the open case from another bill, too", () => {
-  const shareOf = (held: "weights" | "cyclesBefore", words: string, history: History) =>
+  const shareOf = (held: "shares" | "cyclesBefore", words: string, history: History) =>
     recall(learned, history).belief[held][PAY_CYCLES.findIndex((cycle) => cycle.words === words)]!;
   const open = failed("2026-04-12T09:00");
   const other = [failed("2026-04-20T09:00"), failed("2026-04-24T09:00"), paid("2026-04-29T09:00")];
-  for (const held of ["weights", "cyclesBefore"] as const) {
+  for (const held of ["shares", "cyclesBefore"] as const) {
     const moved = (words: string) =>
       shareOf(held, words, historyOf([other, [open]])) / shareOf(held, words, historyOf([[open]]));
     assert.ok(moved("around the 28th of the month") > 1.1, "pay came before it was paid");

@@ -74,7 +74,7 @@ export interface Belief {
   /** The latest charge of another bill of the customer since the last try, of the first BESIDE_MAX; null: there was none. `count`: how many they are. */
   beside: { at: number; approved: boolean; count: number } | null;
   /** Chance of each explanation. */
-  weights: Float64Array;
+  shares: Float64Array;
   /** The person's cycles when the case began: they hold where pay is not what is missing. */
   cyclesBefore: Float64Array;
   holdsEnd: Float64Array;
@@ -136,11 +136,11 @@ export const latestOf = (tries: readonly number[]) => tries.slice(-WEEK_TRIES_MA
 export function newBelief(learned: Learned, person: Person, facts: CaseFacts): Belief {
   const row = facts.code === null ? null : codeRow(facts.code);
   const kinds = kindChances(learned, facts.reason, row, facts.names);
-  const weights = new Float64Array(EXPLANATIONS);
-  for (let c = 0; c < CYCLES; c++) weights[c] = kinds[KIND_CYCLE]! * person.cycles[c]!;
-  weights[ANY_DAY] = kinds[KIND_ANY_DAY]!;
-  for (let hold = 0; hold < HOLDS; hold++) weights[FIRST_HOLD + hold] = kinds[2 + hold]!;
-  weights[NEVER] = kinds[KIND_NEVER]!;
+  const shares = new Float64Array(EXPLANATIONS);
+  for (let c = 0; c < CYCLES; c++) shares[c] = kinds[KIND_CYCLE]! * person.cycles[c]!;
+  shares[ANY_DAY] = kinds[KIND_ANY_DAY]!;
+  for (let hold = 0; hold < HOLDS; hold++) shares[FIRST_HOLD + hold] = kinds[2 + hold]!;
+  shares[NEVER] = kinds[KIND_NEVER]!;
   return {
     reason: facts.reason,
     firstReason: facts.reason,
@@ -156,7 +156,7 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
     tries: 0,
     recent: latestOf(facts.recent.toSorted((one, other) => one - other)),
     beside: null,
-    weights,
+    shares,
     cyclesBefore: person.cycles.slice(),
     holdsEnd: holdEnds(facts.failedAt, facts.clock.offsetMs),
   };
@@ -165,19 +165,19 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
 /** The share of each kind in a belief, written into `kinds`. */
 export function kindsOf(belief: Belief, kinds = new Float64Array(KINDS)): Float64Array {
   let paid = 0;
-  for (let c = 0; c < CYCLES; c++) paid += belief.weights[c]!;
+  for (let c = 0; c < CYCLES; c++) paid += belief.shares[c]!;
   kinds[KIND_CYCLE] = paid;
-  kinds[KIND_ANY_DAY] = belief.weights[ANY_DAY]!;
-  for (let hold = 0; hold < HOLDS; hold++) kinds[2 + hold] = belief.weights[FIRST_HOLD + hold]!;
-  kinds[KIND_NEVER] = belief.weights[NEVER]!;
+  kinds[KIND_ANY_DAY] = belief.shares[ANY_DAY]!;
+  for (let hold = 0; hold < HOLDS; hold++) kinds[2 + hold] = belief.shares[FIRST_HOLD + hold]!;
+  kinds[KIND_NEVER] = belief.shares[NEVER]!;
   return kinds;
 }
 
 /** The chance of each pay cycle by what a case has shown, written into `cycles`; where pay is not what is missing, it has shown nothing. */
-export function cyclesOf({ weights, cyclesBefore }: Belief, cycles: Float64Array): Float64Array {
+export function cyclesOf({ shares, cyclesBefore }: Belief, cycles: Float64Array): Float64Array {
   let paid = 0;
-  for (let c = 0; c < CYCLES; c++) paid += weights[c]!;
-  for (let c = 0; c < CYCLES; c++) cycles[c] = weights[c]! + (1 - paid) * cyclesBefore[c]!;
+  for (let c = 0; c < CYCLES; c++) paid += shares[c]!;
+  for (let c = 0; c < CYCLES; c++) cycles[c] = shares[c]! + (1 - paid) * cyclesBefore[c]!;
   return cycles;
 }
 

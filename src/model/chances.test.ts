@@ -64,8 +64,8 @@ test("a chance is the sum over all explanations, each with the weight that it ad
       let chance = 0;
       let sum = 0;
       for (let e = 0; e < EXPLANATIONS; e++) {
-        chance += belief.weights[e]! * phi((score + learned.mean[cells[e]!]!) * (1 / Math.sqrt(1 + spread)));
-        sum += belief.weights[e]!;
+        chance += belief.shares[e]! * phi((score + learned.mean[cells[e]!]!) * (1 / Math.sqrt(1 + spread)));
+        sum += belief.shares[e]!;
       }
       assert.equal(chanceAt(at), chance / sum);
     }
@@ -77,8 +77,8 @@ test("a forecast gives moments the chances that are said of them, by and large, 
   for (let n = 0; n < 200; n++) {
     const belief = someBelief();
     if (n % 2 === 1) {
-      for (let e = 0; e < EXPLANATIONS; e++) belief.weights[e]! *= 0.02;
-      belief.weights[NEVER]! += 0.98;
+      for (let e = 0; e < EXPLANATIONS; e++) belief.shares[e]! *= 0.02;
+      belief.shares[NEVER]! += 0.98;
     }
     const slots = Array.from({ length: 54 }, (_, slot) => belief.lastTriedAt + (2 + 12 * slot) * HOUR);
     const { chances, shares } = forecast(learned, belief, slots);

@@ -224,40 +224,40 @@ const chief = new Int32Array(CYCLES);
  * The explanations worth a look, cycles first. Cycles that pay on the same days as far as the slots reach are one here. What is unlikely leaves its chance to
  * what is kept of its family: where little is hoped for, what is unlikely by itself is most of the hope together.
  */
-function likely({ weights }: Belief, from: number, to: number) {
+function likely({ shares }: Belief, from: number, to: number) {
   const twins = twinsOf(from, to);
   let paid = 0;
   merged.fill(0);
   for (let c = 0; c < CYCLES; c++) {
     const twin = twins[c]!;
-    if (twin === c || weights[c]! > weights[chief[twin]!]!) chief[twin] = c;
-    merged[twin]! += weights[c]!;
-    paid += weights[c]!;
+    if (twin === c || shares[c]! > shares[chief[twin]!]!) chief[twin] = c;
+    merged[twin]! += shares[c]!;
+    paid += shares[c]!;
   }
   const kept: number[] = [];
-  const shares: number[] = [];
+  const keptShares: number[] = [];
   for (let c = 0; c < CYCLES; c++) {
     if (twins[c] !== c || merged[c]! < RARE * paid) continue;
     kept.push(chief[c]!);
-    shares.push(merged[c]!);
+    keptShares.push(merged[c]!);
   }
   const cycles = kept.length;
-  sumTo(shares, 0, paid);
+  sumTo(keptShares, 0, paid);
   let passes = 0;
   let likeliest = CYCLES;
   for (let e = CYCLES; e < NEVER; e++) {
-    passes += weights[e]!;
-    if (weights[e]! > weights[likeliest]!) likeliest = e;
+    passes += shares[e]!;
+    if (shares[e]! > shares[likeliest]!) likeliest = e;
   }
   for (let e = CYCLES; e < NEVER; e++) {
-    if (weights[e]! < RARE * (paid + passes) && e !== likeliest) continue;
+    if (shares[e]! < RARE * (paid + passes) && e !== likeliest) continue;
     kept.push(e);
-    shares.push(weights[e]!);
+    keptShares.push(shares[e]!);
   }
-  sumTo(shares, cycles, passes);
+  sumTo(keptShares, cycles, passes);
   kept.push(NEVER);
-  shares.push(weights[NEVER]!);
-  return { kept, shares: Float64Array.from(shares), cycles };
+  keptShares.push(shares[NEVER]!);
+  return { kept, shares: Float64Array.from(keptShares), cycles };
 }
 
 /** Multiplies the numbers from a place on so that they sum to that; where they are zero, so is `sum`. */

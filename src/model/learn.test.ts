@@ -46,7 +46,7 @@ test("chances of explanations and cycles stay chances whatever happens", () => {
       [14, null],
     ] as const)
       learnTry(learned, person, belief, belief.firstFailedAt + days * DAY, reason);
-    assert.ok(Math.abs(sum(belief.weights) - 1) < 1e-9);
+    assert.ok(Math.abs(sum(belief.shares) - 1) < 1e-9);
     assert.ok(Math.abs(sum(person.cycles) - 1) < 1e-9);
   }
   assert.ok(learned.mean.every(Number.isFinite) && learned.variance.every((variance) => variance > 0));

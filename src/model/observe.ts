@@ -90,21 +90,21 @@ const ofOther = new Float64Array(OTHERS);
  * learned from. A forecast leaves out what is unlikely, which serves to plan, but not to say a chance.
  */
 export function chancesOf(learned: Learned, belief: Belief): (at: number) => number {
-  const { weights, clock, lastTriedAt } = belief;
+  const { shares, clock, lastTriedAt } = belief;
   const lastDay = judgedOn(clock, lastTriedAt);
   const then = sincePay(lastDay);
   const lastPaidOn = new Int32Array(CYCLES);
   for (let c = 0; c < CYCLES; c++) lastPaidOn[c] = lastDay - then.row[then.from + c]!;
   const ofCase = added(learned, NOTHING, 0, caseWeights(belief, look.indices));
   let sum = 0;
-  for (let e = 0; e < EXPLANATIONS; e++) sum += weights[e]!;
+  for (let e = 0; e < EXPLANATIONS; e++) sum += shares[e]!;
   return (at) => weighedChance(learned, belief, ofCase, lastPaidOn, at) / sum;
 }
 
 /** The chance at a moment, times the sum of all shares. */
 function weighedChance(learned: Learned, belief: Belief, ofCase: Usual, lastPaidOn: Int32Array, at: number): number {
   const { mean } = learned;
-  const { weights } = belief;
+  const { shares } = belief;
   const usual = added(learned, ofCase, 0, timeWeights(belief, at, look.indices, 0));
   const { score } = usual;
   const scale = scaleOf(usual.spread);
@@ -117,11 +117,11 @@ function weighedChance(learned: Learned, belief: Belief, ofCase: Usual, lastPaid
   for (let c = 0; c < CYCLES; c++) {
     const since = row[from + c]!;
     const isSame = day - since === lastPaidOn[c];
-    chance += weights[c]! * ofCell[firstOfCycle[c]! + bins[since]! + (isSame ? TO_SAME : 0)]!;
+    chance += shares[c]! * ofCell[firstOfCycle[c]! + bins[since]! + (isSame ? TO_SAME : 0)]!;
   }
   const others = otherCells(belief, at);
   for (let n = 0; n < OTHERS; n++) ofOther[n] = phi((score + mean[others[n]!]!) * scale);
-  for (let e = CYCLES; e < EXPLANATIONS; e++) chance += weights[e]! * ofOther[otherOf(belief, e, at)]!;
+  for (let e = CYCLES; e < EXPLANATIONS; e++) chance += shares[e]! * ofOther[otherOf(belief, e, at)]!;
   return chance;
 }
 
@@ -211,9 +211,9 @@ export function observeTry(
   cyclesOf(belief, before);
   lookAtTry(belief, at);
   const shares = look.shares;
-  shares.set(belief.weights);
+  shares.set(belief.shares);
   const chance = weigh(learned, shares, EXPLANATIONS, reason === null);
-  belief.weights.set(shares);
+  belief.shares.set(shares);
   if (reason !== null && reason !== belief.reason) heed(learned, belief, reason);
   cyclesOf(belief, after);
   for (let c = 0; c < CYCLES; c++) after[c] = (person.cycles[c]! * after[c]!) / Math.max(1e-9, before[c]!);
@@ -246,7 +246,7 @@ export function observeBeside(
   const count = (belief.beside?.count ?? 0) + 1;
   if (count > BESIDE_MAX) return;
   belief.beside = { at, approved: reason === null, count };
-  shiftCycles(belief.weights, before, after);
+  shiftCycles(belief.shares, before, after);
   shiftCycles(belief.cyclesBefore, before, after);
 }
 
@@ -274,10 +274,10 @@ function heed(learned: Learned, belief: Belief, reason: Reason) {
   }
   let total = 0;
   for (let e = 0; e < EXPLANATIONS; e++) {
-    belief.weights[e]! *= factor[e < CYCLES ? 0 : e - CYCLES + 1]!;
-    total += belief.weights[e]!;
+    belief.shares[e]! *= factor[e < CYCLES ? 0 : e - CYCLES + 1]!;
+    total += belief.shares[e]!;
   }
-  for (let e = 0; e < EXPLANATIONS; e++) belief.weights[e]! /= total;
+  for (let e = 0; e < EXPLANATIONS; e++) belief.shares[e]! /= total;
   belief.reason = reason;
 }
 

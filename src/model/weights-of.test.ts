@@ -96,7 +96,7 @@ test("a debit is looked at as a card is that is charged on the morning of the da
   const debit = caseOf({ offsetMs: 0, booking }, failedAt);
   const card = caseOf(UTC, morning(failedAt));
   // Only pay is looked at: holds go by the moment of asking.
-  for (const belief of [debit, card]) belief.weights.fill(0, CYCLES);
+  for (const belief of [debit, card]) belief.shares.fill(0, CYCLES);
   const chance = (belief: Belief, moment: number) => forecast(learned, belief, [moment]).chances[0]!;
   assert.equal(chance(debit, askedAt), chance(card, morning(askedAt)));
   assert.notEqual(chance(debit, askedAt), chance(card, askedAt));
