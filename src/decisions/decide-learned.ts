@@ -238,7 +238,7 @@ const kinds = new Float64Array(KINDS);
 
 /** The likeliest explanation, in words. */
 function explained(belief: Belief): string {
-  const families = [0, 0, 0, 0];
+  const families = FAMILIES.map(() => 0);
   kindsOf(belief, kinds);
   for (let kind = 0; kind < KINDS; kind++) families[familyOfKind(kind)]! += kinds[kind]!;
   const top = families.indexOf(Math.max(...families));

@@ -4,14 +4,13 @@ import {
   ANY_DAY,
   codeRow,
   EXPLANATIONS,
+  FAMILIES,
   FIRST_HOLD,
   familyOfKind,
-  HOLDS,
   holdEnds,
-  KIND_ANY_DAY,
   KIND_CYCLE,
-  KIND_NEVER,
   KINDS,
+  kindOf,
   NEVER,
   reasonRow,
 } from "./explanations.ts";
@@ -27,7 +26,7 @@ import {
   TO_SAME,
   WEEK_TRIES_MAX,
 } from "./layout.ts";
-import { cycleChances, type Learned } from "./learned.ts";
+import { cycleChances, type Learned, shiftsAt } from "./learned.ts";
 import { CYCLE_KINDS, CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 
 /** Where a first charge has that money is never short: after the cycles. */
@@ -113,9 +112,11 @@ function kindChances(learned: Learned, reason: Reason, code: number | null, name
   const row = reasonRow(reason);
   let all = 0;
   for (let kind = 0; kind < KINDS; kind++) all += learned.kinds[row + kind]!;
-  const lean = [0, 0, 0, 0];
-  for (const name of names)
-    for (let family = 0; family < 4; family++) lean[family]! += learned.shifts[(name - AT.name) * 4 + family]!;
+  const lean = FAMILIES.map(() => 0);
+  for (const name of names) {
+    const at = shiftsAt(name);
+    for (let family = 0; family < lean.length; family++) lean[family]! += learned.shifts[at + family]!;
+  }
   const factors = lean.map((sum) => Math.exp(Math.max(-3, Math.min(3, sum))));
   const chances = new Float64Array(KINDS);
   let total = 0;
@@ -138,9 +139,7 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
   const kinds = kindChances(learned, facts.reason, row, facts.names);
   const shares = new Float64Array(EXPLANATIONS);
   for (let c = 0; c < CYCLES; c++) shares[c] = kinds[KIND_CYCLE]! * person.cycles[c]!;
-  shares[ANY_DAY] = kinds[KIND_ANY_DAY]!;
-  for (let hold = 0; hold < HOLDS; hold++) shares[FIRST_HOLD + hold] = kinds[2 + hold]!;
-  shares[NEVER] = kinds[KIND_NEVER]!;
+  for (let e = CYCLES; e < EXPLANATIONS; e++) shares[e] = kinds[kindOf(e)]!;
   return {
     reason: facts.reason,
     firstReason: facts.reason,
@@ -164,12 +163,8 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
 
 /** The share of each kind in a belief, written into `kinds`. */
 export function kindsOf(belief: Belief, kinds = new Float64Array(KINDS)): Float64Array {
-  let paid = 0;
-  for (let c = 0; c < CYCLES; c++) paid += belief.shares[c]!;
-  kinds[KIND_CYCLE] = paid;
-  kinds[KIND_ANY_DAY] = belief.shares[ANY_DAY]!;
-  for (let hold = 0; hold < HOLDS; hold++) kinds[2 + hold] = belief.shares[FIRST_HOLD + hold]!;
-  kinds[KIND_NEVER] = belief.shares[NEVER]!;
+  kinds.fill(0);
+  for (let e = 0; e < EXPLANATIONS; e++) kinds[kindOf(e)]! += belief.shares[e]!;
   return kinds;
 }
 

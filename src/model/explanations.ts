@@ -8,13 +8,12 @@ import { CYCLES } from "./pay-cycles.ts";
  * any day; or something holds the card until a moment not known; or it will never work.
  */
 export const FAMILIES = ["cycle", "any_day", "hold", "never"] as const;
-export type Family = (typeof FAMILIES)[number];
 
 const HOUR = 1 / 24;
 /** Holds end this many days after the first failure; the last three at a turn of the calendar. */
 const HOLD_DAYS = [2 * HOUR, 6 * HOUR, 14 * HOUR, 1.2, 2.2, 3.3, 4.6, 6.3, 8.5, 11.5, 15.5, 21] as const;
 const TURNS = ["midnight", "week", "month"] as const;
-export const HOLDS = HOLD_DAYS.length + TURNS.length;
+const HOLDS = HOLD_DAYS.length + TURNS.length;
 
 /** A case's explanations in one array: the cycles, any day, the holds, never. */
 export const ANY_DAY = CYCLES;
@@ -22,14 +21,17 @@ export const FIRST_HOLD = CYCLES + 1;
 export const NEVER = FIRST_HOLD + HOLDS;
 export const EXPLANATIONS = NEVER + 1;
 
-/** As far as a case differs from another: all cycles are one here. */
+/** The same with all cycles as one: how many cases had which is counted by these. */
 export const KINDS = 3 + HOLDS;
 export const KIND_CYCLE = 0;
-export const KIND_ANY_DAY = 1;
+const KIND_ANY_DAY = 1;
 export const KIND_NEVER = KINDS - 1;
 
 export const familyOfKind = (kind: number) =>
   kind === KIND_CYCLE ? 0 : kind === KIND_ANY_DAY ? 1 : kind === KIND_NEVER ? 3 : 2;
+
+/** Which kind an explanation is of. */
+export const kindOf = (explanation: number) => Math.max(KIND_CYCLE, explanation - CYCLES + KIND_ANY_DAY);
 
 /** When each hold would end. `offsetMs`: local time less UTC at the first failure. */
 export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array {
@@ -88,7 +90,7 @@ export function usualKinds(reason: Reason): Float64Array {
     total += weight;
     return weight;
   });
-  for (let n = 0; n < HOLDS; n++) kinds[2 + n] = (rest * shape[n]!) / total;
+  for (let n = 0; n < HOLDS; n++) kinds[kindOf(FIRST_HOLD + n)] = (rest * shape[n]!) / total;
   return kinds;
 }
 

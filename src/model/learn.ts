@@ -1,9 +1,9 @@
 import { type Belief, kindsOf, type Person } from "./belief.ts";
 import type { Clock } from "./booking.ts";
-import { familyOfKind, KINDS, reasonRow } from "./explanations.ts";
+import { FAMILIES, familyOfKind, KINDS, reasonRow } from "./explanations.ts";
 import { countFirst } from "./firsts.ts";
 import { AT, type Reason, WEIGHTS } from "./layout.ts";
-import { COUNTRY_START, type Learned, SHIFTS } from "./learned.ts";
+import { COUNTRY_START, type Learned, shiftsAt } from "./learned.ts";
 import { loosenStiff, noteStrain } from "./loosen.ts";
 import { density, phi } from "./normal.ts";
 import { look, observeFirst, observeTry } from "./observe.ts";
@@ -20,6 +20,8 @@ const PERSON = 0.2;
 /** A name's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has some twenty names, and all move together. */
 const SHIFT_RATE = 0.15;
 const SHIFT_DELAY = 25;
+/** No name alone makes a family likelier or less by more than e to the power of this. */
+const SHIFT_MAX = 1.5;
 /** The share of tries that are approved is a mean over about so many of the latest. */
 const TRIES_MAX = 1000;
 /** An explanation less likely than this has no part in what the weights learn. */
@@ -147,7 +149,7 @@ const rowsOf = ({ firstReason, codeRow }: Belief) =>
 
 function learnKinds(learned: Learned, belief: Belief, before: Float64Array) {
   kindsOf(belief, kindsAfter);
-  const families = [0, 0, 0, 0];
+  const families = FAMILIES.map(() => 0);
   const rows = rowsOf(belief);
   for (let kind = 0; kind < KINDS; kind++) {
     const change = kindsAfter[kind]! - before[kind]!;
@@ -155,13 +157,12 @@ function learnKinds(learned: Learned, belief: Belief, before: Float64Array) {
     families[familyOfKind(kind)]! += change;
   }
   for (const name of belief.names) {
-    const place = name - AT.name;
-    if (place < 0 || place >= SHIFTS) continue;
-    const seen = learned.seen[place]!++;
+    const seen = learned.seen[name - AT.name]!++;
     const step = SHIFT_RATE / (SHIFT_DELAY + seen ** 0.8);
-    for (let family = 0; family < 4; family++) {
-      const at = place * 4 + family;
-      learned.shifts[at] = Math.max(-1.5, Math.min(1.5, learned.shifts[at]! + step * families[family]!));
+    const at = shiftsAt(name);
+    for (let family = 0; family < families.length; family++) {
+      const shift = learned.shifts[at + family]! + step * families[family]!;
+      learned.shifts[at + family] = Math.max(-SHIFT_MAX, Math.min(SHIFT_MAX, shift));
     }
   }
 }

@@ -1,5 +1,5 @@
 import { usualBookings } from "./booking.ts";
-import { KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
+import { FAMILIES, KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
 import { newFirsts } from "./firsts.ts";
 import { AT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
 import { newStrain } from "./loosen.ts";
@@ -19,7 +19,7 @@ export interface Learned {
   kinds: Float64Array;
   /** How likely each way of booking is, by scheme, as logarithms: see booking.ts. */
   bookings: Float64Array;
-  /** How names shift the families: four for each name weight. */
+  /** How names shift the families, one number for each: see `shiftsAt`. */
   shifts: Float64Array;
   /** How often each name was seen, for the step of its shift. */
   seen: Float64Array;
@@ -37,7 +37,9 @@ export interface Learned {
   shortfalls: Float64Array;
 }
 
-export const SHIFTS = NAME_BUCKETS;
+/** Where the shifts of a name begin, by where its weight is. */
+export const shiftsAt = (name: number) => FAMILIES.length * (name - AT.name);
+
 /** Prior strength, in cases: of the kinds of one reason, and of the pay cycles, in customers. */
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
@@ -94,8 +96,8 @@ export function newLearned(): Learned {
     countryCycles: new Map(),
     kinds,
     bookings: usualBookings(),
-    shifts: new Float64Array(4 * SHIFTS),
-    seen: new Float64Array(SHIFTS),
+    shifts: new Float64Array(FAMILIES.length * NAME_BUCKETS),
+    seen: new Float64Array(NAME_BUCKETS),
     trim: newTrim(),
     firsts: newFirsts(),
     start: mean.slice(),

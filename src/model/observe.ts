@@ -12,7 +12,7 @@ import {
 } from "./belief.ts";
 import { type Clock, judgedHour, judgedOn } from "./booking.ts";
 import { noteCharge, saysOfAccount } from "./dates.ts";
-import { EXPLANATIONS, KINDS, reasonRow } from "./explanations.ts";
+import { EXPLANATIONS, KINDS, kindOf, reasonRow } from "./explanations.ts";
 import { AT, PAID_BETWEEN, REASONS, type Reason, sinceBins, sinceCell, TO_SAME } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
@@ -274,7 +274,7 @@ function heed(learned: Learned, belief: Belief, reason: Reason) {
   }
   let total = 0;
   for (let e = 0; e < EXPLANATIONS; e++) {
-    belief.shares[e]! *= factor[e < CYCLES ? 0 : e - CYCLES + 1]!;
+    belief.shares[e]! *= factor[kindOf(e)]!;
     total += belief.shares[e]!;
   }
   for (let e = 0; e < EXPLANATIONS; e++) belief.shares[e]! /= total;

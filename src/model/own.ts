@@ -1,5 +1,6 @@
+import { FAMILIES } from "./explanations.ts";
 import { AT, nameWeight } from "./layout.ts";
-import { type Learned, newLearned } from "./learned.ts";
+import { type Learned, newLearned, shiftsAt } from "./learned.ts";
 
 /**
  * In what a merchant differs from the others that share a model: how its first charges and its retries go beside theirs, what
@@ -10,8 +11,8 @@ export const OWN_MERCHANT = "own";
 
 /** "f…" and "r…" as `caseNames` makes them. */
 const PLACES = ["f", "r"].map((stage) => nameWeight(`${stage}merchant:${OWN_MERCHANT}`));
-/** Mean, variance, four shifts, and how often it was seen. */
-const WIDTH = 7;
+/** Mean, variance, the shifts, and how often it was seen. */
+const WIDTH = 3 + FAMILIES.length;
 const TRIES_AT = WIDTH * PLACES.length;
 const SHORTFALLS_AT = TRIES_AT + newLearned().tries.length;
 export const OWN_SIZE = SHORTFALLS_AT + newLearned().shortfalls.length;
@@ -19,9 +20,8 @@ export const OWN_SIZE = SHORTFALLS_AT + newLearned().shortfalls.length;
 /** The numbers that are in a merchant's places now, copied. */
 export function ownOf(learned: Learned): Float64Array {
   const named = PLACES.flatMap((index) => {
-    const name = index - AT.name;
-    const shifts = learned.shifts.subarray(4 * name, 4 * name + 4);
-    return [learned.mean[index]!, learned.variance[index]!, ...shifts, learned.seen[name]!];
+    const shifts = learned.shifts.subarray(shiftsAt(index)).subarray(0, FAMILIES.length);
+    return [learned.mean[index]!, learned.variance[index]!, ...shifts, learned.seen[index - AT.name]!];
   });
   return Float64Array.from([...named, ...learned.tries, ...learned.shortfalls]);
 }
@@ -30,11 +30,10 @@ export function ownOf(learned: Learned): Float64Array {
 export function putOwn(learned: Learned, own: Float64Array) {
   PLACES.forEach((index, n) => {
     const [mean, variance, ...rest] = own.subarray(n * WIDTH, (n + 1) * WIDTH);
-    const name = index - AT.name;
     learned.mean[index] = mean!;
     learned.variance[index] = variance!;
-    learned.shifts.set(rest.slice(0, 4), 4 * name);
-    learned.seen[name] = rest[4]!;
+    learned.shifts.set(rest.slice(0, FAMILIES.length), shiftsAt(index));
+    learned.seen[index - AT.name] = rest.at(-1)!;
   });
   learned.tries.set(own.subarray(TRIES_AT, SHORTFALLS_AT));
   learned.shortfalls.set(own.subarray(SHORTFALLS_AT));

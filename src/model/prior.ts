@@ -1,7 +1,7 @@
-import { KIND_ROWS, KINDS } from "./explanations.ts";
+import { FAMILIES, KIND_ROWS, KINDS } from "./explanations.ts";
 import { GROUPS } from "./groups.ts";
 import { AT, REASONS, WEIGHTS } from "./layout.ts";
-import { COUNTRY_START, type Learned, newLearned } from "./learned.ts";
+import { COUNTRY_START, type Learned, newLearned, shiftsAt } from "./learned.ts";
 import { CYCLES } from "./pay-cycles.ts";
 
 /** What a model knows before it meets its first merchant, as it is written to a file. Numbers are rounded. */
@@ -49,7 +49,7 @@ export function fromPrior(prior: Prior): Learned {
     const counts = prior.kinds.slice(row * KINDS, (row + 1) * KINDS);
     learned.kinds.set(scaled(counts, KINDS_STRENGTH), row * KINDS);
   }
-  for (const [name, ...shifts] of prior.shifts) learned.shifts.set(shifts, (name - AT.name) * 4);
+  for (const [name, ...shifts] of prior.shifts) learned.shifts.set(shifts, shiftsAt(name));
   return learned;
 }
 
@@ -89,8 +89,8 @@ export function priorOf(models: readonly Learned[], portable: ReadonlySet<number
       ({ countryCycles }) => countryCycles.get(country) ?? new Float64Array(CYCLES),
     );
   for (const name of [...portable].sort((a, b) => a - b)) {
-    const shifts = [0, 1, 2, 3].map((family) =>
-      round(models.reduce((sum, { shifts: all }) => sum + all[(name - AT.name) * 4 + family]!, 0) / models.length),
+    const shifts = FAMILIES.map((_, family) =>
+      round(models.reduce((sum, learned) => sum + learned.shifts[shiftsAt(name) + family]!, 0) / models.length),
     ) as [number, number, number, number];
     if (shifts.some((shift) => shift !== 0)) prior.shifts.push([name, ...shifts]);
   }
