@@ -42,7 +42,7 @@ export const classOf = (reason: Reason) => CLASSES[reason];
 export const BOOKED_HOUR = 24;
 
 /** Days since pay, in bins that widen: pay day itself in four parts of the day, then 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 on. What is booked comes in the morning. */
-const SINCE_BINS = 13;
+export const SINCE_BINS = 13;
 const BIN_OF_SINCE = Uint8Array.from({ length: 64 }, (_, days) =>
   days <= 3 ? days + 3 : days <= 5 ? 7 : days <= 7 ? 8 : days <= 10 ? 9 : days <= 14 ? 10 : days <= 20 ? 11 : 12,
 );

@@ -1,13 +1,13 @@
 import { usualBookings } from "./booking.ts";
 import { FAMILIES, KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
 import { newFirsts } from "./firsts.ts";
-import { AT, NAME_BUCKETS, PAID_BETWEEN, REASONS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
+import { AT, NAME_BUCKETS, PAID_BETWEEN, REASONS, SINCE_BINS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
 import { newStrain } from "./loosen.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
 import { newShortfalls } from "./shortfall.ts";
 import { newTrim } from "./trim.ts";
 
-/** Everything that was learned. Changed in place by `learn`; the rest of the model only reads it. */
+/** Everything that was learned. Changed in place by functions named `learn…`, `note…`, `count…`, `loosen…` and `put…`; all others only read it. */
 export interface Learned {
   /** Mean and variance of each weight. */
   mean: Float64Array;
@@ -43,34 +43,46 @@ export const shiftsAt = (name: number) => FAMILIES.length * (name - AT.name);
 /** Prior strength, in cases: of the kinds of one reason, and of the pay cycles, in customers. */
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
-/** In a country of which little is known, what is known from everywhere fills up the counts to so many people. */
+/** The counts of a country begin as those of so many people, paid as people everywhere are. */
 export const COUNTRY_START = 20;
+/** And beside them, however many they become, everybody counts as so many people. */
+const EVERYWHERE = 25;
 /** Before any try was seen: as if one in five of so many had been approved. */
 const TRIES_START = [0.2, 20];
 
 /** Variance of a weight before anything was learned, by block: how much one may differ from its neighbours. */
-function priorVariance(index: number): number {
-  if (index < AT.hour) return 0.15;
-  if (index < AT.date) return 0.01;
-  if (index < AT.elapsed) return 0.03; // else what is true of a date is put down to the customers who were charged on it
-  if (index < AT.weekTries) return 0.02;
-  if (index < AT.since) return 0.03;
-  if (index >= AT.dateCell && index < AT.before) return 0.02;
-  if (index >= AT.beside && index < AT.name) return 0.5; // seldom met, and much may hang on it
-  if (index >= AT.firstDate && index < AT.name) return 0.03;
-  if (index >= AT.row) return 0.0015; // most say nothing; those that do are loosened
-  if (index < AT.name) return 0.1;
-  return 0.015;
-}
+const VARIANCES: Readonly<Record<keyof typeof AT, number>> = {
+  reason: 0.15,
+  hour: 0.01,
+  weekday: 0.01,
+  date: 0.03, // else what is true of a date is put down to the customers who were charged on it
+  elapsed: 0.02,
+  tries: 0.02,
+  gap: 0.02,
+  weekTries: 0.03,
+  since: 0.1,
+  anyDay: 0.1,
+  dateCell: 0.02,
+  before: 0.1,
+  after: 0.1,
+  never: 0.1,
+  ample: 0.1,
+  firstDate: 0.03,
+  beside: 0.5, // seldom met, and much may hang on it
+  name: 0.015,
+  row: 0.0015, // most say nothing; those that do are loosened
+};
 
 /** A model that knows only the shape of things: money is likelier soon after pay, a hold keeps everything off until it ends. */
 export function newLearned(): Learned {
   const mean = new Float64Array(WEIGHTS);
-  const variance = Float64Array.from({ length: WEIGHTS }, (_, index) => priorVariance(index));
+  const variance = new Float64Array(WEIGHTS);
+  // Each block is written over from where the next one begins.
+  for (const [block, from] of Object.entries(AT)) variance.fill(VARIANCES[block as keyof typeof AT], from);
   mean[AT.reason] = 1.3;
   for (const standing of Object.values(STANDINGS)) {
     for (let kind = 0; kind < CYCLE_KINDS.length; kind++) {
-      for (let bin = 0; bin < 13; bin++) {
+      for (let bin = 0; bin < SINCE_BINS; bin++) {
         const late = bin < 4 ? 0 : bin - 3;
         mean[sinceCell(standing, PAID_BETWEEN.fresh, kind, bin)] = bin === 0 ? -0.2 : 0.5 - 0.12 * late;
         mean[sinceCell(standing, PAID_BETWEEN.same, kind, bin)] = -1.2 - 0.03 * late;
@@ -79,9 +91,9 @@ export function newLearned(): Learned {
     }
   }
   mean[AT.ample] = 0.8;
-  for (let n = AT.anyDay; n < AT.dateCell; n++) mean[n] = -0.9;
-  for (let n = AT.before; n < AT.after; n++) mean[n] = -2.3;
-  for (let n = AT.after; n < AT.never; n++) mean[n] = 1;
+  mean.fill(-0.9, AT.anyDay, AT.dateCell);
+  mean.fill(-2.3, AT.before, AT.after);
+  mean.fill(1, AT.after, AT.never);
   mean[AT.never] = -2.6;
   const kinds = new Float64Array(KIND_ROWS * KINDS);
   REASONS.forEach((reason, r) => {
@@ -113,14 +125,14 @@ function usualCycles(people: number): Float64Array {
   return Float64Array.from(PAY_CYCLES, ({ usual }) => (people * usual) / total);
 }
 
-/** Chances of the cycles in a country: its own counts, filled up with everybody's. */
+/** Chances of the cycles in a country: by its own counts and everybody's. */
 export function cycleChances(learned: Learned, country: string): Float64Array {
   const everywhere = learned.cycles;
   const own = learned.countryCycles.get(country);
   let total = 0;
   for (let c = 0; c < CYCLES; c++) total += everywhere[c]!;
   const chances = new Float64Array(CYCLES);
-  const pooled = 25 / total;
+  const pooled = EVERYWHERE / total;
   let sum = 0;
   for (let c = 0; c < CYCLES; c++) {
     const count = everywhere[c]! * pooled + (own ? own[c]! : 0);
