@@ -5,7 +5,7 @@ import { countFirst } from "./firsts.ts";
 import { AT, type Reason, WEIGHTS } from "./layout.ts";
 import { COUNTRY_START, type Learned, shiftsAt } from "./learned.ts";
 import { loosenStiff, noteStrain } from "./loosen.ts";
-import { density, phi } from "./normal.ts";
+import { pullOf } from "./normal.ts";
 import { look, observeFirst, observeTry } from "./observe.ts";
 import { CYCLES } from "./pay-cycles.ts";
 import { learnTrim, trimOf } from "./trim.ts";
@@ -50,7 +50,7 @@ function moveWeights(learned: Learned) {
     const share = shares[e]!;
     if (share < SHARE_MIN) continue;
     const z = scores[e]!;
-    const v = density(z) / Math.max(phi(z), 1e-5);
+    const v = pullOf(z);
     const dg = share * sign * v;
     const dh = share * v * (v + z);
     g += dg;

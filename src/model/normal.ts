@@ -17,7 +17,7 @@ export function phi(x: number): number {
 }
 
 /** Its density. */
-export function density(x: number): number {
+function density(x: number): number {
   return 0.3989422804014327 * Math.exp(-0.5 * x * x);
 }
 
@@ -34,6 +34,9 @@ export function probit(p: number): number {
   const share = span > 0 ? Math.max(0, Math.min(1, (p - TABLE[low]!) / span)) : 0;
   return (low + share) / STEPS_PER_UNIT - REACH;
 }
+
+/** How strongly an outcome pulls the score `z` with which it was foreseen, its sign that of the outcome: the derivative of log Φ. */
+export const pullOf = (z: number) => density(z) / Math.max(phi(z), 1e-5);
 
 /** Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17: absolute error below 7.5e-8. */
 function exactPhi(x: number) {

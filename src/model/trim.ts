@@ -1,7 +1,7 @@
 import type { Belief } from "./belief.ts";
 import { CLASS_COUNT, classOf } from "./layout.ts";
 import type { Learned } from "./learned.ts";
-import { density, phi, probit } from "./normal.ts";
+import { phi, probit, pullOf } from "./normal.ts";
 
 /** Scores Φ⁻¹(p) at which the correction is learned: chances of 5, 21, 50, 79 and 95 %. Between two of them it is a line. */
 const KNOTS = [-1.6, -0.8, 0, 0.8, 1.6];
@@ -58,7 +58,7 @@ export function learnTrim({ trim }: Learned, of: number, chance: number, approve
   const scale = 1 / Math.sqrt(spread);
   const sign = approved ? 1 : -1;
   const z = sign * (x + left * trim[at + low]! + right * trim[at + high]!) * scale;
-  const pull = density(z) / Math.max(phi(z), 1e-5);
+  const pull = pullOf(z);
   const narrowing = pull * (pull + z) * scale * scale;
   const move = (knot: number, part: number) => {
     const variance = trim[sure + knot]!;
