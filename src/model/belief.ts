@@ -27,6 +27,7 @@ import {
   WEEK_TRIES_MAX,
 } from "./layout.ts";
 import { cycleChances, type Learned, shiftsAt } from "./learned.ts";
+import { phi } from "./normal.ts";
 import { CYCLE_KINDS, CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
 
 /** Where a first charge has that money is never short: after the cycles. */
@@ -45,7 +46,7 @@ export interface Person {
   charges: DatedCharge[];
 }
 
-/** What is believed of a case. Changed by `learnTry`. */
+/** What is believed of a case. Changed by `observeTry`, and by `observeBeside` as other bills are charged. */
 export interface Belief {
   /** Why the last try failed. */
   reason: Reason;
@@ -106,6 +107,8 @@ export function newPerson(learned: Learned, country: string): Person {
 
 /** A code's own counts are filled up with so many cases of its reason. */
 const CODE_STRENGTH = 30;
+/** All names of a case together make a family likelier or less by no more than e to the power of this. */
+const LEAN_MAX = 3;
 
 /** The chances of the kinds of explanation for a reason and a code, shifted by what the names tell. */
 function kindChances(learned: Learned, reason: Reason, code: number | null, names: Int32Array): Float64Array {
@@ -117,7 +120,7 @@ function kindChances(learned: Learned, reason: Reason, code: number | null, name
     const at = shiftsAt(name);
     for (let family = 0; family < lean.length; family++) lean[family]! += learned.shifts[at + family]!;
   }
-  const factors = lean.map((sum) => Math.exp(Math.max(-3, Math.min(3, sum))));
+  const factors = lean.map((sum) => Math.exp(Math.max(-LEAN_MAX, Math.min(LEAN_MAX, sum))));
   const chances = new Float64Array(KINDS);
   let total = 0;
   for (let kind = 0; kind < KINDS; kind++) {
@@ -203,7 +206,7 @@ export function explainTry(belief: Belief, at: number, cells: Int32Array) {
 
 /** What explanations other than a pay cycle may add to a try. */
 const OTHER = { before: 0, after: 1, anyDay: 2, never: 3 } as const;
-export const OTHERS = 4;
+const OTHERS = 4;
 
 /** Which of the OTHERS an explanation other than a pay cycle adds to a try at that moment. */
 export const otherOf = ({ holdsEnd }: Belief, explanation: number, at: number): number =>
@@ -217,13 +220,27 @@ export const otherOf = ({ holdsEnd }: Belief, explanation: number, at: number): 
 
 const others = new Int32Array(OTHERS);
 /** The weights of the OTHERS at that moment. Written over by the next call. */
-export function otherCells({ reason, lastTriedAt }: Belief, at: number): Int32Array {
+function otherCells({ reason, lastTriedAt }: Belief, at: number): Int32Array {
   const of = classOf(reason);
   others[OTHER.before] = AT.before + of;
   others[OTHER.after] = AT.after + of;
   others[OTHER.anyDay] = anyDayWeight(of, at - lastTriedAt);
   others[OTHER.never] = AT.never;
   return others;
+}
+
+const ofOther = new Float64Array(OTHERS);
+/** The chance of a try at a moment by each of the OTHERS, which adds its weight to a score. Written over by the next call. */
+export function otherChances(
+  { mean }: Learned,
+  belief: Belief,
+  at: number,
+  score: number,
+  scale: number,
+): Float64Array {
+  const cells = otherCells(belief, at);
+  for (let n = 0; n < OTHERS; n++) ofOther[n] = phi((score + mean[cells[n]!]!) * scale);
+  return ofOther;
 }
 
 /** The weights of a bill's first charge: for each cycle, and for money that is never short. */

@@ -1,5 +1,5 @@
 import { DAY_MS } from "../domain/durations.ts";
-import { type Belief, OTHERS, otherCells, otherOf } from "./belief.ts";
+import { type Belief, otherChances, otherOf } from "./belief.ts";
 import { AT_ONCE, judgedBy, judgedHour, judgedOn } from "./booking.ts";
 import { EXPLANATIONS, NEVER } from "./explanations.ts";
 import {
@@ -73,8 +73,6 @@ const scales = new Float64Array(SLOTS_MAX);
 const isForeseen = new Uint8Array(SLOTS_MAX);
 const kindCells = new Int32Array(CYCLES);
 const lastPaidOn = new Int32Array(CYCLES);
-/** The chance of a try by what an explanation other than pay adds, for the slot at hand. */
-const chanceOfOther = new Float64Array(OTHERS);
 
 /** @param slots  moments of possible tries, earliest first; two a day of a year at most */
 export function forecast(learned: Learned, belief: Belief, slots: readonly number[]): Forecast {
@@ -113,10 +111,9 @@ export function forecast(learned: Learned, belief: Belief, slots: readonly numbe
       next[place] = p;
       chance += shares[k]! * p;
     }
-    const others = otherCells(belief, at);
-    for (let n = 0; n < OTHERS; n++) chanceOfOther[n] = phi((score + mean[others[n]!]!) * scale);
+    const others = otherChances(learned, belief, at, score, scale);
     for (let k = cycles; k < width; k++, place++) {
-      const p = chanceOfOther[otherOf(belief, kept[k]!, at)]!;
+      const p = others[otherOf(belief, kept[k]!, at)]!;
       paidOn[place] = 0;
       next[place] = p;
       chance += shares[k]! * p;
@@ -141,13 +138,14 @@ function answersOf({ clock }: Belief, slots: readonly number[]) {
 
 // By itself, as all that takes long: of a function that is made anew in each forecast V8 forgets the fast code whenever it collects garbage.
 function fillLater(
-  { mean }: Learned,
+  learned: Learned,
   belief: Belief,
   slots: readonly number[],
   kept: readonly number[],
   cycles: number,
   some: readonly number[],
 ) {
+  const { mean } = learned;
   const width = kept.length;
   for (const s of some) {
     if (isForeseen[s]) continue;
@@ -161,10 +159,9 @@ function fillLater(
       later[2 * place + 1] = phi((score + mean[cell]!) * scale);
     }
     const at = slots[s]!;
-    const others = otherCells(belief, at);
-    for (let n = 0; n < OTHERS; n++) chanceOfOther[n] = phi((score + mean[others[n]!]!) * scale);
+    const others = otherChances(learned, belief, at, score, scale);
     for (let k = cycles; k < width; k++, place++)
-      later[2 * place] = later[2 * place + 1] = chanceOfOther[otherOf(belief, kept[k]!, at)]!;
+      later[2 * place] = later[2 * place + 1] = others[otherOf(belief, kept[k]!, at)]!;
   }
 }
 

@@ -5,8 +5,7 @@ import {
   explainFirst,
   explainTry,
   latestOf,
-  OTHERS,
-  otherCells,
+  otherChances,
   otherOf,
   type Person,
 } from "./belief.ts";
@@ -83,7 +82,6 @@ const firstOfCycle = Uint8Array.from(kindOfCycle, (kind) => sinceCell(0, 0, kind
 /** The chances of a try at the moment at hand by what an explanation adds: some hundred and fifty explanations share eighty cells. */
 const PAY_CELLS = 2 * TO_SAME;
 const ofCell = new Float64Array(PAY_CELLS);
-const ofOther = new Float64Array(OTHERS);
 
 /**
  * Tells the chance that a try at a moment is approved, not calibrated: as `observeTry` gives it back once it was made, which is what calibration is
@@ -119,9 +117,8 @@ function weighedChance(learned: Learned, belief: Belief, ofCase: Usual, lastPaid
     const isSame = day - since === lastPaidOn[c];
     chance += shares[c]! * ofCell[firstOfCycle[c]! + bins[since]! + (isSame ? TO_SAME : 0)]!;
   }
-  const others = otherCells(belief, at);
-  for (let n = 0; n < OTHERS; n++) ofOther[n] = phi((score + mean[others[n]!]!) * scale);
-  for (let e = CYCLES; e < EXPLANATIONS; e++) chance += shares[e]! * ofOther[otherOf(belief, e, at)]!;
+  const others = otherChances(learned, belief, at, score, scale);
+  for (let e = CYCLES; e < EXPLANATIONS; e++) chance += shares[e]! * others[otherOf(belief, e, at)]!;
   return chance;
 }
 
