@@ -7,8 +7,9 @@ export class WorldFault extends Error {
   override name = "WorldFault";
 }
 
-/** Moments may be this much off, as where a world keeps whole hours. */
 const WINDOW_DAYS_MAX = 366;
+/** Moments may be this much off, as where a world keeps whole hours. */
+const SLACK_MS = HOUR_MS;
 const UNITS: ReadonlySet<unknown> = new Set(["DAY", "WEEK", "MONTH", "YEAR"]);
 const METHODS = ["bills", "charge", "approval"] as const;
 const BILL_TEXTS = ["id", "customerId", "subscriptionId", "merchantKey", "planId"] as const;
@@ -58,7 +59,7 @@ export function checkedWorld(said: unknown): World {
           checkBill(bill, ids.size);
           if (ids.has(bill.id)) throw new WorldFault(`bill ${bill.id}: its id is that of an earlier bill`);
           ids.add(bill.id);
-          if (newest && bill.createdAt.getTime() < newest.createdAt.getTime() - HOUR_MS)
+          if (newest && bill.createdAt.getTime() < newest.createdAt.getTime() - SLACK_MS)
             throw new WorldFault(
               `bill ${bill.id}: createdAt, ${bill.createdAt.toISOString()}, is before ${newest.createdAt.toISOString()}, that of bill ${newest.id}, which came earlier; bills come in time order`,
             );
@@ -147,7 +148,7 @@ function checkCharge(place: string, charge: Charge, at: Date) {
     if (!isSo) throw new WorldFault(`${place}: ${name} must be ${what}, not ${shown(charge[name])}`);
   };
   must(isMoment(charge.at), "at", "a date");
-  must(Math.abs(charge.at.getTime() - at.getTime()) <= HOUR_MS, "at", `the moment of the charge, ${at.toISOString()}`);
+  must(Math.abs(charge.at.getTime() - at.getTime()) <= SLACK_MS, "at", `the moment of the charge, ${at.toISOString()}`);
   must(typeof charge.approved === "boolean", "approved", "true or false");
   must(
     typeof charge.paymentMethodType === "string" && charge.paymentMethodType !== "",
