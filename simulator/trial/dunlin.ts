@@ -13,7 +13,6 @@ import { offsetMs } from "../../src/decisions/local-time.ts";
 import { nextBillAt } from "../../src/decisions/next-bill.ts";
 import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS, type BankAttempt, downAt, upAgainAt } from "../../src/decisions/outage.ts";
 import { type Outlook, outlookOf } from "../../src/decisions/outlook.ts";
-import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { DAY_MS } from "../../src/domain/durations.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
 import { AT_ONCE, BOOKINGS, bookingOf, type Clock, isBooked, learnBooking } from "../../src/model/booking.ts";
@@ -23,10 +22,9 @@ import { cycleChances, type Learned } from "../../src/model/learned.ts";
 import { observeBeside, observeFirst, observeTry } from "../../src/model/observe.ts";
 import { CYCLES } from "../../src/model/pay-cycles.ts";
 import { noteSaid } from "../../src/model/shortfall.ts";
-import { declineGroup } from "../../src/rules/decline-group.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { dollars, stakesOfBill } from "./money.ts";
-import { codesOf, instrumentOf, type OpenCase, type Policy, rulesFor } from "./policy.ts";
+import { groupOf, type OpenCase, type Policy, placeOf, rulesFor } from "./policy.ts";
 
 interface Customer {
   /** What to believe of them by each of BOOKINGS, by what was learned; of who pays by card there is one. */
@@ -53,8 +51,6 @@ interface Beliefs {
  * ones beside it: here all are, as by every policy, where the network's rules allow it and a try is worth making.
  */
 const OVER: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
-
-const reasonOf = (charge: Charge): Reason => declineGroup(codesOf(charge), instrumentOf(charge));
 
 interface Options {
   /** Is told every name that was met, for whoever makes a prior. */
@@ -128,7 +124,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
     if (known) return known.all[held]!;
     const traits = traitsOf(bill, customer, bill.first);
     const facts = {
-      reason: reasonOf(bill.first),
+      reason: groupOf(bill.first),
       code: bill.first.networkDeclineCode ?? null,
       standing: standingOf(customer.past),
       names: weightsOf(caseNames("r", traits)),
@@ -165,7 +161,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
 
   function note(charge: Charge, customer: string) {
     if (charge.cardIssuer === undefined) return;
-    const isDown = !charge.approved && reasonOf(charge) === "ISSUER_DOWN";
+    const isDown = !charge.approved && groupOf(charge) === "ISSUER_DOWN";
     const latest = [...(atBanks.get(charge.cardIssuer) ?? []), { customer, at: charge.at, isDown }];
     atBanks.set(charge.cardIssuer, latest.slice(-BANK_ATTEMPTS));
   }
@@ -181,7 +177,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
     billed(bill) {
       const customer = customerOf(bill);
       const { past, people, atFirst } = customer;
-      const reason = bill.first.approved ? null : reasonOf(bill.first);
+      const reason = bill.first.approved ? null : groupOf(bill.first);
       const names = weightsOf(caseNames("f", traitsOf(bill, customer, bill.first)));
       const held = heldOf(customer, bill);
       const at = bill.createdAt.getTime();
@@ -228,7 +224,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
       };
       const chosen = (upAt > now && choose(upAt)) || choose(0);
       customers.get(open.bill.customerId)!.open.get(open.bill.id)!.isPlanned = chosen !== null;
-      return chosen && { at: chosen.at, probability: chosen.chance };
+      return chosen && { at: chosen.at, chance: chosen.chance };
     },
     waits({ bill, attempts, endsAt }, now) {
       for (const [id, other] of customers.get(bill.customerId)!.open)
@@ -247,7 +243,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
       const beliefs = customer.open.get(open.bill.id)!;
       const { all, atFirst } = beliefs;
       beliefs.isPlanned = false;
-      const reason = charge.approved ? null : reasonOf(charge);
+      const reason = charge.approved ? null : groupOf(charge);
       const held = heldOf(customer, open.bill);
       let byStart: number[] = [];
       let chances: number[] = [];
@@ -256,7 +252,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
         chances = all.map((belief, n) => (n === held ? 0 : observeTry(learned, people[n]!, belief, choice.at, reason)));
         chances[held] = learnTry(learned, people[held]!, all[held]!, choice.at, reason);
       });
-      noteSaid(learned, all[held]!, choice.probability!, choice.at, reason);
+      noteSaid(learned, all[held]!, choice.chance!, choice.at, reason);
       if (atFirst.length > 0)
         learnBooking(learned, methodOf(open.bill), charge.approved, (n) => [byStart[n]!, chances[n]!]);
       foresaw?.(chances[held]!, charge.approved);
@@ -265,14 +261,11 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
       if (!charge.approved) return;
       past.unpaid--;
       past.recovered++;
-      past.lastReason = reasonOf(open.bill.first);
+      past.lastReason = groupOf(open.bill.first);
       customer.open.delete(open.bill.id);
     },
   };
 }
-
-const placeOf = (bill: Bill) =>
-  whereabouts({ customerTimezone: null, cardCountry: bill.first.cardCountry ?? null, currency: bill.currency });
 
 const countryOf = (bill: Bill) => placeOf(bill).country ?? bill.currency;
 const methodOf = (bill: Bill) => bill.first.paymentMethodType;

@@ -1,7 +1,6 @@
-import { declineGroup } from "../../src/rules/decline-group.ts";
 import { countBrokenRules } from "./broken-rules.ts";
 import { dollars, stakesOfBill } from "./money.ts";
-import { codesOf, instrumentOf } from "./policy.ts";
+import { groupOf } from "./policy.ts";
 import type { Trial, Try } from "./run-trial.ts";
 
 /** What a policy reached in one run of a world. Money is a share of all money whose first charge failed. */
@@ -16,7 +15,7 @@ export interface Figures {
   /** Share of the cases, whatever their amount. */
   recoveredCases: number;
   brokenRules: number;
-  /** Expected calibration error over ten equal bins of probability; null for a policy that expects nothing. */
+  /** Expected calibration error over ten equal bins of chances; null for a policy that expects nothing. */
   ece: number | null;
   /** The same by what the charge before was declined for, where there were tries enough to say. */
   eceByGroup: Record<string, number>;
@@ -67,15 +66,16 @@ export function valueByBlock(trial: Trial, size: number): number[] {
   return blocks.map(({ due, value }) => value / due);
 }
 
-interface Pair {
-  p: number;
-  y: number;
+/** What was said of a try, and what came of it. `came`: 1 when it was approved, else 0. */
+interface Said {
+  chance: number;
+  came: number;
 }
 
 /** Fewer tries than this in a group say nothing about its calibration. */
 const GROUP_MIN = 300;
 
-const pairOf = ({ choice, charge }: Try): Pair => ({ p: choice.probability!, y: Number(charge.approved) });
+const saidOf = ({ choice, charge }: Try): Said => ({ chance: choice.chance!, came: Number(charge.approved) });
 
 /** A tenth of all chances: the mean that was said, the share that came, and the deviation of that share were each chance true. */
 export interface Bin {
@@ -87,53 +87,44 @@ export interface Bin {
 
 /** What was said of tries beside what came of them; empty for a policy that expects nothing. */
 export function calibrationBins({ tries }: Trial): Bin[] {
-  const bins = binsOf(tries.filter(({ choice }) => choice.probability !== null).map(pairOf));
+  const bins = binsOf(tries.filter(({ choice }) => choice.chance !== null).map(saidOf));
   const met = bins.filter(({ count }) => count > 0);
-  return met.map(({ p, y, variance, count }) => ({
-    said: p / count,
-    came: y / count,
+  return met.map(({ said, came, variance, count }) => ({
+    said: said / count,
+    came: came / count,
     deviation: Math.sqrt(variance) / count,
     tries: count,
   }));
 }
 
-function calibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup" | "eceIfTrue"> {
-  const all: Pair[] = [];
-  const groups = new Map<string, Pair[]>();
-  for (const each of trial.tries) {
-    const { open, choice, charge } = each;
-    if (choice.probability === null) continue;
-    const before = open.charges[open.charges.indexOf(charge) - 1]!;
-    const group = declineGroup(codesOf(before), instrumentOf(before));
-    const pair = pairOf(each);
-    all.push(pair);
-    const inGroup = groups.get(group);
-    if (inGroup) inGroup.push(pair);
-    else groups.set(group, [pair]);
-  }
-  const big = [...groups].filter(([, pairs]) => pairs.length >= GROUP_MIN);
+function calibration({ tries }: Trial): Pick<Figures, "ece" | "eceByGroup" | "eceIfTrue"> {
+  const told = tries.filter(({ choice }) => choice.chance !== null);
+  const groups = [...Map.groupBy(told, ({ open, charge }) => groupOf(open.charges[open.charges.indexOf(charge) - 1]!))]
+    .map(([name, some]) => [name, some.map(saidOf)] as const)
+    .filter(([, said]) => said.length >= GROUP_MIN);
   return {
-    ece: all.length > 0 ? calibrationError(all) : null,
-    eceByGroup: Object.fromEntries(big.map(([name, pairs]) => [name, calibrationError(pairs)])),
-    eceIfTrue: Object.fromEntries(big.map(([name, pairs]) => [name, errorIfTrue(pairs)])),
+    ece: told.length > 0 ? calibrationError(told.map(saidOf)) : null,
+    eceByGroup: Object.fromEntries(groups.map(([name, said]) => [name, calibrationError(said)])),
+    eceIfTrue: Object.fromEntries(groups.map(([name, said]) => [name, errorIfTrue(said)])),
   };
 }
 
-/** Mean distance between what was expected and what came, over ten bins, weighted by how much fell into each. */
-export const calibrationError = (pairs: readonly Pair[]): number =>
-  binsOf(pairs).reduce((sum, { p, y }) => sum + Math.abs(p - y), 0) / pairs.length;
+/** Mean distance between what was said and what came, over ten bins, weighted by how much fell into each. */
+export const calibrationError = (all: readonly Said[]): number =>
+  binsOf(all).reduce((sum, { said, came }) => sum + Math.abs(said - came), 0) / all.length;
 
 /** The calibration error to be expected of chances that are all true: the mean distance of a normal number from its mean is √(2/π) of its deviation. */
-export const errorIfTrue = (pairs: readonly Pair[]): number =>
-  binsOf(pairs).reduce((sum, { variance }) => sum + Math.sqrt((2 * variance) / Math.PI), 0) / pairs.length;
+export const errorIfTrue = (all: readonly Said[]): number =>
+  binsOf(all).reduce((sum, { variance }) => sum + Math.sqrt((2 * variance) / Math.PI), 0) / all.length;
 
-function binsOf(pairs: readonly Pair[]) {
-  const bins = Array.from({ length: 10 }, () => ({ p: 0, y: 0, variance: 0, count: 0 }));
-  for (const { p, y } of pairs) {
-    const bin = bins[Math.min(9, Math.floor(p * 10))]!;
-    bin.p += p;
-    bin.y += y;
-    bin.variance += p * (1 - p);
+/** Sums over each tenth of all chances. */
+function binsOf(all: readonly Said[]) {
+  const bins = Array.from({ length: 10 }, () => ({ said: 0, came: 0, variance: 0, count: 0 }));
+  for (const { chance, came } of all) {
+    const bin = bins[Math.min(9, Math.floor(chance * 10))]!;
+    bin.said += chance;
+    bin.came += came;
+    bin.variance += chance * (1 - chance);
     bin.count++;
   }
   return bins;

@@ -43,10 +43,10 @@ export function foresightOf(world: World, learned: Learned, seed: number, custom
         engine.next(open, now);
         const choice = policy.next(open, now);
         // Asked now, as the oracle asks: right before the try the world has made the next bill already, and is past it.
-        return choice && { ...choice, probability: world.approval(open.bill, new Date(choice.at)) };
+        return choice && { ...choice, chance: world.approval(open.bill, new Date(choice.at)) };
       },
       answered(open, choice, charge) {
-        byWorld.push(loss(choice.probability!, charge.approved));
+        byWorld.push(loss(choice.chance!, charge.approved));
         engine.answered?.(open, choice, charge);
       },
     },

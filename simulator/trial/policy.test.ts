@@ -36,7 +36,7 @@ test("without fingerprints an approval on another network lifts nothing that bar
 test("without fingerprints what a card of another network was told holds for that one, and in doubt for both", () => {
   const short = attempt(BILL, 1, "Visa", "51");
   const again = attempt(BILL, 9, "Visa", "51");
-  const tried = { charge: again.charge, choice: { at: +again.charge.at, probability: null } };
+  const tried = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
   const results = ["Mastercard", "visa", ""].map((brand) => {
     const before = [attempt(OTHER, 0, brand, "41"), short, paidByMastercard];
     return [allowed(...before), countBrokenRules([{ ...tried, open: openAfter([...before, again]) }])];
@@ -54,7 +54,7 @@ test("what another bill was told is over a month later where the card was approv
   const results = (barred: Attempt, ...paid: Attempt[]) => {
     const short = attempt(BILL, 1, barred.charge.cardBrand!, "51", { cardFingerprint: "f" });
     const again = attempt(BILL, 9, barred.charge.cardBrand!, "51", { cardFingerprint: "f" });
-    const tried = { charge: again.charge, choice: { at: +again.charge.at, probability: null } };
+    const tried = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
     const before = [barred, ...paid, short];
     return [allowed(...before), countBrokenRules([{ ...tried, open: openAfter([...before, again]) }])];
   };
@@ -74,7 +74,7 @@ test("what a card was told of another customer's bill holds for everybody who pa
     const again = attempt(BILL, 9, "mastercard", "51", card);
     const byCustomer = new Map([[others.customerId, onCard]]);
     const before = { ...openAfter([short]), byCard: new Map([["shared", [...onCard, short]]]), byCustomer };
-    const tried = { charge: again.charge, choice: { at: +again.charge.at, probability: null } };
+    const tried = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
     return [rulesFor(before).allow(START + 9 * DAY_MS), countBrokenRules([{ ...tried, open: before }])];
   };
   const advised = attempt(others, 8.5, "mastercard", "51", { ...card, networkAdviceCode: "25" });

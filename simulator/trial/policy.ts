@@ -1,3 +1,4 @@
+import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { bankDebit } from "../../src/rules/bank-debits.ts";
 import { cardNetwork, UNKNOWN_NETWORK } from "../../src/rules/card-networks.ts";
 import { declineGroup } from "../../src/rules/decline-group.ts";
@@ -35,10 +36,10 @@ export interface OpenCase {
   byCustomer: ReadonlyMap<string, readonly Attempt[]>;
 }
 
-/** The next try. `probability`: what the policy expects; null when it has no opinion. */
+/** The next try. `chance`: that it is approved, by what the policy expects; null when it has no opinion. */
 export interface Choice {
   at: number;
-  probability: number | null;
+  chance: number | null;
 }
 
 /** Decides when a case is tried again. One is made for each run of a world, so that it starts knowing nothing of it. */
@@ -74,8 +75,7 @@ export function rulesFor(open: OpenCase): Rules {
   const last = open.charges.at(-1)!;
   const isDebit = bankDebit(last.paymentMethodType) !== undefined;
   // A return that may not be presented again; of cards the guard knows by itself.
-  if (isDebit && endsRetries(declineGroup(codesOf(last), instrumentOf(last))))
-    return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
+  if (isDebit && endsRetries(groupOf(last))) return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
   const guards = presentCharges(open).map((charge) => guardFor(open, charge));
   return {
     notBefore: Math.max(...guards.map(({ notBefore }) => notBefore?.at ?? 0)),
@@ -159,6 +159,13 @@ function guardFor(open: OpenCase, present: Charge): Guard {
     earlyMs: 0,
   });
 }
+
+/** Why a charge failed. */
+export const groupOf = (charge: Charge) => declineGroup(codesOf(charge), instrumentOf(charge));
+
+/** Where a bill's customer is, as far as the bill shows. */
+export const placeOf = ({ first, currency }: Bill) =>
+  whereabouts({ customerTimezone: null, cardCountry: first.cardCountry ?? null, currency });
 
 export const codesOf = (charge: Charge) => ({
   networkDeclineCode: charge.networkDeclineCode ?? null,

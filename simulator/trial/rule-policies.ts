@@ -1,13 +1,8 @@
 import { addDays, atLocalTime, localDay } from "../../src/decisions/local-time.ts";
 import { payDay } from "../../src/decisions/pay-days.ts";
-import { whereabouts } from "../../src/decisions/whereabouts.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
-import { declineGroup } from "../../src/rules/decline-group.ts";
 import type { Charge } from "../worlds/world.ts";
-import { codesOf, instrumentOf, type OpenCase, type Policy, rulesFor } from "./policy.ts";
-
-const placeOf = ({ bill }: OpenCase) =>
-  whereabouts({ customerTimezone: null, cardCountry: bill.first.cardCountry ?? null, currency: bill.currency });
+import { groupOf, type Policy, placeOf, rulesFor } from "./policy.ts";
 
 /**
  * What a careful expert would write down: missing money waits for the next likely pay day of the country, an outage for
@@ -16,10 +11,9 @@ const placeOf = ({ bill }: OpenCase) =>
  */
 export const expert = (): Policy => ({
   next(open, now) {
-    const last = open.charges.at(-1)!;
-    const group = declineGroup(codesOf(last), instrumentOf(last));
+    const group = groupOf(open.charges.at(-1)!);
     if (group === "HARD_CARD" || group === "REVOKED" || group === "FRAUD" || group === "AUTH_REQUIRED") return null;
-    const { zone, country } = placeOf(open);
+    const { zone, country } = placeOf(open.bill);
     const rules = rulesFor(open);
     const gap = (open.endsAt - now) / (open.triesLeft + 0.5);
     const morning = (days: number) => atLocalTime(zone, addDays(localDay(zone, now), days), 9);
@@ -34,7 +28,7 @@ export const expert = (): Policy => ({
         }
     } else at = morning(Math.max(1, Math.round(gap / DAY_MS)));
     at = Math.max(at, now + 6 * HOUR_MS, rules.notBefore);
-    return at < open.endsAt && rules.allow(at) ? { at, probability: null } : null;
+    return at < open.endsAt && rules.allow(at) ? { at, chance: null } : null;
   },
 });
 
@@ -72,7 +66,7 @@ export function hourCounts(): Policy {
         best = score;
         found = at;
       }
-      return found === null ? null : { at: found, probability: null };
+      return found === null ? null : { at: found, chance: null };
     },
     answered(open, choice, charge) {
       const before = open.charges[open.charges.indexOf(charge) - 1]!;

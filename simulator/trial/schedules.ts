@@ -15,7 +15,7 @@ function onDays(daysOf: (open: OpenCase) => readonly number[]): Policy {
       const rules = rulesFor(open);
       const planned = open.bill.createdAt.getTime() + day * DAY_MS;
       for (let at = Math.max(planned, now + HOUR_MS, rules.notBefore); at < open.endsAt; at += HOUR_MS)
-        if (rules.allow(at)) return { at, probability: null };
+        if (rules.allow(at)) return { at, chance: null };
       return null;
     },
   };

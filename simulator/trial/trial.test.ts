@@ -78,7 +78,7 @@ function caseOf(cardBrand: string, type: string, charges: [hour: number, code?: 
     byCard: new Map(),
     byCustomer: new Map(),
   };
-  return made.slice(1).map((charge) => ({ open, charge, choice: { at: charge.at.getTime(), probability: null } }));
+  return made.slice(1).map((charge) => ({ open, charge, choice: { at: charge.at.getTime(), chance: null } }));
 }
 
 test("the second count of rules sees what the guard is there to prevent", () => {
@@ -271,7 +271,7 @@ test("the rules are asked about the millisecond in which a try is charged, whate
   const days = [1, 2, 28 + 0.6 / DAY_MS];
   const next = ({ charges }: OpenCase, now: number) => {
     const at = +createdAt + (days[charges.length - 1] ?? 100) * DAY_MS;
-    return { at: Math.max(at, now + 1), probability: null };
+    return { at: Math.max(at, now + 1), chance: null };
   };
   const { tries } = runTrial(world, { next }, 1, 1);
   assert.deepEqual(
@@ -281,19 +281,19 @@ test("the rules are asked about the millisecond in which a try is charged, whate
 });
 
 test("calibration error is the mean distance between what was said and what came", () => {
-  const pairs = [0.2, 0.2, 0.2, 0.2, 0.2].map((p, n) => ({ p, y: Number(n === 0) }));
-  assert.ok(calibrationError(pairs) < 1e-9);
-  assert.ok(Math.abs(calibrationError(pairs.map(({ p }) => ({ p, y: 1 }))) - 0.8) < 1e-9);
+  const oneIn5 = Array.from({ length: 5 }, (_, n) => ({ chance: 0.2, came: Number(n === 0) }));
+  assert.ok(calibrationError(oneIn5) < 1e-9);
+  assert.ok(Math.abs(calibrationError(oneIn5.map((said) => ({ ...said, came: 1 }))) - 0.8) < 1e-9);
 });
 
 test("chances that are all true miss by chance what is expected of so many tries", () => {
   const runs = Array.from({ length: 200 }, (_, run) =>
     Array.from({ length: 400 }, (_, n) => {
-      const p = coin(run, n, 0, 1);
-      return { p, y: Number(coin(run, n, 1, 1) < p) };
+      const chance = coin(run, n, 0, 1);
+      return { chance, came: Number(coin(run, n, 1, 1) < chance) };
     }),
   );
-  const mean = (of: (pairs: { p: number; y: number }[]) => number) =>
-    runs.reduce((sum, pairs) => sum + of(pairs), 0) / runs.length;
+  const mean = (of: (run: { chance: number; came: number }[]) => number) =>
+    runs.reduce((sum, run) => sum + of(run), 0) / runs.length;
   assert.ok(Math.abs(mean(calibrationError) / mean(errorIfTrue) - 1) < 0.1);
 });

@@ -156,7 +156,7 @@ export async function liveWorld(
     const charge = world.charge(bill, at);
     charges.push(charge);
     note(merchant, bill, charge);
-    lived.tries.push({ open, choice: { at: nowMs, probability: null }, charge });
+    lived.tries.push({ open, choice: { at: nowMs, chance: null }, charge });
     open.paid = charge.approved;
     told(merchant, bill, { ...charge, at }, eventId);
   }
