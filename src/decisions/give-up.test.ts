@@ -95,6 +95,9 @@ test("a card that cannot be charged asks for another at once, and waits for it u
 test("a card that banks renew by themselves is tried as well once another one was asked for, as far as the rules allow it", () => {
   const tried = decideSoon(failed({ networkDeclineCode: "54" }, { cardChange: "awaited" }));
   assert.match(tried.reasons[0]!, /expired \(code 54\)\. Another card is asked for; banks renew such cards/);
+  const withBudget = (budgetLeft: number) =>
+    decideSoon(failed({ networkDeclineCode: "54" }, { cardChange: "awaited", budgetLeft })).kind;
+  assert.deepEqual([2, 1].map(withBudget), ["retry", "wait"], "the last try is kept for the other card");
   const barred = failed(
     { networkDeclineCode: "54", networkAdviceCode: "03" },
     { network: "mastercard", cardChange: "awaited" },
