@@ -1,7 +1,7 @@
 import type { Learned } from "../model/learned.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { History } from "./attempts.ts";
-import { type Episode, type Estimate, estimate, isSaid, type NotSaid } from "./estimate.ts";
+import { type Episode, type Estimate, estimate, isRecovered, isSaid, type NotSaid } from "./estimate.ts";
 import { type FailedInvoice, failuresOf, givenUpOf, groupOf } from "./failed-invoices.ts";
 import { CHOICES, gapWords, STOP } from "./gaps.ts";
 import { choiceOf, type Way, waysOf } from "./ways.ts";
@@ -16,9 +16,9 @@ export interface Judged {
   /** For as many of its first decisions as the history can tell, else why not even for one. */
   count: Estimate | NotSaid;
   money: Estimate | NotSaid;
-  /** Invoices for which it asks for another card right after their first failure. Not in results that were kept from before it was told. */
+  /** Invoices for which it asks for another card right after their first failure. */
   asked?: Recovered;
-  /** Where nothing is said of its money: what the history lacks most. Not in results that were kept from before it was told. */
+  /** Where nothing is said of its money: what the history lacks most. */
   missing?: Missing | null;
 }
 
@@ -44,26 +44,26 @@ export interface Book extends Recovered {
   ways: Judged[];
 }
 
-/** What a merchant's history says. */
+/** What a merchant's history says. What is optional, here and in its parts, is not in results that were kept from before it was told. */
 export interface Backtest {
   from: Date;
   to: Date;
   attempts: number;
   leftOut: number;
   problems: string[];
-  /** Records of a file that repeat another one. Not in results that were kept from before it was told. */
+  /** Records of a file that repeat another one. */
   repeated?: number;
-  /** Attempts that are dated after the backtest, and when the first of them is. Not in results that were kept from before it was told. */
+  /** Attempts that are dated after the backtest, and when the first of them is. */
   ahead?: number;
   aheadFrom?: Date | null;
   tooYoung: number;
-  /** When the first of these can be judged. Not in results that were kept from before it was told. */
+  /** When the first of these can be judged. */
   countsFrom?: Date | null;
-  /** Failed invoices that their customers paid before the first retry, which are left out. Not in results that were kept from before it was told. */
+  /** Failed invoices that their customers paid before the first retry, which are left out. */
   paidBefore?: number;
   /** Whether the history said with which chance choices were made. */
   chancesKnown: boolean;
-  /** Where it said so of some retries only, of how many: then it is not gone by. Not in results that were kept from before that. */
+  /** Where it said so of some retries only, of how many: then it is not gone by. */
   chancesGiven?: { retries: number; of: number } | null;
   /** The largest first. */
   books: Book[];
@@ -71,7 +71,7 @@ export interface Backtest {
   firstGaps: { words: string; share: number; succeeded: number | null }[];
   /** Failed invoices by why they failed first, and the recovered share. */
   groups: { group: DeclineGroup; share: number; recovered: number }[];
-  /** After these declines your system gives up, and so do the schedules. Not in results that were kept from before it was told. */
+  /** After these declines your system gives up, and so do the schedules. */
   givenUp?: DeclineGroup[];
 }
 
@@ -182,8 +182,6 @@ function missingOf(invoices: readonly FailedInvoice[], chosen: readonly (readonl
   return seldom.sort((a, b) => b.wanted - a.wanted)[0] ?? null;
 }
 
-const isRecovered = ({ decisions }: FailedInvoice) => decisions.some(({ succeeded }) => succeeded);
-
 function firstGapsOf(invoices: readonly FailedInvoice[]): Backtest["firstGaps"] {
   return Array.from({ length: CHOICES }, (_, choice) => {
     const made = invoices.filter(({ decisions }) => decisions[0]!.choice === choice);
@@ -191,7 +189,7 @@ function firstGapsOf(invoices: readonly FailedInvoice[]): Backtest["firstGaps"] 
     return {
       words: gapWords(choice),
       share: made.length / Math.max(1, invoices.length),
-      succeeded: made.length === 0 || choice === CHOICES - 1 ? null : succeeded / made.length,
+      succeeded: made.length === 0 || choice === STOP ? null : succeeded / made.length,
     };
   });
 }

@@ -37,7 +37,7 @@ export interface Estimate {
   differenceHigh: number;
   /** At its last own decision the history weighs as much as so many invoices drawn at random. */
   effective: number;
-  /** Share of the invoices in which it does what the merchant's system never did. */
+  /** Share of the invoices in which it does what the merchant's system hardly ever did. */
   unseen: number;
 }
 
@@ -48,7 +48,7 @@ export interface NotSaid {
   why: "few" | "unseen" | "chances";
   effective: number;
   unseen: number;
-  /** By the chances stated, what was done alike stands for so many times the invoices that it has to stand for. Not in results that were kept from before it was looked at. */
+  /** Of `chances` alone: by those, what was done alike stands for so many times the invoices that it has to stand for. */
   standsFor?: number;
 }
 
@@ -101,7 +101,7 @@ export function estimate(
   return {
     depth,
     share,
-    // What was never seen may have gone either way.
+    // What was hardly ever seen may have gone either way.
     low: Math.max(0, ranges[0].low - unseen),
     high: Math.min(1, ranges[0].high + unseen),
     difference: share - recoveredShare,
@@ -159,7 +159,7 @@ function* decisionsOf(episodes: readonly Episode[]) {
 const highestGroup = (decisions: readonly Decided[]) =>
   decisions.reduce((most, { situation }) => Math.max(most, ...situation), 0);
 
-const isRecovered = ({ decisions }: Episode) => decisions.some(({ succeeded }) => succeeded);
+export const isRecovered = ({ decisions }: Episode) => decisions.some(({ succeeded }) => succeeded);
 
 /** Whether an invoice is recovered by its decision `from` or a later one, as it was. */
 function later(decisions: readonly Decided[], from: number): number {

@@ -18,7 +18,7 @@ export interface Weighed {
   stopped: Float64Array;
   /** So many invoices drawn at random would tell as much. */
   effective: number;
-  /** Share of the choices that the merchant's system never made. */
+  /** Share of the choices that the merchant's system hardly ever made, in such situations. */
   unseen: number;
   /**
    * What was done alike, each by one over its chance, adds up to as much as all for which it stands, whatever the chances are. Those that a history states need not:
