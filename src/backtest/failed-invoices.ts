@@ -1,4 +1,5 @@
 import { DAY_MS } from "../domain/durations.ts";
+import { MERCHANT_DEFAULTS } from "../domain/merchant.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { DECLINE_GROUPS, type DeclineGroup, endsRetries } from "../rules/decline-groups.ts";
@@ -6,7 +7,7 @@ import type { Decided, Episode } from "./estimate.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
 /** A case's window, as the service has it for a new merchant. */
-export const WINDOW_DAYS = 28;
+export const WINDOW_DAYS = MERCHANT_DEFAULTS.windowDays;
 /** Decisions after more failures than this are taken together. */
 const TRIES_MAX = 8;
 const WEEKS = WINDOW_DAYS / 7;

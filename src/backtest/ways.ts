@@ -6,12 +6,14 @@ import { offsetMs } from "../decisions/local-time.ts";
 import type { History as CustomerHistory } from "../decisions/recall.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { MERCHANT_DEFAULTS } from "../domain/merchant.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Learned } from "../model/learned.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import { type FailedInvoice, type Failures, groupOf, isCustomers, WINDOW_DAYS } from "./failed-invoices.ts";
 import { gapOf, STOP } from "./gaps.ts";
 
+/** Of the even schedule. */
 const TRIES = 6;
 
 /** A way of trying again, judged by its choice after each failure. */
@@ -49,18 +51,18 @@ export function waysOf({ byCustomer }: Failures, learned: Learned, givenUp: read
     { length: TRIES },
     (_, n) => (WINDOW_DAYS * (n + 1)) / TRIES - (n + 1 === TRIES ? 1 / 24 : 0),
   );
-  const first = (invoice: FailedInvoice, k: number) => {
+  const byRules = (invoice: FailedInvoice, k: number) => {
     const known = knownOf(invoice, k, byCustomer.get(invoice.customerId)!);
     return nextOf(decide(known, invoice.attempts[k]!.at));
   };
-  const own = (invoice: FailedInvoice, k: number) => {
+  const byLearning = (invoice: FailedInvoice, k: number) => {
     const all = byCustomer.get(invoice.customerId)!;
     const known = knownOf(invoice, k, all);
     return nextOf(decideLearned(known, historyOf(invoice, k, all, known), learned, invoice.attempts[k]!.at).decision);
   };
   return [
-    { name: "dunlin", words: "Dunlin, with what it ships knowing", next: own },
-    { name: "rules", words: "Dunlin's fixed rules, nothing learned", next: first },
+    { name: "dunlin", words: "Dunlin, with what it ships knowing", next: byLearning },
+    { name: "rules", words: "Dunlin's fixed rules, nothing learned", next: byRules },
     onDays("fixed", "days 1, 3, 5 and 7", [1, 3, 5, 7], givenUp),
     onDays("ladder", "days 1, 3, 8, 10 and 12", [1, 3, 8, 10, 12], givenUp),
     onDays("even", `${TRIES} tries, even over ${WINDOW_DAYS} days`, even, givenUp),
@@ -88,7 +90,7 @@ function knownOf(
     caseId: invoiceId,
     unpaidAt,
     windowEndsAt: new Date(unpaidAt.getTime() + WINDOW_DAYS * DAY_MS),
-    budgetLeft: Math.max(0, 8 - k),
+    budgetLeft: Math.max(0, MERCHANT_DEFAULTS.budget - k),
     leadMs: 0,
     amount,
     currency,
