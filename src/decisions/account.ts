@@ -85,54 +85,76 @@ const isTally = (sentence: string) => saysCount(sentence) || sentence.endsWith(B
 
 /** What was known, in sentences that stay the same as long as it does, but for what is counted: that falls as time passes. */
 function knownWords(situation: Situation, history: History | null, reasons: readonly string[]): string[] {
-  const { known, place, decline, isNewCard } = situation;
-  const when = (at: Date) => momentWords(place.zone, at.getTime());
-  const words = [declineWords(decline, isNewCard)];
-  const failed = known.ledger.filter((entry) => entry.onThisInvoice && entry.approved === false);
+  const { known, decline, isNewCard, place } = situation;
+  const { budgetLeft } = known;
+  return [
+    declineWords(decline, isNewCard),
+    ...triedWords(situation),
+    payerWords(situation, history),
+    ...(history ? [subscriptionWords(history)] : []),
+    ...limitWords(situation, reasons),
+    ...cardWords(situation),
+    ...(history ? [pastWords(history, place.zone), ...besideWords(history, place.zone)] : []),
+    `The window is open until ${when(situation, known.windowEndsAt)}.`,
+    `${budgetLeft === 0 ? "No retry" : count(budgetLeft, "retry", "retries")} of the budget ${budgetLeft > 1 ? "are" : "is"} left.`,
+  ];
+}
+
+const when = ({ place }: Situation, at: Date) => momentWords(place.zone, at.getTime());
+
+/** The latest tries of the invoice that were not approved: those that failed, then those of which nobody knows. */
+function triedWords(situation: Situation): string[] {
+  const tries = situation.known.ledger.filter(({ onThisInvoice }) => onThisInvoice);
+  const failed = tries.filter(({ approved }) => approved === false);
+  const open = tries.filter(({ approved }) => approved === null);
+  const words: string[] = [];
   if (failed.length > LIST_MAX) words.push(`${count(failed.length - LIST_MAX, "try", "tries")} ${BEFORE_THOSE}`);
   // Without codes nobody reported it: it is the first try, which must have been.
   for (const { at, codes } of failed.slice(-LIST_MAX))
     words.push(
       codes === null
-        ? `A first try is taken to have failed when the invoice became unpaid, on ${when(at)}.`
-        : `${FAILED}${when(at)}.`,
+        ? `A first try is taken to have failed when the invoice became unpaid, on ${when(situation, at)}.`
+        : `${FAILED}${when(situation, at)}.`,
     );
-  for (const { at, codes } of known.ledger
-    .filter((entry) => entry.onThisInvoice && entry.approved === null)
-    .slice(-LIST_MAX))
-    words.push(`A try was ${codes === null ? "asked for" : "made"} on ${when(at)}, and how it ended is not known.`);
-  words.push(payerWords(situation, history));
-  if (history) words.push(subscriptionWords(history));
-  const { limits, triesLeft } = situation.guard;
-  const counting = new Set(
-    limits
-      .filter(({ counts }) => counts !== "invoice")
-      .flatMap(({ times, windowMs }) => times.filter((time) => time >= situation.now - windowMs)),
-  );
+  for (const { at, codes } of open.slice(-LIST_MAX)) {
+    const done = codes === null ? "asked for" : "made";
+    words.push(`A try was ${done} on ${when(situation, at)}, and how it ended is not known.`);
+  }
+  return words;
+}
+
+/**
+ * How far the rules' limits are used.
+ *
+ * @param reasons  of the decision: what they say of tries left is not said again
+ */
+function limitWords({ known, now, guard: { limits, triesLeft } }: Situation, reasons: readonly string[]): string[] {
+  const within = ({ times, windowMs }: (typeof limits)[number]) => times.filter((time) => time >= now - windowMs);
+  const counting = new Set(limits.filter(({ counts }) => counts !== "invoice").flatMap(within));
   const others = known.ledger.filter(
     ({ at, onPresentCard, onThisInvoice, approved }) =>
       onPresentCard && !onThisInvoice && approved !== true && counting.has(at.getTime()),
-  );
-  if (others.length > 0)
-    words.push(
-      `${count(others.length, "try of another invoice counts", "tries of other invoices count")} ${FOR_THIS_CARD}`,
+  ).length;
+  const words = limits.map((limit) => `${limit.sentence} ${COUNTED} ${within(limit).length}.`);
+  if (others > 0)
+    words.unshift(
+      `${count(others, "try of another invoice counts", "tries of other invoices count")} ${FOR_THIS_CARD}`,
     );
-  for (const { sentence, times, windowMs } of limits)
-    words.push(`${sentence} ${COUNTED} ${times.filter((time) => time >= situation.now - windowMs).length}.`);
   if (triesLeft && !reasons.some((reason) => reason.includes(triesLeft.sentence)))
     words.push(`${triesLeft.sentence} ${LEFT} ${Number.isFinite(triesLeft.count) ? triesLeft.count : "any number"}.`);
-  if (known.cardChangedAt) words.push(`The card or payment method was changed on ${when(known.cardChangedAt)}.`);
-  if (known.cardChange === "awaited") words.push(CARD_AWAITED);
-  if (known.cardChange === "expired")
+  return words;
+}
+
+/** What became of the card, and of its bank. */
+function cardWords(situation: Situation): string[] {
+  const { cardChangedAt, cardChange, issuerDownAt } = situation.known;
+  const words: string[] = [];
+  if (cardChangedAt) words.push(`The card or payment method was changed on ${when(situation, cardChangedAt)}.`);
+  if (cardChange === "awaited") words.push(CARD_AWAITED);
+  if (cardChange === "expired")
     words.push("The customer was asked for another card or payment method, and none came within seven days.");
-  if (known.issuerDownAt)
-    words.push(`Several customers' payments found this bank down, the last one on ${when(known.issuerDownAt)}.`);
-  if (history) words.push(pastWords(history, place.zone), ...besideWords(history, place.zone));
-  const { budgetLeft } = known;
-  words.push(
-    `The window is open until ${when(known.windowEndsAt)}.`,
-    `${budgetLeft === 0 ? "No retry" : count(budgetLeft, "retry", "retries")} of the budget ${budgetLeft > 1 ? "are" : "is"} left.`,
-  );
+  if (issuerDownAt)
+    words.push(`Several customers' payments found this bank down, the last one on ${when(situation, issuerDownAt)}.`);
   return words;
 }
 
