@@ -101,7 +101,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     plan = planTries(seen, question.triesLeft, asked, question.limits);
   }
   if (plan.slots.length === 0) return null;
-  const worth = belief.tries === 0 ? worthOfNext(seen, plan, asked, plan.picked) : null;
+  const worth = belief.tries === 0 ? worthOfNext(seen, plan, asked) : null;
   const best = plan.slots[0]!;
   const planned = slots[best]!;
   const draw = worth ? drawFirst(learned, belief, question.key, seen, plan, worth) : noDraw(best);

@@ -139,7 +139,7 @@ export function outlookWithoutTry(
 }
 
 function comparedBy({ hopeless, weighed: { forecast, plan, stakes, worth: known } }: ChosenTry): Compared[] {
-  const worth = (!hopeless && known) || worthOfNext(forecast, plan, stakes, plan.picked);
+  const worth = (!hopeless && known) || worthOfNext(forecast, plan, stakes);
   return plan.picked.map((slot, n) => ({ at: forecast.slots[slot]!, worth: worth[n]! }));
 }
 

@@ -110,7 +110,7 @@ test("the worth of another next try is that of the plan with it in place of its 
     const world = smallWorld(9, seed);
     const stakes = { worthAt, cost: 0.02 };
     const plan = planTries(world, 3, stakes);
-    worthOfNext(world, plan, stakes, plan.picked).forEach((worth, n) => {
+    worthOfNext(world, plan, stakes).forEach((worth, n) => {
       const slot = plan.picked[n]!;
       const follow = plan.slots.slice(1).filter((day) => day > slot);
       assert.ok(Math.abs(worth - worthOf(world, [slot, ...follow], 0.02, worthAt)) < 1e-9, `seed ${seed}, ${slot}`);

@@ -185,12 +185,12 @@ export function followers(forecast: Forecast, { slots: plan, limits }: TryPlan, 
   });
 }
 
-/** For each of these slots: what the plan is worth when its next try is made there instead, and those that still come after it follow. */
-export function worthOfNext(forecast: Forecast, plan: TryPlan, stakes: Stakes, slots: readonly number[]): number[] {
+/** For each slot that a plan was chosen from: what it is worth when its next try is made there instead, and those that still come after it follow. */
+export function worthOfNext(forecast: Forecast, plan: TryPlan, stakes: Stakes): number[] {
   const board = boardOf(forecast, stakes);
   const worth: number[] = [];
   let looked: readonly number[] | null = null;
-  for (const slot of slots) {
+  for (const slot of plan.picked) {
     const follow = followers(forecast, plan, slot);
     if (looked === null || !isEnd(looked, follow)) {
       lookAt(board, follow);
