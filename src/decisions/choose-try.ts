@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Belief } from "../model/belief.ts";
-import { type Forecast, forecast } from "../model/forecast.ts";
+import { type Forecast, forecastOf } from "../model/forecast.ts";
 import { AT } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { chancesOf } from "../model/observe.ts";
@@ -88,23 +88,24 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const stakes = withMargin(question.stakes, learned, question.dollars);
   let slots = slotsOf(belief, question, goodHours(learned, belief));
   if (slots.length === 0) return null;
-  let seen = forecast(learned, belief, slots);
-  let asked = stakes;
-  let plan = planTries(seen, question.triesLeft, asked, question.limits);
+  let forecast = forecastOf(learned, belief, slots);
+  let planStakes = stakes;
+  const planWithout = (aside?: number) => planTries(forecast, question.triesLeft, planStakes, question.limits, aside);
+  let plan = planWithout();
   const hopeless = plan.slots.length === 0;
   const triedShare = hopeless ? hopelessShare(learned, belief, question.stakes) : 1;
   const evenShare = spreadShare(learned, belief, question, hopeless);
   const spread = lot(`${turn}:spread`) < evenShare;
   if (hopeless) {
     if (!spread && lot(`${question.key}:hopeless`) >= triedShare) return null;
-    asked = { ...stakes, cost: 0 };
-    plan = planTries(seen, question.triesLeft, asked, question.limits);
+    planStakes = { ...stakes, cost: 0 };
+    plan = planWithout();
   }
   if (plan.slots.length === 0) return null;
-  const worth = belief.tries === 0 ? worthOfNext(seen, plan, asked) : null;
+  const worth = belief.tries === 0 ? worthOfNext(forecast, plan, planStakes) : null;
   const best = plan.slots[0]!;
   const planned = slots[best]!;
-  const draw = worth ? drawFirst(learned, belief, question.key, seen, plan, worth) : noDraw(best);
+  const draw = worth ? drawFirst(learned, belief, question.key, forecast, plan, worth) : noDraw(best);
   const chanceAt = chancesOf(learned, belief);
   const hour = drawHour(learned, belief, turn, planned, momentsOfDay(belief, question, planned), chanceAt);
   const even = slots[evenSlot(slots, belief, question)]!;
@@ -116,10 +117,10 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     // An hour that no plan is made with: what it is worth as the next try has to be foreseen beside the plan.
     slots = [...slots, at].sort((one, other) => one - other);
     slot = slots.indexOf(at);
-    seen = forecast(learned, belief, slots);
-    plan = planTries(seen, question.triesLeft, asked, question.limits, slot);
+    forecast = forecastOf(learned, belief, slots);
+    plan = planWithout(slot);
   }
-  const tries = [slot, ...followers(seen, plan, slot)];
+  const tries = [slot, ...followers(forecast, plan, slot)];
   return {
     at,
     chance: trimmed(learned, trimOf(belief), chanceAt(at)),
@@ -130,7 +131,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     hourDrawn: !spread && !draw.drawn && at !== planned,
     hopeless,
     spread,
-    weighed: { forecast: seen, plan, tries, stakes, worth },
+    weighed: { forecast, plan, tries, stakes, worth },
   };
 }
 

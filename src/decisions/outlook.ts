@@ -192,7 +192,7 @@ function evenTries(belief: Belief, chosen: ChosenTry, question: TryQuestion, unp
   }
   // It takes a tenth of a decision, and is asked about the first plan of a case.
   const isAsked = belief.tries === 0 && weighed.tries.length > tries.length && tries.length > 0;
-  const fewer = isAsked ? planOf(tries.length, chosen) : null;
+  const fewer = isAsked ? fewerTries(tries.length, chosen) : null;
   const [even, planned, asMany] = judge(forecast, [tries, weighed.tries, ...(fewer ? [fewer] : [])], stakes);
   const dates = (slots: readonly number[]) => slots.map((slot) => new Date(forecast.slots[slot]!));
   return {
@@ -207,7 +207,7 @@ function evenTries(belief: Belief, chosen: ChosenTry, question: TryQuestion, unp
 }
 
 /** The plan as it would be with so many tries at most: its own first ones would be fewer of another plan, worth less than even tries in one case of three. */
-function planOf(count: number, { hopeless, drawn, hourDrawn, spread, weighed }: ChosenTry): number[] {
+function fewerTries(count: number, { hopeless, drawn, hourDrawn, spread, weighed }: ChosenTry): number[] {
   const { forecast, plan, tries, stakes } = weighed;
   // An hour that was drawn, and that no plan is made with, stands before the others alone.
   const aside = hourDrawn && !plan.picked.includes(tries[0]!) ? tries[0]! : -1;

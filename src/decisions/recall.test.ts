@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bookingOf, judgedOn } from "../model/booking.ts";
-import { forecast, tables } from "../model/forecast.ts";
+import { forecastOf, tables } from "../model/forecast.ts";
 import { besideWeight, COLUMN_EDGES, dateCellWeight, rowStart, WEEK_TRIES_MAX } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
 import { PAY_CYCLES } from "../model/pay-cycles.ts";
@@ -101,7 +101,7 @@ test("a try is told by the date that it is where the customer lives", () => {
   const [eighth, ninth] = [7, 8].map((n) => belief.dateCells[n]!);
   assert.notEqual(eighth, ninth);
   const tuned = newLearned();
-  const chance = () => forecast(tuned, belief, [Date.parse("2026-05-08T20:00:00Z")]).chances[0]!;
+  const chance = () => forecastOf(tuned, belief, [Date.parse("2026-05-08T20:00:00Z")]).chances[0]!;
   const before = chance();
   tuned.mean[dateCellWeight(1, eighth!)] = 1;
   assert.equal(chance(), before);
@@ -127,7 +127,7 @@ test("what came of another bill since the last try counts for the next one, unti
   const other = (charge: PastCharge) => historyOf([[charge], [open]]);
   const chances = (history: History) =>
     [learned, taught].map(
-      (model) => forecast(model, recall(model, history).belief, [Date.parse("2026-05-02T13:00Z")]).chances[0]!,
+      (model) => forecastOf(model, recall(model, history).belief, [Date.parse("2026-05-02T13:00Z")]).chances[0]!,
     ) as [number, number];
   const [plain, soonAfter] = chances(other(paid("2026-05-02T09:00")));
   assert.ok(soonAfter > plain + 0.1, `${soonAfter} for ${plain}`);
@@ -154,7 +154,7 @@ test("a later try of a plan does not count another bill's charge: the try before
   const history = historyOf([[paid("2026-05-02T09:00")], [failed("2026-04-28T09:00")]]);
   const [plain, same] = [learned, taught].map((model) => {
     const { belief } = recall(model, history);
-    const { shares, foresee } = forecast(model, belief, [Date.parse("2026-05-02T13:00Z")]);
+    const { shares, foresee } = forecastOf(model, belief, [Date.parse("2026-05-02T13:00Z")]);
     foresee([0]);
     return Array.from(tables.later.subarray(0, 2 * shares.length));
   });
@@ -242,7 +242,7 @@ test("each way of paying has weekdays of its own, and each class of reasons its 
   const days = ["2026-05-04", "2026-05-05"].map((day) => Date.parse(`${day}T12:00:00Z`)); // Monday and Tuesday
   const open = [failed("2026-04-28T09:00")];
   const of = (funding: string, model = tuned) =>
-    forecast(model, recall(model, historyOf([open], 0, funding)).belief, days).chances;
+    forecastOf(model, recall(model, historyOf([open], 0, funding)).belief, days).chances;
   const plain = of("debit", learned);
   const [credit, debit] = [of("credit"), of("debit")];
   assert.ok(credit[0]! > plain[0]! + 0.05 && debit[1]! > plain[1]! + 0.05, `${[...credit]}, ${[...debit]}`);

@@ -4,7 +4,7 @@ import { randomFrom } from "../../simulator/experiments/random.ts";
 import { type Belief, explainTry, newBelief, newPerson } from "./belief.ts";
 import { AT_ONCE } from "./booking.ts";
 import { EXPLANATIONS, NEVER } from "./explanations.ts";
-import { forecast } from "./forecast.ts";
+import { forecastOf } from "./forecast.ts";
 import { AT, nameWeight, REASONS, rowStart, STANDINGS } from "./layout.ts";
 import { newLearned } from "./learned.ts";
 import { phi } from "./normal.ts";
@@ -81,7 +81,7 @@ test("a forecast gives moments the chances that are said of them, by and large, 
       belief.shares[NEVER]! += 0.98;
     }
     const slots = Array.from({ length: 54 }, (_, slot) => belief.lastTriedAt + (2 + 12 * slot) * HOUR);
-    const { chances, shares } = forecast(learned, belief, slots);
+    const { chances, shares } = forecastOf(learned, belief, slots);
     const chanceAt = chancesOf(learned, belief);
     const sum = (numbers: Iterable<number>) => Iterator.from(numbers).reduce((total, each) => total + each, 0);
     assert.ok(Math.abs(sum(shares) - 1) < 1e-9, "no explanation's chance is lost");

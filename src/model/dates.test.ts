@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { newBelief, newPerson } from "./belief.ts";
 import { AT_ONCE } from "./booking.ts";
 import { DATE_CELLS, type DatedCharge, dateCells, noteCharge } from "./dates.ts";
-import { forecast } from "./forecast.ts";
+import { forecastOf } from "./forecast.ts";
 import { AT, STANDINGS } from "./layout.ts";
 import { learnCase, learnTry } from "./learn.ts";
 import { newLearned } from "./learned.ts";
@@ -107,7 +107,7 @@ test("where approvals came on the customer's good dates and on no others, the ne
     learnTry(learned, person, belief, Date.UTC(2026, 2, date, 12), date === good ? null : "UNKNOWN");
   }
   const slots = [10, 20].map((date) => Date.UTC(2026, 2, date, 12));
-  const early = forecast(learned, open(10, 20).belief, slots).chances;
-  const late = forecast(learned, open(20, 10).belief, slots).chances;
+  const early = forecastOf(learned, open(10, 20).belief, slots).chances;
+  const late = forecastOf(learned, open(20, 10).belief, slots).chances;
   assert.ok(early[0]! > late[0]! + 0.1 && late[1]! > early[1]! + 0.1, `${[...early]} against ${[...late]}`);
 });

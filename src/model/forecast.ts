@@ -75,7 +75,7 @@ const kindCells = new Int32Array(CYCLES);
 const lastPaidOn = new Int32Array(CYCLES);
 
 /** @param slots  moments of possible tries, earliest first; two a day of a year at most */
-export function forecast(learned: Learned, belief: Belief, slots: readonly number[]): Forecast {
+export function forecastOf(learned: Learned, belief: Belief, slots: readonly number[]): Forecast {
   const { mean } = learned;
   const lastDay = judgedOn(belief.clock, belief.lastTriedAt);
   const end = judgedOn(belief.clock, slots.at(-1) ?? belief.lastTriedAt);

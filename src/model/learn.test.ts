@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Belief, kindsOf, newBelief, newPerson, type Person } from "./belief.ts";
 import { AT_ONCE } from "./booking.ts";
 import { KIND_CYCLE, KIND_NEVER, KINDS, reasonRow } from "./explanations.ts";
-import { forecast } from "./forecast.ts";
+import { forecastOf } from "./forecast.ts";
 import { AT, type Reason, STANDINGS } from "./layout.ts";
 import { countPerson, learnCase, learnFirst, learnTry } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
@@ -63,7 +63,7 @@ test("somebody who can pay only from the 25th on is found out, and expected to p
   }
   const belief = failed(learned, person, "2026-06-12T09:00");
   const slots = Array.from({ length: 27 }, (_, days) => belief.firstFailedAt + (days + 1) * DAY);
-  const { chances } = forecast(learned, belief, slots);
+  const { chances } = forecastOf(learned, belief, slots);
   const best = new Date(slots[chances.indexOf(Math.max(...chances))]!);
   assert.ok(best.getUTCDate() >= 25 && best.getUTCDate() <= 27, best.toISOString());
   assert.ok(chances[13]! > 2 * chances[5]!, `${chances[13]} against ${chances[5]}`);
@@ -187,7 +187,7 @@ test("how soon money is spent is learned apart for those who are mostly short", 
       recent: [],
     };
     const belief = newBelief(learned, newPerson(learned, "SE"), { ...facts, failedAt: at("2026-06-12T09:00") });
-    return forecast(learned, belief, [at("2026-06-15T09:00")]).chances[0]!;
+    return forecastOf(learned, belief, [at("2026-06-15T09:00")]).chances[0]!;
   };
   for (let n = 0; n < 60; n++) {
     const person = newPerson(learned, "SE");

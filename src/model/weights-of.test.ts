@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "./belief.ts";
 import { AT_ONCE, BOOKINGS, type Clock, judgedOn } from "./booking.ts";
-import { forecast } from "./forecast.ts";
+import { forecastOf } from "./forecast.ts";
 import { AT, classOf, dateWeight, type Reason, rowStart, STANDINGS } from "./layout.ts";
 import { learnFirst, learnTry } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
@@ -48,7 +48,7 @@ test("what is known of a case has moments of its own: they are learned apart fro
     learnTry(learned, somebody(learned), beliefOf(learned, rows), triedAt, isOwn ? null : "GENERIC");
   }
   const chance = (rows: Int32Array, moment = triedAt) =>
-    forecast(learned, beliefOf(learned, rows), [moment]).chances[0]!;
+    forecastOf(learned, beliefOf(learned, rows), [moment]).chances[0]!;
   const own = chance(rowsOf("SE", "51", "one bank"));
   const others = chance(rowsOf("PL", "05", "another"));
   assert.ok(own > others + 0.2, `${own} against ${others}`);
@@ -97,7 +97,7 @@ test("a debit is looked at as a card is that is charged on the morning of the da
   const card = caseOf(UTC, morning(failedAt));
   // Only pay is looked at: holds go by the moment of asking.
   for (const belief of [debit, card]) belief.shares.fill(0, CYCLES);
-  const chance = (belief: Belief, moment: number) => forecast(learned, belief, [moment]).chances[0]!;
+  const chance = (belief: Belief, moment: number) => forecastOf(learned, belief, [moment]).chances[0]!;
   assert.equal(chance(debit, askedAt), chance(card, morning(askedAt)));
   assert.notEqual(chance(debit, askedAt), chance(card, askedAt));
   const ofDebit = columnsAt(debit, askedAt).slice(1, 3);
