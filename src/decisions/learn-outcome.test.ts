@@ -103,3 +103,25 @@ test("what was known before any lesson stays as it is", () => {
   learnOutcome(newLearned(), start, historyOf([failed(30 * DAY)], SEPA), outcome);
   assert.deepEqual(start, newLearned());
 });
+
+test("a customer counts for their country at the first retry of the first bill that failed, and no more", () => {
+  const open = historyOf([failed(30 * DAY)], "card");
+  const paid = { at: new Date(5 * DAY), approved: true, codes: null };
+  const countedAfter = (earlier: PastCharge[][], isFirst: boolean) => {
+    const learned = newLearned();
+    const people = () => learned.cycles.reduce((sum, count) => sum + count, 0);
+    const before = people();
+    const bills = [...earlier.map((charges) => ({ ...open.bills[0]!, charges })), ...open.bills];
+    learnOutcome(
+      learned,
+      newLearned(),
+      { ...open, bills },
+      { at: new Date(33 * DAY), reason: null, isFirst, said: null },
+    );
+    return Math.round(10 * (people() - before)) / 10;
+  };
+  assert.equal(countedAfter([], true), 0.2);
+  assert.equal(countedAfter([[paid]], true), 0.2, "a bill that was paid at once counts for none");
+  assert.equal(countedAfter([[failed(DAY), paid]], true), 0);
+  assert.equal(countedAfter([], false), 0);
+});

@@ -58,6 +58,17 @@ test("a plan of more tries than even ones is set beside them as one of as many, 
   );
 });
 
+test("even tries that come nearest to the same moment are one try", () => {
+  // Every two hours, where tries are weighed at every fourth.
+  const asked = question({ windowEndsAt: START + DAY / 2, dollars: 400 });
+  const kase = belief("FUNDS");
+  const { tries } = outlookOf(learned, kase, asked, chooseTry(learned, kase, asked)!, START, START).even!;
+  assert.deepEqual(
+    tries.map((at) => (+at - START) / HOUR),
+    [5, 9, 11.5],
+  );
+});
+
 test("the hours of the chosen day are all that were allowed, each with what the plan is worth with it if it was compared", () => {
   const met = { compared: 0, others: 0, last: 0 };
   for (let n = 0; n < 200; n++) {
