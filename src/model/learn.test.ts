@@ -171,6 +171,8 @@ test("who pays every bill at once is believed to be never short, until a decline
   first(7, "FUNDS");
   first(8, "FUNDS");
   assert.ok(person.ample < 0.2, `${person.ample}`);
+  for (let n = 0; n < 50; n++) first(9, "FUNDS");
+  assert.ok(person.ample >= 0.002, "however often it was short, it may be never short from now on");
 });
 
 test("how soon money is spent is learned apart for those who are mostly short", () => {

@@ -134,6 +134,32 @@ test("where what was learned is true no more, the group is loosened again", () =
   assert.ok(learned.variance[weight]! > usual, `${learned.variance[weight]}`);
 });
 
+test("the more often a group was held back, the more it takes to loosen it; that what it had learned became wrong does not count", () => {
+  const weight = rowStart("network", "visa");
+  const made = () => {
+    const learned = newLearned();
+    learned.mean[weight] = 0.8;
+    return learned;
+  };
+  const lessonsToLoosen = (learned: Learned) => {
+    const before = learned.variance[weight]!;
+    let count = 0;
+    for (; learned.variance[weight] === before; count++) {
+      noteStrain(learned, weight, 0.2);
+      loosenStiff(learned);
+    }
+    return count;
+  };
+  const held = made();
+  const first = lessonsToLoosen(held);
+  assert.ok(lessonsToLoosen(held) > first);
+  const wrong = made();
+  for (let n = 0; n < 40; n++) noteStrain(wrong, weight, -0.2);
+  loosenStiff(wrong);
+  assert.ok(wrong.variance[weight]! > start.variance[weight]!);
+  assert.equal(lessonsToLoosen(wrong), first);
+});
+
 test("groups do not overlap, and each row is in five of them", () => {
   const members = GROUPS.map(() => 0);
   for (const group of GROUP_OF) if (group !== NO_GROUP) members[group]!++;
