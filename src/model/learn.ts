@@ -97,11 +97,16 @@ export function learnFirst(
  * counted as it is believed to be, with all that its names say, then the counts would hold what the names hold already, and both
  * would drive each other until one kind is left.
  */
-export function learnCase({ kinds }: Learned, belief: Belief) {
-  const ofReason = kinds.subarray(reasonRow(belief.firstReason), reasonRow(belief.firstReason) + KINDS);
-  addCase(ofReason, ofReason);
-  if (belief.codeRow !== null) addCase(kinds.subarray(belief.codeRow, belief.codeRow + KINDS), ofReason);
+export function learnCase(learned: Learned, belief: Belief) {
+  const counts = countsOf(learned, belief);
+  for (const each of counts) addCase(each, counts[0]!);
 }
+
+/** The counts of kinds of a case's reason, and those of its code where it had one: the numbers themselves, no copies. */
+const countsOf = ({ kinds }: Learned, { firstReason, codeRow }: Belief) =>
+  (codeRow === null ? [reasonRow(firstReason)] : [reasonRow(firstReason), codeRow]).map((row) =>
+    kinds.subarray(row, row + KINDS),
+  );
 
 /** @param usual  the shares that the first case has */
 function addCase(counts: Float64Array, usual: Float64Array) {
@@ -144,16 +149,13 @@ function countTry({ tries }: Learned, approved: boolean) {
   tries[1] = count;
 }
 
-const rowsOf = ({ firstReason, codeRow }: Belief) =>
-  codeRow === null ? [reasonRow(firstReason)] : [reasonRow(firstReason), codeRow];
-
 function learnKinds(learned: Learned, belief: Belief, before: Float64Array) {
   kindsOf(belief, kindsAfter);
   const families = FAMILIES.map(() => 0);
-  const rows = rowsOf(belief);
+  const counts = countsOf(learned, belief);
   for (let kind = 0; kind < KINDS; kind++) {
     const change = kindsAfter[kind]! - before[kind]!;
-    for (const row of rows) learned.kinds[row + kind] = Math.max(0.01, learned.kinds[row + kind]! + change);
+    for (const each of counts) each[kind] = Math.max(0.01, each[kind]! + change);
     families[familyOfKind(kind)]! += change;
   }
   for (const name of belief.names) {
