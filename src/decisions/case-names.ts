@@ -24,7 +24,7 @@ export interface Traits {
 
 /** What a customer's bills showed so far. */
 export interface Past {
-  /** First charges of earlier bills, and how many of them were declined. */
+  /** First charges of bills, and how many of them were declined. A case's own is among them, as its bill was charged before it began. */
   firsts: number;
   declined: number;
   /** Of the declined ones: paid later, and not paid so far. */
@@ -37,7 +37,7 @@ export interface Past {
 /** Of somebody whose first bill is yet to come. */
 export const newPast = (): Past => ({ firsts: 0, declined: 0, recovered: 0, unpaid: 0, lastReason: null });
 
-/** How a customer stands, by first charges declined, the present one among them. */
+/** How a customer stands, by the share of first charges that were declined, the case's own among them. One more is taken to have been approved: of a single bill nothing can be said. */
 export function standingOf({ firsts, declined }: Past): number {
   const share = declined / (firsts + 1);
   return share < 0.3 ? STANDINGS.good : share < 0.6 ? STANDINGS.between : STANDINGS.bad;
