@@ -47,8 +47,16 @@ export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array 
   return ends;
 }
 
+/** How common a hold of so many days is beside the others; null: one that ends at a turn of the calendar. */
+const SHAPES = {
+  even: (days: number | null) => (days === null ? 0.3 : 1),
+  short: (days: number | null) => (days === null ? 0.3 : 1 / (1 + days * days)),
+  turns: (days: number | null) => (days === null ? 4 : 0.4),
+  days: (days: number | null) => (days === null || days < 1 ? 0.3 : 1),
+} as const;
+
 /** What a card that failed for that reason suffers from, before anything was learned: cycle, any day, never; holds share the rest. */
-const USUAL: Readonly<Record<Reason, readonly [number, number, number, holds: "even" | "short" | "turns" | "days"]>> = {
+const USUAL: Readonly<Record<Reason, readonly [number, number, number, holds: keyof typeof SHAPES]>> = {
   FIRST: [0.4, 0.2, 0.2, "even"],
   FUNDS: [0.6, 0.15, 0.15, "even"],
   GENERIC: [0.3, 0.1, 0.25, "even"],
@@ -71,26 +79,9 @@ export function usualKinds(reason: Reason): Float64Array {
   kinds[KIND_ANY_DAY] = anyDay;
   kinds[KIND_NEVER] = never;
   const rest = 1 - cycle - anyDay - never;
-  let total = 0;
-  const shape = Array.from({ length: HOLDS }, (_, n) => {
-    const isTurn = n >= HOLD_DAYS.length;
-    const days = HOLD_DAYS[n] ?? 1;
-    const weight =
-      holds === "turns"
-        ? isTurn
-          ? 4
-          : 0.4
-        : isTurn
-          ? 0.3
-          : holds === "short"
-            ? 1 / (1 + days * days)
-            : holds === "days" && days < 1
-              ? 0.3
-              : 1;
-    total += weight;
-    return weight;
-  });
-  for (let n = 0; n < HOLDS; n++) kinds[kindOf(FIRST_HOLD + n)] = (rest * shape[n]!) / total;
+  const weights = [...HOLD_DAYS, ...TURNS.map(() => null)].map(SHAPES[holds]);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  for (let n = 0; n < HOLDS; n++) kinds[kindOf(FIRST_HOLD + n)] = (rest * weights[n]!) / total;
   return kinds;
 }
 
