@@ -1,6 +1,5 @@
 import { DAY_MS } from "../domain/durations.ts";
-import type { Belief } from "../model/belief.ts";
-import { kindsOf } from "../model/belief.ts";
+import { type Belief, kindsOf } from "../model/belief.ts";
 import { AT_ONCE, judgedOn } from "../model/booking.ts";
 import { dateOf } from "../model/calendar.ts";
 import { cellSteps } from "../model/dates.ts";
@@ -64,10 +63,11 @@ export function decideLearned(known: Known, history: History, learned: Learned, 
   const { upAgainAt } = situation;
   const afterOutage: TryQuestion = { ...question, allow: (at) => at >= upAgainAt && question.allow(at) };
   // A bank that stays down until the window ends is tried all the same: it may be up by then.
-  const { asked, chosen } =
+  const next =
     (upAgainAt > now.getTime() && planned(learned, belief, afterOutage, now)) ||
-    (planned(learned, belief, question, now) ?? { asked: question, chosen: null });
-  if (chosen) {
+    planned(learned, belief, question, now);
+  if (next) {
+    const { asked, chosen } = next;
     const outlook = () => outlookOf(learned, belief, asked, chosen, known.unpaidAt.getTime(), now.getTime());
     return { decision: retry(situation, learned, belief, asked, chosen), situation, isLearned: true, chosen, outlook };
   }
