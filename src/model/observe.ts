@@ -152,7 +152,7 @@ function weigh(learned: Learned, shares: Float64Array, explanations: number, app
   return approved ? total / sum : 1 - total / sum;
 }
 
-/** The chances of pay cycles by what a case showed, before and after an outcome: worked out anew each time. */
+/** The chances of pay cycles before an outcome and after it: worked out anew each time. */
 const before = new Float64Array(CYCLES);
 const after = new Float64Array(CYCLES);
 
@@ -184,10 +184,9 @@ export function observeFirst(
   const isPlain = reason === "GENERIC" || reason === "UNKNOWN";
   const ample = isPlain ? (shares[AMPLE]! + person.ample) / 2 : shares[AMPLE]!;
   person.ample = AMPLE_LEAST + (1 - AMPLE_FORGET) * ample;
-  const next = after;
-  next.set(shares.subarray(0, CYCLES));
-  if (isPlain) for (let c = 0; c < CYCLES; c++) next[c] = Math.sqrt(next[c]! * person.cycles[c]!);
-  believe(person, next);
+  after.set(shares.subarray(0, CYCLES));
+  if (isPlain) for (let c = 0; c < CYCLES; c++) after[c] = Math.sqrt(after[c]! * person.cycles[c]!);
+  believe(person, after);
   return true;
 }
 
