@@ -23,16 +23,16 @@ export interface Comparison {
 }
 
 const POLICIES: Readonly<Record<string, (world: World, prior: Prior) => Policy>> = {
-  fixed: () => fixed(),
-  ladder: () => ladder(),
-  even: () => even(),
-  expert: () => expert(),
-  hours: () => hourCounts(),
+  fixed,
+  ladder,
+  even,
+  expert,
+  hours: hourCounts,
   cold: () => dunlin(newLearned()),
   warm: (_, prior) => dunlin(fromPrior(prior)),
   /** Warm, and told how customers are paid, where the world can say. */
   told: (world, prior) => dunlin(fromPrior(prior), { tell: tellPay(world) }),
-  oracle: (world) => oracle(world),
+  oracle,
 };
 
 export const POLICY_NAMES = Object.keys(POLICIES);

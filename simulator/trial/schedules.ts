@@ -1,3 +1,4 @@
+import { evenDays } from "../../src/decisions/spread-evenly.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
 import { type OpenCase, type Policy, rulesFor, triesFor } from "./policy.ts";
 
@@ -28,11 +29,4 @@ export const fixed = () => onDays(() => [1, 3, 5, 7]);
 export const ladder = () => onDays(() => [1, 3, 8, 10, 12]);
 
 /** All tries spread evenly over the window, the last one an hour before its end: the best static policy known. */
-export const even = () =>
-  onDays(({ bill }) => {
-    const tries = triesFor(bill);
-    return Array.from(
-      { length: tries },
-      (_, n) => (bill.windowDays * (n + 1)) / tries - (n + 1 === tries ? 1 / 24 : 0),
-    );
-  });
+export const even = () => onDays(({ bill }) => evenDays(bill.windowDays, triesFor(bill)));

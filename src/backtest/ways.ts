@@ -4,6 +4,7 @@ import { dollarsOf } from "../decisions/dollars.ts";
 import type { Decision, Known } from "../decisions/known.ts";
 import { offsetMs } from "../decisions/local-time.ts";
 import type { History as CustomerHistory } from "../decisions/recall.ts";
+import { EVEN_TRIES, evenDays } from "../decisions/spread-evenly.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { MERCHANT_DEFAULTS } from "../domain/merchant.ts";
@@ -12,9 +13,6 @@ import type { Learned } from "../model/learned.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import { type FailedInvoice, type Failures, groupOf, isCustomers, WINDOW_DAYS } from "./failed-invoices.ts";
 import { gapOf, STOP } from "./gaps.ts";
-
-/** Of the even schedule. */
-const TRIES = 6;
 
 /** A way of trying again, judged by its choice after each failure. */
 export interface Way {
@@ -47,10 +45,7 @@ function onDays(name: string, words: string, days: readonly number[], givenUp: r
  * up its history says nothing of trying again, so nothing could be said of them: there they give up, too.
  */
 export function waysOf({ byCustomer }: Failures, learned: Learned, givenUp: readonly DeclineGroup[]): Way[] {
-  const even = Array.from(
-    { length: TRIES },
-    (_, n) => (WINDOW_DAYS * (n + 1)) / TRIES - (n + 1 === TRIES ? 1 / 24 : 0),
-  );
+  const even = evenDays(WINDOW_DAYS, EVEN_TRIES);
   const byRules = (invoice: FailedInvoice, k: number) => {
     const known = knownOf(invoice, k, byCustomer.get(invoice.customerId)!);
     return nextOf(decide(known, invoice.attempts[k]!.at));
@@ -65,7 +60,7 @@ export function waysOf({ byCustomer }: Failures, learned: Learned, givenUp: read
     { name: "rules", words: "Dunlin's fixed rules, nothing learned", next: byRules },
     onDays("fixed", "days 1, 3, 5 and 7", [1, 3, 5, 7], givenUp),
     onDays("ladder", "days 1, 3, 8, 10 and 12", [1, 3, 8, 10, 12], givenUp),
-    onDays("even", `${TRIES} tries, even over ${WINDOW_DAYS} days`, even, givenUp),
+    onDays("even", `${EVEN_TRIES} tries, even over ${WINDOW_DAYS} days`, even, givenUp),
   ];
 }
 

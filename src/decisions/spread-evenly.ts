@@ -14,6 +14,10 @@ export const SPREAD_SHARE_MAX = 0.7;
 /** Of more tries than these nobody knows that they do better. */
 export const EVEN_TRIES = 6;
 
+/** The schedule that others are compared with: days after the failure, spread evenly over a window of so many, the last one an hour before its end. */
+export const evenDays = (windowDays: number, tries: number): number[] =>
+  Array.from({ length: tries }, (_, n) => (windowDays * (n + 1)) / tries - (n + 1 === tries ? 1 / 24 : 0));
+
 /** How many of a case's tries may still be spread evenly. */
 const evenTriesLeft = ({ tries }: Belief, { triesLeft }: TryQuestion) => Math.min(EVEN_TRIES - tries, triesLeft);
 
