@@ -135,6 +135,13 @@ test("the rule that ended the retries is named with its source", () => {
   assert.match(decision.reasons.join(" "), /lost \(code 41\).*Visa does not allow another try.*17 April 2021/);
 });
 
+test("the last decline counts where attempts do not reach back to it, whatever was tried on another card in that moment", () => {
+  const known = failed({ networkDeclineCode: "57" });
+  const onAnother = { ...known.ledger.at(-1)!, onPresentCard: false, codes: null };
+  for (const ledger of [[], [onAnother]])
+    assert.match(decideSoon({ ...known, ledger }).reasons.join(" "), /Visa does not allow another try on a card/);
+});
+
 test("a revoked payment and suspected fraud stop at once", () => {
   for (const codes of [{ networkDeclineCode: "R1" }, { networkAdviceCode: "21" }, { gatewayCode: "fraudulent" }]) {
     const decision = decideSoon(failed(codes));
