@@ -8,7 +8,7 @@ import { bankDebit } from "../rules/bank-debits.ts";
 import { type Instrument, isCard } from "../rules/instrument.ts";
 import { keepsLimit } from "../rules/plan-limits.ts";
 import { type ChosenTry, chooseTry, momentsOfDay, soonestOf, type TryQuestion } from "./choose-try.ts";
-import { followers, judge, planTries, worthOfNext } from "./plan-tries.ts";
+import { followers, judge, planFewer, worthOfNext } from "./plan-tries.ts";
 import { rounded } from "./shares.ts";
 import { EVEN_TRIES, nearest } from "./spread-evenly.ts";
 import { withMargin } from "./stakes.ts";
@@ -190,7 +190,7 @@ function evenTries(belief: Belief, chosen: ChosenTry, question: TryQuestion, unp
     tries.push(slot);
     moments.push(moment);
   }
-  // It takes a tenth of a decision, and is asked about the first plan of a case.
+  // It is asked about the first plan of a case.
   const isAsked = belief.tries === 0 && weighed.tries.length > tries.length && tries.length > 0;
   const fewer = isAsked ? fewerTries(tries.length, chosen) : null;
   const [even, planned, asMany] = judge(forecast, [tries, weighed.tries, ...(fewer ? [fewer] : [])], stakes);
@@ -209,9 +209,7 @@ function evenTries(belief: Belief, chosen: ChosenTry, question: TryQuestion, unp
 /** The plan as it would be with so many tries at most: its own first ones would be fewer of another plan, worth less than even tries in one case of three. */
 function fewerTries(count: number, { hopeless, drawn, hourDrawn, spread, weighed }: ChosenTry): number[] {
   const { forecast, plan, tries, stakes } = weighed;
-  // An hour that was drawn, and that no plan is made with, stands before the others alone.
-  const aside = hourDrawn && !plan.picked.includes(tries[0]!) ? tries[0]! : -1;
-  const fewer = planTries(forecast, count, hopeless ? { ...stakes, cost: 0 } : stakes, plan.limits, aside);
+  const fewer = planFewer(forecast, count, hopeless ? { ...stakes, cost: 0 } : stakes, plan);
   if (!drawn && !hourDrawn && !spread) return [...fewer.slots];
   return [tries[0]!, ...followers(forecast, fewer, tries[0]!)];
 }

@@ -27,6 +27,8 @@ export interface TryPlan {
   picked: readonly number[];
   /** What it keeps. */
   limits: readonly PlanLimit[];
+  /** The slots that it grew by, in that order, before they were moved. */
+  grown: readonly number[];
 }
 
 /** Moving each try once is enough, as a rule; a second round is made where the first one gained much. */
@@ -59,20 +61,37 @@ export function planTries(
   const board = boardOf(forecast, stakes, limits);
   // What each picked slot gained when it was looked at last.
   const gains = new Float64Array(picked.length);
+  const grown: number[] = [];
   let value = 0;
-  while (board.tries < Math.min(tries, PLAN_MAX)) {
+  while (grown.length < Math.min(tries, PLAN_MAX)) {
     // A second try is scored otherwise than a first one, so what a slot gained as the first says nothing of it.
-    const more = insertBest(board, picked, value, gains, board.tries > 1);
-    if (more === value) break;
-    value = more;
+    const slot = bestToAdd(board, picked, value, gains, grown.length > 1);
+    if (slot < 0) break;
+    grown.push(slot);
+    value = insert(board, placeOf(board, slot), slot);
   }
+  return { ...moved(board, picked, value), picked, limits, grown };
+}
+
+/** What `planTries` finds on the same terms where only so many tries may be planned: a plan grows by the same slots however many they may become. */
+export function planFewer(forecast: Forecast, tries: number, stakes: Stakes, plan: TryPlan): TryPlan {
+  const { picked, limits } = plan;
+  const board = boardOf(forecast, stakes, limits);
+  const grown = plan.grown.slice(0, tries);
+  const value = grown.reduce((_, slot) => insert(board, placeOf(board, slot), slot), 0);
+  return { ...moved(board, picked, value), picked, limits, grown };
+}
+
+/** Moves the tries that a plan has grown by to where they are best. */
+function moved(board: Board, picked: readonly number[], grownTo: number): Pick<TryPlan, "slots" | "value"> {
+  let value = grownTo;
   for (let round = 0; round < ROUNDS && value > 0; round++) {
     const before = value;
     value = moveEach(board, picked, value);
     if (value < before + SETTLED) break;
     walkBack(board);
   }
-  return { slots: planOf(board), value, picked, limits };
+  return { slots: planOf(board), value };
 }
 
 /** The best slot of each 24 hours, and all of the first ones: after a fault at the bank hours count. */
@@ -96,14 +115,14 @@ const HOPE = 1.2;
 const order = new Int32Array(SLOTS_MAX);
 
 /**
- * Adds the one try that makes the plan worth most, if it makes it worth more.
+ * The one try more that makes the plan worth most.
  *
  * @param value  of the plan
  * @param gains  of the picked slots, as last seen; what is seen now is written
  * @param isLess  each gains less now than it did: whoever gained little is not looked at
- * @returns what the plan is worth then
+ * @returns its slot; -1: none makes it worth more
  */
-function insertBest(
+function bestToAdd(
   board: Board,
   picked: readonly number[],
   value: number,
@@ -125,8 +144,7 @@ function insertBest(
     most = worth;
     found = picked[n]!;
   }
-  if (found < 0) return value;
-  return insert(board, placeOf(board, found), found);
+  return found;
 }
 
 /**
