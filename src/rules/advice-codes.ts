@@ -57,7 +57,10 @@ export const ADVICE_CODES: readonly AdviceCode[] = [
   advice("43", "the card is virtual", {}),
 ];
 
-const normalCode = (code: string) => code.trim().padStart(2, "0");
+/** A code, and what a gateway may write behind it: Adyen's "03 : Do not try again". */
+const WITH_WORDS = /^(\d{1,2})\s*:.*/s;
+
+const normalCode = (code: string) => code.trim().replace(WITH_WORDS, "$1").padStart(2, "0");
 
 const BY_CODE = new Map(ADVICE_CODES.map((each) => [each.code, each]));
 

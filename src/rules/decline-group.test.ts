@@ -94,6 +94,21 @@ test("where the bank sent a code and an advice both are named, and what each say
   );
 });
 
+test("an advice code is read without the words that gateways write behind it", () => {
+  for (const { code } of ADVICE_CODES)
+    for (const spelling of [`${code} : Do not try again`, `${code}: Try again later`, ` ${Number(code)} :`])
+      assert.deepEqual(
+        readDecline({ ...NOTHING, networkAdviceCode: spelling }, MASTERCARD).advice,
+        ADVICE_CODES.find((each) => each.code === code),
+        spelling,
+      );
+  assert.equal(
+    group({ networkDeclineCode: "51 : Insufficient funds", networkAdviceCode: "03 : Do not try again" }),
+    "HARD_CARD",
+  );
+  assert.equal(readDecline({ ...NOTHING, networkAdviceCode: "03 days : wait" }, MASTERCARD).advice, null);
+});
+
 test("on a Visa card only the advice never to try again is believed", () => {
   assert.equal(group({ networkAdviceCode: "03" }), "HARD_CARD");
   assert.equal(group({ networkAdviceCode: "21" }), "REVOKED");
