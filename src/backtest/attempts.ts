@@ -1,6 +1,7 @@
 import { parse } from "csv-parse/sync";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
+import { separatorOf } from "../domain/separator.ts";
 import { INITIATORS } from "../domain/transaction.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import { copyOf, type Fields, keepNewest, mixedInvoices, mixedWords, type ReadAttempt } from "./copies.ts";
@@ -27,7 +28,7 @@ const PROBLEMS_MAX = 10;
 const LEFT_OUT_MAX = 0.05;
 
 /**
- * Reads a history: CSV with a heading, or a JSON object on each line. Fields are called as those of a transaction of the API, in any
+ * Reads a history: CSV with a heading (commas, semicolons or tabs between columns), or a JSON object on each line. Fields are called as those of a transaction of the API, in any
  * spelling (`invoiceId`, `invoice_id`, `Invoice ID`); unknown ones are passed over. A record that can't be read is left out and
  * told of, and one that repeats another is counted; attempts that are neither paid nor failed, and checks of a card without an amount, are passed over.
  *
@@ -97,11 +98,13 @@ function jsonFields(json: string): Fields | string {
 }
 
 function* csvLines(text: string): Generator<Line> {
-  const [heading = ""] = text.trimStart().split(/[\r\n]/, 1);
-  for (const [sign, name] of Object.entries(OTHER_SIGNS))
-    if (heading.split(sign).length >= NEEDED.length)
-      throw new TypeError(`It seems to be separated by ${name}, and commas are needed. Its heading is: ${heading}`);
-  const rows = parse(text, { info: true, relax_column_count: true, skip_empty_lines: true }) as unknown as {
+  const rows = parse(text, {
+    delimiter: separatorOf(text),
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_empty_values: true, // a spreadsheet's empty rows
+  }) as unknown as {
     info: { lines: number };
     record: string[];
   }[];
@@ -122,9 +125,6 @@ const spelled = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
 const NEEDED = [["invoiceId"], ["createdAt", "attemptedAt", "at"], ["state", "status"], ["amount"], ["currency"]];
 
-/** What stands between columns where a program writes its own kind of CSV. */
-const OTHER_SIGNS = { ";": "semicolons", "\t": "tabs" };
-
 /** null: neither paid nor failed, or without money. */
 function attemptOf(fields: Fields): PastAttempt | Wrong | null {
   const text = (...names: string[]) => names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
@@ -144,14 +144,15 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
   const when = text("createdat", "attemptedat", "at");
   if (when === null) return { kind: "createdAt missing", says: "createdAt is missing" };
   const at = parseMoment(/^\d{4}-\d\d-\d\d$/.test(when) ? `${when}T00:00:00Z` : when);
-  if (!at) return wrong("createdAt", `"${when}" is no moment: write it as 2026-01-02T08:00:00Z, or as 2026-01-02`);
+  if (!at) return wrong("createdAt", `"${when}" can't be read: write it as 2026-01-02T08:00:00Z, or as 2026-01-02`);
   const amount = text("amount");
   if (amount === null || !/^\d{1,15}$/.test(amount))
-    return wrong("amount", `"${amount ?? ""}" is no whole number of minor units`);
+    return wrong("amount", `"${amount ?? ""}" is not a whole number of minor units, such as 4900`);
   // A check of the card, at which no money was to move.
   if (Number(amount) === 0) return null;
   const currency = text("currency")?.toUpperCase();
-  if (!currency || !/^[A-Z]{3}$/.test(currency)) return wrong("currency", `"${currency ?? ""}" is no currency`);
+  if (!currency || !/^[A-Z]{3}$/.test(currency))
+    return wrong("currency", `"${currency ?? ""}" is not a currency, such as EUR`);
   const who = text("initiator");
   const initiator = INITIATORS.find(
     (each) => who !== null && capitals(who).replace("TRANSACTION_INITIATOR_", "") === each,
@@ -160,7 +161,7 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
     return { kind: `initiator ${who}`, says: `initiator "${who}" is not known: write one of ${INITIATORS.join(", ")}` };
   const chance = text("propensity");
   if (chance !== null && !(Number(chance) > 0 && Number(chance) <= 1))
-    return wrong("propensity", `"${chance}" is no chance above 0`);
+    return wrong("propensity", `"${chance}" is not a chance above 0`);
   return {
     invoiceId,
     customerId: text("customerid") ?? invoiceId,

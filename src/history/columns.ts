@@ -34,7 +34,7 @@ export function headerOf(names: readonly string[], kind: RecordKind<unknown>, co
   );
   if (header.every(([, field]) => field === undefined))
     throw new FileRefused(
-      `no column of the first line holds a field of ${kind.name}: a file is CSV, with commas and a first line of column names, or JSONL, with a name that ends in .jsonl`,
+      `no column of the first line holds a field of ${kind.name}: a file is CSV, with a first line of column names, or JSONL, with a name that ends in .jsonl`,
     );
   return header;
 }

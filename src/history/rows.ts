@@ -1,6 +1,7 @@
 import { pipeline } from "node:stream";
 import { CsvError, type Info, parse } from "csv-parse";
 import type { RecordKind } from "../api/ingest/batch.ts";
+import { separatorOf } from "../domain/separator.ts";
 import { type Columns, type Header, headerOf } from "./columns.ts";
 import { FileRefused } from "./file-refused.ts";
 
@@ -65,13 +66,20 @@ async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<Row> {
 }
 
 async function* csvRowsOf(
-  text: AsyncIterable<string>,
+  text: AsyncGenerator<string>,
   kind: RecordKind<unknown>,
   columns: Columns,
   onHeader: (header: Header) => void,
 ): AsyncGenerator<Row> {
-  const parser = parse({ info: true, skip_empty_lines: true, max_record_size: ROW_CHARS_MAX });
-  pipeline(text, parser, () => {}); // what goes wrong comes out of the parser
+  const begin = await firstLine(text);
+  const parser = parse({
+    delimiter: separatorOf(begin),
+    info: true,
+    skip_empty_lines: true,
+    skip_records_with_empty_values: true, // a spreadsheet's empty rows
+    max_record_size: ROW_CHARS_MAX,
+  });
+  pipeline(joined(begin, text), parser, () => {}); // what goes wrong comes out of the parser
   let header: Header | undefined;
   let line = 1;
   try {
@@ -91,6 +99,22 @@ async function* csvRowsOf(
     }
     throw error;
   }
+}
+
+/** What a text begins with, its first line that is not empty at least, unless that is longer than a row may be. */
+async function firstLine(text: AsyncGenerator<string>): Promise<string> {
+  let begin = "";
+  while (begin.length <= ROW_CHARS_MAX && !/[\r\n]/.test(begin.trimStart())) {
+    const { value, done } = await text.next();
+    if (done) break;
+    begin += value;
+  }
+  return begin;
+}
+
+async function* joined(begin: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield begin;
+  yield* rest;
 }
 
 const TOO_LONG = `it is longer than ${ROW_CHARS_MAX} characters`;

@@ -43,6 +43,20 @@ test("pieces may end anywhere, within a character too, and a mark of the byte or
   }
 });
 
+test("columns may be parted by semicolons or tabs, and a spreadsheet's empty rows are passed over", async () => {
+  for (const sign of [";", "\t"]) {
+    const text = `\r\n${csv([subscription("a", { customerId: '"Zoë, and sons"' }), subscription("b")])}`;
+    const other = text.replaceAll(",", sign).replace(`Zoë${sign}`, "Zoë,");
+    const bytes = pieces(`\ufeff${other}\r\n${sign.repeat(5)}\r\n`, 7);
+    const { first, rows, wrong, broken } = await takeRows({ name: "x.csv", bytes }, kind, NONE);
+    assert.deepEqual({ rows, wrong, broken }, { rows: 2, wrong: [], broken: null }, JSON.stringify(sign));
+    assert.deepEqual(
+      first.map(({ customerId }) => customerId),
+      ["Zoë, and sons", "Zoë"],
+    );
+  }
+});
+
 test("batches are stored up to the first that holds a wrong row, and the rest is only checked", async () => {
   const records = Array.from({ length: 1_000 }, (_, n) =>
     subscription(`s_${n}`, n % 500 === 450 ? { amount: -1 } : {}),

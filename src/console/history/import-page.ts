@@ -39,7 +39,7 @@ export async function importPage(
   const all = KIND_NAMES.reduce((sum, kind) => sum + counts[kind], 0);
   const countWords = (n: number) => (n > COUNT_MAX ? `more than ${count(COUNT_MAX)}` : count(n));
   const form = html`<h2>Import a file</h2>
-<p class="text">CSV in UTF-8, with commas and a first line of column names, or JSONL with a record in each line. The fields are <a href="/docs">those of the API</a>: amounts are whole minor units, moments are RFC 3339, card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
+<p class="text">CSV in UTF-8, with a first line of column names, or JSONL with a record in each line. The fields are <a href="/docs">those of the API</a>: amounts are whole minor units, moments are RFC 3339, card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
 ${visit.may("import") ? uploadForm(typed) : html`<p class="text soft">Owners, admins and developers import.</p>`}`;
   return {
     title: "Import",
