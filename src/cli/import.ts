@@ -91,9 +91,8 @@ export const importHistory: Command = {
       const done = { kind: name, file: basename(file!), rows, known, whole: true };
       await auditImport(db, merchantId, COMMAND_LINE, done, ports);
       bookmark.remove();
-      context.print(
-        `${rowsWords(rows - skip - known)} stored; of ${known} the same or a newer copy was there and stays`,
-      );
+      const there = `; of ${rowsWords(known)} the same or a newer copy was there, and stays`;
+      context.print(`${rowsWords(rows - skip - known)} stored${known > 0 ? there : ""}`);
       return EXIT.ok;
     });
   },
@@ -147,7 +146,7 @@ function complain(context: Context, wrong: readonly WrongRow[], errors: string |
   const csv = ["line,column,error", ...lines];
   if (errors !== undefined) writeFileSync(errors, `${csv.join("\n")}\n`);
   for (const line of errors === undefined ? csv.slice(0, SHOWN + 1) : []) context.print(line);
-  const many = wrong.length >= WRONG_MAX ? `${WRONG_MAX} or more rows` : rowsWords(wrong.length);
+  const many = wrong.length >= WRONG_MAX ? `${WRONG_MAX} rows or more` : rowsWords(wrong.length);
   context.print(
     `${many} ${wrong.length === 1 ? "is" : "are"} wrong${errors === undefined ? "" : `, see ${errors}`}; nothing was stored`,
   );

@@ -29,10 +29,10 @@ test("a check says whether all can be stored, and what keeps it from that", () =
 });
 
 test("an import says how much of the file is stored, and that the whole of it is to be sent again where that is not all", () => {
-  const newer = (known: number) => `Of ${known} the same or a newer copy was there and stays.`;
+  const newer = (known: string) => `Of ${known} the same or a newer copy was there, and stays.`;
   const mend = "Mend the file and send it again, the whole of it";
   const changed = `${mend}: what is stored already is not changed by that.`;
-  assert.deepEqual(said({}, { rows: 700, known: 1 }), ["good", `699 rows stored. ${newer(1)}`]);
+  assert.deepEqual(said({}, { rows: 700, known: 1 }), ["good", `699 rows stored. ${newer("1 row")}`]);
   assert.deepEqual(said({ rows: 0 }, { rows: 0, known: 0 }), ["warn", "There are no rows in the file."]);
   assert.deepEqual(said({ wrong: [WRONG] }, { rows: 0, known: 0 }), [
     "bad",
@@ -40,14 +40,14 @@ test("an import says how much of the file is stored, and that the whole of it is
   ]);
   assert.deepEqual(said({ wrong: [WRONG] }, { rows: 400, known: 350 }), [
     "bad",
-    `1 of 700 rows is wrong. 50 rows stored, all of them before the first that is wrong, and none after. ${newer(350)} ${changed}`,
+    `1 of 700 rows is wrong. 50 rows stored, all of them before the first that is wrong, and none after. ${newer("350 rows")} ${changed}`,
   ]);
   assert.deepEqual(said({ wrong: [WRONG] }, { rows: 400, known: 400 }), [
     "bad",
-    `1 of 700 rows is wrong. 0 rows stored. ${newer(400)} ${changed}`,
+    `1 of 700 rows is wrong. 0 rows stored. ${newer("400 rows")} ${changed}`,
   ]);
   assert.deepEqual(said({ broken: "line 900: it is torn" }, { rows: 700, known: 0 }), [
     "bad",
-    `It can&#39;t be read to its end: line 900: it is torn. 700 rows stored. ${newer(0)} ${changed}`,
+    `It can&#39;t be read to its end: line 900: it is torn. 700 rows stored. ${changed}`,
   ]);
 });

@@ -63,13 +63,13 @@ function checkedNotice(taken: Taken): Html {
 
 function storedNotice(taken: Taken, { rows, known }: NonNullable<Sent["stored"]>): Html {
   if (isWhole(taken) && taken.rows === 0) return emptyNotice;
-  const newer = `Of ${count(known)} the same or a newer copy was there and stays.`;
-  if (isWhole(taken)) return notice("good", `${rowsWords(rows - known)} stored. ${newer}`);
+  const newer = known > 0 ? ` Of ${rowsWords(known)} the same or a newer copy was there, and stays.` : "";
+  if (isWhole(taken)) return notice("good", `${rowsWords(rows - known)} stored.${newer}`);
   const mend = "Mend the file and send it again, the whole of it";
   if (rows === 0) return notice("bad", html`${problems(taken)}Nothing was stored. ${mend}.`);
   return notice(
     "bad",
-    html`${problems(taken)}${rowsWords(rows - known)} stored${taken.wrong.length > 0 && rows > known && ", all of them before the first that is wrong, and none after"}. ${newer} ${mend}: what is stored already is not changed by that.`,
+    html`${problems(taken)}${rowsWords(rows - known)} stored${taken.wrong.length > 0 && rows > known && ", all of them before the first that is wrong, and none after"}.${newer} ${mend}: what is stored already is not changed by that.`,
   );
 }
 
