@@ -15,11 +15,20 @@ test("a book in a sentence has its counts and amounts as people write them", () 
   };
   assert.equal(
     bookWords(book),
-    "12,345 invoices over EUR 50,000.00 failed, and your system recovered 1,234 of them (10.0%): EUR 5,000.00, 10.0% of the money.",
+    "12,345 invoices failed, EUR 50,000.00 in all, and your system recovered 1,234 of them (10.0%): EUR 5,000.00, 10.0% of the money.",
   );
 });
 
 test("one invoice is one", () => {
+  const only = { currency: "EUR", invoices: 1, amount: 4_900, ways: [] };
+  assert.equal(
+    bookWords({ ...only, recovered: 1, recoveredAmount: 4_900 }),
+    "1 invoice failed, EUR 49.00, and your system recovered it.",
+  );
+  assert.equal(
+    bookWords({ ...only, recovered: 0, recoveredAmount: 0 }),
+    "1 invoice failed, EUR 49.00, and your system did not recover it.",
+  );
   const book = { currency: "EUR", invoices: 2, recovered: 1, amount: 9_800, recoveredAmount: 4_900, ways: [] };
   const seldom = { depth: 1, why: "few", effective: 1.2, unseen: 0 } as const;
   assert.match(

@@ -15,7 +15,9 @@ const invoiceWords = (count: number) => `${whole(count)} ${whole(count) === "1" 
 
 /** The whole of a book in a sentence. */
 export const bookWords = ({ currency, invoices, recovered, amount, recoveredAmount }: Book) =>
-  `${invoiceWords(invoices)} over ${moneyWords(amount, currency)} failed, and your system recovered ${whole(recovered)} of them (${percent(recovered / invoices)}): ${moneyWords(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
+  invoices === 1
+    ? `1 invoice failed, ${moneyWords(amount, currency)}, and your system ${recovered === 1 ? "recovered" : "did not recover"} it.`
+    : `${invoiceWords(invoices)} failed, ${moneyWords(amount, currency)} in all, and your system recovered ${whole(recovered)} of them (${percent(recovered / invoices)}): ${moneyWords(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
 
 /** Why a history without books has none. */
 export function nothingWords({ tooYoung, countsFrom, to, paidBefore = 0 }: Backtest): string {
@@ -130,7 +132,7 @@ const rangeWords = (
 function askedWords({ asked }: Pick<Judged, "asked">, { currency }: Book): string {
   if (!asked || asked.invoices === 0) return "";
   const count = asked.invoices === 1 ? "counts" : "count";
-  return ` Right after the first failure it asks for another card or payment method for ${invoiceWords(asked.invoices)} over ${moneyWords(asked.amount, currency)}, which ${count} as not recovered; your system recovered ${moneyWords(asked.recoveredAmount, currency)} of that.`;
+  return ` Right after the first failure it asks for another card or payment method for ${invoiceWords(asked.invoices)}, ${moneyWords(asked.amount, currency)}${asked.invoices === 1 ? "" : " in all"}, which ${count} as not recovered; your system recovered ${moneyWords(asked.recoveredAmount, currency)} of that.`;
 }
 
 function missingWords({ missing }: Pick<Judged, "missing">): string {

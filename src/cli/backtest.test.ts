@@ -52,7 +52,7 @@ test("a history in which tries varied is judged, as JSON and in a report that ne
   assert.match(html, />not enough money<\/text>/);
   assert.match(html, /<p class="lead">From 9,\d{3} payment attempts/);
   assert.doesNotMatch(html, /(src|href)=|@import|url\(/);
-  assert.match(html, /invoices over EUR [\d,.]+ failed, and your system recovered [\d,]+ of them/);
+  assert.match(html, /invoices failed, EUR [\d,.]+ in all, and your system recovered [\d,]+ of them/);
   assert.match(
     html,
     /Days 1, 3, 5 and 7, for the first retry, would have recovered less: EUR [\d,.]+ to EUR [\d,.]+\./,
@@ -97,7 +97,7 @@ test("what a way would ask another card for counts as not recovered, and the rep
   await run(path, { report });
   assert.match(
     readFileSync(report, "utf8"),
-    /Dunlin, with what it ships knowing, for the first [^<]* Right after the first failure it asks for another card or payment method for 300 invoices over EUR [\d,.]+, which count as not recovered; your system recovered EUR [\d,.]+ of that\.</,
+    /Dunlin, with what it ships knowing, for the first [^<]* Right after the first failure it asks for another card or payment method for 300 invoices, EUR [\d,.]+ in all, which count as not recovered; your system recovered EUR [\d,.]+ of that\.</,
   );
 });
 
@@ -154,7 +154,7 @@ test("what is left out of a file is said before what it says, there and in the r
   assert.equal(first, "2 records of the file could not be read and are left out:");
   assert.match(
     rest.slice(0, 2).sort().join("\n"),
-    /^ {2}currency "€" is no currency \(line 2\)\n {2}state "HELD" is not known/,
+    /^ {2}currency "€" is not a currency, such as EUR \(line 2\)\n {2}state "HELD" is not known/,
   );
   const html = readFileSync(report, "utf8");
   assert.ok(html.indexOf("2 records of the file") < html.indexOf("<h2>"));

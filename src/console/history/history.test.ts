@@ -76,7 +76,7 @@ test("a backtest is asked for by a form, judged in a thread of its own, and its 
   assert.match(page, /\d[\d,]+ payment attempts, from <time datetime="2025-01-01T09:00/);
   assert.match(
     page,
-    /invoices over HUF [\d,]+\.00 failed, and your system recovered [\d,]+ of them/,
+    /invoices failed, HUF [\d,]+\.00 in all, and your system recovered [\d,]+ of them/,
     "HUF has two decimals",
   );
   assert.match(
