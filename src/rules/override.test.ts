@@ -50,7 +50,7 @@ test("everything that is wrong is said at once, each with its place and what to 
   );
   assert.equal(rules, null);
   for (const place of [
-    /^the file\.colour is not known\. Write one of document, date, networks/,
+    /^colour is not known\. Write one of document, date, networks/,
     /^document is missing/,
     /^date must be a text/,
     /^networks\.visa\.speed is not known/,
@@ -62,15 +62,15 @@ test("everything that is wrong is said at once, each with its place and what to 
     /^bankDebits\.sepa_debit\.withinDays must be a whole number/,
     /^bankDebits\.sepa_debit\.representable must be an array/,
     /^bankDebits\.bacs_debit\.representable must be an array of one return code or more/,
-    /^bankDebits\.ach_debit\.representable has R1, which is no code of ACH/,
+    /^bankDebits\.ach_debit\.representable has R1, which is not a code of ACH/,
     /^adviceCodes\.99 is a code that Dunlin does not know: say what it means/,
     /^adviceCodes\.24\.triesMax must be a whole number/,
     /^adviceCodes\.24\.group must be one of REVOKED, FRAUD/,
     /^adviceCodes\.24\.words must be a text/,
     /^adviceCodes\.24\.waitHours must be a whole number/,
     /^adviceCodes\.24\.bars must be true or false/,
-    /^wallets\.card is no wallet/,
-    /^wallets\.credit_card is no wallet/,
+    /^wallets\.card is not a wallet/,
+    /^wallets\.credit_card is not a wallet/,
     /^responseCodes\.83\.category is missing/,
     /^responseCodes\.83\.group must be one of REVOKED, FRAUD/,
     /^responseCodes\.51\.category must be a whole number from 1 to 4, not 5/,
@@ -80,7 +80,7 @@ test("everything that is wrong is said at once, each with its place and what to 
       problems.some((problem) => place.test(problem)),
       `${place}\n${problems.join("\n")}`,
     );
-  assert.match(readRules("{").problems[0]!, /is no JSON/);
+  assert.match(readRules("{").problems[0]!, /is not JSON/);
   assert.match(readRules("[]").problems[0]!, /the file must be an object/);
 });
 

@@ -50,16 +50,17 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
   try {
     json = JSON.parse(text);
   } catch (error) {
-    return { rules: null, problems: [`is no JSON: ${(error as Error).message}`] };
+    return { rules: null, problems: [`is not JSON: ${(error as Error).message}`] };
   }
 
   function fields(value: unknown, place: string, known: readonly string[] | null): Fields {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      wrong(place, "must be an object");
+      wrong(place || "the file", "must be an object");
       return {};
     }
     for (const name of Object.keys(value))
-      if (known && !known.includes(name)) wrong(`${place}.${name}`, `is not known. Write one of ${known.join(", ")}`);
+      if (known && !known.includes(name))
+        wrong(place ? `${place}.${name}` : name, `is not known. Write one of ${known.join(", ")}`);
     return value as Fields;
   }
   const entries = (value: unknown, place: string, known: readonly string[]): [string, Fields, string][] =>
@@ -92,7 +93,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
     return group;
   }
 
-  const all = fields(json, "the file", FIELDS);
+  const all = fields(json, "", FIELDS);
   for (const name of ["document", "date"])
     if (all[name] === undefined) wrong(name, "is missing: say where these rules come from");
   const source = ownSource(words(all.document, "document") ?? "", words(all.date, "date") ?? "");
@@ -137,7 +138,8 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
       wrong(`${place}.representable`, "must be an array of one return code or more");
     const written = areCodes ? (codes as string[]).map(schemeCode) : null;
     for (const code of written ?? [])
-      if (!before.shape.test(code)) wrong(`${place}.representable`, `has ${code}, which is no code of ${before.name}`);
+      if (!before.shape.test(code))
+        wrong(`${place}.representable`, `has ${code}, which is not a code of ${before.name}`);
     const representable = written ? new Set(written) : before.representable;
     const most = whole(given.presentationsMax, `${place}.presentationsMax`, 100) ?? before.presentationsMax;
     const days = whole(given.withinDays, `${place}.withinDays`, 365) ?? before.withinMs / DAY_MS;
@@ -175,7 +177,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
       readsAdvice: false,
       source,
     };
-    if (CARDS.has(type) || bankDebit(type)) wrong(place, "is no wallet: its rules stand in networks or bankDebits");
+    if (CARDS.has(type) || bankDebit(type)) wrong(place, "is not a wallet: its rules stand in networks or bankDebits");
     rules.wallets.push([type, network(given, place, before, before.name)]);
   }
   for (const [type, given, place] of entries(all.bankDebits, "bankDebits", [
