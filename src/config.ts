@@ -199,7 +199,7 @@ export function readSettings(
   const mail = (): MailSettings | null => {
     const server = url("DUNLIN_SMTP_URL", "", ["smtp:", "smtps:"]);
     const from = text("DUNLIN_MAIL_FROM");
-    if (from !== null && !isEmail(from)) wrong("DUNLIN_MAIL_FROM", `"${from}" is no e-mail address.`);
+    if (from !== null && !isEmail(from)) wrong("DUNLIN_MAIL_FROM", `"${from}" is not an e-mail address.`);
     if (server !== "" && !isMailServer(server))
       wrong("DUNLIN_SMTP_URL", "has no host, or a sign in its password that must be written as %25, %2F or the like.");
     if ((text("DUNLIN_SMTP_URL") === null) !== (from === null))

@@ -230,5 +230,5 @@ function answerUnknown(
   if (allowed.length === 0) return answerNothing(pages, request, reply);
   const allow = [...allowed, "OPTIONS"].join(", ");
   if (request.method === "OPTIONS") return reply.code(204).header("allow", allow).send();
-  throw new ApiError(405, `this path knows ${allow} only`, { headers: { allow } });
+  throw new ApiError(405, `this path takes ${allow} only`, { headers: { allow } });
 }

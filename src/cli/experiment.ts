@@ -200,7 +200,7 @@ const lines = (experiment: Experiment, now: Date): string[] => [
   `name         ${experiment.name}`,
   `state        ${stateWords(experiment, now)}, started ${day(experiment.startedAt)}`,
   `split        ${percent(experiment.share)} of the customers are Dunlin's`,
-  `verdict on   ${experiment.primary === COUNT ? "recovered invoices" : `recovered ${experiment.primary}`}, ${experiment.maturityDays} days after they failed; ${marginPoints(experiment.margin)} points matter`,
+  `verdict on   ${experiment.primary === COUNT ? "recovered invoices" : `recovered ${experiment.primary}`}, ${experiment.maturityDays} days after they failed; a difference of ${marginPoints(experiment.margin)} points or more matters`,
 ];
 
 function lookLines({ at, invoices, comparisons, verdict }: Look): string[] {

@@ -28,7 +28,7 @@ export const invite: Command = {
     if (!role) throw new UsageError(`--role takes one of ${ROLES.join(", ")}, not "${named}".`);
     const given = text(values, "email");
     const email = given === undefined ? null : normalEmail(given);
-    if (email !== null && !isEmail(email)) throw new UsageError(`"${given}" is no e-mail address.`);
+    if (email !== null && !isEmail(email)) throw new UsageError(`"${given}" is not an e-mail address.`);
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await merchantOf(db, values);
       const token = await db.transaction(async (tx) => {

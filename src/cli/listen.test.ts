@@ -154,7 +154,7 @@ test("a body that is no event is forwarded, too, and called what it is", async (
   for (const body of bodies) await postOnce(to, {}, Buffer.from(body), listening.ca());
   assert.deepEqual(
     listening.lines.slice(4).map((line) => line.replace(/^[\d:]+ +/, "").replace(/\d+ ms/, "")),
-    [...[4, 4, 2, 47, 44].map((bytes) => `${bytes} bytes that are no event`), "pause_collection e1 i"].map(
+    [...[4, 4, 2, 47, 44].map((bytes) => `${bytes} bytes that are not an event`), "pause_collection e1 i"].map(
       (words) => `${words} → 401, `,
     ),
   );

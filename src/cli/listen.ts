@@ -94,5 +94,5 @@ function nameOf(body: Buffer): string {
   } catch {
     // It is said below.
   }
-  return `${body.length} bytes that are no event`;
+  return `${body.length} bytes that are not an event`;
 }

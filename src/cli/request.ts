@@ -23,7 +23,7 @@ export const requestShow: Command = {
   examples: ["npx dunlin request show req_0198…"],
   async run(context, values, [requestId]) {
     const id = requestId!.trim().toLowerCase().replace(/^req_/, "");
-    if (!isUuid(id)) throw new UsageError(`"${requestId}" is no requestId: req_ and a UUID.`);
+    if (!isUuid(id)) throw new UsageError(`"${requestId}" is not a requestId: req_ and a UUID.`);
     return withDatabase(context, async ({ db }) => {
       const found = await findRequest(db, id);
       if (!found) throw new Failure(`There is no request ${requestId} in the log, which goes back 30 days.`);

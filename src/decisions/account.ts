@@ -164,10 +164,12 @@ function payerWords({ known, place }: Situation, history: History | null): strin
   const { paymentMethodType, network, cardCountry } = known;
   const type = paymentMethodType === null ? "a payment method that was not named" : shownText(paymentMethodType);
   const { funding, issuer } = history?.traits ?? { funding: null, issuer: null };
-  const words = [network, funding, cardCountry && `of ${cardCountry}`].flatMap((each) => (each ? shownText(each) : []));
-  const card = [words.join(" "), issuer ? `issued by ${shownText(issuer)}` : ""].filter((each) => each !== "");
+  const shown = (...texts: (string | null)[]) => texts.flatMap((each) => (each ? shownText(each) : [])).join(" ");
+  const card = [shown(network, funding), shown(cardCountry), issuer ? `issued by ${shownText(issuer)}` : ""].filter(
+    (each) => each !== "",
+  );
   const amount = moneyWords(known.amount, known.currency);
-  return `${amount} are due, to be paid by ${type}${card.length === 0 ? "" : ` (${card.join(", ")})`}. ${localTimeWords(place.zone)}`;
+  return `${amount} is due, to be paid by ${type}${card.length === 0 ? "" : ` (${card.join(", ")})`}. ${localTimeWords(place.zone)}`;
 }
 
 /** What the learned engine looks at of the subscription: how long it had lasted, and how often it is billed. */

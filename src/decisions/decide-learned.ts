@@ -228,7 +228,7 @@ const outageWords = ({ known, place, upAgainAt }: Situation) =>
   `Several customers' payments found this bank down, the last one on ${momentWords(place.zone, known.issuerDownAt!.getTime())}, so nothing is tried there before ${momentWords(place.zone, upAgainAt)}.`;
 
 const FAMILY_WORDS = {
-  cycle: "the money comes with the next pay",
+  cycle: "the money comes with the next payday",
   any_day: "the money may come on any day",
   hold: "something at the bank passes by itself",
   never: "this card will not work again",
@@ -242,7 +242,7 @@ function explained(belief: Belief): string {
   kindsOf(belief, kinds);
   for (let kind = 0; kind < KINDS; kind++) families[familyOfKind(kind)]! += kinds[kind]!;
   const top = families.indexOf(Math.max(...families));
-  const words = `What was seen so far fits best that ${FAMILY_WORDS[FAMILIES[top]!]} (${percent(families[top]!)}).`;
+  const words = `Most likely, by what was seen so far, ${FAMILY_WORDS[FAMILIES[top]!]} (${percent(families[top]!)}).`;
   if (FAMILIES[top] !== "cycle") return words;
   const { shares } = belief;
   let likeliest = 0;

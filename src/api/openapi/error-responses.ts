@@ -84,7 +84,7 @@ export const RESPONSES: Readonly<Record<string, Part>> = {
         schema: schema("Error"),
         examples: {
           notFound: { value: errorBody("other", 404, "there is nothing at this path") },
-          method: { value: errorBody("other", 405, "this path knows POST, OPTIONS only") },
+          method: { value: errorBody("other", 405, "this path takes POST, OPTIONS only") },
           slow: { value: errorBody("other", 408, "the request took too long to arrive") },
           expect: { value: errorBody("other", 417, "the only Expect understood is 100-continue") },
           headers: { value: errorBody("other", 431, "the headers are too large") },

@@ -64,7 +64,7 @@ ${table(
   ],
   told,
 )}
-<p class="text soft">Look every day, and stop when you like: the ranges are made for that, and hold the truth with a chance of at least 96.5% at all times together. A range that holds nothing is no result, whichever way it leans. The verdict rests on the first line, chosen before.</p>`;
+<p class="text soft">Look every day, and stop when you like: the ranges are made for that, and hold the truth with a chance of at least 96.5% at all times together. A range that includes zero is not a result, whichever way it leans. The verdict rests on the first line, which was chosen beforehand.</p>`;
 }
 
 /** The primary effect, look by look. */

@@ -98,7 +98,7 @@ const stateOf = ({ endedAt, failure, progress }: Job) => {
 function jobPage(job: Job, zone: string): Page {
   const { id, progress, result, failure, askedAt, actor } = job;
   const title = `Backtest of ${momentText(askedAt, zone)}`;
-  const asked = html`<p class="soft">Asked for ${moment(askedAt, zone)} by ${actor.name}.</p>`;
+  const asked = html`<p class="soft">Asked for on ${moment(askedAt, zone)} by ${actor.name}.</p>`;
   if (failure !== null) return { title, body: html`${notice("bad", failure)}${asked}${again}` };
   if (result)
     return {

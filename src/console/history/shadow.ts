@@ -44,12 +44,12 @@ async function shadowPage({ cli }: Console, { db, merchantId, person: { zone } }
   const isUnderWay = job && job.endedAt === null;
   const on = merchant?.shadow
     ? html`<p class="text">Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin notes what it would do.</p>`
-    : html`<p class="text">Shadow mode is off. While it is on Dunlin decides and asks for nothing, so that it can be looked at before it may do anything:</p>${empty("It is switched by a command.", `${cli} merchant set ${merchantId} --shadow yes`)}`;
+    : html`<p class="text">Shadow mode is off. While it is on Dunlin decides and asks for nothing, so that it can be looked at before it may do anything:</p>${empty("A command switches it on.", `${cli} merchant set ${merchantId} --shadow yes`)}`;
   return {
     title: "Shadow mode",
     tools: !isUnderWay && button("/shadow", job ? "Compare anew" : "Compare", {}, "main"),
     body: html`${on}
-${job && html`<p class="soft">${isUnderWay ? "Asked for" : "As of"} ${moment(job.askedAt, zone)}.</p>${comparison(job as ShadowJob, zone)}`}`,
+${job && html`<p class="soft">${isUnderWay ? "Asked for on" : "As of"} ${moment(job.askedAt, zone)}.</p>${comparison(job as ShadowJob, zone)}`}`,
   };
 }
 

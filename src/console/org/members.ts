@@ -26,7 +26,7 @@ export function memberRoutes(console: Console) {
       ...(await membersPage(console, visit, notice("bad", says))),
       status: 400,
     });
-    if (email !== null && !isEmail(email)) return refuse("This is no e-mail address.");
+    if (email !== null && !isEmail(email)) return refuse("This is not an e-mail address.");
     const members = await membersOf(console.everyone, visit.merchantId);
     if (members.some((member) => member.email === email)) return refuse(`${email} is a member already.`);
     const token = await visit.db.transaction(async (tx) => {
@@ -85,7 +85,7 @@ async function change({ everyone, ports }: Console, visit: Visit, role: Role | n
   await everyone.transaction(async (tx) => {
     const members = await holdMembers(tx, merchantId);
     const held = members.find(({ personId }) => personId === visit.form.get("person"));
-    if (!held) throw new PageError(409, "This person is no member any more.");
+    if (!held) throw new PageError(409, "This person is no longer a member.");
     if (held.role === "owner" && !visit.may("owners")) throw new PageError(403, "Only an owner can change an owner.");
     const owners = members.filter((each) => each.role === "owner");
     if (held.role === "owner" && role !== "owner" && owners.length === 1)

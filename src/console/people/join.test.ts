@@ -85,7 +85,7 @@ test("who is known joins with the password that is known, and nobody joins as so
 test("weak passwords and broken addresses are named, and the link still works afterwards", async () => {
   const { token } = await invite("viewer");
   const wrong: [object, RegExp][] = [
-    [{ email: "grace" }, /no e-mail address/],
+    [{ email: "grace" }, /not an e-mail address/],
     [{ password: "short" }, /at least 12 characters/],
     [{ password: "aaaaaaaaaaaaaa" }, /5 different characters/],
     [{ password: "grace12345678" }, /around your address/],

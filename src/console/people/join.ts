@@ -42,7 +42,7 @@ async function join(console: Console, request: FastifyRequest, reply: FastifyRep
   const refuse = (says: string) => show(console, reply.code(400), token, { email, name }, says);
   const invite = await openInvite(everyone, token, ports);
   if (!invite) return show(console, reply, token, {}, null);
-  if (!isEmail(email)) return refuse("This is no e-mail address.");
+  if (!isEmail(email)) return refuse("This is not an e-mail address.");
   const address = addressOf(request, console);
   const known = await findPersonByEmail(everyone, email);
   if (known) {

@@ -125,7 +125,7 @@ function summary(
       : []),
     ...(even
       ? [
-          `With this plan of ${triesWords(even.plan.length)} the invoice is recovered with a chance of ${percent(even.planRecovers)}, with ${triesWords(even.tries.length)} spread evenly ${percent(even.recovers)}${even.asMany ? `, with a plan of as many ${percent(even.asMany.recovers)}` : ""}.`,
+          `With this plan of ${triesWords(even.plan.length)} the invoice is recovered with a chance of ${percent(even.planRecovers)}, with ${triesWords(even.tries.length)} spread evenly ${percent(even.recovers)}${even.asMany ? `, with a plan of ${triesWords(even.tries.length)} ${percent(even.asMany.recovers)}` : ""}.`,
           besideEven(paidBy),
         ]
       : []),

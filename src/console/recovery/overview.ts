@@ -168,7 +168,7 @@ ${tile("Not recovered", link("lost", count(casesOf(ended, ["lost"]))), amountsOf
 ${deliveryTile(known)}
 </div>
 <h2>Cases by the week in which they ended</h2>
-<p class="text">A case that is paid ends at once, and others with their window: while cases become more, these shares are higher than the recovery rate.</p>
+<p class="text">Cases that are paid end at once, the others with their window: while there are more and more cases, these shares are higher than the recovery rate.</p>
 ${weekChart(weeks, now, visit.person.zone)}
 <h2>By currency</h2>
 ${currencyTable(ended, open, since)}`;

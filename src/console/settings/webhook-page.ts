@@ -42,7 +42,7 @@ export function webhookPage({ merchant, visit, problem, done, egressRanges, allo
 <section><h2>Endpoint</h2>${endpointForm(merchant, problem === null ? null : visit.form)}</section>
 <section><h2>Test event</h2>
 <form method="post" action="/settings/webhook/test" class="card">
-<p>Sent to what is saved, marked <code>"test": true</code>, and kept in no log.</p>
+<p>Sent to the endpoint as it is saved, marked <code>"test": true</code>, and kept in no log.</p>
 ${choice(
   "Type",
   "type",
@@ -139,7 +139,7 @@ ${webhookSecret !== null && html`<p>${button("/settings/webhook/secret/remove", 
 }
 
 const allowedOf = (allow: readonly AllowedAddress[]): Html => html`
-<p>To public addresses, over HTTPS. An address is checked when the URL is saved and again at each connection, so a name that comes to mean a machine inside leads nowhere; redirects are not followed.</p>
+<p>To public addresses, over HTTPS. An address is checked when the URL is saved and again at each connection, so a name that later leads to an internal machine is refused; redirects are not followed.</p>
 ${
   allow.length === 0
     ? html`<p class="soft">Private addresses are out of reach: the operator would name them in <code>DUNLIN_WEBHOOK_ALLOW</code>.</p>`
