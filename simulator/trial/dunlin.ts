@@ -22,6 +22,7 @@ import { cycleChances, type Learned } from "../../src/model/learned.ts";
 import { observeBeside, observeFirst, observeTry } from "../../src/model/observe.ts";
 import { CYCLES } from "../../src/model/pay-cycles.ts";
 import { noteSaid } from "../../src/model/shortfall.ts";
+import { withoutWords } from "../../src/rules/response-codes.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { dollars, stakesOfBill } from "./money.ts";
 import { groupOf, type OpenCase, type Policy, placeOf, rulesFor } from "./policy.ts";
@@ -125,7 +126,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
     const traits = traitsOf(bill, customer, bill.first);
     const facts = {
       reason: groupOf(bill.first),
-      code: bill.first.networkDeclineCode ?? null,
+      code: traits.declineCode,
       standing: standingOf(customer.past),
       names: weightsOf(caseNames("r", traits)),
       codeName: codeWeight(traits),
@@ -286,8 +287,8 @@ function traitsOf(bill: Bill, { past }: Customer, last: Charge): Traits {
     network: last.cardBrand ?? null,
     funding: last.cardFunding ?? null,
     issuer: last.cardIssuer ?? null,
-    declineCode: last.networkDeclineCode ?? null,
-    adviceCode: last.networkAdviceCode ?? null,
+    declineCode: last.networkDeclineCode ? withoutWords(last.networkDeclineCode) : null,
+    adviceCode: last.networkAdviceCode ? withoutWords(last.networkAdviceCode) : null,
     past,
   };
 }

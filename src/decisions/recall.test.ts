@@ -44,6 +44,16 @@ const stepsAt = (history: History, date: number) => {
   return [Math.floor(cell / 5), cell % 5];
 };
 
+test("a code is the same with the words that a gateway writes behind it", () => {
+  const beliefAfter = (networkDeclineCode: string, networkAdviceCode: string) => {
+    const charge = { ...failed("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode, networkAdviceCode } };
+    return recall(learned, historyOf([[charge]])).belief;
+  };
+  const bare = beliefAfter("51", "24");
+  assert.deepEqual(beliefAfter("51 : Insufficient funds/over credit limit", "24 : Retry after 1 hour"), bare);
+  assert.notDeepEqual(beliefAfter("05", "24"), bare);
+});
+
 test("bank debits are recalled by the days on which they were booked", () => {
   const model = newLearned();
   const debits = historyOf([[paid("2026-02-06T15:00")], [failed("2026-03-12T15:00")]], 0, null, "sepa_debit");

@@ -7,6 +7,7 @@ import type { Learned } from "../model/learned.ts";
 import { observeBeside, observeFirst, observeTry } from "../model/observe.ts";
 import { type DeclineCodes, declineGroup } from "../rules/decline-group.ts";
 import type { Instrument } from "../rules/instrument.ts";
+import { withoutWords } from "../rules/response-codes.ts";
 import {
   caseNames,
   caseRows,
@@ -120,11 +121,13 @@ function recallFirst(
   const bookingOfBill =
     schemeName(bill) === schemeName(history.traits) ? booking : bookingOf(learned, bill.paymentMethodType);
   const clock = { offsetMs: history.offsetAt(at), booking: bookingOfBill };
+  const code = first.codes?.networkDeclineCode ?? first.codes?.gatewayCode ?? null;
+  const advice = first.codes?.networkAdviceCode ?? null;
   const traits: Traits = {
     ...history.traits,
     dollars: bill.dollars,
-    declineCode: first.codes?.networkDeclineCode ?? first.codes?.gatewayCode ?? null,
-    adviceCode: first.codes?.networkAdviceCode ?? null,
+    declineCode: code && withoutWords(code),
+    adviceCode: advice && withoutWords(advice),
     past: { ...past },
   };
   if (!first.isPresumed) observeFirst(learned, person, nameWeights(caseNames("f", traits)), clock, at, reason);

@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { DeclineGroup } from "./decline-groups.ts";
+import { withoutWords } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
 /** A Mastercard merchant advice code (DE48 SE84), sent beside the response code by some issuers. */
@@ -57,10 +58,7 @@ export const ADVICE_CODES: readonly AdviceCode[] = [
   advice("43", "the card is virtual", {}),
 ];
 
-/** A code, and what a gateway may write behind it: Adyen's "03 : Do not try again". */
-const WITH_WORDS = /^(\d{1,2})\s*:.*/s;
-
-const normalCode = (code: string) => code.trim().replace(WITH_WORDS, "$1").padStart(2, "0");
+const normalCode = (code: string) => withoutWords(code).trim().padStart(2, "0");
 
 const BY_CODE = new Map(ADVICE_CODES.map((each) => [each.code, each]));
 

@@ -147,13 +147,13 @@ export function setResponseCode(code: string, meaning: ResponseCode, everywhere:
   if (everywhere) ON_MASTERCARD.delete(normalCode(code));
 }
 
-/** A code, and what a gateway may write behind it: Adyen's "41 : Lost card". */
-const WITH_WORDS = /^([0-9A-Z]{1,4})\s*:/;
+const WITH_WORDS = /^\s*([0-9A-Z]{1,4})\s*:.*/is;
+/** A response or advice code without what a gateway may write behind it: 41 of Adyen's "41 : Lost card". */
+export const withoutWords = (code: string) => code.replace(WITH_WORDS, "$1");
 
 /** The code as the table writes it: without words, in upper case, of two characters at least, and no zero before more than two. */
 function normalCode(code: string): string {
-  const upper = code.trim().toUpperCase();
-  const alone = WITH_WORDS.exec(upper)?.[1] ?? upper;
+  const alone = withoutWords(code).trim().toUpperCase();
   const short = /^\d+$/.test(alone) ? String(Number(alone)) : alone;
   return short.padStart(2, "0");
 }
