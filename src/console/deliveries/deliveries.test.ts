@@ -71,7 +71,7 @@ test("what has failed and is tried again is told beside what is exhausted, and o
     (await viewer.get("/deliveries")).body,
     />1 exhausted<\/a>: every attempt failed; 1 event has failed and waits for another attempt<\/p>/,
   );
-  assert.match(await tile(), /^1 +2 waiting for an attempt, of which 1 has failed$/);
+  assert.match(await tile(), /^1 +2 waiting for an attempt, 1 after a failed one$/);
 });
 
 test("events stand in the order in which their plans were made, beside the moments at which they were created", async () => {

@@ -192,7 +192,7 @@ function deliveryTile({ undelivered: { exhausted, waiting, failed } }: Known): H
   return tile(
     "Deliveries that need a hand",
     exhausted === 0 ? "none" : html`<a href="/deliveries?state=exhausted">${count(exhausted)}</a>`,
-    `${count(waiting)} waiting for an attempt${failed > 0 ? `, of which ${count(failed)} ${failed === 1 ? "has" : "have"} failed` : ""}`,
+    `${count(waiting)} waiting for an attempt${failed > 0 ? `, ${count(failed)} after a failed one` : ""}`,
   );
 }
 
