@@ -82,14 +82,18 @@ async function* csvRowsOf(
   pipeline(joined(begin, text), parser, () => {}); // what goes wrong comes out of the parser
   let header: Header | undefined;
   let line = 1;
+  let twice = 0; // breaks that the parser counted so: of a quoted \r\n it counts each sign
   try {
     for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
-      if (header) yield { line, json: JSON.stringify(recordOf(kind, header, record)) };
+      twice += countIn(record, /\r\n/g);
+      const end = info.lines - twice;
+      // By where the row ends: between it and the one before empty ones may stand.
+      if (header) yield { line: end - countIn(record, BREAK), json: JSON.stringify(recordOf(kind, header, record)) };
       else {
         header = headerOf(record, kind, columns);
         onHeader(header);
       }
-      line = info.lines + 1; // where the next one begins: a quoted text may have lines
+      line = end + 1;
     }
   } catch (error) {
     if (error instanceof CsvError) {
@@ -100,6 +104,10 @@ async function* csvRowsOf(
     throw error;
   }
 }
+
+const BREAK = /\r\n|[\r\n]/g;
+const countIn = (cells: readonly string[], sign: RegExp) =>
+  cells.reduce((sum, cell) => sum + (cell.match(sign)?.length ?? 0), 0);
 
 /** What a text begins with, its first line that is not empty at least, unless that is longer than a row may be. */
 async function firstLine(text: AsyncGenerator<string>): Promise<string> {

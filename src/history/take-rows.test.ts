@@ -57,6 +57,21 @@ test("columns may be parted by semicolons or tabs, and a spreadsheet's empty row
   }
 });
 
+test("a wrong row is named by the line on which it begins, whatever empty rows and quoted line breaks stand before it", async () => {
+  const wrong = { amount: -1 };
+  const quoted = subscription("b", { customerId: '"Zoë\nand\nsons"', ...wrong });
+  const [heading, ...rows] = csv([subscription("a"), quoted, subscription("c", wrong)]).split("\r\n");
+  const text = ["", heading, rows[0], ",,,,,", "", ",,,,,", rows[1], "", rows[2], ""].join("\n");
+  for (const sign of ["\n", "\r\n", "\r"]) {
+    const taken = await takeRows({ name: "x.csv", bytes: pieces(text.replaceAll("\n", sign), 7) }, kind, NONE);
+    assert.deepEqual(
+      taken.wrong.map(({ line }) => line),
+      [7, 11],
+      JSON.stringify(sign),
+    );
+  }
+});
+
 test("batches are stored up to the first that holds a wrong row, and the rest is only checked", async () => {
   const records = Array.from({ length: 1_000 }, (_, n) =>
     subscription(`s_${n}`, n % 500 === 450 ? { amount: -1 } : {}),
