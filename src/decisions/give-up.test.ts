@@ -244,3 +244,9 @@ test("where the bank wants the customer to confirm, they are asked for that, too
   assert.match(asked("1A"), /is asked to confirm the payment, or for another card or payment method now\.$/);
   assert.match(asked("41"), /is asked for another card or payment method now\.$/);
 });
+
+test("whose rule bars a card is said: Visa's own on a Visa card, and on others that it is kept there all the same", () => {
+  const reasons = (network: string) => decideSoon(failed({ networkDeclineCode: "57" }, { network })).reasons.join(" ");
+  assert.match(reasons("visa"), /\. Visa does not allow another try/);
+  assert.match(reasons("discover"), /Visa's categories, kept here as the safe choice, do not allow another try/);
+});
