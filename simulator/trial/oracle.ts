@@ -66,7 +66,7 @@ function plan(world: World, bill: Bill, days: readonly { at: number; chance: num
     const value = worthOf(day, restValues(worth.slice(day + 1), later, tries, cost)[0]!);
     if (value <= most) continue;
     most = value;
-    found = { at, chance: chance };
+    found = { at, chance };
   }
   return found;
 }

@@ -241,7 +241,7 @@ test("a debit is not presented again after what a gateway says of a closed accou
 
 test("where the bank wants the customer to confirm, they are asked for that, too: it needs no other card", () => {
   const asked = (networkDeclineCode: string) => decideSoon(failed({ networkDeclineCode })).reasons.at(-1)!;
-  assert.match(asked("1A"), /is asked to confirm the payment, or for another card or payment method now\.$/);
+  assert.match(asked("1A"), /is asked to confirm the payment or to give another card or payment method now\.$/);
   assert.match(asked("41"), /is asked for another card or payment method now\.$/);
 });
 

@@ -41,12 +41,12 @@ export function giveUp(situation: Situation): Decision | null {
   const waits = cardWaitWords(situation);
   if (waits) return { kind: "wait", reasons: [...reasons, waits] };
   // Whoever confirms keeps the card.
-  const toConfirm = !bar && !usedUp && decline?.group === "AUTH_REQUIRED" ? "to confirm the payment, or " : "";
+  const how = !bar && !usedUp && decline?.group === "AUTH_REQUIRED" ? "to confirm the payment or to give " : "for ";
   const why = bar ? BARRED : full ? FULL : usedUp ? USED_UP : ruling ? ENDED : POINTLESS;
   reasons.push(
     isTried
       ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one may be tried as well."
-      : `${why}, so the customer is asked ${toConfirm}for another card or payment method now.`,
+      : `${why}, so the customer is asked ${how}another card or payment method now.`,
   );
   return { kind: "card_change", at: new Date(now), reasons };
 }

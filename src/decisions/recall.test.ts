@@ -52,6 +52,11 @@ test("a code is the same with the words that a gateway writes behind it", () => 
   const bare = beliefAfter("51", "24");
   assert.deepEqual(beliefAfter("51 : Insufficient funds/over credit limit", "24 : Retry after 1 hour"), bare);
   assert.notDeepEqual(beliefAfter("05", "24"), bare);
+  const ofGateway = (gatewayCode: string) => {
+    const charge = { ...failed("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode: null, gatewayCode } };
+    return recall(learned, historyOf([[charge]])).belief.codeName;
+  };
+  assert.notEqual(ofGateway("card:declined"), ofGateway("card:expired"), "a gateway's own code is left as it is");
 });
 
 test("bank debits are recalled by the days on which they were booked", () => {

@@ -121,12 +121,12 @@ function recallFirst(
   const bookingOfBill =
     schemeName(bill) === schemeName(history.traits) ? booking : bookingOf(learned, bill.paymentMethodType);
   const clock = { offsetMs: history.offsetAt(at), booking: bookingOfBill };
-  const code = first.codes?.networkDeclineCode ?? first.codes?.gatewayCode ?? null;
+  const response = first.codes?.networkDeclineCode ?? null;
   const advice = first.codes?.networkAdviceCode ?? null;
   const traits: Traits = {
     ...history.traits,
     dollars: bill.dollars,
-    declineCode: code && withoutWords(code),
+    declineCode: response === null ? (first.codes?.gatewayCode ?? null) : withoutWords(response),
     adviceCode: advice && withoutWords(advice),
     past: { ...past },
   };
