@@ -243,6 +243,10 @@ test("where the bank wants the customer to confirm, they are asked for that, too
   const asked = (networkDeclineCode: string) => decideSoon(failed({ networkDeclineCode })).reasons.at(-1)!;
   assert.match(asked("1A"), /is asked to confirm the payment or to give another card or payment method now\.$/);
   assert.match(asked("41"), /is asked for another card or payment method now\.$/);
+  const barred = failed({ networkDeclineCode: "1A" });
+  const lost = { ...failed({ networkDeclineCode: "41" }).ledger[0]!, at: soon(-24) };
+  const { reasons } = decideSoon({ ...barred, ledger: [lost, ...barred.ledger] });
+  assert.match(reasons.at(-1)!, /is asked for another card or payment method now\.$/, "a barred card helps nobody");
 });
 
 test("whose rule bars a card is said: Visa's own on a Visa card, and on others that it is kept there all the same", () => {
