@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { PLAIN, readingOf } from "../domain/reading.ts";
+import { amountSays, momentSays } from "../domain/written.ts";
 import { readHistory } from "./attempts.ts";
+import { FIELDS } from "./copies.ts";
 import { groupOf } from "./failed-invoices.ts";
 
 const CSV = `Invoice ID,customer_id,createdAt,state,amount,currency,networkDeclineCode,note
@@ -117,8 +120,8 @@ ${right(200).join("\n")}
   const unknown = "is not known: write PAID or FAILED, or PENDING for neither";
   assert.deepEqual(problems, [
     'propensity "0" is not a chance above 0 (2 records, the first in line 5)',
-    'amount "49.00" is not a whole number of minor units, such as 4900 (line 2)',
-    `createdAt "yesterday" can't be read: write it as 2026-01-02T08:00:00Z, or as 2026-01-02 (line 3)`,
+    `amount "49.00" ${amountSays(PLAIN)} (line 2)`,
+    `createdAt "yesterday" ${momentSays(PLAIN)} (line 3)`,
     `state "Authorised" ${unknown} (line 7)`,
     `state "HELD" ${unknown} (line 8)`,
   ]);
@@ -210,7 +213,7 @@ test("an invoice id that several customers have, or several currencies, is left 
 test("a heading without what every record needs is refused, and says what it has", () => {
   assert.throws(
     () => readHistory("Invoice No,date,amount\n1,2,3\n"),
-    /The heading has no invoiceId, no createdAt, no state, no currency\. It has: Invoice No, date, amount\.$/,
+    /The heading has no invoiceId, no createdAt, no state, no currency: --map FIELD=COLUMN says which column holds it\. It has: Invoice No, date, amount\.$/,
   );
   assert.throws(() => readHistory("\n"), /It is empty\.$/);
   assert.throws(
@@ -229,5 +232,48 @@ test("columns may be parted by semicolons or tabs, and a spreadsheet's empty row
       [[["inv_1, the first", 4900]], 0],
       JSON.stringify(sign),
     );
+  }
+});
+
+test("columns of other names, dates of other forms and amounts with decimals are read once somebody says how", () => {
+  const text = [
+    "Number;When;Outcome;Sum;Currency",
+    "in_1;05.01.2026 09:00;Failed;1.234,50;eur",
+    "in_2;06.01.2026;Paid;1.200;JPY",
+    "in_3;07.01.2026;paid;1,5;KWD",
+  ].join("\n");
+  const said = { map: "invoiceId=Number,createdAt=When,state=Outcome,amount=Sum", dates: "dmy", decimals: "comma" };
+  const { attempts, problems } = readHistory(text, readingOf(said, FIELDS));
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    attempts.map(({ at, amount, currency, approved }) => [at.toISOString(), amount, currency, approved]),
+    [
+      ["2026-01-05T09:00:00.000Z", 123450, "EUR", false],
+      ["2026-01-06T00:00:00.000Z", 1200, "JPY", true],
+      ["2026-01-07T00:00:00.000Z", 1500, "KWD", true],
+    ],
+  );
+});
+
+test("of JSON nothing is said but what it says itself", () => {
+  const reading = readingOf({ decimals: "point" }, FIELDS);
+  assert.throws(() => readHistory('{"amount": 12}', reading), /^Error: --dates and --decimals are for CSV/);
+});
+
+test("a row that has not the columns of the heading is left out, since its amount may be another one's", () => {
+  const heading = "invoiceId,createdAt,state,currency,amount";
+  const rows = Array.from({ length: 60 }, (_, n) => `in_${n},2026-01-05,FAILED,EUR,4900`);
+  const cut = ["a,2026-01-05,FAILED,EUR,12,30", "b,2026-01-05,FAILED,EUR", "c,2026-01-05,FAILED,EUR,4900,,", ","];
+  const { attempts, problems } = readHistory([heading, ...rows, ...cut].join("\n"));
+  assert.equal(attempts.length, 61);
+  assert.deepEqual(problems, ["it has not as many columns as the first line (2 records, the first in line 62)"]);
+});
+
+test("a wrong record is named by its own line, whatever empty rows and quoted breaks stand before it", () => {
+  const quoted = `${right(1)[0]},"two\nlines"`;
+  const text = [`${HEADING},note`, quoted, "", ",,", quoted, "x,2026-01-05,HELD,4900,EUR,,", ...Array(40).fill(quoted)];
+  for (const sign of ["\n", "\r\n"]) {
+    const { problems } = readHistory(text.join("\n").replaceAll("\n", sign));
+    assert.match(problems.join(), /^state "HELD" .* \(line 8\)$/, JSON.stringify(sign));
   }
 });

@@ -1,10 +1,21 @@
 import { parse } from "csv-parse/sync";
+import { CSV, createLineCount, hasColumns, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
-import { separatorOf } from "../domain/separator.ts";
-import { INITIATORS } from "../domain/transaction.ts";
+import { headerOf, isRead, PLAIN, type Reading, refuseWritten, spelled } from "../domain/reading.ts";
+import { INITIATORS, isApproved } from "../domain/transaction.ts";
+import {
+  amountSays,
+  capitals,
+  minorText,
+  momentSays,
+  momentText,
+  smallLetters,
+  transactionStateOf,
+  type Written,
+} from "../domain/written.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
-import { copyOf, type Fields, keepNewest, mixedInvoices, mixedWords, type ReadAttempt } from "./copies.ts";
+import { copyOf, FIELDS, type Fields, keepNewest, mixedInvoices, mixedWords, type ReadAttempt } from "./copies.ts";
 
 /** A history as it was read. */
 export interface History {
@@ -29,16 +40,17 @@ const LEFT_OUT_MAX = 0.05;
 
 /**
  * Reads a history: CSV with a heading (commas, semicolons or tabs between columns), or a JSON object on each line. Fields are called as those of a transaction of the API, in any
- * spelling (`invoiceId`, `invoice_id`, `Invoice ID`); unknown ones are passed over. A record that can't be read is left out and
+ * spelling (`invoiceId`, `invoice_id`, `Invoice ID`), or as `reading` says; unknown ones are passed over. A record that can't be read is left out and
  * told of, and one that repeats another is counted; attempts that are neither paid nor failed, and checks of a card without an amount, are passed over.
  *
  * @throws when a field is missing that every record needs, or more than a few records can't be read
  */
-export function readHistory(text: string): History {
+export function readHistory(text: string, reading: Reading = PLAIN): History {
   const unmarked = text.replace(/^\ufeff/, "");
   const begin = unmarked.trimStart()[0];
   if (begin === "[") throw new TypeError("It is one JSON array; an object on each line is needed.");
-  const lines = begin === "{" ? jsonLines(unmarked) : csvLines(unmarked);
+  if (begin === "{") refuseWritten(reading);
+  const lines = begin === "{" ? jsonLines(unmarked) : csvLines(unmarked, reading);
   const found = new Map<string, ReadAttempt>();
   const wrong = new Map<string, { says: string; line: number; records: number }>();
   let [records, leftOut, repeated] = [0, 0, 0];
@@ -50,10 +62,10 @@ export function readHistory(text: string): History {
   };
   for (const { line, fields } of lines) {
     records++;
-    const attempt = typeof fields === "string" ? { kind: fields, says: fields } : attemptOf(fields);
+    const attempt = typeof fields === "string" ? { kind: fields, says: fields } : attemptOf(fields, reading);
     if (attempt === null) continue;
     if ("says" in attempt) leaveOut(attempt, line);
-    else if (!keepNewest(found, { attempt, line, ...copyOf(fields as Fields) })) repeated++;
+    else if (!keepNewest(found, { attempt, line, ...copyOf(fields as Fields, reading) })) repeated++;
   }
   const mixed = mixedInvoices(found.values());
   const attempts: PastAttempt[] = [];
@@ -91,72 +103,70 @@ function jsonFields(json: string): Fields | string {
     const record = JSON.parse(json) as unknown;
     if (typeof record !== "object" || record === null) return "not a JSON object";
     const known = Object.entries(record).filter(([, value]) => value !== null && typeof value !== "object");
-    return Object.fromEntries(known.map(([name, value]) => [spelled(name), String(value)]));
+    return Object.fromEntries(known.map(([name, value]) => [NAMES.get(spelled(name)) ?? name, String(value)]));
   } catch {
     return "not JSON";
   }
 }
 
-function* csvLines(text: string): Generator<Line> {
-  const rows = parse(text, {
-    delimiter: separatorOf(text),
-    info: true,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    skip_records_with_empty_values: true, // a spreadsheet's empty rows
-  }) as unknown as {
+const NAMES = new Map([...FIELDS].map((name) => [spelled(name), name]));
+
+function* csvLines(text: string, reading: Reading): Generator<Line> {
+  const delimiter = separatorOf(text, isRead(FIELDS, reading));
+  const rows = parse(text, { ...CSV, delimiter }) as unknown as {
     info: { lines: number };
     record: string[];
   }[];
   if (rows.length === 0) throw new TypeError("It is empty.");
   const written = rows[0]!.record;
-  const names = written.map(spelled);
-  const missing = NEEDED.filter((alike) => !alike.some((name) => names.includes(spelled(name))));
+  const names = headerOf(written, FIELDS, reading).map(([, field]) => field);
+  const missing = NEEDED.filter((alike) => !alike.some((name) => names.includes(name)));
   if (missing.length > 0)
     throw new TypeError(
-      `The heading has no ${missing.map(([name]) => name).join(", no ")}. It has: ${written.join(", ")}.`,
+      `The heading has no ${missing.map(([name]) => name).join(", no ")}: --map FIELD=COLUMN says which column holds it. It has: ${written.join(", ")}.`,
     );
-  for (const { info, record } of rows.slice(1))
-    yield { line: info.lines, fields: Object.fromEntries(names.map((name, column) => [name, record[column] ?? ""])) };
+  const lines = createLineCount();
+  lines.lineOf(written, rows[0]!.info.lines);
+  for (const { info, record } of rows.slice(1)) {
+    const line = lines.lineOf(record, info.lines);
+    const fields = hasColumns(record, written)
+      ? Object.fromEntries(names.flatMap((name, column) => (name === undefined ? [] : [[name, record[column]!]])))
+      : NO_COLUMNS;
+    yield { line, fields };
+  }
 }
-
-/** `Invoice ID`, `invoice_id` and `invoiceId` are one name. */
-const spelled = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
 const NEEDED = [["invoiceId"], ["createdAt", "attemptedAt", "at"], ["state", "status"], ["amount"], ["currency"]];
 
 /** null: neither paid nor failed, or without money. */
-function attemptOf(fields: Fields): PastAttempt | Wrong | null {
+function attemptOf(fields: Fields, written: Written): PastAttempt | Wrong | null {
   const text = (...names: string[]) => names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
   const wrong = (field: string, why: string): Wrong => ({ kind: field, says: `${field} ${why}` });
   const state = text("state", "status");
   if (state === null) return wrong("state", "is missing");
-  const outcome = OUTCOMES.get(capitals(state).replace("TRANSACTION_STATE_", ""));
+  const outcome = transactionStateOf(state);
   // Each word for itself: what it means, its writer knows.
   if (outcome === undefined)
     return {
       kind: `state ${state}`,
       says: `state "${state}" is not known: write PAID or FAILED, or PENDING for neither`,
     };
-  if (outcome === "neither") return null;
-  const invoiceId = text("invoiceid");
+  if (outcome === "PENDING" || outcome === "VOIDED") return null;
+  const invoiceId = text("invoiceId");
   if (invoiceId === null) return wrong("invoiceId", "is missing");
-  const when = text("createdat", "attemptedat", "at");
+  const when = text("createdAt", "attemptedAt", "at");
   if (when === null) return { kind: "createdAt missing", says: "createdAt is missing" };
-  const at = parseMoment(/^\d{4}-\d\d-\d\d$/.test(when) ? `${when}T00:00:00Z` : when);
-  if (!at) return wrong("createdAt", `"${when}" can't be read: write it as 2026-01-02T08:00:00Z, or as 2026-01-02`);
-  const amount = text("amount");
-  if (amount === null || !/^\d{1,15}$/.test(amount))
-    return wrong("amount", `"${amount ?? ""}" is not a whole number of minor units, such as 4900`);
+  const at = parseMoment(momentText(when, written.dates));
+  if (!at) return wrong("createdAt", `"${when}" ${momentSays(written)}`);
+  const currency = text("currency")?.toUpperCase() ?? "";
+  const money = text("amount") ?? "";
+  const amount = minorText(money, currency, written.decimals);
+  if (!/^\d{1,15}$/.test(amount)) return wrong("amount", `"${money}" ${amountSays(written)}`);
   // A check of the card, at which no money was to move.
   if (Number(amount) === 0) return null;
-  const currency = text("currency")?.toUpperCase();
-  if (!currency || !/^[A-Z]{3}$/.test(currency))
-    return wrong("currency", `"${currency ?? ""}" is not a currency, such as EUR`);
+  if (!/^[A-Z]{3}$/.test(currency)) return wrong("currency", `"${currency}" is not a currency, such as EUR`);
   const who = text("initiator");
-  const initiator = INITIATORS.find(
-    (each) => who !== null && capitals(who).replace("TRANSACTION_INITIATOR_", "") === each,
-  );
+  const initiator = INITIATORS.find((each) => who !== null && capitals(who, "TRANSACTION_INITIATOR_") === each);
   if (who !== null && !initiator)
     return { kind: `initiator ${who}`, says: `initiator "${who}" is not known: write one of ${INITIATORS.join(", ")}` };
   const chance = text("propensity");
@@ -164,41 +174,23 @@ function attemptOf(fields: Fields): PastAttempt | Wrong | null {
     return wrong("propensity", `"${chance}" is not a chance above 0`);
   return {
     invoiceId,
-    customerId: text("customerid") ?? invoiceId,
+    customerId: text("customerId") ?? invoiceId,
     at,
-    approved: outcome === "paid",
+    approved: isApproved({ state: outcome }),
     initiator: initiator ?? null,
     amount: Number(amount),
     currency,
     chance: chance === null ? null : Number(chance),
-    networkDeclineCode: text("networkdeclinecode", "declinecode"),
-    networkAdviceCode: text("networkadvicecode", "advicecode"),
-    gatewayCode: gatewayCodeOf(text("paymentgatewayerrorcode"), text("paymentgatewayname"), text("paymentgatewaytype")),
-    declineCategory: text("declinecategory"),
-    paymentMethodType:
-      text("paymentmethodtype")
-        ?.toLowerCase()
-        .replace(/[\s-]+/g, "_") ?? null,
-    cardBrand: text("cardbrand"),
-    cardCountry: text("cardcountry")?.toUpperCase() ?? null,
-    cardFunding: text("cardfunding")?.toLowerCase().replace("card_funding_", "") ?? null,
-    cardIssuer: text("cardissuer"),
-    cardFingerprint: text("cardfingerprint", "paymentmethodid"),
-    customerTimezone: text("customertimezone"),
+    networkDeclineCode: text("networkDeclineCode", "declineCode"),
+    networkAdviceCode: text("networkAdviceCode", "adviceCode"),
+    gatewayCode: gatewayCodeOf(text("paymentGatewayErrorCode"), text("paymentGatewayName"), text("paymentGatewayType")),
+    declineCategory: text("declineCategory"),
+    paymentMethodType: smallLetters(text("paymentMethodType") ?? "") || null,
+    cardBrand: text("cardBrand"),
+    cardCountry: text("cardCountry")?.toUpperCase() ?? null,
+    cardFunding: text("cardFunding")?.toLowerCase().replace("card_funding_", "") ?? null,
+    cardIssuer: text("cardIssuer"),
+    cardFingerprint: text("cardFingerprint", "paymentMethodId"),
+    customerTimezone: text("customerTimezone"),
   };
 }
-
-/** `Partially refunded` is PARTIALLY_REFUNDED. */
-const capitals = (word: string) => word.toUpperCase().replace(/[^A-Z]+/g, "_");
-
-/** Words for a state that mean the same wherever they are used. Of others, "authorised" or "processed", only who writes them knows whether money came. */
-export const STATE_WORDS = {
-  paid: "PAID SUCCEEDED SUCCESS SUCCESSFUL APPROVED CAPTURED SETTLED REFUNDED PARTIALLY_REFUNDED DISPUTED",
-  failed: "FAILED FAILURE UNSUCCESSFUL DECLINED REFUSED REJECTED ERROR",
-  neither: "PENDING PROCESSING VOIDED VOID CANCELED CANCELLED",
-} as const;
-const OUTCOMES = new Map(
-  (["paid", "failed", "neither"] as const).flatMap((outcome) =>
-    STATE_WORDS[outcome].split(" ").map((word) => [word, outcome] as const),
-  ),
-);

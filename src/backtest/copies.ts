@@ -1,7 +1,42 @@
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
+import { momentText, type Written } from "../domain/written.ts";
 
-/** A record of a file, by the names of its fields without their spelling. */
+/** What a history may say of an attempt: fields of the API's transactions, other names for some of them, and the chance with which it was made. */
+export const FIELDS = new Set([
+  "id",
+  "transactionId",
+  "updatedAt",
+  "invoiceId",
+  "customerId",
+  "createdAt",
+  "attemptedAt",
+  "at",
+  "state",
+  "status",
+  "amount",
+  "currency",
+  "initiator",
+  "networkDeclineCode",
+  "declineCode",
+  "networkAdviceCode",
+  "adviceCode",
+  "paymentGatewayErrorCode",
+  "paymentGatewayName",
+  "paymentGatewayType",
+  "declineCategory",
+  "paymentMethodType",
+  "paymentMethodId",
+  "cardBrand",
+  "cardCountry",
+  "cardFunding",
+  "cardIssuer",
+  "cardFingerprint",
+  "customerTimezone",
+  "propensity",
+]);
+
+/** A record of a file, by the names of its fields. */
 export type Fields = Readonly<Record<string, string>>;
 
 /** An attempt, and where a file has it. */
@@ -15,11 +50,10 @@ export interface ReadAttempt {
 }
 
 /** What tells copies of an attempt apart. */
-export function copyOf(fields: Fields): Pick<ReadAttempt, "id" | "updatedAt"> {
-  const updated = fields.updatedat?.trim();
+export function copyOf(fields: Fields, { dates }: Written): Pick<ReadAttempt, "id" | "updatedAt"> {
   return {
-    id: fields.id?.trim() || fields.transactionid?.trim() || null,
-    updatedAt: (updated && parseMoment(updated)?.getTime()) || null,
+    id: fields.id?.trim() || fields.transactionId?.trim() || null,
+    updatedAt: parseMoment(momentText(fields.updatedAt ?? "", dates))?.getTime() ?? null,
   };
 }
 

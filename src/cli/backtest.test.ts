@@ -247,3 +247,24 @@ test("a file that is too young says from when on its invoices count, and leaves 
   writeFileSync(path, `${heading}\nin_1,2026-01-20T08:00:00Z,PENDING,4900,EUR\n`);
   await assert.rejects(run(path, { report }), /No record in it is paid or failed\.$/);
 });
+
+test("a file of other columns, dates and amounts is judged by what is said of it, and a map of an import is right here", async () => {
+  const path = join(folder, "german.csv");
+  const report = join(folder, "german.html");
+  const rows = [
+    "in_1;05.01.2026;Failed;49,00;eur;0042",
+    "in_1;08.01.2026;Paid;49,00;eur;0042",
+    "in_2;01.04.2026;Paid;5;eur;",
+  ];
+  writeFileSync(path, ["Number;Day;Status;Amount;Currency;Last four", ...rows].join("\r\n"));
+  const map = "invoiceId=Number,createdAt=Day,cardLast4=Last four";
+  const said = { report, map, dates: "dmy", decimals: "comma" };
+  assert.match((await run(path, said)).out, /^1 invoice failed, EUR 49\.00, and your system recovered it/);
+  await assert.rejects(run(path, { ...said, dates: "mdy" }), /createdAt "05\.01\.2026" must be .* \(--dates mdy\)/);
+  await assert.rejects(run(path, { ...said, map: "invoiceId=No" }), /german\.csv: the file has no column No\.$/);
+  await assert.rejects(
+    run(path, { ...said, map: "invoice=Number" }),
+    /--map takes FIELD=COLUMN .* not "invoice=Number"/,
+  );
+  await assert.rejects(run(path, { ...said, decimals: "," }), /--decimals takes one of point, comma\.$/);
+});

@@ -81,7 +81,7 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   const said = readFileSync(errors, "utf8").trim().split("\n");
   assert.equal(said[0], "line,column,error");
   // Each row has two lines, and the header one.
-  assert.match(said[1]!, /^4,total,"must be an integer from 0 to 9007199254740991, written with digits only"$/);
+  assert.match(said[1]!, /^4,total,"must be a whole number of minor units, such as 4900 for EUR 49\.00; /);
   assert.match(said[2]!, /^4,createdAt,"must be an RFC 3339 timestamp /);
   assert.deepEqual(said.slice(3, 5), ["6,currency,must be three capital letters", "8,customerId,is required"]);
   assert.match(said[5]!, /^10,state,"must be one of INVOICE_STATE_PAID, /);
@@ -100,6 +100,40 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   assert.equal(await count("invoices", id), 0);
   const dry = await run(file("dry.csv", HEADER + row(1)), { merchant: id, as: "invoices", map: MAP, "dry-run": true });
   assert.deepEqual([dry.code, dry.lines, await count("invoices", id)], [0, ["1 row is right"], 0]);
+});
+
+test("an export of payments goes in as it is, with a word for each thing that can be read in several ways", async () => {
+  const { id } = await shop(db, ports);
+  const heading =
+    "id,Created date (UTC),Amount,Amount Refunded,Currency,Decline Reason,Payment Source Type,Status,Card Brand,Card Funding,Card Issue Country,Customer ID,Customer Description,Invoice ID";
+  const payments = [
+    "ch_1,2026-01-02 08:30:00,12.30,0.00,eur,insufficient_funds,card,Failed,Visa,debit,DE,cus_1,,in_1",
+    "ch_2,2026-01-05 08:30:00,12.30,0.00,eur,,card,Paid,Visa,debit,DE,cus_1,,in_1",
+    'ch_3,2026-01-05 09:00:00,"1,200",0,jpy,,card,Refunded,MasterCard,credit,JP,cus_2,"Joe, ""the"" Doe",in_2',
+  ];
+  const map =
+    "state=Status,createdAt=Created date (UTC),paymentGatewayErrorCode=Decline Reason,paymentMethodType=Payment Source Type,cardCountry=Card Issue Country";
+  const said = { merchant: id, as: "transactions", map, dates: "ymd", decimals: "point" };
+  const { code, lines } = await run(file("payments.csv", [heading, ...payments].join("\r\n")), said);
+  assert.deepEqual([code, lines], [0, ["3 rows are right", "3 rows stored"]]);
+  const sql =
+    "select id, state, invoice_id, amount, currency, created_at from transactions where merchant_id = $1 order by id";
+  const stored = (await db.run<Record<string, unknown>>(text(sql), [id])).rows.map(Object.values);
+  assert.deepEqual(stored, [
+    ["ch_1", "FAILED", "in_1", 1230, "EUR", new Date("2026-01-02T08:30:00Z")],
+    ["ch_2", "PAID", "in_1", 1230, "EUR", new Date("2026-01-05T08:30:00Z")],
+    ["ch_3", "REFUNDED", "in_2", 1200, "JPY", new Date("2026-01-05T09:00:00Z")],
+  ]);
+});
+
+test("what is said of CSV is refused for JSONL, whose whole numbers would be another amount", async () => {
+  const { id } = await shop(db, ports);
+  const path = file("decimals.jsonl", '{"amount":12}');
+  await assert.rejects(
+    run(path, { merchant: id, as: "invoices", decimals: "point" }),
+    /^Error: --dates and --decimals are for CSV/,
+  );
+  await assert.rejects(run(path, { merchant: id, as: "invoices", dates: "german" }), /--dates takes one of ymd, dmy/);
 });
 
 test("of a file without rows it is said that there are none", async () => {

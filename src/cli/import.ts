@@ -2,8 +2,6 @@ import { createReadStream, existsSync, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { COMMAND_LINE } from "../domain/person.ts";
 import { auditImport } from "../history/audit-import.ts";
-import { columnsOf } from "../history/columns.ts";
-import { FileRefused } from "../history/file-refused.ts";
 import { HISTORY_KINDS, KIND_NAMES } from "../history/kinds.ts";
 import type { HistoryFile } from "../history/rows.ts";
 import { faultsOf, takeRows, WRONG_MAX, type WrongRow } from "../history/take-rows.ts";
@@ -24,42 +22,44 @@ import {
   withDatabase,
 } from "./command.ts";
 import { growingLine } from "./growing-line.ts";
+import { READING_OPTIONS, READING_USAGE, readingOption } from "./reading-options.ts";
 
 /** `dunlin import`: a merchant's history from a file. It teaches, and opens no case. */
 export const importHistory: Command = {
   name: "import",
-  usage: `FILE --merchant M --as subscriptions|invoices|transactions [--map FIELD=COLUMN,…] [--dry-run] [--errors FILE]
-  FILE          CSV with a first line of column names, or JSONL (.jsonl, .ndjson) with a record of the API in each line
-  --map         which column holds a field, where they have different names
-  --dry-run     checks every row and stores nothing
-  --errors      where the wrong rows go, as CSV: line, column, error; a line for each field that is wrong`,
+  usage: `FILE --merchant M --as subscriptions|invoices|transactions [options]
+  --dry-run                checks every row and stores nothing
+  --errors FILE            where the wrong rows go, as CSV: line, column, error; a line for each field that is wrong${READING_USAGE}
+
+  FILE is CSV with a first line of column names, or JSONL (.jsonl, .ndjson) with a record of the API in each line.`,
   summary: "Import subscriptions, invoices or transactions from a file; no case is opened by them",
   options: {
     merchant: { type: "string" },
     as: { type: "string" },
-    map: { type: "string" },
+    ...READING_OPTIONS,
     "dry-run": { type: "boolean" },
     errors: { type: "string" },
   },
   positionals: ["FILE"],
   examples: [
     "npx dunlin import invoices.csv --merchant 0198… --as invoices --map id=number,amount=total_cents --dry-run",
+    "npx dunlin import attempts.csv --merchant 0198… --as transactions --dates dmy --decimals comma",
     "npx dunlin import attempts.jsonl --merchant 0198… --as transactions",
   ],
   async run(context, values, [file]) {
     const merchantId = merchantOption(values);
     const name = asOption(values, KIND_NAMES);
     const { kind, store } = HISTORY_KINDS[name];
-    const columns = mapOf(text(values, "map") ?? "", kind);
+    const reading = readingOption(values, kind.fields);
     if (!existsSync(file!)) throw new Failure(`there is no file ${file}`);
     return withDatabase(context, async ({ db, walled, ports }) => {
       const merchant = await findMerchant(db, merchantId);
       if (!merchant) throw new Failure(`there is no merchant ${merchantId}`);
-      const what = [merchantId, name, JSON.stringify([...columns])];
+      const what = [merchantId, name, JSON.stringify({ ...reading, columns: [...reading.columns] })];
       const bookmark = bookmarkOf(context.settings.dataDir, file!, what);
       const bar = progressBar(context, statSync(file!).size);
       if (bookmark.stored() === undefined || values["dry-run"]) {
-        const { rows, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, columns);
+        const { rows, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, reading);
         if (broken !== null) throw new Failure(broken);
         if (wrong.length > 0) return complain(context, wrong, text(values, "errors"));
         if (rows === 0) {
@@ -74,7 +74,7 @@ export const importHistory: Command = {
       if (skip > 0) context.print(`goes on after ${rowsWords(skip)} stored already`);
       let rows = 0;
       let known = 0;
-      const { wrong, broken } = await takeRows(opened(file!, "stored", bar), kind, columns, async (records) => {
+      const { wrong, broken } = await takeRows(opened(file!, "stored", bar), kind, reading, async (records) => {
         rows += records.length;
         if (rows <= skip) return;
         let told: Promise<unknown> = Promise.resolve();
@@ -113,15 +113,6 @@ export function asOption<Name extends string>(values: Values, names: readonly Na
 }
 
 export const rowsWords = (n: number) => `${n} ${n === 1 ? "row" : "rows"}`;
-
-function mapOf(map: string, kind: Parameters<typeof columnsOf>[1]) {
-  try {
-    return columnsOf(map, kind);
-  } catch (error) {
-    if (error instanceof FileRefused) throw new UsageError(`--map: ${error.message}`);
-    throw error;
-  }
-}
 
 /** The file, with a line that grows as it is read. */
 function opened(path: string, doing: string, bar: Bar): HistoryFile {

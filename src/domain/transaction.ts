@@ -1,6 +1,16 @@
 export const TRANSACTION_STATES = ["PAID", "FAILED", "PENDING", "VOIDED", "REFUNDED", "DISPUTED"] as const;
 export type TransactionState = (typeof TRANSACTION_STATES)[number];
 
+/** Other words for a state that mean it wherever they are used. Of "authorised" or "processed" only who writes them knows whether money came. */
+export const STATE_WORDS: Readonly<Record<TransactionState, readonly string[]>> = {
+  PAID: ["SUCCEEDED", "SUCCESS", "SUCCESSFUL", "APPROVED", "CAPTURED", "SETTLED", "PARTIALLY_REFUNDED"],
+  FAILED: ["FAILURE", "UNSUCCESSFUL", "DECLINED", "REFUSED", "REJECTED", "ERROR"],
+  PENDING: ["PROCESSING"],
+  VOIDED: ["VOID", "CANCELED", "CANCELLED"],
+  REFUNDED: [],
+  DISPUTED: [],
+};
+
 export const CARD_FUNDINGS = ["CREDIT", "DEBIT", "PREPAID"] as const;
 export type CardFunding = (typeof CARD_FUNDINGS)[number];
 

@@ -1,5 +1,7 @@
 import { ApiError } from "../api/errors.ts";
 import { BATCH_MAX, misfitsOf, type RecordKind, readAny } from "../api/ingest/batch.ts";
+import type { Reading } from "../domain/reading.ts";
+import { saysOf } from "./record-of.ts";
 import type { Row } from "./rows.ts";
 
 /** What is wrong with a row. */
@@ -33,10 +35,15 @@ export async function* batchesOf(rows: AsyncIterable<Row>): AsyncGenerator<Row[]
   if (batch.length > 0) yield batch;
 }
 
-/** The records of these rows and what is wrong with the others, by the code that reads the bodies of requests. */
+/**
+ * The records of these rows and what is wrong with the others, by the code that reads the bodies of requests.
+ *
+ * @param reading  how a CSV was read; null for JSONL
+ */
 export function readRows<Record>(
   kind: RecordKind<Record>,
   rows: readonly Row[],
+  reading: Reading | null,
 ): { records: Record[]; wrong: Wrong[] } {
   try {
     return { records: read(kind, rows), wrong: [] };
@@ -50,20 +57,23 @@ export function readRows<Record>(
       records.push(...read(kind, [row]));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      wrong.push({ line: row.line, faults: faultsOf(kind, row, error) });
+      wrong.push({ line: row.line, faults: faultsOf(kind, row, error, reading) });
     }
   return { records, wrong };
 }
 
 /** The fault that a row was refused for, and after it those of its other fields. */
-function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError): Fault[] {
+function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError, reading: Reading | null): Fault[] {
   const field = /^\w+\[0\]\.(.+)$/.exec(error.field ?? "")?.[1] ?? "";
   // Of a body, which the caller never saw: here it is the row.
   const whole = error.message.replace(/^\w+\[0\] /, "").replace(/^the body (is not valid JSON).*/, "$1");
   const says = field === "" ? whole : error.message.slice(error.field!.length + 1);
   if (field === "") return [{ field, says }];
   const others = [...misfitsOf(kind, JSON.parse(bodyOf(kind, [row]))[kind.name][0])].filter(([key]) => key !== field);
-  return [{ field, says }, ...others.map(([key, says]) => ({ field: key, says }))];
+  return [[field, says] as const, ...others].map(([key, says]) => {
+    const known = kind.fields.get(key);
+    return { field: key, says: (reading && says === known?.says && saysOf(key, known, reading)) || says };
+  });
 }
 
 const bodyOf = ({ name }: RecordKind<unknown>, rows: readonly Row[]) =>

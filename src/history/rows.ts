@@ -1,9 +1,10 @@
 import { pipeline } from "node:stream";
 import { CsvError, type Info, parse } from "csv-parse";
 import type { RecordKind } from "../api/ingest/batch.ts";
-import { separatorOf } from "../domain/separator.ts";
-import { type Columns, type Header, headerOf } from "./columns.ts";
-import { FileRefused } from "./file-refused.ts";
+import { CSV, createLineCount, hasColumns, headingOf, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
+import { FileRefused } from "../domain/file-refused.ts";
+import { type Header, headerOf, isRead, type Reading, refuseWritten } from "../domain/reading.ts";
+import { recordOf } from "./record-of.ts";
 
 /** A file of records of one kind, as it comes. */
 export interface HistoryFile {
@@ -31,10 +32,11 @@ const ROW_CHARS_MAX = 256 * 1024;
 export const rowsOf = (
   { name, bytes }: HistoryFile,
   kind: RecordKind<unknown>,
-  columns: Columns,
+  reading: Reading,
   onHeader: (header: Header) => void = () => {},
-): AsyncIterable<Row> =>
-  /\.(jsonl|ndjson)$/i.test(name) ? linesOf(bytes) : csvRowsOf(textOf(bytes), kind, columns, onHeader);
+): AsyncIterable<Row> => (isJson(name) ? linesOf(bytes, reading) : csvRowsOf(textOf(bytes), kind, reading, onHeader));
+
+export const isJson = (name: string) => /\.(jsonl|ndjson)$/i.test(name);
 
 /** What the bytes say, in pieces and without a mark of the byte order. */
 async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
@@ -50,7 +52,8 @@ async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   yield decoded();
 }
 
-async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<Row> {
+async function* linesOf(bytes: AsyncIterable<Buffer>, reading: Reading): AsyncGenerator<Row> {
+  refuseWritten(reading);
   let line = 0;
   let rest = "";
   for await (const text of textOf(bytes)) {
@@ -68,51 +71,42 @@ async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<Row> {
 async function* csvRowsOf(
   text: AsyncGenerator<string>,
   kind: RecordKind<unknown>,
-  columns: Columns,
+  reading: Reading,
   onHeader: (header: Header) => void,
 ): AsyncGenerator<Row> {
-  const begin = await firstLine(text);
-  const parser = parse({
-    delimiter: separatorOf(begin),
-    info: true,
-    skip_empty_lines: true,
-    skip_records_with_empty_values: true, // a spreadsheet's empty rows
-    max_record_size: ROW_CHARS_MAX,
-  });
+  const begin = await heading(text);
+  const delimiter = separatorOf(begin, isRead(kind.fields, reading));
+  const parser = parse({ ...CSV, delimiter, max_record_size: ROW_CHARS_MAX });
   pipeline(joined(begin, text), parser, () => {}); // what goes wrong comes out of the parser
   let header: Header | undefined;
-  let line = 1;
-  let twice = 0; // breaks that the parser counted so: of a quoted \r\n it counts each sign
+  const lines = createLineCount();
   try {
     for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
-      twice += countIn(record, /\r\n/g);
-      const end = info.lines - twice;
-      // By where the row ends: between it and the one before empty ones may stand.
-      if (header) yield { line: end - countIn(record, BREAK), json: JSON.stringify(recordOf(kind, header, record)) };
-      else {
-        header = headerOf(record, kind, columns);
+      const line = lines.lineOf(record, info.lines);
+      if (!header) {
+        header = headerOf(record, kind.fields, reading);
+        if (header.every(([, field]) => field === undefined)) throw new FileRefused(noField(kind));
         onHeader(header);
-      }
-      line = end + 1;
+      } else if (!hasColumns(record, header)) throw new FileRefused(`line ${line}: ${NO_COLUMNS}`);
+      else yield { line, json: JSON.stringify(recordOf(kind, header, record, reading)) };
     }
   } catch (error) {
     if (error instanceof CsvError) {
       // Rows before it may not have been taken yet; of a text without an end the parser says the end of the file.
-      const at = error.code.includes("INVALID") ? Number(error.lines) : line;
+      const at = error.code.includes("INVALID") ? Number(error.lines) : lines.next();
       throw new FileRefused(`line ${at}: ${UNREADABLE[error.code] ?? BAD_QUOTE}`);
     }
     throw error;
   }
 }
 
-const BREAK = /\r\n|[\r\n]/g;
-const countIn = (cells: readonly string[], sign: RegExp) =>
-  cells.reduce((sum, cell) => sum + (cell.match(sign)?.length ?? 0), 0);
+const noField = ({ name }: RecordKind<unknown>) =>
+  `no column of the first line holds a field of ${name}: a file is CSV, with a first line of column names, or JSONL, with a name that ends in .jsonl`;
 
-/** What a text begins with, its first line that is not empty at least, unless that is longer than a row may be. */
-async function firstLine(text: AsyncGenerator<string>): Promise<string> {
+/** What a text begins with, its heading at least, unless that is longer than a row may be. */
+async function heading(text: AsyncGenerator<string>): Promise<string> {
   let begin = "";
-  while (begin.length <= ROW_CHARS_MAX && !/[\r\n]/.test(begin.trimStart())) {
+  while (begin.length <= ROW_CHARS_MAX && headingOf(begin) === undefined) {
     const { value, done } = await text.next();
     if (done) break;
     begin += value;
@@ -129,20 +123,5 @@ const TOO_LONG = `it is longer than ${ROW_CHARS_MAX} characters`;
 const BAD_QUOTE = "a quoted text has no end, or a quote stands where none may stand";
 /** The parser's own words quote what it could not read, which may be anything. */
 const UNREADABLE: Readonly<Record<string, string>> = {
-  CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: "it has not as many columns as the first line",
   CSV_MAX_RECORD_SIZE: `${TOO_LONG}, or a quoted text in it has no end`,
 };
-
-/** What a row says, in the types that the API wants. What is empty is absent. */
-function recordOf(kind: RecordKind<unknown>, header: Header, cells: readonly string[]) {
-  const record: Record<string, unknown> = {};
-  for (const [index, [, field]] of header.entries()) {
-    const cell = cells[index]!;
-    if (field === undefined || cell === "") continue;
-    const { form, schema } = kind.fields.get(field)!;
-    const isBoolean = (schema as { type?: string }).type === "boolean" && /^(true|false)$/.test(cell);
-    if (isBoolean) record[field] = cell === "true";
-    else record[field] = form === "integer" && /^(0|[1-9]\d{0,15})$/.test(cell) ? Number(cell) : cell;
-  }
-  return record;
-}

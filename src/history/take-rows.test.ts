@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { columnsOf } from "./columns.ts";
+import { PLAIN, readingOf } from "../domain/reading.ts";
 import { HISTORY_KINDS } from "./kinds.ts";
 import { takeRows, WRONG_MAX } from "./take-rows.ts";
 
 const { kind } = HISTORY_KINDS.subscriptions;
-const NONE = new Map<string, string>();
 const subscription = (id: string, more = {}) => ({
   id,
   state: "SUBSCRIPTION_STATE_ACTIVE",
@@ -31,7 +30,7 @@ test("pieces may end anywhere, within a character too, and a mark of the byte or
     ["x.csv", csv(records)],
     ["x.JSONL", jsonl(records)],
   ] as const) {
-    const { first, ...rest } = await takeRows({ name, bytes: pieces(`\ufeff${text}`, 1) }, kind, NONE);
+    const { first, ...rest } = await takeRows({ name, bytes: pieces(`\ufeff${text}`, 1) }, kind, PLAIN);
     assert.deepEqual({ rows: rest.rows, wrong: rest.wrong, broken: rest.broken }, { rows: 2, wrong: [], broken: null });
     assert.deepEqual(
       first.map(({ id, customerId, state }) => [id, customerId, state]),
@@ -48,7 +47,7 @@ test("columns may be parted by semicolons or tabs, and a spreadsheet's empty row
     const text = `\r\n${csv([subscription("a", { customerId: '"Zoë, and sons"' }), subscription("b")])}`;
     const other = text.replaceAll(",", sign).replace(`Zoë${sign}`, "Zoë,");
     const bytes = pieces(`\ufeff${other}\r\n${sign.repeat(5)}\r\n`, 7);
-    const { first, rows, wrong, broken } = await takeRows({ name: "x.csv", bytes }, kind, NONE);
+    const { first, rows, wrong, broken } = await takeRows({ name: "x.csv", bytes }, kind, PLAIN);
     assert.deepEqual({ rows, wrong, broken }, { rows: 2, wrong: [], broken: null }, JSON.stringify(sign));
     assert.deepEqual(
       first.map(({ customerId }) => customerId),
@@ -63,7 +62,7 @@ test("a wrong row is named by the line on which it begins, whatever empty rows a
   const [heading, ...rows] = csv([subscription("a"), quoted, subscription("c", wrong)]).split("\r\n");
   const text = ["", heading, rows[0], ",,,,,", "", ",,,,,", rows[1], "", rows[2], ""].join("\n");
   for (const sign of ["\n", "\r\n", "\r"]) {
-    const taken = await takeRows({ name: "x.csv", bytes: pieces(text.replaceAll("\n", sign), 7) }, kind, NONE);
+    const taken = await takeRows({ name: "x.csv", bytes: pieces(text.replaceAll("\n", sign), 7) }, kind, PLAIN);
     assert.deepEqual(
       taken.wrong.map(({ line }) => line),
       [7, 11],
@@ -72,12 +71,80 @@ test("a wrong row is named by the line on which it begins, whatever empty rows a
   }
 });
 
+test("an empty row may have fewer signs than the heading; another one may not, and ends the reading", async () => {
+  const take = (rows: string) =>
+    takeRows({ name: "x.csv", bytes: pieces(`${csv([subscription("a")])}\r\n${rows}`) }, kind, PLAIN);
+  assert.deepEqual({ ...(await take(",,\r\n,\r\n,,,,,,,,\r\n")), header: null, first: [] }, RIGHT);
+  const shorter = await take(",\r\nb,SUBSCRIPTION_STATE_ACTIVE\r\n");
+  assert.equal(shorter.broken, "line 4: it has not as many columns as the first line");
+});
+
+const RIGHT = { header: null, rows: 1, first: [], wrong: [], broken: null };
+
+test("a file as people write it is read as the API wants it, once somebody says what can be read in several ways", async () => {
+  const attempts = HISTORY_KINDS.transactions.kind;
+  const text = [
+    "ID,Status,Invoice ID,Sum,Currency,When,Card Funding,Card Country,Payment Method Type,Initiator",
+    't_1,Paid,in_1,"1.234,50",eur,25.11.2026 08:30,debit,de,SEPA Debit,Customer',
+    "t_2,Declined,in_2,1.200,jpy,01.02.2026,,,card,",
+    't_3,CANCELLED,in_3,"1,5",KWD,2026-02-01T08:00:00+02:00,CARD_FUNDING_CREDIT,,,',
+  ].join("\n");
+  const said = { map: "state=Status,amount=Sum,createdAt=When", dates: "dmy", decimals: "comma" };
+  const reading = readingOf(said, attempts.fields);
+  const { first, wrong } = await takeRows({ name: "x.csv", bytes: pieces(text) }, attempts, reading);
+  assert.deepEqual(wrong, []);
+  const read = (first as Record<string, string | Date>[]).map(({ createdAt, updatedAt: _, ...rest }) => ({
+    at: (createdAt as Date).toISOString(),
+    ...rest,
+  }));
+  assert.deepEqual(read, [
+    {
+      at: "2026-11-25T08:30:00.000Z",
+      id: "t_1",
+      state: "PAID",
+      invoiceId: "in_1",
+      amount: 123450,
+      currency: "EUR",
+      paymentMethodType: "sepa_debit",
+      cardCountry: "DE",
+      cardFunding: "DEBIT",
+      initiator: "CUSTOMER",
+    },
+    {
+      at: "2026-02-01T00:00:00.000Z",
+      id: "t_2",
+      state: "FAILED",
+      invoiceId: "in_2",
+      amount: 1200,
+      currency: "JPY",
+      paymentMethodType: "card",
+    },
+    {
+      at: "2026-02-01T06:00:00.000Z",
+      id: "t_3",
+      state: "VOIDED",
+      invoiceId: "in_3",
+      amount: 1500,
+      currency: "KWD",
+      cardFunding: "CREDIT",
+    },
+  ]);
+});
+
+test("words for a state that only mean it of a payment are none of an invoice", async () => {
+  const invoices = HISTORY_KINDS.invoices.kind;
+  const row = (state: string) => `in_1,${state},c,4900,EUR,2026-01-01`;
+  const text = ["id,state,customerId,amount,currency,createdAt", row("Paid"), row("past due"), row("approved")];
+  const { first, wrong } = await takeRows({ name: "x.csv", bytes: pieces(text.join("\n")) }, invoices, PLAIN);
+  assert.deepEqual([first.map(({ state }) => state), wrong.map(({ line }) => line)], [["PAID"], [3, 4]]);
+});
+
 test("batches are stored up to the first that holds a wrong row, and the rest is only checked", async () => {
   const records = Array.from({ length: 1_000 }, (_, n) =>
     subscription(`s_${n}`, n % 500 === 450 ? { amount: -1 } : {}),
   );
   const stored: number[] = [];
-  const taken = await takeRows({ name: "x.csv", bytes: pieces(csv(records)) }, kind, NONE, async (batch) => {
+  const taken = await takeRows({ name: "x.csv", bytes: pieces(csv(records)) }, kind, PLAIN, async (batch) => {
     stored.push(batch.length);
   });
   assert.deepEqual(stored, [200, 200]);
@@ -85,13 +152,13 @@ test("batches are stored up to the first that holds a wrong row, and the rest is
 });
 
 test("wrong rows are named by the file's own columns, and no more are kept than a person reads", async () => {
-  const columns = columnsOf("amount=cents", kind);
+  const reading = readingOf({ map: "amount=cents" }, kind.fields);
   const head = "id,state,customerId,cents,currency,createdAt\n";
   const row = "s,SUBSCRIPTION_STATE_ACTIVE,c,0.5,EUR,2026-01-01T00:00:00Z\n";
   const { wrong, rows } = await takeRows(
     { name: "x", bytes: pieces(head + row.repeat(WRONG_MAX + 500)) },
     kind,
-    columns,
+    reading,
   );
   assert.deepEqual([rows, wrong.length, wrong[0]?.faults[0]?.column], [WRONG_MAX + 500, WRONG_MAX, "cents"]);
 });
@@ -100,7 +167,7 @@ test("other work has its turn between batches, though all of a file is there at 
   let turns = 0;
   const ticking = setInterval(() => turns++, 0);
   const records = Array.from({ length: 4_000 }, (_, n) => subscription(`s_${n}`));
-  await takeRows({ name: "x.jsonl", bytes: pieces(jsonl(records)) }, kind, NONE);
+  await takeRows({ name: "x.jsonl", bytes: pieces(jsonl(records)) }, kind, PLAIN);
   clearInterval(ticking);
   assert.ok(turns >= 5, `${turns} turns in 20 batches`);
 });
@@ -115,7 +182,7 @@ test("a file that never ends a line is given up, and not kept in memory", async 
   }
   for (const name of ["x.csv", "x.jsonl"]) {
     read = 0;
-    const { broken } = await takeRows({ name, bytes: endless() }, kind, NONE);
+    const { broken } = await takeRows({ name, bytes: endless() }, kind, PLAIN);
     assert.match(broken!, /^line 1: it is longer than 262144 characters/);
     assert.ok(read < 20, `${read} pieces`);
   }

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { RecordKind } from "../api/ingest/batch.ts";
-import type { Columns, Header } from "./columns.ts";
-import { FileRefused } from "./file-refused.ts";
+import { FileRefused } from "../domain/file-refused.ts";
+import type { Header, Reading } from "../domain/reading.ts";
 import { batchesOf, readRows } from "./read-rows.ts";
-import { type HistoryFile, rowsOf } from "./rows.ts";
+import { type HistoryFile, isJson, rowsOf } from "./rows.ts";
 
 /** As many as a person reads; what comes after them is counted, and looked at no more. */
 export const WRONG_MAX = 10_000;
@@ -47,12 +47,12 @@ export const isWhole = ({ wrong, broken }: Taken) => wrong.length === 0 && broke
 export async function takeRows(
   file: HistoryFile,
   kind: RecordKind<unknown>,
-  columns: Columns,
+  reading: Reading,
   store: (records: unknown[]) => Promise<void> = async () => {},
 ): Promise<Taken> {
   const taken: Taken = { header: null, rows: 0, first: [], wrong: [], broken: null };
   const { first, wrong } = taken;
-  const rows = rowsOf(file, kind, columns, (header) => {
+  const rows = rowsOf(file, kind, reading, (header) => {
     taken.header = header;
   });
   try {
@@ -60,9 +60,12 @@ export async function takeRows(
       await nextTurn(); // what has arrived would be read in one go, and other requests wait
       taken.rows += batch.length;
       if (wrong.length >= WRONG_MAX) continue;
-      const read = readRows(kind, batch);
+      const read = readRows(kind, batch, isJson(file.name) ? null : reading);
       for (const { line, faults } of read.wrong)
-        wrong.push({ line, faults: faults.map(({ field, says }) => ({ column: columns.get(field) ?? field, says })) });
+        wrong.push({
+          line,
+          faults: faults.map(({ field, says }) => ({ column: columnOf(taken.header, field), says })),
+        });
       if (first.length < FIRST) first.push(...(read.records.slice(0, FIRST - first.length) as typeof first));
       if (wrong.length === 0) await store(read.records);
     }
@@ -72,3 +75,6 @@ export async function takeRows(
   }
   return taken;
 }
+
+const columnOf = (header: Header | null, field: string) =>
+  header?.find(([, held]) => field !== "" && held === field)?.[0] ?? field;

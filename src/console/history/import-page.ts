@@ -39,7 +39,7 @@ export async function importPage(
   const all = KIND_NAMES.reduce((sum, kind) => sum + counts[kind], 0);
   const countWords = (n: number) => (n > COUNT_MAX ? `more than ${count(COUNT_MAX)}` : count(n));
   const form = html`<h2>Import a file</h2>
-<p class="text">CSV in UTF-8, with a first line of column names, or JSONL with a record in each line. The fields are <a href="/docs">those of the API</a>: amounts are whole minor units, moments are RFC 3339, card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
+<p class="text">CSV in UTF-8, with a first line of column names, or JSONL with a record in each line. The fields are <a href="/docs">those of the API</a>: amounts are whole minor units and moments RFC 3339, unless you say below that a CSV writes them otherwise; card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
 ${visit.may("import") ? uploadForm(typed) : html`<p class="text soft">Owners, admins and developers import.</p>`}`;
   return {
     title: "Import",
@@ -67,6 +67,18 @@ ${imports.length > 0 && html`<h2>What was imported</h2>${importTable(imports, pe
   };
 }
 
+const DATES_CHOICES = [
+  ["", "RFC 3339, 2026-01-31T12:00:00Z"],
+  ["ymd", "Year, month, day: 2026-01-31 12:00, in UTC"],
+  ["dmy", "Day, month, year: 31.01.2026 12:00, in UTC"],
+  ["mdy", "Month, day, year: 01/31/2026 12:00, in UTC"],
+] as const;
+const DECIMALS_CHOICES = [
+  ["", "Whole minor units: 123450"],
+  ["point", "Decimals behind a point: 1,234.50"],
+  ["comma", "Decimals behind a comma: 1.234,50"],
+] as const;
+
 /** Where each button sends the file is its own, so that it is known before the file comes. */
 const uploadForm = (typed: URLSearchParams): Html => html`
 <form method="post" action="/import/check" enctype="multipart/form-data" class="card" data-upload="${UPLOAD_BYTES_MAX}">
@@ -76,7 +88,9 @@ ${choice(
   KIND_NAMES.map((kind) => [kind, capital(kind)] as const),
   typed.get("kind") ?? "subscriptions",
 )}
-${field({ label: "Columns of other names", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "FIELD=COLUMN, with commas between them. Only for CSV." })}
+${field({ label: "Columns of other names", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "FIELD=COLUMN, with commas between them. Only for CSV, as are dates and decimals." })}
+${choice("Dates (--dates)", "dates", DATES_CHOICES, typed.get("dates") ?? "")}
+${choice("Amounts (--decimals)", "decimals", DECIMALS_CHOICES, typed.get("decimals") ?? "")}
 <details class="field"><summary>The fields</summary>${facts(KIND_NAMES.map((kind) => [capital(kind), fieldsOf(kind)] as const))}</details>
 <p class="field"><label for="file">File</label>
 <input id="file" name="file" type="file" required accept=".csv,.jsonl,.ndjson,text/csv" aria-describedby="file-hint"><small id="file-hint">At most ${UPLOAD_BYTES_MAX / MIB} MiB. Sending a file twice changes nothing.</small></p>

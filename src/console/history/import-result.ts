@@ -1,5 +1,5 @@
 import type { RecordKind } from "../../api/ingest/batch.ts";
-import type { Header } from "../../history/columns.ts";
+import type { Header } from "../../domain/reading.ts";
 import { HISTORY_KINDS, type KindName } from "../../history/kinds.ts";
 import { faultsOf, isWhole, type Taken, WRONG_MAX } from "../../history/take-rows.ts";
 import { type Html, html, type Part } from "../html.ts";

@@ -3,6 +3,8 @@ import { request as connect, type OutgoingHttpHeaders } from "node:http";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { waitingEvent } from "../../../test/waiting-event.ts";
+import { PLAIN } from "../../domain/reading.ts";
+import { amountSays } from "../../domain/written.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { listAudited } from "../../store/audit-log.ts";
 import { prepared } from "../../store/database.ts";
@@ -47,18 +49,14 @@ const COUNTS = {
   cases: prepared("test_count_cases", "select count(*) as n from cases where merchant_id = $1"),
 };
 
-interface Sent {
-  name?: string;
+interface Sent extends Partial<Record<"name" | "kind" | "map" | "dates" | "decimals", string>> {
   content?: string | Buffer<ArrayBuffer>;
-  kind?: string;
-  map?: string;
 }
 
 /** As a browser sends the form. */
-async function bodyOf({ name = "invoices.csv", content = HEADER + row("in_1"), kind = "invoices", map = MAP }: Sent) {
+async function bodyOf({ name = "invoices.csv", content = HEADER + row("in_1"), ...said }: Sent) {
   const form = new FormData();
-  form.set("kind", kind);
-  form.set("map", map);
+  for (const [field, value] of Object.entries({ kind: "invoices", map: MAP, ...said })) form.set(field, value);
   form.set("file", new File([content], name));
   const written = new Response(form);
   return { type: written.headers.get("content-type")!, bytes: Buffer.from(await written.arrayBuffer()) };
@@ -130,7 +128,7 @@ test("wrong rows are named by line and column, on the page and as CSV, and an im
   const { as, count, imports } = await shop();
   const owner = await as("owner");
   const content = HEADER + rows(0, 400) + row("in_400", "49.00").replace("EUR", "euro") + rows(401, 700);
-  const says = "must be an integer from 0 to 9007199254740991, written with digits only";
+  const says = amountSays(PLAIN);
   const checked = (await owner.send("/import/check", { content })).body;
   assert.match(checked, /1 of 700 rows is wrong\. Nothing was stored\./);
   assert.ok(checked.includes(`402</td><td data-head="Column">total</td><td data-head="Error">${says}</td>`));
@@ -149,6 +147,13 @@ test("wrong rows are named by line and column, on the page and as CSV, and an im
   assert.match(again, /0 rows stored\. Of 400 rows the same or a newer copy/);
   const mended = (await owner.send("/import", { content: content.replace("49.00,euro", "4900,EUR") })).body;
   assert.match(mended, /300 rows stored\. Of 400 rows the same or a newer copy/);
+});
+
+test("dates and amounts are read as the form says, and what was chosen is there for the import", async () => {
+  const owner = await (await shop()).as("owner");
+  const content = HEADER + row("in_1", "49.05").replace("2026-01-01T00:00:00Z", "25.11.2026");
+  const { body } = await owner.send("/import/check", { content, dates: "dmy", decimals: "point" });
+  assert.match(body, /value="dmy" selected>[\s\S]*value="point" selected>[\s\S]*EUR\u00a049\.05<br><small>4905</);
 });
 
 test("records of JSONL are read as the API reads them, and card numbers are refused", async () => {
@@ -180,7 +185,10 @@ test("a file that can't be read is refused in words, and so is a form without wh
   assert.match(await check({ name: "x.jsonl", content: "x".repeat(600_000) }), /line 1: it is longer than 262144/);
   assert.match(await check({ map: "id=nothing" }), /the file has no column nothing/);
   assert.match(await check({ name: "" }), /Choose a file\./);
-  assert.match(await check({ map: `<b>` }), /Columns are written FIELD=COLUMN, not &quot;&lt;b&gt;&quot;/);
+  assert.match(
+    await check({ map: `<b>` }),
+    /--map takes FIELD=COLUMN with commas between them, not &quot;&lt;b&gt;&quot;/,
+  );
   const wrongKind = await owner.send("/import/wrong.csv", { kind: "people" });
   assert.equal(wrongKind.status, 422);
   assert.match(wrongKind.body, /Choose what is in the file: subscriptions, invoices, transactions\./);

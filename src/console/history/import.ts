@@ -1,8 +1,8 @@
 import type { FastifyReply } from "fastify";
 import { createInFlight } from "../../api/in-flight.ts";
+import { FileRefused } from "../../domain/file-refused.ts";
+import { readingOf } from "../../domain/reading.ts";
 import { auditImport } from "../../history/audit-import.ts";
-import { columnsOf } from "../../history/columns.ts";
-import { FileRefused } from "../../history/file-refused.ts";
 import { HISTORY_KINDS, KIND_NAMES } from "../../history/kinds.ts";
 import { faultsOf, isWhole, takeRows } from "../../history/take-rows.ts";
 import { type Audited, listAudited } from "../../store/audit-log.ts";
@@ -78,14 +78,14 @@ function uploads(console: Console) {
       }
     });
   const check: Take = async ({ fields, file }) => {
-    const { kind, columns } = saidOf(fields, file.name);
-    return { kind, file: file.name, taken: await takeRows(file, HISTORY_KINDS[kind].kind, columns), stored: null };
+    const { kind, reading } = saidOf(fields, file.name);
+    return { kind, file: file.name, taken: await takeRows(file, HISTORY_KINDS[kind].kind, reading), stored: null };
   };
   const store: Take = async ({ fields, file }, { db, merchantId, actor }) => {
-    const { kind, columns } = saidOf(fields, file.name);
+    const { kind, reading } = saidOf(fields, file.name);
     const merchant = (await findMerchant(db, merchantId))!;
     const stored = { rows: 0, known: 0 };
-    const taken = await takeRows(file, HISTORY_KINDS[kind].kind, columns, async (records) => {
+    const taken = await takeRows(file, HISTORY_KINDS[kind].kind, reading, async (records) => {
       stored.known += (await HISTORY_KINDS[kind].store(db, merchant, records, ports, onWithdrawn)).known.size;
       stored.rows += records.length;
     });
@@ -109,5 +109,6 @@ function saidOf(fields: URLSearchParams, file: string) {
   const kind = KIND_NAMES.find((each) => each === fields.get("kind"));
   if (!kind) throw new FileRefused(`Choose what is in the file: ${KIND_NAMES.join(", ")}`);
   if (file === "") throw new FileRefused("Choose a file");
-  return { kind, columns: columnsOf(fields.get("map") ?? "", HISTORY_KINDS[kind].kind) };
+  const [map, dates, decimals] = ["map", "dates", "decimals"].map((name) => fields.get(name) ?? "");
+  return { kind, reading: readingOf({ map, dates, decimals }, HISTORY_KINDS[kind].kind.fields) };
 }

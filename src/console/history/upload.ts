@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { finished } from "node:stream/promises";
 import { Busboy, type BusboyHeaders } from "@fastify/busboy";
 import { allowSlowBody } from "../../api/slow-body.ts";
-import { FileRefused } from "../../history/file-refused.ts";
+import { FileRefused } from "../../domain/file-refused.ts";
 import type { HistoryFile } from "../../history/rows.ts";
 import { PageError } from "../page-error.ts";
 

@@ -1,0 +1,26 @@
+import { FileRefused } from "../domain/file-refused.ts";
+import { type Reading, readingOf } from "../domain/reading.ts";
+import { type Options, text, UsageError, type Values } from "./command.ts";
+
+/** Options that say how a CSV is read, of `import` and `backtest`. */
+export const READING_OPTIONS: Options = {
+  map: { type: "string" },
+  dates: { type: "string" },
+  decimals: { type: "string" },
+};
+
+/** For a usage whose options are as wide as these. */
+export const READING_USAGE = `
+  --map FIELD=COLUMN,…     which column holds a field, where they have different names; Invoice ID, invoice_id and invoiceId are one
+  --dates ymd|dmy|mdy      how dates such as 25.11.2026 or 11/25/2026 are written; times without an offset are in UTC
+  --decimals point|comma   amounts are major units, 1,234.50 or 1.234,50; without it they are whole minor units, 123450`;
+
+export function readingOption(values: Values, fields: Parameters<typeof readingOf>[1]): Reading {
+  const [map, dates, decimals] = [text(values, "map"), text(values, "dates"), text(values, "decimals")];
+  try {
+    return readingOf({ map, dates, decimals }, fields);
+  } catch (error) {
+    if (error instanceof FileRefused) throw new UsageError(`${error.message}.`);
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLineCount, hasColumns, separatorOf } from "./csv.ts";
+
+const isName = (name: string) => ["id", "state", "total; in cents", "amount"].includes(name);
+
+test("columns are parted by the sign that is in the heading most often, and by commas where none is", () => {
+  const texts = {
+    ",": ["x,y\n1;2;3", "x", "", '"a;b;c",d', "\ufeff\r\nx,y"],
+    ";": ["x;y\r\n1,2,3,4", '\ufeff"x";"total, in cents, of all";"y"', "\n\na;b", 'a;b;"no end, of, this'],
+    "\t": ["x\ty\n", 'x\t"a,b,c"\ty'],
+  };
+  for (const [sign, beginnings] of Object.entries(texts))
+    for (const text of beginnings) assert.equal(separatorOf(text, isName), sign, JSON.stringify(text));
+});
+
+test("a sign that parts the heading into more known names goes before one that is in it more often", () => {
+  assert.equal(separatorOf("id,notes;a;b;c,state\n", isName), ",");
+  assert.equal(separatorOf("id;notes, a, b, c, d;state\n", isName), ";");
+  assert.equal(separatorOf('id,"total; in cents"\n', isName), ",");
+});
+
+test("a name in quotes may hold any sign, and line breaks", () => {
+  assert.equal(separatorOf('"total\nin, cents, or less";id;state\n1,2,3,4,5', isName), ";");
+  assert.equal(separatorOf('"a ""quoted, name,"" of all";id', isName), ";");
+});
+
+test("a row has the columns of its heading if it has as many, or more of which the others are empty", () => {
+  const heading = ["id", "state"];
+  assert.ok(hasColumns(["1", ""], heading));
+  assert.ok(hasColumns(["1", "PAID", "", ""], heading));
+  assert.ok(!hasColumns(["1"], heading));
+  assert.ok(!hasColumns(["1", "PAID", "", "x"], heading));
+});
+
+test("a row begins behind empty ones, and a quoted break counts once, though the parser counts both of its signs", () => {
+  const count = createLineCount();
+  assert.equal(count.lineOf(["id"], 1), 1);
+  assert.equal(count.lineOf(["a\r\nb"], 5), 3, "lines 3 and 4, and one that was counted twice");
+  assert.equal(count.lineOf(["c"], 6), 5);
+  assert.equal(count.next(), 6);
+});

@@ -1,0 +1,74 @@
+/** What may stand between columns. Programs write semicolons where their country's decimals have commas, and tabs into what is pasted. */
+const SEPARATORS = [",", ";", "\t"];
+
+/**
+ * What stands between the columns of a text: the sign that parts its heading into the most known names, of equal ones into the most names. A sign within a name is then none
+ * between names.
+ *
+ * @param isName  whether a column of that name would be read
+ */
+export function separatorOf(text: string, isName: (name: string) => boolean): string {
+  const heading = headingOf(text) ?? text.trimStart();
+  const [best] = SEPARATORS.map((sign) => {
+    const names = namesOf(heading, sign);
+    return { sign, known: names.filter(isName).length, all: names.length };
+  }).sort((a, b) => b.known - a.known || b.all - a.all);
+  return best!.sign;
+}
+
+/** The first line of a text that is not empty, with the breaks that are quoted in it; undefined: it has no end. */
+export function headingOf(text: string): string | undefined {
+  const begun = text.trimStart();
+  let isQuoted = false;
+  for (let at = 0; at < begun.length; at++) {
+    const sign = begun[at]!;
+    if (sign === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && (sign === "\n" || sign === "\r")) return begun.slice(0, at);
+  }
+  return undefined;
+}
+
+const namesOf = (heading: string, separator: string) =>
+  heading
+    .split('"')
+    .map((part, k) => (k % 2 === 0 ? part.replaceAll(separator, "\n\r") : part))
+    .join("")
+    .split("\n\r");
+
+/** How csv-parse reads the files of merchants. Whether a row has the columns of the heading says `hasColumns`: an empty row may have fewer. */
+export const CSV = {
+  info: true,
+  relax_column_count: true,
+  skip_empty_lines: true,
+  skip_records_with_empty_values: true, // a spreadsheet's empty rows
+} as const;
+
+/** Whether a row has the columns of the heading. Behind them nothing but empty ones may stand. */
+export const hasColumns = (cells: readonly string[], { length }: readonly unknown[]) =>
+  cells.length >= length && cells.slice(length).every((cell) => cell === "");
+
+export const NO_COLUMNS = "it has not as many columns as the first line";
+
+/** Says on which line each row of a CSV begins, from 1. */
+export function createLineCount() {
+  let twice = 0; // breaks that the parser counted so: of a quoted \r\n it counts each sign
+  let next = 1;
+  return {
+    /**
+     * By where the row ends: between it and the one before empty ones may stand.
+     *
+     * @param lines  the parser's `info.lines` of it; to be called for every row in turn
+     */
+    lineOf(cells: readonly string[], lines: number): number {
+      twice += countIn(cells, /\r\n/g);
+      next = lines - twice + 1;
+      return lines - twice - countIn(cells, BREAK);
+    },
+    /** The one after the last row. */
+    next: () => next,
+  };
+}
+
+const BREAK = /\r\n|[\r\n]/g;
+const countIn = (cells: readonly string[], sign: RegExp) =>
+  cells.reduce((sum, cell) => sum + (cell.match(sign)?.length ?? 0), 0);

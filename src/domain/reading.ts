@@ -1,0 +1,95 @@
+import { FileRefused } from "./file-refused.ts";
+import { DATES, DECIMALS, type Written } from "./written.ts";
+
+/** How a CSV is read, where somebody has to say it. */
+export interface Reading extends Written {
+  /** Which column holds which field; a field that is not named is held by the column of its own name, in any spelling. */
+  columns: ReadonlyMap<string, string>;
+}
+
+/** Where nothing has to be said. */
+export const PLAIN: Reading = { columns: new Map(), dates: null, decimals: null };
+
+/** What a first line says: each column, in its order, and the field that it holds, if it holds one. */
+export type Header = readonly (readonly [column: string, field: string | undefined])[];
+
+/** The fields of a record, as a Set, or a Map by their names. */
+type FieldNames = Pick<ReadonlyMap<string, unknown>, "has" | "keys">;
+
+/** What somebody says of a file; what is empty is not said. */
+export interface Said {
+  /** `FIELD=COLUMN,…` */
+  map?: string | undefined;
+  dates?: string | undefined;
+  decimals?: string | undefined;
+}
+
+/** @throws FileRefused when it is something else, or names a field that is none of `fields` */
+export const readingOf = ({ map, dates, decimals }: Said, fields: FieldNames): Reading => ({
+  columns: columnsOf(map ?? "", fields),
+  dates: wordOf("--dates", dates, DATES),
+  decimals: wordOf("--decimals", decimals, DECIMALS),
+});
+
+function wordOf<Word extends string>(option: string, said: string | undefined, words: readonly Word[]): Word | null {
+  if (!said) return null;
+  const word = words.find((each) => each === said);
+  if (!word) throw new FileRefused(`${option} takes one of ${words.join(", ")}`);
+  return word;
+}
+
+function columnsOf(map: string, fields: FieldNames): Reading["columns"] {
+  const columns = new Map<string, string>();
+  for (const pair of map === "" ? [] : map.split(",")) {
+    const [field = "", column = ""] = [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)];
+    if (!pair.includes("=") || !fields.has(field) || column === "")
+      throw new FileRefused(
+        `--map takes FIELD=COLUMN with commas between them, not "${pair}". Fields: ${[...fields.keys()].join(" ")}`,
+      );
+    columns.set(field, column);
+  }
+  return columns;
+}
+
+/** JSON says its moments and whole numbers as the API takes them: who thinks otherwise of a file would get other amounts. */
+export function refuseWritten({ dates, decimals }: Written) {
+  if (dates !== null || decimals !== null)
+    throw new FileRefused("--dates and --decimals are for CSV, and this file is JSON");
+}
+
+/** Whether a column of this name is read. */
+export function isRead(fields: FieldNames, { columns }: Reading): (name: string) => boolean {
+  const names = new Set([...fields.keys()].map(spelled));
+  const mapped = new Set(columns.values());
+  return (name) => mapped.has(name) || names.has(spelled(name));
+}
+
+/**
+ * The fields that the columns of a first line hold.
+ *
+ * @throws FileRefused when a column is not there, or two hold one field
+ */
+export function headerOf(names: readonly string[], fields: FieldNames, { columns }: Reading): Header {
+  const written = new Set(names);
+  for (const column of columns.values())
+    if (!written.has(column)) throw new FileRefused(`the file has no column ${column}`);
+  const mapped = new Map([...columns].map(([field, column]) => [column, field]));
+  const own = new Map([...fields.keys()].map((field) => [spelled(field), field]));
+  const held = new Map<string, string>();
+  return names.map((column) => {
+    const name = own.get(spelled(column));
+    const isOwn = name !== undefined && !columns.has(name) && (column === name || !written.has(name));
+    const field = mapped.get(column) ?? (isOwn ? name : undefined);
+    if (field === undefined) return [column, undefined];
+    const other = held.get(field);
+    if (other !== undefined)
+      throw new FileRefused(
+        `the file has two columns of ${field}, "${other}" and "${column}": --map ${field}=COLUMN says which one holds it`,
+      );
+    held.set(field, column);
+    return [column, field];
+  });
+}
+
+/** `Invoice ID`, `invoice_id` and `invoiceId` are one name. */
+export const spelled = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");

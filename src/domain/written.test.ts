@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseMoment } from "./moment.ts";
+import { capitals, DATES, DECIMALS, minorText, momentText, smallLetters, transactionStateOf } from "./written.ts";
+
+/** Whole minor units, or null. */
+const minorOf = (text: string, currency: string, decimals: Parameters<typeof minorText>[2]) => {
+  const minor = minorText(text, currency, decimals);
+  return /^\d+$/.test(minor) ? Number(minor) : null;
+};
+
+test("whole numbers are minor units until somebody says that amounts have decimals, and then they are major units", () => {
+  assert.equal(minorOf("1230", "EUR", null), 1230);
+  assert.equal(minorOf("12.30", "EUR", null), null);
+  for (const decimals of DECIMALS) {
+    assert.equal(minorOf("12", "EUR", decimals), 1200);
+    assert.equal(minorOf("0", "EUR", decimals), 0);
+    assert.equal(minorOf("0012", "EUR", decimals), 1200);
+  }
+});
+
+test("an amount with decimals has those of its currency", () => {
+  for (const [text, currency, minor] of [
+    ["12.30", "EUR", 1230],
+    ["12.3", "EUR", 1230],
+    ["0.05", "EUR", 5],
+    [" 1,234,567.89 ", "USD", 123456789],
+    ["1 234.50", "USD", 123450],
+    ["1\u202f234.50", "USD", 123450],
+    ["1’234.50", "CHF", 123450],
+    ["1,234", "EUR", 123400],
+    ["1200", "JPY", 1200],
+    ["1,200", "JPY", 1200],
+    ["12.345", "KWD", 12345],
+    ["12.3", "KWD", 12300],
+    ["12", "KWD", 12000],
+    ["1,234.5", "KWD", 1234500],
+    ["1 234", "KWD", 1234000],
+  ] as const) {
+    assert.equal(minorOf(text, currency, "point"), minor, `${text} ${currency}`);
+    const inGerman = text.replace(/[.,]/g, (sign) => (sign === "." ? "," : "."));
+    assert.equal(minorOf(inGerman, currency, "comma"), minor, `${inGerman} ${currency}`);
+  }
+});
+
+test("an amount that is not as it was said is none, and never a number that is off", () => {
+  for (const [text, currency] of [
+    ["12,30", "EUR"],
+    ["1.234,50", "EUR"],
+    ["12.345", "EUR"],
+    ["12.30", "JPY"],
+    ["12.00", "JPY"],
+    ["1.2345", "KWD"],
+    ["0,500", "KWD"],
+    ["1,234", "KWD"],
+    ["12,34", "EUR"],
+    ["1,2345", "EUR"],
+    ["1,234 567.00", "EUR"],
+    ["-12.30", "EUR"],
+    ["12.", "EUR"],
+    [".30", "EUR"],
+    ["$12.30", "USD"],
+    ["1e3", "EUR"],
+    ["", "EUR"],
+  ] as const)
+    assert.equal(minorOf(text, currency, "point"), null, `${text} ${currency}`);
+});
+
+test("who takes a point for a comma gets errors, and no other amounts", () => {
+  const signs = ["", ".", ",", " "];
+  const texts = ["1", "12", "123"].flatMap((first) =>
+    signs.flatMap((one) => signs.flatMap((two) => ["5", "50", "500"].map((last) => `${first}${one}234${two}${last}`))),
+  );
+  for (const currency of ["JPY", "EUR", "KWD", "CLF"])
+    for (const text of [...texts, "12,3", "12.34", "1,234", "12.345", "1,2345"]) {
+      const [point, comma] = DECIMALS.map((decimals) => minorOf(text, currency, decimals));
+      assert.ok(point === null || comma === null || point === comma, `${text} ${currency}: ${point}, ${comma}`);
+    }
+});
+
+const momentOf = (text: string, dates: Parameters<typeof momentText>[1]) =>
+  parseMoment(momentText(text, dates))?.toISOString() ?? null;
+
+test("a date is read in the order that somebody said, and in none before", () => {
+  for (const [text, dates, iso] of [
+    ["25.11.2026", "dmy", "2026-11-25T00:00:00.000Z"],
+    ["2.1.2026 08:05", "dmy", "2026-01-02T08:05:00.000Z"],
+    ["02/01/2026", "dmy", "2026-01-02T00:00:00.000Z"],
+    ["11/25/2026", "mdy", "2026-11-25T00:00:00.000Z"],
+    ["01/02/2026, 12:30 AM", "mdy", "2026-01-02T00:30:00.000Z"],
+    ["01/02/2026 12:30:15 pm", "mdy", "2026-01-02T12:30:15.000Z"],
+    ["2026-01-02 08:00:00", "ymd", "2026-01-02T08:00:00.000Z"],
+    ["2026-01-02 08:00", "dmy", "2026-01-02T08:00:00.000Z"],
+    ["2026/1/2 8:00:00 UTC", "ymd", "2026-01-02T08:00:00.000Z"],
+    ["2026-01-02 08:00:00.250 +02:00", "ymd", "2026-01-02T06:00:00.250Z"],
+  ] as const) {
+    assert.equal(momentOf(text, dates), iso, `${text} ${dates}`);
+    assert.equal(momentOf(text, null), null, text);
+  }
+});
+
+test("a moment that says its zone, and a day with the year first, are read whatever was said", () => {
+  for (const dates of [null, ...DATES]) {
+    assert.equal(momentOf("2026-01-02T08:00:00.5+02:00", dates), "2026-01-02T06:00:00.500Z");
+    assert.equal(momentOf(" 2026-01-02 ", dates), "2026-01-02T00:00:00.000Z");
+  }
+});
+
+test("what is no date in the order that was said is none", () => {
+  for (const [text, dates] of [
+    ["11/25/2026", "dmy"],
+    ["25.11.2026", "mdy"],
+    ["05.01.2026", "mdy"],
+    ["25.11.2026", "ymd"],
+    ["25.11.26", "dmy"],
+    ["25.11/2026", "dmy"],
+    ["30.02.2026", "dmy"],
+    ["02.01.2026 25:00", "dmy"],
+    ["02.01.2026 13:00 PM", "dmy"],
+    ["02.01.2026 8", "dmy"],
+    ["02.01.2026 08:00 CET", "dmy"],
+    ["2026-13-01", "ymd"],
+    ["yesterday", "dmy"],
+    ["", "dmy"],
+  ] as const)
+    assert.equal(momentOf(text, dates), null, `${text} ${dates}`);
+});
+
+test("words are read in any spelling, and for a state only those that mean the same everywhere", () => {
+  assert.equal(capitals(" Partially refunded "), "PARTIALLY_REFUNDED");
+  assert.equal(capitals("Card-Funding credit", "CARD_FUNDING_"), "CREDIT");
+  assert.equal(smallLetters(" SEPA Debit"), "sepa_debit");
+  const states = ["Paid", "succeeded", "TRANSACTION_STATE_FAILED", "Declined", "pending", "cancelled", "Authorised"];
+  assert.deepEqual(states.map(transactionStateOf), [
+    "PAID",
+    "PAID",
+    "FAILED",
+    "FAILED",
+    "PENDING",
+    "VOIDED",
+    undefined,
+  ]);
+});

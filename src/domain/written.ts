@@ -1,0 +1,101 @@
+import { minorDigits } from "./currency.ts";
+import { MOMENT_SAYS } from "./moment.ts";
+import { STATE_WORDS, TRANSACTION_STATES, type TransactionState } from "./transaction.ts";
+
+/** Orders of year, month and day. */
+export const DATES = ["ymd", "dmy", "mdy"] as const;
+/** What stands before the decimals of an amount. */
+export const DECIMALS = ["point", "comma"] as const;
+
+/** How a file writes what can be read in several ways. Null: nobody said it, and only what can be read in one way is read. */
+export interface Written {
+  dates: (typeof DATES)[number] | null;
+  /** Null: amounts are whole minor units. Else they are major units. */
+  decimals: (typeof DECIMALS)[number] | null;
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const YEAR_FIRST = /^(?<y>\d{4})([-./])(?<m>\d\d?)\2(?<d>\d\d?)/;
+/** Nobody writes points behind months that come first. */
+const ORDERS = {
+  ymd: YEAR_FIRST,
+  dmy: /^(?<d>\d\d?)([-./])(?<m>\d\d?)\2(?<y>\d{4})/,
+  mdy: /^(?<m>\d\d?)([-/])(?<d>\d\d?)\2(?<y>\d{4})/,
+};
+const TIME =
+  /^(?:(?:T|,? )(?<hour>\d\d?):(?<minute>\d\d)(?::(?<second>\d\d(?:\.\d+)?))?(?: ?(?<half>[AP])M)?(?: ?(?<zone>Z|UTC|GMT|[+-]\d\d:\d\d))?)?$/i;
+
+/** A moment as RFC 3339 writes it, a day as its beginning in UTC, and a time without a zone in UTC; what can't be read stays as it is. */
+export function momentText(text: string, dates: Written["dates"]): string {
+  const moment = text.trim();
+  if (DAY.test(moment)) return `${moment}T00:00:00Z`;
+  if (dates === null) return moment;
+  const date = YEAR_FIRST.exec(moment) ?? ORDERS[dates].exec(moment);
+  const time = date && TIME.exec(moment.slice(date[0].length));
+  if (!time) return moment;
+  const { y, m, d } = date.groups!;
+  const { hour = "0", minute = "00", second = "00", half, zone = "Z" } = time.groups!;
+  const hours = half ? ofHalf(Number(hour), half) : hour;
+  const offset = /^[+-]/.test(zone) ? zone : "Z";
+  return `${y}-${two(m!)}-${two(d!)}T${two(hours)}:${minute}:${second}${offset}`;
+}
+
+const two = (digits: string) => digits.padStart(2, "0");
+/** 12 AM is midnight; 13 PM is no hour. */
+const ofHalf = (hour: number, half: string) =>
+  hour < 1 || hour > 12 ? "99" : String((hour % 12) + (/p/i.test(half) ? 12 : 0));
+
+const GROUPED = {
+  point: /^(\d+|[1-9]\d{0,2}([,'’\s])\d{3}(?:\2\d{3})*)(?:\.(\d+))?$/,
+  comma: /^(\d+|[1-9]\d{0,2}([.'’\s])\d{3}(?:\2\d{3})*)(?:,(\d+))?$/,
+};
+
+/** An amount as a whole number of minor units; what can't be read stays as it is, and is none. */
+export function minorText(text: string, currency: string, decimals: Written["decimals"]): string {
+  const amount = text.trim();
+  if (decimals === null) return amount;
+  const [, whole, group = "", fraction = ""] = GROUPED[decimals].exec(amount) ?? [];
+  const digits = minorDigits(currency);
+  // 1,234 KWD may be 1234 dinars, or 1234 fils where decimals stand behind commas after all.
+  const isEither = /[.,]/.test(group) && fraction === "" && digits > 2;
+  if (whole === undefined || fraction.length > digits || isEither) return `"${amount}"`;
+  return (whole.replace(/\D/g, "") + fraction.padEnd(digits, "0")).replace(/^0+(?=\d)/, "");
+}
+
+/** `Partially refunded` is PARTIALLY_REFUNDED, and so it is behind a prefix. */
+export const capitals = (word: string, prefix = "") =>
+  word
+    .trim()
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, "_")
+    .replace(prefix, "");
+
+/** `SEPA Debit` is sepa_debit. */
+export const smallLetters = (word: string) =>
+  word
+    .trim()
+    .toLowerCase()
+    .replace(/[\s-]+/g, "_");
+
+const STATES = new Map(
+  TRANSACTION_STATES.flatMap((state) => [state, ...STATE_WORDS[state]].map((word) => [word as string, state] as const)),
+);
+
+/** The state that a word for it means, if it means one wherever it is used. */
+export const transactionStateOf = (word: string): TransactionState | undefined =>
+  STATES.get(capitals(word, "TRANSACTION_STATE_"));
+
+const DATE_EXAMPLES = { ymd: "2026-01-31 12:00", dmy: "31.01.2026 12:00", mdy: "01/31/2026 12:00" };
+const AMOUNT_EXAMPLES = { point: ["1,234.50", "1,234"], comma: ["1.234,50", "1.234"] };
+
+/** What a moment must be, for messages. */
+export const momentSays = ({ dates }: Written) =>
+  dates === null
+    ? `${MOMENT_SAYS}, or a day such as 2026-01-31; dates in another form are read with --dates ymd, dmy or mdy`
+    : `must be a real date from 1970 to 2199, such as ${DATE_EXAMPLES[dates]} (--dates ${dates})`;
+
+/** What an amount must be, for messages. */
+export const amountSays = ({ decimals }: Written) =>
+  decimals === null
+    ? `must be a whole number of minor units, such as 4900 for EUR 49.00; amounts with decimals are read with --decimals point or comma`
+    : `must be an amount such as ${AMOUNT_EXAMPLES[decimals][0]} (--decimals ${decimals}), with no more decimals than its currency has; where it has three, ${AMOUNT_EXAMPLES[decimals][1]} may be either`;
