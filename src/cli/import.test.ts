@@ -102,6 +102,18 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   assert.deepEqual([dry.code, dry.lines, await count("invoices", id)], [0, ["1 row is right"], 0]);
 });
 
+test("what is wrong in every row is said once, with the first lines", async () => {
+  const { id } = await shop(db, ports);
+  const content = HEADER + rows(0, 300).replaceAll("4900", "49.00");
+  const { lines } = await run(file("decimals.csv", content), { merchant: id, as: "invoices", map: MAP });
+  assert.equal(lines.length, 3, lines.join("\n"));
+  assert.match(
+    lines[1]!,
+    /^2,total,"must be .* with --decimals point or comma \(300 rows: lines 2, 4, 6 and so on\)"$/,
+  );
+  assert.equal(lines[2], "300 rows are wrong; nothing was stored");
+});
+
 test("an export of payments goes in as it is, with a word for each thing that can be read in several ways", async () => {
   const { id } = await shop(db, ports);
   const heading =
@@ -178,7 +190,10 @@ test("JSONL holds records as the API takes them, with the same rules", async () 
   assert.deepEqual(lines.slice(3, 5), ["3,,is not valid JSON", "4,,must hold one record"]);
   const both = card.replace("EUR", "euro").replace('"invoiceId":"i",', "");
   const all = await run(file("both.jsonl", `${both},{}\n{"id":1}],"more":[1`), { merchant: id, as: "transactions" });
-  assert.deepEqual(all.lines.slice(1, 3), ["1,invoiceId,is required", "1,currency,must be three capital letters"]);
+  assert.deepEqual(all.lines.slice(1, 3), [
+    '1,invoiceId,"is required (2 rows: lines 1, 2)"',
+    "1,currency,must be three capital letters",
+  ]);
   assert.match(all.lines[3]!, /^2,id,"must be a string/);
 });
 

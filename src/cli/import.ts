@@ -4,7 +4,7 @@ import { COMMAND_LINE } from "../domain/person.ts";
 import { auditImport } from "../history/audit-import.ts";
 import { HISTORY_KINDS, KIND_NAMES } from "../history/kinds.ts";
 import type { HistoryFile } from "../history/rows.ts";
-import { faultsOf, takeRows, WRONG_MAX, type WrongRow } from "../history/take-rows.ts";
+import { alikeFaultsOf, alikeWords, faultsOf, takeRows, WRONG_MAX, type WrongRow } from "../history/take-rows.ts";
 import type { OnWithdrawn } from "../recovery/ingest.ts";
 import { notify, withdrawnNotes } from "../store/hints.ts";
 import { findMerchant } from "../store/merchants.ts";
@@ -133,10 +133,16 @@ type Bar = (doing: string, bytes: number) => void;
 
 function complain(context: Context, wrong: readonly WrongRow[], errors: string | undefined): number {
   const cell = (value: string) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  const lines = faultsOf(wrong).map(({ line, column, says }) => [String(line), column, says].map(cell).join(","));
-  const csv = ["line,column,error", ...lines];
-  if (errors !== undefined) writeFileSync(errors, `${csv.join("\n")}\n`);
-  for (const line of errors === undefined ? csv.slice(0, SHOWN + 1) : []) context.print(line);
+  const row = (line: number, column: string, says: string) => [String(line), column, says].map(cell).join(",");
+  const heading = "line,column,error";
+  if (errors !== undefined) {
+    const all = faultsOf(wrong).map(({ line, column, says }) => row(line, column, says));
+    writeFileSync(errors, `${[heading, ...all].join("\n")}\n`);
+  } else {
+    const alike = alikeFaultsOf(wrong).slice(0, SHOWN);
+    const shown = alike.map((fault) => row(fault.lines[0]!, fault.column, alikeWords(fault)));
+    for (const line of [heading, ...shown]) context.print(line);
+  }
   const many = wrong.length >= WRONG_MAX ? `${WRONG_MAX} rows or more` : rowsWords(wrong.length);
   context.print(
     `${many} ${wrong.length === 1 ? "is" : "are"} wrong${errors === undefined ? "" : `, see ${errors}`}; nothing was stored`,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PLAIN, readingOf } from "../domain/reading.ts";
 import { HISTORY_KINDS } from "./kinds.ts";
-import { takeRows, WRONG_MAX } from "./take-rows.ts";
+import { alikeFaultsOf, alikeWords, takeRows, WRONG_MAX } from "./take-rows.ts";
 
 const { kind } = HISTORY_KINDS.subscriptions;
 const subscription = (id: string, more = {}) => ({
@@ -137,6 +137,27 @@ test("words for a state that only mean it of a payment are none of an invoice", 
   const text = ["id,state,customerId,amount,currency,createdAt", row("Paid"), row("past due"), row("approved")];
   const { first, wrong } = await takeRows({ name: "x.csv", bytes: pieces(text.join("\n")) }, invoices, PLAIN);
   assert.deepEqual([first.map(({ state }) => state), wrong.map(({ line }) => line)], [["PAID"], [3, 4]]);
+});
+
+test("what nobody said how to read is refused in words that name the option, each fault once", async () => {
+  const text = ["id,state,customerId,Amount,currency,Created At"];
+  for (let n = 0; n < 300; n++) text.push(`s_${n},active,c,${n === 200 ? "x" : "49.00"},EUR,25.11.2026`);
+  const of = async (said: object) => {
+    const reading = readingOf(said, kind.fields);
+    const { wrong } = await takeRows({ name: "x.csv", bytes: pieces(text.join("\n")) }, kind, reading);
+    return alikeFaultsOf(wrong).map((fault) => `${fault.column} ${alikeWords(fault)}`);
+  };
+  const [amount, moment, ...rest] = await of({});
+  assert.match(
+    amount!,
+    /^Amount must be a whole number of minor units, such as 4900 for EUR 49\.00; .* with --decimals point or comma \(300 rows: lines 2, 3, 4 and so on\)$/,
+  );
+  assert.match(moment!, /^Created At must be an RFC 3339 .* with --dates ymd, dmy or mdy \(300 rows: /);
+  assert.deepEqual(rest, []);
+  assert.deepEqual(await of({ dates: "mdy", decimals: "point" }), [
+    "Created At must be a real date from 1970 to 2199, such as 01/31/2026 12:00 (--dates mdy) (300 rows: lines 2, 3, 4 and so on)",
+    "Amount must be an amount such as 1,234.50 (--decimals point), with no more decimals than its currency has; where it has three, 1,234 may be either",
+  ]);
 });
 
 test("batches are stored up to the first that holds a wrong row, and the rest is only checked", async () => {

@@ -24,6 +24,28 @@ export interface WrongRow {
 export const faultsOf = (wrong: readonly WrongRow[]) =>
   wrong.flatMap(({ line, faults }) => faults.map((fault) => ({ line, ...fault })));
 
+/** What is wrong alike in several rows. */
+interface AlikeFault {
+  column: string;
+  says: string;
+  lines: number[];
+}
+
+/** The same, each fault once and the most frequent first: a column that is written otherwise is wrong in every row. */
+export const alikeFaultsOf = (wrong: readonly WrongRow[]): AlikeFault[] =>
+  [...Map.groupBy(faultsOf(wrong), ({ column, says }) => JSON.stringify([column, says])).values()]
+    .map((alike) => ({ column: alike[0]!.column, says: alike[0]!.says, lines: alike.map(({ line }) => line) }))
+    .sort((a, b) => b.lines.length - a.lines.length);
+
+const LINES_SHOWN = 3;
+
+/** "must be … (300 rows: lines 2, 3, 4 and so on)" */
+export function alikeWords({ says, lines }: AlikeFault): string {
+  if (lines.length === 1) return says;
+  const more = lines.length > LINES_SHOWN ? " and so on" : "";
+  return `${says} (${lines.length} rows: lines ${lines.slice(0, LINES_SHOWN).join(", ")}${more})`;
+}
+
 /** What came of a file. */
 export interface Taken {
   /** How the first line of a CSV is read; null for JSONL. */

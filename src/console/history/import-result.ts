@@ -1,7 +1,7 @@
 import type { RecordKind } from "../../api/ingest/batch.ts";
 import type { Header } from "../../domain/reading.ts";
 import { HISTORY_KINDS, type KindName } from "../../history/kinds.ts";
-import { faultsOf, isWhole, type Taken, WRONG_MAX } from "../../history/take-rows.ts";
+import { alikeFaultsOf, alikeWords, isWhole, type Taken, WRONG_MAX } from "../../history/take-rows.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { notice } from "../show/fields.ts";
 import { moment } from "../show/moments.ts";
@@ -74,14 +74,14 @@ function storedNotice(taken: Taken, { rows, known }: NonNullable<Sent["stored"]>
 }
 
 function wrongTable({ wrong }: Taken): Html {
-  const faults = faultsOf(wrong);
+  const faults = alikeFaultsOf(wrong);
   return html`<h2>What is wrong</h2>
 ${table(
   "Wrong rows",
   [
-    { head: "Line", cell: ({ line }) => count(line), numeric: true },
+    { head: "Line", cell: ({ lines }) => count(lines[0]!), numeric: true },
     { head: "Column", cell: ({ column }) => column || "the row" },
-    { head: "Error", cell: ({ says }) => says },
+    { head: "Error", cell: alikeWords },
   ],
   faults.slice(0, WRONG_SHOWN),
 )}
