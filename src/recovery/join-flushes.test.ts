@@ -211,15 +211,15 @@ test("requests of all sizes at once, whose memory is used again and again, are s
   assert.deepEqual(new Map((await stored()).map(({ id, state }) => [id, state])), expected);
 });
 
-/** Flushes that end when they are told to, each by how many requests it holds. */
-function heldFlushes() {
+/** Flushes that end when they are told to, each by how many requests it holds; as long as `slowMs` is not over, none is slow. */
+function heldFlushes(slowMs: number) {
   const flushes: number[] = [];
   const ends: (() => void)[] = [];
   const ingest = joinFlushes<Invoice>(async (_, batches) => {
     flushes.push(batches.length);
     await new Promise<void>((resolve) => ends.push(resolve));
     return { records: batches.length, known: new Set() };
-  });
+  }, slowMs);
   const merchant = { id: randomUUID() } as Merchant;
   const pushed: Promise<number>[] = [];
   const push = (count: number) => {
@@ -233,7 +233,7 @@ function heldFlushes() {
 }
 
 test("a flush beside another begins once as many requests wait as the other one holds, and never a third", async () => {
-  const { flushes, push, end, settled } = heldFlushes();
+  const { flushes, push, end, settled } = heldFlushes(60_000);
   push(1);
   push(4);
   assert.deepEqual(flushes, [1, 2]);
@@ -253,7 +253,7 @@ test("a flush beside another begins once as many requests wait as the other one 
 });
 
 test("a slow flush holds nobody up until as many wait as it holds", async () => {
-  const { flushes, push, end, settled } = heldFlushes();
+  const { flushes, push, end, settled } = heldFlushes(50);
   push(1);
   push(8);
   await end(0);

@@ -41,8 +41,10 @@ function mayBegin({ flushes, waiting }: Queue<unknown>): boolean {
 /**
  * Requests of a merchant that come while one of its is being flushed wait, and are flushed together: one statement and one commit for all. Each is
  * answered after the commit that holds its records. When such a flush fails, each is flushed alone, so that only the one at fault fails.
+ *
+ * @param slowMs  from when on a flush is a slow one, which nobody waits for
  */
-export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Ingest<Row> {
+export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>, slowMs = SLOW_MS): Ingest<Row> {
   const queues = new Map<string, Queue<Row>>();
 
   function ingest(merchant: Merchant, batch: Packed<Row>): Promise<number> {
@@ -62,7 +64,7 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>): Inge
       const slow = setTimeout(() => {
         own.holds = 0;
         if (mayBegin(queue)) drain(merchantId, queue);
-      }, SLOW_MS);
+      }, slowMs);
       await flushTogether(requests);
       clearTimeout(slow);
       queue.flushes.delete(own);
