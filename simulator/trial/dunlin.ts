@@ -11,7 +11,6 @@ import {
 import { chooseTry, type TryQuestion } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
 import { nextBillAt } from "../../src/decisions/next-bill.ts";
-import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS, type BankAttempt, downAt, upAgainAt } from "../../src/decisions/outage.ts";
 import { type Outlook, outlookOf } from "../../src/decisions/outlook.ts";
 import { DAY_MS } from "../../src/domain/durations.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
@@ -25,6 +24,7 @@ import { noteSaid } from "../../src/model/shortfall.ts";
 import { withoutWords } from "../../src/rules/response-codes.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { dollars, stakesOfBill } from "./money.ts";
+import { createOthers } from "./others.ts";
 import { groupOf, type OpenCase, type Policy, placeOf, rulesFor } from "./policy.ts";
 
 interface Customer {
@@ -72,8 +72,7 @@ interface Options {
 export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Options = {}): Policy {
   const customers = new Map<string, Customer>();
   const start = structuredClone(learned);
-  /** By issuer: the latest attempts there, the latest last. */
-  const atBanks = new Map<string, BankAttempt[]>();
+  const others = createOthers();
 
   function customerOf(bill: Bill): Customer {
     let customer = customers.get(bill.customerId);
@@ -160,20 +159,6 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
     }
   }
 
-  function note(charge: Charge, customer: string) {
-    if (charge.cardIssuer === undefined) return;
-    const isDown = !charge.approved && groupOf(charge) === "ISSUER_DOWN";
-    const latest = [...(atBanks.get(charge.cardIssuer) ?? []), { customer, at: charge.at, isDown }];
-    atBanks.set(charge.cardIssuer, latest.slice(-BANK_ATTEMPTS));
-  }
-
-  /** From when on the issuer of a charge may be tried, as far as was seen until `now`; 0: at any time. */
-  function triableAt({ cardIssuer }: Charge, now: number) {
-    const latest = (cardIssuer !== undefined && atBanks.get(cardIssuer)) || [];
-    const down = downAt(latest.filter(({ at }) => now - at.getTime() < BANK_ATTEMPTS_MS));
-    return down === null ? 0 : upAgainAt(down);
-  }
-
   return {
     billed(bill) {
       const customer = customerOf(bill);
@@ -195,7 +180,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
       });
       believeTold(customer, bill);
       past.firsts++;
-      note(bill.first, bill.customerId);
+      others.note(bill.first, bill.customerId);
       if (reason === null) return;
       if (past.declined === 0) countPerson(learned, people[held]!);
       past.declined++;
@@ -206,7 +191,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
       if (OVER.has(belief.reason)) return null;
       const rules = rulesFor(open);
       const triesLeft = Math.min(open.triesLeft, rules.triesMax);
-      const upAt = triableAt(open.charges.at(-1)!, now);
+      const upAt = others.triableAt(open.charges.at(-1)!, now);
       const choose = (from: number) => {
         const question: TryQuestion = {
           key: open.bill.id,
@@ -235,7 +220,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
       return next !== null && next < endsAt;
     },
     reconsidered(open, choice) {
-      const upAt = triableAt(open.charges.at(-1)!, choice.at);
+      const upAt = others.triableAt(open.charges.at(-1)!, choice.at);
       return upAt > choice.at && upAt < open.endsAt ? { ...choice, at: upAt } : choice;
     },
     answered(open, choice, charge) {
@@ -257,7 +242,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
       if (atFirst.length > 0)
         learnBooking(learned, methodOf(open.bill), charge.approved, (n) => [byStart[n]!, chances[n]!]);
       foresaw?.(chances[held]!, charge.approved);
-      note(charge, open.bill.customerId);
+      others.note(charge, open.bill.customerId);
       believeTold(customer, open.bill);
       if (!charge.approved) return;
       past.unpaid--;

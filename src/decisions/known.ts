@@ -50,7 +50,7 @@ export interface Known {
   cardChange: "awaited" | "expired" | "unasked" | null;
   /** When that change was asked for; null where it was not. */
   cardAskedAt: Date | null;
-  /** When the card's bank was found down last, by several customers; null: no outage is known. */
+  /** When the card's bank, or the way to it, was found down last, by several customers; null: no outage is known. */
   issuerDownAt: Date | null;
   /** The customer's latest bills that belong to a subscription, this one among them; none where nobody looks at them. */
   billed: readonly Billed[];

@@ -1,35 +1,90 @@
 import { HOUR_MS } from "../domain/durations.ts";
 
-/** So many of the latest attempts at a bank are looked at, as far as they are not older than this. */
-export const BANK_ATTEMPTS = 8;
-export const BANK_ATTEMPTS_MS = 9 * HOUR_MS;
-/** This share of them, of so many customers, says that it is the bank and not a card. */
-const SHARE = 0.5;
-const CUSTOMERS = 2;
-/** After the latest of them nothing is tried for so long. Most outages are over by then, and the next attempt in vain says so. */
+/** So many of the latest attempts at a place say whether it is down, as far as they are no older than this: what was seen has faded by then. */
+export const LATEST_THERE = 16;
+export const LATEST_MS = 36 * HOUR_MS;
+/** Those by one way are looked for among so many of all: of a rare way little is found, but one reading serves all ways. */
+export const LATEST_OF_ALL = 48;
+
+/** Of attempts at what is well, and at what is down, so many end as if it could not be reached: at some merchants one in seven always does, and an outage need not be whole. */
+const WELL_SHARE = 0.15;
+const DOWN_SHARE = 0.75;
+/** Share of the time that something is down, before any attempt is seen, and how long that lasts on average: minutes at a bank, days at a gateway. */
+const USUALLY_DOWN = 0.05;
+const LASTS_MS = 12 * HOUR_MS;
+/** Held to be down from this chance on. */
+const DOWN_FROM = 0.5;
+/** After the latest attempt that found it down nothing is tried for so long. The next attempt in vain says whether that was enough. */
 const WAIT_MS = 3 * HOUR_MS;
 
-/** An attempt at a bank, by whoever. */
-export interface BankAttempt {
-  /** Whose card it was: any name that tells customers apart. */
+/** An attempt by whoever. */
+export interface OthersAttempt {
+  /** Who was charged: any name that tells customers apart. */
   customer: string;
   at: Date;
+  /** The name of its way to banks; null: nothing is known of it. */
+  way: string | null;
   /** The bank could not be reached. */
   isDown: boolean;
 }
 
-/**
- * When a bank was found down last, if it is down by its latest attempts; null: no outage is known. Some attempts always fail that way, at
- * big merchants every hour, so what counts is their share: answers of any other kind end an outage.
- *
- * @param latest  the latest BANK_ATTEMPTS of the last BANK_ATTEMPTS_MS, in any order
- */
-export function downAt(latest: readonly BankAttempt[]): Date | null {
-  const down = latest.filter(({ isDown }) => isDown);
-  if (down.length < SHARE * latest.length) return null;
-  if (new Set(down.map(({ customer }) => customer)).size < CUSTOMERS) return null;
-  return down.reduce((last, { at }) => (at > last ? at : last), down[0]!.at);
+/** How an attempt was made. */
+interface Way {
+  paymentGatewayName?: string | undefined;
+  paymentMethodType?: string | undefined;
+  cardBrand?: string | undefined;
+  cardCountry?: string | undefined;
 }
 
-/** From when on a bank that was found down may be tried again. */
+/** The name of a way to banks: the gateway, how it is paid, and what card it is; null: nothing is known of it. */
+export function wayOf({ paymentGatewayName, paymentMethodType, cardBrand, cardCountry }: Way): string | null {
+  const known = [paymentGatewayName, paymentMethodType, cardBrand, cardCountry];
+  return known.every((each) => each === undefined) ? null : known.map((each) => each ?? "").join("|");
+}
+
+/**
+ * When a place was found down last, if it is down by now; null: no outage is known.
+ *
+ * @param latest  the latest attempts there, in any order
+ */
+export function downAt(latest: readonly OthersAttempt[], now: Date): Date | null {
+  const downs = latest.filter(({ isDown }) => isDown);
+  if (downs.length === 0 || downChance(latest, now) < DOWN_FROM) return null;
+  return downs.reduce((last, { at }) => (at > last ? at : last), downs[0]!.at);
+}
+
+/**
+ * Where no bank is named: when the way to banks was found down last, or all ways were, if they are by now.
+ *
+ * @param latest  the merchant's latest attempts, in any order
+ */
+export function wayDownAt(latest: readonly OthersAttempt[], way: string | null, now: Date): Date | null {
+  const onWay = way === null ? [] : latest.filter((each) => each.way === way);
+  return downAt(onWay, now) ?? downAt(latest, now);
+}
+
+/** From when on what was found down may be tried again. */
 export const upAgainAt = (down: Date): number => down.getTime() + WAIT_MS;
+
+/**
+ * The chance that a place is down, by the latest attempts there: a chain of two states that turns by itself, so that what was seen fades. Each customer counts
+ * once, by the latest: a card that fails again and again is one card.
+ */
+function downChance(attempts: readonly OthersAttempt[], now: Date): number {
+  const latest = attempts.toSorted((a, b) => b.at.getTime() - a.at.getTime()).slice(0, LATEST_THERE);
+  const ofCustomers = new Map(latest.toReversed().map((each) => [each.customer, each]));
+  let chance = USUALLY_DOWN;
+  let from = Number.NEGATIVE_INFINITY;
+  const goTo = (to: number) => {
+    chance = USUALLY_DOWN + (chance - USUALLY_DOWN) * Math.exp((from - to) / LASTS_MS);
+    from = to;
+  };
+  for (const { at, isDown } of [...ofCustomers.values()].sort((a, b) => a.at.getTime() - b.at.getTime())) {
+    goTo(at.getTime());
+    const down = chance * (isDown ? DOWN_SHARE : 1 - DOWN_SHARE);
+    const well = (1 - chance) * (isDown ? WELL_SHARE : 1 - WELL_SHARE);
+    chance = down / (down + well);
+  }
+  goTo(now.getTime());
+  return chance;
+}

@@ -24,8 +24,8 @@ export interface CaseView {
   barring: readonly TransactionFacts[];
   /** Retries asked for in any case of the customer that no transaction answers. */
   asks: readonly Ask[];
-  /** The latest attempts at the bank of the card, whoever's; none when nobody asks for them. */
-  atBank: readonly TransactionFacts[];
+  /** When the card's bank, or where none is named the way to it, was found down last, if it is down; null also when nobody asks. */
+  issuerDownAt: Date | null;
   /** What was decided last. */
   lastDecision: LastDecision | null;
   /** Which of the events that go out once per case have gone out. */

@@ -158,3 +158,30 @@ test("a bank that other customers found down is left alone for some hours, and a
     assert.equal(last.kind, "retry");
   }
 });
+
+test("where no bank is named, an outage is seen on the way of such cards", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "91" });
+  const strangers = { networkDeclineCode: "91", cardFingerprint: undefined };
+  for (const customerId of ["cus_2", "cus_3", "cus_4"])
+    await stage.transaction({ ...strangers, invoiceId: customerId, customerId });
+  const answered = { state: "PAID" as const, cardBrand: "amex", cardFingerprint: undefined };
+  for (const customerId of ["cus_5", "cus_6", "cus_7", "cus_8"])
+    await stage.transaction({ ...answered, invoiceId: customerId, customerId });
+  await stage.decide();
+  const [planned] = await stage.actions();
+  assert.ok(planned!.ideal.getTime() >= stage.now().getTime() + 3 * HOUR);
+  assert.match((await decisions()).at(-1)!.account.known.join(" "), /found this bank down/);
+});
+
+test("what a few met on other cards, and others did not, is no outage on the way of these", async () => {
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "91" });
+  const strangers = { networkDeclineCode: "91", cardCountry: "FR", cardIssuer: "BNP" };
+  for (const customerId of ["cus_7", "cus_8"])
+    await stage.transaction({ ...strangers, invoiceId: customerId, customerId, cardFingerprint: customerId });
+  for (const customerId of ["cus_3", "cus_4", "cus_5", "cus_6"])
+    await stage.transaction({ state: "PAID", invoiceId: customerId, customerId, cardFingerprint: customerId });
+  await stage.decide();
+  assert.doesNotMatch((await decisions()).at(-1)!.account.known.join(" "), /found this bank down/);
+});

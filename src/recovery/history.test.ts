@@ -17,7 +17,7 @@ const view = {
   bills: [],
   actions: [],
   asks: [],
-  atBank: [],
+  issuerDownAt: null,
   barring: [],
 } as unknown as CaseView;
 

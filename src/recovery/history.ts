@@ -58,7 +58,7 @@ export function viewBefore(view: CaseView, actionId: string, at: Date): CaseView
     transactions: view.transactions.filter(({ createdAt }) => createdAt < at),
     actions: view.actions.filter(({ id, idealRetryTime }) => id !== actionId && idealRetryTime < at),
     asks: [],
-    atBank: [],
+    issuerDownAt: null,
     bills: view.bills
       .filter(({ createdAt }) => createdAt < at)
       .map((bill) => ({

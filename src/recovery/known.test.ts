@@ -25,7 +25,7 @@ const viewWith = (asks: Ask[]) =>
     transactions: [],
     asks,
     bills: [],
-    atBank: [],
+    issuerDownAt: null,
     barring: [],
   }) as unknown as CaseView;
 

@@ -1,7 +1,5 @@
 import type { Decline, Known } from "../decisions/known.ts";
-import { type BankAttempt, downAt } from "../decisions/outage.ts";
 import type { Case } from "../domain/case.ts";
-import { declineGroup } from "../rules/decline-group.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
@@ -35,7 +33,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
       subscriptionId === null ? [] : [{ subscriptionId, at: createdAt }],
     ),
     othersPlanned: view.bills.some(({ id, isPlanned }) => id !== invoice.id && isPlanned),
-    issuerDownAt: downAt(view.atBank.map(bankAttempt)),
+    issuerDownAt: view.issuerDownAt,
     // One that was canceled after it had gone out was asked for all the same.
     retries: retries.map(({ idealRetryTime, status }) => ({
       idealRetryTime,
@@ -56,16 +54,10 @@ export function ownRetries({ unpaidAt }: Pick<Case, "unpaidAt">, onInvoice: read
   return retries.filter(({ initiator }) => initiator !== "CUSTOMER");
 }
 
-const bankAttempt = (t: TransactionFacts): BankAttempt => ({
-  customer: t.customerId ?? t.invoiceId,
-  at: t.createdAt,
-  isDown: t.state === "FAILED" && declineGroup(codesOf(t), instrumentOf(t)) === "ISSUER_DOWN",
-});
-
-export const instrumentOf = ({ paymentMethodType, cardBrand, cardCountry }: Payer) => ({
-  paymentMethodType: paymentMethodType ?? null,
-  network: cardBrand ?? null,
-  cardCountry: cardCountry ?? null,
+export const instrumentOf = (payer: Pick<Payer, "paymentMethodType" | "cardBrand" | "cardCountry">) => ({
+  paymentMethodType: payer.paymentMethodType ?? null,
+  network: payer.cardBrand ?? null,
+  cardCountry: payer.cardCountry ?? null,
 });
 
 /** Whether the merchant may have seen the instruction: then it counts, whatever became of it. */
@@ -122,7 +114,18 @@ const clears = (t: TransactionFacts, card: Card | null) =>
   card !== null &&
   isSurelyOn(t, card) === true;
 
-export const codesOf = (t: TransactionFacts) => ({
+/** What a failed attempt said about itself, of the columns that say it. */
+type Codes = Pick<
+  TransactionFacts,
+  | "networkDeclineCode"
+  | "networkAdviceCode"
+  | "declineCategory"
+  | "paymentGatewayErrorCode"
+  | "paymentGatewayName"
+  | "paymentGatewayType"
+>;
+
+export const codesOf = (t: Codes) => ({
   networkDeclineCode: t.networkDeclineCode ?? null,
   networkAdviceCode: t.networkAdviceCode ?? null,
   gatewayCode: gatewayCodeOf(t.paymentGatewayErrorCode, t.paymentGatewayName, t.paymentGatewayType),

@@ -171,7 +171,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
   async function teach(learned: Learned, merchant: Merchant, rows: readonly LessonRow[]) {
     const cases = await findCases(db, merchant.id, [...new Set(rows.map(({ caseId }) => caseId))]);
     const now = ports.now();
-    const facts = await loadFacts(db, { ...merchant, engine: "learned" }, cases, now);
+    const facts = await loadFacts(db, { ...merchant, engine: "learned" }, cases);
     const byId = new Map(cases.map((kase) => [kase.id, kase]));
     const views = new Map<string, CaseView>();
     for (const lesson of rows) {

@@ -57,7 +57,7 @@ export async function stopRecovery(
     if (kase?.arm !== "dunlin")
       return { made: null, withdrawn: [], says: await whyNothing(tx, merchantId, wish.invoiceId) };
     const merchant = (await findMerchant(tx, merchantId))!;
-    const facts = await loadFacts(tx, merchant, [kase], now);
+    const facts = await loadFacts(tx, merchant, [kase]);
     const made = step({ ...facts.view(kase), isStopped: true }, now, ports.newId, NOTHING_TO_DECIDE_BY);
     const withdrawn = await writeSteps(tx, merchantId, [made], now);
     // The facts may say an end that no step has seen yet.

@@ -1,6 +1,6 @@
-import { BANK_ATTEMPTS, BANK_ATTEMPTS_MS } from "../decisions/outage.ts";
 import type { Case } from "../domain/case.ts";
 import { DAY_MS } from "../domain/durations.ts";
+import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { barsCard } from "../rules/guard.ts";
 import { billsOfCustomers, type CustomerBill } from "../store/customer-bills.ts";
@@ -14,14 +14,13 @@ import {
   clearedBefore,
   declinesBefore,
   type TransactionFacts,
-  transactionsAtBanks,
   transactionsForCases,
   transactionsOnCards,
 } from "../store/transactions.ts";
 import { sharersOf } from "./card.ts";
 import type { CaseView } from "./case-view.ts";
 import { codesOf, instrumentOf } from "./known.ts";
-import { payerOf } from "./payer.ts";
+import { outagesOf } from "./outages.ts";
 import type { Step } from "./step.ts";
 
 /**
@@ -41,8 +40,12 @@ export interface Facts {
   note(step: Step): void;
 }
 
-/** Read the facts about these cases. They are locked, and so is the merchant's clock: nobody else decides meanwhile. */
-export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case[], now: Date): Promise<Facts> {
+/**
+ * Read the facts about these cases. They are locked, and so is the merchant's clock: nobody else decides meanwhile.
+ *
+ * @param now  when something is decided by them: only then it matters whether banks can be reached
+ */
+export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case[], now?: Date): Promise<Facts> {
   const ids = cases.map(({ id }) => id);
   const invoiceIds = cases.map(({ invoiceId }) => invoiceId);
   const customerIds = distinct(cases.map(({ customerId }) => customerId));
@@ -59,11 +62,11 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
     transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since),
   ]);
   const subscriptionIds = distinct([...invoices.values()].map(({ subscriptionId }) => subscriptionId));
-  const [subscriptions, others, barring, atBanks] = await Promise.all([
+  const [subscriptions, others, barring, outages] = await Promise.all([
     subscriptionFacts(tx, merchant.id, subscriptionIds),
     othersOnCards(tx, merchant.id, own, since),
     barringCards(tx, merchant.id, own, before(last, LEDGER_MS)),
-    attemptsAtBanks(tx, merchant, own, now),
+    now ? outagesOf(tx, merchant, withOwn(cases, invoices, own), now) : null,
   ]);
   // Who shares a card shares what replaces it.
   const sharers = [...sharersOf([...own, ...others])];
@@ -82,7 +85,6 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
     view(kase) {
       const invoice = invoices.get(kase.invoiceId)!;
       const concerning = concern(kase, transactions);
-      const { cardIssuer } = payerOf({ case: kase, invoice, transactions: concerning });
       return {
         case: kase,
         merchant,
@@ -92,7 +94,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
         actions: actionsOf.get(kase.id) ?? [],
         transactions: concerning,
         barring: barringOf(kase, concerning, barring),
-        atBank: (cardIssuer && atBanks.get(cardIssuer)) || [],
+        issuerDownAt: outages?.get(kase.id) ?? null,
         asks: asksOf(kase, concerning, asks),
         lastDecision: decisions.get(kase.id) ?? null,
         told: {
@@ -116,13 +118,13 @@ async function billsByCustomer(tx: Tx, merchant: Merchant, customerIds: readonly
   return Map.groupBy(await billsOfCustomers(tx, merchant.id, customerIds, since), ({ customerId }) => customerId);
 }
 
-/** Only the learned engine heeds outages, and where a bank is not known there is nobody to ask about. */
-async function attemptsAtBanks(tx: Tx, merchant: Merchant, own: readonly TransactionFacts[], now: Date) {
-  const issuers = distinct(own.map(({ cardIssuer }) => cardIssuer || undefined));
-  if (merchant.engine === "static" || issuers.length === 0) return new Map<string, TransactionFacts[]>();
-  const since = new Date(now.getTime() - BANK_ATTEMPTS_MS);
-  const latest = await transactionsAtBanks(tx, merchant.id, issuers, since, now, BANK_ATTEMPTS);
-  return Map.groupBy(latest, ({ cardIssuer }) => cardIssuer!);
+/** The cases with what concerns them of their own attempts; without those whose invoice is gone. */
+function withOwn(cases: readonly Case[], invoices: ReadonlyMap<string, Invoice>, own: readonly TransactionFacts[]) {
+  const found = indexed(own);
+  return cases.flatMap((kase) => {
+    const invoice = invoices.get(kase.invoiceId);
+    return invoice ? { case: kase, invoice, transactions: concern(kase, found) } : [];
+  });
 }
 
 /** Attempts by what a case finds them by. */

@@ -152,25 +152,6 @@ export async function clearedBefore(tx: Tx, merchantId: string, fingerprints: re
   return oldestFirst((await tx.run<TransactionFacts>(CLEARED_BEFORE, values)).rows);
 }
 
-const AT_BANKS = prepared(
-  "transactions_at_banks",
-  `select latest.* from unnest($2::text[]) bank cross join lateral (
-     ${SELECT} where merchant_id = $1 and card_issuer = bank and created_at > $3 and created_at <= $4 and state <> 'PENDING'
-     order by created_at desc, id desc limit $5) latest`,
-);
-
-/** For each of these issuers its `most` latest attempts that ended, later than `since` and until `now`, whoever the customer. */
-export async function transactionsAtBanks(
-  tx: Tx,
-  merchantId: string,
-  issuers: readonly string[],
-  since: Date,
-  now: Date,
-  most: number,
-) {
-  return (await tx.run<TransactionFacts>(AT_BANKS, [merchantId, issuers, since, now, most])).rows.map(withoutNulls);
-}
-
 const oldestFirst = (rows: TransactionFacts[]) =>
   rows.map(withoutNulls).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
 
