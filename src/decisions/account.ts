@@ -6,6 +6,7 @@ import { bankDebit } from "../rules/bank-debits.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
 import { forbiddenAt, forbidsAny, type Ruling } from "../rules/guard.ts";
 import type { Source } from "../rules/sources.ts";
+import type { ChosenTry } from "./choose-try.ts";
 import type { Decision } from "./known.ts";
 import { dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import type { Outlook } from "./outlook.ts";
@@ -19,108 +20,107 @@ const STEP_MS = 4 * HOUR_MS;
 /** Whether what a rule forbids goes on to the end of the window. */
 export const isToEnd = ({ to }: RuledOut, windowEndsAt: Date) => to >= windowEndsAt;
 const LIST_MAX = 4;
-const COUNTED = "Counted so far:";
-const LEFT = "Tries left by this rule:";
-const FOR_THIS_CARD = "for this card, declined or not answered.";
-const BEFORE_THOSE = "failed before those that follow.";
-
-const FAILED = "A try failed on ";
-
-/** Whether a try that failed was known, and not only that the invoice is unpaid: there may be no code yet that says whether a card can work at all. */
-export const knowsFailure = ({ known }: Account) => known.some((sentence) => sentence.startsWith(FAILED));
-
-/** Whether a sentence of what was known says how far a rule's limit is used. */
-export const saysCount = (sentence: string) =>
-  sentence.includes(COUNTED) || sentence.includes(LEFT) || sentence.endsWith(FOR_THIS_CARD);
 
 /** What the account is made of, beside what is known. */
 interface Made {
   decision: Decision;
+  chosen: ChosenTry | null;
   outlook: Outlook | null;
-  drawn: boolean;
-  hourDrawn: boolean;
-  spread: boolean;
   fallback: string | null;
 }
 
 /**
  * What a decision rested on, for people.
  *
- * @param before  what was known at the decision before in the same case; null: this is the first
+ * @param before  the decision before in the same case; null: this is the first
  */
 export function accountOf(
   situation: Situation,
   history: History | null,
-  { decision, outlook, drawn, hourDrawn, spread, fallback }: Made,
-  before: readonly string[] | null,
+  { decision, chosen, outlook, fallback }: Made,
+  before: Pick<Account, "known" | "about"> | null,
 ): Account {
-  const facts = knownWords(situation, history, decision.reasons);
+  const { reasons } = decision;
+  const { notBefore } = situation.guard;
+  const { known, knowsFailure, ...counted } = factsOf(situation, history, reasons);
+  const about = {
+    wait: places(reasons, notBefore ? [notBefore.sentence] : []),
+    rule: places(reasons, decision.kind === "retry" ? decision.rules : []),
+    ...counted,
+  };
   return {
-    reasons: decision.reasons,
-    known: facts,
-    changed: before ? changedSince(before, facts) : [],
+    reasons,
+    known,
+    about,
+    knowsFailure,
+    changed: before ? changedSince(lasting(before), lasting({ known, about })) : [],
     ruledOut: ruledOut(situation),
     days: outlook?.days ?? [],
     hours: outlook?.hours ?? [],
     even: outlook?.even ?? null,
-    drawn,
-    hourDrawn,
-    spread,
+    drawn: chosen?.drawn ?? false,
+    hourDrawn: chosen?.hourDrawn ?? false,
+    spread: chosen?.spread ?? false,
     fallback,
   };
 }
 
+const places = (sentences: readonly string[], those: readonly string[]) =>
+  sentences.flatMap((sentence, place) => (those.includes(sentence) ? place : []));
+
+/** What is known, but for what is counted: that changes as time passes. */
+const lasting = ({ known, about: { limit, tally } }: Pick<Account, "known" | "about">) =>
+  known.filter((_, place) => !limit.includes(place) && !tally.includes(place));
+
 /** What is new; where nothing is, what is known no longer: beside what is new it mostly gave way to that. */
 function changedSince(before: readonly string[], facts: readonly string[]): string[] {
-  const missing = (from: readonly string[], sentences: readonly string[]) =>
-    sentences.filter((sentence) => !from.includes(sentence) && !isTally(sentence));
-  const added = missing(before, facts);
-  return added.length > 0
-    ? added
-    : missing(facts, before).map((sentence) => `Known before, and no longer: ${sentence}`);
+  const added = facts.filter((fact) => !before.includes(fact));
+  if (added.length > 0) return added;
+  return before.filter((fact) => !facts.includes(fact)).map((fact) => `Known before, and no longer: ${fact}`);
 }
 
-/** Whether a sentence only counts what others name. */
-const isTally = (sentence: string) => saysCount(sentence) || sentence.endsWith(BEFORE_THOSE);
-
 /** What was known, in sentences that stay the same as long as it does, but for what is counted: that falls as time passes. */
-function knownWords(situation: Situation, history: History | null, reasons: readonly string[]): string[] {
+function factsOf(situation: Situation, history: History | null, reasons: readonly string[]) {
   const { known, decline, isNewCard, place } = situation;
   const { budgetLeft } = known;
-  return [
+  const { tally, tried, knowsFailure } = triedWords(situation);
+  const limit = limitWords(situation, reasons);
+  const facts = [
     declineWords(decline, isNewCard),
-    ...triedWords(situation),
+    ...tally,
+    ...tried,
     payerWords(situation, history),
     ...(history ? [subscriptionWords(history)] : []),
-    ...limitWords(situation, reasons),
+    ...limit,
     ...cardWords(situation),
     ...(history ? [pastWords(history, place.zone), ...besideWords(history, place.zone)] : []),
     `The window is open until ${when(situation, known.windowEndsAt)}.`,
     `${budgetLeft === 0 ? "No retry" : count(budgetLeft, "retry", "retries")} of the budget ${budgetLeft > 1 ? "are" : "is"} left.`,
   ];
+  return { known: facts, knowsFailure, limit: places(facts, limit), tally: places(facts, tally) };
 }
 
 const when = ({ place }: Situation, at: Date) => momentWords(place.zone, at.getTime());
 
 /** The latest tries of the invoice that were not approved: those that failed, then those of which nobody knows. */
-function triedWords(situation: Situation): string[] {
+function triedWords(situation: Situation) {
   const tries = situation.known.ledger.filter(({ onThisInvoice }) => onThisInvoice);
   const failed = tries.filter(({ approved }) => approved === false);
-  const open = tries.filter(({ approved }) => approved === null);
-  const words: string[] = [];
-  if (failed.length > LIST_MAX) words.push(`${count(failed.length - LIST_MAX, "try", "tries")} ${BEFORE_THOSE}`);
+  const open = tries.filter(({ approved }) => approved === null).slice(-LIST_MAX);
+  const named = failed.slice(-LIST_MAX);
+  const more = failed.length - named.length;
+  const tally = more > 0 ? [`${count(more, "try", "tries")} failed before those that follow.`] : [];
   // Without codes nobody reported it: it is the first try, which must have been.
-  for (const { at, codes } of failed.slice(-LIST_MAX))
-    words.push(
-      codes === null
-        ? `A first try is taken to have failed when the invoice became unpaid, on ${when(situation, at)}.`
-        : `${FAILED}${when(situation, at)}.`,
-    );
-  for (const { at, codes } of open.slice(-LIST_MAX)) {
+  const tried = named.map(({ at, codes }) =>
+    codes === null
+      ? `A first try is taken to have failed when the invoice became unpaid, on ${when(situation, at)}.`
+      : `A try failed on ${when(situation, at)}.`,
+  );
+  for (const { at, codes } of open) {
     const done = codes === null ? "asked for" : "made";
-    words.push(`A try was ${done} on ${when(situation, at)}, and how it ended is not known.`);
+    tried.push(`A try was ${done} on ${when(situation, at)}, and how it ended is not known.`);
   }
-  return words;
+  return { tally, tried, knowsFailure: named.some(({ codes }) => codes !== null) };
 }
 
 /**
@@ -135,13 +135,15 @@ function limitWords({ known, now, guard: { limits, triesLeft } }: Situation, rea
     ({ at, onPresentCard, onThisInvoice, approved }) =>
       onPresentCard && !onThisInvoice && approved !== true && counting.has(at.getTime()),
   ).length;
-  const words = limits.map((limit) => `${limit.sentence} ${COUNTED} ${within(limit).length}.`);
+  const words = limits.map((limit) => `${limit.sentence} Counted so far: ${within(limit).length}.`);
   if (others > 0)
     words.unshift(
-      `${count(others, "try of another invoice counts", "tries of other invoices count")} ${FOR_THIS_CARD}`,
+      `${count(others, "try of another invoice counts", "tries of other invoices count")} for this card, declined or not answered.`,
     );
   if (triesLeft && !reasons.some((reason) => reason.includes(triesLeft.sentence)))
-    words.push(`${triesLeft.sentence} ${LEFT} ${Number.isFinite(triesLeft.count) ? triesLeft.count : "any number"}.`);
+    words.push(
+      `${triesLeft.sentence} Tries left by this rule: ${Number.isFinite(triesLeft.count) ? triesLeft.count : "any number"}.`,
+    );
   return words;
 }
 

@@ -16,15 +16,7 @@ import type { Decision, Known } from "./known.ts";
 import { addDays, dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import { nextBillAt } from "./next-bill.ts";
 import { type BestMoment, type Outlook, outlookOf, outlookWithoutTry } from "./outlook.ts";
-import {
-  budgetWords,
-  cardWaitWords,
-  declineWords,
-  joined,
-  renewalWords,
-  triesLeftWords,
-  unknownWayWords,
-} from "./reasons.ts";
+import { budgetWords, cardWaitWords, declineWords, joined, renewalWords, retryBecause } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
 import { percent } from "./shares.ts";
 import { isSoonAfter, type Situation, situationOf, triesLeftOf, waitBefore } from "./situation.ts";
@@ -174,12 +166,8 @@ function retry(
   // What is made up for at once comes because it was missed.
   const from = at > now ? Math.max(asked.now, belief.lastTriedAt + GAP_MIN_MS) : now;
   const wait = waitBefore(situation, at, from);
-  if (wait) reasons.push(wait.sentence);
-  else if (upAgainAt > now && isSoonAfter(at, upAgainAt)) reasons.push(outageWords(situation));
-  const unknown = unknownWayWords(situation);
-  if (unknown) reasons.push(unknown);
-  reasons.push(triesLeftWords(situation, at, lastOf(asked), gapAfter(belief)));
-  return { kind: "retry", at: new Date(at), suggestion: unknown ? "UNSPECIFIED" : "RETRY", reasons };
+  if (!wait && upAgainAt > now && isSoonAfter(at, upAgainAt)) reasons.push(outageWords(situation));
+  return retryBecause(situation, at, reasons, wait, (lastOf(asked) - at) / gapAfter(belief));
 }
 
 /** How a moment was chosen: the beginning of a sentence that names it. */

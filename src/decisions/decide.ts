@@ -10,8 +10,7 @@ import {
   momentReason,
   NEW_CARD_TRIED,
   renewalWords,
-  triesLeftWords,
-  unknownWayWords,
+  retryBecause,
 } from "./reasons.ts";
 import { type Situation, situationOf, triesLeftOf, waitBefore } from "./situation.ts";
 import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./spread.ts";
@@ -43,7 +42,7 @@ export function decide(known: Known, now: Date): Decision {
 
 /** The first good moment that no rule forbids. */
 function nextTry(situation: Situation): Decision {
-  const { known, now, guard } = situation;
+  const { known, now, guard, decline, isNewCard, place } = situation;
   const windowEnd = known.windowEndsAt.getTime();
   let refused: Ruling | null = null;
   // What kept the try from the moments before, unless one was missed: then it comes now because of that.
@@ -55,7 +54,9 @@ function nextTry(situation: Situation): Decision {
     refused ??= ruling;
     if (ruling) return null;
     const wait = missed ? null : waitBefore(situation, at, anchorOf(known) + GAP_MIN_MS);
-    return retry(situation, moment, at, held ?? wait);
+    const said = joined([isNewCard ? NEW_CARD_TRIED : declineWords(decline, false), renewalWords(known, decline)]);
+    const why = [said, momentReason(moment, at, place)];
+    return retryBecause(situation, at, why, held ?? wait, (windowEnd - at) / GAP_MIN_MS);
   };
   for (const moment of moments(situation)) {
     // One that is forbidden stays so when it is late: else the plan would move as time passes, and nothing else.
@@ -75,7 +76,7 @@ function nextTry(situation: Situation): Decision {
   return {
     kind: "wait",
     reasons: [
-      declineWords(situation.decline, situation.isNewCard),
+      declineWords(decline, isNewCard),
       why ? why.sentence : "No suitable moment is left.",
       `So nothing more is tried before the recovery window ends. ${budgetWords(known)}`,
     ],
@@ -111,15 +112,4 @@ function isFirstOutage(known: Known): boolean {
   if (latest && +latest.at > +known.lastDecline!.at) return false;
   if (anchorOf(known) - +known.lastDecline!.at > DAY_MS) return false;
   return !before?.codes || readDecline(before.codes, known).group !== "ISSUER_DOWN";
-}
-
-function retry(situation: Situation, moment: Moment, at: number, held: Ruling | null): Decision {
-  const { known, decline, isNewCard, place } = situation;
-  const why = [isNewCard ? NEW_CARD_TRIED : declineWords(decline, false), renewalWords(known, decline)];
-  const reasons = [joined(why), momentReason(moment, at, place)];
-  if (held) reasons.push(held.sentence);
-  const unknown = unknownWayWords(situation);
-  if (unknown) reasons.push(unknown);
-  reasons.push(triesLeftWords(situation, at, known.windowEndsAt.getTime(), GAP_MIN_MS));
-  return { kind: "retry", at: new Date(at), suggestion: unknown ? "UNSPECIFIED" : "RETRY", reasons };
 }

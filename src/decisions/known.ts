@@ -61,7 +61,8 @@ export interface Known {
 }
 
 /**
- * What to do next. `reasons`: 2 to 5 sentences a person can read, most important first.
+ * What to do next. `reasons`: 2 to 5 sentences a person can read, most important first; `rules`: those of them that name a rule that
+ * leaves fewer tries, or say that none is known.
  *
  * - `retry`, `card_change`: `at` is the ideal time; `at` equal to `now` means at once. Otherwise it is in the future,
  *   and stays the same moment for the same facts as long as it is.
@@ -70,7 +71,7 @@ export interface Known {
  *   worth trying before more is known of the customer's other bills. Only new facts change that, or the end of the window, or of `until`.
  */
 export type Decision =
-  | { kind: "retry"; at: Date; suggestion: "RETRY" | "UNSPECIFIED"; reasons: string[] }
+  | { kind: "retry"; at: Date; suggestion: "RETRY" | "UNSPECIFIED"; reasons: string[]; rules: string[] }
   | { kind: "card_change"; at: Date; reasons: string[] }
   | { kind: "stop"; end: "hopeless" | "budget_used"; reasons: string[] }
   | { kind: "wait"; until?: Date; reasons: string[] };

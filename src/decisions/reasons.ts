@@ -1,8 +1,9 @@
 import { shownText } from "../domain/shown-text.ts";
 import { codeWords, type ReadDecline } from "../rules/decline-group.ts";
 import { type DeclineGroup, endsRetries } from "../rules/decline-groups.ts";
+import type { Ruling } from "../rules/guard.ts";
 import { hasRules } from "../rules/instrument.ts";
-import type { Known } from "./known.ts";
+import type { Decision, Known } from "./known.ts";
 import { dayWords, localDay, momentWords } from "./local-time.ts";
 import { type Situation, triesLeftOf } from "./situation.ts";
 import type { Moment } from "./spread.ts";
@@ -78,38 +79,43 @@ export function momentReason(moment: Moment, at: number, place: Whereabouts): st
 }
 
 /**
- * How many tries remain after the one that is planned at a moment, and the rule by which they are fewer than the budget.
+ * The decision to try at a moment.
  *
- * @param last  no try is made after this moment
- * @param gapMs  the shortest time between two tries, should they fail as the latest one did
+ * @param why  that moment was chosen; what rules say of it is said after that
+ * @param held  the rule that kept the try from coming sooner; null: none did
+ * @param room  for how many more tries there is time, should they fail as the latest one did
  */
-export function triesLeftWords(situation: Situation, at: number, last: number, gapMs: number): string {
+export function retryBecause(
+  situation: Situation,
+  at: number,
+  why: string[],
+  held: Ruling | null,
+  room: number,
+): Decision {
   const { known, place } = situation;
+  const unknown = unknownWayWords(situation);
   const { count, rule } = triesLeftOf(situation);
-  const room = Math.floor((last - at) / gapMs);
-  const more = Math.max(0, Math.min(count - 1, room));
-  const left = more === 0 ? "no more try" : more === 1 ? "1 more try" : `${more} more tries`;
-  const words = `After this one, ${left} may be made before the window ends on ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
-  return rule && count - 1 <= room ? `${words} ${rule.sentence}` : words;
+  const more = Math.max(0, Math.min(count - 1, Math.floor(room)));
+  const tries = more === 0 ? "no more try" : more === 1 ? "1 more try" : `${more} more tries`;
+  const left = `After this one, ${tries} may be made before the window ends on ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
+  const leftByRule = rule && count - 1 <= room ? `${left} ${rule.sentence}` : null;
+  return {
+    kind: "retry",
+    at: new Date(at),
+    suggestion: unknown ? "UNSPECIFIED" : "RETRY",
+    reasons: present(...why, held?.sentence ?? null, unknown, leftByRule ?? left),
+    rules: present(unknown, leftByRule),
+  };
 }
 
-const TO_SAY = "is the merchant's to say.";
-
 /** Of a way of paying that a retry is not known to be right for; null: it is. */
-export function unknownWayWords({ known, guard }: Situation): string | null {
+function unknownWayWords({ known, guard }: Situation): string | null {
   if (hasRules(known)) return null;
   const payments = `payments by "${shownText(known.paymentMethodType!)}"`;
   return guard.limits.length === 0
-    ? `No rules are known for ${payments}, so how to try again ${TO_SAY}`
-    : `How ${payments} are tried again ${TO_SAY}`;
+    ? `No rules are known for ${payments}, so how to try again is the merchant's to say.`
+    : `How ${payments} are tried again is the merchant's to say.`;
 }
-
-/** Whether a reason names a rule that keeps a try from coming sooner. */
-export const namesWait = (reason: string) => /no try comes sooner|is heard first|not within 30 days of/.test(reason);
-
-/** Whether a reason names such a rule, one that leaves fewer tries, or that none is known. */
-export const namesRule = (reason: string) =>
-  namesWait(reason) || /^After this one, [^.]+\. ./.test(reason) || reason.endsWith(TO_SAY);
 
 export const CARD_AWAITED = "Another card or payment method is asked for, and may still come.";
 
@@ -121,8 +127,11 @@ export function cardWaitWords({ known, place: { zone } }: Situation): string | n
   return `Another card or payment method was asked for on ${asked}, and none came so far. The case stays open until the recovery window ends on ${ends}, in case one does.`;
 }
 
-/** What is there of some sentences, as one line. */
-export const joined = (sentences: readonly (string | null)[]) => sentences.filter((words) => words !== null).join(" ");
+/** What is there of some sentences. */
+const present = (...sentences: (string | null)[]) => sentences.filter((words) => words !== null);
+
+/** The same as one line. */
+export const joined = (sentences: readonly (string | null)[]) => present(...sentences).join(" ");
 
 /** How many retries remain, when none is planned. */
 export function budgetWords(known: Known) {

@@ -29,10 +29,19 @@ export interface RuledOut {
   to: Date;
 }
 
+/**
+ * Where the sentences stand of which it is asked what they are about. Among the reasons: `wait`, a rule by which no try came sooner; `rule`, one that leaves
+ * fewer tries, or that none is known. Among what was known: `limit`, how far a rule's limit is used; `tally`, how many more tries failed than are named.
+ */
+export type About = Readonly<Record<"wait" | "rule" | "limit" | "tally", readonly number[]>>;
+
 /** What a decision rested on, for people. Sentences are most important first. */
 export interface Account {
   reasons: string[];
   known: string[];
+  about: About;
+  /** A try that failed was known, and not only that the invoice is unpaid: there may be no code yet that says whether a card can work at all. */
+  knowsFailure: boolean;
   /** Since the decision before. */
   changed: string[];
   ruledOut: RuledOut[];
@@ -84,7 +93,7 @@ export interface DecisionRecord {
 }
 
 /** As much of the decision before as the next one looks at. */
-export interface LastDecision extends Omit<DecisionRecord, "account">, Pick<Account, "known"> {
+export interface LastDecision extends Omit<DecisionRecord, "account">, Pick<Account, "known" | "about"> {
   /** The last of its reasons. */
   lastReason: string | null;
 }

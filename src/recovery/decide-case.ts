@@ -138,13 +138,11 @@ function recordOf(
       history,
       {
         decision,
+        chosen,
         outlook: outlook(),
-        drawn: chosen?.drawn ?? false,
-        hourDrawn: chosen?.hourDrawn ?? false,
-        spread: chosen?.spread ?? false,
         fallback: merchant.engine === "learned" && engine === "static" ? fallback : null,
       },
-      lastDecision?.known ?? null,
+      lastDecision,
     ),
   };
 }
@@ -184,5 +182,5 @@ function keep(
   if (!isLearned || last?.engine !== "learned" || last.actionId !== plan.id || last.facts !== facts) return null;
   if (plan.type !== "RETRY" || plan.idealRetryTime < notBefore) return null;
   const suggestion = plan.actionSuggestion === "UNSPECIFIED" ? "UNSPECIFIED" : "RETRY";
-  return { kind: "retry", at: plan.idealRetryTime, suggestion, reasons: plan.reasons };
+  return { kind: "retry", at: plan.idealRetryTime, suggestion, reasons: plan.reasons, rules: [] };
 }

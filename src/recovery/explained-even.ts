@@ -1,4 +1,3 @@
-import { knowsFailure } from "../decisions/account.ts";
 import { dayWords, localDay, type Zone } from "../decisions/local-time.ts";
 import { besideEven } from "../decisions/outlook.ts";
 import { hundredths, percent } from "../decisions/shares.ts";
@@ -38,7 +37,7 @@ function asManyWords({ tries, plan, asMany }: NonNullable<Account["even"]>): str
 export function sixEvenTries({ decisions: all, payer }: Explained, zone: Zone): string[] {
   const from = Math.max(
     0,
-    all.findIndex(({ account }) => knowsFailure(account)),
+    all.findIndex(({ account }) => account.knowsFailure),
   );
   const decisions = all.slice(from);
   const before = all.slice(0, from).some(({ account }) => account.even !== null);

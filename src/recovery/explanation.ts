@@ -1,6 +1,5 @@
-import { localTimeWords, saysCount } from "../decisions/account.ts";
+import { localTimeWords } from "../decisions/account.ts";
 import type { Zone } from "../decisions/local-time.ts";
-import { namesRule, namesWait } from "../decisions/reasons.ts";
 import { percent } from "../decisions/shares.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
@@ -116,28 +115,30 @@ function planned(explained: Explained, latest: DecisionRecord, zone: Zone): stri
 
 function rules(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
   const { madeAt, account } = latest;
-  const { ruledOut, known, reasons } = account;
+  const { ruledOut, reasons, known, about } = account;
   const isRuledOut = (sentence: string) => ruledOut.some(({ rule }) => rule === sentence);
-  const named = reasons.filter((reason) => namesRule(reason) && !isRuledOut(reason));
+  const at = (sentences: readonly string[], places: readonly number[]) => places.map((place) => sentences[place]!);
+  const waits = at(reasons, about.wait).filter((wait) => !isRuledOut(wait));
   return [
-    ...(ruledOut.length === 0 && !named.some(namesWait)
+    ...(ruledOut.length === 0 && waits.length === 0
       ? [`No rule left out any moment of the window that was left on ${when(zone, madeAt)}.`]
       : []),
     ...ruledOut.flatMap((ruled) => [
       `No try from ${when(zone, ruled.from)} to ${untilWords(ruled, explained, zone)}: ${ruled.rule}`,
       `Source: ${ruled.source}.`,
     ]),
-    ...named,
-    ...headed(`As counted on ${when(zone, madeAt)}:`, known.filter(saysCount)),
+    ...waits,
+    ...at(reasons, about.rule),
+    ...headed(`As counted on ${when(zone, madeAt)}:`, at(known, about.limit)),
   ];
 }
 
 const headed = (heading: string, lines: string[]) => (lines.length === 0 ? [] : [heading, ...lines]);
 
-const whatWasKnown = ({ madeAt, account }: DecisionRecord, zone: Zone) =>
+const whatWasKnown = ({ madeAt, account: { known, about } }: DecisionRecord, zone: Zone) =>
   headed(
     `As of ${when(zone, madeAt)}:`,
-    account.known.filter((sentence) => !saysCount(sentence)),
+    known.filter((_, place) => !about.limit.includes(place)),
   );
 
 function whyCardChange({ case: kase, decisions }: Explained, zone: Zone): string[] {

@@ -1,4 +1,3 @@
-import { knowsFailure } from "../decisions/account.ts";
 import type { EndReason } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
@@ -138,7 +137,7 @@ export function note(
  */
 const firstInformed = (decisions: readonly DecisionRecord[], onInvoice: readonly TransactionFacts[]) =>
   onInvoice.some(({ state }) => state === "FAILED")
-    ? decisions.find(({ account }) => knowsFailure(account))
+    ? decisions.find(({ account }) => account.knowsFailure)
     : decisions[0];
 
 const NOTHING_DUE: readonly (EndReason | null)[] = ["voided", "refunded", "draft"];

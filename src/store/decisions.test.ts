@@ -5,13 +5,17 @@ import type { Account, DecisionRecord } from "../domain/decision.ts";
 import { MINUTE_MS } from "../domain/durations.ts";
 import { prepared } from "./database.ts";
 import { decisionsOfCase, insertDecisions, latestDecisions } from "./decisions.ts";
+import { storedOf } from "./stored-account.ts";
 
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
 const CASE = "0198a000-0000-7000-8000-00000000000c";
+const FORMER_CASE = "0198a000-0000-7000-8000-00000000000f";
 const at = (day: number) => new Date(Date.UTC(2026, 5, day, 9));
 const ACCOUNT: Account = {
   reasons: ["One.", "Two."],
   known: ["Three."],
+  about: { wait: [0], rule: [], limit: [], tally: [0] },
+  knowsFailure: true,
   changed: [],
   ruledOut: [{ rule: "A rule.", source: "A document.", from: at(2), to: at(3) }],
   days: [
@@ -67,12 +71,21 @@ test("an account is read as it was kept, and so is one that an earlier program k
   await db.transaction((tx) => insertDecisions(tx, MERCHANT, records));
   assert.deepEqual(await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE)), records);
   const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [CASE]));
-  assert.deepEqual([latest.get(CASE)!.number, latest.get(CASE)!.known], [2, ["Three."]]);
+  assert.deepEqual(
+    [latest.get(CASE)!.number, latest.get(CASE)!.known, latest.get(CASE)!.about],
+    [2, ["Three."], ACCOUNT.about],
+  );
 
-  const { hourDrawn: _, spread: __, days, hours, even: now, ...others } = ACCOUNT;
-  const { asMany: ___, ...even } = now!;
+  const { hourDrawn: _, spread: __, about: ___, knowsFailure: ____, days, hours, even: now, ...others } = ACCOUNT;
+  const { asMany: _____, ...even } = now!;
+  const nothing = { about: { wait: [], rule: [], limit: [], tally: [] }, knowsFailure: false };
   // What was kept as the worth of an hour is none of the plan.
-  const restored = { ...ACCOUNT, hours: [{ at: at(6), chance: 0.3, worth: null }], even: { ...even, asMany: null } };
+  const restored = {
+    ...ACCOUNT,
+    ...nothing,
+    hours: [{ at: at(6), chance: 0.3, worth: null }],
+    even: { ...even, asMany: null },
+  };
   const former = { ...others, days, even, hours: [{ at: at(6), chance: 0.3, worth: 0.2 }] };
   const asNumbers = (_key: string, value: unknown) =>
     typeof value === "string" && /^2026-/.test(value) ? Date.parse(value) : value;
@@ -106,4 +119,32 @@ test("an account is read as it was kept, and so is one that an earlier program k
   await db.run(OVERWRITE, [MERCHANT, JSON.stringify({ ...asTexts, days: "", even: null }, asNumbers)]);
   const [empty] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, CASE));
   assert.deepEqual(empty!.account, { ...restored, days: [], even: null, hourDrawn: false, spread: false });
+});
+
+test("what sentences of an earlier program are about is told by their words", async () => {
+  const { db } = database;
+  await db.transaction((tx) => insertDecisions(tx, MERCHANT, [{ ...record(1, ACCOUNT), caseId: FORMER_CASE }]));
+  const reasons = [
+    "The last try failed: there was not enough money (code 51).",
+    "With a decline the bank advises to try again after 2 days, and no try comes sooner (Mastercard, 2026).",
+    'How payments by "paypal" are tried again is the merchant\'s to say.',
+    "After this one, 7 more tries may be made before the window ends on Mon 4 May.",
+    "After this one, 1 more try may be made before the window ends on Mon 4 May. SEPA debits allow 2 more tries (EPC, 2025).",
+  ];
+  const known = [
+    reasons[0]!,
+    "2 tries failed before those that follow.",
+    "A try failed on Mon 2 March, 09:00 (Europe/Berlin).",
+    "1 try of another invoice counts for this card, declined or not answered.",
+    "Visa allows at most 15 tries in 30 days (Visa, 2025). Counted so far: 4.",
+    "Bacs debits allow tries within a month (Pay.UK, 2024). Tries left by this rule: any number.",
+    "7 retries of the budget are left.",
+  ];
+  const { about: _, knowsFailure: __, ...former } = storedOf({ ...ACCOUNT, reasons, known });
+  await db.run(OVERWRITE, [MERCHANT, JSON.stringify(former)]);
+  const about = { wait: [1], rule: [2, 4], limit: [3, 4, 5], tally: [1] };
+  const [kept] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, FORMER_CASE));
+  assert.deepEqual([kept!.account.about, kept!.account.knowsFailure], [about, true]);
+  const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [FORMER_CASE]));
+  assert.deepEqual(latest.get(FORMER_CASE)!.about, { ...about, wait: [], rule: [] });
 });

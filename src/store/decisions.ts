@@ -3,7 +3,7 @@ import { arrays, type Column, columnValues, selectList } from "./batch.ts";
 import { arrayOf } from "./binary-array.ts";
 import { type Database, plannedOnce, prepared, type Tx } from "./database.ts";
 import { keepPartitions, type TimedTable } from "./partitions.ts";
-import { type FormerAccount, restored, type StoredAccount, storedOf } from "./stored-account.ts";
+import { type FormerAccount, formerAbout, restored, type StoredAccount, storedOf } from "./stored-account.ts";
 
 // The account travels as JSON.
 interface Row extends Omit<DecisionRecord, "account"> {
@@ -45,13 +45,13 @@ const LATEST = prepared(
   "latest_decisions",
   `select d.* from unnest($2::uuid[]) as c (id)
    cross join lateral (
-     select ${selectList(COLUMNS.filter(([name]) => name !== "account"))}, account->'known' as known, account->'reasons'->>-1 as "lastReason" from decisions where merchant_id = $1 and case_id = c.id order by number desc limit 1) d`,
+     select ${selectList(COLUMNS.filter(([name]) => name !== "account"))}, account->'known' as known, account->'about' as about, account->'reasons'->>-1 as "lastReason" from decisions where merchant_id = $1 and case_id = c.id order by number desc limit 1) d`,
 );
 
 /** The latest decision in each of these cases, by case. */
 export async function latestDecisions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const { rows } = await tx.run<LastDecision>(LATEST, [merchantId, arrayOf(caseIds, "uuid")]);
-  return new Map(rows.map((row) => [row.caseId, row]));
+  return new Map(rows.map((row) => [row.caseId, { ...row, about: row.about ?? formerAbout(row.known, []) }]));
 }
 
 const OF_CASES = prepared(

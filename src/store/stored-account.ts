@@ -1,11 +1,13 @@
-import type { Account, HourProspect, Prospect } from "../domain/decision.ts";
+import type { About, Account, HourProspect, Prospect } from "../domain/decision.ts";
 import { MINUTE_MS } from "../domain/durations.ts";
 
 type Even = NonNullable<Account["even"]>;
 type Numbers = "days" | "hours" | "even";
+/** Where an earlier program made it, nothing says what its sentences are about. */
+type Sentences = Omit<Account, Numbers | "about" | "knowsFailure"> & Partial<Pick<Account, "about" | "knowsFailure">>;
 
 /** An account as it is stored: its sentences, and all its numbers as one text. */
-export type StoredAccount = Omit<Account, Numbers> & {
+export type StoredAccount = Sentences & {
   /**
    * Days, hours with their chances, even tries, the plan beside them, what both reach, and a plan of as many tries where it was worked out, and what hours are worth. A moment is minutes since the one
    * before it, a share is in ten-thousandths, and `-` is null. Earlier programs kept with the chance of an hour what that one try was worth, and had no list
@@ -16,7 +18,7 @@ export type StoredAccount = Omit<Account, Numbers> & {
 };
 
 /** Accounts of earlier programs had lists of prospects and moments; later ones their numbers as texts, moments in milliseconds of the epoch. */
-export type FormerAccount = Omit<Account, Numbers | "hourDrawn" | "spread"> & {
+export type FormerAccount = Omit<Sentences, "hourDrawn" | "spread"> & {
   hourDrawn?: boolean;
   spread?: boolean;
   days: string | Prospect[];
@@ -58,23 +60,41 @@ function evenOf(tries: Date[], plan: Date[], reached: readonly number[]): Even {
   return { tries, recovers, worth, plan, planRecovers, planWorth, asMany };
 }
 
+/** What the sentences of an earlier program are about: told by their words. */
+export function formerAbout(known: readonly string[], reasons: readonly string[]): About {
+  const places = (sentences: readonly string[], words: RegExp) =>
+    sentences.flatMap((sentence, place) => (words.test(sentence) ? place : []));
+  return {
+    wait: places(reasons, /no try comes sooner|is heard first|not within 30 days of/),
+    rule: places(reasons, /^After this one, [^.]+\. .|is the merchant's to say\.$/),
+    limit: places(known, /Counted so far:|Tries left by this rule:|for this card, declined or not answered\.$/),
+    tally: places(known, /failed before those that follow\.$/),
+  };
+}
+
 /** As it was before it was stored. */
 export function restored(stored: StoredAccount | FormerAccount): Account {
-  const { ruledOut, hourDrawn = false, spread = false, ...rest } = stored;
+  const {
+    ruledOut,
+    hourDrawn = false,
+    spread = false,
+    about = formerAbout(stored.known, stored.reasons),
+    knowsFailure = stored.known.some((sentence) => sentence.startsWith("A try failed on ")),
+    ...rest
+  } = stored;
   const times = ruledOut.map((each) => ({ ...each, from: new Date(each.from), to: new Date(each.to) }));
-  if (!("numbers" in rest)) return { ...rest, ...formerNumbers(rest), ruledOut: times, hourDrawn, spread };
+  const read = { about, knowsFailure, ruledOut: times, hourDrawn, spread };
+  if (!("numbers" in rest)) return { ...rest, ...formerNumbers(rest), ...read };
   const { numbers, ...sentences } = rest;
   const [days, hours, tries, plan, reached, hoursWorth] = numbers
     .split("/")
     .map((list) => (list === "" ? [] : list.split(" ").map(Number)));
   return {
     ...sentences,
+    ...read,
     days: prospects(days!),
     hours: hoursWorth ? hourProspects(hours!, hoursWorth) : prospects(hours!).map(withoutWorth),
     even: reached!.length > 0 ? evenOf(moments(tries!), moments(plan!), reached!.map(share)) : null,
-    ruledOut: times,
-    hourDrawn,
-    spread,
   };
 }
 

@@ -13,6 +13,8 @@ function decided(account: Partial<Account>): DecisionRecord {
   const empty: Account = {
     reasons: [],
     known: [],
+    about: { wait: [], rule: [], limit: [], tally: [] },
+    knowsFailure: true,
     changed: [],
     ruledOut: [],
     days: [],

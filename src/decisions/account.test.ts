@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import type { LedgerEntry } from "../rules/guard.ts";
+import { accountOf } from "./account.ts";
+import { failed, soon } from "./decide.fixture.ts";
+import { decide } from "./decide.ts";
+import type { Known } from "./known.ts";
+import { situationOf } from "./situation.ts";
+
+const NOTHING = { networkDeclineCode: null, networkAdviceCode: null, gatewayCode: null, declineCategory: null };
+const MASTERCARD = failed({ networkDeclineCode: "51" }, { network: "mastercard" });
+const entry = (hours: number, over: Partial<LedgerEntry>): LedgerEntry => ({
+  at: soon(hours),
+  amount: 2900,
+  approved: false,
+  onThisInvoice: false,
+  onPresentCard: true,
+  codes: NOTHING,
+  ...over,
+});
+const tried = (...entries: LedgerEntry[]): Known => ({
+  ...MASTERCARD,
+  ledger: [...MASTERCARD.ledger, ...entries].sort((one, other) => +one.at - +other.at),
+});
+
+/** The account of a decision so many hours after the invoice failed, and what its sentences are about. */
+function account(known: Known, hours = 0.1, before: Parameters<typeof accountOf>[3] = null) {
+  const now = soon(hours);
+  const made = { decision: decide(known, now), chosen: null, outlook: null, fallback: null };
+  const found = accountOf(situationOf(known, now), null, made, before);
+  const { reasons, known: facts, about } = found;
+  return {
+    ...found,
+    waits: about.wait.map((place) => reasons[place]),
+    rules: about.rule.map((place) => reasons[place]),
+    limits: about.limit.map((place) => facts[place]),
+    tally: about.tally.map((place) => facts[place]),
+  };
+}
+
+test("each rule because of which a try comes no sooner is told from the other reasons", () => {
+  const last = { ...MASTERCARD.lastDecline!, networkAdviceCode: "26" };
+  const advised: Known = { ...MASTERCARD, ledger: [entry(0, { onThisInvoice: true, codes: last })], lastDecline: last };
+  const barred = { ...NOTHING, networkAdviceCode: "03" };
+  const lifted = tried(entry(-DAY_MS / HOUR_MS, { codes: barred }), entry(-1, { approved: true, clears: true }));
+  for (const [known, hours, words] of [
+    [advised, 0.1, /^With a decline .*, and no try comes sooner/],
+    [{ ...lifted, windowEndsAt: soon(40 * 24) }, 29 * 24 - 1, /within 30 days of that decline\.$/],
+    [tried(entry(24 * 14, { codes: null, approved: null, mayBeAnswered: true })), 24 * 14, /is heard first/],
+  ] as const) {
+    const { waits, reasons } = account(known, hours);
+    assert.deepEqual(
+      waits,
+      reasons.filter((reason) => words.test(reason)),
+      reasons.join(" "),
+    );
+    assert.equal(waits.length, 1);
+  }
+  assert.deepEqual(account(MASTERCARD).waits, []);
+});
+
+test("a rule that leaves fewer tries, and that none is known, are told from the other reasons", () => {
+  const paidBy = (paymentMethodType: string) => account({ ...MASTERCARD, paymentMethodType, network: null });
+  const { rules, reasons, waits } = paidBy("klarna");
+  assert.deepEqual([rules, waits], [[reasons.at(-2)], []]);
+  assert.match(rules[0]!, /^No rules are known/);
+  const paypal = paidBy("paypal");
+  assert.deepEqual(paypal.rules, paypal.reasons.slice(-2));
+  assert.match(paypal.rules[1]!, /^After this one, 1 more try .* PayPal allows/);
+  assert.deepEqual(account(MASTERCARD).rules, []);
+});
+
+test("what is counted is told from what else is known, and is no change", () => {
+  const others = Array.from({ length: 6 }, (_, n) => entry(2 * n + 2, { onThisInvoice: true }));
+  const before = account(tried(...others), 13);
+  assert.deepEqual(before.tally, ["3 tries failed before those that follow."]);
+  assert.equal(before.limits.length, 2);
+  for (const limit of before.limits) assert.match(limit!, /Counted so far: 7\.$/);
+  // Told late: it is none of the latest ones, so that it is counted is all that is new.
+  const late = account(tried(entry(1, { onThisInvoice: true }), ...others), 13, before);
+  assert.deepEqual([late.tally, late.changed], [["4 tries failed before those that follow."], []]);
+  assert.match(late.limits[0]!, /Counted so far: 8\.$/);
+  const another = account(tried(...others, entry(13, { onThisInvoice: true })), 14, before);
+  assert.deepEqual(another.changed.length, 1);
+  assert.match(another.changed[0]!, /^A try failed on /);
+});
+
+test("a first try of which nobody told is not known to have failed", () => {
+  const presumed = { ...failed(null), ledger: [entry(0, { onThisInvoice: true, codes: null })] };
+  assert.equal(account(presumed).knowsFailure, false);
+  assert.equal(account(MASTERCARD).knowsFailure, true);
+});
