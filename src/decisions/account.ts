@@ -2,11 +2,10 @@ import { moneyWords } from "../domain/currency.ts";
 import type { Account, RuledOut } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/durations.ts";
 import { shownText } from "../domain/shown-text.ts";
-import { bankDebit } from "../rules/bank-debits.ts";
-import { endsRetries } from "../rules/decline-groups.ts";
-import { forbiddenAt, forbidsAny, type Ruling } from "../rules/guard.ts";
+import { forbiddenAt, forbidsAny } from "../rules/guard.ts";
 import type { Source } from "../rules/sources.ts";
 import type { ChosenTry } from "./choose-try.ts";
+import { endedDebit } from "./give-up.ts";
 import type { Decision } from "./known.ts";
 import { dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import type { Outlook } from "./outlook.ts";
@@ -246,10 +245,6 @@ function firstOther(from: number, to: number, isSame: (at: number) => boolean): 
   const middle = (from + to) / 2;
   return isSame(middle) ? firstOther(middle, to, isSame) : firstOther(from, middle, isSame);
 }
-
-/** The scheme's rule, after a return code with which a debit is not presented again. */
-const endedDebit = ({ known, guard, decline }: Situation): Ruling | null =>
-  decline && endsRetries(decline.group) && bankDebit(known.paymentMethodType) ? guard.triesLeft : null;
 
 const cited = ({ document, date, anchor, verified }: Source) =>
   `${document}, ${date}; docs/sources.md#${anchor}${verified ? "" : ", not verified"}`;

@@ -36,7 +36,7 @@ export function giveUp(situation: Situation): Decision | null {
 
   const reasons = [said];
   if (bar && !(bar.onThisInvoice && decline && isSame(bar.decline, decline))) reasons.push(barWords(bar));
-  const ruling = bar ?? usedUp ?? (ends ? bankRuling(known) : null);
+  const ruling = bar ?? usedUp ?? endedDebit(situation);
   if (ruling) reasons.push(ruling.sentence);
   const waits = cardWaitWords(situation);
   if (waits) return { kind: "wait", reasons: [...reasons, waits] };
@@ -71,16 +71,9 @@ const isSame = (one: ReadDecline, other: ReadDecline) => failureWords("It", one)
 /** Neither later nor with another card. */
 const isOver = (read: ReadDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
 
-/** A debit that may not be presented again names its scheme's rule. */
-function bankRuling(known: Known): Ruling | null {
-  const debit = bankDebit(known.paymentMethodType);
-  return debit
-    ? {
-        sentence: `${debit.name} debits allow ${debit.words} (${debit.source.document}, ${debit.source.date}).`,
-        source: debit.source,
-      }
-    : null;
-}
+/** The scheme's rule, after a return code with which a debit is not presented again. */
+export const endedDebit = ({ known, guard, decline }: Situation): Ruling | null =>
+  decline && endsRetries(decline.group) && bankDebit(known.paymentMethodType) ? guard.triesLeft : null;
 
 function budgetUsed(known: Known, said: string): Decision {
   if (isOutstanding(known))
