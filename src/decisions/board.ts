@@ -156,22 +156,22 @@ export function worthWith(board: Board, slot: number, place: number, after: numb
   if (after >= tries) return base + gain * (place === 0 ? forecast.chances[slot]! : paidLater(board, row, place));
   if (restFrom[place] !== after) fillRest(board, place, after);
   const rowAfter = plan[after]! * width;
-  let value = base;
+  let worth = base;
   if (place === 0) {
     for (let k = 0; k < width; k++) {
       const others = rest[2 * k + came(paidOn[row + k]!, paidOn[rowAfter + k]!)]!;
-      value += others + next[row + k]! * (left[k]! * gain - others);
+      worth += others + next[row + k]! * (left[k]! * gain - others);
     }
-    return value;
+    return worth;
   }
   const rowBefore = plan[place - 1]! * width;
   for (let k = 0; k < width; k++) {
     const paid = paidOn[row + k]!;
     const others = rest[2 * (from + k) + came(paid, paidOn[rowAfter + k]!)]!;
     const p = later[2 * (row + k) + came(paidOn[rowBefore + k]!, paid)]!;
-    value += others + p * (left[from + k]! * gain - others);
+    worth += others + p * (left[from + k]! * gain - others);
   }
-  return value;
+  return worth;
 }
 
 /** The share of cases that a try after all others recovers. */

@@ -29,7 +29,7 @@ test("the moment is allowed, inside the window and not at once, and the same whe
       if (!chosen) continue;
       const soonest = START + (reason === "EXPIRED" ? 20 : 2) * HOUR;
       assert.ok(chosen.at >= soonest && chosen.at < asked.windowEndsAt && allow(chosen.at));
-      assert.ok(chosen.chance > 0 && chosen.chance < 1 && chosen.value > 0);
+      assert.ok(chosen.chance > 0 && chosen.chance < 1 && chosen.weighed.plan.worth > 0);
       assert.ok(chosen.next.every((at) => at > chosen.at));
     }
   }
@@ -93,8 +93,8 @@ test("a moment that is drawn by lot costs the plan little, whatever the chance o
       elsewhere++;
       const worth = worthOfNext(forecast, plan, stakes)[plan.picked.indexOf(slot)]!;
       assert.ok(
-        worth >= (1 - LOT_COST_MAX) * plan.value && worth <= plan.value + 1e-9,
-        `${reason} ${worth} of ${plan.value}`,
+        worth >= (1 - LOT_COST_MAX) * plan.worth && worth <= plan.worth + 1e-9,
+        `${reason} ${worth} of ${plan.worth}`,
       );
       assert.ok(propensity < EXPLORED_SHARE + HOUR_DRAWN_SHARE, `${propensity}`);
     }
@@ -115,7 +115,7 @@ test("of the cases that are not worth a try one in twenty is tried all the same,
       const chosen = chooseTry(model, belief("REVOKED"), dear);
       if (!chosen) continue;
       tried++;
-      assert.ok(chosen.hopeless && chosen.propensity <= share && chosen.value > 0);
+      assert.ok(chosen.hopeless && chosen.propensity <= share && chosen.weighed.plan.worth > 0);
       const least = share * (1 - EXPLORED_SHARE - HOUR_DRAWN_SHARE);
       if (!chosen.drawn && !chosen.hourDrawn) assert.ok(chosen.propensity >= least, `${chosen.propensity}`);
     }

@@ -64,8 +64,6 @@ export interface ChosenTry {
   chance: number;
   /** The chance with which this moment was to be chosen, and any at all: over all moments they sum to one, or to the share of hopeless cases that is tried. */
   propensity: number;
-  /** Expected worth of the plan, as a share of the amount due, before a draw put another moment in place of its next try. */
-  value: number;
   /** The moments planned if this one fails, as of now. */
   next: readonly number[];
   drawn: boolean;
@@ -125,7 +123,6 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     at,
     chance: trimmed(learned, trimOf(belief), chanceAt(at)),
     propensity: at === even ? propensity + evenShare : propensity,
-    value: plan.value,
     next: tries.slice(1).map((other) => slots[other]!),
     drawn: draw.drawn && !spread,
     hourDrawn: !spread && !draw.drawn && at !== planned,

@@ -206,7 +206,7 @@ test("the same amount in another currency is at stake for as much, and leads to 
     const of = { ...known, amount: amount as number, currency: currency as string };
     return decideLearned(of, history, learned, soon(known)).chosen!;
   });
-  assert.equal(dollars!.value, yen!.value);
+  assert.equal(dollars!.weighed.plan.worth, yen!.weighed.plan.worth);
   assert.deepEqual(dollars!.weighed.stakes.cost, yen!.weighed.stakes.cost);
   const hundreds = decideLearned({ ...known, amount: 200_000, currency: "USD" }, history, learned, soon(known)).chosen!;
   assert.ok(hundreds.weighed.stakes.cost < dollars!.weighed.stakes.cost);

@@ -88,7 +88,7 @@ function soonerOnes(
   plan: TryPlan,
   worth: readonly number[],
 ): Sooner[] {
-  const least = plan.value - Math.max(LOT_COST_MAX * plan.value, SOON_COST_MAX);
+  const least = plan.worth - Math.max(LOT_COST_MAX * plan.worth, SOON_COST_MAX);
   const planned = stretchOf(belief, slots[plan.slots[0]!]!);
   const made = firstsOf(learned, belief);
   const best: { slot: number; worth: number }[] = [];
@@ -108,7 +108,7 @@ function soonerOnes(
 }
 
 /** The plan's next slot, and others that cost the plan little. */
-function goodOnes({ slots, picked, value }: TryPlan, worth: readonly number[]): number[] {
-  const least = (1 - LOT_COST_MAX) * value;
-  return picked.filter((slot, n) => slot === slots[0] || worth[n]! >= least);
+function goodOnes(plan: TryPlan, worth: readonly number[]): number[] {
+  const least = (1 - LOT_COST_MAX) * plan.worth;
+  return plan.picked.filter((slot, n) => slot === plan.slots[0] || worth[n]! >= least);
 }

@@ -67,18 +67,18 @@ function chanceOf({ fresh, same, paidOn, lastPaidOn }: SmallWorld, slot: number,
   return (k < 2 && paidOn[slot * 3 + k] === paidBefore ? same : fresh)[slot * 3 + k]!;
 }
 
-/** The same value again, written for clearness: expected worth of trying at those slots in turn. */
+/** The same worth again, written for clearness: expected worth of trying at those slots in turn. */
 function worthOf(world: SmallWorld, plan: readonly number[], cost: number, worthAt: (at: number) => number): number {
-  let value = 0;
+  let worth = 0;
   for (let k = 0; k < 3; k++) {
     let left = world.shares[k]!;
     plan.forEach((slot, n) => {
       const p = chanceOf(world, slot, k, plan[n - 1] ?? null);
-      value += left * (p * worthAt(world.slots[slot]!) - cost);
+      worth += left * (p * worthAt(world.slots[slot]!) - cost);
       left *= 1 - p;
     });
   }
-  return value;
+  return worth;
 }
 
 function* plansOf(days: number, tries: number, from = 0): Generator<number[]> {
@@ -96,9 +96,9 @@ test("on small worlds the plan is nearly as good as the best of all plans", () =
     let best = 0;
     for (const other of plansOf(9, 3)) best = Math.max(best, worthOf(world, other, 0.02, worthAt));
     const own = worthOf(world, plan.slots, 0.02, worthAt);
-    assert.ok(Math.abs(own - plan.value) < 1e-9, `seed ${seed}: ${own} is not ${plan.value}`);
-    assert.ok(plan.value >= 0.95 * best, `seed ${seed}: ${plan.value} of ${best}`);
-    reached += plan.value / best / 60;
+    assert.ok(Math.abs(own - plan.worth) < 1e-9, `seed ${seed}: ${own} is not ${plan.worth}`);
+    assert.ok(plan.worth >= 0.95 * best, `seed ${seed}: ${plan.worth} of ${best}`);
+    reached += plan.worth / best / 60;
   }
   // Greedy choice with moves is within one part in two hundred on average; looking at all pairs first costs too much.
   assert.ok(reached >= 0.995, `${reached}`);
@@ -120,7 +120,7 @@ test("the worth of another next try is that of the plan with it in place of its 
 
 test("nothing is planned where every try costs more than it brings", () => {
   const plan = planTries(smallWorld(9, 4), 3, { worthAt: () => 1, cost: 0.9 });
-  assert.deepEqual([plan.slots.length, plan.value], [0, 0]);
+  assert.deepEqual([plan.slots.length, plan.worth], [0, 0]);
 });
 
 test("two planned tries are nearly a day apart at least, and never more than allowed are planned", () => {
@@ -148,8 +148,8 @@ test("of all plans that keep a limit, nearly the best is found", () => {
     if (!keeps(planTries(world, 3, { worthAt, cost: 0.02 }).slots)) without++;
     let best = 0;
     for (const other of plansOf(9, 3)) if (keeps(other)) best = Math.max(best, worthOf(world, other, 0.02, worthAt));
-    assert.ok(plan.value >= 0.8 * best, `seed ${seed}: ${plan.value} of ${best}`);
-    reached += plan.value / best / 60;
+    assert.ok(plan.worth >= 0.8 * best, `seed ${seed}: ${plan.worth} of ${best}`);
+    reached += plan.worth / best / 60;
   }
   assert.ok(reached >= 0.985, `${reached}`);
   assert.ok(without > 30, `only ${without} plans would not keep it anyway`);

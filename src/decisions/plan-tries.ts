@@ -21,8 +21,8 @@ import type { Stakes } from "./stakes.ts";
 export interface TryPlan {
   /** Slots of the forecast, earliest first; empty when no try brings what it must. */
   slots: readonly number[];
-  /** Expected worth of the whole plan, as a share of the amount due. */
-  value: number;
+  /** Expected, of the whole plan, as a share of the amount due. */
+  worth: number;
   /** The slots that it was chosen from, earliest first. */
   picked: readonly number[];
   /** What it keeps. */
@@ -62,15 +62,15 @@ export function planTries(
   // What each picked slot gained when it was looked at last.
   const gains = new Float64Array(picked.length);
   const grown: number[] = [];
-  let value = 0;
+  let worth = 0;
   while (grown.length < Math.min(tries, PLAN_MAX)) {
     // A second try is scored otherwise than a first one, so what a slot gained as the first says nothing of it.
-    const slot = bestToAdd(board, picked, value, gains, grown.length > 1);
+    const slot = bestToAdd(board, picked, worth, gains, grown.length > 1);
     if (slot < 0) break;
     grown.push(slot);
-    value = insert(board, placeOf(board, slot), slot);
+    worth = insert(board, placeOf(board, slot), slot);
   }
-  return { ...moved(board, picked, value), picked, limits, grown };
+  return { ...moved(board, picked, worth), picked, limits, grown };
 }
 
 /** What `planTries` finds on the same terms where only so many tries may be planned: a plan grows by the same slots however many they may become. */
@@ -78,20 +78,20 @@ export function planFewer(forecast: Forecast, tries: number, stakes: Stakes, pla
   const { picked, limits } = plan;
   const board = boardOf(forecast, stakes, limits);
   const grown = plan.grown.slice(0, tries);
-  const value = grown.reduce((_, slot) => insert(board, placeOf(board, slot), slot), 0);
-  return { ...moved(board, picked, value), picked, limits, grown };
+  const worth = grown.reduce((_, slot) => insert(board, placeOf(board, slot), slot), 0);
+  return { ...moved(board, picked, worth), picked, limits, grown };
 }
 
 /** Moves the tries that a plan has grown by to where they are best. */
-function moved(board: Board, picked: readonly number[], grownTo: number): Pick<TryPlan, "slots" | "value"> {
-  let value = grownTo;
-  for (let round = 0; round < ROUNDS && value > 0; round++) {
-    const before = value;
-    value = moveEach(board, picked, value);
-    if (value < before + SETTLED) break;
+function moved(board: Board, picked: readonly number[], grownTo: number): Pick<TryPlan, "slots" | "worth"> {
+  let worth = grownTo;
+  for (let round = 0; round < ROUNDS && worth > 0; round++) {
+    const before = worth;
+    worth = moveEach(board, picked, worth);
+    if (worth < before + SETTLED) break;
     walkBack(board);
   }
-  return { slots: planOf(board), value };
+  return { slots: planOf(board), worth };
 }
 
 /** The best slot of each 24 hours, and all of the first ones: after a fault at the bank hours count. */
@@ -117,7 +117,7 @@ const order = new Int32Array(SLOTS_MAX);
 /**
  * The one try more that makes the plan worth most.
  *
- * @param value  of the plan
+ * @param ofPlan  what the plan is worth without it
  * @param gains  of the picked slots, as last seen; what is seen now is written
  * @param isLess  each gains less now than it did: whoever gained little is not looked at
  * @returns its slot; -1: none makes it worth more
@@ -125,21 +125,21 @@ const order = new Int32Array(SLOTS_MAX);
 function bestToAdd(
   board: Board,
   picked: readonly number[],
-  value: number,
+  ofPlan: number,
   gains: Float64Array,
   isLess: boolean,
 ): number {
-  let most = value + GAIN_MIN;
+  let most = ofPlan + GAIN_MIN;
   let found = -1;
   if (isLess) sortByGain(gains);
   else for (let n = 0; n < picked.length; n++) order[n] = n;
   for (let looks = 0; looks < picked.length; looks++) {
     const n = order[looks]!;
-    if (isLess && value + gains[n]! * HOPE <= most) break;
+    if (isLess && ofPlan + gains[n]! * HOPE <= most) break;
     const place = placeOf(board, picked[n]!);
     if (place < 0) continue;
     const worth = worthWith(board, picked[n]!, place, place);
-    gains[n] = worth - value;
+    gains[n] = worth - ofPlan;
     if (worth <= most) continue;
     most = worth;
     found = picked[n]!;
@@ -166,9 +166,9 @@ function sortByGain(gains: Float64Array) {
 }
 
 /** Moves each try in turn, the first one first, to where it is best between the one before it and the one after. @returns what the plan is worth then */
-function moveEach(board: Board, picked: readonly number[], value: number): number {
+function moveEach(board: Board, picked: readonly number[], ofPlan: number): number {
   const plan = planOf(board);
-  let most = value;
+  let most = ofPlan;
   let n = 0;
   for (let place = 0; place < plan.length; place++) {
     let best = plan[place]!;
