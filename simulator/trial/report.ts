@@ -1,9 +1,10 @@
+import { tenths } from "../../src/decisions/shares.ts";
 import { escaped, listHtml, pageHtml, tableHtml } from "../../src/report/page.ts";
 import { type Bar, barPlot, dotPlot, type Ink, linePlot } from "../../src/report/plots.ts";
 import type { Comparison } from "./compare.ts";
 import type { Figures } from "./figures.ts";
 import { behind, type Picture } from "./picture.ts";
-import { COLUMNS, closedWords, LEGEND, percent, rowsOf, worldWords } from "./words.ts";
+import { COLUMNS, closedWords, LEGEND, rowsOf, worldWords } from "./words.ts";
 
 /** What stands out of the others, wherever it is drawn. */
 const INKS: Readonly<Record<string, Ink>> = { warm: "first", told: "first", cold: "second", even: "third" };
@@ -38,7 +39,7 @@ ${calibrationPlot(pictures)}`;
 const recoveredBar = ([name, { recovered, value }]: [string, Figures]): Bar => ({
   words: name,
   size: recovered,
-  note: `${percent(recovered)}; ${percent(value)} after waiting and tries`,
+  note: `${tenths(recovered)}; ${tenths(value)} after waiting and tries`,
   inner: Math.max(0, value),
 });
 

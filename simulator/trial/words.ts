@@ -1,6 +1,5 @@
+import { tenths } from "../../src/decisions/shares.ts";
 import type { Comparison } from "./compare.ts";
-
-export const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
 
 /** Of fewer failed payments than these what is closed says little. */
 const CASES_MIN = 5000;
@@ -26,8 +25,8 @@ export const COLUMNS = ["policy", "recovered", "value", "tries", "per recovery",
 export const rowsOf = ({ policies }: Comparison): string[][] =>
   Object.entries(policies).map(([name, figures]) => [
     name,
-    percent(figures.recovered),
-    percent(figures.value),
+    tenths(figures.recovered),
+    tenths(figures.value),
     figures.attempts.toFixed(2),
     figures.attemptsPerRecovery?.toFixed(2) ?? "",
     String(figures.brokenRules),
@@ -42,8 +41,8 @@ export function closedWords({ cases, policies, gapClosed }: Comparison): string[
     const behind = policies[from]!.value - policies.warm!.value;
     if (policies.oracle!.value <= policies[from]!.value) return [];
     return behind > 0
-      ? [`is ${percent(behind)} of the money behind ${words}`]
-      : [`closes ${percent(share)} of the gap from ${words} to the oracle`];
+      ? [`is ${tenths(behind)} of the money behind ${words}`]
+      : [`closes ${tenths(share)} of the gap from ${words} to the oracle`];
   };
   const closed = [
     ...gap("even", gapClosed.fromEven, "six even tries"),

@@ -1,8 +1,9 @@
+import { tenths } from "../decisions/shares.ts";
 import { escaped } from "../report/page.ts";
 import { barPlot, figure, PLOT_WIDTH } from "../report/plots.ts";
 import type { Backtest, Book } from "./backtest.ts";
 import { isSaid } from "./estimate.ts";
-import { GROUP_NAMES, percent, points, sideOf } from "./words.ts";
+import { GROUP_NAMES, points, sideOf } from "./words.ts";
 
 const ROW = 34;
 const LABEL = 260;
@@ -37,7 +38,7 @@ export function firstGapsPlot({ firstGaps }: Backtest): string {
   const rows = firstGaps.map(({ words, share, succeeded }) => ({
     words,
     size: share,
-    note: succeeded === null ? percent(share) : `${percent(share)}, of which ${percent(succeeded)} succeeded`,
+    note: succeeded === null ? tenths(share) : `${tenths(share)}, of which ${tenths(succeeded)} succeeded`,
     inner: (succeeded ?? 0) * share,
   }));
   return barPlot("First retry after the failure: how often, and (dark) how often it succeeded", rows);
@@ -48,7 +49,7 @@ export function groupsPlot({ groups }: Backtest): string {
   const rows = groups.map(({ group, share, recovered }) => ({
     words: GROUP_NAMES[group],
     size: share,
-    note: `${percent(share)}, of which ${percent(recovered)} recovered`,
+    note: `${tenths(share)}, of which ${tenths(recovered)} recovered`,
     inner: recovered * share,
   }));
   return barPlot("Why the first attempt failed, and (dark) how much of it was recovered", rows);

@@ -1,3 +1,4 @@
+import { tenths } from "../decisions/shares.ts";
 import { escaped, listHtml, pageHtml, tableHtml } from "../report/page.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
@@ -9,7 +10,6 @@ import {
   day,
   judgedWords,
   leftOutWords,
-  percent,
   points,
   shortAnswer,
   sideOf,
@@ -54,7 +54,7 @@ function wayRow(judged: Judged): string[] {
 }
 
 const rangeOf = (judged: Estimate | NotSaid) =>
-  isSaid(judged) ? `${percent(judged.share)} (${percent(judged.low)} to ${percent(judged.high)})` : "cannot say";
+  isSaid(judged) ? `${tenths(judged.share)} (${tenths(judged.low)} to ${tenths(judged.high)})` : "cannot say";
 
 const leftOutSection = (result: Backtest) =>
   leftOutWords(result)

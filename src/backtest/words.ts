@@ -1,11 +1,10 @@
+import { tenths } from "../decisions/shares.ts";
 import { moneyWords } from "../domain/currency.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
 import { gapWords } from "./gaps.ts";
 
-/** 12.3% */
-export const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
 /** Points of a hundred, with a sign. */
 export const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(1)}`;
 
@@ -17,7 +16,7 @@ const invoiceWords = (count: number) => `${whole(count)} ${whole(count) === "1" 
 export const bookWords = ({ currency, invoices, recovered, amount, recoveredAmount }: Book) =>
   invoices === 1
     ? `1 invoice failed, ${moneyWords(amount, currency)}, and your system ${recovered === 1 ? "recovered" : "did not recover"} it.`
-    : `${invoiceWords(invoices)} failed, ${moneyWords(amount, currency)} in all, and your system recovered ${whole(recovered)} of them (${percent(recovered / invoices)}): ${moneyWords(recoveredAmount, currency)}, ${percent(recoveredAmount / amount)} of the money.`;
+    : `${invoiceWords(invoices)} failed, ${moneyWords(amount, currency)} in all, and your system recovered ${whole(recovered)} of them (${tenths(recovered / invoices)}): ${moneyWords(recoveredAmount, currency)}, ${tenths(recoveredAmount / amount)} of the money.`;
 
 /** Why a history without books has none. */
 export function nothingWords({ tooYoung, countsFrom, to, paidBefore = 0 }: Backtest): string {
@@ -138,15 +137,15 @@ function askedWords({ asked }: Pick<Judged, "asked">, { currency }: Book): strin
 function missingWords({ missing }: Pick<Judged, "missing">): string {
   if (!missing) return "";
   const when = missing.choice === 0 ? "on the same day" : `after ${gapWords(missing.choice)}`;
-  return ` What it lacks most are first retries ${when}: this way makes them for ${percent(missing.wanted)} of the invoices, your system for ${percent(missing.made)}.`;
+  return ` What it lacks most are first retries ${when}: this way makes them for ${tenths(missing.wanted)} of the invoices, your system for ${tenths(missing.made)}.`;
 }
 
 /** Why nothing is said. */
 function notSaidWords({ why, effective, unseen, standsFor = 0 }: NotSaid): string {
   if (why === "chances")
-    return `The chances in the file (propensity) do not fit it: by them, the invoices for which your system did the same stand for ${percent(standsFor)} of those for which they have to. Without that column the chances are worked out from what your system did.`;
+    return `The chances in the file (propensity) do not fit it: by them, the invoices for which your system did the same stand for ${tenths(standsFor)} of those for which they have to. Without that column the chances are worked out from what your system did.`;
   if (why === "unseen")
-    return `In ${percent(unseen)} of the invoices it does what your system hardly ever did, so there is nothing to learn it from.`;
+    return `In ${tenths(unseen)} of the invoices it does what your system hardly ever did, so there is nothing to learn it from.`;
   return `Your system did the same too seldom: what can be compared weighs as much as ${invoiceWords(effective)}, and 200 are needed.`;
 }
 

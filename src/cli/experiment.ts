@@ -1,3 +1,4 @@
+import { tenths } from "../decisions/shares.ts";
 import { type Arm, COUNT, type Experiment } from "../domain/experiment.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import type { Comparison, Look } from "../experiments/look.ts";
@@ -188,7 +189,6 @@ const shown = ({ salt: _, ...experiment }: Experiment) => experiment;
 
 const day = (at: Date) => at.toISOString().slice(0, 10);
 const points = (share: number) => `${share < 0 ? "-" : "+"}${pointsOf(share)}`;
-const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
 
 function stateWords({ comparedFrom, stoppedAt }: Experiment, now: Date): string {
   if (stoppedAt) return `stopped ${day(stoppedAt)}`;
@@ -199,7 +199,7 @@ const lines = (experiment: Experiment, now: Date): string[] => [
   `experiment   ${experiment.id}`,
   `name         ${experiment.name}`,
   `state        ${stateWords(experiment, now)}, started ${day(experiment.startedAt)}`,
-  `split        ${percent(experiment.share)} of the customers are Dunlin's`,
+  `split        ${tenths(experiment.share)} of the customers are Dunlin's`,
   `verdict on   ${experiment.primary === COUNT ? "recovered invoices" : `recovered ${experiment.primary}`}, ${experiment.maturityDays} days after they failed; a difference of ${marginPoints(experiment.margin)} points or more matters`,
 ];
 
@@ -208,9 +208,9 @@ function lookLines({ at, invoices, comparisons, verdict }: Look): string[] {
     .filter(({ dunlin, merchant }) => dunlin && merchant)
     .map(({ measure, dunlin, merchant, difference, lower, upper }) => [
       measure === COUNT ? "invoices" : measure,
-      percent(dunlin!.share),
+      tenths(dunlin!.share),
       String(dunlin!.customers),
-      percent(merchant!.share),
+      tenths(merchant!.share),
       String(merchant!.customers),
       points(difference!),
       rangeOf({ lower, upper }),

@@ -10,7 +10,7 @@ import type { ChosenTry } from "./choose-try.ts";
 import { addDays, dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import type { BestMoment } from "./outlook.ts";
 import { declineWords, joined, renewalWords } from "./reasons.ts";
-import { percent } from "./shares.ts";
+import { percent, tenths } from "./shares.ts";
 import type { Situation } from "./situation.ts";
 import { COST_WORDS } from "./stakes.ts";
 
@@ -118,12 +118,12 @@ export const outageWords = ({ known, place, upAgainAt }: Situation) =>
 
 /** What is lacking: how likely the best moment is, and how likely it had to be. Rounded so that the two never look the other way round. */
 function notWorthWords({ at, chance, cost, mustBring, worthFrom }: BestMoment, zone: Zone): string {
-  const tenths = (share: number, round = Math.round) => `${(round(share * 1000) / 10).toFixed(1)}%`;
+  const said = (share: number, round = Math.round) => tenths(round(share * 1000) / 1000);
   const pays =
     worthFrom < 1
-      ? `so then it is worth making from a chance of ${tenths(worthFrom, Math.ceil)} on`
+      ? `so then it is worth making from a chance of ${said(worthFrom, Math.ceil)} on`
       : "more than it could bring";
-  return `No further try is likely enough to succeed to be worth making: the best moment left is ${momentWords(zone, at)}, with a chance of ${tenths(chance, Math.floor)}. A try costs ${COST_WORDS}, here ${tenths(cost)} of what is due, and must bring ${tenths(mustBring)} beyond that, ${pays}.`;
+  return `No further try is likely enough to succeed to be worth making: the best moment left is ${momentWords(zone, at)}, with a chance of ${said(chance, Math.floor)}. A try costs ${COST_WORDS}, here ${said(cost)} of what is due, and must bring ${said(mustBring)} beyond that, ${pays}.`;
 }
 
 /** What of the customer's other bills is waited for. `at`: when the next one is due; null: another one is in recovery. */

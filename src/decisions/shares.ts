@@ -7,3 +7,6 @@ export const hundredths = (share: number) => Math.round(rounded(share) * 100);
 /** A share as it is said to people; one that is kept as more than nothing is never 0%. */
 export const percent = (share: number) =>
   rounded(share) > 0 && hundredths(share) === 0 ? "less than 1%" : `${hundredths(share)}%`;
+
+/** The same to the tenth, as reports say it: 12.3% */
+export const tenths = (share: number) => `${(share * 100).toFixed(1)}%`;

@@ -1,6 +1,6 @@
 import { localTimeWords } from "../decisions/account.ts";
 import type { Zone } from "../decisions/local-time.ts";
-import { percent } from "../decisions/shares.ts";
+import { percent, tenths } from "../decisions/shares.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { isApproved } from "../domain/transaction.ts";
@@ -197,6 +197,6 @@ function howChosen(latest: DecisionRecord): string[] {
   if (modelVersion === 0) lines.push(NOTHING_LEARNED);
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   lines.push(...drawnWords(account));
-  if (propensity !== null) lines.push(`It was chosen with a probability of ${(100 * propensity).toFixed(1)}%.`);
+  if (propensity !== null) lines.push(`It was chosen with a probability of ${tenths(propensity)}.`);
   return lines;
 }

@@ -1,4 +1,5 @@
 import { besidePlans } from "../decisions/outlook.ts";
+import { tenths } from "../decisions/shares.ts";
 import { AFTER_WINDOW_DAYS } from "./experiments.ts";
 import { type ShadowFigures, STANCES, type Stance } from "./shadow.ts";
 
@@ -57,6 +58,6 @@ export const PROVES_NOTHING = "This compares; it proves nothing, since nobody fo
 
 /** Of fewer than these a share in percent says more than is known: one more or less moves it by over three points. */
 const PERCENT_MIN = 30;
-export const shareWords = (part: number, of: number) => (of < PERCENT_MIN ? "" : ` (${(100 * part).toFixed(1)}%)`);
+export const shareWords = (part: number, of: number) => (of < PERCENT_MIN ? "" : ` (${tenths(part)})`);
 export const approvedWords = ({ tries, approved }: { tries: number; approved: number }) =>
   `${approved}${shareWords(approved / tries, tries)}`;
