@@ -8,12 +8,12 @@ import { decide, LATE_MAX_MS } from "./decide.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { billsAwaitedWords, outageWords, reasonsNotToTry, reasonsToTry } from "./learned-reasons.ts";
+import { anchorOf, GAP_MIN_MS, jitterMs } from "./moments.ts";
 import { nextBillAt } from "./next-bill.ts";
 import { type BestMoment, type Outlook, outlookOf, outlookWithoutTry } from "./outlook.ts";
 import { budgetWords, cardWaitWords, retryBecause } from "./reasons.ts";
 import { type History, recall } from "./recall.ts";
 import { isSoonAfter, type Situation, situationOf, triesLeftOf, waitBefore } from "./situation.ts";
-import { anchorOf, GAP_MIN_MS, jitterMs } from "./spread.ts";
 import { dollarsDue, stakesOf } from "./stakes.ts";
 
 /** A decision by the learned engine, with what it expected. */

@@ -8,7 +8,7 @@ import { cardNetwork } from "../rules/card-networks.ts";
 import type { DeclineCodes } from "../rules/decline-group.ts";
 import { decide } from "./decide.ts";
 import type { Known } from "./known.ts";
-import { GAP_MIN_MS } from "./spread.ts";
+import { GAP_MIN_MS } from "./moments.ts";
 
 const START = Date.UTC(2026, 2, 1);
 const WAITS: Readonly<Record<string, number>> = {

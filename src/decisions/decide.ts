@@ -3,6 +3,7 @@ import { readDecline } from "../rules/decline-group.ts";
 import { forbiddenAt, type Ruling } from "../rules/guard.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
+import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./moments.ts";
 import {
   budgetWords,
   declineWords,
@@ -13,7 +14,6 @@ import {
   retryBecause,
 } from "./reasons.ts";
 import { type Situation, situationOf, triesLeftOf, waitBefore } from "./situation.ts";
-import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./spread.ts";
 
 /**
  * A moment missed by no more than this is made up for at once; after longer the next good moment is waited for. Long

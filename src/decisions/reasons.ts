@@ -5,8 +5,8 @@ import type { Ruling } from "../rules/guard.ts";
 import { hasRules } from "../rules/instrument.ts";
 import type { Decision, Known } from "./known.ts";
 import { dayWords, localDay, momentWords } from "./local-time.ts";
+import type { Moment } from "./moments.ts";
 import { type Situation, triesLeftOf } from "./situation.ts";
-import type { Moment } from "./spread.ts";
 import type { Whereabouts } from "./whereabouts.ts";
 
 const GROUP_WORDS: Readonly<Record<DeclineGroup, string>> = {

@@ -5,8 +5,8 @@ import { type Guard, guardOf, type Ruling } from "../rules/guard.ts";
 import { fewest } from "../rules/plan-limits.ts";
 import { mayWantCustomer } from "../rules/response-codes.ts";
 import type { Known } from "./known.ts";
+import { anchorOf, GAP_MIN_MS } from "./moments.ts";
 import { upAgainAt } from "./outage.ts";
-import { anchorOf, GAP_MIN_MS } from "./spread.ts";
 import { type Whereabouts, whereabouts } from "./whereabouts.ts";
 
 /** The situation, read once from what is known. */

@@ -3,7 +3,7 @@ import type { Belief } from "../model/belief.ts";
 import type { Learned } from "../model/learned.ts";
 import { shortfallOf } from "../model/shortfall.ts";
 import type { TryQuestion } from "./choose-try.ts";
-import { GAP_MIN_MS } from "./spread.ts";
+import { GAP_MIN_MS } from "./moments.ts";
 import { DEAR } from "./stakes.ts";
 
 /** From so many standard deviations on, fewer approvals than half of those that were said are no chance: some tries are spread evenly. */
