@@ -118,9 +118,12 @@ export const dayWords = ({ weekday, day, month }: LocalDay) => `${WEEKDAYS[weekd
 
 const twoDigits = (number: number) => `${number < 10 ? "0" : ""}${number}`;
 
-/** "Tue 14 April, 09:07 (Europe/Berlin)" */
-export function momentWords(zone: Zone, at: number): string {
+/** "09:07" */
+export function clockWords(zone: Zone, at: number): string {
   const local = new Date(at + offsetMs(zone, at));
-  const clock = `${twoDigits(local.getUTCHours())}:${twoDigits(local.getUTCMinutes())}`;
-  return `${dayWords(dayOf(local))}, ${clock} (${zone.name})`;
+  return `${twoDigits(local.getUTCHours())}:${twoDigits(local.getUTCMinutes())}`;
 }
+
+/** "Tue 14 April, 09:07 (Europe/Berlin)" */
+export const momentWords = (zone: Zone, at: number) =>
+  `${dayWords(localDay(zone, at))}, ${clockWords(zone, at)} (${zone.name})`;

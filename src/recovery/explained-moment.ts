@@ -2,6 +2,7 @@ import { isToEnd } from "../decisions/account.ts";
 import {
   addDays,
   atLocalTime,
+  clockWords,
   dayWords,
   type LocalDay,
   localDay,
@@ -14,8 +15,6 @@ import { HOUR_MS } from "../domain/durations.ts";
 import type { Explained } from "./explain.ts";
 
 export const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
-
-const clockWords = (zone: Zone, at: Date) => /\d\d:\d\d/.exec(when(zone, at))![0];
 
 const isSameDay = (a: LocalDay, b: LocalDay) => dayWords(a) === dayWords(b) && a.year === b.year;
 
@@ -155,7 +154,7 @@ function hourWords(decision: DecisionRecord, was: string, zone: Zone): string[] 
   return [
     `The retry ${was} for ${when(zone, idealTime!)}; a few minutes are added, so that a bank does not get all tries in one second.`,
     ...drawnWords(account),
-    `Chances on ${dayWords(localDay(zone, hours[0]!.at.getTime()))}: ${hours.map(({ at, chance }) => `${percent(chance)} at ${clockWords(zone, at)}`).join(", ")}.`,
+    `Chances on ${dayWords(localDay(zone, hours[0]!.at.getTime()))}: ${hours.map(({ at, chance }) => `${percent(chance)} at ${clockWords(zone, at.getTime())}`).join(", ")}.`,
     ...(isDrawn(account) ? [] : likelierWords(decision, zone)),
   ];
 }
@@ -168,7 +167,7 @@ function likelierWords({ chance, account: { hours, even } }: DecisionRecord, zon
   const isMore = ({ worth }: HourProspect) => hundredths(worth!) > hundredths(even!.planWorth);
   const compared = likelier.filter(({ worth }) => worth !== null);
   const said = (those: readonly HourProspect[], words: string) =>
-    those.length > 0 ? [`At ${those.map(({ at }) => clockWords(zone, at)).join(", ")} ${words}`] : [];
+    those.length > 0 ? [`At ${those.map(({ at }) => clockWords(zone, at.getTime())).join(", ")} ${words}`] : [];
   return [
     ...said(
       compared.filter((hour) => !isMore(hour)),

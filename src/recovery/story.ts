@@ -1,4 +1,4 @@
-import { momentWords, type Zone } from "../decisions/local-time.ts";
+import type { Zone } from "../decisions/local-time.ts";
 import { failureWords } from "../decisions/reasons.ts";
 import type { EndReason } from "../domain/case.ts";
 import { moneyWords } from "../domain/currency.ts";
@@ -8,9 +8,8 @@ import type { TransactionState } from "../domain/transaction.ts";
 import { readDecline } from "../rules/decline-group.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { Explained } from "./explain.ts";
+import { when } from "./explained-moment.ts";
 import { codesOf, instrumentOf } from "./known.ts";
-
-const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
 
 /** What Dunlin would do in shadow mode: completes "Dunlin would …"; a retry has a moment, which is to follow. */
 export const WOULD: Readonly<Record<DecisionKind, string>> = {
