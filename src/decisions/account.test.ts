@@ -27,8 +27,8 @@ const tried = (...entries: LedgerEntry[]): Known => ({
 /** The account of a decision so many hours after the invoice failed, and what its sentences are about. */
 function account(known: Known, hours = 0.1, before: Parameters<typeof accountOf>[3] = null) {
   const now = soon(hours);
-  const made = { decision: decide(known, now), chosen: null, outlook: null, fallback: null };
-  const found = accountOf(situationOf(known, now), null, made, before);
+  const made = { situation: situationOf(known, now), decision: decide(known, now), chosen: null, outlook: () => null };
+  const found = accountOf(made, null, null, before);
   const { reasons, known: facts, about } = found;
   return {
     ...found,

@@ -4,11 +4,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/durations.ts";
 import { shownText } from "../domain/shown-text.ts";
 import { forbiddenAt, forbidsAny } from "../rules/guard.ts";
 import type { Source } from "../rules/sources.ts";
-import type { ChosenTry } from "./choose-try.ts";
+import type { LearnedDecision } from "./decide-learned.ts";
 import { endedDebit } from "./give-up.ts";
-import type { Decision } from "./known.ts";
 import { dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
-import type { Outlook } from "./outlook.ts";
 import { CARD_AWAITED, declineWords } from "./reasons.ts";
 import type { History } from "./recall.ts";
 import type { Situation } from "./situation.ts";
@@ -20,23 +18,16 @@ const STEP_MS = 4 * HOUR_MS;
 export const isToEnd = ({ to }: RuledOut, windowEndsAt: Date) => to >= windowEndsAt;
 const LIST_MAX = 4;
 
-/** What the account is made of, beside what is known. */
-interface Made {
-  decision: Decision;
-  chosen: ChosenTry | null;
-  outlook: Outlook | null;
-  fallback: string | null;
-}
-
 /**
  * What a decision rested on, for people.
  *
+ * @param fallback  why the static policy decided in place of the learned engine; null: it did not
  * @param before  the decision before in the same case; null: this is the first
  */
 export function accountOf(
-  situation: Situation,
+  { situation, decision, chosen, outlook }: Omit<LearnedDecision, "isLearned">,
   history: History | null,
-  { decision, chosen, outlook, fallback }: Made,
+  fallback: string | null,
   before: Pick<Account, "known" | "about"> | null,
 ): Account {
   const { reasons } = decision;
@@ -54,9 +45,7 @@ export function accountOf(
     knowsFailure,
     changed: before ? changedSince(lasting(before), lasting({ known, about })) : [],
     ruledOut: ruledOut(situation),
-    days: outlook?.days ?? [],
-    hours: outlook?.hours ?? [],
-    even: outlook?.even ?? null,
+    ...(outlook() ?? { days: [], hours: [], even: null }),
     drawn: chosen?.drawn ?? false,
     hourDrawn: chosen?.hourDrawn ?? false,
     spread: chosen?.spread ?? false,

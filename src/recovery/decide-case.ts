@@ -118,10 +118,11 @@ function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Kno
 function recordOf(
   { case: kase, merchant, lastDecision }: CaseView,
   { history, facts }: Basis,
-  { decision, error, engine, isLearned, chosen, situation, outlook }: Made,
+  made: Made,
   { model, trouble }: Knowledge,
   now: Date,
 ): Omit<DecisionRecord, "actionId" | "idealTime"> {
+  const { decision, error, engine, isLearned, chosen } = made;
   const fallback = error === null ? trouble : "the learned engine failed on this case";
   return {
     caseId: kase.id,
@@ -134,14 +135,9 @@ function recordOf(
     propensity: chosen?.propensity ?? null,
     facts,
     account: accountOf(
-      situation,
+      made,
       history,
-      {
-        decision,
-        chosen,
-        outlook: outlook(),
-        fallback: merchant.engine === "learned" && engine === "static" ? fallback : null,
-      },
+      merchant.engine === "learned" && engine === "static" ? fallback : null,
       lastDecision,
     ),
   };
