@@ -174,6 +174,8 @@ test("where no try is worth making, the customer's other bills are waited for as
     "looks each day",
   );
   assert.match(beside.reasons.join(" "), /The recovery of another bill of this customer goes on/);
+  const tooLate = decided({ billed, othersPlanned: true, windowEndsAt: new Date("2026-05-14T09:00:00Z") });
+  assert.equal(tooLate.reasons.at(-1), beside.reasons.at(-1), "not the bill that comes after the window");
   assert.equal(decided({}).kind, "stop");
   assert.match(decided({ cardChange: "awaited" }).reasons.join(" "), /and may still come\.$/);
   const expired = decided({ cardChange: "expired", cardAskedAt: new Date("2026-05-12T09:00:00Z") });

@@ -43,3 +43,14 @@ test("an outage is named where the try comes soon after it, and not where the tr
   assert.ok(+(decision as { at: Date }).at > +issuerDownAt + 2 * DAY);
   assert.doesNotMatch(decision.reasons.join(" "), /found this bank down/);
 });
+
+test("where a wait is named, an outage that was over before it is not", () => {
+  const [known, history] = caseOf([...paidOnThe25th, bill("2026-05-24", [])], { network: "mastercard" });
+  const advised = codes("51", "25");
+  const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
+  const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
+  const issuerDownAt = soon(known, 12);
+  const { decision } = decideLearned({ ...told, issuerDownAt }, history, warm, soon(known, 12.1));
+  assert.match(decision.reasons.join(" "), /no try comes sooner/);
+  assert.doesNotMatch(decision.reasons.join(" "), /found this bank down/);
+});

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DATE_CELLS } from "../model/dates.ts";
+import { classOf, dateCellWeight } from "../model/layout.ts";
+import { newLearned } from "../model/learned.ts";
+import { noteSaid } from "../model/shortfall.ts";
+import { bill, caseOf, paidOnThe25th, soon } from "./decide-learned.fixture.ts";
+import { decideLearned } from "./decide-learned.ts";
+
+test("of a try that is spread evenly neither its date nor a next try is named, as nothing of it rests on them", () => {
+  const model = newLearned();
+  for (let cell = 15; cell < DATE_CELLS; cell++) model.mean[dateCellWeight(classOf("LIMIT"), cell)] = 0.3;
+  const days = Array.from({ length: 28 }, (_, n) => String(n + 1).padStart(2, "0"));
+  const paid = ["01", "02", "03", "04"].flatMap((month) => days.map((day) => bill(`2026-${month}-${day}`, [], null)));
+  const [known, history] = caseOf([...paid, bill("2026-05-11", [], "61")]);
+  for (let n = 80; n > 0; n--) noteSaid(model, { firstReason: "LIMIT" }, 0.5, +soon(known, -n), "LIMIT");
+  const met = { true: 0, false: 0 };
+  let dated = 0;
+  for (let n = 0; n < 30; n++) {
+    const { decision, chosen } = decideLearned({ ...known, caseId: `case ${n}` }, history, model, soon(known, 100));
+    const { spread, drawn } = chosen!;
+    if (drawn) continue;
+    met[`${spread}`]++;
+    const words = decision.reasons.join(" ");
+    assert.equal(/some are spread evenly .*: this one is /.test(words), spread);
+    assert.equal(/If it fails, .* would be next\./.test(words), !spread);
+    const isDated = /Around that date of the month/.test(words);
+    assert.ok(!(spread && isDated), words);
+    dated += Number(isDated);
+  }
+  assert.ok(met.true > 3 && met.false > 3 && dated > 0, JSON.stringify([met, dated]));
+});
+
+test("when money comes is told where one rhythm is likely enough, and not where none is", () => {
+  const said = (bills: Parameters<typeof caseOf>[0]) => {
+    const [known, history] = caseOf(bills);
+    return decideLearned(known, history, newLearned(), soon(known)).decision.reasons.join(" ");
+  };
+  assert.match(
+    said([...paidOnThe25th, bill("2026-05-11", [])]),
+    /next payday \(\d+%\), which seems to come .* \(\d+%\)\./,
+  );
+  assert.match(said([bill("2026-05-11", [])]), /with the next payday \(\d+%\)\. /);
+});
