@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hand, type Launch } from "./launch.ts";
 
@@ -29,6 +29,22 @@ export function isServer(pid: number, cluster: string): boolean {
     return state !== "Z" && state !== "X" && readlinkSync(`/proc/${pid}/cwd`) === cluster;
   } catch {
     return false;
+  }
+}
+
+/**
+ * Ends what remains of a server that was killed. A backend that waits for a lock of another one that was killed, too, or works without a pause, never
+ * learns of it, and PostgreSQL refuses to start as long as it has the memory. What it has not committed is lost as in any crash. On Linux only.
+ */
+export async function endRemains(cluster: string): Promise<void> {
+  if (process.platform !== "linux") return;
+  const pids = (await readdir("/proc")).map(Number).filter((pid) => pid > 0 && isServer(pid, cluster));
+  for (const pid of pids) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It ended by itself.
+    }
   }
 }
 

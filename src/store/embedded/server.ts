@@ -3,7 +3,7 @@ import { totalmem } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Folder, logBytes, openLog } from "./folder.ts";
 import { type Launch, launch } from "./launch.ts";
-import { disown, isServer, readPidFile } from "./pid-file.ts";
+import { disown, endRemains, isServer, readPidFile } from "./pid-file.ts";
 
 /** A server that accepts connections. */
 export interface Server {
@@ -55,18 +55,22 @@ export interface ServerPlace {
 const PATIENCE_MS = 30_000;
 // What remains of a server that was killed, for a moment: its process, not yet reaped, or its backends.
 const PASSING = /lock file .* already exists|shared memory block .* is still in use/;
+const HAS_BACKENDS = /shared memory block .* is still in use/;
+/** Backends of a server that was killed may end by themselves for so long. */
+const REMAINS_MS = 3_000;
 
 /**
  * Finds the server of this data directory, or starts it, and waits until it accepts connections. A server that ends
  * at once is started again, ever more slowly, for 30 s: after a crash the first ones may find the old one's memory
- * still in use. One that is alive but busy (recovering, stopping) is waited for.
+ * still in use, and what holds it for long is ended. One that is alive but busy (recovering, stopping) is waited for.
  *
  * @param again  whether it ran before: then any reason may pass (a full disk); else only one that is known to pass does
  */
 export async function ensureServer(place: ServerPlace, again: boolean): Promise<Server> {
   const { folder, by, settings } = place;
   let logStart = 0;
-  let deadline = performance.now() + PATIENCE_MS;
+  const startedAt = performance.now();
+  let deadline = startedAt + PATIENCE_MS;
   let spawned: Spawned | undefined;
   for (let pauseMs = 50; ; ) {
     const found = await readPidFile(folder.cluster);
@@ -83,6 +87,7 @@ export async function ensureServer(place: ServerPlace, again: boolean): Promise<
           const reason = /(?:FATAL|PANIC): {2}.*/.exec(said)?.[0] ?? spawned.ended;
           throw new Error(`the embedded database does not start: ${reason} (see ${folder.log})`);
         }
+        if (HAS_BACKENDS.test(said) && performance.now() - startedAt > REMAINS_MS) await endRemains(folder.cluster);
         await sleep(pauseMs);
         pauseMs = Math.min(2 * pauseMs, 2_000);
       }

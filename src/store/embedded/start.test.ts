@@ -111,6 +111,22 @@ test("a server whose starter was killed is adopted with every commit, and starte
   assert.equal(await isRunning(), false);
 });
 
+test("a backend that never learns that its server was killed keeps no other server from starting", async () => {
+  const { address, stop } = await start();
+  const connection = await openDatabase(address, 1, () => {}).connect();
+  const backend = (await connection.run<{ pid: number }>(prepared("", "select pg_backend_pid() as pid"))).rows[0]!.pid;
+  // As one that waits for a lock of another backend that was killed.
+  const aMinute =
+    "do $$ declare at timestamptz := clock_timestamp(); begin while clock_timestamp() < at + '1 minute' loop end loop; end $$";
+  connection.run(prepared("", aMinute)).catch(() => {});
+  await sleep(50);
+  process.kill(await serverPid(), "SIGKILL");
+  while (!messages.includes("database.restarted")) await sleep(20);
+  assert.throws(() => process.kill(backend, 0), /ESRCH/);
+  assert.equal((await query(address, "select n from kept")).length, 2);
+  await stop();
+});
+
 test("a backend that crashes costs the connections, not the server", async () => {
   const { address, stop } = await start();
   const pid = await serverPid();
