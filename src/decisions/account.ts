@@ -144,7 +144,9 @@ function cardWords(situation: Situation): string[] {
   if (cardChange === "expired")
     words.push("The customer was asked for another card or payment method, and none came within seven days.");
   if (issuerDownAt)
-    words.push(`Several customers' payments found this bank down, the last one on ${when(situation, issuerDownAt)}.`);
+    words.push(
+      `Payments of several customers could not reach the bank, the last one on ${when(situation, issuerDownAt)}.`,
+    );
   return words;
 }
 

@@ -221,7 +221,7 @@ test("a bank that is down is tried again three hours later at the soonest, and t
   const { decision } = decideLearned({ ...known, issuerDownAt }, history, learned, soon(known));
   assert.equal(decision.kind, "retry");
   assert.ok(+(decision as { at: Date }).at >= +issuerDownAt + 3 * HOUR);
-  assert.match(decision.reasons.join(" "), /found this bank down.*nothing is tried there before/);
+  assert.match(decision.reasons.join(" "), /could not reach the bank.*nothing is tried there before/);
   assert.ok(decision.reasons.length <= 5);
 });
 

@@ -114,7 +114,7 @@ function dateWords({ mean }: Learned, { dateCells, clock, reason }: Belief, at: 
 
 /** Why nothing is tried before the card's bank may be up again. */
 export const outageWords = ({ known, place, upAgainAt }: Situation) =>
-  `Several customers' payments found this bank down, the last one on ${momentWords(place.zone, known.issuerDownAt!.getTime())}, so nothing is tried there before ${momentWords(place.zone, upAgainAt)}.`;
+  `Payments of several customers could not reach the bank, the last one on ${momentWords(place.zone, known.issuerDownAt!.getTime())}, so nothing is tried there before ${momentWords(place.zone, upAgainAt)}.`;
 
 /** What is lacking: how likely the best moment is, and how likely it had to be. Rounded so that the two never look the other way round. */
 function notWorthWords({ at, chance, cost, mustBring, worthFrom }: BestMoment, zone: Zone): string {

@@ -153,7 +153,7 @@ test("a bank that other customers found down is left alone for some hours, and a
     const now = await planAt();
     assert.equal(now.ideal.getTime() >= downAt + 3 * HOUR, isMoved, theirs);
     const last = (await decisions()).at(-1)!;
-    assert.equal(/found this bank down/.test(last.account.known.join(" ")), isMoved);
+    assert.equal(/could not reach the bank/.test(last.account.known.join(" ")), isMoved);
     assert.equal(/nothing is tried there before/.test(last.account.reasons.join(" ")), isMoved);
     assert.equal(last.kind, "retry");
   }
@@ -171,7 +171,7 @@ test("where no bank is named, an outage is seen on the way of such cards", async
   await stage.decide();
   const [planned] = await stage.actions();
   assert.ok(planned!.ideal.getTime() >= stage.now().getTime() + 3 * HOUR);
-  assert.match((await decisions()).at(-1)!.account.known.join(" "), /found this bank down/);
+  assert.match((await decisions()).at(-1)!.account.known.join(" "), /could not reach the bank/);
 });
 
 test("what a few met on other cards, and others did not, is no outage on the way of these", async () => {
@@ -183,5 +183,5 @@ test("what a few met on other cards, and others did not, is no outage on the way
   for (const customerId of ["cus_3", "cus_4", "cus_5", "cus_6"])
     await stage.transaction({ state: "PAID", invoiceId: customerId, customerId, cardFingerprint: customerId });
   await stage.decide();
-  assert.doesNotMatch((await decisions()).at(-1)!.account.known.join(" "), /found this bank down/);
+  assert.doesNotMatch((await decisions()).at(-1)!.account.known.join(" "), /could not reach the bank/);
 });
