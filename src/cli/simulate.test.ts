@@ -69,6 +69,8 @@ test("a world that does not exist is answered with those that do", async () => {
     run("nope"),
     /There is no world "nope": it is one of balances, hard, .*, or the path of a module\./,
   );
+  const missing = join(folder, "none.ts");
+  await assert.rejects(run(missing), { message: `There is no module ${missing}.` });
   for (const none of ["", folder]) await assert.rejects(run(none), /There is no world "/);
   await assert.rejects(run("crude:nope"), /crude:LAW with a LAW of flat, night, .*hard, or the path of a module/);
 });

@@ -53,8 +53,10 @@ export const simulate: Command = {
     const named = text(values, "world") ?? "balances";
     const world = await openWorld(named, optionsOf(text(values, "options"))).catch((error: unknown) => {
       const { code } = error as NodeJS.ErrnoException;
+      const isMissing = code === "ERR_MODULE_NOT_FOUND" && !existsSync(named);
+      if (isMissing && /[/\\.]/.test(named)) throw new Failure(`There is no module ${resolve(named)}.`);
       throw new Failure(
-        code === "ERR_UNSUPPORTED_DIR_IMPORT" || (code === "ERR_MODULE_NOT_FOUND" && !existsSync(named))
+        isMissing || code === "ERR_UNSUPPORTED_DIR_IMPORT"
           ? `There is no world "${named}": it is one of ${Object.keys(WORLDS).join(", ")}, crude:LAW with a LAW of ${LAW_NAMES.join(", ")}, or the path of a module.`
           : `The world could not be opened: ${withPlace(error, pathToFileURL(resolve(named)).href)}`,
       );
