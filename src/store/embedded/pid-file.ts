@@ -34,17 +34,28 @@ export function isServer(pid: number, cluster: string): boolean {
 
 /**
  * Ends what remains of a server that was killed. A backend that waits for a lock of another one that was killed, too, or works without a pause, never
- * learns of it, and PostgreSQL refuses to start as long as it has the memory. What it has not committed is lost as in any crash. On Linux only.
+ * learns of it, and PostgreSQL refuses to start as long as it has the memory. What it has not committed is lost as in any crash. Where a server lives, of
+ * which postmaster.pid says nothing, nothing is ended. On Linux only.
  */
 export async function endRemains(cluster: string): Promise<void> {
   if (process.platform !== "linux") return;
   const pids = (await readdir("/proc")).map(Number).filter((pid) => pid > 0 && isServer(pid, cluster));
+  if (pids.some(wasStarted)) return;
   for (const pid of pids) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
       // It ended by itself.
     }
+  }
+}
+
+/** Whether this process is a server itself: backends put words of their own in place of its command line. */
+function wasStarted(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0").includes("-D");
+  } catch {
+    return false;
   }
 }
 

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { exitWhenInterrupted, removeAtExit } from "../../../test/server.ts";
 import { type Address, openDatabase, prepared } from "../database.ts";
+import { endRemains } from "./pid-file.ts";
 import { type EmbeddedOptions, startEmbedded } from "./start.ts";
 
 // The folder is 0700 and root's when root runs the tests, which is the harder case.
@@ -124,6 +125,16 @@ test("a backend that never learns that its server was killed keeps no other serv
   while (!messages.includes("database.restarted")) await sleep(20);
   assert.throws(() => process.kill(backend, 0), /ESRCH/);
   assert.equal((await query(address, "select n from kept")).length, 2);
+  await stop();
+});
+
+test("a server that lives is not taken for what remains of one", async () => {
+  const { stop } = await start();
+  const pid = await serverPid();
+  await endRemains(join(dataDir, "cluster"));
+  await sleep(100);
+  assert.equal(await serverPid(), pid);
+  assert.ok(process.kill(pid, 0));
   await stop();
 });
 
