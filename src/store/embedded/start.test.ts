@@ -133,9 +133,9 @@ test("a server that lives is not taken for what remains of one", async () => {
   const pid = await serverPid();
   await endRemains(join(dataDir, "cluster"));
   await sleep(100);
-  assert.equal(await serverPid(), pid);
-  assert.ok(process.kill(pid, 0));
+  const lives = messages.includes("database.lost") ? null : await serverPid();
   await stop();
+  assert.equal(lives, pid);
 });
 
 test("a backend that crashes costs the connections, not the server", async () => {
