@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, readlinkSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hand, type Launch } from "./launch.ts";
@@ -23,10 +23,9 @@ export async function readPidFile(cluster: string): Promise<PidFile | undefined>
 
 /** Whether this process is a living PostgreSQL over this data directory. Numbers of ended processes are given out again. */
 export function isServer(pid: number, cluster: string): boolean {
+  if (process.platform === "linux") return isPostgres(pid) && (worksIn(pid, cluster) ?? wasStarted(pid, cluster));
   try {
-    if (process.platform !== "linux") return /^[^Z].*postgres/.test(stateAndProgram(pid));
-    const state = readFileSync(`/proc/${pid}/stat`, "latin1").replace(/^.*\) /s, "")[0];
-    return state !== "Z" && state !== "X" && readlinkSync(`/proc/${pid}/cwd`) === cluster;
+    return /^[^Z].*postgres/.test(stateAndProgram(pid));
   } catch {
     return false;
   }
@@ -35,12 +34,14 @@ export function isServer(pid: number, cluster: string): boolean {
 /**
  * Ends what remains of a server that was killed. A backend that waits for a lock of another one that was killed, too, or works without a pause, never
  * learns of it, and PostgreSQL refuses to start as long as it has the memory. What it has not committed is lost as in any crash. Where a server lives, of
- * which postmaster.pid says nothing, nothing is ended. On Linux only.
+ * which postmaster.pid says nothing, nothing is ended; nor is what may not be looked at. On Linux only.
  */
 export async function endRemains(cluster: string): Promise<void> {
   if (process.platform !== "linux") return;
-  const pids = (await readdir("/proc")).map(Number).filter((pid) => pid > 0 && isServer(pid, cluster));
-  if (pids.some(wasStarted)) return;
+  const pids = (await readdir("/proc"))
+    .map(Number)
+    .filter((pid) => pid > 0 && isPostgres(pid) && worksIn(pid, cluster));
+  if (pids.some((pid) => wasStarted(pid))) return;
   for (const pid of pids) {
     try {
       process.kill(pid, "SIGKILL");
@@ -50,13 +51,33 @@ export async function endRemains(cluster: string): Promise<void> {
   }
 }
 
-/** Whether this process is a server itself: backends put words of their own in place of its command line. */
-function wasStarted(pid: number): boolean {
+/** Of Linux, which tells everybody of every process; "" of one that has ended. */
+function told(pid: number, what: "stat" | "cmdline"): string {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0").includes("-D");
+    return readFileSync(`/proc/${pid}/${what}`, "utf8");
   } catch {
-    return false;
+    return "";
   }
+}
+
+const isPostgres = (pid: number) => /^\d+ \(postgres\) [^ZX]/.test(told(pid, "stat"));
+
+/** null: that is kept from us, as in most containers from root, who runs the server as another user. */
+function worksIn(pid: number, cluster: string): boolean | null {
+  try {
+    const [its, own] = [`/proc/${pid}/cwd`, cluster].map((path) => statSync(path, { bigint: true }));
+    // Not the path: in another container it may be that of another folder.
+    return its!.dev === own!.dev && its!.ino === own!.ino;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES" ? null : false;
+  }
+}
+
+/** Whether this process is a server itself, over this data directory if one is named: backends put words of their own in place of its command line. */
+function wasStarted(pid: number, cluster?: string): boolean {
+  const words = told(pid, "cmdline").split("\0");
+  const over = words.indexOf("-D") + 1;
+  return over > 0 && (cluster === undefined || words[over] === cluster);
 }
 
 const stateAndProgram = (pid: number) =>

@@ -39,13 +39,14 @@ const isRunning = () =>
   );
 
 /** A process of its own that starts the server, tells so, and waits to be killed. */
-async function starter(): Promise<ChildProcess> {
+async function starter(through: string[] = []): Promise<ChildProcess> {
   const code = `
     import { startEmbedded } from ${JSON.stringify(join(import.meta.dirname, "start.ts"))};
     import pino from "pino";
     await startEmbedded({ dataDir: ${JSON.stringify(dataDir)}, log: pino({ level: "silent" }) });
     process.stdout.write("started");`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+  const [command, ...words] = [...through, process.execPath, "--input-type=module", "-e", code];
+  const child = spawn(command!, words, {
     cwd: import.meta.dirname,
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -110,6 +111,21 @@ test("a server whose starter was killed is adopted with every commit, and starte
   assert.deepEqual(await query(address, "select count(*)::int4 as n from kept"), [{ n: 2 }]);
   await stop();
   assert.equal(await isRunning(), false);
+});
+
+// As in a container: Docker keeps the right to look at processes of other users from it.
+const mayLookAtNobody = process.platform !== "linux" || process.getuid?.() !== 0;
+test("root who may not look at others' processes knows its server all the same", {
+  skip: mayLookAtNobody,
+}, async () => {
+  for (let n = 0; n < 2; n++) {
+    const child = await starter(["setpriv", "--bounding-set", "-sys_ptrace"]);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+  const { adopted, stop } = await start();
+  assert.equal(adopted, true);
+  await stop();
 });
 
 test("a backend that never learns that its server was killed keeps no other server from starting", async () => {
