@@ -38,3 +38,31 @@ test("the latest attempts that ended are read, at banks or of all, and none of a
   ]);
   assert.deepEqual(told(await latestAtBanks(db, MERCHANT, ["N26"], since, now, 9)), ["N26 -2", "N26 0"]);
 });
+
+const FILL = prepared(
+  "fill_attempts",
+  `insert into transactions (merchant_id, id, state, invoice_id, amount, currency, created_at, updated_at)
+   select $1, 'attempt ' || n, $2, 'inv', 100, 'EUR', $3, $3 from generate_series(1, 5000) n`,
+);
+const FETCHED = prepared(
+  "rows_fetched",
+  "select (seq_tup_read + idx_tup_fetch)::int4 as rows from pg_stat_xact_user_tables where relname = 'transactions'",
+);
+
+test("no more are read than are looked at where thousands are pending, or are of one moment", async () => {
+  const pending = "01900000-0000-7000-8000-000000000003";
+  const atOnce = "01900000-0000-7000-8000-000000000004";
+  await db.run(FILL, [pending, "PENDING", at(0)]);
+  await db.run(FILL, [atOnce, "PAID", at(0)]);
+  await db.run(prepared("", "analyze transactions"), []);
+  for (const [merchant, found] of [
+    [pending, 0],
+    [atOnce, 48],
+  ] as const)
+    await db.transaction(async (tx) => {
+      const fetched = async () => (await tx.run<{ rows: number }>(FETCHED, [])).rows[0]!.rows;
+      const before = await fetched();
+      assert.equal((await latestOfAll(tx, merchant, at(-4), at(0), 48)).length, found);
+      assert.equal((await fetched()) - before, found);
+    });
+});
