@@ -185,3 +185,25 @@ test("what a few met on other cards, and others did not, is no outage on the way
   await stage.decide();
   assert.doesNotMatch((await decisions()).at(-1)!.account.known.join(" "), /could not reach the bank/);
 });
+
+test("several invoices of one customer, or payments that went through in the end, are no outage, and the static engine asks for none", async () => {
+  const others = ["a", "b", "c"];
+  const theirs = others.map((customerId) => ({ invoiceId: customerId, customerId }));
+  const own = others.map((invoiceId) => ({ invoiceId, customerId: "cus_1" }));
+  for (const [strangers, isOutage, engine, cardIssuer] of [
+    [theirs, true, "learned", undefined],
+    [theirs, true, "learned", ""],
+    [theirs, false, "static", undefined],
+    [own, false, "learned", undefined],
+    [theirs.map((each) => ({ ...each, state: "PAID" as const })), false, "learned", undefined],
+  ] as const) {
+    merchantId = (await stage.enter(true, { engine })).id;
+    await stage.invoice({ customerId: "cus_1" });
+    await stage.transaction({ networkDeclineCode: "91", customerId: "cus_1", cardIssuer });
+    for (const each of strangers)
+      await stage.transaction({ networkDeclineCode: "91", cardFingerprint: each.customerId, ...each });
+    await stage.decide();
+    const { known } = (await decisions()).at(-1)!.account;
+    assert.equal(/could not reach the bank/.test(known.join(" ")), isOutage, JSON.stringify([strangers, engine]));
+  }
+});
