@@ -91,3 +91,13 @@ test("a first try of which nobody told is not known to have failed", () => {
   assert.equal(account(presumed).knowsFailure, false);
   assert.equal(account(MASTERCARD).knowsFailure, true);
 });
+
+test("the rule of a debit rules out the rest of the window only after a code that ends it", () => {
+  const debit = (networkDeclineCode: string) =>
+    account({ ...failed({ networkDeclineCode }, { network: null }), paymentMethodType: "sepa_debit" }).ruledOut;
+  assert.ok(debit("AC04").some(({ rule }) => /^SEPA/.test(rule)));
+  assert.deepEqual(
+    debit("AM04").filter(({ from }) => from <= soon(1)),
+    [],
+  );
+});
