@@ -60,7 +60,10 @@ test("without scripts the same form checks, gives the wrong rows as a file, and 
   await page.getByRole("button", { name: "Wrong rows as CSV" }).click();
   assert.equal((await download).suggestedFilename(), "wrong-rows.csv");
   await page.getByRole("button", { name: "Check", exact: true }).click();
-  assert.match(await page.getByRole("region", { name: "Wrong rows" }).innerText(), /2\s+total\s+must be an integer/);
+  assert.match(
+    await page.getByRole("region", { name: "Wrong rows" }).innerText(),
+    /2\s+total\s+must be a whole number of minor units/,
+  );
   assert.equal(await page.getByLabel("Columns of other names").inputValue(), "id=number,amount=total");
   await page.getByLabel("File", { exact: true }).setInputFiles(csv(HEADER + row("in_3") + row("in_4")));
   await page.getByRole("button", { name: "Import", exact: true }).click();
