@@ -256,8 +256,11 @@ test("columns of other names, dates of other forms and amounts with decimals are
 });
 
 test("of JSON nothing is said but what it says itself", () => {
-  const reading = readingOf({ decimals: "point" }, FIELDS);
-  assert.throws(() => readHistory('{"amount": 12}', reading), /^Error: --dates and --decimals are for CSV/);
+  for (const said of [{ decimals: "point" }, { dates: "dmy" }, { map: "amount=sum" }])
+    assert.throws(
+      () => readHistory('{"amount": 12}', readingOf(said, FIELDS)),
+      /^Error: --map, --dates and --decimals are for CSV/,
+    );
 });
 
 test("a row that has not the columns of the heading is left out, since its amount may be another one's", () => {

@@ -2,7 +2,7 @@ import { parse } from "csv-parse/sync";
 import { CSV, createLineCount, hasColumns, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
-import { headerOf, isRead, PLAIN, type Reading, refuseWritten, spelled } from "../domain/reading.ts";
+import { headerOf, isRead, PLAIN, type Reading, refuseForJson, spelled } from "../domain/reading.ts";
 import { INITIATORS, isApproved } from "../domain/transaction.ts";
 import {
   amountSays,
@@ -49,7 +49,7 @@ export function readHistory(text: string, reading: Reading = PLAIN): History {
   const unmarked = text.replace(/^\ufeff/, "");
   const begin = unmarked.trimStart()[0];
   if (begin === "[") throw new TypeError("It is one JSON array; an object on each line is needed.");
-  if (begin === "{") refuseWritten(reading);
+  if (begin === "{") refuseForJson(reading);
   const lines = begin === "{" ? jsonLines(unmarked) : csvLines(unmarked, reading);
   const found = new Map<string, ReadAttempt>();
   const wrong = new Map<string, { says: string; line: number; records: number }>();

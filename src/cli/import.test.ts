@@ -143,8 +143,9 @@ test("what is said of CSV is refused for JSONL, whose whole numbers would be ano
   const path = file("decimals.jsonl", '{"amount":12}');
   await assert.rejects(
     run(path, { merchant: id, as: "invoices", decimals: "point" }),
-    /^Error: --dates and --decimals are for CSV/,
+    /^Error: --map, --dates and --decimals are for CSV/,
   );
+  await assert.rejects(run(path, { merchant: id, as: "invoices", map: MAP }), /are for CSV, and this file is JSON/);
   await assert.rejects(run(path, { merchant: id, as: "invoices", dates: "german" }), /--dates takes one of ymd, dmy/);
 });
 

@@ -11,7 +11,7 @@ export const READING_OPTIONS: Options = {
 
 /** For a usage whose options are as wide as these. */
 export const READING_USAGE = `
-  --map FIELD=COLUMN,…     which column holds a field, where they have different names; Invoice ID, invoice_id and invoiceId are one
+  --map FIELD=COLUMN,…     which column of a CSV holds a field, where they have different names; Invoice ID, invoice_id and invoiceId are one
   --dates ymd|dmy|mdy      how dates such as 25.11.2026 or 11/25/2026 are written; times without an offset are in UTC
   --decimals point|comma   amounts are major units, 1,234.50 or 1.234,50; without it they are whole minor units, 123450`;
 

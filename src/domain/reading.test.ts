@@ -27,7 +27,7 @@ test("the exact name of a field goes before other spellings, and of two other sp
     ["Invoice ID", undefined],
     ["invoice_id", "invoiceId"],
   ]);
-  assert.throws(() => headerOf(["amount", "amount"], FIELDS, PLAIN), /two columns of amount/);
+  assert.throws(() => headerOf(["amount", "amount"], FIELDS, PLAIN), /two columns amount, .*: rename the other$/);
 });
 
 test("what is said of a file is refused where it means nothing", () => {
@@ -35,8 +35,12 @@ test("what is said of a file is refused where it means nothing", () => {
   assert.throws(() => readingOf({ map: "id" }, FIELDS), /FIELD=COLUMN/);
   assert.throws(() => readingOf({ dates: "german" }, FIELDS), /^Error: --dates takes one of ymd, dmy, mdy$/);
   assert.throws(() => readingOf({ decimals: "," }, FIELDS), /--decimals takes one of point, comma$/);
-  assert.deepEqual(readingOf({ map: "", dates: "", decimals: "" }, FIELDS), PLAIN);
+  assert.throws(() => readingOf({ dates: "" }, FIELDS), /--dates takes one of/);
+  assert.throws(() => readingOf({ decimals: "" }, FIELDS), /--decimals takes one of/);
+  assert.deepEqual(readingOf({ map: "" }, FIELDS), PLAIN);
   const mapped = readingOf({ map: "id=No" }, FIELDS);
   assert.throws(() => headerOf(["id"], FIELDS, mapped), /the file has no column No$/);
+  assert.throws(() => readingOf({ map: "id=a,amount=b,id=c" }, FIELDS), /--map says twice which column holds id$/);
+  assert.throws(() => readingOf({ map: "id=a,invoiceId=a" }, FIELDS), /the column a that it holds two fields$/);
   assert.deepEqual(["No", "Invoice ID", "note"].map(isRead(FIELDS, mapped)), [true, true, false]);
 });

@@ -16,7 +16,7 @@ export type Header = readonly (readonly [column: string, field: string | undefin
 /** The fields of a record, as a Set, or a Map by their names. */
 type FieldNames = Pick<ReadonlyMap<string, unknown>, "has" | "keys">;
 
-/** What somebody says of a file; what is empty is not said. */
+/** What somebody says of a file. */
 export interface Said {
   /** `FIELD=COLUMN,…` */
   map?: string | undefined;
@@ -32,7 +32,7 @@ export const readingOf = ({ map, dates, decimals }: Said, fields: FieldNames): R
 });
 
 function wordOf<Word extends string>(option: string, said: string | undefined, words: readonly Word[]): Word | null {
-  if (!said) return null;
+  if (said === undefined) return null;
   const word = words.find((each) => each === said);
   if (!word) throw new FileRefused(`${option} takes one of ${words.join(", ")}`);
   return word;
@@ -46,15 +46,22 @@ function columnsOf(map: string, fields: FieldNames): Reading["columns"] {
       throw new FileRefused(
         `--map takes FIELD=COLUMN with commas between them, not "${pair}". Fields: ${[...fields.keys()].join(" ")}`,
       );
+    if (columns.has(field)) throw new FileRefused(`--map says twice which column holds ${field}`);
+    if ([...columns.values()].includes(column))
+      throw new FileRefused(`--map says of the column ${column} that it holds two fields`);
     columns.set(field, column);
   }
   return columns;
 }
 
-/** JSON says its moments and whole numbers as the API takes them: who thinks otherwise of a file would get other amounts. */
-export function refuseWritten({ dates, decimals }: Written) {
-  if (dates !== null || decimals !== null)
-    throw new FileRefused("--dates and --decimals are for CSV, and this file is JSON");
+/**
+ * JSON says its names, moments and whole numbers as the API takes them: who thinks otherwise of a file would get other amounts, and not the columns that were named.
+ *
+ * @throws FileRefused when anything was said
+ */
+export function refuseForJson({ columns, dates, decimals }: Reading) {
+  if (columns.size > 0 || dates !== null || decimals !== null)
+    throw new FileRefused("--map, --dates and --decimals are for CSV, and this file is JSON");
 }
 
 /** Whether a column of this name is read. */
@@ -84,7 +91,9 @@ export function headerOf(names: readonly string[], fields: FieldNames, { columns
     const other = held.get(field);
     if (other !== undefined)
       throw new FileRefused(
-        `the file has two columns of ${field}, "${other}" and "${column}": --map ${field}=COLUMN says which one holds it`,
+        other === column
+          ? `the file has two columns ${column}, and ${field} is held by one: rename the other`
+          : `the file has two columns of ${field}, "${other}" and "${column}": --map ${field}=COLUMN says which one holds it`,
       );
     held.set(field, column);
     return [column, field];

@@ -3,7 +3,7 @@ import { CsvError, type Info, parse } from "csv-parse";
 import type { RecordKind } from "../api/ingest/batch.ts";
 import { CSV, createLineCount, hasColumns, headingOf, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
 import { FileRefused } from "../domain/file-refused.ts";
-import { type Header, headerOf, isRead, type Reading, refuseWritten } from "../domain/reading.ts";
+import { type Header, headerOf, isRead, type Reading, refuseForJson } from "../domain/reading.ts";
 import { recordOf } from "./record-of.ts";
 
 /** A file of records of one kind, as it comes. */
@@ -53,7 +53,7 @@ async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
 }
 
 async function* linesOf(bytes: AsyncIterable<Buffer>, reading: Reading): AsyncGenerator<Row> {
-  refuseWritten(reading);
+  refuseForJson(reading);
   let line = 0;
   let rest = "";
   for await (const text of textOf(bytes)) {

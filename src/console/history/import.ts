@@ -109,6 +109,6 @@ function saidOf(fields: URLSearchParams, file: string) {
   const kind = KIND_NAMES.find((each) => each === fields.get("kind"));
   if (!kind) throw new FileRefused(`Choose what is in the file: ${KIND_NAMES.join(", ")}`);
   if (file === "") throw new FileRefused("Choose a file");
-  const [map, dates, decimals] = ["map", "dates", "decimals"].map((name) => fields.get(name) ?? "");
+  const [map, dates, decimals] = ["map", "dates", "decimals"].map((name) => fields.get(name) || undefined);
   return { kind, reading: readingOf({ map, dates, decimals }, HISTORY_KINDS[kind].kind.fields) };
 }
