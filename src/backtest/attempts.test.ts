@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PLAIN, readingOf } from "../domain/reading.ts";
+import { PLAIN } from "../domain/reading.ts";
 import { amountSays, momentSays } from "../domain/written.ts";
 import { readHistory } from "./attempts.ts";
-import { FIELDS } from "./copies.ts";
 import { groupOf } from "./failed-invoices.ts";
 
 const CSV = `Invoice ID,customer_id,createdAt,state,amount,currency,networkDeclineCode,note
@@ -233,34 +232,6 @@ test("columns may be parted by semicolons or tabs, and a spreadsheet's empty row
       JSON.stringify(sign),
     );
   }
-});
-
-test("columns of other names, dates of other forms and amounts with decimals are read once somebody says how", () => {
-  const text = [
-    "Number;When;Outcome;Sum;Currency",
-    "in_1;05.01.2026 09:00;Failed;1.234,50;eur",
-    "in_2;06.01.2026;Paid;1.200;JPY",
-    "in_3;07.01.2026;paid;1,5;KWD",
-  ].join("\n");
-  const said = { map: "invoiceId=Number,createdAt=When,state=Outcome,amount=Sum", dates: "dmy", decimals: "comma" };
-  const { attempts, problems } = readHistory(text, readingOf(said, FIELDS));
-  assert.deepEqual(problems, []);
-  assert.deepEqual(
-    attempts.map(({ at, amount, currency, approved }) => [at.toISOString(), amount, currency, approved]),
-    [
-      ["2026-01-05T09:00:00.000Z", 123450, "EUR", false],
-      ["2026-01-06T00:00:00.000Z", 1200, "JPY", true],
-      ["2026-01-07T00:00:00.000Z", 1500, "KWD", true],
-    ],
-  );
-});
-
-test("of JSON nothing is said but what it says itself", () => {
-  for (const said of [{ decimals: "point" }, { dates: "dmy" }, { map: "amount=sum" }])
-    assert.throws(
-      () => readHistory('{"amount": 12}', readingOf(said, FIELDS)),
-      /^Error: --map, --dates and --decimals are for CSV/,
-    );
 });
 
 test("a row that has not the columns of the heading is left out, since its amount may be another one's", () => {

@@ -15,7 +15,16 @@ import {
   type Written,
 } from "../domain/written.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
-import { copyOf, FIELDS, type Fields, keepNewest, mixedInvoices, mixedWords, type ReadAttempt } from "./copies.ts";
+import {
+  copyOf,
+  FIELDS,
+  type Fields,
+  keepNewest,
+  mixedInvoices,
+  mixedWords,
+  type ReadAttempt,
+  SAME,
+} from "./copies.ts";
 
 /** A history as it was read. */
 export interface History {
@@ -119,7 +128,8 @@ function* csvLines(text: string, reading: Reading): Generator<Line> {
   }[];
   if (rows.length === 0) throw new TypeError("It is empty.");
   const written = rows[0]!.record;
-  const names = headerOf(written, FIELDS, reading).map(([, field]) => field);
+  const others = passedOver(reading);
+  const names = headerOf(written, FIELDS, reading).map(([, field]) => (others.has(field) ? undefined : field));
   const missing = NEEDED.filter((alike) => !alike.some((name) => names.includes(name)));
   if (missing.length > 0)
     throw new TypeError(
@@ -136,13 +146,19 @@ function* csvLines(text: string, reading: Reading): Generator<Line> {
   }
 }
 
-const NEEDED = [["invoiceId"], ["createdAt", "attemptedAt", "at"], ["state", "status"], ["amount"], ["currency"]];
+/** Fields that say the same as one of which somebody said which column holds it: theirs are not meant. */
+function passedOver({ columns }: Reading): Set<string | undefined> {
+  const mapped = Object.values(SAME).filter((same) => same.some((field) => columns.has(field)));
+  return new Set(mapped.flat().filter((field) => !columns.has(field)));
+}
+
+const NEEDED = [["invoiceId"], SAME.createdAt, SAME.state, ["amount"], ["currency"]];
 
 /** null: neither paid nor failed, or without money. */
 function attemptOf(fields: Fields, written: Written): PastAttempt | Wrong | null {
   const text = (...names: string[]) => names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
   const wrong = (field: string, why: string): Wrong => ({ kind: field, says: `${field} ${why}` });
-  const state = text("state", "status");
+  const state = text(...SAME.state);
   if (state === null) return wrong("state", "is missing");
   const outcome = transactionStateOf(state);
   // Each word for itself: what it means, its writer knows.
@@ -154,7 +170,7 @@ function attemptOf(fields: Fields, written: Written): PastAttempt | Wrong | null
   if (outcome === "PENDING" || outcome === "VOIDED") return null;
   const invoiceId = text("invoiceId");
   if (invoiceId === null) return wrong("invoiceId", "is missing");
-  const when = text("createdAt", "attemptedAt", "at");
+  const when = text(...SAME.createdAt);
   if (when === null) return { kind: "createdAt missing", says: "createdAt is missing" };
   const at = parseMoment(momentText(when, written.dates));
   if (!at) return wrong("createdAt", `"${when}" ${momentSays(written)}`);
@@ -181,8 +197,8 @@ function attemptOf(fields: Fields, written: Written): PastAttempt | Wrong | null
     amount: Number(amount),
     currency,
     chance: chance === null ? null : Number(chance),
-    networkDeclineCode: text("networkDeclineCode", "declineCode"),
-    networkAdviceCode: text("networkAdviceCode", "adviceCode"),
+    networkDeclineCode: text(...SAME.networkDeclineCode),
+    networkAdviceCode: text(...SAME.networkAdviceCode),
     gatewayCode: gatewayCodeOf(text("paymentGatewayErrorCode"), text("paymentGatewayName"), text("paymentGatewayType")),
     declineCategory: text("declineCategory"),
     paymentMethodType: smallLetters(text("paymentMethodType") ?? "") || null,

@@ -36,6 +36,15 @@ export const FIELDS = new Set([
   "propensity",
 ]);
 
+/** Fields that say the same: the first that a record has goes before the others. */
+export const SAME = {
+  id: ["id", "transactionId"],
+  createdAt: ["createdAt", "attemptedAt", "at"],
+  state: ["state", "status"],
+  networkDeclineCode: ["networkDeclineCode", "declineCode"],
+  networkAdviceCode: ["networkAdviceCode", "adviceCode"],
+} as const;
+
 /** A record of a file, by the names of its fields. */
 export type Fields = Readonly<Record<string, string>>;
 
