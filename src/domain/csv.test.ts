@@ -18,6 +18,10 @@ test("a sign that parts the heading into more known names goes before one that i
   assert.equal(separatorOf("id,notes;a;b;c,state\n", isName), ",");
   assert.equal(separatorOf("id;notes, a, b, c, d;state\n", isName), ";");
   assert.equal(separatorOf('id,"total; in cents"\n', isName), ",");
+  assert.equal(
+    separatorOf("x; total,note, a,b;total ;y\n", (name) => name === "total"),
+    ";",
+  );
 });
 
 test("a name in quotes may hold any sign, and line breaks", () => {

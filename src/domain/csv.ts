@@ -33,12 +33,14 @@ const namesOf = (heading: string, separator: string) =>
     .split('"')
     .map((part, k) => (k % 2 === 0 ? part.replaceAll(separator, "\n\r") : part))
     .join("")
-    .split("\n\r");
+    .split("\n\r")
+    .map((name) => name.trim());
 
 /** How csv-parse reads the files of merchants. Whether a row has the columns of the heading says `hasColumns`: an empty row may have fewer. */
 export const CSV = {
   info: true,
   relax_column_count: true,
+  trim: true, // what stands in quotes stays as it is
   skip_empty_lines: true,
   skip_records_with_empty_values: true, // a spreadsheet's empty rows
 } as const;

@@ -131,6 +131,19 @@ test("a file as people write it is read as the API wants it, once somebody says 
   ]);
 });
 
+test("spaces around a value are none of it, unless they stand in quotes", async () => {
+  const text = ['id , state, "customerId" ,amount,currency,createdAt', 'a, active ," c ",4900, EUR, 2026-01-01'];
+  for (const sign of [",", "\t"]) {
+    const bytes = pieces(text.join("\n").replaceAll(",", sign));
+    const { first, wrong } = await takeRows({ name: "x.csv", bytes }, kind, PLAIN);
+    assert.deepEqual(wrong, []);
+    assert.deepEqual(
+      first.map(({ id, customerId, currency }) => [id, customerId, currency]),
+      [["a", " c ", "EUR"]],
+    );
+  }
+});
+
 test("words for a state that only mean it of a payment are none of an invoice", async () => {
   const invoices = HISTORY_KINDS.invoices.kind;
   const row = (state: string) => `in_1,${state},c,4900,EUR,2026-01-01`;
