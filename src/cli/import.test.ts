@@ -81,7 +81,7 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   const said = readFileSync(errors, "utf8").trim().split("\n");
   assert.equal(said[0], "line,column,error");
   // Each row has two lines, and the header one.
-  assert.match(said[1]!, /^4,total,"must be a whole number of minor units, such as 4900 for EUR 49\.00; /);
+  assert.match(said[1]!, /^4,total,"must be a whole number of minor units from 0, such as 4900 for EUR 49\.00; /);
   assert.match(said[2]!, /^4,createdAt,"must be an RFC 3339 timestamp /);
   assert.deepEqual(said.slice(3, 5), ["6,currency,must be three capital letters", "8,customerId,is required"]);
   assert.match(said[5]!, /^10,state,"must be one of INVOICE_STATE_PAID, /);

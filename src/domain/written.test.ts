@@ -93,6 +93,7 @@ test("a date is read in the order that somebody said, and in none before", () =>
     ["2026-01-02 08:00", "dmy", "2026-01-02T08:00:00.000Z"],
     ["2026/1/2 8:00:00 UTC", "ymd", "2026-01-02T08:00:00.000Z"],
     ["2026-01-02 08:00:00.250 +02:00", "ymd", "2026-01-02T06:00:00.250Z"],
+    ["02.01.2026 08:00 -05:00", "dmy", "2026-01-02T13:00:00.000Z"],
   ] as const) {
     assert.equal(momentOf(text, dates), iso, `${text} ${dates}`);
     assert.equal(momentOf(text, null), null, text);
@@ -129,6 +130,7 @@ test("what is no date in the order that was said is none", () => {
 test("words are read in any spelling, and for a state only those that mean the same everywhere", () => {
   assert.equal(capitals(" Partially refunded "), "PARTIALLY_REFUNDED");
   assert.equal(capitals("Card-Funding credit", "CARD_FUNDING_"), "CREDIT");
+  assert.equal(capitals("a card funding credit", "CARD_FUNDING_"), "A_CARD_FUNDING_CREDIT");
   assert.equal(smallLetters(" SEPA Debit"), "sepa_debit");
   const states = ["Paid", "succeeded", "TRANSACTION_STATE_FAILED", "Declined", "pending", "cancelled", "Authorised"];
   assert.deepEqual(states.map(transactionStateOf), [

@@ -63,12 +63,13 @@ export function minorText(text: string, currency: string, decimals: Written["dec
 }
 
 /** `Partially refunded` is PARTIALLY_REFUNDED, and so it is behind a prefix. */
-export const capitals = (word: string, prefix = "") =>
-  word
+export function capitals(word: string, prefix = ""): string {
+  const written = word
     .trim()
     .toUpperCase()
-    .replace(/[^A-Z0-9]+/g, "_")
-    .replace(prefix, "");
+    .replace(/[^A-Z0-9]+/g, "_");
+  return written.startsWith(prefix) ? written.slice(prefix.length) : written;
+}
 
 /** `SEPA Debit` is sepa_debit. */
 export const smallLetters = (word: string) =>
@@ -97,5 +98,5 @@ export const momentSays = ({ dates }: Written) =>
 /** What an amount must be, for messages. */
 export const amountSays = ({ decimals }: Written) =>
   decimals === null
-    ? `must be a whole number of minor units, such as 4900 for EUR 49.00; amounts with decimals are read with --decimals point or comma`
-    : `must be an amount such as ${AMOUNT_EXAMPLES[decimals][0]} (--decimals ${decimals}), with no more decimals than its currency has; where it has three, ${AMOUNT_EXAMPLES[decimals][1]} may be either`;
+    ? "must be a whole number of minor units from 0, such as 4900 for EUR 49.00; amounts with decimals are read with --decimals point or comma"
+    : `must be an amount from 0, such as ${AMOUNT_EXAMPLES[decimals][0]} (--decimals ${decimals}), with no sign of its currency and no more decimals than it has; where it has three, ${AMOUNT_EXAMPLES[decimals][1]} may be either`;

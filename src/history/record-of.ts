@@ -22,11 +22,11 @@ export function recordOf(
   const currency = cells[header.findIndex(([, field]) => field === "currency")] ?? "";
   for (const [index, [, name]] of header.entries()) {
     const cell = cells[index]!;
-    if (name === undefined || cell === "") continue;
+    if (name === undefined || cell === "" || saysNothing(name, cell)) continue;
     const field = kind.fields.get(name)!;
     const text = spellingOf(kind, name, field, cell, currency, reading);
-    const isBoolean = (field.schema as { type?: string }).type === "boolean" && /^(true|false)$/.test(text);
-    if (isBoolean) record[name] = text === "true";
+    const isBoolean = (field.schema as { type?: string }).type === "boolean" && /^(true|false)$/i.test(text);
+    if (isBoolean) record[name] = text.toLowerCase() === "true";
     else record[name] = field.form === "integer" && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
   }
   return record;
@@ -48,6 +48,9 @@ function spellingOf(
   const word = capitals(cell, prefix);
   return prefix + ((kind.name === "transactions" && name === "state" && transactionStateOf(word)) || word);
 }
+
+/** Gateways write so of cards whose kind they do not know. */
+const saysNothing = (name: string, cell: string) => name === "cardFunding" && capitals(cell) === "UNKNOWN";
 
 const upper = (code: string) => code.trim().toUpperCase();
 

@@ -77,6 +77,8 @@ test("an empty row may have fewer signs than the heading; another one may not, a
   assert.deepEqual({ ...(await take(",,\r\n,\r\n,,,,,,,,\r\n")), header: null, first: [] }, RIGHT);
   const shorter = await take(",\r\nb,SUBSCRIPTION_STATE_ACTIVE\r\n");
   assert.equal(shorter.broken, "line 4: it has not as many columns as the first line");
+  const longer = await take("b,SUBSCRIPTION_STATE_ACTIVE,c,49,00,EUR,2026-01-01\r\n");
+  assert.equal(longer.broken, "line 3: it has not as many columns as the first line");
 });
 
 const RIGHT = { header: null, rows: 1, first: [], wrong: [], broken: null };
@@ -144,6 +146,25 @@ test("spaces around a value are none of it, unless they stand in quotes", async 
   }
 });
 
+test("true and false are read in any spelling, and a kind of card that nobody knows is absent", async () => {
+  const attempts = HISTORY_KINDS.transactions.kind;
+  const heading = "id,state,invoiceId,amount,currency,createdAt,networkToken,cardFunding";
+  const row = (token: string, funding: string) => `t,PAID,i,4900,EUR,2026-01-01,${token},${funding}`;
+  const text = [heading, row("TRUE", "unknown"), row("False", "Debit"), row("yes", "gift")].join("\n");
+  const { first, wrong } = await takeRows({ name: "x.csv", bytes: pieces(text) }, attempts, PLAIN);
+  assert.deepEqual(
+    first.map((each) => [each.networkToken, (each as Record<string, unknown>).cardFunding]),
+    [
+      [true, undefined],
+      [false, "DEBIT"],
+    ],
+  );
+  assert.deepEqual(
+    wrong.flatMap(({ faults }) => faults.map(({ column }) => column)),
+    ["cardFunding", "networkToken"],
+  );
+});
+
 test("words for a state that only mean it of a payment are none of an invoice", async () => {
   const invoices = HISTORY_KINDS.invoices.kind;
   const row = (state: string) => `in_1,${state},c,4900,EUR,2026-01-01`;
@@ -153,24 +174,43 @@ test("words for a state that only mean it of a payment are none of an invoice", 
 });
 
 test("what nobody said how to read is refused in words that name the option, each fault once", async () => {
-  const text = ["id,state,customerId,Amount,currency,Created At"];
-  for (let n = 0; n < 300; n++) text.push(`s_${n},active,c,${n === 200 ? "x" : "49.00"},EUR,25.11.2026`);
-  const of = async (said: object) => {
-    const reading = readingOf(said, kind.fields);
-    const { wrong } = await takeRows({ name: "x.csv", bytes: pieces(text.join("\n")) }, kind, reading);
+  const all = Array.from({ length: 300 }, (_, n) => `s_${n},active,c,${n === 200 ? "x" : "49.00"},EUR,25.11.2026`);
+  const of = async (said: object, ...rows: string[]) => {
+    const text = ["id,state,customerId,Amount,currency,Created At", ...(rows.length > 0 ? rows : all)].join("\n");
+    const { wrong } = await takeRows({ name: "x.csv", bytes: pieces(text) }, kind, readingOf(said, kind.fields));
     return alikeFaultsOf(wrong).map((fault) => `${fault.column} ${alikeWords(fault)}`);
   };
   const [amount, moment, ...rest] = await of({});
   assert.match(
     amount!,
-    /^Amount must be a whole number of minor units, such as 4900 for EUR 49\.00; .* with --decimals point or comma \(300 rows: lines 2, 3, 4 and so on\)$/,
+    /^Amount must be a whole number of minor units from 0, such as 4900 for EUR 49\.00; .* with --decimals point or comma \(300 rows: lines 2, 3, 4 and so on\)$/,
   );
   assert.match(moment!, /^Created At must be an RFC 3339 .* with --dates ymd, dmy or mdy \(300 rows: /);
   assert.deepEqual(rest, []);
+  assert.deepEqual(await of({ dates: "dmy", decimals: "point" }, "s,active,c,,EUR,"), [
+    "Amount is required",
+    "Created At is required",
+  ]);
   assert.deepEqual(await of({ dates: "mdy", decimals: "point" }), [
     "Created At must be a real date from 1970 to 2199, such as 01/31/2026 12:00 (--dates mdy) (300 rows: lines 2, 3, 4 and so on)",
-    "Amount must be an amount such as 1,234.50 (--decimals point), with no more decimals than its currency has; where it has three, 1,234 may be either",
+    "Amount must be an amount from 0, such as 1,234.50 (--decimals point), with no sign of its currency and no more decimals than it has; where it has three, 1,234 may be either",
   ]);
+});
+
+test("the fault that most rows have comes first, and only what is wrong in one row has no lines beside it", () => {
+  const fault = (column: string) => ({ column, says: "is wrong" });
+  const wrong = [2, 3, 4, 5].map((line) => ({ line, faults: [fault("b"), ...(line === 2 ? [fault("c")] : [])] }));
+  const said = alikeFaultsOf([{ line: 1, faults: [fault("a")] }, ...wrong, { line: 6, faults: [fault("c")] }]);
+  assert.deepEqual(
+    said.map((each) => `${each.column} ${alikeWords(each)}`),
+    ["b is wrong (4 rows: lines 2, 3, 4 and so on)", "c is wrong (2 rows: lines 2, 6)", "a is wrong"],
+  );
+});
+
+test("of JSONL it is said what the API wants, and no option that would not help", async () => {
+  const text = jsonl([subscription("a", { amount: 49.5 })]);
+  const { wrong } = await takeRows({ name: "x.jsonl", bytes: pieces(text) }, kind, PLAIN);
+  assert.match(wrong[0]!.faults[0]!.says, /^must be an integer from 0 to \d+, written with digits only$/);
 });
 
 test("batches are stored up to the first that holds a wrong row, and the rest is only checked", async () => {

@@ -98,5 +98,4 @@ export async function takeRows(
   return taken;
 }
 
-const columnOf = (header: Header | null, field: string) =>
-  header?.find(([, held]) => field !== "" && held === field)?.[0] ?? field;
+const columnOf = (header: Header | null, field: string) => header?.find(([, held]) => held === field)?.[0] ?? field;
