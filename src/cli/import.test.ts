@@ -51,7 +51,10 @@ test("a CSV with columns of other names is stored, and nothing unpaid in it open
   const path = file("invoices.csv", `\ufeff${HEADER}${rows(0, 450)}`);
   const { code, lines } = await run(path, { merchant: id, as: "invoices", map: MAP });
   assert.equal(code, 0, lines.join("\n"));
-  assert.deepEqual(lines, ["450 rows are right", "450 rows stored"]);
+  assert.deepEqual(lines, [
+    "450 rows are right; the first is EUR 49.00 at 2026-01-01T00:00:00.000Z",
+    "450 rows stored",
+  ]);
   assert.equal(await count("invoices", id), 450);
   assert.equal(await count("cases", id), 0);
   assert.deepEqual(readdirSync(join(folder, "imports")), []);
@@ -99,7 +102,10 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   ]);
   assert.equal(await count("invoices", id), 0);
   const dry = await run(file("dry.csv", HEADER + row(1)), { merchant: id, as: "invoices", map: MAP, "dry-run": true });
-  assert.deepEqual([dry.code, dry.lines, await count("invoices", id)], [0, ["1 row is right"], 0]);
+  assert.deepEqual(
+    [dry.code, dry.lines, await count("invoices", id)],
+    [0, ["1 row is right; the first is EUR 49.00 at 2026-01-01T00:00:00.000Z"], 0],
+  );
 });
 
 test("what is wrong in every row is said once, with the first lines", async () => {
@@ -127,7 +133,10 @@ test("an export of payments goes in as it is, with a word for each thing that ca
     "state=Status,createdAt=Created date (UTC),paymentGatewayErrorCode=Decline Reason,paymentMethodType=Payment Source Type,cardCountry=Card Issue Country";
   const said = { merchant: id, as: "transactions", map, dates: "ymd", decimals: "point" };
   const { code, lines } = await run(file("payments.csv", [heading, ...payments].join("\r\n")), said);
-  assert.deepEqual([code, lines], [0, ["3 rows are right", "3 rows stored"]]);
+  assert.deepEqual(
+    [code, lines],
+    [0, ["3 rows are right; the first is EUR 12.30 at 2026-01-02T08:30:00.000Z", "3 rows stored"]],
+  );
   const sql =
     "select id, state, invoice_id, amount, currency, created_at from transactions where merchant_id = $1 order by id";
   const stored = (await db.run<Record<string, unknown>>(text(sql), [id])).rows.map(Object.values);
@@ -215,6 +224,28 @@ test("an import that is killed goes on where it stopped", async () => {
   const { lines } = await run(path, values);
   assert.deepEqual(lines, ["goes on after 600 rows stored already", "400 rows stored"]);
   assert.equal(await count("invoices", id), 1_000);
+});
+
+test("whole numbers that are read otherwise are another import, which says so, and does not go on behind rows that were not stored by it", async () => {
+  const { id } = await shop(db, ports);
+  const path = file("whole.csv", HEADER + rows(0, 400));
+  const values = { merchant: id, as: "invoices", map: MAP };
+  let batches = 0;
+  const of: Walled["of"] = (merchantId) => {
+    if (++batches > 1) throw new Error("killed");
+    return walled.of(merchantId);
+  };
+  await assert.rejects(run(path, values, { ...walled, of }), /killed/);
+  const { lines } = await run(path, { ...values, decimals: "point" });
+  assert.deepEqual(lines, [
+    "400 rows are right; the first is EUR 4,900.00 at 2026-01-01T00:00:00.000Z",
+    "200 rows stored; of 200 rows the same or a newer copy was there, and stays",
+  ]);
+  const sums = "select amount, count(*)::int as n from invoices where merchant_id = $1 group by 1 order by 1";
+  assert.deepEqual((await db.run<Record<string, unknown>>(text(sums), [id])).rows.map(Object.values), [
+    [4900, 200],
+    [490000, 200],
+  ]);
 });
 
 test("what an imported payment takes back is told to whoever sends, so that not even what was read ahead goes out", async () => {

@@ -1,5 +1,6 @@
 import { createReadStream, existsSync, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
+import { moneyWords } from "../domain/currency.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import { auditImport } from "../history/audit-import.ts";
 import { HISTORY_KINDS, KIND_NAMES } from "../history/kinds.ts";
@@ -59,14 +60,14 @@ export const importHistory: Command = {
       const bookmark = bookmarkOf(context.settings.dataDir, file!, what);
       const bar = progressBar(context, statSync(file!).size);
       if (bookmark.stored() === undefined || values["dry-run"]) {
-        const { rows, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, reading);
+        const { rows, first, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, reading);
         if (broken !== null) throw new Failure(broken);
         if (wrong.length > 0) return complain(context, wrong, text(values, "errors"));
         if (rows === 0) {
           context.print("there are no rows in the file");
           return EXIT.ok;
         }
-        context.print(`${rowsWords(rows)} ${rows === 1 ? "is" : "are"} right`);
+        context.print(`${rowsWords(rows)} ${rows === 1 ? "is" : "are"} right; the first is ${readAs(first[0]!)}`);
         if (values["dry-run"]) return EXIT.ok;
         bookmark.set(0);
       }
@@ -113,6 +114,10 @@ export function asOption<Name extends string>(values: Values, names: readonly Na
 }
 
 export const rowsWords = (n: number) => `${n} ${n === 1 ? "row" : "rows"}`;
+
+/** "EUR 49.00 at 2026-01-31T12:00:00.000Z": whole numbers are amounts with and without --decimals, and a person sees here which they were taken for. */
+const readAs = ({ amount, currency, createdAt }: Record<string, unknown>) =>
+  `${moneyWords(amount as number, currency as string)} at ${(createdAt as Date).toISOString()}`;
 
 /** The file, with a line that grows as it is read. */
 function opened(path: string, doing: string, bar: Bar): HistoryFile {
