@@ -68,7 +68,7 @@ ${imports.length > 0 && html`<h2>What was imported</h2>${importTable(imports, pe
 }
 
 const DATES_CHOICES = [
-  ["", "RFC 3339, 2026-01-31T12:00:00Z"],
+  ["", "RFC 3339, 2026-01-31T12:00:00Z, or a day: 2026-01-31"],
   ["ymd", "Year, month, day: 2026-01-31 12:00, in UTC"],
   ["dmy", "Day, month, year: 31.01.2026 12:00, in UTC"],
   ["mdy", "Month, day, year: 01/31/2026 12:00, in UTC"],
@@ -88,7 +88,7 @@ ${choice(
   KIND_NAMES.map((kind) => [kind, capital(kind)] as const),
   typed.get("kind") ?? "subscriptions",
 )}
-${field({ label: "Columns of other names", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "FIELD=COLUMN, with commas between them. Only for CSV, as are dates and decimals." })}
+${field({ label: "Columns of other names (--map)", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "FIELD=COLUMN, with commas between them. Only for CSV, as are dates and decimals." })}
 ${choice("Dates (--dates)", "dates", DATES_CHOICES, typed.get("dates") ?? "")}
 ${choice("Amounts (--decimals)", "decimals", DECIMALS_CHOICES, typed.get("decimals") ?? "")}
 <details class="field"><summary>The fields</summary>${facts(KIND_NAMES.map((kind) => [capital(kind), fieldsOf(kind)] as const))}</details>
