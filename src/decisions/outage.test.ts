@@ -36,6 +36,12 @@ test("a customer counts by the latest attempt alone", () => {
   assert.equal(downAt(turned, noon), null);
 });
 
+test("a customer's many attempts hide nobody else's", () => {
+  const others = [attempt("a", "11:10"), attempt("b", "11:15"), attempt("c", "11:20")];
+  const many = Array.from({ length: 20 }, (_, n) => attempt("guest", `11:${30 + n}`, false));
+  assert.deepEqual(downAt([...others, ...many], noon), at("11:20"));
+});
+
 test("what was seen fades, sooner the less was seen", () => {
   const two = [attempt("a", "12:00"), attempt("b", "12:00")];
   const four = [...two, attempt("c", "12:00"), attempt("d", "12:00")];

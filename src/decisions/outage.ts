@@ -68,18 +68,18 @@ export const upAgainAt = (down: Date): number => down.getTime() + WAIT_MS;
 
 /**
  * The chance that a place is down, by the latest attempts there: a chain of two states that turns by itself, so that what was seen fades. Each customer counts
- * once, by the latest: a card that fails again and again is one card.
+ * once, by the latest: a card that fails again and again is one card, and hides nobody else's.
  */
 function downChance(attempts: readonly OthersAttempt[], now: Date): number {
-  const latest = attempts.toSorted((a, b) => b.at.getTime() - a.at.getTime()).slice(0, LATEST_THERE);
-  const ofCustomers = new Map(latest.toReversed().map((each) => [each.customer, each]));
+  const ofCustomers = new Map(attempts.toSorted(inTime).map((each) => [each.customer, each]));
+  const latest = [...ofCustomers.values()].sort(inTime).slice(-LATEST_THERE);
   let chance = USUALLY_DOWN;
   let from = Number.NEGATIVE_INFINITY;
   const goTo = (to: number) => {
     chance = USUALLY_DOWN + (chance - USUALLY_DOWN) * Math.exp((from - to) / LASTS_MS);
     from = to;
   };
-  for (const { at, isDown } of [...ofCustomers.values()].sort((a, b) => a.at.getTime() - b.at.getTime())) {
+  for (const { at, isDown } of latest) {
     goTo(at.getTime());
     const down = chance * (isDown ? DOWN_SHARE : 1 - DOWN_SHARE);
     const well = (1 - chance) * (isDown ? WELL_SHARE : 1 - WELL_SHARE);
@@ -88,3 +88,5 @@ function downChance(attempts: readonly OthersAttempt[], now: Date): number {
   goTo(now.getTime());
   return chance;
 }
+
+const inTime = (a: OthersAttempt, b: OthersAttempt) => a.at.getTime() - b.at.getTime();
