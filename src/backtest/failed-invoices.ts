@@ -1,6 +1,7 @@
 import { DAY_MS } from "../domain/durations.ts";
 import { MERCHANT_DEFAULTS } from "../domain/merchant.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
+import { brandOf } from "../rules/card-networks.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { DECLINE_GROUPS, type DeclineGroup, endsRetries } from "../rules/decline-groups.ts";
 import type { Decided, Episode } from "./estimate.ts";
@@ -125,6 +126,6 @@ export function givenUpOf(invoices: readonly FailedInvoice[]): DeclineGroup[] {
 export const groupOf = (attempt: PastAttempt): DeclineGroup =>
   declineGroup(attempt, {
     paymentMethodType: attempt.paymentMethodType,
-    network: attempt.cardBrand,
+    network: brandOf(attempt.cardBrand, attempt.paymentMethodType),
     cardCountry: attempt.cardCountry,
   });

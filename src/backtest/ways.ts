@@ -10,6 +10,7 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { MERCHANT_DEFAULTS } from "../domain/merchant.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Learned } from "../model/learned.ts";
+import { brandOf } from "../rules/card-networks.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import { type FailedInvoice, type Failures, groupOf, isCustomers, WINDOW_DAYS } from "./failed-invoices.ts";
 import { gapOf, STOP } from "./gaps.ts";
@@ -90,7 +91,7 @@ function knownOf(
     amount,
     currency,
     paymentMethodType: failed.paymentMethodType,
-    network: failed.cardBrand,
+    network: brandOf(failed.cardBrand, failed.paymentMethodType),
     cardCountry: failed.cardCountry,
     customerTimezone: failed.customerTimezone,
     ledger: all

@@ -128,3 +128,11 @@ test("what somebody else who pays with the card is charged on without a name, an
   await stage.decide();
   assert.equal((await stage.actions()).at(-1)!.type, "RETRY");
 });
+
+test("a card that was reported stolen is not tried where its brand is said as the type of payment", async () => {
+  await stage.invoice();
+  await stage.transaction({ paymentMethodType: "mc", cardBrand: undefined, networkDeclineCode: "43" });
+  await stage.decide();
+  const [action] = await stage.actions();
+  assert.equal(action?.type, "CARD_CHANGE");
+});

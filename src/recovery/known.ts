@@ -1,5 +1,6 @@
 import type { Decline, Known } from "../decisions/known.ts";
 import type { Case } from "../domain/case.ts";
+import { brandOf } from "../rules/card-networks.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
@@ -56,7 +57,7 @@ export function ownRetries({ unpaidAt }: Pick<Case, "unpaidAt">, onInvoice: read
 
 export const instrumentOf = (payer: Pick<Payer, "paymentMethodType" | "cardBrand" | "cardCountry">) => ({
   paymentMethodType: payer.paymentMethodType ?? null,
-  network: payer.cardBrand ?? null,
+  network: brandOf(payer.cardBrand, payer.paymentMethodType),
   cardCountry: payer.cardCountry ?? null,
 });
 

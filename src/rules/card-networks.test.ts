@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../domain/durations.ts";
-import { cardNetwork } from "./card-networks.ts";
+import { brandOf, cardNetwork } from "./card-networks.ts";
 
 /** What is known of a network: its limits as tries in days, whether Visa's category 1 bars, and whether all advice is read. */
 function rulesOf(brand: string | null) {
@@ -30,4 +30,20 @@ test("a network whose programme was not seen has the strictest rule of each kind
     [null, "the card network"],
   ] as const)
     assert.deepEqual(rulesOf(brand), [name, ["10 in 1", "20 in 30"], true, true]);
+});
+
+test("where no brand is said and the type of payment is one, as Adyen writes it, the card is of that", () => {
+  for (const [type, brand] of [
+    ["mc", "Mastercard"],
+    ["visa", "Visa"],
+    ["visa_applepay", "Visa"],
+    ["american_express", "American Express"],
+    ["card", null],
+    ["sepa_debit", null],
+    ["paypal", null],
+    [null, null],
+  ] as const)
+    assert.equal(brandOf(null, type), brand, String(type));
+  assert.equal(brandOf(" ", "mc"), "Mastercard");
+  assert.equal(brandOf("visa", "mc"), "visa");
 });

@@ -120,6 +120,20 @@ const keyOf = (brand: string) => brand.toLowerCase().replace(/[^a-z]/g, "");
 export const cardNetwork = (brand: string | null): CardNetwork =>
   (brand === null ? undefined : NETWORKS.get(keyOf(brand))) ?? UNKNOWN_NETWORK;
 
+/**
+ * The brand of what was paid with. Where nobody says one, a type may: Adyen's are "visa", "mc" and "visa_applepay". Taken for no card, one that was
+ * reported stolen would be tried again.
+ */
+export function brandOf(
+  cardBrand: string | null | undefined,
+  paymentMethodType: string | null | undefined,
+): string | null {
+  if (cardBrand?.trim() || !paymentMethodType) return cardBrand ?? null;
+  const [card] = paymentMethodType.split("_");
+  const network = NETWORKS.get(keyOf(paymentMethodType)) ?? NETWORKS.get(keyOf(card!));
+  return network?.name ?? cardBrand ?? null;
+}
+
 /** From now on a brand has these rules, in the whole process. @see override.ts */
 export const setCardNetwork = (brand: string, network: CardNetwork) => NETWORKS.set(keyOf(brand), network);
 

@@ -2,6 +2,7 @@ import type { Case } from "../../domain/case.ts";
 import type { DecisionRecord } from "../../domain/decision.ts";
 import type { Invoice } from "../../domain/invoice.ts";
 import { WOULD } from "../../recovery/story.ts";
+import { brandOf } from "../../rules/card-networks.ts";
 import type { ListedDelivery } from "../../store/delivery-states.ts";
 import type { ShownAction, ShownTransaction } from "../../store/invoice-history.ts";
 import { type Html, html, type Part } from "../html.ts";
@@ -160,7 +161,7 @@ const reasonList = (reasons: readonly string[]): Html =>
 /** What the latest attempt was made with. */
 const paidBy = ([latest]: History["transactions"]) => ({
   paymentMethodType: latest?.paymentMethodType ?? null,
-  network: latest?.cardBrand ?? null,
+  network: brandOf(latest?.cardBrand, latest?.paymentMethodType),
   cardCountry: null,
 });
 
