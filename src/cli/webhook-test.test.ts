@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createWebhookReceiver, nodeListener, type WebhookExchange } from "#sdk";
 import { httpsServer } from "../../sdk/test/https-server.ts";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { makeDeliverer, makeEvents, makeMerchant, START, standingClock } from "../delivery/deliverer.fixture.ts";
+import {
+  makeDeliverer,
+  makeEvents,
+  makeMerchant,
+  SECRET_KEY,
+  START,
+  standingClock,
+} from "../delivery/deliverer.fixture.ts";
 import { USER_AGENT } from "../delivery/https/request-head.ts";
 import { listDeliveries } from "../store/delivery-states.ts";
 import { findMerchant } from "../store/merchants.ts";
+import { seal } from "../store/secret-box.ts";
 import type { Command } from "./command.ts";
 import { testContext } from "./context.fixture.ts";
 import { deliveryShow } from "./delivery.ts";
@@ -105,6 +114,15 @@ test("the exchange is printed line by line, the credential masked in what was se
   ])
     assert.match(out, line);
   assert.doesNotMatch(out, /webhook-token/);
+});
+
+test("a credential of three signs is masked in what was sent, too", async (t) => {
+  const endpoint = await httpsServer((_request, response) => response.end());
+  t.after(endpoint.close);
+  const webhookCredential = seal(SECRET_KEY, randomBytes(12), "tok");
+  const merchant = await makeMerchant(database.db, { webhookUrl: endpoint.url, webhookCredential });
+  const { out } = await run(webhookTest, endpoint, merchant.id);
+  assert.match(out, /^> authorization: Bearer \[redacted\]$/m);
 });
 
 test("delivery show prints the body, and of each attempt what it sent, its timings and what came back", async () => {

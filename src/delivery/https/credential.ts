@@ -8,6 +8,9 @@ const SECRET_LENGTH_MIN = 4;
 export const authorization = (auth: WebhookAuth, secret: string) =>
   auth === "bearer" ? `Bearer ${secret}` : `Basic ${Buffer.from(secret, "utf8").toString("base64")}`;
 
+/** The field for people: how we are recognised, and not by what. */
+export const withoutSecret = (field: string) => `${field.split(" ", 1)[0]} ${REDACTED}`;
+
 /** Characters outside ASCII as JSON writers of other languages write them. */
 const asciiJson = (json: string) =>
   json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

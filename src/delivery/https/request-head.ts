@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { withoutSecret } from "./credential.ts";
 import type { Outgoing } from "./send.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
@@ -32,7 +33,7 @@ export function maskedHeaders(authorization: string | null, signed: boolean): st
     "webhook-signature",
     `v1,${MASK}`,
   ];
-  const masked = authorization === null ? null : `${authorization.split(" ", 1)[0]} ${MASK}`;
+  const masked = authorization === null ? null : withoutSecret(authorization);
   const headers = headersOf({ authorization: masked, signature: signed ? signature : null });
   return headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
 }
