@@ -98,6 +98,15 @@ test("a moment that was drawn stands beside the best one of its day, each with w
   assert.match(page, /41%<\/td><td class="number"[^>]*>not compared<\/td><td><small>hour of the chosen day, chosen/);
 });
 
+test("where all hours of the day are alike they are not told as a range", () => {
+  const of = (...chances: number[]) => {
+    const hours = chances.map((chance, k) => ({ at: day(3, 4 * k), chance, worth: null }));
+    return textOf(considered(decided({ days: DAYS, hours, even: EVEN }), day(28), "UTC", CARD));
+  };
+  assert.match(of(0.712, 0.714), /On the chosen day the chance is 71% at each hour that was looked at\./);
+  assert.match(of(0.8, 0.712), /On the chosen day chances by the hour go from 71% to 80%\./);
+});
+
 test("beside even tries the words are those of the way of paying", () => {
   const page = textOf(
     considered(decided({ days: DAYS, even: EVEN }), day(28), "UTC", {

@@ -101,6 +101,14 @@ function drawnWords({ drawn, hourDrawn, spread }: Account): string {
   return "";
 }
 
+function hoursWords(hours: readonly HourProspect[]): string {
+  const chances = hours.map(({ chance }) => chance);
+  const [least, most] = [percent(Math.min(...chances)), percent(Math.max(...chances))];
+  return least === most
+    ? `On the chosen day the chance is ${most} at each hour that was looked at.`
+    : `On the chosen day chances by the hour go from ${least} to ${most}.`;
+}
+
 /** The plot in sentences. */
 function summary(
   { account, chance, idealTime }: DecisionRecord,
@@ -110,16 +118,11 @@ function summary(
 ): string[] {
   const { days, hours, even, ruledOut } = account;
   const [next] = [...others].sort((a, b) => b.worth - a.worth);
-  const best = [...hours].sort((a, b) => b.chance - a.chance)[0];
   return [
     `Chosen: ${momentText(idealTime!, zone)}, with a chance of ${percent(chance!)}${drawnWords(account)}.`,
     `${days.length} ${days.length === 1 ? "day was" : "days were"} compared${next ? `; the next best moment is ${momentText(next.at, zone)}, with ${percent(next.chance)}` : ""}.`,
     "What counts is not the one chance, but what a try is worth together with those that can follow it.",
-    ...(best
-      ? [
-          `On the chosen day chances by the hour go from ${percent(Math.min(...hours.map((each) => each.chance)))} to ${percent(best.chance)}.`,
-        ]
-      : []),
+    ...(hours.length > 0 ? [hoursWords(hours)] : []),
     ...(ruledOut.length > 0
       ? [`${ruledOut.length} ${ruledOut.length === 1 ? "stretch is" : "stretches are"} ruled out.`]
       : []),
