@@ -173,8 +173,8 @@ test("of each likelier hour of the day it is said that it gains no more, that it
     const { account, chance } = (await explain(stage.db, merchantId, "inv_1", stage.now()))!.decisions[0]!;
     const words = await asked("Why this hour?");
     const told = (what: string) => {
-      const [, hours = null] = new RegExp(`^At ([\\d:, ]+) ${what}`, "m").exec(words) ?? [];
-      return hours === null ? 0 : hours.split(", ").length;
+      const [, hours = null] = new RegExp(`^At ([\\d:, and]+) ${what}`, "m").exec(words) ?? [];
+      return hours === null ? 0 : hours.split(/, | and /).length;
     };
     const isAbove = (one: number, other: number) => Math.round(one * 100) > Math.round(other * 100);
     const isDrawn = account.drawn || account.hourDrawn || account.spread;

@@ -159,6 +159,9 @@ function hourWords(decision: DecisionRecord, was: string, zone: Zone): string[] 
   ];
 }
 
+/** "01:00, 17:00 and 21:00" */
+const LISTED = new Intl.ListFormat("en-GB");
+
 /** Why none of the likelier hours of the day was chosen. */
 function likelierWords({ chance, account: { hours, even } }: DecisionRecord, zone: Zone): string[] {
   // Earlier programs kept of no hour what it was worth.
@@ -167,7 +170,7 @@ function likelierWords({ chance, account: { hours, even } }: DecisionRecord, zon
   const isMore = ({ worth }: HourProspect) => hundredths(worth!) > hundredths(even!.planWorth);
   const compared = likelier.filter(({ worth }) => worth !== null);
   const said = (those: readonly HourProspect[], words: string) =>
-    those.length > 0 ? [`At ${those.map(({ at }) => clockWords(zone, at.getTime())).join(", ")} ${words}`] : [];
+    those.length > 0 ? [`At ${LISTED.format(those.map(({ at }) => clockWords(zone, at.getTime())))} ${words}`] : [];
   return [
     ...said(
       compared.filter((hour) => !isMore(hour)),
@@ -176,7 +179,7 @@ function likelierWords({ chance, account: { hours, even } }: DecisionRecord, zon
     ...said(compared.filter(isMore), `more would have been gained. ${STEP_BY_STEP}`),
     ...said(
       likelier.filter(({ worth }) => worth === null),
-      "the chance was higher, but that was not compared: after the first day it is the likeliest moment of each 24 hours, out of two hours of the day that seem good for such declines.",
+      "the chance was higher, but that was not compared: after the first day one moment of each 24 hours is, the likelier of two hours of the day that seem good for such declines.",
     ),
   ];
 }
