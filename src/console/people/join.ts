@@ -93,7 +93,7 @@ const OVER = html`<p>It was used, taken back, or is too old. Ask for a new one: 
 <p><a class="button" href="/sign-in">Sign in</a></p>`;
 
 const joinForm = ({ oidc }: Console, invite: Invite, token: string, typed: Typed, problem: string | null) => html`
-<p>You will be <b>${invite.role}</b>. Who has an account here signs in with its password.</p>
+<p>You will be <b>${invite.role}</b>. If you have an account here already, sign in with its password.</p>
 ${problem && notice("bad", problem)}
 <form method="post" action="/join">
 ${field({ label: "E-mail", name: "email", type: "email", value: typed.email ?? invite.email ?? "", required: true, autocomplete: "username" })}
