@@ -61,6 +61,8 @@ export interface Backtest {
   countsFrom?: Date | null;
   /** Failed invoices that their customers paid before the first retry, which are left out. */
   paidBefore?: number;
+  /** Whether the history says of any attempt who made it. */
+  initiatorKnown?: boolean;
   /** Whether the history said with which chance choices were made. */
   chancesKnown: boolean;
   /** Where it said so of some retries only, of how many: then it is not gone by. */
@@ -100,6 +102,7 @@ export function backtest({ attempts, problems, leftOut, repeated }: History, lea
     tooYoung: failures.tooYoung,
     countsFrom: failures.countsFrom,
     paidBefore: failures.paidBefore,
+    initiatorKnown: attempts.some(({ initiator }) => initiator !== null),
     ...chances,
     books,
     firstGaps: firstGapsOf(invoices),

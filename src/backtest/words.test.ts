@@ -57,6 +57,12 @@ test("what customers paid themselves is said to be no retry's, with how many inv
   const said = (paidBefore: number) => assumptions({ ...judged, paidBefore }).join(" ");
   assert.match(said(0), /paid before the first retry is left out\./);
   assert.match(said(1), /paid before the first retry is left out: 1 invoice\./);
+  const silent = assumptions({ ...judged, paidBefore: 0, initiatorKnown: false }).join(" ");
+  assert.match(
+    silent,
+    /does not say who made an attempt \(initiator\), so what customers paid by themselves is taken for/,
+  );
+  assert.doesNotMatch(silent, /are no retries/);
   assert.doesNotMatch(assumptions(judged).join(" "), /initiator/, "a report from before that judged them as retries");
   assert.equal(
     nothingWords({ ...judged, paidBefore: 2 }),

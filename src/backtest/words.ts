@@ -184,7 +184,8 @@ export function leftOutWords(result: Backtest): { words: string; problems: strin
 }
 
 /** What the numbers rest on, and what could make them wrong. */
-export function assumptions({ chancesKnown, chancesGiven, tooYoung, givenUp, paidBefore }: Backtest): string[] {
+export function assumptions(result: Backtest): string[] {
+  const { chancesKnown, chancesGiven, tooYoung, givenUp, paidBefore, initiatorKnown = true } = result;
   return [
     "Only invoices whose first attempt failed count, and each counts: paid or not, 28 days after that. Money that came without an attempt in the file does not count.",
     "A way is judged by how many days it lets pass between a failure and the next try, not by the hour. After the retries that are named, your own system goes on as it did.",
@@ -197,7 +198,7 @@ export function assumptions({ chancesKnown, chancesGiven, tooYoung, givenUp, pai
           `Those in the file (propensity) are not used, since only ${whole(chancesGiven.retries)} of ${whole(chancesGiven.of)} retries have one.`,
         ]
       : []),
-    ...(paidBefore === undefined ? [] : [customersWords(paidBefore)]),
+    ...(paidBefore === undefined ? [] : [initiatorKnown ? customersWords(paidBefore) : NOBODY_SAYS_WHO]),
     "A change of card is not counted as recovered, since no history of attempts tells what asking for one would have brought.",
     "Each range holds the truth in 95 of 100 such reports, so of many ranges one may well be wrong. An experiment answers the same question without these assumptions.",
     ...(tooYoung === 1 ? ["1 failed invoice is left out because its 28 days were not over."] : []),
@@ -219,6 +220,9 @@ export const GROUP_NAMES: Readonly<Record<DeclineGroup, string>> = {
   GENERIC: "no clear reason",
   UNKNOWN: "no reason given",
 };
+
+const NOBODY_SAYS_WHO =
+  "The history does not say who made an attempt (initiator), so what customers paid by themselves is taken for a retry of your system.";
 
 const customersWords = (paidBefore: number) =>
   `Attempts that customers made themselves (initiator) are no retries. What they paid after a retry counts as not recovered, and an invoice that they paid before the first retry is left out${paidBefore > 0 ? `: ${invoiceWords(paidBefore)}` : ""}.`;
