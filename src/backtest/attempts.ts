@@ -2,7 +2,7 @@ import { parse } from "csv-parse/sync";
 import { CSV, createLineCount, hasColumns, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
-import { headerOf, isRead, PLAIN, type Reading, refuseForJson, spelled } from "../domain/reading.ts";
+import { headerOf, isRead, listed, PLAIN, type Reading, refuseForJson, spelled } from "../domain/reading.ts";
 import { INITIATORS, isApproved } from "../domain/transaction.ts";
 import {
   amountSays,
@@ -133,7 +133,7 @@ function* csvLines(text: string, reading: Reading): Generator<Line> {
   const missing = NEEDED.filter((alike) => !alike.some((name) => names.includes(name)));
   if (missing.length > 0)
     throw new TypeError(
-      `The heading has no ${missing.map(([name]) => name).join(", no ")}: --map FIELD=COLUMN says which column holds it. It has: ${written.join(", ")}.`,
+      `The heading has no ${missing.map(([name]) => name).join(", no ")}: --map FIELD=COLUMN says which column holds it. It has: ${listed(written)}.`,
     );
   const lines = createLineCount();
   lines.lineOf(written, rows[0]!.info.lines);

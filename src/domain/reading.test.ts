@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headerOf, isRead, PLAIN, readingOf } from "./reading.ts";
+import { headerOf, isRead, listed, PLAIN, readingOf } from "./reading.ts";
 
 const FIELDS = new Set(["id", "invoiceId", "amount"]);
 
@@ -31,7 +31,11 @@ test("the exact name of a field goes before other spellings, and of two other sp
 });
 
 test("what is said of a file is refused where it means nothing", () => {
-  assert.throws(() => readingOf({ map: "total=x" }, FIELDS), /not "total=x"\. Fields: id invoiceId amount$/);
+  assert.throws(
+    () => readingOf({ map: "total=x" }, FIELDS),
+    /--map names total, which is no field\. Fields: id invoiceId amount$/,
+  );
+  assert.throws(() => readingOf({ map: "=x" }, FIELDS), /FIELD=COLUMN .*not "=x"\. Fields: id invoiceId amount$/);
   assert.throws(() => readingOf({ map: "id" }, FIELDS), /FIELD=COLUMN/);
   assert.throws(() => readingOf({ dates: "german" }, FIELDS), /^Error: --dates takes one of ymd, dmy, mdy$/);
   assert.throws(() => readingOf({ decimals: "," }, FIELDS), /--decimals takes one of point, comma$/);
@@ -39,8 +43,24 @@ test("what is said of a file is refused where it means nothing", () => {
   assert.throws(() => readingOf({ decimals: "" }, FIELDS), /--decimals takes one of/);
   assert.deepEqual(readingOf({ map: "" }, FIELDS), PLAIN);
   const mapped = readingOf({ map: "id=No" }, FIELDS);
-  assert.throws(() => headerOf(["id"], FIELDS, mapped), /the file has no column No$/);
+  assert.throws(() => headerOf(["id", ""], FIELDS, mapped), /the file has no column No; it has: id$/);
   assert.throws(() => readingOf({ map: "id=a,amount=b,id=c" }, FIELDS), /--map says twice which column holds id$/);
   assert.throws(() => readingOf({ map: "id=a,invoiceId=a" }, FIELDS), /the column a that it holds two fields$/);
   assert.deepEqual(["No", "Invoice ID", "note"].map(isRead(FIELDS, mapped)), [true, true, false]);
+});
+
+test("a space behind a comma of a map is no part of a field's name", () => {
+  const { columns } = readingOf({ map: "id=No, amount=Total" }, FIELDS);
+  assert.deepEqual(
+    [...columns],
+    [
+      ["id", "No"],
+      ["amount", "Total"],
+    ],
+  );
+});
+
+test("of very many columns the first fifty are named, and none that has no name", () => {
+  assert.equal(listed(["a", "", "b", ""]), "a, b");
+  assert.match(listed(Array.from({ length: 52 }, (_, n) => `c${n}`)), /^c0, .*, c49, and 2 more$/);
 });

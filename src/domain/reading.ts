@@ -41,11 +41,11 @@ function wordOf<Word extends string>(option: string, said: string | undefined, w
 function columnsOf(map: string, fields: FieldNames): Reading["columns"] {
   const columns = new Map<string, string>();
   for (const pair of map === "" ? [] : map.split(",")) {
-    const [field = "", column = ""] = [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)];
-    if (!pair.includes("=") || !fields.has(field) || column === "")
-      throw new FileRefused(
-        `--map takes FIELD=COLUMN with commas between them, not "${pair}". Fields: ${[...fields.keys()].join(" ")}`,
-      );
+    const [said, column] = [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)];
+    const field = said.trim(); // people write a space behind a comma
+    if (!pair.includes("=") || field === "" || column === "")
+      throw new FileRefused(`--map takes FIELD=COLUMN with commas between them, not "${pair}". ${known(fields)}`);
+    if (!fields.has(field)) throw new FileRefused(`--map names ${field}, which is no field. ${known(fields)}`);
     if (columns.has(field)) throw new FileRefused(`--map says twice which column holds ${field}`);
     if ([...columns.values()].includes(column))
       throw new FileRefused(`--map says of the column ${column} that it holds two fields`);
@@ -53,6 +53,8 @@ function columnsOf(map: string, fields: FieldNames): Reading["columns"] {
   }
   return columns;
 }
+
+const known = (fields: FieldNames) => `Fields: ${[...fields.keys()].join(" ")}`;
 
 /**
  * JSON says its names, moments and whole numbers as the API takes them: who thinks otherwise of a file would get other amounts, and not the columns that were named.
@@ -79,7 +81,7 @@ export function isRead(fields: FieldNames, { columns }: Reading): (name: string)
 export function headerOf(names: readonly string[], fields: FieldNames, { columns }: Reading): Header {
   const written = new Set(names);
   for (const column of columns.values())
-    if (!written.has(column)) throw new FileRefused(`the file has no column ${column}`);
+    if (!written.has(column)) throw new FileRefused(`the file has no column ${column}; it has: ${listed(names)}`);
   const mapped = new Map([...columns].map(([field, column]) => [column, field]));
   const own = new Map([...fields.keys()].map((field) => [spelled(field), field]));
   const held = new Map<string, string>();
@@ -98,6 +100,15 @@ export function headerOf(names: readonly string[], fields: FieldNames, { columns
     held.set(field, column);
     return [column, field];
   });
+}
+
+const COLUMNS_SHOWN = 50;
+
+/** Columns by name: those that have none, as behind a last semicolon, are not told of. */
+export function listed(columns: readonly string[]): string {
+  const named = columns.filter((column) => column !== "");
+  const more = named.length - COLUMNS_SHOWN;
+  return `${named.slice(0, COLUMNS_SHOWN).join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
 }
 
 /** `Invoice ID`, `invoice_id` and `invoiceId` are one name. */
