@@ -1,9 +1,19 @@
+import { FileRefused } from "../domain/file-refused.ts";
+
 /** As much as shows how a text is written. */
 const LOOK = 1_000;
 
-/** The text of a file: UTF-8, or UTF-16 as spreadsheets write it ("Unicode text"), with a mark of it or without. */
+/**
+ * The text of a file: UTF-8, or UTF-16 as spreadsheets write it ("Unicode text"), with a mark of it or without.
+ *
+ * @throws FileRefused when it is neither: names that differ in one letter would be one name
+ */
 export function textOf(bytes: Uint8Array): string {
-  return new TextDecoder(encodingOf(bytes)).decode(bytes);
+  try {
+    return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);
+  } catch {
+    throw new FileRefused("the file is not UTF-8 text: save or export it as CSV in UTF-8");
+  }
 }
 
 function encodingOf(bytes: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {

@@ -195,6 +195,12 @@ test("a file in UTF-16, as spreadsheets write it, is the same history as one in 
   }
 });
 
+test("a file that is neither UTF-8 nor UTF-16 is refused: names that differ in one letter would be one", async () => {
+  const path = join(folder, "latin1.csv");
+  writeFileSync(path, Buffer.from(`${history(300)}in_Müller,2026-01-02T08:00:00Z,PAID,4900,EUR,\n`, "latin1"));
+  await assert.rejects(run(path), /latin1\.csv: the file is not UTF-8 text: save or export it as CSV in UTF-8\.$/);
+});
+
 test("a file that speaks another way of states than is known is refused, not judged without them", async () => {
   const path = join(folder, "states.csv");
   writeFileSync(path, history(300).replaceAll(",PAID,", ",AUTHORISED,"));
