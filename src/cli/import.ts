@@ -2,10 +2,19 @@ import { createReadStream, existsSync, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { moneyWords } from "../domain/currency.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
+import { listed } from "../domain/reading.ts";
 import { auditImport } from "../history/audit-import.ts";
 import { HISTORY_KINDS, KIND_NAMES } from "../history/kinds.ts";
 import type { HistoryFile } from "../history/rows.ts";
-import { alikeFaultsOf, alikeWords, faultsOf, takeRows, WRONG_MAX, type WrongRow } from "../history/take-rows.ts";
+import {
+  alikeFaultsOf,
+  alikeWords,
+  faultsOf,
+  passedOver,
+  takeRows,
+  WRONG_MAX,
+  type WrongRow,
+} from "../history/take-rows.ts";
 import type { OnWithdrawn } from "../recovery/ingest.ts";
 import { notify, withdrawnNotes } from "../store/hints.ts";
 import { findMerchant } from "../store/merchants.ts";
@@ -60,7 +69,7 @@ export const importHistory: Command = {
       const bookmark = bookmarkOf(context.settings.dataDir, file!, what);
       const bar = progressBar(context, statSync(file!).size);
       if (bookmark.stored() === undefined || values["dry-run"]) {
-        const { rows, first, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, reading);
+        const { header, rows, first, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, reading);
         if (broken !== null) throw new Failure(broken);
         if (wrong.length > 0) return complain(context, wrong, text(values, "errors"));
         if (rows === 0) {
@@ -68,6 +77,9 @@ export const importHistory: Command = {
           return EXIT.ok;
         }
         context.print(`${rowsWords(rows)} ${rows === 1 ? "is" : "are"} right; the first is ${readAs(first[0]!)}`);
+        // A decline code in a column of another name would be missed by nobody.
+        const over = listed(passedOver(header ?? []));
+        if (over !== "") context.print(`columns that hold no field, and are passed over: ${over}`);
         if (values["dry-run"]) return EXIT.ok;
         bookmark.set(0);
       }

@@ -99,4 +99,4 @@ export const momentSays = ({ dates }: Written) =>
 export const amountSays = ({ decimals }: Written) =>
   decimals === null
     ? "must be a whole number of minor units from 0, such as 4900 for EUR 49.00; amounts with decimals are read with --decimals point or comma"
-    : `must be an amount from 0, such as ${AMOUNT_EXAMPLES[decimals][0]} (--decimals ${decimals}), with no sign of its currency and no more decimals than it has; where it has three, ${AMOUNT_EXAMPLES[decimals][1]} may be either`;
+    : `must be an amount from 0, such as ${AMOUNT_EXAMPLES[decimals][0]} (--decimals ${decimals}), without a currency sign, and with no more decimals than its currency has; in one that has three, ${AMOUNT_EXAMPLES[decimals][1]} could be either and is not read`;

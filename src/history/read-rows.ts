@@ -72,7 +72,7 @@ function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError, reading:
   const others = [...misfitsOf(kind, JSON.parse(bodyOf(kind, [row]))[kind.name][0])].filter(([key]) => key !== field);
   return [[field, says] as const, ...others].map(([key, says]) => {
     const known = kind.fields.get(key);
-    return { field: key, says: (reading && says === known?.says && saysOf(key, known, reading)) || says };
+    return { field: key, says: (reading && says === known?.says && saysOf(kind, key, known, reading)) || says };
   });
 }
 

@@ -1,6 +1,7 @@
 import type { RecordKind } from "../api/ingest/batch.ts";
 import type { Field } from "../api/ingest/fields.ts";
 import type { Header, Reading } from "../domain/reading.ts";
+import { TRANSACTION_STATES } from "../domain/transaction.ts";
 import {
   amountSays,
   capitals,
@@ -54,8 +55,11 @@ const saysNothing = (name: string, cell: string) => name === "cardFunding" && ca
 
 const upper = (code: string) => code.trim().toUpperCase();
 
+const STATE_SAYS = `must be one of ${TRANSACTION_STATES.join(", ")}, or a word that can only mean one of them, such as Succeeded or Declined; others, such as Authorised, are to be replaced in the file`;
+
 /** What a field of a CSV must be, where that is more than the API takes; undefined: it is the same. */
-export function saysOf(name: string, { form }: Field, reading: Reading): string | undefined {
+export function saysOf(kind: RecordKind<unknown>, name: string, { form }: Field, reading: Reading): string | undefined {
   if (form === "moment") return momentSays(reading);
+  if (kind.name === "transactions" && name === "state") return STATE_SAYS;
   return name === "amount" ? amountSays(reading) : undefined;
 }

@@ -165,6 +165,20 @@ test("true and false are read in any spelling, and a kind of card that nobody kn
   );
 });
 
+test("a field that no column holds is told with the option that says which one does, and a state with the words that are read", async () => {
+  const text = ["id,Status,invoiceId,amount,currency,createdAt", "t,Authorised,i,4900,EUR,2026-01-01"];
+  const attempts = HISTORY_KINDS.transactions.kind;
+  const of = async (map: string) => {
+    const reading = readingOf({ map }, attempts.fields);
+    const { wrong } = await takeRows({ name: "x.csv", bytes: pieces(text.join("\n")) }, attempts, reading);
+    return alikeFaultsOf(wrong).map((fault) => `${fault.column} ${alikeWords(fault)}`);
+  };
+  assert.deepEqual(await of(""), ["state is required: --map state=COLUMN says which column holds it"]);
+  assert.deepEqual(await of("state=Status"), [
+    "Status must be one of PAID, FAILED, PENDING, VOIDED, REFUNDED, DISPUTED, or a word that can only mean one of them, such as Succeeded or Declined; others, such as Authorised, are to be replaced in the file",
+  ]);
+});
+
 test("words for a state that only mean it of a payment are none of an invoice", async () => {
   const invoices = HISTORY_KINDS.invoices.kind;
   const row = (state: string) => `in_1,${state},c,4900,EUR,2026-01-01`;
@@ -193,7 +207,7 @@ test("what nobody said how to read is refused in words that name the option, eac
   ]);
   assert.deepEqual(await of({ dates: "mdy", decimals: "point" }), [
     "Created At must be a real date from 1970 to 2199, such as 01/31/2026 12:00 (--dates mdy) (300 rows: lines 2, 3, 4 and so on)",
-    "Amount must be an amount from 0, such as 1,234.50 (--decimals point), with no sign of its currency and no more decimals than it has; where it has three, 1,234 may be either",
+    "Amount must be an amount from 0, such as 1,234.50 (--decimals point), without a currency sign, and with no more decimals than its currency has; in one that has three, 1,234 could be either and is not read",
   ]);
 });
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { RecordKind } from "../api/ingest/batch.ts";
+import { IS_REQUIRED, type RecordKind } from "../api/ingest/batch.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import type { Header, Reading } from "../domain/reading.ts";
 import { batchesOf, readRows } from "./read-rows.ts";
@@ -86,7 +86,7 @@ export async function takeRows(
       for (const { line, faults } of read.wrong)
         wrong.push({
           line,
-          faults: faults.map(({ field, says }) => ({ column: columnOf(taken.header, field), says })),
+          faults: faults.map(({ field, says }) => faultIn(taken.header, field, says)),
         });
       if (first.length < FIRST) first.push(...(read.records.slice(0, FIRST - first.length) as typeof first));
       if (wrong.length === 0) await store(read.records);
@@ -98,4 +98,14 @@ export async function takeRows(
   return taken;
 }
 
-const columnOf = (header: Header | null, field: string) => header?.find(([, held]) => held === field)?.[0] ?? field;
+/** What is wrong with a field, by the column that holds it. Where none does, who reads "is required" would look for it in the rows. */
+function faultIn(header: Header | null, field: string, says: string): WrongRow["faults"][number] {
+  const column = header?.find(([, held]) => held === field)?.[0];
+  if (column !== undefined) return { column, says };
+  const isMissing = header !== null && field !== "" && says === IS_REQUIRED;
+  return { column: field, says: isMissing ? `${says}: --map ${field}=COLUMN says which column holds it` : says };
+}
+
+/** Columns of a first line that hold no field. */
+export const passedOver = (header: Header): string[] =>
+  header.flatMap(([column, field]) => (field === undefined ? [column] : []));

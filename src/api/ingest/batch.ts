@@ -80,7 +80,7 @@ export function readAny<Row>(kind: RecordKind<Row>, bytes: Buffer): Row[] {
 function recordsOf(kind: Kind, value: unknown): unknown[] {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new ApiError(400, `the body must be an object with the array ${kind.name}`);
-  if (!Object.hasOwn(value, kind.name)) throw badField(kind.name, "is required");
+  if (!Object.hasOwn(value, kind.name)) throw badField(kind.name, IS_REQUIRED);
   const records = (value as Record<string, unknown>)[kind.name];
   if (!Array.isArray(records)) throw badField(kind.name, "must be an array");
   if (records.length === 0) throw badField(kind.name, "must hold at least one record");
@@ -125,12 +125,15 @@ function firstMisfit(kind: Kind, records: readonly unknown[]): ApiError {
   throw new Error(`${kind.name} do not fit their schema, but each field does`);
 }
 
+/** What a field must be that is not there. */
+export const IS_REQUIRED = "is required";
+
 /** Each field of a record that is not as it must be, and what it must be. */
 export function* misfitsOf({ fields }: Pick<Kind, "fields">, record: Readonly<Record<string, unknown>>) {
   for (const [key, field] of fields) {
     const value = Object.hasOwn(record, key) ? record[key] : undefined;
     if (value === undefined || (value === null && !field.required)) {
-      if (field.required) yield [key, "is required"] as const;
+      if (field.required) yield [key, IS_REQUIRED] as const;
     } else if (!fitsField(field, value) || field.read(value, false) === undefined) yield [key, field.says] as const;
     else if (field.holdsCard?.(value as string)) yield [key, NO_CARD_NUMBER] as const;
   }

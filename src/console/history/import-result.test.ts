@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Taken, WrongRow } from "../../history/take-rows.ts";
-import { textOf } from "../html.ts";
+import { html, textOf } from "../html.ts";
 import { importResult, type Sent } from "./import-result.ts";
 
 const WRONG: WrongRow = { line: 402, faults: [{ column: "total", says: "must be an integer" }] };
@@ -28,9 +28,20 @@ test("a check says whether all can be stored, and what keeps it from that", () =
   ]);
 });
 
+test("columns that hold no field are named, and those without a name are not", () => {
+  const passedOver = (...columns: string[]) => {
+    const header = [["id", "id"] as const, ...columns.map((column) => [column, undefined] as const)];
+    const taken: Taken = { header, rows: 1, first: [], wrong: [], broken: null };
+    const { long } = importResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
+    return /passed over<\/dt>\s*<dd>([^<]*)</.exec(textOf(html`${long}`))?.[1];
+  };
+  assert.equal(passedOver("note", "", "fee"), "note, fee");
+  assert.equal(passedOver(""), undefined);
+});
+
 test("an import says how much of the file is stored, and that the whole of it is to be sent again where that is not all", () => {
   const newer = (known: string) => `Of ${known} the same or a newer copy was there, and stays.`;
-  const mend = "Mend the file and send it again, the whole of it";
+  const mend = "Mend the file and send all of it again";
   const changed = `${mend}: what is stored already is not changed by that.`;
   assert.deepEqual(said({}, { rows: 700, known: 1 }), ["good", `699 rows stored. ${newer("1 row")}`]);
   assert.deepEqual(said({ rows: 0 }, { rows: 0, known: 0 }), ["warn", "There are no rows in the file."]);

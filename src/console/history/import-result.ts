@@ -1,7 +1,7 @@
 import type { RecordKind } from "../../api/ingest/batch.ts";
-import type { Header } from "../../domain/reading.ts";
+import { type Header, listed } from "../../domain/reading.ts";
 import { HISTORY_KINDS, type KindName } from "../../history/kinds.ts";
-import { alikeFaultsOf, alikeWords, isWhole, type Taken, WRONG_MAX } from "../../history/take-rows.ts";
+import { alikeFaultsOf, alikeWords, isWhole, passedOver, type Taken, WRONG_MAX } from "../../history/take-rows.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { notice } from "../show/fields.ts";
 import { moment } from "../show/moments.ts";
@@ -20,7 +20,6 @@ export interface Sent {
 }
 
 const WRONG_SHOWN = 20;
-const COLUMNS_SHOWN = 50;
 
 export function importResult({ kind, file, taken, stored }: Sent, zone: string): ImportResult {
   const { header, rows, first, wrong } = taken;
@@ -44,7 +43,7 @@ ${facts([
 
 const rowsWords = (n: number) => (n === 1 ? "1 row" : `${count(n)} rows`);
 const wrongCount = ({ wrong }: Taken) =>
-  wrong.length >= WRONG_MAX ? `${count(WRONG_MAX)} and more` : count(wrong.length);
+  wrong.length >= WRONG_MAX ? `${count(WRONG_MAX)} or more` : count(wrong.length);
 
 /** What keeps a file from being stored as a whole. */
 const problems = (taken: Taken): Part => [
@@ -65,7 +64,7 @@ function storedNotice(taken: Taken, { rows, known }: NonNullable<Sent["stored"]>
   if (isWhole(taken) && taken.rows === 0) return emptyNotice;
   const newer = known > 0 ? ` Of ${rowsWords(known)} the same or a newer copy was there, and stays.` : "";
   if (isWhole(taken)) return notice("good", `${rowsWords(rows - known)} stored.${newer}`);
-  const mend = "Mend the file and send it again, the whole of it";
+  const mend = "Mend the file and send all of it again";
   if (rows === 0) return notice("bad", html`${problems(taken)}Nothing was stored. ${mend}.`);
   return notice(
     "bad",
@@ -92,7 +91,7 @@ function mapping(header: Header, { fields }: RecordKind<unknown>): Html {
   const columnOf = new Map(header.map(([column, field]) => [field, column]));
   const rows = [...fields].filter(([field, { required }]) => required || columnOf.has(field));
   const absent = [...fields.keys()].filter((field) => !rows.some(([shown]) => shown === field));
-  const over = header.flatMap(([column, field]) => (field === undefined ? [column] : []));
+  const over = listed(passedOver(header));
   return html`<h2>How the columns are read</h2>
 ${table(
   "Columns",
@@ -104,12 +103,7 @@ ${table(
 )}
 ${facts([
   absent.length > 0 ? ["Fields that are not in the file", absent.join(", ")] : null,
-  over.length > 0
-    ? [
-        "Columns that are passed over",
-        `${over.slice(0, COLUMNS_SHOWN).join(", ")}${over.length > COLUMNS_SHOWN ? `, and ${count(over.length - COLUMNS_SHOWN)} more` : ""}`,
-      ]
-    : null,
+  over !== "" ? ["Columns that are passed over", over] : null,
 ])}`;
 }
 
