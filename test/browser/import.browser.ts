@@ -18,7 +18,7 @@ async function fillIn(context: BrowserContext, content: string) {
   const page = await context.newPage();
   await page.goto("/import");
   await page.getByLabel("What is in it").selectOption("invoices");
-  await page.getByLabel("Columns of other names").fill("id=number,amount=total");
+  await page.getByLabel("Columns with other names").fill("id=number,amount=total");
   await page.getByLabel("File", { exact: true }).setInputFiles(csv(content));
   return page;
 }
@@ -64,7 +64,7 @@ test("without scripts the same form checks, gives the wrong rows as a file, and 
     await page.getByRole("region", { name: "Wrong rows" }).innerText(),
     /2\s+total\s+must be a whole number of minor units/,
   );
-  assert.equal(await page.getByLabel("Columns of other names").inputValue(), "id=number,amount=total");
+  assert.equal(await page.getByLabel("Columns with other names").inputValue(), "id=number,amount=total");
   await page.getByLabel("File", { exact: true }).setInputFiles(csv(HEADER + row("in_3") + row("in_4")));
   await page.getByRole("button", { name: "Import", exact: true }).click();
   await page.getByText("2 rows stored.").waitFor();

@@ -88,7 +88,7 @@ ${choice(
   KIND_NAMES.map((kind) => [kind, capital(kind)] as const),
   typed.get("kind") ?? "subscriptions",
 )}
-${field({ label: "Columns of other names (--map)", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "FIELD=COLUMN, with commas between them. Only for CSV, as are dates and decimals." })}
+${field({ label: "Columns with other names (--map)", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "FIELD=COLUMN, with commas between them. Only for CSV, as are dates and decimals." })}
 ${choice("Dates (--dates)", "dates", DATES_CHOICES, typed.get("dates") ?? "")}
 ${choice("Amounts (--decimals)", "decimals", DECIMALS_CHOICES, typed.get("decimals") ?? "")}
 <details class="field"><summary>The fields</summary>${facts(KIND_NAMES.map((kind) => [capital(kind), fieldsOf(kind)] as const))}</details>
