@@ -53,7 +53,7 @@ export interface NotSaid {
 }
 
 /** Below this the intervals are not what they say. */
-const EFFECTIVE_MIN = 200;
+export const EFFECTIVE_MIN = 200;
 const FOLDS = 5;
 
 /**

@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Book } from "./backtest.ts";
 import { isSaid } from "./estimate.ts";
-import { assumptions, basisWords, bookWords, judgedWords, nothingWords, shortAnswer, twinWords } from "./words.ts";
+import {
+  assumptions,
+  basisWords,
+  bookWords,
+  judgedWords,
+  nothingWords,
+  shortAnswer,
+  twinWords,
+  waysWords,
+} from "./words.ts";
 
 test("a book in a sentence has its counts and amounts as people write them", () => {
   const book = {
@@ -123,4 +132,13 @@ test("where nothing can be said of a way, the retries that it would take are nam
     judgedWords({ words: "six even tries", count: FEW, money: FEW, missing }, { ...BOOK, ways: [] }),
     /200 are needed\. What it lacks most are first retries after 7 to 9 days: this way makes them for 41\.0% of the invoices, your system for 0\.2%\.$/,
   );
+});
+
+test("where too few invoices failed for any comparison that is said once, and not of each way", () => {
+  const ways = [silent("a"), silent("b")];
+  assert.deepEqual(waysWords({ ...BOOK, invoices: 199, ways }), [
+    "Too few to judge another way by: 200 are needed at least.",
+  ]);
+  assert.equal(waysWords({ ...BOOK, invoices: 200, ways }).length, 2);
+  assert.match(waysWords({ ...BOOK, invoices: 199, ways: [way("a", 0, 0.1)] }).join(" "), /^A, for the first retry/);
 });

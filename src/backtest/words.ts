@@ -2,7 +2,7 @@ import { tenths } from "../decisions/shares.ts";
 import { moneyWords } from "../domain/currency.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
-import { type Estimate, isSaid, type NotSaid } from "./estimate.ts";
+import { EFFECTIVE_MIN, type Estimate, isSaid, type NotSaid } from "./estimate.ts";
 import { gapWords } from "./gaps.ts";
 
 /** Points of a hundred, with a sign. */
@@ -71,6 +71,12 @@ export function shortAnswer({ ways, currency, amount }: Book): string {
   const rest = ways.length - said.length;
   return `No way is sure to have recovered more than your system: of the ${said.length} that could be judged, ${listed(parts, ", and ")}.${rest > 0 ? ` ${rest} could not be judged.` : ""}`;
 }
+
+/** What is said of each way: of none by itself where fewer failed than any comparison takes, as in a currency that is seldom billed. */
+export const waysWords = (book: Book): string[] =>
+  book.invoices < EFFECTIVE_MIN && !book.ways.some(({ count, money }) => isSaid(count) || isSaid(money))
+    ? [`Too few to judge another way by: ${EFFECTIVE_MIN} are needed at least.`]
+    : [...book.ways.map((way) => judgedWords(way, book)), ...twinWords(book)];
 
 /** Ways that can't be told apart by this history. */
 export const twinWords = ({ ways }: Book): string[] =>
@@ -146,7 +152,7 @@ function notSaidWords({ why, effective, unseen, standsFor = 0 }: NotSaid): strin
     return `The chances in the file (propensity) do not fit it: by them, the invoices for which your system did the same stand for ${tenths(standsFor)} of those for which they have to. Without that column the chances are worked out from what your system did.`;
   if (why === "unseen")
     return `In ${tenths(unseen)} of the invoices it does what your system hardly ever did, so there is nothing to learn it from.`;
-  return `Your system did the same too seldom: what can be compared weighs as much as ${invoiceWords(effective)}, and 200 are needed.`;
+  return `Your system did the same too seldom: what can be compared weighs as much as ${invoiceWords(effective)}, and ${EFFECTIVE_MIN} are needed.`;
 }
 
 /** The choices behind what is said of a way: of its money, or where nothing is said of that, of its invoices. */

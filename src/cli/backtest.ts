@@ -6,7 +6,7 @@ import { type Backtest, backtest } from "../backtest/backtest.ts";
 import { FIELDS } from "../backtest/copies.ts";
 import { reportHtml } from "../backtest/report.ts";
 import { textOf } from "../backtest/text.ts";
-import { assumptions, bookWords, judgedWords, leftOutWords, nothingWords, twinWords } from "../backtest/words.ts";
+import { assumptions, bookWords, leftOutWords, nothingWords, waysWords } from "../backtest/words.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import type { Reading } from "../domain/reading.ts";
 import { STATE_WORDS, type TransactionState } from "../domain/transaction.ts";
@@ -92,11 +92,7 @@ function lines(result: Backtest): string[] {
   if (result.books.length === 0) return [...leftOut, `${nothingWords(result)} No report is written.`];
   return [
     ...leftOut,
-    ...result.books.flatMap((book) => [
-      bookWords(book),
-      ...[...book.ways.map((way) => judgedWords(way, book)), ...twinWords(book)].map((words) => `  ${words}`),
-      "",
-    ]),
+    ...result.books.flatMap((book) => [bookWords(book), ...waysWords(book).map((words) => `  ${words}`), ""]),
     ...assumptions(result).map((words) => `- ${words}`),
   ];
 }
