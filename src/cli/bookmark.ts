@@ -10,8 +10,11 @@ export interface Bookmark {
   remove(): void;
 }
 
-/** @param what  whatever makes it another import: merchant, kind, columns */
-export function bookmarkOf(dataDir: string, file: string, what: readonly string[]): Bookmark {
+/**
+ * @param what  whatever makes it another import: merchant, kind, columns
+ * @param newId  names what is written, since an import that seemed dead may still be at the same file
+ */
+export function bookmarkOf(dataDir: string, file: string, what: readonly string[], newId: () => string): Bookmark {
   const { size, mtimeMs } = statSync(file);
   const name = createHash("sha256")
     .update(JSON.stringify([resolve(file), size, mtimeMs, ...what]))
@@ -30,8 +33,9 @@ export function bookmarkOf(dataDir: string, file: string, what: readonly string[
     set(stored) {
       mkdirSync(folder, { recursive: true });
       // Whole or not at all, whenever the process ends.
-      writeFileSync(`${path}.new`, JSON.stringify({ stored }));
-      renameSync(`${path}.new`, path);
+      const written = `${path}.${newId()}`;
+      writeFileSync(written, JSON.stringify({ stored }));
+      renameSync(written, path);
     },
     remove: () => rmSync(path, { force: true }),
   };

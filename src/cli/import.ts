@@ -66,7 +66,7 @@ export const importHistory: Command = {
       const merchant = await findMerchant(db, merchantId);
       if (!merchant) throw new Failure(`there is no merchant ${merchantId}`);
       const what = [merchantId, name, JSON.stringify({ ...reading, columns: [...reading.columns] })];
-      const bookmark = bookmarkOf(context.settings.dataDir, file!, what);
+      const bookmark = bookmarkOf(context.settings.dataDir, file!, what, ports.newId);
       const bar = progressBar(context, statSync(file!).size);
       if (bookmark.stored() === undefined || values["dry-run"]) {
         const { header, rows, first, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, reading);
