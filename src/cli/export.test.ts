@@ -77,7 +77,7 @@ test("what is exported is imported again as it was, every field of it, for anoth
     writeFileSync(foreign, lines(recordsOf(kind, 10).map((record) => ({ ...record, amount: 1 }))));
     await run(importHistory, given, { merchant: first.id, as: kind });
     await run(importHistory, foreign, { merchant: other.id, as: kind });
-    assert.deepEqual(await run(exportHistory, out, { merchant: first.id, as: kind }), ["1235 rows exported"]);
+    assert.deepEqual(await run(exportHistory, out, { merchant: first.id, as: kind }), ["1,235 rows exported"]);
     await run(importHistory, out, { merchant: next.id, as: kind });
     const rows = await stored(kind, first.id);
     assert.equal(rows.length, 1_235);

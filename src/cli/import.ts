@@ -125,7 +125,7 @@ export function asOption<Name extends string>(values: Values, names: readonly Na
   return name;
 }
 
-export const rowsWords = (n: number) => `${n} ${n === 1 ? "row" : "rows"}`;
+export const rowsWords = (n: number) => `${n.toLocaleString("en")} ${n === 1 ? "row" : "rows"}`;
 
 /** "EUR 49.00 at 2026-01-31T12:00:00.000Z": whole numbers are amounts with and without --decimals, and a person sees here which they were taken for. */
 const readAs = ({ amount, currency, createdAt }: Record<string, unknown>) =>
@@ -160,7 +160,7 @@ function complain(context: Context, wrong: readonly WrongRow[], errors: string |
     const shown = alike.map((fault) => row(fault.lines[0]!, fault.column, alikeWords(fault)));
     for (const line of [heading, ...shown]) context.print(line);
   }
-  const many = wrong.length >= WRONG_MAX ? `${WRONG_MAX} rows or more` : rowsWords(wrong.length);
+  const many = wrong.length >= WRONG_MAX ? `${rowsWords(WRONG_MAX)} or more` : rowsWords(wrong.length);
   context.print(
     `${many} ${wrong.length === 1 ? "is" : "are"} wrong${errors === undefined ? "" : `, see ${errors}`}; nothing was stored`,
   );

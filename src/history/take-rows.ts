@@ -43,7 +43,7 @@ const LINES_SHOWN = 3;
 export function alikeWords({ says, lines }: AlikeFault): string {
   if (lines.length === 1) return says;
   const more = lines.length > LINES_SHOWN ? " and so on" : "";
-  return `${says} (${lines.length} rows: lines ${lines.slice(0, LINES_SHOWN).join(", ")}${more})`;
+  return `${says} (${lines.length.toLocaleString("en")} rows: lines ${lines.slice(0, LINES_SHOWN).join(", ")}${more})`;
 }
 
 /** What came of a file. */
