@@ -8,11 +8,13 @@ import {
   basisWords,
   bookWords,
   day,
+  isAnySaid,
   judgedWords,
   leftOutWords,
   points,
   shortAnswer,
   sideOf,
+  tooFewWords,
   twinWords,
   whole,
 } from "./words.ts";
@@ -33,13 +35,19 @@ ${listHtml(assumptions(result))}`,
   );
 }
 
-const bookSection = (book: Book) => `<h2>${escaped(book.currency)}</h2>
-<p>${escaped(bookWords(book))}</p>
+const bookSection = (book: Book) => {
+  const tooFew = tooFewWords(book);
+  const head = `<h2>${escaped(book.currency)}</h2>
+<p>${escaped(bookWords(book))}`;
+  return tooFew
+    ? `${head} ${escaped(tooFew)}</p>`
+    : `${head}</p>
 <ul class="answers">${book.ways.map((way) => `<li class="${sideOf(way.money)}">${escaped(judgedWords(way, book))}</li>`).join("")}</ul>
 ${twinWords(book)
   .map((words) => `<p>${escaped(words)}</p>`)
   .join("")}${differencePlot(book)}
-${wayTable(book)}`;
+${isAnySaid(book) ? wayTable(book) : ""}`;
+};
 
 const WAY_HEAD = ["Way", "Invoices recovered", "Money recovered", "More or less money", "Judged by"];
 

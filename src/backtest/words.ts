@@ -72,11 +72,20 @@ export function shortAnswer({ ways, currency, amount }: Book): string {
   return `No way is sure to have recovered more than your system: of the ${said.length} that could be judged, ${listed(parts, ", and ")}.${rest > 0 ? ` ${rest} could not be judged.` : ""}`;
 }
 
-/** What is said of each way: of none by itself where fewer failed than any comparison takes, as in a currency that is seldom billed. */
-export const waysWords = (book: Book): string[] =>
-  book.invoices < EFFECTIVE_MIN && !book.ways.some(({ count, money }) => isSaid(count) || isSaid(money))
-    ? [`Too few to judge another way by: ${EFFECTIVE_MIN} are needed at least.`]
-    : [...book.ways.map((way) => judgedWords(way, book)), ...twinWords(book)];
+/** Whether anything is said of any way. */
+export const isAnySaid = ({ ways }: Book) => ways.some(({ count, money }) => isSaid(count) || isSaid(money));
+
+/** Where fewer failed than any comparison takes, as in a currency that is seldom billed, that is said once; null: each way says for itself. */
+export const tooFewWords = (book: Book): string | null =>
+  book.invoices < EFFECTIVE_MIN && !isAnySaid(book)
+    ? `Too few to judge another way by: ${EFFECTIVE_MIN} are needed at least.`
+    : null;
+
+/** All that is said of the ways of a book. */
+export function waysWords(book: Book): string[] {
+  const tooFew = tooFewWords(book);
+  return tooFew ? [tooFew] : [...book.ways.map((way) => judgedWords(way, book)), ...twinWords(book)];
+}
 
 /** Ways that can't be told apart by this history. */
 export const twinWords = ({ ways }: Book): string[] =>

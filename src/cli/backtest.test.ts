@@ -77,6 +77,17 @@ test("from a fixed schedule nothing can be learned of another one, and the answe
   assert.match(out, /An experiment answers the same question without these assumptions/);
 });
 
+test("of a currency in which too few failed one sentence is said, and no table has nothing but what cannot be said", async () => {
+  const path = join(folder, "few.csv");
+  const report = join(folder, "few.html");
+  writeFileSync(path, history(150));
+  const { out } = await run(path, { report });
+  assert.match(out, /of the money\.\n {2}Too few to judge another way by: 200 are needed at least\.\n\n/);
+  const html = readFileSync(report, "utf8");
+  assert.match(html, /of the money\. Too few to judge another way by: 200 are needed at least\.<\/p>/);
+  assert.doesNotMatch(html, /cannot say/);
+});
+
 test("a schedule of days goes on after any decline, as a system that keeps to it does, and gives up where the system gives up", async () => {
   const path = join(folder, "lost.csv");
   const report = join(folder, "lost.html");
