@@ -7,8 +7,11 @@ import type { Issuer } from "./issuers.ts";
 import type { Person } from "./people.ts";
 import { CALENDAR } from "./year.ts";
 
+/** Share of charges to a held card that are called suspected fraud, 59. */
+export const CALLED_FRAUD = 0.2;
+
 /** The share of charges at `at`, ms, that the issuer refuses for no reason that anybody sees: more at night. */
-export function refusedAt({ issuer, offsets }: Person, at: number): number {
+export function refusedAt({ issuer, offsets }: Pick<Person, "issuer" | "offsets">, at: number): number {
   const hour = hourOf(localTime(CALENDAR, offsets, at));
   return hour >= 1 && hour < 5 ? issuer.night : 0.006;
 }
@@ -22,7 +25,7 @@ export function refusalOf(seed: number, person: Person, amount: number, at: numb
   if (person.hasLeft) return person.leaveCode;
   if (state.awaits !== null) return person.replacement.code;
   if (at < person.blockedUntil) return "05";
-  if (state.hold !== "none") return toss(4 * DAY_MS, 152) < 0.2 ? "59" : "05";
+  if (state.hold !== "none") return toss(4 * DAY_MS, 152) < CALLED_FRAUD ? "59" : "05";
   if (toss(HOUR_MS, 153) < refusedAt(person, at)) return "05";
   if (state.rush > 0) return "65";
   if (state.balance < amount) return toss(HOUR_MS, 154) < issuer.masks ? "05" : "51";

@@ -170,13 +170,16 @@ function topUp(means: Means, state: State, { hour }: Moment, luck: Luck) {
 }
 
 /** The chance that a hold is lifted. */
-const LIFTED = { short: 0.028, clearing: 0.055, long: 0.0045 } as const;
+export const LIFTED = { short: 0.028, clearing: 0.055, long: 0.0045 } as const;
+
+/** Share of holds that stay for weeks. */
+export const LONG_HOLDS = 0.22;
 
 /** The issuer suspects fraud and holds the card until somebody or time lifts it. */
 function hold(means: Means, state: State, luck: Luck) {
   if (state.hold !== "none") {
     if (luck.draw() < LIFTED[state.hold]) state.hold = "none";
-  } else if (luck.draw() < means.alarms) state.hold = luck.draw() < 0.22 ? "long" : "short";
+  } else if (luck.draw() < means.alarms) state.hold = luck.draw() < LONG_HOLDS ? "long" : "short";
 }
 
 /** Whether a charge of `amount` would be paid, were the issuer up and awake. */

@@ -44,15 +44,15 @@ const SPENT_IN: Readonly<Record<Kind, readonly [number, number]>> = {
   family: [3, 4],
 };
 
-const REPLACED_A_YEAR = 0.5;
-const WAYS = [
+export const REPLACED_A_YEAR = 0.5;
+export const WAYS = [
   ["silent", 45],
   ["batch", 22],
   ["holder", 16],
   ["never", 17],
 ] as const;
-const LEFT_A_YEAR = 0.21;
-const LEAVE_CODES = [
+export const LEFT_A_YEAR = 0.21;
+export const LEAVE_CODES = [
   ["51", 50],
   ["05", 30],
   ["14", 8],

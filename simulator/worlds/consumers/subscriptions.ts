@@ -70,7 +70,7 @@ export function subscriptionsOf(seed: number, customers: number, scales: Scales,
 }
 
 /** People sign up when they have money: the first pay day of the month to come, or `day` where none is known. */
-function payDayFrom({ payDays }: Person, day: number): number {
+export function payDayFrom({ payDays }: Person, day: number): number {
   const index = day - CALENDAR.firstDay;
   for (let later = 0; later < 31; later++) if (payDays[index + later]) return day + later;
   return day;

@@ -1,0 +1,68 @@
+import { live, momentOf, pays } from "../worlds/consumers/money.ts";
+import type { Luck } from "../worlds/luck.ts";
+import { copyOf, explain, type Life, type Seen, suffer } from "./life.ts";
+
+/**
+ * What may be known of a customer: lives of the population, with how likely each is by what was seen. A particle filter:
+ * lives that explain little make room for copies of those that explain more.
+ */
+export interface Belief {
+  lives: Life[];
+  weights: Float64Array;
+  /** All up to and including this step was lived. */
+  step: number;
+}
+
+/**
+ * Believes what explains a charge at the belief's step.
+ *
+ * @param luck  what happens in the lives; nobody's true luck
+ */
+export function observe(belief: Belief, seen: Seen, luck: Luck) {
+  const { lives, weights } = belief;
+  for (const [n, life] of lives.entries()) weights[n]! *= explain(life, seen, luck.draw);
+  const total = sum(weights);
+  // Where nothing explains it, it teaches nothing.
+  for (let n = 0; n < weights.length; n++) weights[n] = total > 0 ? weights[n]! / total : 1 / lives.length;
+  const isNarrow = weights.reduce((all, weight) => all + weight * weight, 0) * lives.length > 2;
+  if (isNarrow) {
+    belief.lives = sample(belief, lives.length, luck);
+    weights.fill(1 / lives.length);
+  }
+  for (const life of belief.lives) suffer(life, seen, luck.draw);
+}
+
+/** Lives on up to and including a step. */
+export function liveUntil(belief: Belief, until: number, luck: Luck) {
+  for (const { person, quiet, state } of belief.lives)
+    for (let step = belief.step + 1; step <= until; step++) live(quiet, state, momentOf(person, step), luck);
+  belief.step = Math.max(belief.step, until);
+}
+
+/**
+ * Some of the lives by their weights, lived ahead: whether a charge of `amount`, major units, would be paid in each at
+ * each of the steps from the belief's on, 1, or not, 0.
+ */
+export function lookAhead(belief: Belief, count: number, steps: number, amount: number, luck: Luck): Uint8Array[] {
+  const lives = sample(belief, count, luck);
+  return Array.from({ length: steps }, (_, ahead) =>
+    Uint8Array.from(lives, ({ person, state, leftAt }) => {
+      if (ahead > 0) live(person, state, momentOf(person, belief.step + ahead), luck);
+      return Number(leftAt === null && pays(person, state, amount));
+    }),
+  );
+}
+
+/** So many lives by their weights, evenly drawn. */
+function sample({ lives, weights }: Belief, count: number, luck: Luck): Life[] {
+  const total = sum(weights);
+  const offset = luck.draw();
+  let last = 0;
+  let reached = weights[0]!;
+  return Array.from({ length: count }, (_, n) => {
+    while (reached < ((n + offset) / count) * total && last < lives.length - 1) reached += weights[++last]!;
+    return copyOf(lives[last]!);
+  });
+}
+
+const sum = (of: Float64Array) => of.reduce((all, each) => all + each, 0);

@@ -1,0 +1,182 @@
+import { stakesOfBill } from "../trial/money.ts";
+import { type OpenCase, type Policy, rulesFor } from "../trial/policy.ts";
+import { isForNow } from "../worlds/codes.ts";
+import { DAY_MS, HOUR_MS } from "../worlds/coin.ts";
+import { blockOf, refusedAt } from "../worlds/consumers/answers.ts";
+import { issuersOf } from "../worlds/consumers/issuers.ts";
+import { type Person, personOf } from "../worlds/consumers/people.ts";
+import { payDayFrom, subscriptionsOf } from "../worlds/consumers/subscriptions.ts";
+import { CALENDAR, FROM, LIVES_FROM } from "../worlds/consumers/year.ts";
+import { createLuck, type Luck } from "../worlds/luck.ts";
+import { downChance } from "../worlds/outages.ts";
+import { stepAt } from "../worlds/steps.ts";
+import type { Bill, Charge } from "../worlds/world.ts";
+import { type Belief, liveUntil, lookAhead, observe } from "./belief.ts";
+import { lifeOf, type Seen } from "./life.ts";
+import { planOnLives, type Slot } from "./plan-on-lives.ts";
+
+/** So many lives are weighed for each customer, and so many of them are lived ahead. */
+const LIVES = 3000;
+const AHEAD = 600;
+/** The population that lives are drawn from: its seed is nobody's. */
+const PEOPLE = 60_000;
+const OTHERS = 7_000_001;
+const SCALES = { tight: 1, left: 1 };
+/** A mail is read at most so much more often than others. */
+const MAIL_MAX = 1.3;
+/** Half of the people sign up on the first pay day to come within so many days. */
+const PAY_DAY_WITHIN = 31;
+/** The best of so many moments that follow each other is looked at. */
+const SLOT_MS = 4 * HOUR_MS;
+const SLOTS_A_DAY = 6;
+
+/** A customer, who may pay several merchants from one card, as far as merchants see. */
+interface Known {
+  looks: Pick<Person, "country" | "issuer" | "funding" | "offsets">;
+  /** ms. */
+  signedUp: number[];
+  seen: Seen[];
+  cards: string[];
+  declinedAt: number;
+  blockedUntil: number;
+  /** By so many of the charges that were seen; null: nobody has asked yet. */
+  belief: Belief | null;
+  believed: number;
+}
+
+/**
+ * The best that an engine could hope for in the world of consumers: a policy that knows the world's laws by heart (the
+ * population, its banks and their outages, its merchants, and where each customer is), and of each customer what
+ * merchants see, the answers to charges. Nobody who leaves later is foreseen, nor is a card that is replaced later; the
+ * oracle foresees them as little.
+ *
+ * @param lives  how many are weighed for a customer
+ * @param ahead  how many are lived ahead for a plan
+ */
+export function knowsLaws(seed: number, customers: number, lives = LIVES, ahead = AHEAD): Policy {
+  const luck = createLuck();
+  const subscriptions = subscriptionsOf(seed, customers, SCALES, luck);
+  const people = Map.groupBy(population(seed, luck), looksOf);
+  const known = new Map<number, Known>();
+  for (const { person, createdAt } of subscriptions) {
+    const other = known.get(person.number);
+    if (other) other.signedUp.push(createdAt);
+    else known.set(person.number, stranger(person, createdAt));
+  }
+  const billed = new Map<string, number>();
+  luck.begin(seed, customers, 0, 171);
+
+  const subscriptionOf = ({ customerId }: Bill) => subscriptions[Number(customerId.slice(9))]!;
+  const knownOf = (bill: Bill) => known.get(subscriptionOf(bill).person.number)!;
+
+  function see(bill: Bill, charge: Charge) {
+    const of = knownOf(bill);
+    const at = charge.at.getTime();
+    const isFirst = charge === bill.first;
+    const card = charge.cardFingerprint!;
+    if (!of.cards.includes(card)) of.cards.push(card);
+    const code = charge.networkDeclineCode ?? null;
+    of.seen.push({
+      at,
+      days: (at - (of.seen.at(-1)?.at ?? FROM)) / DAY_MS,
+      amount: bill.amount / 100,
+      code,
+      advice: charge.networkAdviceCode,
+      card: of.cards.indexOf(card),
+      isBlocked: at < of.blockedUntil,
+      mail: Math.min(MAIL_MAX, subscriptionOf(bill).merchant.mail),
+      billedBefore: isFirst ? (billed.get(bill.subscriptionId) ?? 0) : 0,
+    });
+    if (isFirst) billed.set(bill.subscriptionId, at);
+    if (code === null || !isForNow(code)) return;
+    if (at >= of.blockedUntil) of.blockedUntil = blockOf(of.looks.issuer, at, of.declinedAt);
+    of.declinedAt = at;
+  }
+
+  /** Lives of people who look like this one from outside. */
+  function firstBelief({ looks, signedUp }: Known): Belief {
+    const alike = people.get(looksOf(looks))!;
+    const found = Array.from({ length: lives }, () => alike[Math.floor(luck.draw() * alike.length)]!);
+    return {
+      lives: found.map((person) => lifeOf({ ...person, issuer: looks.issuer, offsets: looks.offsets })),
+      weights: Float64Array.from(found, (person) =>
+        signedUp.reduce((chance, at) => chance * signUpChance(person, at), 1),
+      ),
+      step: stepAt(LIVES_FROM),
+    };
+  }
+
+  function beliefOf(of: Known, now: number): Belief {
+    of.belief ??= firstBelief(of);
+    for (const seen of of.seen.slice(of.believed)) {
+      liveUntil(of.belief, stepAt(seen.at), luck);
+      observe(of.belief, seen, luck);
+    }
+    of.believed = of.seen.length;
+    liveUntil(of.belief, stepAt(now), luck);
+    return of.belief;
+  }
+
+  /** The best slot of each day that the rules and the issuer allow. */
+  function slotsOf({ bill, endsAt }: OpenCase, allow: (at: number) => boolean, now: number): Slot[] {
+    const { looks, declinedAt, blockedUntil } = knownOf(bill);
+    const { issuer } = looks;
+    const { worthAt } = stakesOfBill(bill);
+    const from = Math.max(blockedUntil, issuer.isStrict ? declinedAt + DAY_MS : 0);
+    const belief = beliefOf(knownOf(bill), now);
+    const paid = lookAhead(belief, ahead, stepAt(endsAt) - belief.step + 1, bill.amount / 100, luck);
+    const found: Slot[] = [];
+    for (let day = now + SLOT_MS; day < endsAt; day += DAY_MS) {
+      const slots = Array.from({ length: SLOTS_A_DAY }, (_, n) => day + n * SLOT_MS)
+        .filter((at) => at < endsAt && at >= from && allow(at))
+        .map((at) => ({
+          at,
+          paid: paid[Math.max(0, stepAt(at) - belief.step)]!,
+          chance: (1 - refusedAt(looks, at)) * (1 - downChance(issuer.uptime, now, at)),
+          worth: worthAt(at),
+        }));
+      if (slots.length > 0) found.push(slots.reduce((a, b) => (chanceOf(b) > chanceOf(a) + 1e-6 ? b : a)));
+    }
+    return found;
+  }
+
+  return {
+    billed: (bill) => see(bill, bill.first),
+    answered: ({ bill }, _choice, charge) => see(bill, charge),
+    next(open, now) {
+      const { allow, triesMax } = rulesFor(open);
+      const rest = knownOf(open.bill).looks.issuer.isStrict ? DAY_MS : 0;
+      const { cost } = stakesOfBill(open.bill);
+      const [first] = planOnLives(slotsOf(open, allow, now), Math.min(open.triesLeft, triesMax), cost, rest);
+      return first ? { at: first.at, chance: chanceOf(first) } : null;
+    },
+  };
+}
+
+const chanceOf = ({ paid, chance }: Slot) => (chance * paid.reduce((sum, each) => sum + each, 0)) / paid.length;
+
+const stranger = (looks: Known["looks"], signedUp: number): Known => ({
+  looks,
+  signedUp: [signedUp],
+  seen: [],
+  cards: [],
+  declinedAt: 0,
+  blockedUntil: 0,
+  belief: null,
+  believed: 0,
+});
+
+function* population(seed: number, luck: Luck) {
+  const issuers = issuersOf(seed, luck);
+  for (let number = 0; number < PEOPLE; number++) yield personOf(seed + OTHERS, number, issuers, SCALES);
+}
+
+const looksOf = ({ country, funding }: Pick<Person, "country" | "funding">) => `${country.code} ${funding}`;
+
+/** How likely a person is to have signed up on that day, beside other days. */
+function signUpChance(person: Person, at: number): number {
+  const day = Math.floor(at / DAY_MS);
+  if (day - PAY_DAY_WITHIN < CALENDAR.firstDay) return 1;
+  const before = Array.from({ length: PAY_DAY_WITHIN }, (_, back) => day - back);
+  return 0.5 + 0.5 * before.filter((each) => payDayFrom(person, each) === day).length;
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS } from "../worlds/coin.ts";
+import { issuersOf } from "../worlds/consumers/issuers.ts";
+import { personOf } from "../worlds/consumers/people.ts";
+import { FROM } from "../worlds/consumers/year.ts";
+import { createLuck } from "../worlds/luck.ts";
+import { copyOf, explain, type Life, lifeOf, type Seen, suffer } from "./life.ts";
+
+const luck = createLuck();
+const issuers = issuersOf(1, luck);
+const someone = personOf(1, 7, issuers, { tight: 1, left: 1 });
+luck.begin(1, 1, 1, 1);
+
+/** A life of somebody with so much money, whose issuer calls missing funds 51 and knows no limit of a day. */
+function lifeWith(balance: number): Life {
+  const issuer = { ...someone.issuer, masks: 0, brand: "visa" };
+  const life = lifeOf({ ...someone, issuer, dayLimit: Number.POSITIVE_INFINITY, rushes: 0, attention: 1 });
+  Object.assign(life.state, { balance, spent: 0 });
+  return life;
+}
+
+const seen = (code: string | null, more: Partial<Seen> = {}): Seen => ({
+  at: FROM + 40 * DAY_MS + 15 * 3_600_000,
+  days: 30,
+  amount: 20,
+  code,
+  advice: undefined,
+  card: 0,
+  isBlocked: false,
+  mail: 1,
+  billedBefore: 0,
+  ...more,
+});
+const chanceOf = (life: Life, of: Seen) => explain(life, of, luck.draw);
+
+test("a charge goes through where the money is there, and fails for want of it where it is not", () => {
+  assert.ok(chanceOf(lifeWith(50), seen(null)) > 0.98);
+  assert.equal(chanceOf(lifeWith(5), seen(null)), 0);
+  assert.ok(chanceOf(lifeWith(5), seen("51")) > 0.98);
+});
+
+test("missing funds of a life that has them are explained by leaving, after which one bill comes and one code", () => {
+  const life = lifeWith(50);
+  const chance = chanceOf(life, seen("51"));
+  assert.ok(chance > 0.005 && chance < 0.02, String(chance));
+  assert.deepEqual([life.leftAt, life.person.leaveCode], [seen("51").at, "51"]);
+  assert.equal(chanceOf(life, seen("51", { at: seen(null).at + DAY_MS })), 1);
+  assert.equal(chanceOf(life, seen("05", { at: seen(null).at + DAY_MS })), 0);
+  assert.equal(chanceOf(life, seen("51", { billedBefore: seen(null).at })), 0);
+});
+
+test("an answer without a reason is a hold or leaving, the likelier the one by how often either happens", () => {
+  const lives = Array.from({ length: 500 }, () => lifeWith(50));
+  for (const life of lives) chanceOf(life, seen("05"));
+  const held = lives.filter(({ state }) => state.hold !== "none").length;
+  const left = lives.filter(({ leftAt }) => leftAt !== null).length;
+  const refused = lives.length - held - left;
+  assert.ok(held > 50 && left > 50 && refused > 50, `${held} held, ${left} left, ${refused} refused for nothing`);
+});
+
+test("another card than the one before is a new one, and the old one is never seen again", () => {
+  const life = lifeWith(50);
+  assert.ok(chanceOf(life, seen(null, { card: 1 })) > 0);
+  assert.equal(life.state.card, 1);
+  assert.equal(chanceOf(life, seen(null)), 0);
+});
+
+test("a card that expired waits for the new one, by a batch where the bank's advice says so", () => {
+  const ways = Array.from({ length: 200 }, () => {
+    const life = lifeWith(50);
+    life.person.issuer.brand = "mastercard";
+    chanceOf(life, seen("54", { advice: "01" }));
+    return life.state.awaits;
+  });
+  assert.ok(ways.every((way) => way === "batch"));
+});
+
+test("an outage says nothing of the customer", () => {
+  const life = lifeWith(5);
+  const before = copyOf(life);
+  assert.equal(chanceOf(life, seen("91")), 1);
+  assert.deepEqual(life, before);
+});
+
+test("a charge takes the money, and a decline that is read of is answered", () => {
+  const paid = lifeWith(50);
+  suffer(paid, seen(null), luck.draw);
+  assert.equal(paid.state.balance, 30);
+  const declined = lifeWith(5);
+  suffer(declined, seen("51"), luck.draw);
+  assert.deepEqual([declined.state.noticedFor, declined.state.missing], [1, 20]);
+});
