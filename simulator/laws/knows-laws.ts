@@ -26,7 +26,7 @@ const SCALES = { tight: 1, left: 1 };
 const MAIL_MAX = 1.3;
 /** Half of the people sign up on the first pay day to come within so many days. */
 const PAY_DAY_WITHIN = 31;
-/** The best of so many moments that follow each other is looked at. */
+/** Of each day's moments, so far apart, the best one is looked at. */
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_A_DAY = 6;
 
@@ -45,8 +45,8 @@ interface Known {
 }
 
 /**
- * The best that an engine could hope for in the world of consumers: a policy that knows the world's laws by heart (the
- * population, its banks and their outages, its merchants, and where each customer is), and of each customer what
+ * About the best that an engine could hope for in the world of consumers, though no bound, since its lives are few: a
+ * policy that knows the world's laws by heart (the population, its banks and their outages, its merchants, and where each customer is), and of each customer what
  * merchants see, the answers to charges. Nobody who leaves later is foreseen, nor is a card that is replaced later; the
  * oracle foresees them as little.
  *

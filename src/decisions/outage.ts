@@ -1,6 +1,6 @@
 import { HOUR_MS } from "../domain/durations.ts";
 
-/** So many of the latest attempts at a place say whether it is down, as far as they are no older than this: what was seen has faded by then. */
+/** The latest attempts of so many customers say whether a place is down, as far as they are no older than this: what was seen has faded by then. Of a bank so many attempts are read. */
 export const LATEST_THERE = 16;
 export const LATEST_MS = 36 * HOUR_MS;
 /** Those by one way are looked for among so many of all: of a rare way little is found, but one reading serves all ways. */
