@@ -5,10 +5,10 @@ import { DAY_MS, HOUR_MS } from "../worlds/coin.ts";
 import { blockOf, refusedAt } from "../worlds/consumers/answers.ts";
 import { issuersOf } from "../worlds/consumers/issuers.ts";
 import { type Person, personOf } from "../worlds/consumers/people.ts";
-import { payDayFrom, subscriptionsOf } from "../worlds/consumers/subscriptions.ts";
-import { CALENDAR, FROM, LIVES_FROM } from "../worlds/consumers/year.ts";
+import { mailOf, subscriptionsOf } from "../worlds/consumers/subscriptions.ts";
+import { FROM, LIVES_FROM } from "../worlds/consumers/year.ts";
 import { createLuck, type Luck } from "../worlds/luck.ts";
-import { downChance } from "../worlds/outages.ts";
+import { downChance, isOutage } from "../worlds/outages.ts";
 import { stepAt } from "../worlds/steps.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { type Belief, liveUntil, lookAhead, observe } from "./belief.ts";
@@ -22,10 +22,6 @@ const AHEAD = 600;
 const PEOPLE = 60_000;
 const OTHERS = 7_000_001;
 const SCALES = { tight: 1, left: 1 };
-/** A mail is read at most so much more often than others. */
-const MAIL_MAX = 1.3;
-/** Half of the people sign up on the first pay day to come within so many days. */
-const PAY_DAY_WITHIN = 31;
 /** Of each day's moments, so far apart, the best one is looked at. */
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_A_DAY = 6;
@@ -33,9 +29,9 @@ const SLOTS_A_DAY = 6;
 /** A customer, who may pay several merchants from one card, as far as merchants see. */
 interface Known {
   looks: Pick<Person, "country" | "issuer" | "funding" | "offsets">;
-  /** ms. */
-  signedUp: number[];
   seen: Seen[];
+  /** The last charge that reached the issuer, ms; 0: none has. */
+  reachedAt: number;
   cards: string[];
   declinedAt: number;
   blockedUntil: number;
@@ -58,11 +54,7 @@ export function knowsLaws(seed: number, customers: number, lives = LIVES, ahead 
   const subscriptions = subscriptionsOf(seed, customers, SCALES, luck);
   const people = Map.groupBy(population(seed, luck), looksOf);
   const known = new Map<number, Known>();
-  for (const { person, createdAt } of subscriptions) {
-    const other = known.get(person.number);
-    if (other) other.signedUp.push(createdAt);
-    else known.set(person.number, stranger(person, createdAt));
-  }
+  for (const { person } of subscriptions) known.set(person.number, stranger(person));
   const billed = new Map<string, number>();
   luck.begin(seed, customers, 0, 171);
 
@@ -76,32 +68,34 @@ export function knowsLaws(seed: number, customers: number, lives = LIVES, ahead 
     const card = charge.cardFingerprint!;
     if (!of.cards.includes(card)) of.cards.push(card);
     const code = charge.networkDeclineCode ?? null;
+    const before = billed.get(bill.subscriptionId);
     of.seen.push({
       at,
-      days: (at - (of.seen.at(-1)?.at ?? FROM)) / DAY_MS,
+      days: (at - (of.reachedAt || FROM)) / DAY_MS,
+      alarmed: (at - (of.reachedAt || LIVES_FROM)) / DAY_MS,
       amount: bill.amount / 100,
       code,
       advice: charge.networkAdviceCode,
       card: of.cards.indexOf(card),
       isBlocked: at < of.blockedUntil,
-      mail: Math.min(MAIL_MAX, subscriptionOf(bill).merchant.mail),
-      billedBefore: isFirst ? (billed.get(bill.subscriptionId) ?? 0) : 0,
+      mail: mailOf(subscriptionOf(bill).merchant),
+      billedBefore: isFirst ? (before ?? 0) : 0,
+      signedUp: isFirst && before === undefined ? bill.subscriptionCreatedAt.getTime() : null,
     });
     if (isFirst) billed.set(bill.subscriptionId, at);
+    if (!isOutage(code)) of.reachedAt = at;
     if (code === null || !isForNow(code)) return;
     if (at >= of.blockedUntil) of.blockedUntil = blockOf(of.looks.issuer, at, of.declinedAt);
     of.declinedAt = at;
   }
 
   /** Lives of people who look like this one from outside. */
-  function firstBelief({ looks, signedUp }: Known): Belief {
+  function firstBelief({ looks }: Known): Belief {
     const alike = people.get(looksOf(looks))!;
     const found = Array.from({ length: lives }, () => alike[Math.floor(luck.draw() * alike.length)]!);
     return {
       lives: found.map((person) => lifeOf({ ...person, issuer: looks.issuer, offsets: looks.offsets })),
-      weights: Float64Array.from(found, (person) =>
-        signedUp.reduce((chance, at) => chance * signUpChance(person, at), 1),
-      ),
+      weights: new Float64Array(lives).fill(1),
       step: stepAt(LIVES_FROM),
     };
   }
@@ -155,10 +149,10 @@ export function knowsLaws(seed: number, customers: number, lives = LIVES, ahead 
 
 const chanceOf = ({ paid, chance }: Slot) => (chance * paid.reduce((sum, each) => sum + each, 0)) / paid.length;
 
-const stranger = (looks: Known["looks"], signedUp: number): Known => ({
+const stranger = (looks: Known["looks"]): Known => ({
   looks,
-  signedUp: [signedUp],
   seen: [],
+  reachedAt: 0,
   cards: [],
   declinedAt: 0,
   blockedUntil: 0,
@@ -172,11 +166,3 @@ function* population(seed: number, luck: Luck) {
 }
 
 const looksOf = ({ country, funding }: Pick<Person, "country" | "funding">) => `${country.code} ${funding}`;
-
-/** How likely a person is to have signed up on that day, beside other days. */
-function signUpChance(person: Person, at: number): number {
-  const day = Math.floor(at / DAY_MS);
-  if (day - PAY_DAY_WITHIN < CALENDAR.firstDay) return 1;
-  const before = Array.from({ length: PAY_DAY_WITHIN }, (_, back) => day - back);
-  return 0.5 + 0.5 * before.filter((each) => payDayFrom(person, each) === day).length;
-}

@@ -1,16 +1,32 @@
-import { isForNow } from "../worlds/codes.ts";
-import { choose } from "../worlds/coin.ts";
+import { cardAdvice, isForNow } from "../worlds/codes.ts";
+import { choose, DAY_MS } from "../worlds/coin.ts";
 import { CALLED_FRAUD, refusedAt } from "../worlds/consumers/answers.ts";
-import { LIFTED, LONG_HOLDS, type Means, notice, pay, pays, type State } from "../worlds/consumers/money.ts";
+import {
+  LIFTED,
+  LONG_HOLDS,
+  type Means,
+  notice,
+  pay,
+  pays,
+  rushOf,
+  type State,
+  TYPED,
+} from "../worlds/consumers/money.ts";
 import { LEAVE_CODES, LEFT_A_YEAR, type Person, REPLACED_A_YEAR, WAYS } from "../worlds/consumers/people.ts";
+import { ON_PAY_DAY, PAY_DAY_WITHIN, payDayFrom } from "../worlds/consumers/subscriptions.ts";
+import { CALENDAR } from "../worlds/consumers/year.ts";
+import { isOutage } from "../worlds/outages.ts";
+import { oldCodeShare } from "../worlds/replacement.ts";
 import { STEPS_A_DAY } from "../worlds/steps.ts";
 
 /** What a merchant sees of a charge. */
 export interface Seen {
   /** ms. */
   at: number;
-  /** Days since the charge before, on whichever of the customer's subscriptions, or since the world began. */
+  /** Days since the charge before that reached the issuer, on whichever of the customer's subscriptions, or since the world began. */
   days: number;
+  /** The same, or since people live: issuers held cards before the world began. */
+  alarmed: number;
   /** Major units. */
   amount: number;
   /** null: approved. */
@@ -24,6 +40,8 @@ export interface Seen {
   mail: number;
   /** When the subscription was billed before, ms; 0: never, or this is a retry. */
   billedBefore: number;
+  /** When the subscription began, ms, with its first bill; else null. */
+  signedUp: number | null;
 }
 
 /** A life that a customer may be living, by the laws of the world of consumers. */
@@ -60,7 +78,8 @@ export const copyOf = (life: Life): Life => ({ ...life, state: { ...life.state }
  * @param draw  numbers in [0, 1)
  */
 export function explain(life: Life, seen: Seen, draw: () => number): number {
-  if (seen.code === "91" || seen.code === "96") return 1;
+  const signUp = seen.signedUp === null ? 1 : signUpChance(life.person, seen.signedUp);
+  if (isOutage(seen.code)) return signUp;
   const ways = life.leftAt === null ? waysOf(life, seen, draw) : [leftBefore(life, seen)];
   const total = ways.reduce((sum, { chance }) => sum + chance, 0);
   if (total > 0)
@@ -68,7 +87,15 @@ export function explain(life: Life, seen: Seen, draw: () => number): number {
       draw(),
       ways.map((way) => [way, way.chance] as const),
     ).happens?.();
-  return total;
+  return signUp * total;
+}
+
+/** How likely a person is to have signed up on that day, beside other days. */
+function signUpChance(person: Person, at: number): number {
+  const day = Math.floor(at / DAY_MS);
+  if (day - PAY_DAY_WITHIN < CALENDAR.firstDay) return 1;
+  const before = Array.from({ length: PAY_DAY_WITHIN }, (_, back) => day - back);
+  return 1 - ON_PAY_DAY + ON_PAY_DAY * before.filter((each) => payDayFrom(person, each) === day).length;
 }
 
 /** Whoever has left gets one more bill, and one code for everything. */
@@ -95,7 +122,7 @@ function waysOf(life: Life, seen: Seen, draw: () => number): Way[] {
     return [{ chance: isSame ? adviceChance(life.person, seen, state.awaits) : 0 }, left];
   }
   return [
-    onGood(usualChance(life, seen)),
+    onGood(usualChance(life, seen) * unchanged(life, seen)),
     onGood(left.chance, left.happens),
     ...holds(life, seen).map(({ chance, happens }) => onGood(chance, happens)),
     ...rushes(life, seen, draw).map(({ chance, happens }) => onGood(chance, happens)),
@@ -104,6 +131,13 @@ function waysOf(life: Life, seen: Seen, draw: () => number): Way[] {
 }
 
 const YEAR = 365;
+
+/** Nobody has left and no hold has come since the charge before: those whose cards are held often are seldom found so. */
+function unchanged({ person, state }: Life, { days, alarmed }: Seen): number {
+  const held = state.hold === "none" ? heldChance(person, alarmed, "short") + heldChance(person, alarmed, "long") : 0;
+  return (1 - held) * (1 - (LEFT_A_YEAR * days) / YEAR);
+}
+
 /** That a card which is known to be old was renewed since. */
 const RENEWED = 0.05;
 
@@ -130,11 +164,12 @@ function usualChance({ person, state }: Life, { at, amount, code, isBlocked }: S
   return refused * only("05") + (1 - refused) * answer();
 }
 
-function leaving(life: Life, { at, days, code }: Seen): Way {
-  const { person } = life;
+function leaving(life: Life, seen: Seen): Way {
+  const { person, state } = life;
+  const { at, days, code } = seen;
   const share = code === null ? 0 : shareOf<string>(LEAVE_CODES, code);
   return {
-    chance: ((LEFT_A_YEAR * days) / YEAR) * share,
+    chance: ((LEFT_A_YEAR * days) / YEAR) * share * adviceChance(person, seen, state.awaits),
     happens() {
       life.leftAt = at;
       life.person = { ...person, leaveCode: code! };
@@ -142,59 +177,61 @@ function leaving(life: Life, { at, days, code }: Seen): Way {
   };
 }
 
+/** That a hold has come within so many days and is still there. */
+function heldChance({ alarms }: Person, days: number, hold: "short" | "long"): number {
+  const steps = (1 - Math.exp(-LIFTED[hold] * days * STEPS_A_DAY)) / LIFTED[hold];
+  return alarms * (hold === "long" ? LONG_HOLDS : 1 - LONG_HOLDS) * steps;
+}
+
 /** The issuer has held the card since the last charge, and does still. */
-function holds({ person, state }: Life, { days, code, isBlocked }: Seen): Way[] {
+function holds({ person, state }: Life, { alarmed, code, isBlocked }: Seen): Way[] {
   if (state.hold !== "none" || isBlocked || (code !== "05" && code !== "59")) return [];
   const called = code === "59" ? CALLED_FRAUD : 1 - CALLED_FRAUD;
-  return (["short", "long"] as const).map((hold) => {
-    const share = hold === "long" ? LONG_HOLDS : 1 - LONG_HOLDS;
-    const steps = (1 - Math.exp(-LIFTED[hold] * days * STEPS_A_DAY)) / LIFTED[hold];
-    return { chance: person.alarms * share * steps * called, happens: () => (state.hold = hold) };
-  });
+  return (["short", "long"] as const).map((hold) => ({
+    chance: heldChance(person, alarmed, hold) * called,
+    happens: () => (state.hold = hold),
+  }));
 }
 
-/** Share of the time in which a card that is used in rushes is in one, and how many steps a rush lasts at most. */
-const RUSHING = 0.06;
-const RUSH_MAX = 23;
-
+/** A rush that this life has not met: the longer it lasts, the likelier it is met, at any moment of it. */
 function rushes({ person, state }: Life, { code }: Seen, draw: () => number): Way[] {
   if (code !== "65" || state.rush > 0 || person.rushes === 0) return [];
-  return [{ chance: RUSHING, happens: () => (state.rush = 1 + Math.floor(RUSH_MAX * draw())) }];
+  const steps = rushOf(draw());
+  return [{ chance: person.rushes * steps, happens: () => (state.rush = 1 + Math.floor(steps * draw())) }];
 }
 
-/** Codes of a card that was replaced, and how often a way has each: as in `replacementOf`. */
-const OLD_CODES: Readonly<Record<string, { never: number; else: number }>> = {
-  "54": { never: 0, else: 0.83 },
-  "14": { never: 0.5, else: 0.17 },
-  "41": { never: 0.25, else: 0 },
-  "43": { never: 0.25, else: 0 },
-};
+/** Of how many days a card that was replaced in them is still the old one: holders type new ones in without being asked. */
+function oldFor(days: number, way: string): number {
+  const typed = TYPED * 5;
+  return way === "holder" ? (1 - Math.exp(-typed * days)) / typed : days;
+}
 
 /** The card was replaced since the last charge, and the merchant has the old one. */
 function oldCards(life: Life, seen: Seen): Way[] {
   const { person, state } = life;
-  const shares = OLD_CODES[seen.code ?? ""];
-  if (!shares || state.card > 0) return [];
+  const { code, days } = seen;
+  if (code === null || state.card > 0) return [];
   return (["batch", "holder", "never"] as const).map((way) => ({
     chance:
-      ((REPLACED_A_YEAR * seen.days) / YEAR) *
+      ((REPLACED_A_YEAR * oldFor(days, way)) / YEAR) *
       shareOf<string>(WAYS, way) *
-      (way === "never" ? shares.never : shares.else) *
+      oldCodeShare(way, code) *
       adviceChance(person, seen, way),
     happens() {
       state.awaits = way;
-      life.person = { ...person, replacement: { ...person.replacement, way, code: seen.code! } };
+      life.person = { ...person, replacement: { ...person.replacement, way, code } };
     },
   }));
 }
 
-/** Of the advice that comes with the code of an old card: as in `cardAdvice`. */
-function adviceChance({ issuer }: Person, { code, advice }: Seen, way: string): number {
-  if (issuer.brand !== "mastercard") return 1;
-  if (code !== "54") return advice === "03" ? 0.7 : 0.3;
-  if (way !== "batch") return Number(advice !== "01");
-  return 0.5;
+/** Of the advice that comes with the code of a card that is gone or replaced. */
+function adviceChance({ issuer }: Person, { code, advice }: Seen, way: string | null): number {
+  if (issuer.brand !== "mastercard" || code === null || isForNow(code)) return 1;
+  return DRAWS.filter((draw) => cardAdvice(code, way === "batch", draw) === (advice ?? null)).length / DRAWS.length;
 }
+
+/** Evenly spread, for shares of laws that take a draw. */
+const DRAWS = Array.from({ length: 20 }, (_, n) => (n + 0.5) / 20);
 
 /** What a charge changes in a life that explains it. */
 export function suffer({ person, state, leftAt }: Life, { code, amount, mail }: Seen, draw: () => number) {

@@ -64,6 +64,9 @@ function outageAt({ outages }: Uptime, at: number): Outage | undefined {
   return found && found.startsAt <= at ? found : undefined;
 }
 
+/** Whether a charge with that code, null: approved, has not reached its issuer. */
+export const isOutage = (code: string | null) => code === "91" || code === "96";
+
 /** The code of a charge that cannot reach its issuer; null: it is reached. `draw` is the charge's own luck. */
 export function outageCode(uptime: Uptime, at: number, draw: number): string | null {
   const outage = outageAt(uptime, at);

@@ -28,6 +28,16 @@ export interface CardState {
 
 export const goodCard = (): CardState => ({ card: 0, awaits: null, refusedFor: 0 });
 
+/** Codes of cards that nobody brings a new one for; others have expired, most of them. */
+const LOST = ["14", "41", "43", "14"];
+const EXPIRED = 0.83;
+
+/** Share of the old cards which are replaced in that way that have the code. */
+export function oldCodeShare(way: Way, code: string): number {
+  if (way === "never") return LOST.filter((each) => each === code).length / LOST.length;
+  return code === "54" ? EXPIRED : code === "14" ? 1 - EXPIRED : 0;
+}
+
 /** After so many days of refusals the customer subscribes anew, whatever the way. */
 const LOST_DAYS = 28;
 
@@ -45,11 +55,10 @@ export function replacementOf(
   draw: (what: number) => number,
 ): Replacement {
   const way = choose(draw(2), ways);
-  const lost = ["14", "41", "43", "14"][Math.floor(4 * draw(3))]!;
   return {
     step: stepAt(from - (Math.log(1 - draw(1)) * 365 * DAY_MS) / aYear),
     way,
-    code: way === "never" ? lost : draw(4) < 0.83 ? "54" : "14",
+    code: way === "never" ? LOST[Math.floor(LOST.length * draw(3))]! : draw(4) < EXPIRED ? "54" : "14",
   };
 }
 

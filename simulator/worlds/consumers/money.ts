@@ -104,6 +104,9 @@ export function momentOf({ offsets, work, season }: Means, step: number): Moment
   };
 }
 
+/** The chance that a holder types a new card in, in one of the five steps of a day in which people do such things. */
+export const TYPED = 0.03;
+
 /** Three hours of a life: `state` is changed. */
 export function live(means: Means, state: State, moment: Moment, luck: Luck) {
   const { hour } = moment;
@@ -115,7 +118,7 @@ export function live(means: Means, state: State, moment: Moment, luck: Luck) {
   hold(means, state, luck);
   if (state.awaits === null) return;
   // A new card gets typed in from the day it comes; after a failure, sooner than later.
-  const typed = hour >= 8 ? 0.03 * Math.exp(-state.refusedFor / STEPS_A_DAY / 9) : 0;
+  const typed = hour >= 8 ? TYPED * Math.exp(-state.refusedFor / STEPS_A_DAY / 9) : 0;
   renew(state, moment.step === 1, typed, luck);
 }
 
@@ -156,9 +159,11 @@ function spend(means: Means, state: State, { busy }: Moment, luck: Luck) {
     state.balance -= out;
     state.spent += out * 0.5;
   }
-  if (means.rushes > 0 && state.rush === 0 && luck.draw() < means.rushes * busy)
-    state.rush = 6 + Math.floor(18 * luck.draw());
+  if (means.rushes > 0 && state.rush === 0 && luck.draw() < means.rushes * busy) state.rush = rushOf(luck.draw());
 }
+
+/** How many steps a rush lasts. */
+export const rushOf = (draw: number) => 6 + Math.floor(18 * draw);
 
 /** Who knows of the failure tops up when awake, sooner rather than later, and forgets it after weeks. */
 function topUp(means: Means, state: State, { hour }: Moment, luck: Luck) {

@@ -37,6 +37,13 @@ export interface Subscription extends Plan {
   amount: number;
 }
 
+/** How much a merchant's mails are read: more than so much more than others' none is. */
+export const mailOf = ({ mail }: Merchant) => Math.min(1.3, mail);
+
+/** Share of people who sign up on a pay day, and within how many days it has to come. */
+export const ON_PAY_DAY = 0.5;
+export const PAY_DAY_WITHIN = 31;
+
 /** Who pays whom, drawn from the seed. One customer in eight is a person who pays another merchant from the same card. */
 export function subscriptionsOf(seed: number, customers: number, scales: Scales, luck: Luck): Subscription[] {
   const issuers = issuersOf(seed, luck);
@@ -52,7 +59,7 @@ export function subscriptionsOf(seed: number, customers: number, scales: Scales,
     const price = merchant.prices[Math.floor(merchant.prices.length * draw(3))]!;
     const joins = draw(5) < 0.3 ? Math.floor(300 * draw(6)) : 0;
     const someDay = FROM / DAY_MS - Math.floor(700 * draw(4) ** 2) + joins;
-    const day = draw(7) < 0.5 ? payDayFrom(person, someDay) : someDay;
+    const day = draw(7) < ON_PAY_DAY ? payDayFrom(person, someDay) : someDay;
     found.push({
       number,
       createdAt: day * DAY_MS + Math.floor((DAY_MS / 1000) * draw(8)) * 1000,
@@ -72,7 +79,7 @@ export function subscriptionsOf(seed: number, customers: number, scales: Scales,
 /** People sign up when they have money: the first pay day of the month to come, or `day` where none is known. */
 export function payDayFrom({ payDays }: Person, day: number): number {
   const index = day - CALENDAR.firstDay;
-  for (let later = 0; later < 31; later++) if (payDays[index + later]) return day + later;
+  for (let later = 0; later < PAY_DAY_WITHIN; later++) if (payDays[index + later]) return day + later;
   return day;
 }
 

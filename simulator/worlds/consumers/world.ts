@@ -9,7 +9,7 @@ import { type Bill, type Charge, type CreateWorld, numberOptions } from "../worl
 import { blockOf, chargeOf, refusalOf, refusedAt } from "./answers.ts";
 import { live, momentOf, newState, notice, pay, pays } from "./money.ts";
 import type { Person } from "./people.ts";
-import { billsOf, type Subscription, subscriptionsOf } from "./subscriptions.ts";
+import { billsOf, mailOf, type Subscription, subscriptionsOf } from "./subscriptions.ts";
 
 /**
  * World 5: streaming, gyms, boxes and news paid from debit cards and wallets. Money comes as wages, jobs, benefits and
@@ -53,8 +53,7 @@ export const world: CreateWorld = (options) => {
     if (!isForNow(code)) return charge;
     if (at >= person.blockedUntil) person.blockedUntil = blockOf(person.issuer, at, person.declinedAt);
     person.declinedAt = at;
-    const isRead =
-      coin(seed, person.number, Math.floor(at / HOUR_MS), 162) < person.attention * Math.min(1.3, merchant.mail);
+    const isRead = coin(seed, person.number, Math.floor(at / HOUR_MS), 162) < person.attention * mailOf(merchant);
     if (isRead && !person.hasLeft && state.noticedFor === 0) notice(state, amount);
     return charge;
   }
