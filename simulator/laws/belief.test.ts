@@ -49,10 +49,11 @@ test("what is seen leaves the lives in which it happens, and they pay for it", (
   assert.equal(states.size, 100, "copies share nothing that moves");
 });
 
-test("what no life explains says nothing of which it is", () => {
+test("what no life explains changes nothing that was believed", () => {
   const belief = beliefOf([5, 5, 5, 5]);
+  belief.weights.set([3, 1, 2, 2]);
   observe(belief, charge(null), luck);
-  assert.deepEqual([...belief.weights], [0.25, 0.25, 0.25, 0.25]);
+  assert.deepEqual([...belief.weights], [0.375, 0.125, 0.25, 0.25]);
 });
 
 test("lives ahead are drawn by their weights, begin now, and leave the belief as it is", () => {

@@ -20,10 +20,11 @@ export interface Belief {
  */
 export function observe(belief: Belief, seen: Seen, luck: Luck) {
   const { lives, weights } = belief;
-  for (const [n, life] of lives.entries()) weights[n]! *= explain(life, seen, luck.draw);
-  const total = sum(weights);
+  const explained = weights.map((weight, n) => weight * explain(lives[n]!, seen, luck.draw));
   // Where nothing explains it, it teaches nothing.
-  for (let n = 0; n < weights.length; n++) weights[n] = total > 0 ? weights[n]! / total : 1 / lives.length;
+  const believed = sum(explained) > 0 ? explained : weights;
+  const total = sum(believed);
+  for (let n = 0; n < weights.length; n++) weights[n] = believed[n]! / total;
   const isNarrow = weights.reduce((all, weight) => all + weight * weight, 0) * lives.length > 2;
   if (isNarrow) {
     belief.lives = sample(belief, lives.length, luck);
