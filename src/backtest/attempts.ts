@@ -2,8 +2,8 @@ import { parse } from "csv-parse/sync";
 import { CSV, createLineCount, hasColumns, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
-import { headerOf, isRead, listed, PLAIN, type Reading, refuseForJson, spelled } from "../domain/reading.ts";
-import { INITIATORS, isApproved } from "../domain/transaction.ts";
+import { headerOf, isRead, listedColumns, PLAIN, type Reading, refuseForJson, spelled } from "../domain/reading.ts";
+import { INITIATORS, isApproved, type TransactionState } from "../domain/transaction.ts";
 import {
   amountSays,
   capitals,
@@ -12,7 +12,6 @@ import {
   momentText,
   smallLetters,
   transactionStateOf,
-  type Written,
 } from "../domain/written.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import {
@@ -33,6 +32,8 @@ export interface History {
   problems: string[];
   /** How many records were left out for these reasons. */
   leftOut: number;
+  /** Columns of a CSV that hold no field. */
+  passedOver: string[];
   /** How many more, since they say of an attempt what another one says. */
   repeated: number;
 }
@@ -59,7 +60,8 @@ export function readHistory(text: string, reading: Reading = PLAIN): History {
   const begin = unmarked.trimStart()[0];
   if (begin === "[") throw new TypeError("It is one JSON array; an object on each line is needed.");
   if (begin === "{") refuseForJson(reading);
-  const lines = begin === "{" ? jsonLines(unmarked) : csvLines(unmarked, reading);
+  const passedOver: string[] = [];
+  const lines = begin === "{" ? jsonLines(unmarked) : csvLines(unmarked, reading, passedOver);
   const found = new Map<string, ReadAttempt>();
   const wrong = new Map<string, { says: string; line: number; records: number }>();
   let [records, leftOut, repeated] = [0, 0, 0];
@@ -89,7 +91,7 @@ export function readHistory(text: string, reading: Reading = PLAIN): History {
     );
   if (leftOut > LEFT_OUT_MAX * records)
     throw new TypeError(`${leftOut} of its ${records} records can't be read: ${problems.join("; ")}`);
-  return { attempts, problems, leftOut, repeated };
+  return { attempts, problems, leftOut, passedOver, repeated };
 }
 
 interface Line {
@@ -120,7 +122,8 @@ function jsonFields(json: string): Fields | string {
 
 const NAMES = new Map([...FIELDS].map((name) => [spelled(name), name]));
 
-function* csvLines(text: string, reading: Reading): Generator<Line> {
+/** @param passedOver  gets the columns that hold no field */
+function* csvLines(text: string, reading: Reading, passedOver: string[]): Generator<Line> {
   const delimiter = separatorOf(text, isRead(FIELDS, reading));
   const rows = parse(text, { ...CSV, delimiter }) as unknown as {
     info: { lines: number };
@@ -128,12 +131,13 @@ function* csvLines(text: string, reading: Reading): Generator<Line> {
   }[];
   if (rows.length === 0) throw new TypeError("It is empty.");
   const written = rows[0]!.record;
-  const others = passedOver(reading);
+  const others = notMeant(reading);
   const names = headerOf(written, FIELDS, reading).map(([, field]) => (others.has(field) ? undefined : field));
+  passedOver.push(...written.filter((_, column) => names[column] === undefined));
   const missing = NEEDED.filter((alike) => !alike.some((name) => names.includes(name)));
   if (missing.length > 0)
     throw new TypeError(
-      `The heading has no ${missing.map(([name]) => name).join(", no ")}: --map FIELD=COLUMN says which column holds it. It has: ${listed(written)}.`,
+      `The heading has no ${missing.map(([name]) => name).join(", no ")}: --map FIELD=COLUMN says which column holds it. It has: ${listedColumns(written)}.`,
     );
   const lines = createLineCount();
   lines.lineOf(written, rows[0]!.info.lines);
@@ -147,7 +151,7 @@ function* csvLines(text: string, reading: Reading): Generator<Line> {
 }
 
 /** Fields that say the same as one of which somebody said which column holds it: theirs are not meant. */
-function passedOver({ columns }: Reading): Set<string | undefined> {
+function notMeant({ columns }: Reading): Set<string | undefined> {
   const mapped = Object.values(SAME).filter((same) => same.some((field) => columns.has(field)));
   return new Set(mapped.flat().filter((field) => !columns.has(field)));
 }
@@ -155,29 +159,29 @@ function passedOver({ columns }: Reading): Set<string | undefined> {
 const NEEDED = [["invoiceId"], SAME.createdAt, SAME.state, ["amount"], ["currency"]];
 
 /** null: neither paid nor failed, or without money. */
-function attemptOf(fields: Fields, written: Written): PastAttempt | Wrong | null {
+function attemptOf(fields: Fields, reading: Reading): PastAttempt | Wrong | null {
   const text = (...names: string[]) => names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
   const wrong = (field: string, why: string): Wrong => ({ kind: field, says: `${field} ${why}` });
   const state = text(...SAME.state);
   if (state === null) return wrong("state", "is missing");
-  const outcome = transactionStateOf(state);
+  const outcome = (reading.states.get(capitals(state)) as TransactionState | undefined) ?? transactionStateOf(state);
   // Each word for itself: what it means, its writer knows.
   if (outcome === undefined)
     return {
       kind: `state ${state}`,
-      says: `state "${state}" is not known: write PAID or FAILED, or PENDING for neither`,
+      says: `state "${state}" is not known: write PAID, FAILED, or PENDING for neither, or say with --states which one it means`,
     };
   if (outcome === "PENDING" || outcome === "VOIDED") return null;
   const invoiceId = text("invoiceId");
   if (invoiceId === null) return wrong("invoiceId", "is missing");
   const when = text(...SAME.createdAt);
   if (when === null) return { kind: "createdAt missing", says: "createdAt is missing" };
-  const at = parseMoment(momentText(when, written.dates));
-  if (!at) return wrong("createdAt", `"${when}" ${momentSays(written)}`);
+  const at = parseMoment(momentText(when, reading.dates));
+  if (!at) return wrong("createdAt", `"${when}" ${momentSays(reading)}`);
   const currency = text("currency")?.toUpperCase() ?? "";
   const money = text("amount") ?? "";
-  const amount = minorText(money, currency, written.decimals);
-  if (!/^\d{1,15}$/.test(amount)) return wrong("amount", `"${money}" ${amountSays(written)}`);
+  const amount = minorText(money, currency, reading.decimals);
+  if (!/^\d{1,15}$/.test(amount)) return wrong("amount", `"${money}" ${amountSays(reading)}`);
   // A check of the card, at which no money was to move.
   if (Number(amount) === 0) return null;
   if (!/^[A-Z]{3}$/.test(currency)) return wrong("currency", `"${currency}" is not a currency, such as EUR`);

@@ -51,6 +51,8 @@ export interface Backtest {
   attempts: number;
   leftOut: number;
   problems: string[];
+  /** Columns of a file that hold no field. */
+  passedOver?: string[];
   /** Records of a file that repeat another one. */
   repeated?: number;
   /** Attempts that are dated after the backtest, and when the first of them is. */
@@ -82,7 +84,8 @@ export interface Backtest {
  *
  * @param learned  what Dunlin ships knowing; is not changed
  */
-export function backtest({ attempts, problems, leftOut, repeated }: History, learned: Learned, now: Date): Backtest {
+export function backtest(history: History, learned: Learned, now: Date): Backtest {
+  const { attempts, problems, leftOut, passedOver, repeated } = history;
   const failures = failuresOf(attempts, now);
   const { invoices, ...chances } = withChances(failures.invoices);
   const givenUp = givenUpOf(invoices);
@@ -96,6 +99,7 @@ export function backtest({ attempts, problems, leftOut, repeated }: History, lea
     attempts: attempts.length - failures.ahead,
     leftOut,
     problems,
+    passedOver,
     repeated,
     ahead: failures.ahead,
     aheadFrom: failures.aheadFrom,

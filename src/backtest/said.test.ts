@@ -1,19 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readingOf } from "../domain/reading.ts";
+import { TRANSACTION_STATES } from "../domain/transaction.ts";
 import { readHistory } from "./attempts.ts";
 import { FIELDS } from "./copies.ts";
 
 test("columns of other names, dates of other forms and amounts with decimals are read once somebody says how", () => {
   const text = [
-    "Number;When;Outcome;Sum;Currency",
-    "in_1;05.01.2026 09:00;Failed;1.234,50;eur",
-    "in_2;06.01.2026;Paid;1.200;JPY",
-    "in_3;07.01.2026;paid;1,5;KWD",
+    "Number;When;Outcome;Refusal;Sum;Currency",
+    "in_1;05.01.2026 09:00;Failed;51;1.234,50;eur",
+    "in_2;06.01.2026;Paid;;1.200;JPY",
+    "in_3;07.01.2026;paid;;1,5;KWD",
   ].join("\n");
   const said = { map: "invoiceId=Number,createdAt=When,state=Outcome,amount=Sum", dates: "dmy", decimals: "comma" };
-  const { attempts, problems } = readHistory(text, readingOf(said, FIELDS));
-  assert.deepEqual(problems, []);
+  const { attempts, problems, passedOver } = readHistory(text, readingOf(said, FIELDS, TRANSACTION_STATES));
+  assert.deepEqual([problems, passedOver], [[], ["Refusal"]]);
   assert.deepEqual(
     attempts.map(({ at, amount, currency, approved }) => [at.toISOString(), amount, currency, approved]),
     [
@@ -30,15 +31,45 @@ test("which copy of an attempt is the newer one is read in the order that somebo
     "a,in_1,05.01.2026,PAID,4900,EUR,01.04.2026",
     "a,in_1,05.01.2026,FAILED,4900,EUR,02.03.2026",
   ].join("\n");
-  const { attempts, repeated } = readHistory(text, readingOf({ dates: "dmy" }, FIELDS));
+  const { attempts, repeated } = readHistory(text, readingOf({ dates: "dmy" }, FIELDS, TRANSACTION_STATES));
   assert.deepEqual([attempts.map(({ approved }) => approved), repeated], [[true], 1]);
 });
 
+test("a word for a state means what somebody says it does, also where it means something else by itself", () => {
+  const row = (invoice: string, state: string) => `${invoice},2026-01-05,${state},4900,EUR`;
+  const words = [
+    "Authorised",
+    "AUTHORISED ",
+    "no funds",
+    "TRANSACTION_STATE_ERROR",
+    "Error",
+    "Paid",
+    "已支付",
+    "未支付",
+  ];
+  const text = ["invoiceId,createdAt,status,amount,currency", ...words.map((word, n) => row(`in_${n}`, word))];
+  const states = "authorised=Paid,No-Funds=failed, Error=VOIDED,已支付=PAID,未支付=TRANSACTION_STATE_FAILED";
+  const { attempts, problems } = readHistory(text.join("\n"), readingOf({ states }, FIELDS, TRANSACTION_STATES));
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    attempts.map(({ invoiceId, approved }) => [invoiceId, approved]),
+    [
+      ["in_0", true],
+      ["in_1", true],
+      ["in_2", false],
+      ["in_3", false],
+      ["in_5", true],
+      ["in_6", true],
+      ["in_7", false],
+    ],
+  );
+});
+
 test("of JSON nothing is said but what it says itself", () => {
-  for (const said of [{ decimals: "point" }, { dates: "dmy" }, { map: "amount=sum" }])
+  for (const said of [{ decimals: "point" }, { dates: "dmy" }, { map: "amount=sum" }, { states: "OK=PAID" }])
     assert.throws(
-      () => readHistory('{"amount": 12}', readingOf(said, FIELDS)),
-      /^Error: --map, --dates and --decimals are for CSV/,
+      () => readHistory('{"amount": 12}', readingOf(said, FIELDS, TRANSACTION_STATES)),
+      /^Error: --map, --states, --dates and --decimals are for CSV/,
     );
 });
 
@@ -48,7 +79,8 @@ test("the column that somebody named goes before those of fields that say the sa
   const rows = Array.from({ length: 40 }, (_, n) => row(n));
   const empty = "in_41,2025-01-05,,PAID,FAILED,4900,EUR,a,b,,";
   const map = "attemptedAt=charged,status=result,transactionId=no,cardFingerprint=print";
-  const { attempts, problems } = readHistory([heading, ...rows, empty].join("\n"), readingOf({ map }, FIELDS));
+  const reading = readingOf({ map }, FIELDS, TRANSACTION_STATES);
+  const { attempts, problems, passedOver } = readHistory([heading, ...rows, empty].join("\n"), reading);
   assert.deepEqual(
     attempts.slice(0, 2).map((each) => [each.at.toISOString().slice(0, 10), each.approved, each.cardFingerprint]),
     [
@@ -57,4 +89,5 @@ test("the column that somebody named goes before those of fields that say the sa
     ],
   );
   assert.deepEqual(problems, ["createdAt is missing (line 42)"]);
+  assert.deepEqual(passedOver, ["createdAt", "state", "id"]);
 });

@@ -7,6 +7,7 @@ import {
   basisWords,
   bookWords,
   judgedWords,
+  leftOutWords,
   nothingWords,
   shortAnswer,
   twinWords,
@@ -58,6 +59,16 @@ test("one invoice is one", () => {
   const tooYoung = (invoices: number) => assumptions({ ...none, chancesKnown: true, tooYoung: invoices }).at(-1);
   assert.equal(tooYoung(1), "1 failed invoice is left out because its 28 days were not over.");
   assert.equal(tooYoung(2_000), "2,000 failed invoices are left out because their 28 days were not over.");
+});
+
+test("columns that hold no field are named: a code of declines that nobody mapped is missed by nobody", () => {
+  const none = { from: new Date(0), to: new Date(0), attempts: 2, leftOut: 0, problems: [], books: [], tooYoung: 0 };
+  const judged = { ...none, firstGaps: [], groups: [], chancesKnown: true };
+  const over = (passedOver?: string[]) => leftOutWords({ ...judged, ...(passedOver && { passedOver }) });
+  assert.deepEqual(over(["Refusal", "", "Fee"]), [
+    { words: "Columns that hold no field, and are passed over: Refusal, Fee.", problems: [] },
+  ]);
+  assert.deepEqual([over([""]), over([]), over()], [[], [], []]);
 });
 
 test("what customers paid themselves is said to be no retry's, with how many invoices are left out for it", () => {

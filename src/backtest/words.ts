@@ -1,5 +1,6 @@
 import { tenths } from "../decisions/shares.ts";
 import { moneyWords } from "../domain/currency.ts";
+import { listedColumns } from "../domain/reading.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { Backtest, Book, Judged } from "./backtest.ts";
 import { EFFECTIVE_MIN, type Estimate, isSaid, type NotSaid } from "./estimate.ts";
@@ -174,7 +175,8 @@ const retryWords = (depth: number) => (depth === 1 ? "first retry" : `first ${de
 
 /** What is not in what is said, in sentences, each with what explains it. */
 export function leftOutWords(result: Backtest): { words: string; problems: string[] }[] {
-  const { leftOut, problems, repeated = 0, ahead = 0, aheadFrom } = result;
+  const { leftOut, problems, passedOver = [], repeated = 0, ahead = 0, aheadFrom } = result;
+  const over = listedColumns(passedOver);
   const unread =
     leftOut === 1
       ? "1 record of the file could not be read and is left out:"
@@ -195,6 +197,7 @@ export function leftOutWords(result: Backtest): { words: string; problems: strin
           },
         ]
       : []),
+    ...(over !== "" ? [{ words: `Columns that hold no field, and are passed over: ${over}.`, problems: [] }] : []),
   ];
 }
 

@@ -209,20 +209,29 @@ test("a file in UTF-16, as spreadsheets write it, is the same history as one in 
 test("a file that is neither UTF-8 nor UTF-16 is refused: names that differ in one letter would be one", async () => {
   const path = join(folder, "latin1.csv");
   writeFileSync(path, Buffer.from(`${history(300)}in_Müller,2026-01-02T08:00:00Z,PAID,4900,EUR,\n`, "latin1"));
-  await assert.rejects(run(path), /latin1\.csv: the file is not UTF-8 text: save or export it as CSV in UTF-8\.$/);
+  await assert.rejects(
+    run(path),
+    /latin1\.csv: the file is neither UTF-8 nor UTF-16 text: save or export it as CSV in UTF-8\.$/,
+  );
 });
 
 test("a file that speaks another way of states than is known is refused, not judged without them", async () => {
   const path = join(folder, "states.csv");
-  writeFileSync(path, history(300).replaceAll(",PAID,", ",AUTHORISED,"));
+  const known = history(300);
+  writeFileSync(path, known.replaceAll(",PAID,", ",AUTHORISED,"));
   await assert.rejects(run(path), (error: Error) => {
     assert.ok(error instanceof Failure);
     assert.match(
       error.message,
-      /state "AUTHORISED" is not known: write PAID or FAILED.*\(\d+ records, the first in line \d+\)/,
+      /state "AUTHORISED" is not known: write PAID, FAILED, .* say with --states .*\(\d+ records, the first in line \d+\)/,
     );
     return true;
   });
+  const report = join(folder, "states.html");
+  const said = await run(path, { report, states: "Authorised=PAID" });
+  writeFileSync(path, known);
+  assert.equal(said.out, (await run(path, { report })).out);
+  await assert.rejects(run(path, { states: "Authorised=YES" }), /which is no state\. States: PAID FAILED PENDING/);
 });
 
 test("a file that is no history is refused with what is missing", async () => {

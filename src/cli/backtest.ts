@@ -9,7 +9,7 @@ import { textOf } from "../backtest/text.ts";
 import { assumptions, bookWords, leftOutWords, nothingWords, waysWords } from "../backtest/words.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import type { Reading } from "../domain/reading.ts";
-import { STATE_WORDS, type TransactionState } from "../domain/transaction.ts";
+import { STATE_WORDS, TRANSACTION_STATES, type TransactionState } from "../domain/transaction.ts";
 import { fromPrior, type Prior } from "../model/prior.ts";
 import { type Command, EXIT, Failure, text } from "./command.ts";
 import { READING_OPTIONS, READING_USAGE, readingOption } from "./reading-options.ts";
@@ -32,7 +32,7 @@ export const backtestCommand: Command = {
   paymentGatewayErrorCode paymentGatewayName paymentGatewayType declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint
   customerTimezone; and propensity, the chance with which your system chose to try when it did, where you know it.
 
-  Words for state, in any spelling:
+  Words for state, in any spelling; --states says what others mean, or these where they mean something else:
     paid                   ${wordsOf("PAID", "REFUNDED", "DISPUTED")}
     failed                 ${wordsOf("FAILED")}
     neither, passed over   ${wordsOf("PENDING", "VOIDED")}
@@ -49,7 +49,7 @@ export const backtestCommand: Command = {
   ],
   async run(context, values, [path]) {
     const report = text(values, "report") ?? (values.json ? undefined : "backtest.html");
-    const reading = readingOption(values, MAPPED);
+    const reading = readingOption(values, MAPPED, TRANSACTION_STATES);
     if (report !== undefined) await ensureWritable(report);
     const result = backtest(await historyFrom(path!, reading), fromPrior(await shippedPrior()), context.realNow());
     const isJudged = result.books.length > 0;

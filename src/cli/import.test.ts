@@ -89,7 +89,7 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   assert.match(said[1]!, /^4,total,"must be a whole number of minor units from 0, such as 4900 for EUR 49\.00; /);
   assert.match(said[2]!, /^4,createdAt,"must be an RFC 3339 timestamp /);
   assert.deepEqual(said.slice(3, 5), ["6,currency,must be three capital letters", "8,customerId,is required"]);
-  assert.match(said[5]!, /^10,state,"must be one of INVOICE_STATE_PAID, /);
+  assert.match(said[5]!, /^10,state,"must be one of PAID, .*; --states LOST=STATE says/);
   const one = await run(file("one.csv", HEADER + row(1) + row(2).replace("cus_2", "")), {
     merchant: id,
     as: "invoices",
@@ -161,7 +161,7 @@ test("what is said of CSV is refused for JSONL, whose whole numbers would be ano
   const path = file("decimals.jsonl", '{"amount":12}');
   await assert.rejects(
     run(path, { merchant: id, as: "invoices", decimals: "point" }),
-    /^Error: --map, --dates and --decimals are for CSV/,
+    /^Error: --map, --states, --dates and --decimals are for CSV/,
   );
   await assert.rejects(run(path, { merchant: id, as: "invoices", map: MAP }), /are for CSV, and this file is JSON/);
   await assert.rejects(run(path, { merchant: id, as: "invoices", dates: "german" }), /--dates takes one of ymd, dmy/);
@@ -255,6 +255,25 @@ test("whole numbers that are read otherwise are another import, which says so, a
   assert.deepEqual((await db.run<Record<string, unknown>>(text(sums), [id])).rows.map(Object.values), [
     [4900, 200],
     [490000, 200],
+  ]);
+});
+
+test("words for states that mean something else are another import", async () => {
+  const { id } = await shop(db, ports);
+  const path = file("meant.csv", HEADER + rows(0, 400).replaceAll("INVOICE_STATE_", ""));
+  const values = { merchant: id, as: "invoices", map: MAP };
+  let batches = 0;
+  const of: Walled["of"] = (merchantId) => {
+    if (++batches > 1) throw new Error("killed");
+    return walled.of(merchantId);
+  };
+  await assert.rejects(run(path, { ...values, states: "unpaid=DRAFT" }, { ...walled, of }), /killed/);
+  const { lines } = await run(path, { ...values, states: "unpaid=VOIDED" });
+  assert.match(lines[0]!, /^400 rows are right/);
+  const states = "select state, count(*)::int as n from invoices where merchant_id = $1 group by 1 order by 1";
+  assert.deepEqual((await db.run<Record<string, unknown>>(text(states), [id])).rows.map(Object.values), [
+    ["DRAFT", 200],
+    ["VOIDED", 200],
   ]);
 });
 

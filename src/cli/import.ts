@@ -2,7 +2,7 @@ import { createReadStream, existsSync, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { moneyWords } from "../domain/currency.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
-import { listed } from "../domain/reading.ts";
+import { listedColumns } from "../domain/reading.ts";
 import { auditImport } from "../history/audit-import.ts";
 import { HISTORY_KINDS, KIND_NAMES } from "../history/kinds.ts";
 import type { HistoryFile } from "../history/rows.ts";
@@ -53,19 +53,23 @@ export const importHistory: Command = {
   positionals: ["FILE"],
   examples: [
     "npx dunlin import invoices.csv --merchant 0198… --as invoices --map id=number,amount=total_cents --dry-run",
-    "npx dunlin import attempts.csv --merchant 0198… --as transactions --dates dmy --decimals comma",
+    "npx dunlin import attempts.csv --merchant 0198… --as transactions --dates dmy --decimals comma --states Authorised=PAID",
     "npx dunlin import attempts.jsonl --merchant 0198… --as transactions",
   ],
   async run(context, values, [file]) {
     const merchantId = merchantOption(values);
     const name = asOption(values, KIND_NAMES);
     const { kind, store } = HISTORY_KINDS[name];
-    const reading = readingOption(values, kind.fields);
+    const reading = readingOption(values, kind.fields, kind.fields.get("state")!.words!);
     if (!existsSync(file!)) throw new Failure(`there is no file ${file}`);
     return withDatabase(context, async ({ db, walled, ports }) => {
       const merchant = await findMerchant(db, merchantId);
       if (!merchant) throw new Failure(`there is no merchant ${merchantId}`);
-      const what = [merchantId, name, JSON.stringify({ ...reading, columns: [...reading.columns] })];
+      const what = [
+        merchantId,
+        name,
+        JSON.stringify({ ...reading, columns: [...reading.columns], states: [...reading.states] }),
+      ];
       const bookmark = bookmarkOf(context.settings.dataDir, file!, what, ports.newId);
       const bar = progressBar(context, statSync(file!).size);
       if (bookmark.stored() === undefined || values["dry-run"]) {
@@ -78,7 +82,7 @@ export const importHistory: Command = {
         }
         context.print(`${rowsWords(rows)} ${rows === 1 ? "is" : "are"} right; the first is ${readAs(first[0]!)}`);
         // A decline code in a column of another name would be missed by nobody.
-        const over = listed(passedOver(header ?? []));
+        const over = listedColumns(passedOver(header ?? []));
         if (over !== "") context.print(`columns that hold no field, and are passed over: ${over}`);
         if (values["dry-run"]) return EXIT.ok;
         bookmark.set(0);

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseMoment } from "./moment.ts";
-import { capitals, DATES, DECIMALS, minorText, momentText, smallLetters, transactionStateOf } from "./written.ts";
+import {
+  capitals,
+  DATES,
+  DECIMALS,
+  minorText,
+  momentText,
+  smallLetters,
+  stateSays,
+  transactionStateOf,
+} from "./written.ts";
 
 /** Whole minor units, or null. */
 const minorOf = (text: string, currency: string, decimals: Parameters<typeof minorText>[2]) => {
@@ -127,11 +136,19 @@ test("what is no date in the order that was said is none", () => {
     assert.equal(momentOf(text, dates), null, `${text} ${dates}`);
 });
 
+test("a message about a state names the word that was read, unless it may be a number of somebody's", () => {
+  const said = (word: string) => stateSays(["PAID", "FAILED"], word);
+  assert.equal(said("ÉCHOUÉ"), "must be one of PAID, FAILED; --states ÉCHOUÉ=STATE says which one another word means");
+  for (const word of ["4242424242424242", "DE_12345", "A@B", "", "A".repeat(41)])
+    assert.match(said(word), /--states WORD=STATE/);
+});
+
 test("words are read in any spelling, and for a state only those that mean the same everywhere", () => {
   assert.equal(capitals(" Partially refunded "), "PARTIALLY_REFUNDED");
   assert.equal(capitals("Card-Funding credit", "CARD_FUNDING_"), "CREDIT");
   assert.equal(capitals("a card funding credit", "CARD_FUNDING_"), "A_CARD_FUNDING_CREDIT");
   assert.equal(smallLetters(" SEPA Debit"), "sepa_debit");
+  assert.equal(capitals("Échoué "), "ÉCHOUÉ");
   const states = ["Paid", "succeeded", "TRANSACTION_STATE_FAILED", "Declined", "pending", "cancelled", "Authorised"];
   assert.deepEqual(states.map(transactionStateOf), [
     "PAID",

@@ -67,7 +67,7 @@ export function capitals(word: string, prefix = ""): string {
   const written = word
     .trim()
     .toUpperCase()
-    .replace(/[^A-Z0-9]+/g, "_");
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "_");
   return written.startsWith(prefix) ? written.slice(prefix.length) : written;
 }
 
@@ -77,6 +77,13 @@ export const smallLetters = (word: string) =>
     .trim()
     .toLowerCase()
     .replace(/[\s-]+/g, "_");
+
+/** What may be shown of a file in a message: a word, and no number of a card or an account that stands where a word should. */
+const isShort = (word: string) => /^[\p{L}\p{M}\p{N}_]{1,40}$/u.test(word) && !/\d{5}/.test(word);
+
+/** How somebody says what a word for a state means, for messages. */
+export const stateSays = (states: readonly string[], word: string) =>
+  `must be one of ${states.join(", ")}; --states ${isShort(word) ? word : "WORD"}=STATE says which one another word means`;
 
 const STATES = new Map(
   TRANSACTION_STATES.flatMap((state) => [state, ...STATE_WORDS[state]].map((word) => [word as string, state] as const)),

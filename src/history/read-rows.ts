@@ -69,10 +69,11 @@ function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError, reading:
   const whole = error.message.replace(/^\w+\[0\] /, "").replace(/^the body (is not valid JSON).*/, "$1");
   const says = field === "" ? whole : error.message.slice(error.field!.length + 1);
   if (field === "") return [{ field, says }];
-  const others = [...misfitsOf(kind, JSON.parse(bodyOf(kind, [row]))[kind.name][0])].filter(([key]) => key !== field);
+  const record = JSON.parse(bodyOf(kind, [row]))[kind.name][0];
+  const others = [...misfitsOf(kind, record)].filter(([key]) => key !== field);
   return [[field, says] as const, ...others].map(([key, says]) => {
-    const known = kind.fields.get(key);
-    return { field: key, says: (reading && says === known?.says && saysOf(kind, key, known, reading)) || says };
+    const isOwn = says === kind.fields.get(key)?.says;
+    return { field: key, says: (reading && isOwn && saysOf(kind, key, record[key], reading)) || says };
   });
 }
 

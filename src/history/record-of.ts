@@ -1,7 +1,6 @@
 import type { RecordKind } from "../api/ingest/batch.ts";
 import type { Field } from "../api/ingest/fields.ts";
 import type { Header, Reading } from "../domain/reading.ts";
-import { TRANSACTION_STATES } from "../domain/transaction.ts";
 import {
   amountSays,
   capitals,
@@ -9,6 +8,7 @@ import {
   momentSays,
   momentText,
   smallLetters,
+  stateSays,
   transactionStateOf,
 } from "../domain/written.ts";
 
@@ -39,7 +39,7 @@ function spellingOf(
   { form, prefix }: Field,
   cell: string,
   currency: string,
-  { dates, decimals }: Reading,
+  { states, dates, decimals }: Reading,
 ): string {
   if (form === "moment") return momentText(cell, dates);
   if (name === "amount") return minorText(cell, upper(currency), decimals);
@@ -47,7 +47,8 @@ function spellingOf(
   if (name === "paymentMethodType") return smallLetters(cell);
   if (prefix === undefined) return cell;
   const word = capitals(cell, prefix);
-  return prefix + ((kind.name === "transactions" && name === "state" && transactionStateOf(word)) || word);
+  if (name !== "state") return prefix + word;
+  return prefix + (states.get(capitals(cell)) ?? ((isOfTransactions(kind) && transactionStateOf(word)) || word));
 }
 
 /** Gateways write so of cards whose kind they do not know. */
@@ -55,11 +56,20 @@ const saysNothing = (name: string, cell: string) => name === "cardFunding" && ca
 
 const upper = (code: string) => code.trim().toUpperCase();
 
-const STATE_SAYS = `must be one of ${TRANSACTION_STATES.join(", ")}, or a word that can only mean one of them, such as Succeeded or Declined; others, such as Authorised, are to be replaced in the file`;
+const isOfTransactions = ({ name }: RecordKind<unknown>) => name === "transactions";
 
-/** What a field of a CSV must be, where that is more than the API takes; undefined: it is the same. */
-export function saysOf(kind: RecordKind<unknown>, name: string, { form }: Field, reading: Reading): string | undefined {
+const ALSO_READ = "or a word that can only mean one of them, such as Succeeded or Declined";
+
+/**
+ * What a field of a CSV must be, where that is more than the API takes; undefined: it is the same.
+ *
+ * @param value  that it is, as `recordOf` gave it
+ */
+export function saysOf(kind: RecordKind<unknown>, name: string, value: unknown, reading: Reading): string | undefined {
+  const { form, words, prefix } = kind.fields.get(name)!;
   if (form === "moment") return momentSays(reading);
-  if (kind.name === "transactions" && name === "state") return STATE_SAYS;
-  return name === "amount" ? amountSays(reading) : undefined;
+  if (name === "amount") return amountSays(reading);
+  if (name !== "state") return undefined;
+  const all = isOfTransactions(kind) ? [...words!, ALSO_READ] : words!;
+  return stateSays(all, String(value).slice(prefix!.length));
 }

@@ -1,7 +1,8 @@
 import { pipeline } from "node:stream";
-import { CsvError, type Info, parse } from "csv-parse";
+import { CsvError, parse } from "csv-parse";
 import type { RecordKind } from "../api/ingest/batch.ts";
 import { CSV, createLineCount, hasColumns, headingOf, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
+import { encodingOf, LOOK_BYTES, NO_TEXT } from "../domain/encoding.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import { type Header, headerOf, isRead, type Reading, refuseForJson } from "../domain/reading.ts";
 import { recordOf } from "./record-of.ts";
@@ -40,16 +41,23 @@ export const isJson = (name: string) => /\.(jsonl|ndjson)$/i.test(name);
 
 /** What the bytes say, in pieces and without a mark of the byte order. */
 async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  const decoded = (piece?: Buffer) => {
+  let decoder: TextDecoder | undefined;
+  const decoded = (piece: Buffer, isLast = false) => {
+    decoder ??= new TextDecoder(encodingOf(piece), { fatal: true });
     try {
-      return decoder.decode(piece, { stream: piece !== undefined });
+      return decoder.decode(piece, { stream: !isLast });
     } catch {
-      throw new FileRefused("the file is not UTF-8 text: save or export it as CSV in UTF-8");
+      throw new FileRefused(NO_TEXT);
     }
   };
-  for await (const piece of bytes) yield decoded(piece);
-  yield decoded();
+  let begin = Buffer.alloc(0);
+  for await (const piece of bytes) {
+    begin = Buffer.concat([begin, piece]);
+    if (!decoder && begin.length < LOOK_BYTES) continue; // a piece may be one byte
+    yield decoded(begin);
+    begin = Buffer.alloc(0);
+  }
+  yield decoded(begin, true);
 }
 
 async function* linesOf(bytes: AsyncIterable<Buffer>, reading: Reading): AsyncGenerator<Row> {
@@ -76,23 +84,33 @@ async function* csvRowsOf(
 ): AsyncGenerator<Row> {
   const begin = await heading(text);
   const delimiter = separatorOf(begin, isRead(kind.fields, reading));
-  const parser = parse({ ...CSV, delimiter, max_record_size: ROW_CHARS_MAX });
+  const lines = createLineCount();
+  const begins: number[] = []; // of rows that are not taken yet; where something is wrong further down, they may never be
+  const parser = parse({
+    ...CSV,
+    info: false,
+    delimiter,
+    max_record_size: ROW_CHARS_MAX,
+    on_record(cells, { lines: read }) {
+      begins.push(lines.lineOf(cells, read));
+      return cells;
+    },
+  });
   pipeline(joined(begin, text), parser, () => {}); // what goes wrong comes out of the parser
   let header: Header | undefined;
-  const lines = createLineCount();
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
-      const line = lines.lineOf(record, info.lines);
+    for await (const cells of parser as AsyncIterable<string[]>) {
+      const line = begins.shift()!;
       if (!header) {
-        header = headerOf(record, kind.fields, reading);
+        header = headerOf(cells, kind.fields, reading);
         if (header.every(([, field]) => field === undefined)) throw new FileRefused(noField(kind));
         onHeader(header);
-      } else if (!hasColumns(record, header)) throw new FileRefused(`line ${line}: ${NO_COLUMNS}`);
-      else yield { line, json: JSON.stringify(recordOf(kind, header, record, reading)) };
+      } else if (!hasColumns(cells, header)) throw new FileRefused(`line ${line}: ${NO_COLUMNS}`);
+      else yield { line, json: JSON.stringify(recordOf(kind, header, cells, reading)) };
     }
   } catch (error) {
     if (error instanceof CsvError) {
-      // Rows before it may not have been taken yet; of a text without an end the parser says the end of the file.
+      // Of a text without an end the parser says the end of the file.
       const at = error.code.includes("INVALID") ? Number(error.lines) : lines.next();
       throw new FileRefused(`line ${at}: ${UNREADABLE[error.code] ?? BAD_QUOTE}`);
     }

@@ -19,6 +19,8 @@ export interface Field {
   read(value: unknown, plain: boolean): unknown;
   /** What stands in front of the value in JSON, and not in the domain. */
   prefix?: string;
+  /** Of a field that takes one of several words: these, without the prefix. */
+  words?: readonly string[];
   /** Whether the value holds a card number that it must not hold. */
   holdsCard?(value: string): boolean;
   /**
@@ -135,6 +137,7 @@ export const oneOf = (prefix: string, values: readonly string[]): Field => ({
   required: true,
   says: `must be one of ${values.map((value) => prefix + value).join(", ")}`,
   prefix,
+  words: values,
   read: (value) => (value as string).slice(prefix.length),
 });
 

@@ -39,7 +39,7 @@ export async function importPage(
   const all = KIND_NAMES.reduce((sum, kind) => sum + counts[kind], 0);
   const countWords = (n: number) => (n > COUNT_MAX ? `more than ${count(COUNT_MAX)}` : count(n));
   const form = html`<h2>Import a file</h2>
-<p class="text">CSV in UTF-8, with a first line of column names, or JSONL with a record in each line. The fields are <a href="/docs">those of the API</a>: amounts are whole minor units and moments RFC 3339, unless you say below that a CSV writes them otherwise; card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
+<p class="text">CSV, with a first line of column names, or JSONL with a record in each line. The fields are <a href="/docs">those of the API</a>: amounts are whole minor units and moments RFC 3339, unless you say below that a CSV writes them otherwise; card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
 ${visit.may("import") ? uploadForm(typed) : html`<p class="text soft">Owners, admins and developers import.</p>`}`;
   return {
     title: "Import",
@@ -88,7 +88,8 @@ ${choice(
   KIND_NAMES.map((kind) => [kind, capital(kind)] as const),
   typed.get("kind") ?? "subscriptions",
 )}
-${field({ label: "Columns with other names (--map)", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "FIELD=COLUMN, with commas between them. Only for CSV, as are dates and decimals." })}
+${field({ label: "Columns with other names (--map)", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "FIELD=COLUMN, with commas between them. Only for CSV, as are the next three." })}
+${field({ label: "Other words for states (--states)", name: "states", value: typed.get("states") ?? "", maxlength: 4096, placeholder: "Authorised=PAID,Refused=FAILED", hint: "WORD=STATE, with commas between them, in any spelling." })}
 ${choice("Dates (--dates)", "dates", DATES_CHOICES, typed.get("dates") ?? "")}
 ${choice("Amounts (--decimals)", "decimals", DECIMALS_CHOICES, typed.get("decimals") ?? "")}
 <details class="field"><summary>The fields</summary>${facts(KIND_NAMES.map((kind) => [capital(kind), fieldsOf(kind)] as const))}</details>

@@ -1,5 +1,5 @@
 import type { RecordKind } from "../../api/ingest/batch.ts";
-import { type Header, listed } from "../../domain/reading.ts";
+import { type Header, listedColumns } from "../../domain/reading.ts";
 import { HISTORY_KINDS, type KindName } from "../../history/kinds.ts";
 import { alikeFaultsOf, alikeWords, isWhole, passedOver, type Taken, WRONG_MAX } from "../../history/take-rows.ts";
 import { type Html, html, type Part } from "../html.ts";
@@ -91,7 +91,7 @@ function mapping(header: Header, { fields }: RecordKind<unknown>): Html {
   const columnOf = new Map(header.map(([column, field]) => [field, column]));
   const rows = [...fields].filter(([field, { required }]) => required || columnOf.has(field));
   const absent = [...fields.keys()].filter((field) => !rows.some(([shown]) => shown === field));
-  const over = listed(passedOver(header));
+  const over = listedColumns(passedOver(header));
   return html`<h2>How the columns are read</h2>
 ${table(
   "Columns",

@@ -49,7 +49,7 @@ const COUNTS = {
   cases: prepared("test_count_cases", "select count(*) as n from cases where merchant_id = $1"),
 };
 
-interface Sent extends Partial<Record<"name" | "kind" | "map" | "dates" | "decimals", string>> {
+interface Sent extends Partial<Record<"name" | "kind" | "map" | "states" | "dates" | "decimals", string>> {
   content?: string | Buffer<ArrayBuffer>;
 }
 
@@ -87,8 +87,8 @@ function open(path: string, over: OutgoingHttpHeaders) {
 test("a check shows how the columns are read and what would be stored, and stores nothing", async () => {
   const { as, count, imports } = await shop();
   const developer = await as("developer");
-  const content = `\ufeff${HEADER}${row(SCRIPT)}${row(FORMULA, "1234567")}${rows(0, 448)}`;
-  const { status, body } = await developer.send("/import/check", { content });
+  const content = `\ufeff${HEADER}${row(SCRIPT)}${row(FORMULA, "1234567")}${rows(0, 448).replace("INVOICE_STATE_UNPAID", "still open")}`;
+  const { status, body } = await developer.send("/import/check", { content, states: "Still-open=UNPAID" });
   assert.equal(status, 200);
   assert.match(body, /450 rows, and nothing is wrong with them\. Nothing was stored yet\./);
   assert.match(body, /<code>amount<\/code><\/td><td data-head="Column">total<\/td>/);
@@ -96,7 +96,7 @@ test("a check shows how the columns are read and what would be stored, and store
   assert.match(body, /The first right rows, as they are stored/);
   assert.match(body, /EUR\u00a012,345\.67<br><small>1234567<\/small>/);
   assert.ok(body.includes("&lt;script&gt;alert(1)") && !body.includes("<script>alert"), "text stays text");
-  assert.match(body, /value="id=number,amount=total"/, "what was typed is there for the import");
+  for (const typed of [MAP, "Still-open=UNPAID"]) assert.match(body, new RegExp(` value="${typed}"`)); // there for the import
   assert.deepEqual([await count("invoices"), await imports()], [0, []]);
 });
 
@@ -174,7 +174,7 @@ test("a file that can't be read is refused in words, and so is a form without wh
   const { as, count } = await shop();
   const owner = await as("owner");
   const check = async (file: Sent) => (await owner.send("/import", file)).body;
-  assert.match(await check({ content: Buffer.from(HEADER + row("in_é"), "latin1") }), /the file is not UTF-8 text/);
+  assert.match(await check({ content: Buffer.from(HEADER + row("in_é"), "latin1") }), /neither UTF-8 nor UTF-16 text/);
   assert.match(await check({ content: "number|state\n1|x\n", map: "" }), /no column of the first line holds a field/);
   assert.match(await check({ content: `${HEADER}in_1,"never ends` }), /line 2: a quoted text has no end/);
   assert.match(await check({ content: `${HEADER}in_1,Joe "Doe"\n` }), /line 2: .* a quote stands where none may stand/);

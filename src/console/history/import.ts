@@ -104,11 +104,14 @@ function uploads(console: Console) {
   for (const path of ["/import/check", "/import/wrong.csv"]) page(path, null, ({ reply }) => goTo(reply, "/import"));
 }
 
+const READING = ["map", "states", "dates", "decimals"] as const;
+
 /** What the form says of its file. */
 function saidOf(fields: URLSearchParams, file: string) {
   const kind = KIND_NAMES.find((each) => each === fields.get("kind"));
   if (!kind) throw new FileRefused(`Choose what is in the file: ${KIND_NAMES.join(", ")}`);
   if (file === "") throw new FileRefused("Choose a file");
-  const [map, dates, decimals] = ["map", "dates", "decimals"].map((name) => fields.get(name) || undefined);
-  return { kind, reading: readingOf({ map, dates, decimals }, HISTORY_KINDS[kind].kind.fields) };
+  const said = Object.fromEntries(READING.map((name) => [name, fields.get(name) || undefined]));
+  const known = HISTORY_KINDS[kind].kind.fields;
+  return { kind, reading: readingOf(said, known, known.get("state")!.words!) };
 }
