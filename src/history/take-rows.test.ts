@@ -44,7 +44,7 @@ test("pieces may end anywhere, within a character too, and a mark of the byte or
 });
 
 test("a text in UTF-16, as spreadsheets write it, says what it says in UTF-8", async () => {
-  const text = csv([subscription("a")]);
+  const text = csv([subscription("a")]).replace(/^(?=\w)/gm, "№,"); // a first letter that is not ASCII shows nothing
   const taken = (bytes: Buffer) => takeRows({ name: "x.csv", bytes: pieces(bytes, 1) }, kind, PLAIN);
   const expected = await taken(Buffer.from(text));
   assert.equal(expected.first[0]!.customerId, "Zoë");
@@ -52,6 +52,12 @@ test("a text in UTF-16, as spreadsheets write it, says what it says in UTF-8", a
   for (const bytes of [little(`\ufeff${text}`), little(text), little(`\ufeff${text}`).swap16(), little(text).swap16()])
     assert.deepEqual(await taken(bytes), expected);
   assert.match((await taken(little(text).subarray(1))).broken!, /^the file is neither UTF-8 nor UTF-16 text/);
+});
+
+test("a zero byte that slipped into a file in UTF-8 makes no other text of it, and is wrong where it stands", async () => {
+  const text = csv([subscription("a\0"), subscription("b")]);
+  const { first, wrong, broken } = await takeRows({ name: "x.csv", bytes: pieces(text) }, kind, PLAIN);
+  assert.deepEqual([first.map(({ id }) => id), wrong.map(({ line }) => line), broken], [["b"], [2], null]);
 });
 
 test("columns may be parted by semicolons or tabs, and a spreadsheet's empty rows are passed over", async () => {
