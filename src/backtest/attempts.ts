@@ -7,10 +7,12 @@ import { INITIATORS, isApproved, type TransactionState } from "../domain/transac
 import {
   amountSays,
   capitals,
+  isShown,
   minorText,
   momentSays,
   momentText,
   smallLetters,
+  stateWord,
   transactionStateOf,
 } from "../domain/written.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
@@ -158,19 +160,21 @@ function notMeant({ columns }: Reading): Set<string | undefined> {
 
 const NEEDED = [["invoiceId"], SAME.createdAt, SAME.state, ["amount"], ["currency"]];
 
+const NOT_KNOWN = "is not known: write PAID, FAILED, or PENDING for neither; of a CSV --states says what it means";
+
 /** null: neither paid nor failed, or without money. */
 function attemptOf(fields: Fields, reading: Reading): PastAttempt | Wrong | null {
   const text = (...names: string[]) => names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
   const wrong = (field: string, why: string): Wrong => ({ kind: field, says: `${field} ${why}` });
   const state = text(...SAME.state);
   if (state === null) return wrong("state", "is missing");
-  const outcome = (reading.states.get(capitals(state)) as TransactionState | undefined) ?? transactionStateOf(state);
-  // Each word for itself: what it means, its writer knows.
-  if (outcome === undefined)
-    return {
-      kind: `state ${state}`,
-      says: `state "${state}" is not known: write PAID, FAILED, or PENDING for neither, or say with --states which one it means`,
-    };
+  const word = stateWord(state);
+  const outcome = (reading.states.get(word) as TransactionState | undefined) ?? transactionStateOf(state);
+  if (outcome === undefined) {
+    // Each word for itself: what it means, its writer knows.
+    const says = `${isShown(word) ? `state "${word}"` : "state"} ${NOT_KNOWN}`;
+    return { kind: says, says };
+  }
   if (outcome === "PENDING" || outcome === "VOIDED") return null;
   const invoiceId = text("invoiceId");
   if (invoiceId === null) return wrong("invoiceId", "is missing");

@@ -223,7 +223,7 @@ test("a file that speaks another way of states than is known is refused, not jud
     assert.ok(error instanceof Failure);
     assert.match(
       error.message,
-      /state "AUTHORISED" is not known: write PAID, FAILED, .* say with --states .*\(\d+ records, the first in line \d+\)/,
+      /state "AUTHORISED" is not known: write PAID, FAILED, .* --states says .*\(\d+ records, the first in line \d+\)/,
     );
     return true;
   });

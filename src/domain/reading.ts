@@ -1,11 +1,11 @@
 import { FileRefused } from "./file-refused.ts";
-import { capitals, DATES, DECIMALS, type Written } from "./written.ts";
+import { DATES, DECIMALS, stateWord, type Written } from "./written.ts";
 
 /** How a CSV is read, where somebody has to say it. */
 export interface Reading extends Written {
   /** Which column holds which field; a field that is not named is held by the column of its own name, in any spelling. */
   columns: ReadonlyMap<string, string>;
-  /** Which state a word means, by the word as `capitals` writes it; others mean what they mean everywhere. */
+  /** Which state a word means, by the word as `stateWord` writes it; others mean what they mean everywhere. */
   states: ReadonlyMap<string, string>;
 }
 
@@ -64,9 +64,8 @@ function statesOf(said: string, known: readonly string[]): Reading["states"] {
   const states = new Map<string, string>();
   const all = `States: ${known.join(" ")}`;
   for (const [written, meant] of pairsOf("--states takes WORD=STATE", said, all)) {
-    const [word, capital] = [capitals(written), capitals(meant)];
-    // As the API writes it, it has a prefix.
-    const state = known.find((each) => capital === each || capital.endsWith(`_STATE_${each}`));
+    const word = stateWord(written);
+    const state = known.find((each) => each === stateWord(meant));
     if (!state) throw new FileRefused(`--states says that ${written} means ${meant}, which is no state. ${all}`);
     if (states.has(word)) throw new FileRefused(`--states says twice what ${written} means`);
     states.set(word, state);

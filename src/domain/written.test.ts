@@ -9,6 +9,7 @@ import {
   momentText,
   smallLetters,
   stateSays,
+  stateWord,
   transactionStateOf,
 } from "./written.ts";
 
@@ -139,8 +140,15 @@ test("what is no date in the order that was said is none", () => {
 test("a message about a state names the word that was read, unless it may be a number of somebody's", () => {
   const said = (word: string) => stateSays(["PAID", "FAILED"], word);
   assert.equal(said("ÉCHOUÉ"), "must be one of PAID, FAILED; --states ÉCHOUÉ=STATE says which one another word means");
-  for (const word of ["4242424242424242", "DE_12345", "A@B", "", "A".repeat(41)])
+  for (const word of ["4242424242424242", "4242_4242", "DE_12345", "٤٢٤٢٤", "A@B", "", "A".repeat(41)])
     assert.match(said(word), /--states WORD=STATE/);
+});
+
+test("signs that say the opposite of each other are two words, alone and behind a word", () => {
+  for (const [good, bad] of ["+-", "✓✗", "!?", "🟢🔴"].map((signs) => [...signs]))
+    assert.notEqual(capitals(good!), capitals(bad!));
+  assert.notEqual(capitals("+1"), capitals("-1"));
+  assert.notEqual(capitals("Zahlung ✓"), capitals("Zahlung ✗"));
 });
 
 test("words are read in any spelling, and for a state only those that mean the same everywhere", () => {
@@ -149,6 +157,8 @@ test("words are read in any spelling, and for a state only those that mean the s
   assert.equal(capitals("a card funding credit", "CARD_FUNDING_"), "A_CARD_FUNDING_CREDIT");
   assert.equal(smallLetters(" SEPA Debit"), "sepa_debit");
   assert.equal(capitals("Échoué "), "ÉCHOUÉ");
+  assert.equal(stateWord("Invoice state: past due"), "PAST_DUE");
+  assert.equal(stateWord("X_STATE_PAID"), "X_STATE_PAID");
   const states = ["Paid", "succeeded", "TRANSACTION_STATE_FAILED", "Declined", "pending", "cancelled", "Authorised"];
   assert.deepEqual(states.map(transactionStateOf), [
     "PAID",

@@ -62,14 +62,15 @@ export function minorText(text: string, currency: string, decimals: Written["dec
   return (whole.replace(/\D/g, "") + fraction.padEnd(digits, "0")).replace(/^0+(?=\d)/, "");
 }
 
-/** `Partially refunded` is PARTIALLY_REFUNDED, and so it is behind a prefix. */
+/** `Partially refunded` is PARTIALLY_REFUNDED, and so it is behind a prefix. What has no letters stays as it is: + and -, ✓ and ✗ are two words. */
 export function capitals(word: string, prefix = ""): string {
-  const written = word
-    .trim()
-    .toUpperCase()
-    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "_");
+  const upper = word.trim().toUpperCase();
+  const written = /\p{L}/u.test(upper) ? upper.replace(/[^\p{L}\p{M}\p{N}\p{So}]+/gu, "_") : upper;
   return written.startsWith(prefix) ? written.slice(prefix.length) : written;
 }
+
+/** A word for a state as it is compared, without the prefix that the API writes. */
+export const stateWord = (word: string) => capitals(word).replace(/^(?:SUBSCRIPTION|INVOICE|TRANSACTION)_STATE_/, "");
 
 /** `SEPA Debit` is sepa_debit. */
 export const smallLetters = (word: string) =>
@@ -78,12 +79,13 @@ export const smallLetters = (word: string) =>
     .toLowerCase()
     .replace(/[\s-]+/g, "_");
 
-/** What may be shown of a file in a message: a word, and no number of a card or an account that stands where a word should. */
-const isShort = (word: string) => /^[\p{L}\p{M}\p{N}_]{1,40}$/u.test(word) && !/\d{5}/.test(word);
+/** What may be shown of a file in a message: a word, and no number of a card or an account that stands where a word should, in groups or in one. */
+export const isShown = (word: string) =>
+  /^[\p{L}\p{M}\p{N}\p{So}_]{1,40}$/u.test(word) && !/(?:\p{N}_*){5}/u.test(word);
 
 /** How somebody says what a word for a state means, for messages. */
 export const stateSays = (states: readonly string[], word: string) =>
-  `must be one of ${states.join(", ")}; --states ${isShort(word) ? word : "WORD"}=STATE says which one another word means`;
+  `must be one of ${states.join(", ")}; --states ${isShown(word) ? word : "WORD"}=STATE says which one another word means`;
 
 const STATES = new Map(
   TRANSACTION_STATES.flatMap((state) => [state, ...STATE_WORDS[state]].map((word) => [word as string, state] as const)),

@@ -107,7 +107,16 @@ test("a field that no column holds is told with the option that says which one d
 
 test("a word for a state means what somebody says it does, and each word that nobody spoke of is told of once", async () => {
   const attempts = HISTORY_KINDS.transactions.kind;
-  const words = ["Authorised", "Error", "SentForSettle", "authorised", "sentforsettle", "Cancelled", "Paid"];
+  const words = [
+    "Authorised",
+    "Error",
+    "SentForSettle",
+    "authorised",
+    "sentforsettle",
+    "Cancelled",
+    "Paid",
+    "TRANSACTION_STATE_AUTHORISED",
+  ];
   const rows = words.map((word, n) => `t_${n},${word},i_${n},4900,EUR,2026-01-01`);
   const text = ["id,state,invoiceId,amount,currency,createdAt", ...rows].join("\n");
   const of = (states: string) => {
@@ -123,7 +132,7 @@ test("a word for a state means what somebody says it does, and each word that no
   assert.deepEqual(wrong, []);
   assert.deepEqual(
     (first as { state: string }[]).map(({ state }) => state),
-    ["PAID", "VOIDED", "PENDING", "PAID", "PENDING", "VOIDED", "PAID"],
+    ["PAID", "VOIDED", "PENDING", "PAID", "PENDING", "VOIDED", "PAID", "PAID"],
   );
 });
 
@@ -133,4 +142,5 @@ test("words for a state that only mean it of a payment are none of an invoice", 
   const text = ["id,state,customerId,amount,currency,createdAt", row("Paid"), row("past due"), row("approved")];
   const { first, wrong } = await takeRows({ name: "x.csv", bytes: pieces(text.join("\n")) }, invoices, PLAIN);
   assert.deepEqual([first.map(({ state }) => state), wrong.map(({ line }) => line)], [["PAID"], [3, 4]]);
+  assert.match(wrong[1]!.faults[0]!.says, /^must be one of [A-Z_, ]+; --states APPROVED=STATE says/);
 });

@@ -9,6 +9,7 @@ import {
   momentText,
   smallLetters,
   stateSays,
+  stateWord,
   transactionStateOf,
 } from "../domain/written.ts";
 
@@ -48,7 +49,7 @@ function spellingOf(
   if (prefix === undefined) return cell;
   const word = capitals(cell, prefix);
   if (name !== "state") return prefix + word;
-  return prefix + (states.get(capitals(cell)) ?? ((isOfTransactions(kind) && transactionStateOf(word)) || word));
+  return prefix + (states.get(stateWord(cell)) ?? ((isOfTransactions(kind) && transactionStateOf(word)) || word));
 }
 
 /** Gateways write so of cards whose kind they do not know. */
