@@ -136,6 +136,17 @@ test("a word for a state means what somebody says it does, and each word that no
   );
 });
 
+test("a state is told of by its own word where other fields of the row are wrong, too", async () => {
+  const text = ["id,state,customerId,amount,currency,createdAt", ",Held,c,49.00,EUR,2026-01-01"].join("\n");
+  const { wrong } = await takeRows({ name: "x.csv", bytes: pieces(text) }, HISTORY_KINDS.invoices.kind, PLAIN);
+  const [{ faults }] = wrong as [(typeof wrong)[number]];
+  assert.deepEqual(
+    faults.map(({ column }) => column),
+    ["id", "state", "amount"],
+  );
+  assert.match(faults[1]!.says, /--states HELD=STATE/);
+});
+
 test("words for a state that only mean it of a payment are none of an invoice", async () => {
   const invoices = HISTORY_KINDS.invoices.kind;
   const row = (state: string) => `in_1,${state},c,4900,EUR,2026-01-01`;
