@@ -1,5 +1,6 @@
-import { parse } from "csv-parse/sync";
-import { CSV, createLineCount, hasColumns, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
+import { CsvError, parse } from "csv-parse/sync";
+import { BAD_QUOTE, CSV, createLineCount, hasColumns, NO_COLUMNS, separatorOf, tornAt } from "../domain/csv.ts";
+import { FileRefused } from "../domain/file-refused.ts";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import { headerOf, isRead, listedColumns, PLAIN, type Reading, refuseForJson, spelled } from "../domain/reading.ts";
@@ -127,12 +128,9 @@ const NAMES = new Map([...FIELDS].map((name) => [spelled(name), name]));
 /** @param passedOver  gets the columns that hold no field */
 function* csvLines(text: string, reading: Reading, passedOver: string[]): Generator<Line> {
   const delimiter = separatorOf(text, isRead(FIELDS, reading));
-  const rows = parse(text, { ...CSV, delimiter }) as unknown as {
-    info: { lines: number };
-    record: string[];
-  }[];
+  const rows = rowsOf(text, delimiter);
   if (rows.length === 0) throw new TypeError("It is empty.");
-  const written = rows[0]!.record;
+  const written = rows[0]!.cells;
   const others = notMeant(reading);
   const names = headerOf(written, FIELDS, reading).map(([, field]) => (others.has(field) ? undefined : field));
   passedOver.push(...written.filter((_, column) => names[column] === undefined));
@@ -141,14 +139,33 @@ function* csvLines(text: string, reading: Reading, passedOver: string[]): Genera
     throw new TypeError(
       `The heading has no ${missing.map(([name]) => name).join(", no ")}: --map FIELD=COLUMN says which column holds it. It has: ${listedColumns(written)}.`,
     );
-  const lines = createLineCount();
-  lines.lineOf(written, rows[0]!.info.lines);
-  for (const { info, record } of rows.slice(1)) {
-    const line = lines.lineOf(record, info.lines);
-    const fields = hasColumns(record, written)
-      ? Object.fromEntries(names.flatMap((name, column) => (name === undefined ? [] : [[name, record[column]!]])))
+  for (const { cells, line } of rows.slice(1)) {
+    const fields = hasColumns(cells, written)
+      ? Object.fromEntries(names.flatMap((name, column) => (name === undefined ? [] : [[name, cells[column]!]])))
       : NO_COLUMNS;
     yield { line, fields };
+  }
+}
+
+/** The rows of a CSV, its heading among them, each with the line on which it begins. */
+function rowsOf(text: string, delimiter: string): { cells: string[]; line: number }[] {
+  const lines = createLineCount();
+  const begins: number[] = [];
+  try {
+    const rows = parse(text, {
+      ...CSV,
+      info: false,
+      delimiter,
+      on_record(cells, { lines: read }) {
+        begins.push(lines.lineOf(cells, read));
+        return cells;
+      },
+    });
+    return rows.map((cells, n) => ({ cells, line: begins[n]! }));
+  } catch (error) {
+    // The parser's own words repeat a cell, which may be anything.
+    if (error instanceof CsvError) throw new FileRefused(`line ${tornAt(error, lines)}: ${BAD_QUOTE}`);
+    throw error;
   }
 }
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { BAD_QUOTE } from "../domain/csv.ts";
+import { FileRefused } from "../domain/file-refused.ts";
 import { readingOf } from "../domain/reading.ts";
 import { TRANSACTION_STATES } from "../domain/transaction.ts";
 import { readHistory } from "./attempts.ts";
@@ -73,6 +75,19 @@ test("each word for a state that is not known is told of once, however it is spe
     problems.map((problem) => problem.replace(/is not known: .* \(/, "… (")),
     ['state "AUTHORISED" … (3 records, the first in line 2)', "state … (2 records, the first in line 5)"],
   );
+});
+
+test("a torn CSV is refused with the line, and nothing of what stands there is repeated", () => {
+  const heading = "invoiceId,createdAt,state,amount,currency,note";
+  const row = "in_1,2026-01-05,PAID,4900,EUR,";
+  for (const [torn, line] of [
+    [`${row}4242424242424242"x`, 4],
+    [`${row}"never ends 4242424242424242`, 4],
+  ] as const)
+    assert.throws(
+      () => readHistory([heading, `${row}"two\nlines"`, torn, row].join("\n")),
+      (error: Error) => error instanceof FileRefused && error.message === `line ${line}: ${BAD_QUOTE}`,
+    );
 });
 
 test("of JSON nothing is said but what it says itself", () => {

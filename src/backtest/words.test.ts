@@ -61,13 +61,11 @@ test("one invoice is one", () => {
   assert.equal(tooYoung(2_000), "2,000 failed invoices are left out because their 28 days were not over.");
 });
 
-test("columns that hold no field are named: a code of declines that nobody mapped is missed by nobody", () => {
+test("columns that are not read are named: a code of declines that nobody mapped is missed by nobody", () => {
   const none = { from: new Date(0), to: new Date(0), attempts: 2, leftOut: 0, problems: [], books: [], tooYoung: 0 };
   const judged = { ...none, firstGaps: [], groups: [], chancesKnown: true };
   const over = (passedOver?: string[]) => leftOutWords({ ...judged, ...(passedOver && { passedOver }) });
-  assert.deepEqual(over(["Refusal", "", "Fee"]), [
-    { words: "Columns that hold no field, and are passed over: Refusal, Fee.", problems: [] },
-  ]);
+  assert.deepEqual(over(["Refusal", "", "Fee"]), [{ words: "Columns that are not read: Refusal, Fee.", problems: [] }]);
   assert.deepEqual([over([""]), over([]), over()], [[], [], []]);
 });
 

@@ -197,7 +197,7 @@ export function leftOutWords(result: Backtest): { words: string; problems: strin
           },
         ]
       : []),
-    ...(over !== "" ? [{ words: `Columns that hold no field, and are passed over: ${over}.`, problems: [] }] : []),
+    ...(over !== "" ? [{ words: `Columns that are not read: ${over}.`, problems: [] }] : []),
   ];
 }
 

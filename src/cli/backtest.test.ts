@@ -169,7 +169,7 @@ test("what is left out of a file is said before what it says, there and in the r
     /^ {2}currency "€" is not a currency, such as EUR \(line 2\)\n {2}state "HELD" is not known/,
   );
   const html = readFileSync(report, "utf8");
-  for (const said of [out, html]) assert.match(said, /Columns that hold no field, and are passed over: brand\./);
+  for (const said of [out, html]) assert.match(said, /Columns that are not read: brand\./);
   assert.ok(html.indexOf("2 records of the file") < html.indexOf("<h2>"));
 });
 

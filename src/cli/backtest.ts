@@ -32,7 +32,7 @@ export const backtestCommand: Command = {
   paymentGatewayErrorCode paymentGatewayName paymentGatewayType declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint
   customerTimezone; and propensity, the chance with which your system chose to try when it did, where you know it.
 
-  Words for state, in any spelling; --states says what others mean, or these where they mean something else:
+  Words for state, in any spelling (--states adds others, or gives one of these another meaning):
     paid                   ${wordsOf("PAID", "REFUNDED", "DISPUTED")}
     failed                 ${wordsOf("FAILED")}
     neither, passed over   ${wordsOf("PENDING", "VOIDED")}

@@ -1,3 +1,5 @@
+import type { CsvError } from "csv-parse";
+
 /** What may stand between columns. Programs write semicolons where their country's decimals have commas, and tabs into what is pasted. */
 const SEPARATORS = [",", ";", "\t"];
 
@@ -50,6 +52,14 @@ export const hasColumns = (cells: readonly string[], { length }: readonly unknow
   cells.length >= length && cells.slice(length).every((cell) => cell === "");
 
 export const NO_COLUMNS = "it has not as many columns as the first line";
+
+export const BAD_QUOTE = "a quoted text has no end, or a quote stands where none may stand";
+
+/** The line of what can't be read. Of a text without an end the parser says the end of the file. */
+export const tornAt = ({ code, lines }: CsvError, { next }: LineCount): number =>
+  code.includes("INVALID") ? Number(lines) : next();
+
+type LineCount = ReturnType<typeof createLineCount>;
 
 /** Says on which line each row of a CSV begins, from 1. */
 export function createLineCount() {

@@ -139,7 +139,7 @@ test("what is no date in the order that was said is none", () => {
 
 test("a message about a state names the word that was read, unless it may be a number of somebody's", () => {
   const said = (word: string) => stateSays(["PAID", "FAILED"], word);
-  assert.equal(said("ÉCHOUÉ"), "must be one of PAID, FAILED; --states ÉCHOUÉ=STATE says which one another word means");
+  assert.equal(said("ÉCHOUÉ"), "must be one of PAID, FAILED; --states ÉCHOUÉ=STATE says which of them the word means");
   for (const word of ["4242424242424242", "4242_4242", "DE_12345", "٤٢٤٢٤", "A@B", "", "A".repeat(41)])
     assert.match(said(word), /--states WORD=STATE/);
 });

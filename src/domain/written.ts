@@ -85,7 +85,7 @@ export const isShown = (word: string) =>
 
 /** How somebody says what a word for a state means, for messages. */
 export const stateSays = (states: readonly string[], word: string) =>
-  `must be one of ${states.join(", ")}; --states ${isShown(word) ? word : "WORD"}=STATE says which one another word means`;
+  `must be one of ${states.join(", ")}; --states ${isShown(word) ? word : "WORD"}=STATE says which of them the word means`;
 
 const STATES = new Map(
   TRANSACTION_STATES.flatMap((state) => [state, ...STATE_WORDS[state]].map((word) => [word as string, state] as const)),

@@ -101,7 +101,7 @@ test("a field that no column holds is told with the option that says which one d
   };
   assert.deepEqual(await of(""), ["state is required: --map state=COLUMN says which column holds it"]);
   assert.deepEqual(await of("state=Status"), [
-    "Status must be one of PAID, FAILED, PENDING, VOIDED, REFUNDED, DISPUTED, or a word that can only mean one of them, such as Succeeded or Declined; --states AUTHORISED=STATE says which one another word means",
+    "Status must be one of PAID, FAILED, PENDING, VOIDED, REFUNDED, DISPUTED, or a word that can only mean one of them, such as Succeeded or Declined; --states AUTHORISED=STATE says which of them the word means",
   ]);
 });
 
@@ -126,7 +126,7 @@ test("a word for a state means what somebody says it does, and each word that no
   const partly = await of("Authorised=PAID,Error=VOIDED");
   assert.deepEqual(
     alikeFaultsOf(partly.wrong).map((fault) => alikeWords(fault).replace(/^.*; /, "")),
-    ["--states SENTFORSETTLE=STATE says which one another word means (2 rows: lines 4, 6)"],
+    ["--states SENTFORSETTLE=STATE says which of them the word means (2 rows: lines 4, 6)"],
   );
   const { first, wrong } = await of("Authorised=PAID,Error=VOIDED,SentForSettle=PENDING");
   assert.deepEqual(wrong, []);

@@ -1,7 +1,16 @@
 import { pipeline } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import type { RecordKind } from "../api/ingest/batch.ts";
-import { CSV, createLineCount, hasColumns, headingOf, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
+import {
+  BAD_QUOTE,
+  CSV,
+  createLineCount,
+  hasColumns,
+  headingOf,
+  NO_COLUMNS,
+  separatorOf,
+  tornAt,
+} from "../domain/csv.ts";
 import { encodingOf, LOOK_BYTES, NO_TEXT } from "../domain/encoding.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import { type Header, headerOf, isRead, type Reading, refuseForJson } from "../domain/reading.ts";
@@ -110,9 +119,7 @@ async function* csvRowsOf(
     }
   } catch (error) {
     if (error instanceof CsvError) {
-      // Of a text without an end the parser says the end of the file.
-      const at = error.code.includes("INVALID") ? Number(error.lines) : lines.next();
-      throw new FileRefused(`line ${at}: ${UNREADABLE[error.code] ?? BAD_QUOTE}`);
+      throw new FileRefused(`line ${tornAt(error, lines)}: ${UNREADABLE[error.code] ?? BAD_QUOTE}`);
     }
     throw error;
   }
@@ -138,7 +145,6 @@ async function* joined(begin: string, rest: AsyncGenerator<string>): AsyncGenera
 }
 
 const TOO_LONG = `it is longer than ${ROW_CHARS_MAX} characters`;
-const BAD_QUOTE = "a quoted text has no end, or a quote stands where none may stand";
 /** The parser's own words quote what it could not read, which may be anything. */
 const UNREADABLE: Readonly<Record<string, string>> = {
   CSV_MAX_RECORD_SIZE: `${TOO_LONG}, or a quoted text in it has no end`,
