@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DAY_MS } from "../worlds/coin.ts";
 import { issuersOf } from "../worlds/consumers/issuers.ts";
 import { personOf } from "../worlds/consumers/people.ts";
-import { FROM } from "../worlds/consumers/year.ts";
 import { createLuck } from "../worlds/luck.ts";
 import { stepAt } from "../worlds/steps.ts";
 import { type Belief, liveUntil, lookAhead, observe } from "./belief.ts";
-import { lifeOf, type Seen } from "./life.ts";
+import { lifeOf } from "./life.ts";
+import { AT, seen } from "./seen.fixture.ts";
 
 const luck = createLuck();
 const issuers = issuersOf(1, luck);
@@ -17,32 +16,17 @@ const someone = {
   rushes: 0,
 };
 luck.begin(1, 1, 1, 1);
-const at = FROM + 40 * DAY_MS + 15 * 3_600_000;
 
-/** Lives with so much money each, at noon of a day. */
+/** Lives with so much money each. */
 function beliefOf(balances: readonly number[]): Belief {
   const lives = balances.map(() => lifeOf({ ...someone, issuer: { ...someone.issuer, masks: 0 }, attention: 0 }));
   for (const [n, { state }] of lives.entries()) Object.assign(state, { balance: balances[n], spent: 0 });
-  return { lives, weights: new Float64Array(balances.length).fill(1), step: stepAt(at) };
+  return { lives, weights: new Float64Array(balances.length).fill(1), step: stepAt(AT) };
 }
-
-const charge = (code: string | null): Seen => ({
-  at,
-  days: 30,
-  alarmed: 30,
-  amount: 20,
-  code,
-  advice: undefined,
-  card: 0,
-  isBlocked: false,
-  mail: 1,
-  billedBefore: 0,
-  signedUp: null,
-});
 
 test("what is seen leaves the lives in which it happens, and they pay for it", () => {
   const belief = beliefOf(Array.from({ length: 100 }, (_, n) => (n % 10 === 0 ? 50 : 5)));
-  observe(belief, charge(null), luck);
+  observe(belief, seen(null), luck);
   assert.equal(belief.lives.length, 100);
   assert.ok(belief.lives.every(({ state }) => state.balance === 30));
   const states = new Set(belief.lives.map(({ state }) => state));
@@ -52,7 +36,7 @@ test("what is seen leaves the lives in which it happens, and they pay for it", (
 test("what no life explains changes nothing that was believed", () => {
   const belief = beliefOf([5, 5, 5, 5]);
   belief.weights.set([3, 1, 2, 2]);
-  observe(belief, charge(null), luck);
+  observe(belief, seen(null), luck);
   assert.deepEqual([...belief.weights], [0.375, 0.125, 0.25, 0.25]);
 });
 
@@ -75,10 +59,10 @@ test("lives go on through the step that is asked for, and never back", () => {
   const belief = beliefOf([50]);
   belief.lives[0]!.person.alarms = 1;
   liveUntil(belief, belief.step + 8, luck);
-  assert.equal(belief.step, stepAt(at) + 8);
+  assert.equal(belief.step, stepAt(AT) + 8);
   const { balance, day } = belief.lives[0]!.state;
   assert.ok(balance !== 50 && day >= 0);
   assert.equal(belief.lives[0]!.state.hold, "none", "what is rare comes with an answer that speaks of it");
   liveUntil(belief, belief.step - 4, luck);
-  assert.deepEqual([belief.step, belief.lives[0]!.state.balance], [stepAt(at) + 8, balance]);
+  assert.deepEqual([belief.step, belief.lives[0]!.state.balance], [stepAt(AT) + 8, balance]);
 });

@@ -6,6 +6,7 @@ import { personOf } from "../worlds/consumers/people.ts";
 import { CALENDAR, FROM } from "../worlds/consumers/year.ts";
 import { createLuck } from "../worlds/luck.ts";
 import { copyOf, explain, type Life, lifeOf, type Seen, suffer } from "./life.ts";
+import { seen } from "./seen.fixture.ts";
 
 const luck = createLuck();
 const issuers = issuersOf(1, luck);
@@ -27,20 +28,6 @@ function lifeWith(balance: number): Life {
   return life;
 }
 
-const seen = (code: string | null, more: Partial<Seen> = {}): Seen => ({
-  at: FROM + 40 * DAY_MS + 15 * 3_600_000,
-  days: 30,
-  alarmed: 30,
-  amount: 20,
-  code,
-  advice: undefined,
-  card: 0,
-  isBlocked: false,
-  mail: 1,
-  billedBefore: 0,
-  signedUp: null,
-  ...more,
-});
 const chanceOf = (life: Life, of: Seen) => explain(life, of, luck.draw);
 
 test("a charge goes through where the money is there, and fails for want of it where it is not", () => {
