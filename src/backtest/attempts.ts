@@ -1,5 +1,5 @@
 import { CsvError, parse } from "csv-parse/sync";
-import { BAD_QUOTE, CSV, createLineCount, hasColumns, NO_COLUMNS, separatorOf, tornAt } from "../domain/csv.ts";
+import { BAD_QUOTE, csvReading, hasColumns, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
@@ -35,7 +35,7 @@ export interface History {
   problems: string[];
   /** How many records were left out for these reasons. */
   leftOut: number;
-  /** Columns of a CSV that hold no field. */
+  /** Columns of a CSV that are not read. */
   passedOver: string[];
   /** How many more, since they say of an attempt what another one says. */
   repeated: number;
@@ -125,7 +125,7 @@ function jsonFields(json: string): Fields | string {
 
 const NAMES = new Map([...FIELDS].map((name) => [spelled(name), name]));
 
-/** @param passedOver  gets the columns that hold no field */
+/** @param passedOver  gets the columns that are not read */
 function* csvLines(text: string, reading: Reading, passedOver: string[]): Generator<Line> {
   const delimiter = separatorOf(text, isRead(FIELDS, reading));
   const rows = rowsOf(text, delimiter);
@@ -149,22 +149,12 @@ function* csvLines(text: string, reading: Reading, passedOver: string[]): Genera
 
 /** The rows of a CSV, its heading among them, each with the line on which it begins. */
 function rowsOf(text: string, delimiter: string): { cells: string[]; line: number }[] {
-  const lines = createLineCount();
-  const begins: number[] = [];
+  const { options, begins, tornAt } = csvReading(delimiter);
   try {
-    const rows = parse(text, {
-      ...CSV,
-      info: false,
-      delimiter,
-      on_record(cells, { lines: read }) {
-        begins.push(lines.lineOf(cells, read));
-        return cells;
-      },
-    });
-    return rows.map((cells, n) => ({ cells, line: begins[n]! }));
+    return parse(text, options).map((cells, n) => ({ cells, line: begins[n]! }));
   } catch (error) {
     // The parser's own words repeat a cell, which may be anything.
-    if (error instanceof CsvError) throw new FileRefused(`line ${tornAt(error, lines)}: ${BAD_QUOTE}`);
+    if (error instanceof CsvError) throw new FileRefused(`line ${tornAt(error)}: ${BAD_QUOTE}`);
     throw error;
   }
 }

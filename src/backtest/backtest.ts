@@ -51,7 +51,7 @@ export interface Backtest {
   attempts: number;
   leftOut: number;
   problems: string[];
-  /** Columns of a file that hold no field. */
+  /** Columns of a file that are not read. */
   passedOver?: string[];
   /** Records of a file that repeat another one. */
   repeated?: number;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLineCount, hasColumns, separatorOf } from "./csv.ts";
+import { type CsvError, parse } from "csv-parse/sync";
+import { csvReading, hasColumns, separatorOf } from "./csv.ts";
 
 const isName = (name: string) => ["id", "state", "total; in cents", "amount"].includes(name);
 
@@ -38,9 +39,22 @@ test("a row has the columns of its heading if it has as many, or more of which t
 });
 
 test("a row begins behind empty ones, and a quoted break counts once, though the parser counts both of its signs", () => {
-  const count = createLineCount();
-  assert.equal(count.lineOf(["id"], 1), 1);
-  assert.equal(count.lineOf(["a\r\nb"], 5), 3, "lines 3 and 4, and one that was counted twice");
-  assert.equal(count.lineOf(["c"], 6), 5);
-  assert.equal(count.next(), 6);
+  const { options, begins } = csvReading(",");
+  assert.deepEqual(parse('id\r\n\r\n"a\r\nb"\r\nc\r\n', options), [["id"], ["a\r\nb"], ["c"]]);
+  assert.deepEqual(begins, [1, 3, 5]);
+});
+
+test("what can't be read is at the line behind the rows that were read, or where the parser says", () => {
+  const tornIn = (text: string) => {
+    const { options, tornAt } = csvReading(",");
+    try {
+      parse(text, options);
+    } catch (error) {
+      return tornAt(error as CsvError);
+    }
+    return null;
+  };
+  assert.equal(tornIn('id\r\n"a\r\nb"\r\n"no end\r\nof it'), 4);
+  assert.equal(tornIn('id\na\nJoe "Doe"\nb'), 3);
+  assert.equal(tornIn("id\na"), null);
 });

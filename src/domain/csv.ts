@@ -38,9 +38,8 @@ const namesOf = (heading: string, separator: string) =>
     .split("\n\r")
     .map((name) => name.trim());
 
-/** How csv-parse reads the files of merchants. Whether a row has the columns of the heading says `hasColumns`: an empty row may have fewer. */
-export const CSV = {
-  info: true,
+/** Whether a row has the columns of the heading says `hasColumns`: an empty row may have fewer. */
+const CSV = {
   relax_column_count: true,
   trim: true, // what stands in quotes stays as it is
   skip_empty_lines: true,
@@ -55,14 +54,29 @@ export const NO_COLUMNS = "it has not as many columns as the first line";
 
 export const BAD_QUOTE = "a quoted text has no end, or a quote stands where none may stand";
 
-/** The line of what can't be read. Of a text without an end the parser says the end of the file. */
-export const tornAt = ({ code, lines }: CsvError, { next }: LineCount): number =>
-  code.includes("INVALID") ? Number(lines) : next();
-
-type LineCount = ReturnType<typeof createLineCount>;
+/** How csv-parse reads a merchant's file, and where in it the rows are. One for each file. */
+export function csvReading(delimiter: string) {
+  const count = createLineCount();
+  const begins: number[] = [];
+  const options = {
+    ...CSV,
+    delimiter,
+    on_record(cells: string[], { lines }: { lines: number }) {
+      begins.push(count.lineOf(cells, lines));
+      return cells;
+    },
+  };
+  return {
+    options,
+    /** The line on which each row begins, in their order. It is known when a row was read, though what is wrong further down may keep it from being taken. */
+    begins,
+    /** The line of what can't be read. Of a text without an end the parser says the end of the file. */
+    tornAt: ({ code, lines }: CsvError): number => (code.includes("INVALID") ? Number(lines) : count.next()),
+  };
+}
 
 /** Says on which line each row of a CSV begins, from 1. */
-export function createLineCount() {
+function createLineCount() {
   let twice = 0; // breaks that the parser counted so: of a quoted \r\n it counts each sign
   let next = 1;
   return {

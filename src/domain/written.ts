@@ -79,7 +79,7 @@ export const smallLetters = (word: string) =>
     .toLowerCase()
     .replace(/[\s-]+/g, "_");
 
-/** What may be shown of a file in a message: a word, and no number of a card or an account that stands where a word should, in groups or in one. */
+/** Whether a text of a file may be shown in a message: a word may, and no number of a card or an account that stands where a word should, in groups or in one. */
 export const isShown = (word: string) =>
   /^[\p{L}\p{M}\p{N}\p{So}_]{1,40}$/u.test(word) && !/(?:\p{N}_*){5}/u.test(word);
 

@@ -1,16 +1,7 @@
 import { pipeline } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import type { RecordKind } from "../api/ingest/batch.ts";
-import {
-  BAD_QUOTE,
-  CSV,
-  createLineCount,
-  hasColumns,
-  headingOf,
-  NO_COLUMNS,
-  separatorOf,
-  tornAt,
-} from "../domain/csv.ts";
+import { BAD_QUOTE, csvReading, hasColumns, headingOf, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
 import { encodingOf, LOOK_BYTES, NO_TEXT } from "../domain/encoding.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import { type Header, headerOf, isRead, type Reading, refuseForJson } from "../domain/reading.ts";
@@ -61,12 +52,11 @@ async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   };
   let begin = Buffer.alloc(0);
   for await (const piece of bytes) {
-    begin = Buffer.concat([begin, piece]);
-    if (!decoder && begin.length < LOOK_BYTES) continue; // a piece may be one byte
-    yield decoded(begin);
-    begin = Buffer.alloc(0);
+    if (decoder) yield decoded(piece);
+    else begin = Buffer.concat([begin, piece]); // a piece may be one byte
+    if (!decoder && begin.length >= LOOK_BYTES) yield decoded(begin);
   }
-  yield decoded(begin, true);
+  yield decoder ? decoded(Buffer.alloc(0), true) : decoded(begin, true);
 }
 
 async function* linesOf(bytes: AsyncIterable<Buffer>, reading: Reading): AsyncGenerator<Row> {
@@ -93,23 +83,13 @@ async function* csvRowsOf(
 ): AsyncGenerator<Row> {
   const begin = await heading(text);
   const delimiter = separatorOf(begin, isRead(kind.fields, reading));
-  const lines = createLineCount();
-  const begins: number[] = []; // of rows that are not taken yet; where something is wrong further down, they may never be
-  const parser = parse({
-    ...CSV,
-    info: false,
-    delimiter,
-    max_record_size: ROW_CHARS_MAX,
-    on_record(cells, { lines: read }) {
-      begins.push(lines.lineOf(cells, read));
-      return cells;
-    },
-  });
+  const { options, begins, tornAt } = csvReading(delimiter);
+  const parser = parse({ ...options, max_record_size: ROW_CHARS_MAX });
   pipeline(joined(begin, text), parser, () => {}); // what goes wrong comes out of the parser
   let header: Header | undefined;
   try {
     for await (const cells of parser as AsyncIterable<string[]>) {
-      const line = begins.shift()!;
+      const line = begins.shift()!; // so that what is kept does not grow with the file
       if (!header) {
         header = headerOf(cells, kind.fields, reading);
         if (header.every(([, field]) => field === undefined)) throw new FileRefused(noField(kind));
@@ -118,9 +98,8 @@ async function* csvRowsOf(
       else yield { line, json: JSON.stringify(recordOf(kind, header, cells, reading)) };
     }
   } catch (error) {
-    if (error instanceof CsvError) {
-      throw new FileRefused(`line ${tornAt(error, lines)}: ${UNREADABLE[error.code] ?? BAD_QUOTE}`);
-    }
+    if (error instanceof CsvError)
+      throw new FileRefused(`line ${tornAt(error)}: ${UNREADABLE[error.code] ?? BAD_QUOTE}`);
     throw error;
   }
 }
