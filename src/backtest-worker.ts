@@ -10,6 +10,6 @@ export type ToWorker = { attempts: PastAttempt[] } | { prior: Prior; now: Date }
 const attempts: PastAttempt[] = [];
 parentPort!.on("message", (message: ToWorker) => {
   if ("attempts" in message) return void attempts.push(...message.attempts);
-  const history = { attempts, problems: [], leftOut: 0, passedOver: [], repeated: 0 };
+  const history = { attempts, problems: [], leftOut: 0, passedOver: [], unmet: [], repeated: 0 };
   parentPort!.postMessage(backtest(history, fromPrior(message.prior), message.now));
 });

@@ -3,7 +3,16 @@ import { BAD_QUOTE, csvReading, hasColumns, NO_COLUMNS, separatorOf } from "../d
 import { FileRefused } from "../domain/file-refused.ts";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
-import { headerOf, isRead, listedColumns, PLAIN, type Reading, refuseForJson, spelled } from "../domain/reading.ts";
+import {
+  headerOf,
+  isRead,
+  listedColumns,
+  PLAIN,
+  type Reading,
+  refuseForJson,
+  spelled,
+  wordsToMeet,
+} from "../domain/reading.ts";
 import { INITIATORS, isApproved, type TransactionState } from "../domain/transaction.ts";
 import {
   amountSays,
@@ -37,6 +46,8 @@ export interface History {
   leftOut: number;
   /** Columns of a CSV that are not read. */
   passedOver: string[];
+  /** Words whose meaning was said (--states), and that no record has. */
+  unmet: string[];
   /** How many more, since they say of an attempt what another one says. */
   repeated: number;
 }
@@ -67,6 +78,7 @@ export function readHistory(text: string, reading: Reading = PLAIN): History {
   const lines = begin === "{" ? jsonLines(unmarked) : csvLines(unmarked, reading, passedOver);
   const found = new Map<string, ReadAttempt>();
   const wrong = new Map<string, { says: string; line: number; records: number }>();
+  const unmet = wordsToMeet(reading);
   let [records, leftOut, repeated] = [0, 0, 0];
   const leaveOut = ({ kind, says }: Wrong, line: number) => {
     leftOut++;
@@ -76,6 +88,7 @@ export function readHistory(text: string, reading: Reading = PLAIN): History {
   };
   for (const { line, fields } of lines) {
     records++;
+    if (typeof fields !== "string") unmet.delete(stateWord(textOf(fields, SAME.state) ?? ""));
     const attempt = typeof fields === "string" ? { kind: fields, says: fields } : attemptOf(fields, reading);
     if (attempt === null) continue;
     if ("says" in attempt) leaveOut(attempt, line);
@@ -94,7 +107,7 @@ export function readHistory(text: string, reading: Reading = PLAIN): History {
     );
   if (leftOut > LEFT_OUT_MAX * records)
     throw new TypeError(`${leftOut} of its ${records} records can't be read: ${problems.join("; ")}`);
-  return { attempts, problems, leftOut, passedOver, repeated };
+  return { attempts, problems, leftOut, passedOver, unmet: [...unmet], repeated };
 }
 
 interface Line {
@@ -169,9 +182,13 @@ const NEEDED = [["invoiceId"], SAME.createdAt, SAME.state, ["amount"], ["currenc
 
 const NOT_KNOWN = "is not known: write PAID, FAILED, or PENDING for neither; of a CSV --states says what it means";
 
+/** What a record says in the first of these fields that says anything. */
+const textOf = (fields: Fields, names: readonly string[]) =>
+  names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
+
 /** null: neither paid nor failed, or without money. */
 function attemptOf(fields: Fields, reading: Reading): PastAttempt | Wrong | null {
-  const text = (...names: string[]) => names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
+  const text = (...names: string[]) => textOf(fields, names);
   const wrong = (field: string, why: string): Wrong => ({ kind: field, says: `${field} ${why}` });
   const state = text(...SAME.state);
   if (state === null) return wrong("state", "is missing");

@@ -53,6 +53,8 @@ export interface Backtest {
   problems: string[];
   /** Columns of a file that are not read. */
   passedOver?: string[];
+  /** Words for states whose meaning was said (--states), and that no record has. */
+  unmet?: string[];
   /** Records of a file that repeat another one. */
   repeated?: number;
   /** Attempts that are dated after the backtest, and when the first of them is. */
@@ -85,7 +87,7 @@ export interface Backtest {
  * @param learned  what Dunlin ships knowing; is not changed
  */
 export function backtest(history: History, learned: Learned, now: Date): Backtest {
-  const { attempts, problems, leftOut, passedOver, repeated } = history;
+  const { attempts, problems, leftOut, passedOver, unmet, repeated } = history;
   const failures = failuresOf(attempts, now);
   const { invoices, ...chances } = withChances(failures.invoices);
   const givenUp = givenUpOf(invoices);
@@ -100,6 +102,7 @@ export function backtest(history: History, learned: Learned, now: Date): Backtes
     leftOut,
     problems,
     passedOver,
+    unmet,
     repeated,
     ahead: failures.ahead,
     aheadFrom: failures.aheadFrom,

@@ -51,8 +51,9 @@ test("a word for a state means what somebody says it does, also where it means s
   ];
   const text = ["invoiceId,createdAt,status,amount,currency", ...words.map((word, n) => row(`in_${n}`, word))];
   const states = "authorised=Paid,No-Funds=failed, Error=VOIDED,已支付=PAID,未支付=TRANSACTION_STATE_FAILED";
-  const { attempts, problems } = readHistory(text.join("\n"), readingOf({ states }, FIELDS, TRANSACTION_STATES));
-  assert.deepEqual(problems, []);
+  const reading = readingOf({ states: `${states},Autorised=PAID` }, FIELDS, TRANSACTION_STATES);
+  const { attempts, problems, unmet } = readHistory(text.join("\n"), reading);
+  assert.deepEqual([problems, unmet], [[], ["AUTORISED"]]);
   assert.deepEqual(
     attempts.map(({ invoiceId, approved }) => [invoiceId, approved]),
     [

@@ -67,6 +67,8 @@ test("columns that are not read are named: a code of declines that nobody mapped
   const over = (passedOver?: string[]) => leftOutWords({ ...judged, ...(passedOver && { passedOver }) });
   assert.deepEqual(over(["Refusal", "", "Fee"]), [{ words: "Columns that are not read: Refusal, Fee.", problems: [] }]);
   assert.deepEqual([over([""]), over([]), over()], [[], [], []]);
+  const unmet = leftOutWords({ ...judged, unmet: ["AUTORISED"] });
+  assert.deepEqual(unmet, [{ words: "Words of --states that no record has: AUTORISED.", problems: [] }]);
 });
 
 test("what customers paid themselves is said to be no retry's, with how many invoices are left out for it", () => {

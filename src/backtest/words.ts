@@ -175,7 +175,7 @@ const retryWords = (depth: number) => (depth === 1 ? "first retry" : `first ${de
 
 /** What is not in what is said, in sentences, each with what explains it. */
 export function leftOutWords(result: Backtest): { words: string; problems: string[] }[] {
-  const { leftOut, problems, passedOver = [], repeated = 0, ahead = 0, aheadFrom } = result;
+  const { leftOut, problems, passedOver = [], unmet = [], repeated = 0, ahead = 0, aheadFrom } = result;
   const over = listedColumns(passedOver);
   const unread =
     leftOut === 1
@@ -198,6 +198,9 @@ export function leftOutWords(result: Backtest): { words: string; problems: strin
         ]
       : []),
     ...(over !== "" ? [{ words: `Columns that are not read: ${over}.`, problems: [] }] : []),
+    ...(unmet.length > 0
+      ? [{ words: `Words of --states that no record has: ${unmet.join(", ")}.`, problems: [] }]
+      : []),
   ];
 }
 

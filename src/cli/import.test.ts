@@ -133,7 +133,7 @@ test("an export of payments goes in as it is, with a word for each thing that ca
   ];
   const map =
     "state=Status,createdAt=Created date (UTC),paymentGatewayErrorCode=Decline Reason,paymentMethodType=Payment Source Type,cardCountry=Card Issue Country";
-  const said = { merchant: id, as: "transactions", map, dates: "ymd", decimals: "point" };
+  const said = { merchant: id, as: "transactions", map, dates: "ymd", decimals: "point", states: "payed=PAID" };
   const { code, lines } = await run(file("payments.csv", [heading, ...payments].join("\r\n")), said);
   assert.deepEqual(
     [code, lines],
@@ -142,6 +142,7 @@ test("an export of payments goes in as it is, with a word for each thing that ca
       [
         "3 rows are right; the first is EUR 12.30 at 2026-01-02T08:30:00.000Z",
         "columns that hold no field, and are passed over: Amount Refunded, Customer Description",
+        "words of --states that no row has: PAYED",
         "3 rows stored",
       ],
     ],

@@ -73,9 +73,13 @@ export const importHistory: Command = {
       const bookmark = bookmarkOf(context.settings.dataDir, file!, what, ports.newId);
       const bar = progressBar(context, statSync(file!).size);
       if (bookmark.stored() === undefined || values["dry-run"]) {
-        const { header, rows, first, wrong, broken } = await takeRows(opened(file!, "checked", bar), kind, reading);
+        const { header, rows, first, wrong, unmet, broken } = await takeRows(
+          opened(file!, "checked", bar),
+          kind,
+          reading,
+        );
         if (broken !== null) throw new Failure(broken);
-        if (wrong.length > 0) return complain(context, wrong, text(values, "errors"));
+        if (wrong.length > 0) return complain(context, wrong, unmet, text(values, "errors"));
         if (rows === 0) {
           context.print("there are no rows in the file");
           return EXIT.ok;
@@ -84,6 +88,7 @@ export const importHistory: Command = {
         // A decline code in a column of another name would be missed by nobody.
         const over = listedColumns(passedOver(header ?? []));
         if (over !== "") context.print(`columns that hold no field, and are passed over: ${over}`);
+        tellUnmet(context, unmet);
         if (values["dry-run"]) return EXIT.ok;
         bookmark.set(0);
       }
@@ -152,7 +157,17 @@ const SHOWN = 10;
 
 type Bar = (doing: string, bytes: number) => void;
 
-function complain(context: Context, wrong: readonly WrongRow[], errors: string | undefined): number {
+/** A misspelled word would leave its rows what they are without it. */
+function tellUnmet(context: Context, unmet: readonly string[]) {
+  if (unmet.length > 0) context.print(`words of --states that no row has: ${unmet.join(", ")}`);
+}
+
+function complain(
+  context: Context,
+  wrong: readonly WrongRow[],
+  unmet: readonly string[],
+  errors: string | undefined,
+): number {
   const cell = (value: string) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
   const row = (line: number, column: string, says: string) => [String(line), column, says].map(cell).join(",");
   const heading = "line,column,error";
@@ -164,6 +179,7 @@ function complain(context: Context, wrong: readonly WrongRow[], errors: string |
     const shown = alike.map((fault) => row(fault.lines[0]!, fault.column, alikeWords(fault)));
     for (const line of [heading, ...shown]) context.print(line);
   }
+  tellUnmet(context, unmet);
   const many = wrong.length >= WRONG_MAX ? `${rowsWords(WRONG_MAX)} or more` : rowsWords(wrong.length);
   context.print(
     `${many} ${wrong.length === 1 ? "is" : "are"} wrong${errors === undefined ? "" : `, see ${errors}`}; nothing was stored`,

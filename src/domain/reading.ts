@@ -15,6 +15,9 @@ export const PLAIN: Reading = { columns: new Map(), states: new Map(), dates: nu
 /** What a first line says: each column, in its order, and the field that it holds, if it holds one. */
 export type Header = readonly (readonly [column: string, field: string | undefined])[];
 
+/** The words for states that somebody said the meaning of, for whoever looks for them in a file to take out those that it has. */
+export const wordsToMeet = ({ states }: Reading): Set<string> => new Set(states.keys());
+
 /** The fields of a record, as a Set, or a Map by their names. */
 export type FieldNames = Pick<ReadonlyMap<string, unknown>, "has" | "keys">;
 

@@ -19,6 +19,8 @@ export interface Row {
   /** Of the file, from 1. */
   line: number;
   json: string;
+  /** The word for its state as a CSV has it. */
+  state?: string | undefined;
 }
 
 /** Far more than a record needs, and little enough to be held: what has no line breaks at all is not kept in memory. */
@@ -87,15 +89,17 @@ async function* csvRowsOf(
   const parser = parse({ ...options, max_record_size: ROW_CHARS_MAX });
   pipeline(joined(begin, text), parser, () => {}); // what goes wrong comes out of the parser
   let header: Header | undefined;
+  let stateAt = -1;
   try {
     for await (const cells of parser as AsyncIterable<string[]>) {
       const line = begins.shift()!; // so that what is kept does not grow with the file
       if (!header) {
         header = headerOf(cells, kind.fields, reading);
         if (header.every(([, field]) => field === undefined)) throw new FileRefused(noField(kind));
+        stateAt = header.findIndex(([, field]) => field === "state");
         onHeader(header);
       } else if (!hasColumns(cells, header)) throw new FileRefused(`line ${line}: ${NO_COLUMNS}`);
-      else yield { line, json: JSON.stringify(recordOf(kind, header, cells, reading)) };
+      else yield { line, json: JSON.stringify(recordOf(kind, header, cells, reading)), state: cells[stateAt] };
     }
   } catch (error) {
     if (error instanceof CsvError)

@@ -99,7 +99,18 @@ test("an empty row may have fewer signs than the heading; another one may not, a
   assert.equal(longer.broken, "line 3: it has not as many columns as the first line");
 });
 
-const RIGHT = { header: null, rows: 1, first: [], wrong: [], broken: null };
+const RIGHT = { header: null, rows: 1, first: [], wrong: [], unmet: [], broken: null };
+
+test("words for states that were said and that no row has are told of, and those of a file that can't be read are not", async () => {
+  const reading = readingOf({ states: "Live=ACTIVE,Activ=ACTIVE" }, kind.fields, ["ACTIVE"]);
+  const unmet = async (states: string[], more = "") => {
+    const text = csv(states.map((state) => subscription("a", { state })));
+    return (await takeRows({ name: "x.csv", bytes: pieces(text + more) }, kind, reading)).unmet;
+  };
+  assert.deepEqual(await unmet([" live "]), ["ACTIV"]);
+  assert.deepEqual(await unmet(["live", "activ", "live"]), []);
+  assert.deepEqual(await unmet(["live"], '\r\n"'), []);
+});
 
 test("what nobody said how to read is refused in words that name the option, each fault once", async () => {
   const all = Array.from({ length: 300 }, (_, n) => `s_${n},active,c,${n === 200 ? "x" : "49.00"},EUR,25.11.2026`);

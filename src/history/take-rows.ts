@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { IS_REQUIRED, type RecordKind } from "../api/ingest/batch.ts";
 import { FileRefused } from "../domain/file-refused.ts";
-import type { Header, Reading } from "../domain/reading.ts";
+import { type Header, type Reading, wordsToMeet } from "../domain/reading.ts";
+import { stateWord } from "../domain/written.ts";
 import { batchesOf, readRows } from "./read-rows.ts";
 import { type HistoryFile, isJson, rowsOf } from "./rows.ts";
 
@@ -55,6 +56,8 @@ export interface Taken {
   /** The first right ones of them, as they are stored. */
   first: Record<string, unknown>[];
   wrong: WrongRow[];
+  /** Words whose meaning was said (--states), and that no row has. */
+  unmet: string[];
   /** Why the file can't be read, or not to its end; null when it was. */
   broken: string | null;
 }
@@ -72,7 +75,8 @@ export async function takeRows(
   reading: Reading,
   store: (records: unknown[]) => Promise<void> = async () => {},
 ): Promise<Taken> {
-  const taken: Taken = { header: null, rows: 0, first: [], wrong: [], broken: null };
+  const taken: Taken = { header: null, rows: 0, first: [], wrong: [], unmet: [], broken: null };
+  const unmet = wordsToMeet(reading);
   const { first, wrong } = taken;
   const rows = rowsOf(file, kind, reading, (header) => {
     taken.header = header;
@@ -81,6 +85,7 @@ export async function takeRows(
     for await (const batch of batchesOf(rows)) {
       await nextTurn(); // what has arrived would be read in one go, and other requests wait
       taken.rows += batch.length;
+      if (unmet.size > 0) for (const { state = "" } of batch) unmet.delete(stateWord(state));
       if (wrong.length >= WRONG_MAX) continue;
       const read = readRows(kind, batch, isJson(file.name) ? null : reading);
       for (const { line, faults } of read.wrong)
@@ -91,6 +96,7 @@ export async function takeRows(
       if (first.length < FIRST) first.push(...(read.records.slice(0, FIRST - first.length) as typeof first));
       if (wrong.length === 0) await store(read.records);
     }
+    if (taken.rows > 0) taken.unmet = [...unmet];
   } catch (error) {
     if (!(error instanceof FileRefused)) throw error;
     taken.broken = error.message;

@@ -8,7 +8,7 @@ const WRONG: WrongRow = { line: 402, faults: [{ column: "total", says: "must be 
 
 /** What is said of a file of invoices: good or bad, and the words. */
 function said(taken: Partial<Taken>, stored: Sent["stored"] = null) {
-  const whole: Taken = { header: null, rows: 700, first: [], wrong: [], broken: null };
+  const whole: Taken = { header: null, rows: 700, first: [], wrong: [], unmet: [], broken: null };
   const { short } = importResult({ kind: "invoices", file: "i.csv", taken: { ...whole, ...taken }, stored }, "UTC");
   const [, tone, words] = /class="notice (\w+)"[^>]*>([^<]*)</.exec(textOf(short))!;
   return [tone, words];
@@ -31,12 +31,21 @@ test("a check says whether all can be stored, and what keeps it from that", () =
 test("columns that hold no field are named, and those without a name are not", () => {
   const passedOver = (...columns: string[]) => {
     const header = [["id", "id"] as const, ...columns.map((column) => [column, undefined] as const)];
-    const taken: Taken = { header, rows: 1, first: [], wrong: [], broken: null };
+    const taken: Taken = { header, rows: 1, first: [], wrong: [], unmet: [], broken: null };
     const { long } = importResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
     return /passed over<\/dt>\s*<dd>([^<]*)</.exec(textOf(html`${long}`))?.[1];
   };
   assert.equal(passedOver("note", "", "fee"), "note, fee");
   assert.equal(passedOver(""), undefined);
+});
+
+test("words for states that no row has are named, and nothing is where there are none", () => {
+  const said = (unmet: string[]) => {
+    const taken: Taken = { header: null, rows: 1, first: [], wrong: [], unmet, broken: null };
+    const { short } = importResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
+    return /no row has<\/dt>\s*<dd>([^<]*)</.exec(textOf(short))?.[1];
+  };
+  assert.deepEqual([said(["OFFEN", "BEZHALT"]), said([])], ["OFFEN, BEZHALT", undefined]);
 });
 
 test("an import says how much of the file is stored, and that the whole of it is to be sent again where that is not all", () => {

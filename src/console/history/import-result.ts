@@ -22,7 +22,7 @@ export interface Sent {
 const WRONG_SHOWN = 20;
 
 export function importResult({ kind, file, taken, stored }: Sent, zone: string): ImportResult {
-  const { header, rows, first, wrong } = taken;
+  const { header, rows, first, wrong, unmet } = taken;
   const record = HISTORY_KINDS[kind].kind;
   return {
     short: html`${stored ? storedNotice(taken, stored) : checkedNotice(taken)}
@@ -31,6 +31,7 @@ ${facts([
   ["Kind", kind],
   ["Rows", count(rows)],
   ["Wrong rows", wrongCount(taken)],
+  unmet.length === 0 ? null : ["Words of --states that no row has", unmet.join(", ")],
   stored && ["Stored rows", count(stored.rows - stored.known)],
 ])}`,
     long: [
