@@ -116,7 +116,7 @@ ${right(200).join("\n")}
   assert.equal(attempts.length, 200);
   assert.deepEqual([attempts[0]!.customerId, attempts[0]!.chance], ["right_0", 0.25]);
   assert.equal(leftOut, 6);
-  const unknown = "is not known: write PAID, FAILED, or PENDING for neither; of a CSV --states says what it means";
+  const unknown = "is not known: write PAID, FAILED, or PENDING for neither; --states says what it means";
   assert.deepEqual(problems, [
     'propensity "0" is not a chance above 0 (2 records, the first in line 5)',
     `amount "49.00" ${amountSays(PLAIN)} (line 2)`,

@@ -73,9 +73,10 @@ export function readHistory(text: string, reading: Reading = PLAIN): History {
   const unmarked = text.replace(/^\ufeff/, "");
   const begin = unmarked.trimStart()[0];
   if (begin === "[") throw new TypeError("It is one JSON array; an object on each line is needed.");
-  if (begin === "{") refuseForJson(reading);
+  const isJson = begin === "{";
+  if (isJson) refuseForJson(reading);
   const passedOver: string[] = [];
-  const lines = begin === "{" ? jsonLines(unmarked) : csvLines(unmarked, reading, passedOver);
+  const lines = isJson ? jsonLines(unmarked) : csvLines(unmarked, reading, passedOver);
   const found = new Map<string, ReadAttempt>();
   const wrong = new Map<string, { says: string; line: number; records: number }>();
   const unmet = wordsToMeet(reading);
@@ -89,7 +90,8 @@ export function readHistory(text: string, reading: Reading = PLAIN): History {
   for (const { line, fields } of lines) {
     records++;
     if (typeof fields !== "string") unmet.delete(stateWord(textOf(fields, SAME.state) ?? ""));
-    const attempt = typeof fields === "string" ? { kind: fields, says: fields } : attemptOf(fields, reading);
+    const attempt =
+      typeof fields === "string" ? { kind: fields, says: fields } : attemptOf(fields, isJson ? null : reading);
     if (attempt === null) continue;
     if ("says" in attempt) leaveOut(attempt, line);
     else if (!keepNewest(found, { attempt, line, ...copyOf(fields as Fields, reading) })) repeated++;
@@ -180,23 +182,27 @@ function notMeant({ columns }: Reading): Set<string | undefined> {
 
 const NEEDED = [["invoiceId"], SAME.createdAt, SAME.state, ["amount"], ["currency"]];
 
-const NOT_KNOWN = "is not known: write PAID, FAILED, or PENDING for neither; of a CSV --states says what it means";
+const NOT_KNOWN = "is not known: write PAID, FAILED, or PENDING for neither";
 
 /** What a record says in the first of these fields that says anything. */
 const textOf = (fields: Fields, names: readonly string[]) =>
   names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
 
-/** null: neither paid nor failed, or without money. */
-function attemptOf(fields: Fields, reading: Reading): PastAttempt | Wrong | null {
+/**
+ * @param reading  null: of JSON
+ * @returns null: neither paid nor failed, or without money
+ */
+function attemptOf(fields: Fields, reading: Reading | null): PastAttempt | Wrong | null {
+  const { states, dates, decimals } = reading ?? PLAIN;
   const text = (...names: string[]) => textOf(fields, names);
   const wrong = (field: string, why: string): Wrong => ({ kind: field, says: `${field} ${why}` });
   const state = text(...SAME.state);
   if (state === null) return wrong("state", "is missing");
   const word = stateWord(state);
-  const outcome = (reading.states.get(word) as TransactionState | undefined) ?? transactionStateOf(state);
+  const outcome = (states.get(word) as TransactionState | undefined) ?? transactionStateOf(state);
   if (outcome === undefined) {
     // Each word for itself: what it means, its writer knows.
-    const says = `${isShown(word) ? `state "${word}"` : "state"} ${NOT_KNOWN}`;
+    const says = `${isShown(word) ? `state "${word}"` : "state"} ${NOT_KNOWN}${reading ? "; --states says what it means" : ""}`;
     return { kind: says, says };
   }
   if (outcome === "PENDING" || outcome === "VOIDED") return null;
@@ -204,11 +210,11 @@ function attemptOf(fields: Fields, reading: Reading): PastAttempt | Wrong | null
   if (invoiceId === null) return wrong("invoiceId", "is missing");
   const when = text(...SAME.createdAt);
   if (when === null) return { kind: "createdAt missing", says: "createdAt is missing" };
-  const at = parseMoment(momentText(when, reading.dates));
+  const at = parseMoment(momentText(when, dates));
   if (!at) return wrong("createdAt", `"${when}" ${momentSays(reading)}`);
   const currency = text("currency")?.toUpperCase() ?? "";
   const money = text("amount") ?? "";
-  const amount = minorText(money, currency, reading.decimals);
+  const amount = minorText(money, currency, decimals);
   if (!/^\d{1,15}$/.test(amount)) return wrong("amount", `"${money}" ${amountSays(reading)}`);
   // A check of the card, at which no money was to move.
   if (Number(amount) === 0) return null;

@@ -117,3 +117,22 @@ test("the column that somebody named goes before those of fields that say the sa
   assert.deepEqual(problems, ["createdAt is missing (line 42)"]);
   assert.deepEqual(passedOver, ["createdAt", "state", "id"]);
 });
+
+test("of JSON no option is named that it does not take", () => {
+  const record = { invoiceId: "in_1", createdAt: "2026-01-05", state: "PAID", amount: 4900, currency: "EUR" };
+  const problems = (more: object) => {
+    const text = [...Array(40).fill(record), { ...record, ...more }].map((each) => JSON.stringify(each)).join("\n");
+    return readHistory(text).problems;
+  };
+  const line = " (line 41)";
+  assert.deepEqual(problems({ state: "Authorised" }), [
+    `state "AUTHORISED" is not known: write PAID, FAILED, or PENDING for neither${line}`,
+  ]);
+  assert.deepEqual(problems({ amount: "49.00" }), [
+    `amount "49.00" must be a whole number of minor units from 0, such as 4900 for EUR 49.00${line}`,
+  ]);
+  assert.match(
+    problems({ createdAt: "05.01.2026" })[0]!,
+    /^createdAt "05\.01\.2026" .*, or a day such as 2026-01-31 \(/,
+  );
+});

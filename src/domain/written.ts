@@ -98,14 +98,24 @@ export const transactionStateOf = (word: string): TransactionState | undefined =
 const DATE_EXAMPLES = { ymd: "2026-01-31 12:00", dmy: "31.01.2026 12:00", mdy: "01/31/2026 12:00" };
 const AMOUNT_EXAMPLES = { point: ["1,234.50", "1,234"], comma: ["1.234,50", "1.234"] };
 
-/** What a moment must be, for messages. */
-export const momentSays = ({ dates }: Written) =>
-  dates === null
-    ? `${MOMENT_SAYS}, or a day such as 2026-01-31; dates in another form are read with --dates ymd, dmy or mdy`
-    : `must be a real date from 1970 to 2199, such as ${DATE_EXAMPLES[dates]} (--dates ${dates})`;
+/**
+ * What a moment must be, for messages.
+ *
+ * @param written  null: of JSON, for which there is no option
+ */
+export function momentSays(written: Written | null): string {
+  const dates = written?.dates ?? null;
+  if (dates !== null)
+    return `must be a real date from 1970 to 2199, such as ${DATE_EXAMPLES[dates]} (--dates ${dates})`;
+  const says = `${MOMENT_SAYS}, or a day such as 2026-01-31`;
+  return written ? `${says}; dates in another form are read with --dates ymd, dmy or mdy` : says;
+}
 
-/** What an amount must be, for messages. */
-export const amountSays = ({ decimals }: Written) =>
-  decimals === null
-    ? "must be a whole number of minor units from 0, such as 4900 for EUR 49.00; amounts with decimals are read with --decimals point or comma"
-    : `must be an amount from 0, such as ${AMOUNT_EXAMPLES[decimals][0]} (--decimals ${decimals}), without a currency sign, and with no more decimals than its currency has; in one that has three, ${AMOUNT_EXAMPLES[decimals][1]} could be either and is not read`;
+/** As `momentSays`, of an amount. */
+export function amountSays(written: Written | null): string {
+  const decimals = written?.decimals ?? null;
+  if (decimals !== null)
+    return `must be an amount from 0, such as ${AMOUNT_EXAMPLES[decimals][0]} (--decimals ${decimals}), without a currency sign, and with no more decimals than its currency has; in one that has three, ${AMOUNT_EXAMPLES[decimals][1]} could be either and is not read`;
+  const says = "must be a whole number of minor units from 0, such as 4900 for EUR 49.00";
+  return written ? `${says}; amounts with decimals are read with --decimals point or comma` : says;
+}
