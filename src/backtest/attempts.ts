@@ -1,5 +1,5 @@
 import { CsvError, parse } from "csv-parse/sync";
-import { BAD_QUOTE, csvReading, hasColumns, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
+import { BAD_QUOTE, beginningOf, csvReading, hasColumns, NO_COLUMNS } from "../domain/csv.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
@@ -142,8 +142,8 @@ const NAMES = new Map([...FIELDS].map((name) => [spelled(name), name]));
 
 /** @param passedOver  gets the columns that are not read */
 function* csvLines(text: string, reading: Reading, passedOver: string[]): Generator<Line> {
-  const delimiter = separatorOf(text, isRead(FIELDS, reading));
-  const rows = rowsOf(text, delimiter);
+  const { delimiter, begin } = beginningOf(text, isRead(FIELDS, reading));
+  const rows = rowsOf(begin, delimiter);
   if (rows.length === 0) throw new TypeError("It is empty.");
   const written = rows[0]!.cells;
   const others = notMeant(reading);
@@ -215,7 +215,7 @@ function attemptOf(fields: Fields, reading: Reading | null): PastAttempt | Wrong
   const currency = text("currency")?.toUpperCase() ?? "";
   const money = text("amount") ?? "";
   const amount = minorText(money, currency, decimals);
-  if (!/^\d{1,15}$/.test(amount)) return wrong("amount", `"${money}" ${amountSays(reading)}`);
+  if (!/^\d{1,15}$/.test(amount)) return wrong("amount", `"${money}" ${amountSays(reading, money, currency)}`);
   // A check of the card, at which no money was to move.
   if (Number(amount) === 0) return null;
   if (!/^[A-Z]{3}$/.test(currency)) return wrong("currency", `"${currency}" is not a currency, such as EUR`);

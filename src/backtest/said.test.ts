@@ -118,6 +118,14 @@ test("the column that somebody named goes before those of fields that say the sa
   assert.deepEqual(passedOver, ["createdAt", "state", "id"]);
 });
 
+test("an amount with a sign is read where that is its currency's, and a first line that tells Excel what parts columns", () => {
+  const rows = Array.from({ length: 40 }, (_, n) => `in_${n};2026-01-05;PAID;1.249,00 €;EUR`);
+  const text = ["sep=;", "invoiceId;createdAt;state;amount;currency", ...rows, "in_x;2026-01-05;PAID;49,00 $;EUR"];
+  const { attempts, problems } = readHistory(text.join("\r\n"), readingOf({ decimals: "comma" }, FIELDS, []));
+  assert.deepEqual([attempts.length, attempts[0]!.amount], [40, 124900]);
+  assert.deepEqual(problems, ['amount "49,00 $" has the sign $, and its currency is EUR (line 43)']);
+});
+
 test("of JSON no option is named that it does not take", () => {
   const record = { invoiceId: "in_1", createdAt: "2026-01-05", state: "PAID", amount: 4900, currency: "EUR" };
   const problems = (more: object) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CsvError, parse } from "csv-parse/sync";
-import { csvReading, hasColumns, separatorOf } from "./csv.ts";
+import { beginningOf, csvReading, hasColumns, separatorOf } from "./csv.ts";
 
 const isName = (name: string) => ["id", "state", "total; in cents", "amount"].includes(name);
 
@@ -23,6 +23,18 @@ test("a sign that parts the heading into more known names goes before one that i
     separatorOf("x; total,note, a,b;total ;y\n", (name) => name === "total"),
     ";",
   );
+});
+
+test("a first line that says what parts columns is gone by, and none of them", () => {
+  for (const [text, delimiter, begin] of [
+    ["sep=;\r\nid,state;amount", ";", "\r\nid,state;amount"],
+    ["\ufeff\nSEP=|\nid|state", "|", "\nid|state"],
+    ["sep=,,,\rid,state", ",", "\rid,state"],
+    ['"sep=\t"\nid\tstate', "\t", "\nid\tstate"],
+    ["sep=x;id\n1;2", ";", "sep=x;id\n1;2"],
+    ["sep;id\n1;2", ";", "sep;id\n1;2"],
+  ] as const)
+    assert.deepEqual(beginningOf(text, isName), { delimiter, begin }, JSON.stringify(text));
 });
 
 test("a name in quotes may hold any sign, and line breaks", () => {

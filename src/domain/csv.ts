@@ -3,6 +3,22 @@ import type { CsvError } from "csv-parse";
 /** What may stand between columns. Programs write semicolons where their country's decimals have commas, and tabs into what is pasted. */
 const SEPARATORS = [",", ";", "\t"];
 
+/** A first line by which Excel is told what stands between columns: `sep=;`. Who saved the file again may have put it in quotes, and signs behind it. */
+const TOLD = /^\s*"?sep=([^\w\s"]|\t)"?[,;\t]*(?=[\r\n])/i;
+
+/**
+ * What stands between the columns of a text, and the text without a line that says so: of that nothing but its end is left, so that all lines keep their numbers.
+ *
+ * @param begin  of the text, the first line that is not empty at least
+ * @param isName  whether a column of that name would be read
+ */
+export function beginningOf(begin: string, isName: (name: string) => boolean): { delimiter: string; begin: string } {
+  const told = TOLD.exec(begin);
+  return told
+    ? { delimiter: told[1]!, begin: begin.slice(told[0].length) }
+    : { delimiter: separatorOf(begin, isName), begin };
+}
+
 /**
  * What stands between the columns of a text: the sign that parts its heading into the most known names, of equal ones into the most names. A sign within a name is then none
  * between names.

@@ -31,3 +31,27 @@ export function moneyWords(minor: Minor, currency: string): string {
   const [whole, fraction] = majorText(minor, currency).split(".");
   return `${currency} ${whole!.replace(/\B(?=(\d{3})+$)/g, ",")}${fraction ? `.${fraction}` : ""}`;
 }
+
+const signs = new Map<string, { wide: string; narrow: string }>();
+
+/** "CA$" and "$" of CAD, in capitals; the code itself where nothing else is known. */
+function signsOf(code: string) {
+  const known = signs.get(code);
+  if (known) return known;
+  const [wide, narrow] = (["symbol", "narrowSymbol"] as const).map((currencyDisplay) => {
+    const parts = new Intl.NumberFormat("en", { style: "currency", currency: code, currencyDisplay }).formatToParts(0);
+    return parts.find(({ type }) => type === "currency")!.value.toUpperCase();
+  });
+  const found = { wide: wide!, narrow: narrow! };
+  signs.set(code, found);
+  return found;
+}
+
+/** Whether people write this beside amounts of a currency: "USD", "US$" and "$", which others have, too. */
+export function isSignOf(sign: string, code: string): boolean {
+  const written = sign.toUpperCase().replace(/\.$/, "");
+  if (!/^[A-Z]{3}$/.test(code)) return false;
+  const { wide, narrow } = signsOf(code);
+  const isNarrow = written.endsWith(narrow) && code.startsWith(written.slice(0, -narrow.length));
+  return written === code || written === wide || isNarrow;
+}

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseMoment } from "./moment.ts";
 import {
+  amountSays,
   capitals,
   DATES,
   DECIMALS,
@@ -69,11 +70,55 @@ test("an amount that is not as it was said is none, and never a number that is o
     ["-12.30", "EUR"],
     ["12.", "EUR"],
     [".30", "EUR"],
-    ["$12.30", "USD"],
+    ["$12.30", "EUR"],
+    ["12.30 GBP", "EUR"],
+    ["€12.30", "E"],
+    ["€ -12.30", "EUR"],
+    ["(€12.30)", "EUR"],
+    ["total 12.30", "EUR"],
     ["1e3", "EUR"],
     ["", "EUR"],
   ] as const)
     assert.equal(minorOf(text, currency, "point"), null, `${text} ${currency}`);
+});
+
+test("beside major units the sign of their currency may stand, or its code, and between thousands any space", () => {
+  for (const [text, currency, decimals, minor] of [
+    ["1.249,00 €", "EUR", "comma", 124900],
+    ["€\u00a01.249,00", "EUR", "comma", 124900],
+    ["1\u202f249,00\u00a0€", "EUR", "comma", 124900],
+    ["1\u2009249,00 €", "EUR", "comma", 124900],
+    ["EUR 12.30", "EUR", "point", 1230],
+    ["12.30eur", "EUR", "point", 1230],
+    ["€12.30 EUR", "EUR", "point", 1230],
+    ["$1,249.00", "USD", "point", 124900],
+    ["$1,249.00", "CAD", "point", 124900],
+    ["US$ 12.30", "USD", "point", 1230],
+    ["C$12.30", "CAD", "point", 1230],
+    ["CA$12.30", "CAD", "point", 1230],
+    ["R$ 12,30", "BRL", "comma", 1230],
+    ["1.249,00 kr.", "DKK", "comma", 124900],
+    ["12,30 zł", "PLN", "comma", 1230],
+    ["CHF 1’249.00", "CHF", "point", 124900],
+    ["¥1,249", "JPY", "point", 1249],
+    ["KWD 1.5", "KWD", "point", 1500],
+  ] as const)
+    assert.equal(minorOf(text, currency, decimals), minor, `${text} ${currency}`);
+  assert.equal(minorOf("€ 4900", "EUR", null), null, "nobody said that it is minor units, and hardly anybody means it");
+});
+
+test("a sign of another currency than the row's is named, and nothing else that stands beside an amount", () => {
+  const says = (amount: string, currency = "EUR") => amountSays({ dates: null, decimals: "point" }, amount, currency);
+  assert.equal(says("$1,249.00"), "has the sign $, and its currency is EUR");
+  assert.equal(says("12.30 GBP"), "has the sign GBP, and its currency is EUR");
+  assert.equal(says("US$12.30", "CAD"), "has the sign US$, and its currency is CAD");
+  for (const [amount, currency] of [
+    ["total 12.30", "EUR"],
+    ["-12.30", "EUR"],
+    ["€12.345", "EUR"],
+    ["€12.30", "euro"],
+  ] as const)
+    assert.match(says(amount, currency), /^must be an amount from 0, such as .*, with no sign but its currency's/);
 });
 
 test("who takes a point for a comma gets errors, and no other amounts", () => {

@@ -1,4 +1,4 @@
-import { minorDigits } from "./currency.ts";
+import { isSignOf, minorDigits } from "./currency.ts";
 import { MOMENT_SAYS } from "./moment.ts";
 import { STATE_WORDS, TRANSACTION_STATES, type TransactionState } from "./transaction.ts";
 
@@ -50,15 +50,29 @@ const GROUPED = {
   comma: /^(\d+|[1-9]\d{0,2}([.'’\s])\d{3}(?:\2\d{3})*)(?:,(\d+))?$/,
 };
 
-/** An amount as a whole number of minor units; what can't be read stays as it is, and is none. */
+/** What stands before and behind the digits of an amount. */
+const AROUND = /^(\D*)(\d(?:.*\d)?)(\D*)$/s;
+
+/** The digits of an amount, with what is between them, and the signs beside them: none, or as a rule one. */
+function parted(amount: string): { digits: string; signs: string[] } {
+  const [, before = "", digits = "", behind = ""] = AROUND.exec(amount) ?? [];
+  return { digits, signs: [before, behind].map((sign) => sign.trim()).filter((sign) => sign !== "") };
+}
+
+/**
+ * An amount as a whole number of minor units; what can't be read stays as it is, and is none. Beside major units the sign or the code of the currency may stand: who writes it beside minor
+ * ones is hardly meant to be read as that.
+ */
 export function minorText(text: string, currency: string, decimals: Written["decimals"]): string {
   const amount = text.trim();
   if (decimals === null) return amount;
-  const [, whole, group = "", fraction = ""] = GROUPED[decimals].exec(amount) ?? [];
+  const { digits: written, signs } = parted(amount);
+  const [, whole, group = "", fraction = ""] = GROUPED[decimals].exec(written) ?? [];
   const digits = minorDigits(currency);
   // 1,234 KWD may be 1234 dinars, or 1234 fils where decimals stand behind commas after all.
   const isEither = /[.,]/.test(group) && fraction === "" && digits > 2;
-  if (whole === undefined || fraction.length > digits || isEither) return `"${amount}"`;
+  const isOther = signs.some((sign) => !isSignOf(sign, currency));
+  if (whole === undefined || fraction.length > digits || isEither || isOther) return `"${amount}"`;
   return (whole.replace(/\D/g, "") + fraction.padEnd(digits, "0")).replace(/^0+(?=\d)/, "");
 }
 
@@ -111,11 +125,21 @@ export function momentSays(written: Written | null): string {
   return written ? `${says}; dates in another form are read with --dates ymd, dmy or mdy` : says;
 }
 
-/** As `momentSays`, of an amount. */
-export function amountSays(written: Written | null): string {
+/** A sign or a code, and nothing of a text that stands where an amount should. */
+const SIGN = /^(?:\p{L}{0,3}\p{Sc}|\p{L}{1,3}\.?)$/u;
+
+/**
+ * As `momentSays`, of an amount.
+ *
+ * @param amount  that it is, and the currency of its record
+ */
+export function amountSays(written: Written | null, amount = "", currency = ""): string {
   const decimals = written?.decimals ?? null;
+  const other = parted(amount).signs.find((sign) => SIGN.test(sign) && !isSignOf(sign, currency));
+  if (decimals !== null && other !== undefined && /^[A-Z]{3}$/.test(currency))
+    return `has the sign ${other}, and its currency is ${currency}`;
   if (decimals !== null)
-    return `must be an amount from 0, such as ${AMOUNT_EXAMPLES[decimals][0]} (--decimals ${decimals}), without a currency sign, and with no more decimals than its currency has; in one that has three, ${AMOUNT_EXAMPLES[decimals][1]} could be either and is not read`;
+    return `must be an amount from 0, such as ${AMOUNT_EXAMPLES[decimals][0]} (--decimals ${decimals}), with no sign but its currency's, and with no more decimals than its currency has; in one that has three, ${AMOUNT_EXAMPLES[decimals][1]} could be either and is not read`;
   const says = "must be a whole number of minor units from 0, such as 4900 for EUR 49.00";
   return written ? `${says}; amounts with decimals are read with --decimals point or comma` : says;
 }

@@ -73,7 +73,7 @@ function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError, reading:
   const others = [...misfitsOf(kind, record)].filter(([key]) => key !== field);
   return [[field, says] as const, ...others].map(([key, says]) => {
     const isOwn = says === kind.fields.get(key)?.says;
-    return { field: key, says: (reading && isOwn && saysOf(kind, key, record[key], reading)) || says };
+    return { field: key, says: (reading && isOwn && saysOf(kind, key, record, reading)) || says };
   });
 }
 

@@ -59,18 +59,26 @@ const upper = (code: string) => code.trim().toUpperCase();
 
 const isOfTransactions = ({ name }: RecordKind<unknown>) => name === "transactions";
 
+/** An amount that can't be read, as it stands in the file. */
+const unquoted = (amount: unknown) => String(amount ?? "").replace(/^"|"$/g, "");
+
 const ALSO_READ = "or a word that can only mean one of them, such as Succeeded or Declined";
 
 /**
  * What a field of a CSV must be, where that is more than the API takes; undefined: it is the same.
  *
- * @param value  that it is, as `recordOf` gave it
+ * @param record  as `recordOf` gave it
  */
-export function saysOf(kind: RecordKind<unknown>, name: string, value: unknown, reading: Reading): string | undefined {
+export function saysOf(
+  kind: RecordKind<unknown>,
+  name: string,
+  record: Readonly<Record<string, unknown>>,
+  reading: Reading,
+): string | undefined {
   const { form, words, prefix } = kind.fields.get(name)!;
   if (form === "moment") return momentSays(reading);
-  if (name === "amount") return amountSays(reading);
+  if (name === "amount") return amountSays(reading, unquoted(record.amount), String(record.currency ?? ""));
   if (name !== "state") return undefined;
   const all = isOfTransactions(kind) ? [...words!, ALSO_READ] : words!;
-  return stateSays(all, String(value).slice(prefix!.length));
+  return stateSays(all, String(record[name]).slice(prefix!.length));
 }

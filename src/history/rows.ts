@@ -1,7 +1,7 @@
 import { pipeline } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import type { RecordKind } from "../api/ingest/batch.ts";
-import { BAD_QUOTE, csvReading, hasColumns, headingOf, NO_COLUMNS, separatorOf } from "../domain/csv.ts";
+import { BAD_QUOTE, beginningOf, csvReading, hasColumns, headingOf, NO_COLUMNS } from "../domain/csv.ts";
 import { encodingOf, LOOK_BYTES, NO_TEXT } from "../domain/encoding.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import { type Header, headerOf, isRead, type Reading, refuseForJson } from "../domain/reading.ts";
@@ -83,8 +83,7 @@ async function* csvRowsOf(
   reading: Reading,
   onHeader: (header: Header) => void,
 ): AsyncGenerator<Row> {
-  const begin = await heading(text);
-  const delimiter = separatorOf(begin, isRead(kind.fields, reading));
+  const { delimiter, begin } = beginningOf(await heading(text), isRead(kind.fields, reading));
   const { options, begins, tornAt } = csvReading(delimiter);
   const parser = parse({ ...options, max_record_size: ROW_CHARS_MAX });
   pipeline(joined(begin, text), parser, () => {}); // what goes wrong comes out of the parser

@@ -74,6 +74,28 @@ test("columns may be parted by semicolons or tabs, and a spreadsheet's empty row
   }
 });
 
+test("a first line that tells Excel what parts columns is no heading, and counts as a line", async () => {
+  const rows = [subscription("a"), subscription("b", { amount: -1 })];
+  const text = `sep=;\r\n${csv(rows).replaceAll(",", ";")}`;
+  for (const size of [1, 7, 65_536]) {
+    const { first, wrong, broken } = await takeRows({ name: "x.csv", bytes: pieces(text, size) }, kind, PLAIN);
+    assert.deepEqual([first.map(({ id }) => id), wrong.map(({ line }) => line), broken], [["a"], [4], null]);
+  }
+});
+
+test("a currency sign that contradicts the row's currency is named", async () => {
+  const reading = readingOf({ decimals: "comma" }, kind.fields, []);
+  const rows = ['"1.249,00 €"', '"$49,00"'].map((amount, n) => subscription(`s_${n}`, { amount }));
+  const { first, wrong } = await takeRows({ name: "x.csv", bytes: pieces(csv(rows)) }, kind, reading);
+  assert.deepEqual(
+    first.map(({ amount }) => amount),
+    [124900],
+  );
+  assert.deepEqual(wrong, [
+    { line: 3, faults: [{ column: "amount", says: "has the sign $, and its currency is EUR" }] },
+  ]);
+});
+
 test("a wrong row is named by the line on which it begins, whatever empty rows and quoted line breaks stand before it", async () => {
   const wrong = { amount: -1 };
   const quoted = subscription("b", { customerId: '"Zoë\nand\nsons"', ...wrong });
@@ -136,7 +158,7 @@ test("what nobody said how to read is refused in words that name the option, eac
   ]);
   assert.deepEqual(await of({ dates: "mdy", decimals: "point" }), [
     "Created At must be a real date from 1970 to 2199, such as 01/31/2026 12:00 (--dates mdy) (300 rows: lines 2, 3, 4 and so on)",
-    "Amount must be an amount from 0, such as 1,234.50 (--decimals point), without a currency sign, and with no more decimals than its currency has; in one that has three, 1,234 could be either and is not read",
+    "Amount must be an amount from 0, such as 1,234.50 (--decimals point), with no sign but its currency's, and with no more decimals than its currency has; in one that has three, 1,234 could be either and is not read",
   ]);
 });
 
