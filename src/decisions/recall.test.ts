@@ -44,18 +44,33 @@ const stepsAt = (history: History, date: number) => {
   return [Math.floor(cell / 5), cell % 5];
 };
 
-test("a code is the same with the words that a gateway writes behind it", () => {
+test("a code is the same with blanks around it, zeros before it, and the words that a gateway writes behind it", () => {
   const beliefAfter = (networkDeclineCode: string, networkAdviceCode: string) => {
     const charge = { ...failed("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode, networkAdviceCode } };
     return recall(learned, historyOf([[charge]])).belief;
   };
   const bare = beliefAfter("51", "24");
   assert.deepEqual(beliefAfter("51 : Insufficient funds/over credit limit", "24 : Retry after 1 hour"), bare);
+  for (const [code, advice] of [
+    [" 51", "24 "],
+    ["051", "024"],
+    ["0051 : Insufficient funds", " 24"],
+  ] as const)
+    assert.deepEqual(beliefAfter(code, advice), bare, code);
   assert.notDeepEqual(beliefAfter("05", "24"), bare);
+  assert.deepEqual(beliefAfter("5", "2"), beliefAfter("05", "02"));
+  const onDebit = (networkDeclineCode: string) => {
+    const charge = { ...failed("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode } };
+    const instrument = { paymentMethodType: "bacs_debit", network: null, cardCountry: null };
+    return recall(learned, { ...historyOf([[charge]], 0, null, "bacs_debit"), instrument }).belief.codeName;
+  };
+  assert.equal(onDebit(" 0 "), onDebit("0"));
+  assert.notEqual(onDebit("1"), onDebit("01"), "a debit's codes are no numbers");
   const ofGateway = (gatewayCode: string) => {
     const charge = { ...failed("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode: null, gatewayCode } };
     return recall(learned, historyOf([[charge]])).belief.codeName;
   };
+  assert.equal(ofGateway(" card_declined "), ofGateway("card_declined"));
   assert.notEqual(ofGateway("card:declined"), ofGateway("card:expired"), "a gateway's own code is left as it is");
 });
 

@@ -6,8 +6,8 @@ import type { Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { observeBeside, observeFirst, observeTry } from "../model/observe.ts";
 import { type DeclineCodes, declineGroup } from "../rules/decline-group.ts";
-import type { Instrument } from "../rules/instrument.ts";
-import { withoutWords } from "../rules/response-codes.ts";
+import { type Instrument, isCard } from "../rules/instrument.ts";
+import { plainCode, withoutWords } from "../rules/response-codes.ts";
 import {
   caseNames,
   caseRows,
@@ -123,11 +123,13 @@ function recallFirst(
   const clock = { offsetMs: history.offsetAt(at), booking: bookingOfBill };
   const response = first.codes?.networkDeclineCode ?? null;
   const advice = first.codes?.networkAdviceCode ?? null;
+  // Of a debit 1 and 01 may be two reasons.
+  const nameOf = (code: string) => (isCard(history.instrument) ? plainCode(code) : withoutWords(code).trim());
   const traits: Traits = {
     ...history.traits,
     dollars: bill.dollars,
-    declineCode: response === null ? (first.codes?.gatewayCode ?? null) : withoutWords(response),
-    adviceCode: advice && withoutWords(advice),
+    declineCode: response === null ? (first.codes?.gatewayCode?.trim() ?? null) : nameOf(response),
+    adviceCode: advice && nameOf(advice),
     past: { ...past },
   };
   if (!first.isPresumed) observeFirst(learned, person, nameWeights(caseNames("f", traits)), clock, at, reason);

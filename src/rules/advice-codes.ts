@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { DeclineGroup } from "./decline-groups.ts";
-import { withoutWords } from "./response-codes.ts";
+import { plainCode } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
 /** A Mastercard merchant advice code (DE48 SE84), sent beside the response code by some issuers. */
@@ -58,7 +58,7 @@ export const ADVICE_CODES: readonly AdviceCode[] = [
   advice("43", "the card is virtual", {}),
 ];
 
-const normalCode = (code: string) => withoutWords(code).trim().padStart(2, "0");
+const normalCode = (code: string) => plainCode(code).padStart(2, "0");
 
 const BY_CODE = new Map(ADVICE_CODES.map((each) => [each.code, each]));
 

@@ -151,12 +151,14 @@ const WITH_WORDS = /^\s*([0-9A-Z]{1,4})\s*:.*/is;
 /** A response or advice code without what a gateway may write behind it: 41 of Adyen's "41 : Lost card". */
 export const withoutWords = (code: string) => code.replace(WITH_WORDS, "$1");
 
-/** The code as the table writes it: without words, in upper case, of two characters at least, and no zero before more than two. */
-function normalCode(code: string): string {
-  const alone = withoutWords(code).trim().toUpperCase();
-  const short = /^\d+$/.test(alone) ? String(Number(alone)) : alone;
-  return short.padStart(2, "0");
+/** A card's code as the tables write numbers, of two digits and no zero before more than two: 51 of " 051", and 05 of 5. Words stay as they came. */
+export function plainCode(code: string): string {
+  const alone = withoutWords(code).trim();
+  return /^\d+$/.test(alone) ? String(Number(alone)).padStart(2, "0") : alone;
 }
+
+/** The code as the table writes it: without words, in upper case, of two characters at least. */
+const normalCode = (code: string) => plainCode(code).toUpperCase().padStart(2, "0");
 
 /** The code whose row says what this one means on a card of the network, in the table or not. */
 export function tableCode(code: string, dialect: Dialect): string {
