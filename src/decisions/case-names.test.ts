@@ -6,6 +6,7 @@ import { ROWS_OF } from "../model/layout.ts";
 import { learnTry } from "../model/learn.ts";
 import { newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
+import { brandOf } from "../rules/card-networks.ts";
 import { caseNames, caseRows, nameWeights, newPast, type Traits } from "./case-names.ts";
 import { belief, DAY, START } from "./choose-try.fixture.ts";
 
@@ -38,6 +39,28 @@ test("a debit is one way of paying, whatever its gateway calls it", () => {
   assert.deepEqual(caseNames("r", of("us_bank_account")), caseNames("r", of("ach_debit")));
   assert.deepEqual(caseRows(of("sepadirectdebit")), caseRows(of("sepa_debit")));
   assert.notDeepEqual(caseNames("r", of("ach_debit")), caseNames("r", of("sepa_debit")));
+});
+
+test("a card is one way of paying, whatever its gateway calls it, and of the brand that stands in its name", () => {
+  const of = (paymentMethodType: string, cardBrand: string | null = null) => ({
+    ...traits,
+    paymentMethodType,
+    network: brandOf(cardBrand, paymentMethodType),
+  });
+  for (const [brand, ...others] of [
+    ["visa", of("visa"), of("visa_applepay"), of("visasuperpremiumdebit"), of("credit_card", "VISA")],
+    ["mastercard", of("mc"), of("mc_googlepay"), of("card", "MC"), of("debit_card", "MasterCard")],
+    ["amex", of("amex"), of("amex_applepay"), of("card", "American Express")],
+  ] as const) {
+    const card = of("card", brand);
+    for (const other of others) {
+      assert.deepEqual(caseNames("r", other), caseNames("r", card), JSON.stringify(other));
+      assert.deepEqual(caseRows(other), caseRows(card), JSON.stringify(other));
+    }
+  }
+  assert.notDeepEqual(caseNames("r", of("visa")), caseNames("r", of("mc")));
+  assert.notDeepEqual(caseNames("r", of("paypal")), caseNames("r", of("card")));
+  assert.ok(caseNames("r", of("card", "Мир")).includes("rbrand:мир"), "a brand without rules has its own name");
 });
 
 test("the steps of an amount, and what is a merchant's own, share their weights with no name that is often met", () => {

@@ -1,5 +1,6 @@
-import { schemeOf } from "../domain/schemes.ts";
 import { nameWeight, type Reason, rowsOf, STANDINGS } from "../model/layout.ts";
+import { brandName } from "../rules/card-networks.ts";
+import { methodOf } from "../rules/instrument.ts";
 
 /** What is known of a charge and of whom it is for; null is "not known". Who reads this learns what the model looks at. */
 export interface Traits {
@@ -49,7 +50,8 @@ const PAID_EDGES = [1, 2, 4, 8];
 export const isPortable = (name: string) => !/^.(merchant|issuer):/.test(name);
 
 const known = (value: string | number | null) => (typeof value === "string" ? value.toLowerCase() : (value ?? "?"));
-const methodOf = ({ paymentMethodType: type }: Pick<Traits, "paymentMethodType">) => known(type && schemeOf(type));
+const methodName = ({ paymentMethodType: type }: Pick<Traits, "paymentMethodType">) => known(type && methodOf(type));
+const networkName = ({ network }: Pick<Traits, "network">) => network && brandName(network);
 
 /** From some 740,000 dollars on all amounts have the same names: how many a try has room for is bounded (`look` in model/observe.ts). */
 const OVER_MAX = 20;
@@ -75,8 +77,8 @@ export function caseNames(stage: "f" | "r", traits: Traits): string[] {
     `merchant:${traits.merchant}`,
     `country:${traits.country}`,
     `funding:${known(traits.funding)}`,
-    `brand:${known(traits.network)}`,
-    `method:${methodOf(traits)}`,
+    `brand:${known(networkName(traits))}`,
+    `method:${methodName(traits)}`,
     `issuer:${known(traits.issuer)}`,
     `bills:${share}:${Math.min(4, Math.round(Math.log2(1 + past.firsts)))}`,
     `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}`,
@@ -107,8 +109,8 @@ export const caseRows = (traits: Omit<Traits, "merchant" | "past">): Int32Array 
     country: traits.country,
     code: lower(traits.declineCode),
     advice: lower(traits.adviceCode),
-    pay: traits.paymentMethodType && `${known(traits.funding)}:${methodOf(traits)}`,
-    network: lower(traits.network),
+    pay: traits.paymentMethodType && `${known(traits.funding)}:${methodName(traits)}`,
+    network: networkName(traits),
     amount: amountStep(traits),
     tenure: traits.tenureDays === null ? null : tenureStep(traits.tenureDays),
     issuer: lower(traits.issuer),

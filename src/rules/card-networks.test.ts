@@ -23,6 +23,7 @@ test("a brand has the rules of the network that clears it, however gateways writ
 test("a network whose programme was not seen has the strictest rule of each kind, under its own name", () => {
   for (const [brand, name] of [
     ["elo", "Elo"],
+    ["cup", "UnionPay"],
     ["JCB", "JCB"],
     ["unionpay", "UnionPay"],
     ["cartes_bancaires", "Cartes Bancaires"],
@@ -34,16 +35,25 @@ test("a network whose programme was not seen has the strictest rule of each kind
 
 test("where no brand is said and the type of payment is one, as Adyen writes it, the card is of that", () => {
   for (const [type, brand] of [
-    ["mc", "Mastercard"],
-    ["visa", "Visa"],
-    ["visa_applepay", "Visa"],
-    ["american_express", "American Express"],
+    ["mc", "mastercard"],
+    ["visa", "visa"],
+    ["visa_applepay", "visa"],
+    ["mc_googlepay", "mastercard"],
+    ["amexcorporate", "amex"],
+    ["visasuperpremiumcredit", "visa"],
+    ["mcprepaidanonymous", "mastercard"],
+    ["maestro_usa", "maestro"],
+    ["cup", "unionpay"],
+    ["cartebancaire", "cartesbancaires"],
+    ["american_express", "amex"],
+    ["debit", null],
+    ["sepadirectdebit", null],
     ["card", null],
     ["sepa_debit", null],
     ["paypal", null],
     [null, null],
   ] as const)
     assert.equal(brandOf(null, type), brand, String(type));
-  assert.equal(brandOf(" ", "mc"), "Mastercard");
+  assert.equal(brandOf(" ", "mc"), "mastercard");
   assert.equal(brandOf("visa", "mc"), "visa");
 });

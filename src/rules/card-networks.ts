@@ -100,13 +100,10 @@ const CARTES_BANCAIRES = unseen("Cartes Bancaires");
 const NETWORKS = new Map<string, CardNetwork>([
   ["visa", VISA],
   ["mastercard", MASTERCARD],
-  ["mc", MASTERCARD],
   ["amex", AMEX],
-  ["americanexpress", AMEX],
   ["discover", DISCOVER],
   // Accepted and cleared by Discover and by Mastercard.
   ["diners", DISCOVER],
-  ["dinersclub", DISCOVER],
   ["maestro", MASTERCARD],
   ["elo", ELO],
   ["jcb", JCB],
@@ -114,14 +111,36 @@ const NETWORKS = new Map<string, CardNetwork>([
   ["cartesbancaires", CARTES_BANCAIRES],
 ]);
 
-const keyOf = (brand: string) => brand.toLowerCase().replace(/[^a-z]/g, "");
+/** Other names of them, Adyen's among them. @see docs/sources.md, names of cards */
+const OTHER_NAMES = new Map([
+  ["mc", "mastercard"],
+  ["americanexpress", "amex"],
+  ["dinersclub", "diners"],
+  ["cup", "unionpay"],
+  ["cartebancaire", "cartesbancaires"],
+]);
+
+function keyOf(brand: string): string {
+  const name = brand.toLowerCase().replace(/[^a-z]/g, "");
+  return OTHER_NAMES.get(name) ?? name;
+}
+
+/** A brand by the name that rules and lessons have for it: "mastercard" of "MC" and "MasterCard"; a stranger in small letters. */
+export function brandName(brand: string): string {
+  const key = keyOf(brand);
+  return NETWORKS.has(key) ? key : brand.toLowerCase();
+}
 
 /** The rules of a card brand as gateways write it ("visa", "American Express"); null or a stranger: the strictest. */
 export const cardNetwork = (brand: string | null): CardNetwork =>
   (brand === null ? undefined : NETWORKS.get(keyOf(brand))) ?? UNKNOWN_NETWORK;
 
+/** What Adyen writes behind a brand, without a sign between: "mcdebit", "visasuperpremiumcredit". */
+const PRODUCT =
+  /(?:super|premium|standard|commercial|consumer|corporate|business|small|purchasing|fleet|prepaid|reloadable|anonymous|credit|debit)+$/;
+
 /**
- * The brand of what was paid with. Where nobody says one, a type may: Adyen's are "visa", "mc" and "visa_applepay". Taken for no card, one that was
+ * The brand of what was paid with. Where nobody says one, a type may: Adyen's are "visa", "mc", "visa_applepay" and "mcdebit". Taken for no card, one that was
  * reported stolen would be tried again.
  */
 export function brandOf(
@@ -129,9 +148,9 @@ export function brandOf(
   paymentMethodType: string | null | undefined,
 ): string | null {
   if (cardBrand?.trim() || !paymentMethodType) return cardBrand ?? null;
-  const [card] = paymentMethodType.split("_");
-  const network = NETWORKS.get(keyOf(paymentMethodType)) ?? NETWORKS.get(keyOf(card!));
-  return network?.name ?? cardBrand ?? null;
+  const card = paymentMethodType.split("_")[0]!;
+  const key = [paymentMethodType, card, card.replace(PRODUCT, "")].map(keyOf).find((name) => NETWORKS.has(name));
+  return key ?? cardBrand ?? null;
 }
 
 /** From now on a brand has these rules, in the whole process. @see override.ts */

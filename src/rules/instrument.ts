@@ -1,4 +1,6 @@
+import { schemeOf } from "../domain/schemes.ts";
 import { bankDebit } from "./bank-debits.ts";
+import { brandOf } from "./card-networks.ts";
 import { WALLETS } from "./wallets.ts";
 
 /** What was paid with, so that its codes can be read. */
@@ -23,6 +25,10 @@ export function isCard({ paymentMethodType, network }: Instrument): boolean {
   if (bankDebit(paymentMethodType) || WALLETS.has(paymentMethodType)) return false;
   return CARDS.has(paymentMethodType) || (network ?? "").trim() !== "";
 }
+
+/** A way of paying by the name that lessons have for it: "card" also of "credit_card", and of what has a brand for a name, as Adyen's "mc" and "visa_applepay". */
+export const methodOf = (paymentMethodType: string): string =>
+  CARDS.has(paymentMethodType) || brandOf(null, paymentMethodType) !== null ? "card" : schemeOf(paymentMethodType);
 
 /** Whether it is known how such a payment may be tried again. */
 export const hasRules = (instrument: Instrument): boolean =>

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { brandOf } from "./card-networks.ts";
 import { type DeclineCodes, readDecline } from "./decline-group.ts";
 import { forbiddenAt, guardOf } from "./guard.ts";
 import { applyRules, readRules } from "./override.ts";
@@ -187,4 +188,15 @@ test("a network that is called otherwise reads its codes as before", () => {
   applyRules(read({ networks: names }).rules!);
   assert.deepEqual(groups(), before);
   assert.notEqual(before[0], before[2]);
+});
+
+test("a brand keeps its rules under each of its names, of a file of rules too, and where only the way of paying names it", () => {
+  const sentences = () =>
+    ["mastercard", "MC", brandOf(null, "mc"), brandOf(null, "mc_applepay")].map(
+      (network) => allowedAfter(20, network!)?.sentence,
+    );
+  const limits = [{ attemptsMax: 2, days: 30, counts: "card" }];
+  applyRules(read({ networks: { mc: { name: "Mastercard of Europe", limits } } }).rules!);
+  for (const sentence of sentences()) assert.match(sentence!, /^Mastercard of Europe allows at most 2 declined tries/);
+  assert.match(allowedAfter(20, brandOf(null, "visa")!, "visa")!.sentence, /^Visa allows at most/);
 });
