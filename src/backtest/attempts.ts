@@ -211,7 +211,7 @@ function attemptOf(fields: Fields, reading: Reading | null): PastAttempt | Wrong
   const when = text(...SAME.createdAt);
   if (when === null) return { kind: "createdAt missing", says: "createdAt is missing" };
   const at = parseMoment(momentText(when, dates));
-  if (!at) return wrong("createdAt", `"${when}" ${momentSays(reading)}`);
+  if (!at) return wrong("createdAt", `"${when}" ${momentSays(reading, when)}`);
   const currency = text("currency")?.toUpperCase() ?? "";
   const money = text("amount") ?? "";
   const amount = minorText(money, currency, decimals);

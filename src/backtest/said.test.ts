@@ -126,6 +126,14 @@ test("an amount with a sign is read where that is its currency's, and a first li
   assert.deepEqual(problems, ['amount "49,00 $" has the sign $, and its currency is EUR (line 43)']);
 });
 
+test("a year of two digits is told of as that", () => {
+  const row = (when: string) => `in_1,${when},PAID,4900,EUR`;
+  const rows = Array.from({ length: 40 }, (_, n) => row(`${(n % 28) + 1}.01.2026`));
+  const text = ["invoiceId,createdAt,state,amount,currency", ...rows, row("25.11.26")].join("\n");
+  const { problems } = readHistory(text, readingOf({ dates: "dmy" }, FIELDS, []));
+  assert.match(problems[0]!, /^createdAt "25\.11\.26" has a year of two digits, .*31\.01\.2026.*--dates dmy/);
+});
+
 test("of JSON no option is named that it does not take", () => {
   const record = { invoiceId: "in_1", createdAt: "2026-01-05", state: "PAID", amount: 4900, currency: "EUR" };
   const problems = (more: object) => {

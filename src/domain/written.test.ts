@@ -7,6 +7,7 @@ import {
   DATES,
   DECIMALS,
   minorText,
+  momentSays,
   momentText,
   smallLetters,
   stateSays,
@@ -180,6 +181,21 @@ test("what is no date in the order that was said is none", () => {
     ["", "dmy"],
   ] as const)
     assert.equal(momentOf(text, dates), null, `${text} ${dates}`);
+});
+
+test("a year of two digits is refused in words of its own, since nobody is to guess which century, or which part it is", () => {
+  const short = "has a year of two digits, which may be read in several ways: write all four, as in";
+  const says = (text: string, dates: (typeof DATES)[number] | null) => momentSays({ dates, decimals: null }, text);
+  assert.equal(says("25.11.26", "dmy"), `${short} 31.01.2026 12:00 (--dates dmy)`);
+  assert.equal(says(" 1/2/26 08:00", "mdy"), `${short} 01/31/2026 12:00 (--dates mdy)`);
+  assert.equal(says("26-11-25", "ymd"), `${short} 2026-01-31 12:00 (--dates ymd)`);
+  assert.equal(
+    says("25.11.26", null),
+    `${short} 2026-01-31; dates in another form are read with --dates ymd, dmy or mdy`,
+  );
+  assert.equal(momentSays(null, "25.11.26"), `${short} 2026-01-31`);
+  for (const text of ["25.11.2026", "25.11", "1.2.345", "yesterday", ""])
+    assert.match(says(text, "ymd"), /^must be a real date from 1970/, text);
 });
 
 test("a message about a state names the word that was read, unless it may be a number of somebody's", () => {

@@ -112,17 +112,25 @@ export const transactionStateOf = (word: string): TransactionState | undefined =
 const DATE_EXAMPLES = { ymd: "2026-01-31 12:00", dmy: "31.01.2026 12:00", mdy: "01/31/2026 12:00" };
 const AMOUNT_EXAMPLES = { point: ["1,234.50", "1,234"], comma: ["1.234,50", "1.234"] };
 
+/** 25.11.26, 11/25/26 or 26-11-25: nobody can tell which, nor of which century. */
+const SHORT_YEAR = /^\d\d?([-./])\d\d?\1\d\d(?!\d)/;
+const SHORT_YEAR_SAYS = "has a year of two digits, which may be read in several ways: write all four, as in";
+
 /**
  * What a moment must be, for messages.
  *
  * @param written  null: of JSON, for which there is no option
+ * @param text  that it is
  */
-export function momentSays(written: Written | null): string {
+export function momentSays(written: Written | null, text = ""): string {
   const dates = written?.dates ?? null;
+  const isShort = SHORT_YEAR.test(text.trim());
+  const other = written ? "; dates in another form are read with --dates ymd, dmy or mdy" : "";
+  if (isShort && dates === null) return `${SHORT_YEAR_SAYS} 2026-01-31${other}`;
+  if (isShort) return `${SHORT_YEAR_SAYS} ${DATE_EXAMPLES[dates!]} (--dates ${dates})`;
   if (dates !== null)
     return `must be a real date from 1970 to 2199, such as ${DATE_EXAMPLES[dates]} (--dates ${dates})`;
-  const says = `${MOMENT_SAYS}, or a day such as 2026-01-31`;
-  return written ? `${says}; dates in another form are read with --dates ymd, dmy or mdy` : says;
+  return `${MOMENT_SAYS}, or a day such as 2026-01-31${other}`;
 }
 
 /** A sign or a code, and nothing of a text that stands where an amount should. */

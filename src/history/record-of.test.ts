@@ -136,6 +136,12 @@ test("a word for a state means what somebody says it does, and each word that no
   );
 });
 
+test("a year of two digits is told of as that", async () => {
+  const text = ["id,state,customerId,amount,currency,createdAt", "in_1,Paid,c,4900,EUR,11/25/26"].join("\n");
+  const { wrong } = await takeRows({ name: "x.csv", bytes: pieces(text) }, HISTORY_KINDS.invoices.kind, PLAIN);
+  assert.match(wrong[0]!.faults[0]!.says, /^has a year of two digits, .* write all four/);
+});
+
 test("a state is told of by its own word where other fields of the row are wrong, too", async () => {
   const text = ["id,state,customerId,amount,currency,createdAt", ",Held,c,49.00,EUR,2026-01-01"].join("\n");
   const { wrong } = await takeRows({ name: "x.csv", bytes: pieces(text) }, HISTORY_KINDS.invoices.kind, PLAIN);

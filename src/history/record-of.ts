@@ -76,7 +76,7 @@ export function saysOf(
   reading: Reading,
 ): string | undefined {
   const { form, words, prefix } = kind.fields.get(name)!;
-  if (form === "moment") return momentSays(reading);
+  if (form === "moment") return momentSays(reading, String(record[name] ?? ""));
   if (name === "amount") return amountSays(reading, unquoted(record.amount), String(record.currency ?? ""));
   if (name !== "state") return undefined;
   const all = isOfTransactions(kind) ? [...words!, ALSO_READ] : words!;
