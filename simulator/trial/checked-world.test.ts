@@ -116,3 +116,22 @@ test("a generator that has ended is no new year, and a chance that missed 1 by r
   assert.equal(world.approval(BILL, AT), 1);
   assert.deepEqual(billsOf({ ...BILL, first: { ...CHARGE, cardBrand: null } }).length, 1);
 });
+
+test("null and an empty text are left out, and the world is asked about its own bills all the same", () => {
+  for (const blank of [null, ""]) {
+    const said = { ...CHARGE, cardBrand: "visa", cardFingerprint: blank } as Charge;
+    const own = { ...BILL, first: said };
+    const known = (bill: Bill) => {
+      assert.equal(bill, own);
+      return said;
+    };
+    const world = worldOf({
+      bills: () => [own],
+      charge: known,
+      approval: (bill: Bill) => Number(known(bill) === said),
+    });
+    const [bill] = [...world.bills(1, 1)] as [Bill];
+    const told = { ...CHARGE, cardBrand: "visa" };
+    assert.deepEqual([bill.first, world.charge(bill, AT), world.approval(bill, AT)], [told, told, 1]);
+  }
+});

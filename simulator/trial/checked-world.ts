@@ -39,6 +39,9 @@ export function checkedWorld(said: unknown): World {
   for (const method of METHODS)
     if (typeof world[method] !== "function") throw new WorldFault(`the world has no method ${method}`);
   let latest: Iterable<Bill> | null = null;
+  /** The world's own bills, which it may know again by what they are, behind those that were written anew. */
+  const own = new WeakMap<Bill, Bill>();
+  const ownOf = (bill: Bill) => own.get(bill) ?? bill;
   return {
     name: world.name,
     *bills(seed, customers) {
@@ -64,7 +67,10 @@ export function checkedWorld(said: unknown): World {
               `bill ${bill.id}: createdAt, ${bill.createdAt.toISOString()}, is before ${newest.createdAt.toISOString()}, that of bill ${newest.id}, which came earlier; bills come in time order`,
             );
           if (!newest || bill.createdAt > newest.createdAt) newest = bill;
-          yield bill;
+          const first = withoutBlanks(bill.first);
+          const told = first === bill.first ? bill : { ...bill, first };
+          if (told !== bill) own.set(told, bill);
+          yield told;
         }
       } catch (error) {
         throw error instanceof WorldFault ? error : thrown(`bills(), after ${ids.size} of them,`, error);
@@ -73,19 +79,19 @@ export function checkedWorld(said: unknown): World {
     charge(bill, at) {
       const charge = asked(
         () => placeOf("charge", bill, at),
-        () => world.charge(bill, at),
+        () => world.charge(ownOf(bill), at),
       );
       checkCharge(`charge() of bill ${bill.id}`, charge, at);
-      return charge;
+      return withoutBlanks(charge);
     },
     approval(bill, at, tried) {
       const place = () => placeOf("approval", bill, at);
-      const chance = asked(place, () => world.approval(bill, at, tried));
+      const chance = asked(place, () => world.approval(ownOf(bill), at, tried));
       if (typeof chance !== "number" || !(chance >= -ROUNDING && chance <= 1 + ROUNDING))
         throw new WorldFault(`${place()}: must be from 0 to 1, not ${shown(chance)}`);
       return Math.min(1, Math.max(0, chance));
     },
-    ...(world.payDays === undefined ? {} : { payDays: (bill: Bill) => payDaysOf(world, bill) }),
+    ...(world.payDays === undefined ? {} : { payDays: (bill: Bill) => payDaysOf(world, ownOf(bill)) }),
   };
 }
 
@@ -158,6 +164,18 @@ function checkCharge(place: string, charge: Charge, at: Date) {
   // A world that is not checked by a compiler may say null for what it does not know.
   for (const name of CHARGE_TEXTS)
     must(typeof (charge[name] ?? "") === "string", name, "a text, or left out where it is not known");
+}
+
+/**
+ * Null and an empty text say that a thing is not known, as leaving it out does. Taken for a fingerprint, they would make one card of all that have none, on
+ * which next to nothing may be tried.
+ */
+function withoutBlanks(charge: Charge): Charge {
+  const isBlank = (name: (typeof CHARGE_TEXTS)[number]) => charge[name] === null || charge[name] === "";
+  if (!CHARGE_TEXTS.some(isBlank)) return charge;
+  const known = { ...charge };
+  for (const name of CHARGE_TEXTS) if (isBlank(name)) delete known[name];
+  return known;
 }
 
 const isAbove0 = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;
