@@ -4,12 +4,18 @@ import { type Forecast, tables } from "../model/forecast.ts";
 import { keepsLimit, type PlanLimit } from "../rules/plan-limits.ts";
 import type { Stakes } from "./stakes.ts";
 
-/** Two planned tries are at least this far apart. */
+/** Two planned tries are at least this far apart, or as far as `apartOf` says where the window has no room for that. */
 export const APART_MS = 20 * HOUR_MS;
+/** For so many tries room is made. */
+const ROOM_TRIES = 6;
+
+/** How far apart so many tries may be at least: what is left of a window of a day or two would else end after one or two of them. */
+export const apartOf = ({ slots }: Forecast, tries: number): number =>
+  Math.min(APART_MS, ((slots.at(-1) ?? 0) - (slots[0] ?? 0)) / Math.max(1, Math.min(tries, ROOM_TRIES) - 1));
 
 /** Whether one slot is far enough behind another one for a try at each: the first one's answer is there by then. */
-export const isApart = ({ slots, answeredAt }: Forecast, first: number, second: number) =>
-  slots[second]! - slots[first]! >= APART_MS && (answeredAt === null || slots[second]! >= answeredAt[first]!);
+export const isApart = ({ slots, answeredAt }: Forecast, first: number, second: number, apartMs: number) =>
+  slots[second]! - slots[first]! >= apartMs && (answeredAt === null || slots[second]! >= answeredAt[first]!);
 
 /** Tries of the longest plan: no budget is larger. */
 export const PLAN_MAX = 100;
@@ -42,19 +48,28 @@ export interface Board {
   worth: Float64Array;
   cost: number;
   limits: readonly PlanLimit[];
+  apartMs: number;
   /** Tries of the plan looked at. */
   tries: number;
 }
 
-/** @param limits  to be kept by what is put into the plan */
-export function boardOf(forecast: Forecast, { worthAt, cost }: Stakes, limits: readonly PlanLimit[] = []): Board {
+/**
+ * @param limits  to be kept by what is put into the plan
+ * @param apartMs  between two tries of the plan
+ */
+export function boardOf(
+  forecast: Forecast,
+  { worthAt, cost }: Stakes,
+  limits: readonly PlanLimit[] = [],
+  apartMs = APART_MS,
+): Board {
   if (!forecast.isLatest()) throw new Error("another forecast was made meanwhile");
   const { shares, slots } = forecast;
   left.set(shares);
   reached[0] = shares.reduce((sum, share) => sum + share, 0);
   const worth = new Float64Array(slots.length);
   for (let slot = 0; slot < worth.length; slot++) worth[slot] = worthAt(slots[slot]!);
-  return { forecast, worth, cost, limits, tries: 0 };
+  return { forecast, worth, cost, limits, apartMs, tries: 0 };
 }
 
 /** The plan looked at. */
@@ -128,11 +143,11 @@ export function placeOf(board: Board, slot: number): number {
 }
 
 /** Whether a slot is far enough from the tries before a place and those from `after` on, and keeps the limits together with them. */
-export function fits({ tries, limits, forecast }: Board, slot: number, place: number, after: number): boolean {
+export function fits({ tries, limits, apartMs, forecast }: Board, slot: number, place: number, after: number): boolean {
   const { slots } = forecast;
   const at = slots[slot]!;
-  if (place > 0 && !isApart(forecast, plan[place - 1]!, slot)) return false;
-  if (after < tries && !isApart(forecast, slot, plan[after]!)) return false;
+  if (place > 0 && !isApart(forecast, plan[place - 1]!, slot, apartMs)) return false;
+  if (after < tries && !isApart(forecast, slot, plan[after]!, apartMs)) return false;
   if (limits.length === 0) return true;
   const others: number[] = [];
   for (let n = 0; n < tries; n++) if (n < place || n >= after) others.push(slots[plan[n]!]!);

@@ -133,6 +133,18 @@ test("two planned tries are nearly a day apart at least, and never more than all
   }
 });
 
+test("in a window that has no room for tries a day apart they are nearer, and as far apart as so many can be", () => {
+  let longest = 0;
+  for (let seed = 1; seed <= 20; seed++) {
+    const world = smallWorld(7, seed);
+    const dense = { ...world, slots: world.slots.map((at) => at / 6) };
+    const at = planTries(dense, 4, { worthAt: () => 1, cost: 0.001 }).slots.map((slot) => dense.slots[slot]!);
+    for (let n = 1; n < at.length; n++) assert.ok(at[n]! - at[n - 1]! >= DAY / 3);
+    longest = Math.max(longest, at.length);
+  }
+  assert.equal(longest, 4);
+});
+
 test("of all plans that keep a limit, nearly the best is found", () => {
   const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
   // Two in any six days, and one was made two days before the first.

@@ -2,6 +2,7 @@ import { DAY_MS } from "../domain/durations.ts";
 import { type Forecast, SLOTS_MAX } from "../model/forecast.ts";
 import { keepsLimit, type PlanLimit } from "../rules/plan-limits.ts";
 import {
+  apartOf,
   type Board,
   boardOf,
   fits,
@@ -27,6 +28,8 @@ export interface TryPlan {
   picked: readonly number[];
   /** What it keeps. */
   limits: readonly PlanLimit[];
+  /** How far apart its tries are at least. */
+  apartMs: number;
   /** The slots that it grew by, in that order, before they were moved. */
   grown: readonly number[];
 }
@@ -58,7 +61,8 @@ export function planTries(
 ): TryPlan {
   const picked = bestOf24Hours(forecast, aside);
   forecast.foresee(picked);
-  const board = boardOf(forecast, stakes, limits);
+  const apartMs = apartOf(forecast, tries);
+  const board = boardOf(forecast, stakes, limits, apartMs);
   // What each picked slot gained when it was looked at last.
   const gains = new Float64Array(picked.length);
   const grown: number[] = [];
@@ -70,16 +74,16 @@ export function planTries(
     grown.push(slot);
     worth = insert(board, placeOf(board, slot), slot);
   }
-  return { ...moved(board, picked, worth), picked, limits, grown };
+  return { ...moved(board, picked, worth), picked, limits, apartMs, grown };
 }
 
 /** What `planTries` finds on the same terms where only so many tries may be planned: a plan grows by the same slots however many they may become. */
 export function planFewer(forecast: Forecast, tries: number, stakes: Stakes, plan: TryPlan): TryPlan {
-  const { picked, limits } = plan;
-  const board = boardOf(forecast, stakes, limits);
+  const { picked, limits, apartMs } = plan;
+  const board = boardOf(forecast, stakes, limits, apartMs);
   const grown = plan.grown.slice(0, tries);
   const worth = grown.reduce((_, slot) => insert(board, placeOf(board, slot), slot), 0);
-  return { ...moved(board, picked, worth), picked, limits, grown };
+  return { ...moved(board, picked, worth), picked, limits, apartMs, grown };
 }
 
 /** Moves the tries that a plan has grown by to where they are best. */
@@ -189,10 +193,10 @@ function moveEach(board: Board, picked: readonly number[], ofPlan: number): numb
 }
 
 /** The tries of a plan that still come after its next one when that is made at this slot instead. */
-export function followers(forecast: Forecast, { slots: plan, limits }: TryPlan, slot: number): number[] {
+export function followers(forecast: Forecast, { slots: plan, limits, apartMs }: TryPlan, slot: number): number[] {
   const { slots } = forecast;
   let from = 1;
-  while (from < plan.length && !isApart(forecast, slot, plan[from]!)) from++;
+  while (from < plan.length && !isApart(forecast, slot, plan[from]!, apartMs)) from++;
   if (limits.length === 0) return plan.slice(from);
   const moments = [slots[slot]!];
   return plan.slice(from).filter((other) => {
