@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
-import { makeEvents, makeMerchant, START } from "../delivery/deliverer.fixture.ts";
+import { makeEvents, makeMerchant, realPorts, START } from "../delivery/deliverer.fixture.ts";
 import { HOUR_MS } from "../domain/durations.ts";
+import { ingestInvoices } from "../recovery/ingest.ts";
 import { prepared } from "../store/database.ts";
+import { packInvoices } from "../store/packed.fixture.ts";
 import { printed } from "./context.fixture.ts";
-import { deliveryList } from "./delivery.ts";
+import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
 
 const CREATED = prepared("test_created", "update events set created_at = $1 where id = $2");
 
@@ -25,4 +27,35 @@ test("of each event delivery list says when its plan was made and when it was cr
       ["2026-03-02T10:00Z", "2026-03-05T10:00Z", "recovery_action", planned!.id],
     ],
   );
+});
+
+test("an event is shown and sent again without saying whose it is, and so are those of an invoice listed", async (t) => {
+  const { db, drop } = await testDatabase();
+  t.after(drop);
+  const [first, second] = [await makeMerchant(db), await makeMerchant(db)];
+  const [event] = await makeEvents(db, second, 1, START);
+  const [other] = await makeEvents(db, first, 1, START);
+  const { id, invoiceId } = event!;
+
+  assert.match(await printed(db, deliveryShow, {}, [id]), /^recovery_action of 2026-03-02T10:00:00\.000Z/);
+  const skipped = "0 sent again, 1 skipped.\n  1 skipped: it is still being sent";
+  assert.equal(await printed(db, deliveryReplay, {}, [id]), skipped);
+  await assert.rejects(printed(db, deliveryShow, { merchant: first.id }, [id]), /The merchant has no event/);
+  const unknown = "01a22279-7136-7002-ba46-64c872600e9a";
+  for (const command of [deliveryShow, deliveryReplay])
+    for (const stranger of [unknown, "inv_1"])
+      await assert.rejects(printed(db, command, {}, [stranger]), new RegExp(`There is no event ${stranger}`));
+  await assert.rejects(
+    printed(db, deliveryReplay, {}, [id, other!.id]),
+    /These events are of 2 merchants: say which by --merchant/,
+  );
+  await assert.rejects(printed(db, deliveryReplay, { all: true }, []), /There are several merchants/);
+  await assert.rejects(printed(db, deliveryList, {}, []), /There are several merchants/);
+
+  const listed = () => printed(db, deliveryList, { invoice: invoiceId }, []);
+  await assert.rejects(listed(), /There are several merchants/);
+  const now = realPorts.now();
+  const invoice = { id: invoiceId, customerId: "cus_1", amount: 900, currency: "EUR", state: "PAID" as const };
+  await ingestInvoices(db, second, packInvoices({ ...invoice, createdAt: now, updatedAt: now }), realPorts, () => {});
+  assert.ok((await listed()).includes(id));
 });

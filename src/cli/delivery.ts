@@ -11,7 +11,8 @@ import {
   planMadeAt,
 } from "../store/delivery-states.ts";
 import { findEvent } from "../store/events.ts";
-import { findMerchant, listMerchants } from "../store/merchants.ts";
+import { merchantsWithInvoice } from "../store/invoices.ts";
+import { findMerchant } from "../store/merchants.ts";
 import {
   type Command,
   EXIT,
@@ -26,15 +27,16 @@ import {
   withDatabase,
 } from "./command.ts";
 import { endpointAdvice } from "./endpoint-words.ts";
+import { merchantOf, merchantWithEvents } from "./whose.ts";
 
-const FILTERS = `
-  --merchant M             whose; not needed when there is only one
+const filters = (whose: string) => `
+  --merchant M             ${whose}
   --type T                 ${EVENT_TYPES.join(" | ")}`;
 
 /** `dunlin delivery list`: how the delivery of each event stands, the latest plan first. */
 export const deliveryList: Command = {
   name: "delivery list",
-  usage: `[options]${FILTERS}
+  usage: `[options]${filters("whose; not needed when there is only one, or only one with the invoice")}
   --state S                ${DELIVERY_STATES.join(" | ")}
   --invoice I              events of one invoice
   --limit N                (50)
@@ -58,7 +60,7 @@ export const deliveryList: Command = {
       limit: wholeNumber(values, "limit", 1, 10_000) ?? 50,
     };
     return withDatabase(context, async ({ db, walled }) => {
-      const merchantId = await merchantOf(db, values);
+      const merchantId = await merchantListed(db, values, filter.invoiceId);
       const deliveries = await listDeliveries(walled.of(merchantId), merchantId, filter);
       const merchant = await findMerchant(db, merchantId);
       const advice = merchant === null ? null : endpointAdvice(merchant);
@@ -76,6 +78,13 @@ export const deliveryList: Command = {
   },
 };
 
+/** The merchant that is named, or the only one with the invoice, or the only one. */
+async function merchantListed(tx: Tx, values: Values, invoiceId: string | undefined): Promise<string> {
+  const named = values.merchant !== undefined || invoiceId === undefined;
+  const [only, ...others] = named ? [] : await merchantsWithInvoice(tx, invoiceId);
+  return only !== undefined && others.length === 0 ? only : merchantOf(tx, values);
+}
+
 const cells = (delivery: ListedDelivery) => [
   minute(planMadeAt(delivery)),
   minute(delivery.createdAt),
@@ -90,14 +99,15 @@ const cells = (delivery: ListedDelivery) => [
 /** `dunlin delivery show`: every attempt of one event. */
 export const deliveryShow: Command = {
   name: "delivery show",
-  usage: "EVENT [--merchant M] [--json]",
+  usage: `EVENT [--merchant M] [--json]
+  --merchant M   whose; not needed, as an event is of one merchant`,
   summary: "Show what is sent for one event, and every attempt",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: ["EVENT"],
   examples: ["npx dunlin delivery show 0198c0de-…"],
   async run(context, values, [eventId]) {
     return withDatabase(context, async ({ db }) => {
-      const merchantId = await merchantOf(db, values);
+      const merchantId = await merchantWithEvents(db, values, [eventId!]);
       const event = isUuid(eventId!) ? await findEvent(db, merchantId, eventId!) : null;
       if (event === null)
         throw new Failure(`The merchant has no event ${eventId}. "npx dunlin delivery list" shows them.`);
@@ -140,11 +150,11 @@ const STEPS = [
 /** `dunlin delivery replay`: send exhausted events again. */
 export const deliveryReplay: Command = {
   name: "delivery replay",
-  usage: `EVENT… | --all [options]${FILTERS}
+  usage: `EVENT… | --all [options]${filters("whose; with --all, not needed when there is only one")}
   --all                    every exhausted event that the filters pick
   --from D, --to D         created in this time
   --json`,
-  summary: "Send events again: same id, same bytes, a new round of the schedule",
+  summary: "Send exhausted events again: same id, same bytes, a new round of the schedule",
   options: {
     merchant: { type: "string" },
     all: { type: "boolean" },
@@ -162,7 +172,8 @@ export const deliveryReplay: Command = {
   async run(context, values, eventIds) {
     if (eventIds.length > 0 === (values.all === true)) throw new UsageError("Name events, or say --all.");
     const unknown = eventIds.find((id) => !isUuid(id));
-    if (unknown !== undefined) throw new Failure(`There is no event ${unknown}.`);
+    if (unknown !== undefined)
+      throw new Failure(`There is no event ${unknown}. "npx dunlin delivery list" shows them.`);
     const which =
       eventIds.length > 0
         ? { eventIds }
@@ -172,7 +183,9 @@ export const deliveryReplay: Command = {
             createdTo: moment(values, "to"),
           };
     return withDatabase(context, async ({ db, ports }) => {
-      const merchantId = await merchantOf(db, values);
+      const merchantId = await (eventIds.length > 0
+        ? merchantWithEvents(db, values, eventIds)
+        : merchantOf(db, values));
       const { replayed, skipped } = await replay(
         db,
         merchantId,
@@ -203,22 +216,6 @@ function oneOf<T extends string>(values: Values, name: string, known: readonly T
   const found = known.find((each) => each === value);
   if (!found) throw new UsageError(`--${name} takes one of ${known.join(", ")}, not "${value}".`);
   return found;
-}
-
-/** The merchant that is named, or the only one. */
-export async function merchantOf(tx: Tx, values: Values): Promise<string> {
-  const named = text(values, "merchant");
-  if (named !== undefined) {
-    if (isUuid(named) && (await findMerchant(tx, named))) return named;
-    throw new Failure(`There is no merchant ${named}. "npx dunlin merchant list" shows them.`);
-  }
-  const [only, ...others] = await listMerchants(tx);
-  if (!only) throw new Failure("There is no merchant yet.");
-  if (others.length > 0)
-    throw new UsageError(
-      'There are several merchants: say which by --merchant. "npx dunlin merchant list" shows them.',
-    );
-  return only.id;
 }
 
 const minute = (at: Date) => `${at.toISOString().slice(0, 16)}Z`;

@@ -19,7 +19,7 @@ import {
   wholeNumber,
   withDatabase,
 } from "./command.ts";
-import { merchantOf } from "./delivery.ts";
+import { merchantOf } from "./whose.ts";
 
 const WHOSE = "  --merchant M             whose; not needed when there is only one";
 

@@ -1,9 +1,7 @@
 import { explain as explainInvoice } from "../recovery/explain.ts";
 import { explanationOf } from "../recovery/explanation.ts";
-import type { Tx } from "../store/database.ts";
-import { merchantsWithInvoice } from "../store/invoices.ts";
-import { type Command, EXIT, Failure, UsageError, type Values, withDatabase } from "./command.ts";
-import { merchantOf } from "./delivery.ts";
+import { type Command, EXIT, Failure, withDatabase } from "./command.ts";
+import { merchantWithInvoice } from "./whose.ts";
 
 /** `dunlin explain`: why an invoice is treated as it is. */
 export const explain: Command = {
@@ -17,7 +15,7 @@ export const explain: Command = {
   examples: ["npx dunlin explain inv_1", "npx dunlin explain inv_1 --json"],
   async run(context, values, [invoiceId]) {
     return withDatabase(context, async ({ db, ports }) => {
-      const merchantId = await merchantWith(db, values, invoiceId!);
+      const merchantId = await merchantWithInvoice(db, values, invoiceId!);
       const explained = await explainInvoice(db, merchantId, invoiceId!, ports.now());
       if (!explained) throw new Failure(`There is no invoice ${invoiceId}.`);
       const answers = explanationOf(explained);
@@ -31,17 +29,3 @@ export const explain: Command = {
     });
   },
 };
-
-/** The merchant that is named, or the only one with this invoice. */
-export const merchantWith = (tx: Tx, values: Values, invoiceId: string): Promise<string> =>
-  values.merchant === undefined ? ownerOf(tx, invoiceId) : merchantOf(tx, values);
-
-async function ownerOf(tx: Tx, invoiceId: string): Promise<string> {
-  const [only, ...others] = await merchantsWithInvoice(tx, invoiceId);
-  if (only === undefined) throw new Failure(`There is no invoice ${invoiceId}.`);
-  if (others.length > 0)
-    throw new UsageError(
-      `${others.length + 1} merchants have an invoice ${invoiceId}: say which by --merchant. "npx dunlin merchant list" shows them.`,
-    );
-  return only;
-}

@@ -4,7 +4,7 @@ import { COMMAND_LINE } from "../domain/person.ts";
 import { ROLES } from "../domain/role.ts";
 import { audit } from "../store/audit-log.ts";
 import { type Command, EXIT, text, UsageError, withDatabase } from "./command.ts";
-import { merchantOf } from "./delivery.ts";
+import { merchantOf } from "./whose.ts";
 
 /** `dunlin invite`: a link that makes whoever follows it a member of a merchant. */
 export const invite: Command = {

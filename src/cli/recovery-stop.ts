@@ -2,7 +2,7 @@ import { COMMAND_LINE } from "../domain/person.ts";
 import { stopRecovery } from "../recovery/stop-recovery.ts";
 import { type Note, notify, withdrawnNotes } from "../store/hints.ts";
 import { type Command, EXIT, Failure, text, withDatabase } from "./command.ts";
-import { merchantWith } from "./explain.ts";
+import { merchantWithInvoice } from "./whose.ts";
 
 /** `dunlin recovery stop`: no more of one invoice. */
 export const recoveryStop: Command = {
@@ -16,7 +16,7 @@ export const recoveryStop: Command = {
   examples: ['npx dunlin recovery stop inv_1 --reason "the customer complained"'],
   async run(context, values, [invoiceId]) {
     return withDatabase(context, async ({ db, ports }) => {
-      const merchantId = await merchantWith(db, values, invoiceId!);
+      const merchantId = await merchantWithInvoice(db, values, invoiceId!);
       const notes: Note[] = [];
       const stopping = {
         ...{ db, ports, log: context.log },

@@ -11,7 +11,7 @@ import {
   wholeNumber,
   withDatabase,
 } from "./command.ts";
-import { merchantOf } from "./delivery.ts";
+import { merchantOf } from "./whose.ts";
 
 /** `dunlin request show`: one request by the id that its caller was told. */
 export const requestShow: Command = {

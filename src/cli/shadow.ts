@@ -13,7 +13,7 @@ import {
 } from "../recovery/shadow-words.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { type Command, EXIT, moment, table, withDatabase } from "./command.ts";
-import { merchantOf } from "./delivery.ts";
+import { merchantOf } from "./whose.ts";
 
 /** `dunlin shadow`: what Dunlin would have done beside what the merchant's own system did. */
 export const shadow: Command = {

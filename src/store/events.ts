@@ -42,6 +42,16 @@ export async function findEvent(tx: Tx, merchantId: string, eventId: string) {
   return (await tx.run<Event>(FIND, [merchantId, eventId])).rows[0] ?? null;
 }
 
+const OWNERS = prepared(
+  "merchants_with_event",
+  `select m.id from merchants m where exists (select from events e where e.merchant_id = m.id and e.id = $1) order by m.id`,
+);
+
+/** The merchant that an event with this id is of; none, where there is no such event. */
+export async function merchantsWithEvent(tx: Tx, eventId: string): Promise<string[]> {
+  return (await tx.run<{ id: string }>(OWNERS, [eventId])).rows.map((merchant) => merchant.id);
+}
+
 const WITHDRAW = prepared(
   "withdraw_events",
   `with gone as (
