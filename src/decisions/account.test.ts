@@ -60,6 +60,17 @@ test("each rule because of which a try comes no sooner is told from the other re
   assert.deepEqual(account(MASTERCARD).waits, []);
 });
 
+test("of a debit that may not be presented again no try is said to be left, and of an invoice's limit what is counted", () => {
+  const paidBy = (paymentMethodType: string, networkDeclineCode: string) =>
+    account(failed({ networkDeclineCode }, { paymentMethodType, network: null })).limits.join(" ");
+  assert.match(
+    paidBy("sepa_debit", "MD01"),
+    /after AM04 or MS03 .* Tries left by this rule: none, after such a decline\.$/,
+  );
+  assert.match(paidBy("bacs_debit", "0"), / Tries left by this rule: any number\.$/);
+  assert.match(paidBy("paypal", "51"), /two tries after the first .* Counted so far, with the first one: 1\.$/);
+});
+
 test("a rule that leaves fewer tries, and that none is known, are told from the other reasons", () => {
   const paidBy = (paymentMethodType: string) => account({ ...MASTERCARD, paymentMethodType, network: null });
   const { rules, reasons, waits } = paidBy("klarna");

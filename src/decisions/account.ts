@@ -116,24 +116,32 @@ function triedWords(situation: Situation) {
  *
  * @param reasons  of the decision: what they say of tries left is not said again
  */
-function limitWords({ known, now, guard: { limits, triesLeft } }: Situation, reasons: readonly string[]): string[] {
+function limitWords(situation: Situation, reasons: readonly string[]): string[] {
+  const { known, now, guard } = situation;
+  const { limits, triesLeft } = guard;
   const within = ({ times, windowMs }: (typeof limits)[number]) => times.filter((time) => time >= now - windowMs);
   const counting = new Set(limits.filter(({ counts }) => counts !== "invoice").flatMap(within));
   const others = known.ledger.filter(
     ({ at, onPresentCard, onThisInvoice, approved }) =>
       onPresentCard && !onThisInvoice && approved !== true && counting.has(at.getTime()),
   ).length;
-  const words = limits.map((limit) => `${limit.sentence} Counted so far: ${within(limit).length}.`);
+  // Of an invoice the first try is counted as one, and what a rule allows may be said without it.
+  const words = limits.map(
+    (limit) =>
+      `${limit.sentence} Counted so far${limit.counts === "invoice" ? ", with the first one" : ""}: ${within(limit).length}.`,
+  );
   if (others > 0)
     words.unshift(
       `${count(others, "try of another invoice counts", "tries of other invoices count")} for this card, declined or not answered.`,
     );
   if (triesLeft && !reasons.some((reason) => reason.includes(triesLeft.sentence)))
-    words.push(
-      `${triesLeft.sentence} Tries left by this rule: ${Number.isFinite(triesLeft.count) ? triesLeft.count : "any number"}.`,
-    );
+    words.push(`${triesLeft.sentence} Tries left by this rule: ${leftWords(situation, triesLeft.count)}.`);
   return words;
 }
+
+/** How many tries a debit's scheme leaves, of which a return code may leave none. */
+const leftWords = (situation: Situation, count: number) =>
+  endedDebit(situation) ? "none, after such a decline" : Number.isFinite(count) ? `${count}` : "any number";
 
 /** What became of the card, and of its bank. */
 function cardWords(situation: Situation): string[] {
