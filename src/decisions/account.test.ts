@@ -71,6 +71,15 @@ test("of a debit that may not be presented again no try is said to be left, and 
   assert.match(paidBy("paypal", "51"), /two tries after the first .* Counted so far, with the first one: 1\.$/);
 });
 
+test("what an invoice is paid by is named as people write it", () => {
+  const payer = (over: Partial<Known>) =>
+    account({ ...MASTERCARD, ...over }).known.find((each) => / is due/.test(each))!;
+  assert.match(payer({ network: "amex" }), / to be paid by card \(American Express, /);
+  assert.match(payer({ paymentMethodType: "us_bank_account", network: null }), / to be paid by ACH debit \(/);
+  const { reasons } = account({ ...MASTERCARD, paymentMethodType: "paypal", network: null });
+  assert.match(reasons.at(-2)!, /^How payments by PayPal are tried again/);
+});
+
 test("a rule that leaves fewer tries, and that none is known, are told from the other reasons", () => {
   const paidBy = (paymentMethodType: string) => account({ ...MASTERCARD, paymentMethodType, network: null });
   const { rules, reasons, waits } = paidBy("klarna");

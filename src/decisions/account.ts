@@ -1,6 +1,7 @@
 import { moneyWords } from "../domain/currency.ts";
 import type { Account, RuledOut } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/durations.ts";
+import { brandWords, wayWords } from "../domain/payment-words.ts";
 import { shownText } from "../domain/shown-text.ts";
 import { forbiddenAt, forbidsAny } from "../rules/guard.ts";
 import type { Source } from "../rules/sources.ts";
@@ -162,10 +163,12 @@ export const localTimeWords = ({ name }: Zone) => `Local time is that of ${name}
 
 function payerWords({ known, place }: Situation, history: History | null): string {
   const { paymentMethodType, network, cardCountry } = known;
-  const type = paymentMethodType === null ? "a payment method that was not named" : shownText(paymentMethodType);
+  const type =
+    paymentMethodType === null ? "a payment method that was not named" : wayWords(shownText(paymentMethodType));
   const { funding, issuer } = history?.traits ?? { funding: null, issuer: null };
   const shown = (...texts: (string | null)[]) => texts.flatMap((each) => (each ? shownText(each) : [])).join(" ");
-  const card = [shown(network, funding), shown(cardCountry), issuer ? `issued by ${shownText(issuer)}` : ""].filter(
+  const brand = network && brandWords(network);
+  const card = [shown(brand, funding), shown(cardCountry), issuer ? `issued by ${shownText(issuer)}` : ""].filter(
     (each) => each !== "",
   );
   const amount = moneyWords(known.amount, known.currency);

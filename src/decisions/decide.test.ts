@@ -97,7 +97,7 @@ test("for a payment method without rules only the moment is suggested", () => {
   assert.equal(decision.suggestion, "UNSPECIFIED");
   assert.match(
     decision.reasons.join(" "),
-    /How payments by "paypal" are tried again is the merchant's to say\. .*PayPal allows/,
+    /How payments by PayPal are tried again is the merchant's to say\. .*PayPal allows/,
   );
   assert.doesNotMatch(decision.reasons.join(" "), /No rules are known/, "there is a limit");
   const other = retryOf(decideSoon(failed({}, { paymentMethodType: "klarna", network: null })));

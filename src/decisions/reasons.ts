@@ -1,3 +1,4 @@
+import { wayWords } from "../domain/payment-words.ts";
 import { shownText } from "../domain/shown-text.ts";
 import { codeWords, type ReadDecline } from "../rules/decline-group.ts";
 import { type DeclineGroup, endsRetries } from "../rules/decline-groups.ts";
@@ -111,7 +112,9 @@ export function retryBecause(
 /** Of a way of paying that a retry is not known to be right for; null: it is. */
 function unknownWayWords({ known, guard }: Situation): string | null {
   if (hasRules(known)) return null;
-  const payments = `payments by "${shownText(known.paymentMethodType!)}"`;
+  const pushed = shownText(known.paymentMethodType!);
+  const words = wayWords(pushed);
+  const payments = `payments by ${words === pushed ? `"${pushed}"` : words}`;
   return guard.limits.length === 0
     ? `No rules are known for ${payments}, so how to try again is the merchant's to say.`
     : `How ${payments} are tried again is the merchant's to say.`;

@@ -122,7 +122,7 @@ test("all that the learned engine looks at is told, and what changes of it", asy
   await stage.transaction({ cardFunding: "DEBIT", cardIssuer: "Sparkasse \u202e" });
   await stage.decide();
   const known = await asked();
-  assert.match(known, /to be paid by card \(visa debit, DE, issued by Sparkasse ·\)\./);
+  assert.match(known, /to be paid by card \(Visa debit, DE, issued by Sparkasse ·\)\./);
   assert.match(known, /^The subscription is billed every month, and began 400 days before the invoice failed\.$/m);
   stage.wait(HOUR);
   await pushed({ billingPeriodUnit: "YEAR", billingPeriod: 2 });

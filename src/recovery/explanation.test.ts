@@ -220,7 +220,7 @@ test("What was known? The customer's earlier bills, card, place and window", asy
     answer,
     /Of the latest 3 bills before this one 3 were declined at first\. Declined ones were paid on .*27 October/,
   );
-  assert.match(answer, /paid by card \(visa, SE\)\.$/m);
+  assert.match(answer, /paid by card \(Visa, SE\)\.$/m);
   assert.match(answer, /The window is open until/);
 });
 

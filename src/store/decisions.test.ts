@@ -10,6 +10,7 @@ import { storedOf } from "./stored-account.ts";
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
 const CASE = "0198a000-0000-7000-8000-00000000000c";
 const FORMER_CASE = "0198a000-0000-7000-8000-00000000000f";
+const NAMED_CASE = "0198a000-0000-7000-8000-00000000000e";
 const at = (day: number) => new Date(Date.UTC(2026, 5, day, 9));
 const ACCOUNT: Account = {
   reasons: ["One.", "Two."],
@@ -147,4 +148,14 @@ test("what sentences of an earlier program are about is told by their words", as
   assert.deepEqual([kept!.account.about, kept!.account.knowsFailure], [about, true]);
   const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [FORMER_CASE]));
   assert.deepEqual(latest.get(FORMER_CASE)!.about, { ...about, wait: [], rule: [] });
+});
+
+test("a way of paying that an earlier program named as a gateway does is named in today's words", async () => {
+  const { db } = database;
+  const said = (way: string) => [`EUR 49.00 is due, to be paid by ${way}. Local time is that of UTC.`];
+  const former = { ...record(1, { ...ACCOUNT, known: said("sepa_debit") }), caseId: NAMED_CASE };
+  await db.transaction((tx) => insertDecisions(tx, MERCHANT, [former]));
+  const [kept] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, NAMED_CASE));
+  const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [NAMED_CASE]));
+  assert.deepEqual([kept!.account.known, latest.get(NAMED_CASE)!.known], [said("SEPA debit"), said("SEPA debit")]);
 });

@@ -1,4 +1,5 @@
 import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
+import { saidAsNow } from "../domain/payment-words.ts";
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
 import { arrayOf } from "./binary-array.ts";
 import { type Database, plannedOnce, prepared, type Tx } from "./database.ts";
@@ -51,7 +52,12 @@ const LATEST = prepared(
 /** The latest decision in each of these cases, by case. */
 export async function latestDecisions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const { rows } = await tx.run<LastDecision>(LATEST, [merchantId, arrayOf(caseIds, "uuid")]);
-  return new Map(rows.map((row) => [row.caseId, { ...row, about: row.about ?? formerAbout(row.known, []) }]));
+  return new Map(
+    rows.map((row) => [
+      row.caseId,
+      { ...row, known: saidAsNow(row.known), about: row.about ?? formerAbout(row.known, []) },
+    ]),
+  );
 }
 
 const OF_CASES = prepared(

@@ -1,5 +1,6 @@
 import type { About, Account, HourProspect, Prospect } from "../domain/decision.ts";
 import { MINUTE_MS } from "../domain/durations.ts";
+import { saidAsNow } from "../domain/payment-words.ts";
 
 type Even = NonNullable<Account["even"]>;
 type Numbers = "days" | "hours" | "even";
@@ -83,7 +84,7 @@ export function restored(stored: StoredAccount | FormerAccount): Account {
     ...rest
   } = stored;
   const times = ruledOut.map((each) => ({ ...each, from: new Date(each.from), to: new Date(each.to) }));
-  const read = { about, knowsFailure, ruledOut: times, hourDrawn, spread };
+  const read = { known: saidAsNow(stored.known), about, knowsFailure, ruledOut: times, hourDrawn, spread };
   if (!("numbers" in rest)) return { ...rest, ...formerNumbers(rest), ...read };
   const { numbers, ...sentences } = rest;
   const [days, hours, tries, plan, reached, hoursWorth] = numbers

@@ -67,7 +67,7 @@ test("a retry that was planned anew stands after what it was planned anew for", 
 test("a transaction without an amount is a check of a card, at which no money moved", () => {
   const check: ShownTransaction = { ...declined, state: "VOIDED", amount: 0, networkDeclineCode: null };
   assert.deepEqual(titles({ transactions: [check] }), ["Check of a card: voided", "Invoice created"]);
-  assert.match(textOf(timeline({ ...history, transactions: [check] }, "UTC", day(3))), /No money moved on visa …4242/);
+  assert.match(textOf(timeline({ ...history, transactions: [check] }, "UTC", day(3))), /No money moved on Visa …4242/);
 });
 
 test("an open case that waits says so, with its reasons, as long as it does", () => {

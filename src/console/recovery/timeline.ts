@@ -1,6 +1,7 @@
 import type { Case } from "../../domain/case.ts";
 import type { DecisionRecord } from "../../domain/decision.ts";
 import type { Invoice } from "../../domain/invoice.ts";
+import { brandWords, wayWords } from "../../domain/payment-words.ts";
 import { WOULD } from "../../recovery/story.ts";
 import { brandOf } from "../../rules/card-networks.ts";
 import type { ListedDelivery } from "../../store/delivery-states.ts";
@@ -95,7 +96,12 @@ const INITIATORS: Record<string, string> = {
 };
 
 function transactionEntry(t: ShownTransaction): Entry {
-  const means = [t.cardBrand ?? t.paymentMethodType, t.cardLast4 && `…${t.cardLast4}`].filter(Boolean).join(" ");
+  const means = [
+    t.cardBrand ? brandWords(t.cardBrand) : t.paymentMethodType && wayWords(t.paymentMethodType),
+    t.cardLast4 && `…${t.cardLast4}`,
+  ]
+    .filter(Boolean)
+    .join(" ");
   const code = t.networkDeclineCode ?? t.paymentGatewayErrorCode;
   const by = t.recoveryActionId !== null ? "as Dunlin asked" : INITIATORS[t.initiator ?? ""];
   const why = [
