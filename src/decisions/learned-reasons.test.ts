@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import pino from "pino";
 import { DATE_CELLS } from "../model/dates.ts";
 import { classOf, dateCellWeight } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
+import { fromPrior } from "../model/prior.ts";
 import { noteSaid } from "../model/shortfall.ts";
+import { readPrior } from "../prior-file.ts";
 import { bill, caseOf, paidOnThe25th, soon } from "./decide-learned.fixture.ts";
 import { decideLearned } from "./decide-learned.ts";
+
+const warm = fromPrior(readPrior(pino({ level: "silent" }))!);
 
 test("of a try that is spread evenly neither its date nor a next try is named, as nothing of it rests on them", () => {
   const model = newLearned();
@@ -29,6 +34,19 @@ test("of a try that is spread evenly neither its date nor a next try is named, a
     dated += Number(isDated);
   }
   assert.ok(met.true > 3 && met.false > 3 && dated > 0, JSON.stringify([met, dated]));
+});
+
+test("what passes by itself is named where the decline tells what it is", () => {
+  for (const [code, model, words] of [
+    ["54", warm, "the card's renewal comes through by itself"],
+    ["91", warm, "the fault at the bank passes by itself"],
+    ["65", warm, "the limit is freed again by itself"],
+    ["05", newLearned(), "something at the bank passes by itself"],
+  ] as const) {
+    const [known, history] = caseOf([bill("2026-05-11", [], code)], { cardChange: "unasked" });
+    const said = decideLearned(known, history, model, soon(known, 30)).decision.reasons.join(" ");
+    assert.match(said, new RegExp(`by what was seen so far, ${words} \\(`));
+  }
 });
 
 test("when money comes is told where one rhythm is likely enough, and not where none is", () => {

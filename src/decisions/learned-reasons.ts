@@ -6,6 +6,8 @@ import { FAMILIES, familyOfKind, KINDS } from "../model/explanations.ts";
 import { classOf, dateCellWeight } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { CYCLES, PAY_CYCLES } from "../model/pay-cycles.ts";
+import type { ReadDecline } from "../rules/decline-group.ts";
+import type { DeclineGroup } from "../rules/decline-groups.ts";
 import type { ChosenTry } from "./choose-try.ts";
 import { addDays, dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
 import type { BestMoment } from "./outlook.ts";
@@ -21,7 +23,7 @@ export function reasonsToTry(situation: Situation, learned: Learned, belief: Bel
   const [after] = spread ? [] : next;
   return [
     [declineWords(decline, false), renewalWords(known, decline)],
-    [likeliestWords(belief), besideWords(belief, place.zone)],
+    [likeliestWords(belief, decline), besideWords(belief, place.zone)],
     [
       choiceWords(chosen, at, place.zone),
       bookedWords(belief, at),
@@ -34,7 +36,7 @@ export function reasonsToTry(situation: Situation, learned: Learned, belief: Bel
 /** Why none is made. `best`: null where no moment is left. */
 export const reasonsNotToTry = ({ decline, place }: Situation, belief: Belief, best: BestMoment | null) => [
   declineWords(decline, false),
-  likeliestWords(belief),
+  likeliestWords(belief, decline),
   best ? notWorthWords(best, place.zone) : NO_MOMENT,
 ];
 
@@ -48,17 +50,25 @@ const FAMILY_WORDS = {
   never: "this card will not work again",
 } as const;
 
+/** What it is that passes by itself, after declines that tell. */
+const HOLD_WORDS: Readonly<Partial<Record<DeclineGroup, string>>> = {
+  EXPIRED: "the card's renewal comes through by itself",
+  LIMIT: "the limit is freed again by itself",
+  ISSUER_DOWN: "the fault at the bank passes by itself",
+};
+
 const kinds = new Float64Array(KINDS);
 
 /** The likeliest explanation. */
-function likeliestWords(belief: Belief): string {
+function likeliestWords(belief: Belief, decline: ReadDecline | null): string {
   const families = FAMILIES.map(() => 0);
   kindsOf(belief, kinds);
   for (let kind = 0; kind < KINDS; kind++) families[familyOfKind(kind)]! += kinds[kind]!;
   const share = Math.max(...families);
   const family = FAMILIES[families.indexOf(share)]!;
   const cycle = family === "cycle" ? cycleWords(belief, share) : "";
-  return `Most likely, by what was seen so far, ${FAMILY_WORDS[family]} (${percent(share)})${cycle}.`;
+  const hold = family === "hold" && decline ? HOLD_WORDS[decline.group] : undefined;
+  return `Most likely, by what was seen so far, ${hold ?? FAMILY_WORDS[family]} (${percent(share)})${cycle}.`;
 }
 
 /** When the money seems to come, where that is likely enough to be said. */
