@@ -35,10 +35,13 @@ export function declineWords(decline: ReadDecline | null, isNewCard: boolean): s
   return failureWords("The last try", decline);
 }
 
+/** Of a card that is tried after a decline that ends retries, in whatever was asked for. */
+export const RENEWED = "renew such cards by themselves";
+
 /** Why a card is tried after a decline that ends retries, beside what was asked for; null where none did. */
 export function renewalWords({ cardChange }: Known, decline: ReadDecline | null): string | null {
   if (cardChange === null || decline === null || !endsRetries(decline.group)) return null;
-  return `${CHANGE_WORDS[cardChange]} renew such cards by themselves, and nobody hears of it, so this one is tried as well.`;
+  return `${CHANGE_WORDS[cardChange]} ${RENEWED}, and nobody hears of it, so this one is tried as well.`;
 }
 
 const CHANGE_WORDS = {

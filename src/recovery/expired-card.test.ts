@@ -247,6 +247,12 @@ test("in shadow mode nobody is said to be asked, the merchant's own tries are he
     );
     const said = await answers();
     assert.doesNotMatch(`${said.get("What was known?")} ${said.get("Which rules?")}`, /asked for/);
-    if (kind === "retry") assert.doesNotMatch(said.get("What is planned now?")!, /Another card/);
+    if (kind === "retry") {
+      assert.doesNotMatch(said.get("What is planned now?")!, /Another card/);
+      assert.match(
+        said.get("Why a card change?")!,
+        /^Dunlin would ask for another card or payment method at once, too\./,
+      );
+    }
   }
 });

@@ -59,6 +59,15 @@ test("once a case is over no retry is told of that was never carried out", async
   assert.equal(hour, "No retry that was asked for is known to have been carried out.");
 });
 
+test("once a case is over in which no retry was planned, no hour was chosen", async () => {
+  await stage.invoice();
+  await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "MD07" });
+  await stage.decide();
+  const said = await answers();
+  assert.match(said.get("Why did you stop?")!, /^Dunlin gave the invoice up\./);
+  assert.equal(said.get("Why this hour?"), "No hour was chosen: no retry was planned.");
+});
+
 test("once a case is over the last try is said to have been planned when it was, also where it was planned anew later", async () => {
   await stage.invoice();
   await stage.transaction();

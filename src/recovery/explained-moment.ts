@@ -131,7 +131,10 @@ export function whyThisHour(explained: Explained, latest: DecisionRecord, zone: 
   const done = actions.findLast(
     ({ type, status }) => type === "RETRY" && (status === "SUCCEEDED" || status === "FAILED"),
   );
-  if (!done) return ["No retry that was asked for is known to have been carried out."];
+  if (!done)
+    return actions.some(({ type }) => type === "RETRY")
+      ? ["No retry that was asked for is known to have been carried out."]
+      : ["No hour was chosen: no retry was planned."];
   const plans = decisions.filter(({ actionId }) => actionId === done.id);
   const [first, last] = [plans[0], plans.at(-1)];
   if (!first || !last) return ["What was decided of the last retry is kept no longer."];

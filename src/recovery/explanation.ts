@@ -1,5 +1,6 @@
 import { localTimeWords } from "../decisions/account.ts";
 import type { Zone } from "../decisions/local-time.ts";
+import { RENEWED } from "../decisions/reasons.ts";
 import { percent, tenths } from "../decisions/shares.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
@@ -141,6 +142,9 @@ const whatWasKnown = ({ madeAt, account: { known, about } }: DecisionRecord, zon
     known.filter((_, place) => !about.limit.includes(place)),
   );
 
+const IN_SHADOW =
+  "Dunlin would ask for another card or payment method at once, too. In shadow mode it asks nobody, so what it would do is told of the present card, which its bank may renew.";
+
 function whyCardChange({ case: kase, decisions }: Explained, zone: Zone): string[] {
   const asked = decisions.findLast(({ kind }) => kind === "card_change");
   const was = kase!.arm === "shadow" ? "would have been" : "was";
@@ -150,6 +154,7 @@ function whyCardChange({ case: kase, decisions }: Explained, zone: Zone): string
       ...asked.account.reasons,
     ];
   const latest = decisions.at(-1);
+  if (kase!.arm === "shadow" && latest?.account.reasons.some((reason) => reason.includes(RENEWED))) return [IN_SHADOW];
   return [
     "No other card or payment method was asked for.",
     ...(!kase!.endedAt && latest?.kind === "retry" ? ["The present one may still work: see what is planned."] : []),
