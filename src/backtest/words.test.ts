@@ -123,12 +123,22 @@ test("ways that choose alike as far as the history tells are named once", () => 
   ]);
 });
 
-test("where invoices can be compared and their money can't, that alone is not said", () => {
+test("where invoices can be compared and their money can't, what is said is said of invoices alone", () => {
   const { count } = way("", -0.02, 0.01);
   const words = judgedWords({ words: "six even tries", count, money: FEW }, { ...BOOK, ways: [] });
+  assert.match(
+    words,
+    / Of invoices, whatever their amount, it would have recovered [\d.]+% to [\d.]+% with the first retry, your system [\d.]+%\.$/,
+  );
+  const counted = { name: "even", words: "six even tries", count, money: FEW } as const;
+  assert.match(
+    shortAnswer({ ...BOOK, ways: [counted] }),
+    /^This history can't tell whether another way would have recovered more money: /,
+  );
   assert.match(words, /^Six even tries: cannot say of the money\. Your system did the same too seldom/);
   const nothing = judgedWords({ words: "six even tries", count: FEW, money: FEW }, { ...BOOK, ways: [] });
   assert.match(nothing, /^Six even tries: cannot say\. /);
+  assert.doesNotMatch(nothing, /Of invoices/);
   assert.ok(isSaid(count));
   const deeper = { ...count, depth: 2 };
   assert.deepEqual(

@@ -43,14 +43,15 @@ export function sideOf(judged: Estimate | NotSaid): "more" | "less" | "same" | "
 }
 
 /** Whether another way would have recovered more, for somebody who reads nothing else. */
-export function shortAnswer({ ways, currency, amount }: Book): string {
+export function shortAnswer(book: Book): string {
+  const { ways, currency, amount } = book;
   const said = ways.flatMap(({ words, money }) => (isSaid(money) ? [{ words, money, side: sideOf(money) }] : []));
   if (said.length === 0) {
     const isStated = ways.some(({ money }) => !isSaid(money) && money.why === "chances");
     const why = isStated
       ? "the chances in the file (propensity) do not fit what your system did"
       : "your system did too seldom what others would have done";
-    return `This history can't tell whether another way would have recovered more: ${why}. An experiment can.`;
+    return `This history can't tell whether another way would have recovered more${isAnySaid(book) ? " money" : ""}: ${why}. An experiment can.`;
   }
   const [best, ...others] = said
     .filter(({ side }) => side === "more")
@@ -107,7 +108,7 @@ const listed = (parts: readonly string[], last: string) =>
 
 /** What the history says of a way, for somebody who decides about money. */
 export const judgedWords = (judged: Omit<Judged, "name">, book: Book): string =>
-  `${verdictWords(judged, book)}${isSaid(judged.money) ? askedWords(judged, book) : missingWords(judged)}`;
+  `${verdictWords(judged, book)}${isSaid(judged.money) ? askedWords(judged, book) : `${missingWords(judged)}${invoicesWords(judged, book)}`}`;
 
 function verdictWords(
   { words, count, money: judged }: Pick<Judged, "words" | "count" | "money">,
@@ -142,6 +143,12 @@ const rangeWords = (
     .sort((a, b) => a - b)
     .map((each) => moneyWords(each, currency))
     .join(" to ");
+
+/** What can be said of invoices, where nothing can of their money. */
+function invoicesWords({ count }: Pick<Judged, "count">, { invoices, recovered }: Book): string {
+  if (!isSaid(count)) return "";
+  return ` Of invoices, whatever their amount, it would have recovered ${tenths(count.low)} to ${tenths(count.high)} with the ${retryWords(count.depth)}, your system ${tenths(recovered / invoices)}.`;
+}
 
 /** Money of which a way was not judged by what it would do. */
 function askedWords({ asked }: Pick<Judged, "asked">, { currency }: Book): string {
