@@ -10,6 +10,7 @@ import { world as debits } from "../worlds/debits.ts";
 import { world as issuers } from "../worlds/issuers.ts";
 import type { CreateWorld, World } from "../worlds/world.ts";
 import { checkedWorld } from "./checked-world.ts";
+import { importCompiled } from "./compiled.ts";
 
 /** The worlds that come with Dunlin. */
 export const WORLDS: Readonly<Record<string, CreateWorld>> = {
@@ -31,9 +32,22 @@ export async function openWorld(nameOrPath: string, options?: Record<string, unk
   const own = WORLDS[nameOrPath] ?? CRUDE_WORLDS[nameOrPath];
   if (own) return own(options);
   const path = resolve(nameOrPath);
-  const module = (await import(pathToFileURL(path).href)) as { world?: CreateWorld };
+  const module = (await imported(path)) as { world?: CreateWorld };
   if (typeof module.world !== "function") throw new TypeError(`${path} exports no function named world`);
   return checkedWorld(await module.world(options));
+}
+
+/** A module as Node loads it; TypeScript that Node can't load is compiled. */
+async function imported(path: string): Promise<unknown> {
+  try {
+    return await import(pathToFileURL(path).href);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const isOfScript = error instanceof SyntaxError || code === "ERR_MODULE_NOT_FOUND";
+    const module = isOfScript && /\.[mc]?ts$/.test(path) ? await importCompiled(path) : null;
+    if (module === null) throw error;
+    return module;
+  }
 }
 
 /** The prior that Dunlin ships. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -73,6 +73,30 @@ test("a world that does not exist is answered with those that do", async () => {
   await assert.rejects(run(missing), { message: `There is no module ${missing}.` });
   for (const none of ["", folder]) await assert.rejects(run(none), /There is no world "/);
   await assert.rejects(run("crude:nope"), /crude:LAW with a LAW of flat, night, .*hard, or the path of a module/);
+});
+
+test("a world of TypeScript that Node alone can't load is one like another, with the place of what it throws", async () => {
+  const own = join(folder, "typed");
+  mkdirSync(own);
+  writeFileSync(join(own, "package.json"), '{ "type": "commonjs" }');
+  writeFileSync(join(own, "types.ts"), "export interface Named { readonly name: string }\n");
+  writeFileSync(join(own, "means.ts"), 'export enum Means { Card = "card" }\n');
+  const js = readFileSync(worldFile("untyped.mjs", false), "utf8").replace('"card"', "Means.Card");
+  const of = (charge: string) =>
+    `import { Named } from "./types";\nimport { Means } from "./means.ts";\n${js
+      .replace("{ name: ", "Object.assign(new One(")
+      .replace(`"one bill",`, `"one bill"), {`)
+      .replace(/ \}\);$/, " }));")
+      .replace(
+        "charge(at, true)",
+        charge,
+      )}\nclass One implements Named {\n  constructor(readonly name: string) {}\n}\n`;
+  const path = join(own, "world.ts");
+  writeFileSync(path, of("charge(at, true)"));
+  assert.match(await run(path), /^World "one bill", seed 1: 1 customers, 1 failed payments\.$/m);
+  const faulty = join(own, "faulty.ts");
+  writeFileSync(faulty, of("nothing.at"));
+  await assert.rejects(run(faulty), /charge\(\) of bill b1 .* threw ReferenceError: .*, at .*faulty\.ts:7:\d+\)?\.$/);
 });
 
 test("a world that is no program is answered with the file, the line and what is wrong there", async () => {
