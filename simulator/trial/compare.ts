@@ -19,7 +19,7 @@ export interface Comparison {
   cases: number;
   policies: Record<string, Figures>;
   /** Share of the way from a static policy to the oracle that Dunlin, warm, has gone, by value. */
-  gapClosed: { fromFixed: number; fromEven: number };
+  gapClosed: { fromFixed: number | null; fromEven: number | null };
 }
 
 const POLICIES: Readonly<Record<string, (world: World, prior: Prior) => Policy>> = {
@@ -73,7 +73,10 @@ export function compare(
     if (name === "warm") cases = trial.cases.length;
   }
   const value = (name: string) => policies[name]!.value;
-  const closed = (from: string) => (value("warm") - value(from)) / (value("oracle") - value(from));
+  const closed = (from: string) => {
+    const gap = value("oracle") - value(from);
+    return gap > 0 ? (value("warm") - value(from)) / gap : null;
+  };
   return {
     world: world.name,
     seed,

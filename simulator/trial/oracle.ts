@@ -5,6 +5,8 @@ import { type Choice, type OpenCase, type Policy, type Rules, rulesFor } from ".
 
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_A_DAY = 6;
+/** In windows of so many days each slot is looked at: six tries may have to be made in one. */
+const SHORT_DAYS = 4;
 
 /**
  * Plans on the true chances. At the first failure and after each further one it asks the world for the chance at every
@@ -18,7 +20,12 @@ export function oracle(world: World): Policy {
       const slots = slotsOf(open, rules, now);
       if (slots.length === 0) return null;
       const chances = slots.map((at) => world.approval(open.bill, new Date(at)));
-      return plan(world, open.bill, best(slots, chances), Math.min(open.triesLeft, rules.triesMax));
+      return plan(
+        world,
+        open.bill,
+        best(slots, chances, open.bill.windowDays <= SHORT_DAYS ? 1 : SLOTS_A_DAY),
+        Math.min(open.triesLeft, rules.triesMax),
+      );
     },
   };
 }
@@ -29,12 +36,12 @@ function slotsOf(open: OpenCase, rules: Rules, now: number): number[] {
   return slots;
 }
 
-/** The best slot of each day, so that every pair of them can be looked at. */
-function best(slots: readonly number[], chances: readonly number[]) {
+/** The best slot of each day, or of so many slots, so that every pair of them can be looked at. */
+function best(slots: readonly number[], chances: readonly number[], together: number) {
   const found: { at: number; chance: number }[] = [];
-  for (let n = 0; n < slots.length; n += SLOTS_A_DAY) {
+  for (let n = 0; n < slots.length; n += together) {
     let top = n;
-    for (let m = n; m < Math.min(n + SLOTS_A_DAY, slots.length); m++) if (chances[m]! > chances[top]! + 1e-6) top = m;
+    for (let m = n; m < Math.min(n + together, slots.length); m++) if (chances[m]! > chances[top]! + 1e-6) top = m;
     found.push({ at: slots[top]!, chance: chances[top]! });
   }
   return found;

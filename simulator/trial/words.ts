@@ -37,9 +37,9 @@ export const rowsOf = ({ policies }: Comparison): string[][] =>
 export function closedWords({ cases, policies, gapClosed }: Comparison): string[] {
   if (policies.oracle!.recovered === 0)
     return ["Not even the oracle recovered anything, so there is no gap to close: who tries least loses least."];
-  const gap = (from: string, share: number, words: string) => {
+  const gap = (from: string, share: number | null, words: string) => {
     const behind = policies[from]!.value - policies.warm!.value;
-    if (policies.oracle!.value <= policies[from]!.value) return [];
+    if (share === null) return [];
     return behind > 0
       ? [`is ${tenths(behind)} of the money behind ${words}`]
       : [`closes ${tenths(share)} of the gap from ${words} to the oracle`];

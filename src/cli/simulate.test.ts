@@ -189,4 +189,13 @@ test("a report that can't be written is told before the year is run", async () =
 test("where the oracle is no better than even tries there is said to be no gap", async () => {
   const misled = answeringFile("misled.mjs", "day > 2", "day > 20");
   assert.match(await run(misled, { policies: "even" }), /so there is no gap to close\.$/m);
+  const { gapClosed } = JSON.parse(await run(misled, { policies: "even", json: true }));
+  assert.equal(gapClosed.fromEven, null);
+});
+
+test("in a window of a day the oracle looks at each slot, for its tries may all fall into that day", async () => {
+  const path = answeringFile("day.mjs", "day > 0.9", "day > 0.7 ? 0.5 : 0.4");
+  writeFileSync(path, readFileSync(path, "utf8").replace("windowDays: 28", "windowDays: 1"));
+  const { policies } = JSON.parse(await run(path, { policies: "even", json: true }));
+  assert.ok(policies.oracle.attempts > 1, `${policies.oracle.attempts}`);
 });
