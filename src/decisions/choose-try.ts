@@ -103,7 +103,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const worth = belief.tries === 0 ? worthOfNext(forecast, plan, planStakes) : null;
   const best = plan.slots[0]!;
   const planned = slots[best]!;
-  const draw = worth ? drawFirst(learned, belief, question.key, forecast, plan, worth) : noDraw(best);
+  const draw = worth ? drawFirst(learned, belief, question.key, forecast, plan, worth, question.dollars) : noDraw(best);
   const chanceAt = chancesOf(learned, belief);
   const hour = drawHour(learned, belief, turn, planned, momentsOfDay(belief, question, planned), chanceAt);
   const even = slots[evenSlot(slots, belief, question)]!;

@@ -4,7 +4,7 @@ import { countFirst, firstsOf, newFirsts } from "../model/firsts.ts";
 import { type Learned, newLearned } from "../model/learned.ts";
 import { belief, DAY, HOUR, question, START } from "./choose-try.fixture.ts";
 import { chooseTry } from "./choose-try.ts";
-import { SOON_COST_MAX, SOON_QUARTER_TRIES, SOON_SHARE_MAX } from "./draw-first.ts";
+import { LOT_DOLLARS_MAX, SOON_COST_MAX, SOON_QUARTER_TRIES, SOON_SHARE_MAX } from "./draw-first.ts";
 
 const CASES = 3000;
 
@@ -66,6 +66,12 @@ test("nothing is tried sooner where a try costs more than that is worth", () => 
   const dear = { worthAt: () => 1, cost: 3 * SOON_COST_MAX };
   const tries = firstTries(newLearned(), { stakes: dear });
   assert.deepEqual(soonOf(tries), []);
+});
+
+test("of a large invoice no lot costs more than of a small one", () => {
+  const drawn = (dollars: number) => firstTries(newLearned(), { dollars }).filter((each) => each.drawn);
+  assert.ok(drawn(LOT_DOLLARS_MAX / SOON_COST_MAX).length > 0.05 * CASES);
+  assert.ok(drawn(10_000).length < 0.03 * CASES, "but for those that cost next to nothing");
 });
 
 test("first tries are counted by the class of their reason and the time since the failure, and fade", () => {

@@ -15,6 +15,8 @@ export const SOON_QUARTER_TRIES = 3;
 export const SOON_SHARE_MAX = 0.1;
 /** A moment that is drawn among sooner ones costs at most this share of what is due, or what one among good ones may cost. */
 export const SOON_COST_MAX = 0.02;
+/** No lot costs more US dollars than this: a small invoice teaches as much as a large one. */
+export const LOT_DOLLARS_MAX = 5;
 
 interface Draw {
   slot: number;
@@ -46,6 +48,7 @@ interface Sooner {
  *
  * @param key  names the case: the same is drawn when it is decided again
  * @param worth  what the plan is worth with its next try at each slot that it was chosen from
+ * @param dollars  what is due, in US dollars
  */
 export function drawFirst(
   learned: Learned,
@@ -54,10 +57,12 @@ export function drawFirst(
   forecast: Forecast,
   plan: TryPlan,
   worth: readonly number[],
+  dollars: number,
 ): Draw {
   const best = plan.slots[0]!;
-  const sooner = soonerOnes(learned, belief, forecast, plan, worth);
-  const good = goodOnes(plan, worth);
+  const costMax = LOT_DOLLARS_MAX / dollars;
+  const sooner = soonerOnes(learned, belief, forecast, plan, worth, costMax);
+  const good = goodOnes(plan, worth, costMax);
   const asPlanned = 1 - sooner.reduce((all, { share }) => all + share, 0);
   const propensityOf = (slot: number) => {
     const amongGood = good.includes(slot) ? EXPLORED_SHARE / good.length : 0;
@@ -80,15 +85,20 @@ function drawnOf(key: string, sooner: readonly Sooner[], good: readonly number[]
   return drawn < EXPLORED_SHARE ? good[Math.floor((drawn / EXPLORED_SHARE) * good.length)]! : null;
 }
 
-/** The best slot of each stretch of time before the one that is planned for, where that costs little. */
+/**
+ * The best slot of each stretch of time before the one that is planned for, where that costs little.
+ *
+ * @param costMax  of any lot, as a share of what is due
+ */
 function soonerOnes(
   learned: Learned,
   belief: Belief,
   { slots }: Forecast,
   plan: TryPlan,
   worth: readonly number[],
+  costMax: number,
 ): Sooner[] {
-  const least = plan.worth - Math.max(LOT_COST_MAX * plan.worth, SOON_COST_MAX);
+  const least = plan.worth - Math.min(costMax, Math.max(LOT_COST_MAX * plan.worth, SOON_COST_MAX));
   const planned = stretchOf(belief, slots[plan.slots[0]!]!);
   const made = firstsOf(learned, belief);
   const best: { slot: number; worth: number }[] = [];
@@ -108,7 +118,7 @@ function soonerOnes(
 }
 
 /** The plan's next slot, and others that cost the plan little. */
-function goodOnes(plan: TryPlan, worth: readonly number[]): number[] {
-  const least = (1 - LOT_COST_MAX) * plan.worth;
+function goodOnes(plan: TryPlan, worth: readonly number[], costMax: number): number[] {
+  const least = plan.worth - Math.min(costMax, LOT_COST_MAX * plan.worth);
   return plan.picked.filter((slot, n) => slot === plan.slots[0] || worth[n]! >= least);
 }
