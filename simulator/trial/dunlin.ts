@@ -2,11 +2,13 @@ import {
   caseNames,
   caseRows,
   codeWeight,
+  declinedWith,
   nameWeights,
   newPast,
   type Past,
   standingOf,
   type Traits,
+  thenName,
 } from "../../src/decisions/case-names.ts";
 import { chooseTry, type TryQuestion } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
@@ -15,6 +17,7 @@ import { type Outlook, outlookOf } from "../../src/decisions/outlook.ts";
 import { DAY_MS } from "../../src/domain/durations.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
 import { AT_ONCE, BOOKINGS, bookingOf, type Clock, isBooked, learnBooking } from "../../src/model/booking.ts";
+import { noteDeclined } from "../../src/model/declined.ts";
 import type { Reason } from "../../src/model/layout.ts";
 import { countPerson, learnCase, learnFirst, learnTry } from "../../src/model/learn.ts";
 import { cycleChances, type Learned } from "../../src/model/learned.ts";
@@ -114,6 +117,12 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
   function weightsOf(names: readonly string[]): Int32Array {
     if (named) names.forEach(named);
     return nameWeights(names);
+  }
+
+  function declinedOf(first: Charge, last: Charge) {
+    const name = thenName(codeOf(first), codeOf(last));
+    if (name !== null) named?.(name);
+    return declinedWith(codeOf(first), codeOf(last));
   }
 
   function beliefOf(open: OpenCase, now: number): Belief {
@@ -237,6 +246,9 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
         byStart = atFirst.map((belief, n) => observeTry(start, customer.atFirst[n]!, belief, choice.at, reason));
         chances = all.map((belief, n) => (n === held ? 0 : observeTry(learned, people[n]!, belief, choice.at, reason)));
         chances[held] = learnTry(learned, people[held]!, all[held]!, choice.at, reason);
+        if (charge.approved) return;
+        const declined = declinedOf(open.bill.first, charge);
+        for (const belief of [...atFirst, ...all]) noteDeclined(belief, declined);
       });
       noteSaid(learned, all[held]!, choice.chance!, choice.at, reason);
       if (atFirst.length > 0)
@@ -253,6 +265,7 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
   };
 }
 
+const codeOf = ({ networkDeclineCode: code }: Charge) => (code ? withoutWords(code) : null);
 const countryOf = (bill: Bill) => placeOf(bill).country ?? bill.currency;
 const methodOf = (bill: Bill) => bill.first.paymentMethodType;
 const clockOf = (bill: Bill, booking: number): Clock => ({
@@ -272,7 +285,7 @@ function traitsOf(bill: Bill, { past }: Customer, last: Charge): Traits {
     network: last.cardBrand ?? null,
     funding: last.cardFunding ?? null,
     issuer: last.cardIssuer ?? null,
-    declineCode: last.networkDeclineCode ? withoutWords(last.networkDeclineCode) : null,
+    declineCode: codeOf(last),
     adviceCode: last.networkAdviceCode ? withoutWords(last.networkAdviceCode) : null,
     past,
   };

@@ -1,4 +1,5 @@
-import { nameWeight, type Reason, rowsOf, STANDINGS } from "../model/layout.ts";
+import type { Declined } from "../model/declined.ts";
+import { nameWeight, type Reason, rowStart, rowsOf, STANDINGS } from "../model/layout.ts";
 import { brandName } from "../rules/card-networks.ts";
 import { methodOf } from "../rules/instrument.ts";
 
@@ -102,6 +103,24 @@ const codeName = ({ declineCode, adviceCode }: Traits) => `code:${known(declineC
 
 /** Where the weight of a case's code and advice is. */
 export const codeWeight = (traits: Traits) => nameWeight(`r${codeName(traits)}`);
+
+/** What the code of a try's decline is called where the case began with another one; null: it is the same. */
+export function thenName(first: string | null, code: string | null): string | null {
+  return known(first) === known(code) ? null : `rthen:${known(first)}:${known(code)}`;
+}
+
+/**
+ * What a try's decline says of the next.
+ *
+ * @param first  the code that the case began with, and `code` the one that came now; null: nobody said one
+ */
+export function declinedWith(first: string | null, code: string | null): Declined {
+  const name = thenName(first, code);
+  return {
+    name: name === null ? null : nameWeight(name),
+    row: code === null ? null : rowStart("code", code.toLowerCase()),
+  };
+}
 
 /** Where the rows of a case are: its weights for certain moments. */
 export const caseRows = (traits: Omit<Traits, "merchant" | "past">): Int32Array =>

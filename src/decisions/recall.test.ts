@@ -5,74 +5,14 @@ import { forecastOf, tables } from "../model/forecast.ts";
 import { besideWeight, COLUMN_EDGES, dateCellWeight, rowStart, WEEK_TRIES_MAX } from "../model/layout.ts";
 import { newLearned } from "../model/learned.ts";
 import { PAY_CYCLES } from "../model/pay-cycles.ts";
-import { type History, type PastBill, type PastCharge, recall } from "./recall.ts";
+import { codes, DAY, failed, HOUR, historyOf, learned, paid } from "./recall.fixture.ts";
+import { type History, type PastCharge, recall } from "./recall.ts";
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const learned = newLearned();
-const codes = {
-  networkDeclineCode: "51",
-  networkAdviceCode: null,
-  gatewayCode: null,
-  declineCategory: null,
-};
-const failed = (moment: string): PastCharge => ({ at: new Date(`${moment}:00Z`), approved: false, codes });
-const paid = (moment: string): PastCharge => ({ at: new Date(`${moment}:00Z`), approved: true, codes: null });
-
-function historyOf(bills: PastCharge[][], offsetMs = 0, funding: string | null = "debit", type = "card"): History {
-  const traits = {
-    tenureDays: 200,
-    billingPeriod: 1,
-    billingPeriodUnit: "MONTH",
-    merchant: "own",
-    country: "AU",
-    paymentMethodType: type,
-    network: "visa",
-    funding,
-    issuer: null,
-  };
-  return {
-    traits,
-    instrument: { paymentMethodType: "card", network: "visa", cardCountry: "AU" },
-    offsetAt: () => offsetMs,
-    bills: bills.map((charges): PastBill => ({ dollars: 20, paymentMethodType: type, charges })),
-  };
-}
 /** How much was approved and how much failed around a date, in steps. */
 const stepsAt = (history: History, date: number) => {
   const cell = recall(learned, history).belief.dateCells[date - 1]!;
   return [Math.floor(cell / 5), cell % 5];
 };
-
-test("a code is the same with blanks around it, zeros before it, and the words that a gateway writes behind it", () => {
-  const beliefAfter = (networkDeclineCode: string, networkAdviceCode: string) => {
-    const charge = { ...failed("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode, networkAdviceCode } };
-    return recall(learned, historyOf([[charge]])).belief;
-  };
-  const bare = beliefAfter("51", "24");
-  assert.deepEqual(beliefAfter("51 : Insufficient funds/over credit limit", "24 : Retry after 1 hour"), bare);
-  for (const [code, advice] of [
-    [" 51", "24 "],
-    ["051", "024"],
-    ["0051 : Insufficient funds", " 24"],
-  ] as const)
-    assert.deepEqual(beliefAfter(code, advice), bare, code);
-  assert.notDeepEqual(beliefAfter("05", "24"), bare);
-  assert.deepEqual(beliefAfter("5", "2"), beliefAfter("05", "02"));
-  const onDebit = (networkDeclineCode: string) => {
-    const charge = { ...failed("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode } };
-    const instrument = { paymentMethodType: "bacs_debit", network: null, cardCountry: null };
-    return recall(learned, { ...historyOf([[charge]], 0, null, "bacs_debit"), instrument }).belief.codeName;
-  };
-  assert.equal(onDebit(" 0 "), onDebit("0"));
-  assert.notEqual(onDebit("1"), onDebit("01"), "a debit's codes are no numbers");
-  const ofGateway = (gatewayCode: string) => {
-    const charge = { ...failed("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode: null, gatewayCode } };
-    return recall(learned, historyOf([[charge]])).belief.codeName;
-  };
-  assert.equal(ofGateway(" card_declined "), ofGateway("card_declined"));
-  assert.notEqual(ofGateway("card:declined"), ofGateway("card:expired"), "a gateway's own code is left as it is");
-});
 
 test("bank debits are recalled by the days on which they were booked", () => {
   const model = newLearned();

@@ -2,6 +2,7 @@ import { WEEK_MS } from "../domain/durations.ts";
 import { schemeOf } from "../domain/schemes.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../model/belief.ts";
 import { bookingOf } from "../model/booking.ts";
+import { noteDeclined } from "../model/declined.ts";
 import type { Reason } from "../model/layout.ts";
 import type { Learned } from "../model/learned.ts";
 import { observeBeside, observeFirst, observeTry } from "../model/observe.ts";
@@ -12,6 +13,7 @@ import {
   caseNames,
   caseRows,
   codeWeight,
+  declinedWith,
   nameWeights,
   newPast,
   type Past,
@@ -79,7 +81,9 @@ export function recall(
       if (belief) cases.set(bill, { belief, reason: reason!, isOpen: true });
     } else if (own?.isOpen) {
       observeTry(learned, person, own.belief, at, reason);
-      if (charge.approved) {
+      if (!charge.approved)
+        noteDeclined(own.belief, declinedWith(codeOf(history, bill.charges[0]!), codeOf(history, charge)));
+      else {
         own.isOpen = false;
         past.unpaid--;
         past.recovered++;
@@ -104,6 +108,16 @@ const inOrder = (bills: readonly PastBill[]) =>
 const reasonOf = ({ instrument }: History, { approved, codes }: PastCharge): Reason | null =>
   approved ? null : codes ? declineGroup(codes, instrument) : "UNKNOWN";
 
+/** The name of a code, whatever stands around it. Of a debit 1 and 01 may be two reasons. */
+const nameOf = ({ instrument }: History, code: string) =>
+  isCard(instrument) ? plainCode(code) : withoutWords(code).trim();
+
+/** The code of a decline; null: nobody said one. */
+function codeOf(history: History, { codes }: PastCharge): string | null {
+  const response = codes?.networkDeclineCode ?? null;
+  return response === null ? (codes?.gatewayCode?.trim() ?? null) : nameOf(history, response);
+}
+
 const schemeName = ({ paymentMethodType: type }: Pick<PastBill, "paymentMethodType">) => type && schemeOf(type);
 
 /** A bill's first charge: the case that began with it; null when it was approved. */
@@ -121,15 +135,12 @@ function recallFirst(
   const bookingOfBill =
     schemeName(bill) === schemeName(history.traits) ? booking : bookingOf(learned, bill.paymentMethodType);
   const clock = { offsetMs: history.offsetAt(at), booking: bookingOfBill };
-  const response = first.codes?.networkDeclineCode ?? null;
   const advice = first.codes?.networkAdviceCode ?? null;
-  // Of a debit 1 and 01 may be two reasons.
-  const nameOf = (code: string) => (isCard(history.instrument) ? plainCode(code) : withoutWords(code).trim());
   const traits: Traits = {
     ...history.traits,
     dollars: bill.dollars,
-    declineCode: response === null ? (first.codes?.gatewayCode?.trim() ?? null) : nameOf(response),
-    adviceCode: advice && nameOf(advice),
+    declineCode: codeOf(history, first),
+    adviceCode: advice && nameOf(history, advice),
     past: { ...past },
   };
   if (!first.isPresumed) observeFirst(learned, person, nameWeights(caseNames("f", traits)), clock, at, reason);

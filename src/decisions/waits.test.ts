@@ -26,7 +26,7 @@ test("an advised wait is named where the try comes soon after it, and not where 
     ["2026-05-11", "25", 0.1],
     ["2026-05-20", "28", 0.1],
     ["2026-05-24", "28", 0.1],
-    ["2026-05-24", "25", 30],
+    ["2026-05-25", "25", 32],
     ["2026-05-24", "25", 100],
   ] as const) {
     const { days, isNamed } = decided(on, advice, hours);

@@ -60,6 +60,8 @@ export interface Belief {
   names: Int32Array;
   /** The one among them of the first failure's code and advice. */
   codeName: number;
+  /** The weight of the last decline's code beside that one; null: it is the same. */
+  thenName: number | null;
   /** Where its rows of weights begin. */
   rows: Int32Array;
   /** For each date of the month, the cell of what the customer's charges showed of it until the case began, its own first one among them. */
@@ -150,6 +152,7 @@ export function newBelief(learned: Learned, person: Person, facts: CaseFacts): B
     standing: facts.standing,
     names: facts.names,
     codeName: facts.codeName,
+    thenName: null,
     rows: facts.rows,
     dateCells: dateCells(person.charges, facts.failedAt),
     clock: facts.clock,

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { randomFrom } from "../../simulator/experiments/random.ts";
 import { type Belief, explainTry, newBelief, newPerson } from "./belief.ts";
 import { AT_ONCE } from "./booking.ts";
+import { noteDeclined } from "./declined.ts";
 import { EXPLANATIONS, NEVER } from "./explanations.ts";
 import { forecastOf } from "./forecast.ts";
 import { AT, nameWeight, REASONS, rowStart, STANDINGS } from "./layout.ts";
@@ -40,6 +41,10 @@ function someBelief(): Belief {
   for (let tries = anyOf([0, 1, 3]), at = failedAt; tries > 0; tries--) {
     at += Math.ceil(random() * 200) * HOUR;
     observeTry(learned, person, belief, at, reason);
+    noteDeclined(belief, {
+      name: anyOf([null, nameWeight(`rthen:51:${tries}`)]),
+      row: anyOf([null, rowStart("code", "61")]),
+    });
   }
   return belief;
 }

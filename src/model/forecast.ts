@@ -3,12 +3,10 @@ import { type Belief, otherChances, otherOf } from "./belief.ts";
 import { AT_ONCE, judgedBy, judgedHour, judgedOn } from "./booking.ts";
 import { EXPLANATIONS, NEVER } from "./explanations.ts";
 import {
-  AT,
   besideWeight,
   classOf,
   gapWeight,
   PAID_BETWEEN,
-  REASONS,
   ROW_WIDTH,
   sinceBins,
   sinceCell,
@@ -17,9 +15,9 @@ import {
 } from "./layout.ts";
 import type { Learned } from "./learned.ts";
 import { phi } from "./normal.ts";
-import { CELL_SPREAD, scaleOf } from "./observe.ts";
+import { CELL_SPREAD, scaleOf, WEIGHTS_MAX } from "./observe.ts";
 import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
-import { columnsAt, historyWeights, momentWeights } from "./weights-of.ts";
+import { caseWeights, columnsAt, historyWeights, momentWeights } from "./weights-of.ts";
 
 /** What a case's future tries would meet at some slots, by each explanation that is likely enough to matter. */
 export interface Forecast {
@@ -61,7 +59,7 @@ const RARE = 0.006;
 /** Tries that are planned after the next one are, as a rule, this far apart. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 
-const indices = new Int32Array(16);
+const indices = new Int32Array(WEIGHTS_MAX);
 /** The weight that a cycle adds at a slot when it finds new pay, as `tables`. */
 const cells = new Int32Array(SIZE);
 /** Score of the very next try at a slot, and of a later one, whatever the explanation. */
@@ -167,13 +165,12 @@ function fillLater(
 
 /** Writes the score of each slot as the very next try, and as a later one, and the scale of both. */
 function scoreSlots({ mean, variance }: Learned, belief: Belief, slots: readonly number[]) {
-  const reason = AT.reason + REASONS.indexOf(belief.reason);
-  let shared = mean[reason]!;
-  let unknown = CELL_SPREAD + variance[reason]!;
-  const { names } = belief;
-  for (let n = 0; n < names.length; n++) {
-    shared += mean[names[n]!]!;
-    unknown += variance[names[n]!]!;
+  let shared = 0;
+  let unknown = CELL_SPREAD;
+  const known = caseWeights(belief, indices);
+  for (let n = 0; n < known; n++) {
+    shared += mean[indices[n]!]!;
+    unknown += variance[indices[n]!]!;
   }
   sumRows(mean, belief.rows, rowScores);
   sumRows(variance, belief.rows, rowSpreads);

@@ -104,7 +104,7 @@ const ROW_COUNT = Object.values(ROWS).reduce((sum, rows) => sum + rows, 0);
 /** Parts of a day, of four hours each, and one of what is booked. */
 const DAY_PARTS = 7;
 /** Where in a row the weights of a moment begin: each moment has one of each group. */
-const COLUMNS = runningSums({
+export const COLUMNS = runningSums({
   dayPart: DAY_PARTS,
   weekday: 7,
   date: 31,
@@ -209,6 +209,17 @@ export function rowStart(kind: RowKind, value: string | number): number {
 export function rowsOf(values: RowValues): Int32Array {
   const known = Object.entries(values).filter((each): each is [RowKind, string | number] => each[1] !== null);
   return Int32Array.from(known, ([kind, value]) => rowStart(kind, value));
+}
+
+/**
+ * The rows of a case whose latest decline has another code: that one's stands in place of the row of the code before.
+ *
+ * @param row  where it begins
+ */
+export function withCodeRow(rows: Int32Array, row: number): Int32Array {
+  const { start, rows: count } = ROWS_OF.code;
+  const isCode = (each: number) => each >= start && each < start + count * ROW_WIDTH;
+  return Int32Array.from([...rows.filter((each) => !isCode(each)), row]);
 }
 
 /** Where in a row a part of the day has its weight. */

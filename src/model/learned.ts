@@ -1,7 +1,19 @@
 import { usualBookings } from "./booking.ts";
 import { FAMILIES, KIND_ROWS, KINDS, usualKinds } from "./explanations.ts";
 import { newFirsts } from "./firsts.ts";
-import { AT, NAME_BUCKETS, PAID_BETWEEN, REASONS, SINCE_BINS, STANDINGS, sinceCell, WEIGHTS } from "./layout.ts";
+import {
+  AT,
+  COLUMNS,
+  NAME_BUCKETS,
+  PAID_BETWEEN,
+  REASONS,
+  ROW_WIDTH,
+  ROWS_OF,
+  SINCE_BINS,
+  STANDINGS,
+  sinceCell,
+  WEIGHTS,
+} from "./layout.ts";
 import { newStrain } from "./loosen.ts";
 import { CYCLE_KINDS, CYCLES, PAY_CYCLES } from "./pay-cycles.ts";
 import { newShortfalls } from "./shortfall.ts";
@@ -73,12 +85,19 @@ const VARIANCES: Readonly<Record<keyof typeof AT, number>> = {
   row: 0.0015, // most say nothing; those that do are loosened
 };
 
+/** How long to wait is what a code tells most of: one limit is lifted at midnight, another one only days later. */
+const CODE_GAP_VARIANCE = 0.02;
+
 /** A model that knows only the shape of things: money is likelier soon after pay, a hold keeps everything off until it ends. */
 export function newLearned(): Learned {
   const mean = new Float64Array(WEIGHTS);
   const variance = new Float64Array(WEIGHTS);
   // Each block is written over from where the next one begins.
   for (const [block, from] of Object.entries(AT)) variance.fill(VARIANCES[block as keyof typeof AT], from);
+  for (let row = 0; row < ROWS_OF.code.rows; row++) {
+    const start = ROWS_OF.code.start + row * ROW_WIDTH;
+    variance.fill(CODE_GAP_VARIANCE, start + COLUMNS.gap, start + ROW_WIDTH);
+  }
   mean[AT.reason] = 1.3;
   for (const standing of Object.values(STANDINGS)) {
     for (let kind = 0; kind < CYCLE_KINDS.length; kind++) {

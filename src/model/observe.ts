@@ -28,10 +28,13 @@ export const CELL_SPREAD = 0.02;
 /** No outcome is held to be less likely than this. */
 const CHANCE_MIN = 1e-5;
 
+/** An outcome is looked at by no more weights than these. */
+export const WEIGHTS_MAX = 112;
+
 /** An outcome as the model looks at it; filled anew by each observation and by `chancesOf`, and read by `learn` right after an observation. */
 export const look = {
   /** The weights whatever the explanation, and how many they are. */
-  indices: new Int32Array(112),
+  indices: new Int32Array(WEIGHTS_MAX),
   count: 0,
   /** For each explanation: the weight it adds, its score with the sign of the outcome, its chance afterwards. */
   cells: new Int32Array(EXPLANATIONS),

@@ -19,7 +19,7 @@ export interface Prior {
   shifts: [number, number, number, number, number][];
 }
 
-export const LAYOUT = `18:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}:${GROUPS.length}`;
+export const LAYOUT = `19:${WEIGHTS}:${CYCLES}:${KINDS}:${REASONS.length}:${GROUPS.length}`;
 
 /** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
 const KINDS_STRENGTH = 150;

@@ -2,11 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Belief, newBelief, newPerson } from "./belief.ts";
 import { AT_ONCE, BOOKINGS, type Clock, judgedOn } from "./booking.ts";
+import { noteDeclined } from "./declined.ts";
 import { forecastOf } from "./forecast.ts";
-import { AT, classOf, dateWeight, type Reason, rowStart, STANDINGS } from "./layout.ts";
+import {
+  AT,
+  classOf,
+  dateWeight,
+  nameWeight,
+  type Reason,
+  ROW_WIDTH,
+  ROWS_OF,
+  rowStart,
+  STANDINGS,
+  withCodeRow,
+} from "./layout.ts";
 import { learnFirst, learnTry } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
-import { chanceOf } from "./observe.ts";
+import { chanceOf, observeTry } from "./observe.ts";
 import { CYCLES } from "./pay-cycles.ts";
 import { columnsAt } from "./weights-of.ts";
 
@@ -59,6 +71,34 @@ test("what is known of a case has moments of its own: they are learned apart fro
   const elsewhen = at("2026-03-21T13:00");
   const later = [rowsOf("SE", "51", "one bank"), rowsOf("PL", "05", "another")].map((rows) => chance(rows, elsewhen));
   assert.ok(Math.abs(later[0]! - later[1]!) < 1e-9, `another hour, weekday, date and time: ${later}`);
+});
+
+test("what the code of a try's decline says of the next one is learned apart from the code that the case began with", () => {
+  const learned = newLearned();
+  const declined = (code: string) => ({ name: nameWeight(`rthen:05:${code}`), row: rowStart("code", code) });
+  const after = (code: string) => {
+    const belief = beliefOf(learned, Int32Array.of(rowStart("country", "SE"), rowStart("code", "05")), "LIMIT");
+    observeTry(learned, somebody(learned), belief, FAILED_AT + DAY, "LIMIT");
+    noteDeclined(belief, declined(code));
+    return belief;
+  };
+  const chance = (code: string, days: number) => chanceOf(learned, after(code), FAILED_AT + days * DAY);
+  for (let n = 0; n < 60; n++) {
+    // One limit is lifted by the next day, the other one after a week.
+    learnTry(learned, somebody(learned), after("61"), FAILED_AT + 2 * DAY, null);
+    learnTry(learned, somebody(learned), after("65"), FAILED_AT + 2 * DAY, "LIMIT");
+    learnTry(learned, somebody(learned), after("65"), FAILED_AT + 8 * DAY, null);
+  }
+  const [soon, tooSoon, late] = [chance("61", 2), chance("65", 2), chance("65", 8)];
+  assert.ok(soon > tooSoon + 0.3 && late > tooSoon + 0.3, `${soon}, ${tooSoon}, ${late}`);
+});
+
+test("the row of the latest code stands in place of the one before, also where none was known, and no other row is touched", () => {
+  const [country, first, latest] = [rowStart("country", "SE"), rowStart("code", "05"), rowStart("code", "61")];
+  assert.deepEqual(withCodeRow(Int32Array.of(country, first), latest), Int32Array.of(country, latest));
+  assert.deepEqual(withCodeRow(Int32Array.of(country), latest), Int32Array.of(country, latest));
+  const edges = Int32Array.of(ROWS_OF.code.start - ROW_WIDTH, ROWS_OF.code.start + ROWS_OF.code.rows * ROW_WIDTH);
+  assert.deepEqual(withCodeRow(edges, latest), Int32Array.of(...edges, latest));
 });
 
 test("the chance that is said of a try is the one that its outcome is weighed by, however little is known of the weights", () => {

@@ -61,10 +61,12 @@ export function columnsAt(belief: Belief, at: number): Int32Array {
 }
 
 /** Of what a try's score is made the part that is the same at every moment. @returns how many were written */
-export function caseWeights({ reason, names }: Belief, into: Int32Array): number {
+export function caseWeights({ reason, names, thenName }: Belief, into: Int32Array): number {
   into[0] = AT.reason + REASONS.indexOf(reason);
   into.set(names, 1);
-  return 1 + names.length;
+  if (thenName === null) return 1 + names.length;
+  into[1 + names.length] = thenName;
+  return 2 + names.length;
 }
 
 /** The part that depends on the moment, from a place on. @returns where it ends */
