@@ -234,7 +234,7 @@ test("the bare category HARD speaks only where no cause is known", () => {
   assert.equal(group({ declineCategory: hard }), "HARD_CARD");
   assert.equal(group({ declineCategory: hard, networkDeclineCode: "05" }), "HARD_CARD");
   assert.equal(group({ declineCategory: hard, networkDeclineCode: "51" }), "FUNDS");
-  for (const code of ["59", "63"]) {
+  for (const code of ["59", "63", "83"]) {
     assert.equal(group({ networkDeclineCode: code }), "GENERIC", code);
     for (const spelling of [code, `0${code}`, `0${code} : Suspected fraud`])
       assert.equal(group({ declineCategory: hard, networkDeclineCode: spelling }), "FRAUD", spelling);

@@ -33,7 +33,7 @@ export interface ReadDecline {
 }
 
 /** Response codes of payments that looked unusual or failed a check for security: for now, unless the category says HARD. */
-const SUSPECTED_FRAUD: ReadonlySet<string> = new Set(["59", "63"]);
+const SUSPECTED_FRAUD: ReadonlySet<string> = new Set(["59", "63", "83"]);
 
 type Fact = Pick<ReadDecline, "group" | "words">;
 
@@ -43,7 +43,7 @@ type Fact = Pick<ReadDecline, "group" | "words">;
  * 1. any fact that ends retries, the most restrictive first (REVOKED, FRAUD, HARD_CARD, INVALID_DATA, EXPIRED,
  *    AUTH_REQUIRED), whichever field says so;
  * 2. a fact that tells a time (LIMIT, FUNDS, ISSUER_DOWN), by field: network advice, network code, gateway, category;
- * 3. the category HARD, which names no cause: HARD_CARD, or FRAUD beside response codes 59 and 63;
+ * 3. the category HARD, which names no cause: HARD_CARD, or FRAUD beside response codes 59, 63 and 83;
  * 4. GENERIC, also for the category SOFT;
  * 5. UNKNOWN, but HARD_CARD for a bank debit of which a reason was given that no table knows.
  *

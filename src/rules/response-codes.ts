@@ -58,6 +58,7 @@ export const RESPONSE_CODES: ReadonlyMap<string, ResponseCode> = new Map([
   ["65", row(2, "LIMIT", "the limit of payments was reached")],
   ["75", row(2, "GENERIC", "the PIN was tried too often")],
   ["78", row(2, "GENERIC", "the card is blocked or not used yet")],
+  ["83", row(2, "GENERIC", "the payment was blocked for fear of fraud")],
   ["86", row(2, "GENERIC", "the PIN could not be checked")],
   ["91", row(2, "ISSUER_DOWN", "the bank could not be reached")],
   ["93", row(2, "GENERIC", "the payment cannot be completed")],
