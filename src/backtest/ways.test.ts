@@ -52,7 +52,7 @@ test("what the customer did about other bills, who may be there, says nothing of
     nexts(
       columns,
       `${FAILED},,51,fp_1,${card}`,
-      ...["09", "10", "11", "12"].map((month) => `2025-${month}-03T09:00:00Z,FAILED,${initiator},51,fp_2,${card}`),
+      ...["09", "10", "11", "12"].map((month) => `2025-${month}-05T09:00:00Z,FAILED,${initiator},51,fp_2,${card}`),
     ).dunlin;
   const alone = nexts(columns, `${FAILED},,51,fp_1,${card}`).dunlin;
   assert.deepEqual(next("CUSTOMER"), alone);
