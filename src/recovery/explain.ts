@@ -4,7 +4,7 @@ import type { Invoice } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import { casesOfInvoice } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
-import { decisionsOfCase } from "../store/decisions.ts";
+import { decisionsOfCases, type tellingDecisions } from "../store/decisions.ts";
 import { findInvoices } from "../store/invoices.ts";
 import { recoveryActionsOfCases } from "../store/recovery-actions.ts";
 import { type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
@@ -15,7 +15,7 @@ import { LEDGER_MS } from "./views.ts";
 export interface Explained {
   invoice: Invoice;
   case: Case | null;
-  earlierCases: number;
+  earlierCases: readonly Case[];
   actions: readonly RecoveryAction[];
   /** Those on the invoice. */
   transactions: readonly TransactionFacts[];
@@ -25,24 +25,41 @@ export interface Explained {
   now: Date;
 }
 
-/** All that is kept of an invoice's latest case: what `explanationOf` puts into words. Null when there is no such invoice. */
-export async function explain(tx: Tx, merchantId: string, invoiceId: string, now: Date): Promise<Explained | null> {
-  const invoice = (await findInvoices(tx, merchantId, [invoiceId])).get(invoiceId);
+/**
+ * What is kept of an invoice's latest case: what `explanationOf` puts into words. Null when there is no such invoice.
+ *
+ * @param ofCases  reads the decisions in cases: all of them, or, for a page that is to be there at once, those that people are answered by
+ */
+export async function explain(
+  tx: Tx,
+  merchantId: string,
+  invoiceId: string,
+  now: Date,
+  ofCases: typeof decisionsOfCases | typeof tellingDecisions = decisionsOfCases,
+): Promise<Explained | null> {
+  const [invoices, cases] = await Promise.all([
+    findInvoices(tx, merchantId, [invoiceId]),
+    casesOfInvoice(tx, merchantId, invoiceId),
+  ]);
+  const invoice = invoices.get(invoiceId);
   if (!invoice) return null;
-  const cases = await casesOfInvoice(tx, merchantId, invoiceId);
   const kase = cases.at(-1) ?? null;
   const caseIds = kase ? [kase.id] : [];
   const { customerId } = kase ?? invoice;
   const since = new Date((kase?.unpaidAt ?? now).getTime() - LEDGER_MS);
-  const attempts = await transactionsForCases(tx, merchantId, [invoiceId], [customerId], since);
+  const [attempts, actions, decisions] = await Promise.all([
+    transactionsForCases(tx, merchantId, [invoiceId], [customerId], since),
+    recoveryActionsOfCases(tx, merchantId, caseIds),
+    ofCases(tx, merchantId, caseIds),
+  ]);
   return {
     invoice,
     case: kase,
-    earlierCases: Math.max(0, cases.length - 1),
-    actions: await recoveryActionsOfCases(tx, merchantId, caseIds),
+    earlierCases: cases.slice(0, -1),
+    actions,
     transactions: attempts.filter((each) => each.invoiceId === invoiceId),
     payer: payerOf({ case: { customerId }, invoice, transactions: attempts }),
-    decisions: kase ? await decisionsOfCase(tx, merchantId, kase.id) : [],
+    decisions,
     now,
   };
 }

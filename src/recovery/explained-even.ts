@@ -15,7 +15,7 @@ const WITHOUT_ALTERNATIVES: Readonly<Record<DecisionKind, string>> = {
   wait: "no try was planned yet",
 };
 
-export const triesWords = (count: number) => `${count} ${count === 1 ? "try" : "tries"}`;
+const triesWords = (count: number) => `${count} ${count === 1 ? "try" : "tries"}`;
 
 const evenWords = (count: number) =>
   `${count} even ${count === 1 ? "try" : "tries"}${count === EVEN_TRIES ? "" : ", as many as could be made,"}`;

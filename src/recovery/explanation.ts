@@ -17,7 +17,7 @@ import {
   whyNotToday,
   whyThisHour,
 } from "./explained-moment.ts";
-import { END_WORDS, story, WOULD } from "./story.ts";
+import { END_WORDS, story, timesWords, WOULD } from "./story.ts";
 
 /** A question that people ask, and the answer, one sentence a line. */
 export interface Answer {
@@ -28,32 +28,53 @@ export interface Answer {
 /** The questions that people ask about an invoice, each answered from what was kept when it was decided. */
 export function explanationOf(explained: Explained): Answer[] {
   const zone = zoneOf(explained);
-  // The first answer names the zone of all that is told; what was kept names it with each moment.
-  const told = [` (${zone.name})`, ` ${localTimeWords(zone)}`];
-  const without = (line: string) => told.reduce((words, each) => words.replaceAll(each, ""), line);
-  return answersOf(explained, zone).map(({ question, answer }) => ({ question, answer: answer.map(without) }));
+  const happened = { question: "What happened so far?", answer: withoutZone(story(explained, zone), zone) };
+  return [happened, ...answersOf(explained)];
 }
 
-function answersOf(explained: Explained, zone: Zone): Answer[] {
+/** Whose clocks the answers tell moments on. */
+export const clocksOf = (explained: Explained): string => timesWords(zoneOf(explained));
+
+/** Asked first of an open case, and of one that is over. */
+export const PLANNED = "What is planned now?";
+export const STOPPED = "Why did you stop?";
+
+/** The answers to all that is asked but what happened. */
+export function answersOf(explained: Explained): Answer[] {
+  const zone = zoneOf(explained);
   const { decisions } = explained;
   const latest = decisions.at(-1) ?? null;
-  const happened = { question: "What happened so far?", answer: story(explained, zone) };
-  if (!explained.case) return [happened, { question: "Why was nothing decided?", answer: [neverDecided(explained)] }];
+  const answered = (question: string, answer: string[]): Answer => ({ question, answer: withoutZone(answer, zone) });
+  if (!explained.case) return [answered(UNDECIDED, [neverDecided(explained)])];
+  const stopped = answered(STOPPED, whyStopped(explained, latest));
   const undecided = whyUndecided(explained);
-  const answered = (question: string, answer: () => string[]): Answer => ({ question, answer: undecided ?? answer() });
+  if (undecided) return [answered(UNDECIDED, [undecided]), stopped];
   return [
-    happened,
-    answered("What is planned now?", () => planned(explained, latest!, zone)),
-    answered("Why not today?", () => whyNotToday(explained, latest!, zone)),
-    answered("Why this hour?", () => whyThisHour(explained, latest!, zone)),
-    answered("Which rules?", () => rules(explained, latest!, zone)),
-    answered("Why a card change?", () => whyCardChange(explained, zone)),
-    { question: "Why did you stop?", answer: whyStopped(explained, latest) },
-    answered("What would six even tries have done?", () => sixEvenTries(explained, zone)),
-    answered("What changed since the last plan?", () => changed(latest!)),
-    answered("What was known?", () => whatWasKnown(latest!, zone)),
-    answered("How was it chosen?", () => howChosen(latest!)),
+    answered(PLANNED, planned(explained, latest!, zone)),
+    answered("Why not today?", whyNotToday(explained, latest!, zone)),
+    answered("Why this hour?", whyThisHour(explained, latest!, zone)),
+    answered("Which rules?", rules(explained, latest!, zone)),
+    answered("Why a card change?", whyCardChange(explained, zone)),
+    stopped,
+    answered("What would six even tries have done?", sixEvenTries(explained, zone)),
+    answered("What changed since the last plan?", changed(latest!)),
+    answered("What was known?", whatWasKnown(latest!, zone)),
+    answered("How was it chosen?", howChosen(latest!)),
   ];
+}
+
+const UNDECIDED = "Why was nothing decided?";
+
+/** The zone of all that is told is named once; what was kept names it with each moment. */
+function withoutZone(lines: readonly string[], zone: Zone): string[] {
+  const told = [` (${zone.name})`, ` ${localTimeWords(zone)}`];
+  return lines.map((line) => told.reduce((words, each) => words.replaceAll(each, ""), line));
+}
+
+/** What is said of one decision, whether or not others followed: why another moment than the plan's next one was chosen, and by which rules moments were left out. */
+export function decisionWords(explained: Explained, decision: DecisionRecord): string[] {
+  const zone = zoneOf(explained);
+  return withoutZone([...drawnWords(decision.account), ...rules(explained, decision, zone)], zone);
 }
 
 /** Why nothing was decided about an invoice without a case. */
@@ -63,12 +84,12 @@ function neverDecided({ invoice, transactions }: Explained): string {
 }
 
 /** Why nothing was decided in a case; null when something was. */
-function whyUndecided({ case: kase, decisions }: Explained): string[] | null {
-  if (kase!.arm === "merchant") return [WATCHED];
+function whyUndecided({ case: kase, decisions }: Explained): string | null {
+  if (kase!.arm === "merchant") return WATCHED;
   if (decisions.length > 0) return null;
   return kase!.endedAt
-    ? ["Nothing was decided before the case ended, or it is kept no longer."]
-    : ["The case was not looked at yet, so nothing was decided."];
+    ? "Nothing was decided before the case ended, or it is kept no longer."
+    : "The case was not looked at yet, so nothing was decided.";
 }
 
 const zoneOf = ({ invoice: { currency }, payer: { customerTimezone, cardCountry } }: Explained): Zone =>
@@ -96,11 +117,15 @@ function wouldDo(explained: Explained, latest: DecisionRecord, zone: Zone): stri
   return [`It would ${WOULD[kind]}${moment}.`, ...account.reasons];
 }
 
+/** The action of which it is told what is planned now; undefined: none. */
+export const plannedNow = ({ case: kase, actions }: Explained) =>
+  kase?.endedAt === null ? actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT") : undefined;
+
 function planned(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
-  const { case: kase, actions } = explained;
+  const { case: kase } = explained;
   if (kase!.endedAt) return ["Nothing: the case is over."];
   if (kase!.arm === "shadow") return [SHADOW, ...wouldDo(explained, latest, zone)];
-  const action = actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT");
+  const action = plannedNow(explained);
   if (!action) return latest.account.reasons;
   const what = action.type === "RETRY" ? "A retry" : "A change of the card or payment method";
   const chance =

@@ -19,6 +19,9 @@ export const WOULD: Readonly<Record<DecisionKind, string>> = {
   wait: "wait",
 };
 
+/** Whose clocks moments are told on. */
+export const timesWords = ({ name }: Zone) => `Times are those of ${name}.`;
+
 /** What happened to an invoice, oldest first, a sentence a line. */
 export function story(
   { invoice, case: kase, earlierCases, transactions, actions, decisions }: Explained,
@@ -45,8 +48,10 @@ export function story(
     .map(({ at, words }) => `${when(zone, at)}  ${words}`);
   const head = `${invoice.id}: ${moneyWords(invoice.amount, invoice.currency)}, ${invoice.state}.`;
   const before =
-    earlierCases > 0 ? [`It was in recovery ${earlierCases === 1 ? "once" : `${earlierCases} times`} before.`] : [];
-  return [head, `Times are those of ${zone.name}.`, ...before, ...lines];
+    earlierCases.length > 0
+      ? [`It was in recovery ${earlierCases.length === 1 ? "once" : `${earlierCases.length} times`} before.`]
+      : [];
+  return [head, timesWords(zone), ...before, ...lines];
 }
 
 /** What was asked for, and what came of it. */

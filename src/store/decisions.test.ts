@@ -4,12 +4,14 @@ import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import type { Account, DecisionRecord } from "../domain/decision.ts";
 import { MINUTE_MS } from "../domain/durations.ts";
 import { prepared } from "./database.ts";
-import { decisionsOfCase, insertDecisions, latestDecisions } from "./decisions.ts";
+import { decisionsOfCase, insertDecisions, latestDecisions, tellingDecisions } from "./decisions.ts";
 import { storedOf } from "./stored-account.ts";
 
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
 const CASE = "0198a000-0000-7000-8000-00000000000c";
 const FORMER_CASE = "0198a000-0000-7000-8000-00000000000f";
+const LONG_CASE = "0198a000-0000-7000-8000-000000000010";
+const ACTIONS = ["0198a000-0000-7000-8000-0000000000a1", "0198a000-0000-7000-8000-0000000000a2"] as const;
 const NAMED_CASE = "0198a000-0000-7000-8000-00000000000e";
 const at = (day: number) => new Date(Date.UTC(2026, 5, day, 9));
 const ACCOUNT: Account = {
@@ -158,4 +160,22 @@ test("a way of paying that an earlier program named as a gateway does is named i
   const [kept] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, NAMED_CASE));
   const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [NAMED_CASE]));
   assert.deepEqual([kept!.account.known, latest.get(NAMED_CASE)!.known], [said("SEPA debit"), said("SEPA debit")]);
+});
+
+test("of a long case the ends tell, and of the middle the first and the last of each kind and action; of a short one all do", async () => {
+  const { db } = database;
+  const wait = { caseId: LONG_CASE, kind: "wait", idealTime: null, chance: null, propensity: null } as const;
+  const decided = Array.from({ length: 600 }, (_, n): DecisionRecord => {
+    const made = record(n + 1, { ...ACCOUNT, even: null, days: [], hours: [] });
+    if (n + 1 === 100) return { ...made, ...wait, kind: "card_change", actionId: ACTIONS[0], idealTime: at(5) };
+    if (n + 1 >= 150 && n + 1 <= 250) return { ...made, caseId: LONG_CASE, actionId: ACTIONS[1] };
+    return { ...made, ...wait };
+  });
+  await db.transaction((tx) => insertDecisions(tx, MERCHANT, decided));
+  const told = await tellingDecisions(db, MERCHANT, [NAMED_CASE, LONG_CASE]);
+  const of = (caseId: string) => told.filter((each) => each.caseId === caseId);
+  assert.deepEqual(of(NAMED_CASE), await decisionsOfCase(db, MERCHANT, NAMED_CASE));
+  const numbers = of(LONG_CASE).map(({ number }) => number);
+  const span = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+  assert.deepEqual(numbers, [...span(1, 20), 100, 150, 250, ...span(401, 600)]);
 });

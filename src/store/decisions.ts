@@ -74,6 +74,35 @@ export async function decisionsOfCases(tx: Tx, merchantId: string, caseIds: read
 export const decisionsOfCase = (tx: Tx, merchantId: string, caseId: string) =>
   decisionsOfCases(tx, merchantId, [caseId]);
 
+/** Of a case so many newest decisions are told one by one. */
+const NEWEST = 200;
+/** Among so many the first one is that knew how the invoice had failed: the decline is pushed with the invoice, or soon after it. */
+const OLDEST = 20;
+
+// Where many customers share an id every payment of theirs is a new fact for each of their open cases: they may have ten thousands of decisions.
+const TELLING = plannedOnce(
+  "telling_decisions",
+  `select told.* from unnest($2::uuid[]) as c (id)
+   cross join lateral (
+     select ${selectList(COLUMNS)} from decisions
+     where merchant_id = $1 and case_id = c.id and (
+       number <= ${OLDEST}
+       or number > (select max(number) from decisions where merchant_id = $1 and case_id = c.id) - ${NEWEST}
+       or number in (
+         select unnest(array[min(number), max(number)]) from decisions where merchant_id = $1 and case_id = c.id
+         group by kind, action_id))
+     order by number) told
+   order by told."caseId", told.number`,
+);
+
+/**
+ * Those decisions in these cases by which people are answered, in the order of `decisionsOfCases`: the oldest and the newest ones, and the first and the last
+ * of each kind and of each action. Of most cases that is all of them.
+ */
+export async function tellingDecisions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  return (await tx.run<StoredRecord>(TELLING, [merchantId, arrayOf(caseIds, "uuid")])).rows.map(restoredRecord);
+}
+
 /** A decision and the invoice that it is about. */
 export type InvoiceDecision = DecisionRecord & { invoiceId: string };
 

@@ -46,3 +46,26 @@ test("on a phone all of each table is in sight, each cell under the name of its 
   }
   await context.close();
 });
+
+test("what people ask about an invoice opens by the keyboard and without a script, with all of the answer in sight", async () => {
+  const context = await stage.as("viewer", { viewport: { width: 390, height: 800 }, javaScriptEnabled: false });
+  const at = await context.newPage();
+  for (const [name, path] of pages.filter(([name]) => /^invoice(-open)?$/.test(name))) {
+    await at.goto(path);
+    const questions = at.locator(".asked details");
+    assert.ok((await questions.count()) >= 10, name);
+    for (const question of await questions.all()) {
+      const answer = question.locator("p").first();
+      if (!(await answer.isVisible())) {
+        await question.locator("summary").focus();
+        await at.keyboard.press("Enter");
+      }
+      await answer.waitFor();
+    }
+    for (const line of await at.locator(".asked p").all()) {
+      const { x, width } = (await line.boundingBox())!;
+      assert.ok(x >= 0 && x + width <= 390, `${name}: ${await line.textContent()}`);
+    }
+  }
+  await context.close();
+});

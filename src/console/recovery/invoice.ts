@@ -1,12 +1,11 @@
 import type { Case } from "../../domain/case.ts";
 import { type Invoice, inRecovery } from "../../domain/invoice.ts";
+import { explain } from "../../recovery/explain.ts";
 import { nothingToStop, stopRecovery } from "../../recovery/stop-recovery.ts";
-import { casesOfInvoice } from "../../store/cases.ts";
-import { decisionsOfCase } from "../../store/decisions.ts";
+import { tellingDecisions } from "../../store/decisions.ts";
 import { listDeliveries } from "../../store/delivery-states.ts";
 import { actionsOfInvoice, transactionsOfInvoice } from "../../store/invoice-history.ts";
 import { listInvoices } from "../../store/invoice-list.ts";
-import { findInvoices } from "../../store/invoices.ts";
 import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { type Html, html, type Part } from "../html.ts";
@@ -17,6 +16,7 @@ import { lengthText, moment } from "../show/moments.ts";
 import { money } from "../show/money.ts";
 import { facts } from "../show/table.ts";
 import { spaced } from "../show/words.ts";
+import { answers } from "./answers.ts";
 import { hasConsidered } from "./considered.ts";
 import { outcomeState } from "./invoices.ts";
 import { timeline } from "./timeline.ts";
@@ -31,20 +31,27 @@ export function invoiceRoutes(console: Console) {
   page("/invoices/*", null, async ({ db, params, query, merchantId, may, person: { zone } }): Promise<Page> => {
     const { decision, done } = readQuery(query, READERS);
     const id = params["*"]!;
-    const invoice = (await findInvoices(db, merchantId, [id])).get(id);
-    if (!invoice) throw notFound("invoice with this id");
-    const [cases, listed, actions, deliveries, transactions] = await Promise.all([
-      casesOfInvoice(db, merchantId, id),
+    const [explained, listed, actions, deliveries, transactions] = await Promise.all([
+      explain(db, merchantId, id, ports.now(), tellingDecisions),
       listInvoices(db, merchantId, { invoiceId: id }, undefined, 1),
       actionsOfInvoice(db, merchantId, id, LATEST),
       listDeliveries(db, merchantId, { invoiceId: id, limit: LATEST }),
       transactionsOfInvoice(db, merchantId, id, LATEST),
     ]);
-    const decisions = (await Promise.all(cases.map((each) => decisionsOfCase(db, merchantId, each.id)))).flat();
+    if (!explained) throw notFound("invoice with this id");
+    const { invoice, case: kase, earlierCases } = explained;
+    const earlier = await tellingDecisions(
+      db,
+      merchantId,
+      earlierCases.map((each) => each.id),
+    );
+    const decisions = [...earlier, ...explained.decisions];
     const shown = decision ?? decisions.findLast(hasConsidered)?.actionId ?? null;
     const latest = listed[0];
     const isWaiting = deliveries.some(({ type, state }) => type === "recovery_action" && state === "waiting");
-    const open = cases.find(({ endedAt }) => endedAt === null);
+    const open = kase?.endedAt === null ? kase : null;
+    const made = explained.decisions.at(-1)?.number ?? 0;
+    const leftOut = kase?.arm === "shadow" ? made - explained.decisions.length : 0;
     return {
       title: `Invoice ${id}`,
       tools:
@@ -70,6 +77,7 @@ export function invoiceRoutes(console: Console) {
       ])}</section>
 ${
   latest &&
+  kase &&
   html`<section><h2>Recovery</h2>${facts([
     ["Outcome", outcomeState(latest.outcome)],
     latest.endReason ? ["Ended because", `${spaced(latest.endReason)}`] : null,
@@ -77,16 +85,18 @@ ${
     latest.endedAt
       ? ["Until", moment(latest.endedAt, zone)]
       : ["At the latest until", moment(open?.windowEndsAt ?? null, zone)],
-    ["Retries asked for", `${latest.asked} of ${cases.at(-1)!.budget}`],
+    ["Retries asked for", `${latest.asked} of ${kase.budget}`],
     isWaiting || latest.nextAt
       ? ["Next action", isWaiting ? "waits for its delivery" : moment(latest.nextAt, zone)]
       : null,
   ])}</section>`
 }</div>
 ${open && may("stop") && stopForm(open)}
+<h2>Questions and answers</h2>
+${answers(explained)}
 <h2>What happened</h2>
-<p class="soft">On your clocks (${zone}), but for reasons: they name the customer's own clocks with each moment.</p>
-${timeline({ invoice, cases, actions, deliveries, transactions, decisions, shown }, zone, ports.now())}`,
+<p class="soft">On your clocks (${zone}), but for reasons: they name the customer's own clocks with each moment.${leftOut > 0 && html` Of ${made} decisions ${leftOut} are left out: the file of them has all.`}</p>
+${timeline({ explained, actions, deliveries, transactions, decisions, shown }, zone, ports.now())}`,
     };
   });
   post("/invoices/stop", "stop", async ({ db, merchantId, form, actor, reply }) => {

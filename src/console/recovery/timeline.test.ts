@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Case } from "../../domain/case.ts";
+import type { Case, CaseArm } from "../../domain/case.ts";
 import type { DecisionRecord } from "../../domain/decision.ts";
+import type { RecoveryAction } from "../../domain/recovery-action.ts";
+import type { Explained } from "../../recovery/explain.ts";
 import type { ShownAction, ShownTransaction } from "../../store/invoice-history.ts";
 import { textOf } from "../html.ts";
 import { timeline } from "./timeline.ts";
 
 const day = (n: number) => new Date(Date.UTC(2026, 2, n, 8));
-const history = {
+const explained: Explained = {
   invoice: {
     id: "in_1",
     state: "UNPAID",
@@ -17,13 +19,15 @@ const history = {
     createdAt: day(1),
     updatedAt: day(1),
   },
-  cases: [],
+  case: null,
+  earlierCases: [],
   actions: [],
-  deliveries: [],
   transactions: [],
+  payer: {},
   decisions: [],
-  shown: null,
-} as const;
+  now: day(3),
+};
+const history = { explained, actions: [], deliveries: [], transactions: [], decisions: [], shown: null } as const;
 const declined: ShownTransaction = {
   id: "t",
   state: "FAILED",
@@ -58,9 +62,10 @@ test("a retry that was planned anew stands after what it was planned anew for", 
     attemptedAt: null,
     createdAt: day(1),
   };
-  const made = (n: number) => ({ actionId: "a", madeAt: day(n), account: { days: [] } }) as unknown as DecisionRecord;
+  const planned = (n: number) =>
+    ({ actionId: "a", madeAt: day(n), account: { days: [] } }) as unknown as DecisionRecord;
   const transactions = [{ ...declined, createdAt: day(2) }];
-  const [later, cause] = titles({ actions: [action], transactions, decisions: [made(1), made(2)] });
+  const [later, cause] = titles({ actions: [action], transactions, decisions: [planned(1), planned(2)] });
   assert.deepEqual([later, cause], ["Planned: retry at", "Payment attempt: failed"]);
 });
 
@@ -70,19 +75,56 @@ test("a transaction without an amount is a check of a card, at which no money mo
   assert.match(textOf(timeline({ ...history, transactions: [check] }, "UTC", day(3))), /No money moved on Visa …4242/);
 });
 
-test("an open case that waits says so, with its reasons, as long as it does", () => {
-  const kase = { id: "k", arm: "dunlin", openedAt: day(1), endedAt: null, endReason: null, windowEndsAt: day(29) };
-  const made = (kind: string) =>
-    ({ caseId: "k", kind, madeAt: day(2), account: { reasons: ["None came so far."] } }) as unknown as DecisionRecord;
-  const shown = (kinds: string[], arm = "dunlin") => ({
-    cases: [{ ...kase, arm } as unknown as Case],
-    decisions: kinds.map(made),
+const kase = (over: Partial<Case>) =>
+  ({
+    id: "k",
+    arm: "dunlin",
+    openedAt: day(1),
+    endedAt: null,
+    endReason: null,
+    windowEndsAt: day(29),
+    ...over,
+  }) as Case;
+const made = (kind: string, caseId = "k") =>
+  ({ caseId, kind, madeAt: day(2), account: { reasons: ["So it is."], days: [] } }) as unknown as DecisionRecord;
+
+test("an open case that waits says so as long as it does; why is among the answers", () => {
+  const shown = (kinds: string[], arm: CaseArm = "dunlin") => ({
+    explained: { ...explained, case: kase({ arm }) },
+    decisions: kinds.map((kind) => made(kind)),
   });
-  assert.deepEqual(titles(shown(["card_change", "wait"])), ["Decided: wait", "Recovery began", "Invoice created"]);
-  assert.match(
-    textOf(timeline({ ...history, ...shown(["wait"]) }, "UTC", day(3))),
-    /Decided: wait.*None came so far\./s,
-  );
+  const of = shown(["card_change", "wait"]);
+  assert.deepEqual(titles(of), ["Decided: wait", "Recovery began", "Invoice created"]);
+  assert.doesNotMatch(textOf(timeline({ ...history, ...of }, "UTC", day(3))), /So it is/);
   assert.deepEqual(titles(shown(["wait", "retry"])), ["Recovery began", "Invoice created"]);
   assert.deepEqual(titles(shown(["wait"], "merchant")), ["Recovery began", "Invoice created"]);
+});
+
+test("why a case was given up is told of earlier ones alone: of the latest it is among the answers", () => {
+  const ended = { endedAt: day(2), endReason: "hopeless" } as const;
+  const page = (id: string) =>
+    textOf(
+      timeline(
+        {
+          ...history,
+          explained: { ...explained, earlierCases: [kase({ id: "e", ...ended })], case: kase({ id: "k", ...ended }) },
+          decisions: [made("stop", id)],
+        },
+        "UTC",
+        day(3),
+      ),
+    );
+  assert.match(page("e"), /Recovery ended: hopeless.*<li>So it is\.<\/li>/s);
+  assert.doesNotMatch(page("k"), /So it is/);
+});
+
+test("of what is planned now the reasons are among the answers, of what was asked for before they stand here", () => {
+  const action = { id: "a", type: "RETRY", status: "SENT", idealRetryTime: day(2), reasons: ["So it is."] } as const;
+  const shown = { ...action, decidedAt: day(1), executedAt: null, createdAt: day(1) } as unknown as ShownAction;
+  const page = (over: Partial<Case>) => {
+    const latest = { ...explained, case: kase(over), actions: [shown as unknown as RecoveryAction] };
+    return textOf(timeline({ ...history, explained: latest, actions: [shown] }, "UTC", day(3)));
+  };
+  assert.doesNotMatch(page({}), /So it is/);
+  assert.match(page({ endedAt: day(2), endReason: "paid" }), /Decided: retry.*So it is/s);
 });

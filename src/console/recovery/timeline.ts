@@ -1,9 +1,9 @@
 import type { Case } from "../../domain/case.ts";
 import type { DecisionRecord } from "../../domain/decision.ts";
-import type { Invoice } from "../../domain/invoice.ts";
 import { brandWords, wayWords } from "../../domain/payment-words.ts";
+import type { Explained } from "../../recovery/explain.ts";
+import { decisionWords, plannedNow } from "../../recovery/explanation.ts";
 import { WOULD } from "../../recovery/story.ts";
-import { brandOf } from "../../rules/card-networks.ts";
 import type { ListedDelivery } from "../../store/delivery-states.ts";
 import type { ShownAction, ShownTransaction } from "../../store/invoice-history.ts";
 import { type Html, html, type Part } from "../html.ts";
@@ -14,8 +14,8 @@ import { actionState } from "./actions.ts";
 import { considered, hasConsidered } from "./considered.ts";
 
 interface History {
-  invoice: Invoice;
-  cases: readonly Case[];
+  /** The answers to what people ask give the reasons for what is planned now, and for why the case was given up. */
+  explained: Explained;
   actions: readonly ShownAction[];
   deliveries: readonly ListedDelivery[];
   transactions: readonly ShownTransaction[];
@@ -35,13 +35,14 @@ interface Entry {
 
 /** Everything that is known of an invoice, latest first. */
 export function timeline(history: History, zone: string, now: Date): Html {
+  const cases = casesOf(history.explained);
   const entries = [
-    ...history.cases.flatMap((kase) => caseEntries(kase, history.decisions, zone)),
+    ...cases.flatMap((kase) => caseEntries(kase, history, zone)),
     ...history.transactions.map(transactionEntry),
     ...history.actions.flatMap((action) => actionEntries(action, history, zone)),
-    ...history.cases.filter(({ arm }) => arm === "shadow").flatMap((kase) => shadowEntries(kase, history, zone)),
+    ...cases.filter(({ arm }) => arm === "shadow").flatMap((kase) => shadowEntries(kase, history, zone)),
     ...history.deliveries.map((delivery) => deliveryEntry(delivery, zone)),
-    { at: history.invoice.createdAt, kind: "" as const, rank: 0, title: "Invoice created" },
+    { at: history.explained.invoice.createdAt, kind: "" as const, rank: 0, title: "Invoice created" },
   ]
     // Of one moment, in the order in which one thing follows from the other.
     .sort((a, b) => b.at.getTime() - a.at.getTime() || b.rank - a.rank);
@@ -51,9 +52,11 @@ export function timeline(history: History, zone: string, now: Date): Html {
   )}</ol>`;
 }
 
+const casesOf = ({ earlierCases, case: kase }: Explained) => [...earlierCases, ...(kase ? [kase] : [])];
+
 function caseEntries(
-  { id, arm, openedAt, endedAt, endReason, windowEndsAt, budget }: Case,
-  decisions: readonly DecisionRecord[],
+  { id, openedAt, arm, endedAt, endReason, windowEndsAt, budget }: Case,
+  { decisions, explained }: History,
   zone: string,
 ): Entry[] {
   const opened: Entry = {
@@ -65,8 +68,10 @@ function caseEntries(
   };
   const last = decisions.findLast(({ caseId }) => caseId === id);
   if (endedAt === null || endReason === null)
-    return arm === "dunlin" && last?.kind === "wait" ? [opened, waitEntry(last)] : [opened];
-  const why = endReason !== "paid" && last?.kind === "stop" ? last.account.reasons : [];
+    return arm === "dunlin" && last?.kind === "wait"
+      ? [opened, { at: last.madeAt, kind: "plan", rank: 3, title: "Decided: wait" }]
+      : [opened];
+  const why = id !== explained.case!.id && endReason !== "paid" && last?.kind === "stop" ? last.account.reasons : [];
   return [
     opened,
     {
@@ -78,15 +83,6 @@ function caseEntries(
     },
   ];
 }
-
-/** That nothing is planned now, and what for the case stays open. */
-const waitEntry = ({ madeAt, account }: DecisionRecord): Entry => ({
-  at: madeAt,
-  kind: "plan",
-  rank: 3,
-  title: "Decided: wait",
-  body: reasonList(account.reasons),
-});
 
 const INITIATORS: Record<string, string> = {
   BILLING_SYSTEM: "by the billing system",
@@ -125,12 +121,13 @@ function actionEntries(action: ShownAction, history: History, zone: string): Ent
   const { decidedAt, createdAt, idealRetryTime, reasons, status, executedAt } = action;
   const what = action.type === "RETRY" ? "retry" : "ask for another card or payment method";
   const planned = history.decisions.findLast(({ actionId }) => actionId === action.id);
+  const isNow = action.id === plannedNow(history.explained)?.id;
   const decision: Entry = {
     at: decidedAt ?? planned?.madeAt ?? createdAt,
     kind: "plan",
     rank: 3,
     title: html`${decidedAt ? "Decided" : "Planned"}: ${what} at ${moment(idealRetryTime, zone)} (${zone}) ${actionState(status)}`,
-    body: html`${reasonList(reasons)}${compared(action, planned, history, zone)}`,
+    body: html`${!isNow && reasonList(reasons)}${compared(action, planned, history, zone)}`,
   };
   if (executedAt === null) return [decision];
   const isGood = status === "SUCCEEDED";
@@ -149,39 +146,34 @@ function actionEntries(action: ShownAction, history: History, zone: string): Ent
 }
 
 /** What Dunlin would have done in a case of shadow mode, with what else was considered for the latest of it. */
-function shadowEntries({ id, windowEndsAt }: Case, { decisions, transactions }: History, zone: string): Entry[] {
-  const made = decisions.filter(({ caseId }) => caseId === id);
+function shadowEntries(kase: Case, history: History, zone: string): Entry[] {
+  const made = history.decisions.filter(({ caseId }) => caseId === kase.id);
   const latest = made.findLast(hasConsidered);
+  const now = kase.endedAt === null ? made.at(-1) : null;
   return made.map((decision) => ({
     at: decision.madeAt,
     kind: "plan",
     rank: 3,
     title: html`Shadow mode: Dunlin would ${WOULD[decision.kind]}${decision.kind === "retry" && html` at ${moment(decision.idealTime, zone)} (${zone})`}`,
-    body: html`${reasonList(decision.account.reasons)}${decision === latest && html`<div>${considered(decision, windowEndsAt, zone, paidBy(transactions))}</div>`}`,
+    body: html`${decision !== now && reasonList(decision.account.reasons)}${decision === latest && html`<div>${consideredIn(kase, decision, history, zone)}</div>`}`,
   }));
 }
 
 const reasonList = (reasons: readonly string[]): Html =>
   html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`;
 
-/** What the latest attempt was made with. */
-const paidBy = ([latest]: History["transactions"]) => ({
-  paymentMethodType: latest?.paymentMethodType ?? null,
-  network: brandOf(latest?.cardBrand, latest?.paymentMethodType),
-  cardCountry: null,
-});
-
 /** What else was considered for an action: all of it for one, and a link for the others, since each takes its room. */
-function compared(
-  { id }: ShownAction,
-  decision: DecisionRecord | undefined,
-  { cases, shown, transactions }: History,
-  zone: string,
-): Part {
+function compared({ id }: ShownAction, decision: DecisionRecord | undefined, history: History, zone: string): Part {
   if (!decision || !hasConsidered(decision)) return null;
-  if (id !== shown) return html`<p><a href="?decision=${id}#considered">What else was considered</a></p>`;
-  const kase = cases.find((each) => each.id === decision.caseId);
-  return html`<div id="considered">${considered(decision, kase?.windowEndsAt ?? decision.madeAt, zone, paidBy(transactions))}</div>`;
+  if (id !== history.shown) return html`<p><a href="?decision=${id}#considered">What else was considered</a></p>`;
+  const kase = casesOf(history.explained).find((each) => each.id === decision.caseId)!;
+  return html`<div id="considered">${consideredIn(kase, decision, history, zone)}</div>`;
+}
+
+/** The latest decision is what the answers are about, so nothing is said of it here. */
+function consideredIn(kase: Case, decision: DecisionRecord, { explained }: History, zone: string): Html {
+  const said = decision === explained.decisions.at(-1) ? [] : decisionWords({ ...explained, case: kase }, decision);
+  return considered(decision, kase.windowEndsAt, zone, said);
 }
 
 const EVENT_WORDS = {

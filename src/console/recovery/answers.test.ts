@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { explain } from "../../recovery/explain.ts";
+import { explanationOf } from "../../recovery/explanation.ts";
+import { HOUR, openStage } from "../../recovery/stage.fixture.ts";
+import { tellingDecisions } from "../../store/decisions.ts";
+import { html, textOf } from "../html.ts";
+import { answers } from "./answers.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+beforeEach(async () => {
+  merchantId = (await stage.enter()).id;
+});
+
+const explained = async () => (await explain(stage.db, merchantId, "inv_1", stage.now(), tellingDecisions))!;
+async function failing(over: Parameters<typeof stage.transaction>[0] = {}) {
+  await stage.invoice();
+  await stage.transaction(over);
+  await stage.decide();
+}
+
+/** The questions on the page, the open ones among them, and that each is answered word for word as the command does. */
+async function asked() {
+  const all = await explained();
+  const page = textOf(answers(all));
+  const questions = [...page.matchAll(/<details( open)?><summary>(.+?)<\/summary>(.*?)<\/details>/g)];
+  const [happened, ...printed] = explanationOf((await explain(stage.db, merchantId, "inv_1", stage.now()))!);
+  assert.deepEqual(
+    questions.map(([, , question, answer]) => [question, answer]),
+    printed.map(({ question, answer }) => [question, answer.map((line) => textOf(html`<p>${line}</p>`)).join("")]),
+  );
+  const [clocks] = /Times are those of [^.]+\./.exec(page)!;
+  assert.ok(happened!.answer.includes(clocks), clocks);
+  return { questions: questions.length, open: questions.filter(([, open]) => open).map(([, , question]) => question) };
+}
+
+test("of a case that is tried again it is open what is planned, and the page answers what the command does", async () => {
+  await failing();
+  assert.deepEqual(await asked(), { questions: 10, open: ["What is planned now?"] });
+});
+
+test("of one that waits for another card, too", async () => {
+  await failing({ networkDeclineCode: "41" });
+  await stage.untilSent();
+  assert.deepEqual(await asked(), { questions: 10, open: ["What is planned now?"] });
+});
+
+test("of one that is over it is open why", async () => {
+  await failing({ networkDeclineCode: "R0" });
+  assert.deepEqual(await asked(), { questions: 10, open: ["Why did you stop?"] });
+  merchantId = (await stage.enter()).id;
+  await failing();
+  stage.wait(HOUR);
+  await stage.transaction({ state: "PAID" });
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  assert.deepEqual(await asked(), { questions: 10, open: ["Why did you stop?"] });
+});
+
+test("in shadow mode and by the static policy the same is asked", async () => {
+  for (const settings of [{ shadow: true }, { engine: "static" }] as const) {
+    merchantId = (await stage.enter(true, settings)).id;
+    await failing();
+    assert.deepEqual(await asked(), { questions: 10, open: ["What is planned now?"] });
+  }
+});
+
+test("where nothing was decided it is open why", async () => {
+  await stage.invoice({ state: "PAID" });
+  await stage.transaction({ state: "PAID" });
+  assert.deepEqual(await asked(), { questions: 1, open: ["Why was nothing decided?"] });
+  merchantId = (await stage.enter()).id;
+  await stage.start({ share: 0.01 });
+  await failing();
+  assert.deepEqual(await asked(), { questions: 2, open: ["Why was nothing decided?", "Why did you stop?"] });
+});
+
+test("what another version kept in another form leaves the rest of the page as it is", async () => {
+  await failing();
+  const all = await explained();
+  const [first] = all.decisions;
+  const days = [{ at: new Date(Number.NaN), chance: 0, worth: 0 }];
+  const decisions = [{ ...first!, account: { ...first!.account, days } }];
+  assert.match(textOf(answers({ ...all, decisions })), /^<p class="text soft">What the decisions rested on was kept/);
+});
