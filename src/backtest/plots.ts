@@ -1,12 +1,13 @@
 import { tenths } from "../decisions/shares.ts";
-import { escaped } from "../report/page.ts";
-import { barPlot, figure, PLOT_WIDTH } from "../report/plots.ts";
+import { barPlot, rowsPlot } from "../report/plots.ts";
+import { scale } from "../report/scale.ts";
 import type { Backtest, Book } from "./backtest.ts";
 import { isSaid } from "./estimate.ts";
 import { GROUP_NAMES, points, sideOf } from "./words.ts";
 
 const ROW = 34;
-const LABEL = 260;
+/** The ends of the axis are so far from the edges, in percent, that half of their numbers has room. */
+const EDGE = 6;
 
 /** Recovered money beside the merchant's own system: a point and its range for each way. */
 export function differencePlot({ ways }: Book): string {
@@ -15,21 +16,29 @@ export function differencePlot({ ways }: Book): string {
   const reach = Math.max(0.01, ...said.flatMap(({ money }) => [-money.differenceLow, money.differenceHigh]));
   const step = niceStep(reach);
   const most = Math.ceil(reach / step) * step;
-  const x = (share: number) => LABEL + 20 + ((share + most) / (2 * most)) * (PLOT_WIDTH - LABEL - 60);
-  const bottom = said.length * ROW + 10;
-  const ticks = Array.from({ length: Math.round((2 * most) / step) + 1 }, (_, n) => n * step - most);
-  const lines = ticks.map(
-    (at) =>
-      `<line class="${Math.abs(at) < 1e-9 ? "zero" : "tick"}" x1="${x(at)}" x2="${x(at)}" y1="0" y2="${bottom}"/><text class="axis" x="${x(at)}" y="${bottom + 18}" text-anchor="middle">${Math.abs(at) < 1e-9 ? "0" : points(at).replace(".0", "")}</text>`,
+  const x = scale(-most, most, EDGE, 100 - EDGE);
+  const levels = Array.from(
+    { length: Math.round((2 * most) / step) + 1 },
+    (_, n) => (n - Math.round(most / step)) * step,
   );
-  const rows = said.map(({ words, money }, row) => {
-    const y = row * ROW + ROW / 2 + 4;
+  const lines = levels
+    .map((at) => `<line class="${at === 0 ? "zero" : "tick"}" x1="${x(at)}%" x2="${x(at)}%" y1="0" y2="100%"/>`)
+    .join("");
+  const rows = said.map(({ words, money: { difference, differenceLow, differenceHigh }, money }) => {
     const side = sideOf(money);
-    return `<text x="${LABEL}" y="${y + 5}" text-anchor="end">${escaped(words)}</text><line class="range ${side}" x1="${x(money.differenceLow)}" x2="${x(money.differenceHigh)}" y1="${y}" y2="${y}"/><circle class="${side}" cx="${x(money.difference)}" cy="${y}" r="5"/>`;
+    return {
+      words,
+      note: `${points(difference)} (${points(differenceLow)} to ${points(differenceHigh)})`,
+      parts: `${lines}<line class="range ${side}" x1="${x(differenceLow)}%" x2="${x(differenceHigh)}%" y1="50%" y2="50%"/><circle class="${side}" cx="${x(difference)}%" cy="50%" r="5"/>`,
+    };
   });
-  return figure("Points of recovered money, more or less than your system: the estimate and its range", bottom + 28, [
-    ...lines,
+  const numbers = levels.map(
+    (at) =>
+      `<text class="axis" x="${x(at)}%" y="18" text-anchor="middle">${at === 0 ? "0" : points(at).replace(".0", "")}</text>`,
+  );
+  return rowsPlot("Points of recovered money, more or less than your system: the estimate and its range", ROW, [
     ...rows,
+    { words: "", note: "", parts: numbers.join("") },
   ]);
 }
 

@@ -1,11 +1,27 @@
 import { escaped, scrolled } from "./page.ts";
 import { scale, ticks } from "./scale.ts";
 
-export const PLOT_WIDTH = 720;
+const PLOT_WIDTH = 720;
 
 /** A plot with its title, of that height, made of parts of SVG. */
-export const figure = (title: string, height: number, parts: readonly string[]) =>
+const figure = (title: string, height: number, parts: readonly string[]) =>
   `<figure><figcaption>${escaped(title)}</figcaption>${scrolled("Plot", title, `<svg viewBox="0 0 ${PLOT_WIDTH} ${height}" role="img" aria-label="${escaped(title)}">${parts.join("")}</svg>`)}</figure>`;
+
+/** What stands in a line of a plot: words before and after a drawing whose parts lie at percents of its width. */
+export interface Row {
+  words: string;
+  note: string;
+  parts: string;
+}
+
+/** A plot with its title, line by line. It is as wide as the page; on a phone the words stand above the drawings. */
+export const rowsPlot = (title: string, rowHeight: number, rows: readonly Row[]) =>
+  `<figure><figcaption>${escaped(title)}</figcaption><ol class="rows">${rows
+    .map(
+      ({ words, note, parts }) =>
+        `<li><span class="name">${escaped(words)}</span><svg height="${rowHeight}" aria-hidden="true">${parts}</svg><span class="note">${escaped(note)}</span></li>`,
+    )
+    .join("")}</ol></figure>`;
 
 /** A bar with words before and after it. */
 export interface Bar {
@@ -16,21 +32,19 @@ export interface Bar {
   inner: number;
 }
 
-/** Where a bar begins, and what its note has at its end. */
-const BAR_LEFT = 210;
-const NOTE_WIDTH = 250;
 const BAR_ROW = 26;
-const NAMES_WIDTH = 200;
 
 /** Bars, each with a dark part. */
 export function barPlot(title: string, bars: readonly Bar[]): string {
   const most = Math.max(...bars.map(({ size }) => size), 0.01);
-  const width = (size: number) => (size / most) * (PLOT_WIDTH - BAR_LEFT - NOTE_WIDTH - 10);
-  const parts = bars.map(({ words, size, note, inner }, row) => {
-    const y = row * BAR_ROW;
-    return `<text x="${NAMES_WIDTH}" y="${y + 17}" text-anchor="end">${escaped(words)}</text><rect class="all" x="${BAR_LEFT}" y="${y + 4}" width="${width(size)}" height="18"/><rect class="part" x="${BAR_LEFT}" y="${y + 4}" width="${width(inner)}" height="18"/><text class="axis" x="${BAR_LEFT + 8 + width(size)}" y="${y + 17}">${escaped(note)}</text>`;
-  });
-  return figure(title, bars.length * BAR_ROW + 6, parts);
+  const bar = (ink: string, size: number) =>
+    `<rect class="${ink}" y="4" width="${((100 * size) / most).toFixed(1)}%" height="18"/>`;
+  const rows = bars.map(({ words, size, note, inner }) => ({
+    words,
+    note,
+    parts: bar("all", size) + bar("part", inner),
+  }));
+  return rowsPlot(title, BAR_ROW, rows);
 }
 
 /** In which colour a series is drawn: `other` for those that only stand beside the rest. */

@@ -40,28 +40,46 @@ function simulated(): string {
   return simulationReport(compare(CRUDE_WORLDS["crude:night"]!(), 1, 200, prior, USUAL_NAMES, { ended }), pictures);
 }
 
-test("on a phone a report is as wide as the screen, its tables and plots scroll in their own boxes, and their type can be read", async () => {
+test("on a phone a report is as wide as the screen, what is wider scrolls in a box of its own, and its type can be read", async () => {
   for (const report of [backtested(), simulated()]) {
     const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
     await page.setContent(report);
     assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390);
     const heights = await page.evaluate<number[]>(
-      "[...document.querySelectorAll('svg text')].map((text) => text.getBoundingClientRect().height)",
+      "[...document.querySelectorAll('svg text, .rows span, td')].filter((each) => each.textContent).map((text) => text.getBoundingClientRect().height)",
     );
     assert.ok(heights.length > 10 && Math.min(...heights) >= 12, `${Math.min(...heights)} px`);
     const boxes = page.getByRole("region");
-    assert.equal(await boxes.count(), await page.locator("table, svg").count());
+    assert.equal(await boxes.count(), await page.locator("table, svg[viewBox]").count());
     await page.close();
   }
 });
 
-test("no two numbers at the axis of a report's plot print over each other", async () => {
-  const page = await browser.newPage({ viewport: { width: 1000, height: 800 } });
+/** What of a page can be seen only after scrolling sideways. */
+const HIDDEN = `[...document.querySelectorAll(".wide")].filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.ariaLabel).concat(
+  [...document.querySelectorAll("svg text, .rows span, td")].filter((each) => {
+    const { left, right } = each.getBoundingClientRect();
+    return left < 0 || right > innerWidth;
+  }).map((each) => each.textContent))`;
+
+test("of a backtest's report nothing is out of sight on a phone, and each cell says of which column it is", async () => {
+  const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
   await page.setContent(backtested());
-  const edges = await page.evaluate<[number, number][]>(
-    "[...document.querySelector('svg').querySelectorAll('text.axis')].map((text) => text.getBoundingClientRect()).map(({ left, right }) => [left, right])",
-  );
-  assert.ok(edges.length >= 3);
-  for (const [n, [left]] of edges.entries()) assert.ok(n === 0 || left > edges[n - 1]![1] + 8);
+  assert.deepEqual(await page.evaluate(HIDDEN), []);
+  const head = await page.evaluate("getComputedStyle(document.querySelector('td + td'), '::before').content");
+  assert.equal(head, '"Invoices recovered"');
   await page.close();
+});
+
+test("no two numbers at the axis of a report's plot print over each other, on a phone neither", async () => {
+  for (const width of [390, 1000]) {
+    const page = await browser.newPage({ viewport: { width, height: 800 } });
+    await page.setContent(backtested());
+    const edges = await page.evaluate<[number, number][]>(
+      "[...document.querySelectorAll('figure:first-of-type text.axis')].map((text) => text.getBoundingClientRect()).map(({ left, right }) => [left, right])",
+    );
+    assert.ok(edges.length >= 3);
+    for (const [n, [left]] of edges.entries()) assert.ok(n === 0 || left > edges[n - 1]![1] + 8);
+    await page.close();
+  }
 });
