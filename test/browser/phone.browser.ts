@@ -52,6 +52,10 @@ test("what people ask about an invoice opens by the keyboard and without a scrip
   const at = await context.newPage();
   for (const [name, path] of pages.filter(([name]) => /^invoice(-open)?$/.test(name))) {
     await at.goto(path);
+    await at.emulateMedia({ media: "print" });
+    const answers = at.locator(".asked p");
+    for (const line of await answers.all()) assert.ok(await line.isVisible(), "on paper all of them are there");
+    await at.emulateMedia({ media: "screen" });
     const questions = at.locator(".asked details");
     assert.ok((await questions.count()) >= 10, name);
     for (const question of await questions.all()) {
@@ -62,7 +66,7 @@ test("what people ask about an invoice opens by the keyboard and without a scrip
       }
       await answer.waitFor();
     }
-    for (const line of await at.locator(".asked p").all()) {
+    for (const line of await answers.all()) {
       const { x, width } = (await line.boundingBox())!;
       assert.ok(x >= 0 && x + width <= 390, `${name}: ${await line.textContent()}`);
     }
