@@ -19,6 +19,8 @@ test("ways of paying and brands are named as people write them, and strangers as
     ["American Express", "American Express"],
     ["MASTERCARD", "Mastercard"],
     ["jcb", "JCB"],
+    ["cup", "UnionPay"],
+    ["cartebancaire", "Cartes Bancaires"],
     ["Hipercard", "Hipercard"],
   ] as const)
     assert.equal(brandWords(pushed), words);

@@ -6,26 +6,36 @@ const WAYS = new Map([
   ["bacs_debit", "Bacs debit"],
   ["paypal", "PayPal"],
 ]);
-const BRANDS = new Map(
-  Object.entries({
-    visa: "Visa",
-    mastercard: "Mastercard",
-    mc: "Mastercard",
-    amex: "American Express",
-    americanexpress: "American Express",
-    discover: "Discover",
-    diners: "Diners Club",
-    dinersclub: "Diners Club",
-    maestro: "Maestro",
-    elo: "Elo",
-    jcb: "JCB",
-    unionpay: "UnionPay",
-    cartesbancaires: "Cartes Bancaires",
-  }),
-);
+const BRANDS = new Map([
+  ["visa", "Visa"],
+  ["mastercard", "Mastercard"],
+  ["amex", "American Express"],
+  ["discover", "Discover"],
+  ["diners", "Diners Club"],
+  ["maestro", "Maestro"],
+  ["elo", "Elo"],
+  ["jcb", "JCB"],
+  ["unionpay", "UnionPay"],
+  ["cartesbancaires", "Cartes Bancaires"],
+]);
+
+/** Other names of them, Adyen's among them. @see docs/sources.md, names of cards */
+const OTHER_NAMES = new Map([
+  ["mc", "mastercard"],
+  ["americanexpress", "amex"],
+  ["dinersclub", "diners"],
+  ["cup", "unionpay"],
+  ["cartebancaire", "cartesbancaires"],
+]);
+
+/** A card's brand by one name, of small letters alone: "mastercard" of "MC" and "MasterCard". */
+export function brandKey(brand: string): string {
+  const name = brand.toLowerCase().replace(/[^a-z]/g, "");
+  return OTHER_NAMES.get(name) ?? name;
+}
 
 /** A card's brand as people write it, "American Express" of a gateway's "amex"; a stranger as it was pushed. */
-export const brandWords = (brand: string): string => BRANDS.get(brand.toLowerCase().replace(/[^a-z]/g, "")) ?? brand;
+export const brandWords = (brand: string): string => BRANDS.get(brandKey(brand)) ?? brand;
 
 /** A way of paying as people write it, "SEPA debit" of a gateway's "sepa_debit"; a stranger as it was pushed. */
 export const wayWords = (paymentMethodType: string): string =>

@@ -1,4 +1,5 @@
 import { DAY_MS } from "../domain/durations.ts";
+import { brandKey, brandWords } from "../domain/payment-words.ts";
 import type { Dialect } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
@@ -49,8 +50,8 @@ const MASTERCARD_30_DAYS: Limit = {
   source: SOURCES.mastercardExcessive,
 };
 
-const likeVisa = (name: string, dialect: Dialect): CardNetwork => ({
-  name,
+const likeVisa = (brand: string, dialect: Dialect): CardNetwork => ({
+  name: brandWords(brand),
   dialect,
   limits: [{ ...VISA_30_DAYS, source: SOURCES.otherCards }],
   barsCategory1: true,
@@ -59,7 +60,7 @@ const likeVisa = (name: string, dialect: Dialect): CardNetwork => ({
 });
 
 const VISA: CardNetwork = {
-  name: "Visa",
+  name: brandWords("visa"),
   dialect: "visa",
   limits: [VISA_30_DAYS],
   barsCategory1: true,
@@ -67,15 +68,15 @@ const VISA: CardNetwork = {
   source: SOURCES.visaReattempts,
 };
 const MASTERCARD: CardNetwork = {
-  name: "Mastercard",
+  name: brandWords("mastercard"),
   dialect: "mastercard",
   limits: [MASTERCARD_24_HOURS, MASTERCARD_30_DAYS],
   barsCategory1: false,
   readsAdvice: true,
   source: SOURCES.mastercardExcessive,
 };
-const AMEX = likeVisa("American Express", "amex");
-const DISCOVER = likeVisa("Discover", "common");
+const AMEX = likeVisa("amex", "amex");
+const DISCOVER = likeVisa("discover", "common");
 
 /** Not known, or one whose limits were not seen: the strictest rule of each kind. */
 export const UNKNOWN_NETWORK: CardNetwork = {
@@ -90,12 +91,8 @@ export const UNKNOWN_NETWORK: CardNetwork = {
   source: SOURCES.unknownCards,
 };
 
-/** A network with a programme of its own that was not seen, by its name. */
-const unseen = (name: string): CardNetwork => ({ ...UNKNOWN_NETWORK, name });
-const ELO = unseen("Elo");
-const JCB = unseen("JCB");
-const UNION_PAY = unseen("UnionPay");
-const CARTES_BANCAIRES = unseen("Cartes Bancaires");
+/** A network with a programme of its own that was not seen, under its own name. */
+const unseen = (brand: string): CardNetwork => ({ ...UNKNOWN_NETWORK, name: brandWords(brand) });
 
 const NETWORKS = new Map<string, CardNetwork>([
   ["visa", VISA],
@@ -105,35 +102,21 @@ const NETWORKS = new Map<string, CardNetwork>([
   // Accepted and cleared by Discover and by Mastercard.
   ["diners", DISCOVER],
   ["maestro", MASTERCARD],
-  ["elo", ELO],
-  ["jcb", JCB],
-  ["unionpay", UNION_PAY],
-  ["cartesbancaires", CARTES_BANCAIRES],
+  ["elo", unseen("elo")],
+  ["jcb", unseen("jcb")],
+  ["unionpay", unseen("unionpay")],
+  ["cartesbancaires", unseen("cartesbancaires")],
 ]);
-
-/** Other names of them, Adyen's among them. @see docs/sources.md, names of cards */
-const OTHER_NAMES = new Map([
-  ["mc", "mastercard"],
-  ["americanexpress", "amex"],
-  ["dinersclub", "diners"],
-  ["cup", "unionpay"],
-  ["cartebancaire", "cartesbancaires"],
-]);
-
-function keyOf(brand: string): string {
-  const name = brand.toLowerCase().replace(/[^a-z]/g, "");
-  return OTHER_NAMES.get(name) ?? name;
-}
 
 /** A brand by the name that rules and lessons have for it: "mastercard" of "MC" and "MasterCard"; a stranger in small letters. */
 export function brandName(brand: string): string {
-  const key = keyOf(brand);
+  const key = brandKey(brand);
   return NETWORKS.has(key) ? key : brand.toLowerCase();
 }
 
 /** The rules of a card brand as gateways write it ("visa", "American Express"); null or a stranger: the strictest. */
 export const cardNetwork = (brand: string | null): CardNetwork =>
-  (brand === null ? undefined : NETWORKS.get(keyOf(brand))) ?? UNKNOWN_NETWORK;
+  (brand === null ? undefined : NETWORKS.get(brandKey(brand))) ?? UNKNOWN_NETWORK;
 
 /** What Adyen writes behind a brand, without a sign between: "mcdebit", "visasuperpremiumcredit". */
 const PRODUCT =
@@ -149,12 +132,12 @@ export function brandOf(
 ): string | null {
   if (cardBrand?.trim() || !paymentMethodType) return cardBrand ?? null;
   const card = paymentMethodType.split("_")[0]!;
-  const key = [paymentMethodType, card, card.replace(PRODUCT, "")].map(keyOf).find((name) => NETWORKS.has(name));
+  const key = [paymentMethodType, card, card.replace(PRODUCT, "")].map(brandKey).find((name) => NETWORKS.has(name));
   return key ?? cardBrand ?? null;
 }
 
 /** From now on a brand has these rules, in the whole process. @see override.ts */
-export const setCardNetwork = (brand: string, network: CardNetwork) => NETWORKS.set(keyOf(brand), network);
+export const setCardNetwork = (brand: string, network: CardNetwork) => NETWORKS.set(brandKey(brand), network);
 
 /** All there are by now, that of strangers among them. */
 export const cardNetworks = (): CardNetwork[] => [...new Set(NETWORKS.values()), UNKNOWN_NETWORK];
