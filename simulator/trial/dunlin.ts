@@ -14,6 +14,7 @@ import { chooseTry, type TryQuestion } from "../../src/decisions/choose-try.ts";
 import { offsetMs } from "../../src/decisions/local-time.ts";
 import { nextBillAt } from "../../src/decisions/next-bill.ts";
 import { type Outlook, outlookOf } from "../../src/decisions/outlook.ts";
+import { learnedCode } from "../../src/decisions/recall.ts";
 import { DAY_MS } from "../../src/domain/durations.ts";
 import { type Belief, newBelief, newPerson, type Person } from "../../src/model/belief.ts";
 import { AT_ONCE, BOOKINGS, bookingOf, type Clock, isBooked, learnBooking } from "../../src/model/booking.ts";
@@ -24,11 +25,10 @@ import { cycleChances, type Learned } from "../../src/model/learned.ts";
 import { observeBeside, observeFirst, observeTry } from "../../src/model/observe.ts";
 import { CYCLES } from "../../src/model/pay-cycles.ts";
 import { noteSaid } from "../../src/model/shortfall.ts";
-import { withoutWords } from "../../src/rules/response-codes.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { dollars, stakesOfBill } from "./money.ts";
 import { createOthers } from "./others.ts";
-import { groupOf, type OpenCase, type Policy, placeOf, rulesFor } from "./policy.ts";
+import { groupOf, instrumentOf, type OpenCase, type Policy, placeOf, rulesFor } from "./policy.ts";
 
 interface Customer {
   /** What to believe of them by each of BOOKINGS, by what was learned; of who pays by card there is one. */
@@ -265,7 +265,10 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
   };
 }
 
-const codeOf = ({ networkDeclineCode: code }: Charge) => (code ? withoutWords(code) : null);
+/** A code of a charge by the name that the service learns it by; null: nobody said one. */
+const nameOfCode = (charge: Charge, code: string | undefined) =>
+  code ? learnedCode(instrumentOf(charge), code) : null;
+const codeOf = (charge: Charge) => nameOfCode(charge, charge.networkDeclineCode);
 const countryOf = (bill: Bill) => placeOf(bill).country ?? bill.currency;
 const methodOf = (bill: Bill) => bill.first.paymentMethodType;
 const clockOf = (bill: Bill, booking: number): Clock => ({
@@ -286,7 +289,7 @@ function traitsOf(bill: Bill, { past }: Customer, last: Charge): Traits {
     funding: last.cardFunding ?? null,
     issuer: last.cardIssuer ?? null,
     declineCode: codeOf(last),
-    adviceCode: last.networkAdviceCode ? withoutWords(last.networkAdviceCode) : null,
+    adviceCode: nameOfCode(last, last.networkAdviceCode),
     past,
   };
 }

@@ -108,14 +108,14 @@ const inOrder = (bills: readonly PastBill[]) =>
 const reasonOf = ({ instrument }: History, { approved, codes }: PastCharge): Reason | null =>
   approved ? null : codes ? declineGroup(codes, instrument) : "UNKNOWN";
 
-/** The name of a code, whatever stands around it. Of a debit 1 and 01 may be two reasons. */
-const nameOf = ({ instrument }: History, code: string) =>
+/** The name by which a code is learned, whatever stands around it. Of a debit 1 and 01 may be two reasons. */
+export const learnedCode = (instrument: Instrument, code: string) =>
   isCard(instrument) ? plainCode(code) : withoutWords(code).trim();
 
 /** The code of a decline; null: nobody said one. */
 function codeOf(history: History, { codes }: PastCharge): string | null {
   const response = codes?.networkDeclineCode ?? null;
-  return response === null ? (codes?.gatewayCode?.trim() ?? null) : nameOf(history, response);
+  return response === null ? (codes?.gatewayCode?.trim() ?? null) : learnedCode(history.instrument, response);
 }
 
 const schemeName = ({ paymentMethodType: type }: Pick<PastBill, "paymentMethodType">) => type && schemeOf(type);
@@ -140,7 +140,7 @@ function recallFirst(
     ...history.traits,
     dollars: bill.dollars,
     declineCode: codeOf(history, first),
-    adviceCode: advice && nameOf(history, advice),
+    adviceCode: advice && learnedCode(history.instrument, advice),
     past: { ...past },
   };
   if (!first.isPresumed) observeFirst(learned, person, nameWeights(caseNames("f", traits)), clock, at, reason);
