@@ -110,19 +110,23 @@ inv_3,2026-01-05T09:00:00Z,PENDING,4900,EUR,
 inv_4,2026-01-05T09:00:00Z,FAILED,4900,EUR,0
 inv_5,2026-01-05T09:00:00Z,FAILED,4900,EUR,2
 inv_6,2026-01-05T09:00:00Z,Authorised,4900,EUR,
-inv_7,2026-01-05T09:00:00Z,HELD,4900,EUR,
+inv_7,2026-01-05T09:00:00Z,On hold,4900,EUR,
+inv_8,2026-01-05T09:00:00Z,ON_HOLD,4900,EUR,
+inv_9,2026-01-05T09:00:00Z,"Held
+ 4111 1111 1111 1111",4900,EUR,
 ${right(200).join("\n")}
 `);
   assert.equal(attempts.length, 200);
   assert.deepEqual([attempts[0]!.customerId, attempts[0]!.chance], ["right_0", 0.25]);
-  assert.equal(leftOut, 6);
+  assert.equal(leftOut, 8);
   const unknown = "is not known: write PAID, FAILED, or PENDING for neither; --states says what it means";
   assert.deepEqual(problems, [
     'propensity "0" is not a chance above 0 (2 records, the first in line 5)',
+    `state "On hold" ${unknown} (2 records, the first in line 8)`,
     `amount "49.00" ${amountSays(PLAIN)} (line 2)`,
     `createdAt "yesterday" ${momentSays(PLAIN)} (line 3)`,
-    `state "AUTHORISED" ${unknown} (line 7)`,
-    `state "HELD" ${unknown} (line 8)`,
+    `state "Authorised" ${unknown} (line 7)`,
+    `state ${unknown} (line 10)`,
   ]);
 });
 

@@ -13,6 +13,7 @@ import {
   spelled,
   wordsToMeet,
 } from "../domain/reading.ts";
+import { shownText } from "../domain/shown-text.ts";
 import { INITIATORS, isApproved, type TransactionState } from "../domain/transaction.ts";
 import {
   amountSays,
@@ -201,9 +202,9 @@ function attemptOf(fields: Fields, reading: Reading | null): PastAttempt | Wrong
   const word = stateWord(state);
   const outcome = (states.get(word) as TransactionState | undefined) ?? transactionStateOf(state);
   if (outcome === undefined) {
-    // Each word for itself: what it means, its writer knows.
-    const says = `${isShown(word) ? `state "${word}"` : "state"} ${NOT_KNOWN}${reading ? "; --states says what it means" : ""}`;
-    return { kind: says, says };
+    // Each word for itself, as it stands in the file: what it means, its writer knows.
+    const [kind, named] = isShown(word) ? [`state ${word}`, `state "${shownText(state)}"`] : ["state unshown", "state"];
+    return { kind, says: `${named} ${NOT_KNOWN}${reading ? "; --states says what it means" : ""}` };
   }
   if (outcome === "PENDING" || outcome === "VOIDED") return null;
   const invoiceId = text("invoiceId");

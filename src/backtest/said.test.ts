@@ -74,7 +74,7 @@ test("each word for a state that is not known is told of once, however it is spe
   const { problems } = readHistory(["invoiceId,createdAt,state,amount,currency", ...rows].join("\n"));
   assert.deepEqual(
     problems.map((problem) => problem.replace(/is not known: .* \(/, "… (")),
-    ['state "AUTHORISED" … (3 records, the first in line 2)', "state … (2 records, the first in line 5)"],
+    ['state "Authorised" … (3 records, the first in line 2)', "state … (2 records, the first in line 5)"],
   );
 });
 
@@ -142,7 +142,7 @@ test("of JSON no option is named that it does not take", () => {
   };
   const line = " (line 41)";
   assert.deepEqual(problems({ state: "Authorised" }), [
-    `state "AUTHORISED" is not known: write PAID, FAILED, or PENDING for neither${line}`,
+    `state "Authorised" is not known: write PAID, FAILED, or PENDING for neither${line}`,
   ]);
   assert.deepEqual(problems({ amount: "49.00" }), [
     `amount "49.00" must be a whole number of minor units from 0, such as 4900 for EUR 49.00${line}`,
