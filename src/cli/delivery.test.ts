@@ -5,6 +5,8 @@ import { makeEvents, makeMerchant, realPorts, START } from "../delivery/delivere
 import { HOUR_MS } from "../domain/durations.ts";
 import { ingestInvoices } from "../recovery/ingest.ts";
 import { prepared } from "../store/database.ts";
+import { withdrawEvents } from "../store/events.ts";
+import { findMerchant } from "../store/merchants.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
 import { printed } from "./context.fixture.ts";
 import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
@@ -27,6 +29,25 @@ test("of each event delivery list says when its plan was made and when it was cr
       ["2026-03-02T10:00Z", "2026-03-05T10:00Z", "recovery_action", planned!.id],
     ],
   );
+});
+
+test("of an event delivery show says of which invoice it is, whose, and how its delivery stands", async (t) => {
+  const { db, drop } = await testDatabase();
+  t.after(drop);
+  const merchant = await makeMerchant(db);
+  const [event] = await makeEvents(db, merchant, 1, START);
+  const { id, invoiceId } = event!;
+  const { name } = (await findMerchant(db, merchant.id))!;
+  const head = async () => (await printed(db, deliveryShow, {}, [id])).split("\n").slice(0, 5);
+  assert.deepEqual(await head(), [
+    "recovery_action of 2026-03-02T10:00:00.000Z",
+    `invoice   ${invoiceId}`,
+    `merchant  ${name} ${merchant.id}`,
+    "state     waiting, next 2026-03-02T10:00:00.000Z",
+    "body",
+  ]);
+  await withdrawEvents(db, merchant.id, [], [id], START);
+  assert.equal((await head())[3], "state     withdrawn");
 });
 
 test("an event is shown and sent again without saying whose it is, and so are those of an invoice listed", async (t) => {

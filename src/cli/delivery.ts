@@ -6,6 +6,7 @@ import { attemptsOf, type LoggedAttempt } from "../store/delivery-attempts.ts";
 import {
   DELIVERY_STATES,
   type DeliveryState,
+  findDelivery,
   type ListedDelivery,
   listDeliveries,
   planMadeAt,
@@ -91,17 +92,20 @@ const cells = (delivery: ListedDelivery) => [
   delivery.type,
   delivery.eventId,
   delivery.invoiceId,
-  delivery.dueAt === null ? delivery.state : `${delivery.state}, next ${delivery.dueAt.toISOString()}`,
+  stateWords(delivery),
   String(delivery.attempts),
   delivery.error ?? (delivery.status === null ? "" : String(delivery.status)),
 ];
+
+const stateWords = ({ state, dueAt }: ListedDelivery) =>
+  dueAt === null ? state : `${state}, next ${dueAt.toISOString()}`;
 
 /** `dunlin delivery show`: every attempt of one event. */
 export const deliveryShow: Command = {
   name: "delivery show",
   usage: `EVENT [--merchant M] [--json]
   --merchant M   whose; not needed, as an event is of one merchant`,
-  summary: "Show what is sent for one event, and every attempt",
+  summary: "Show what is sent for one event, whose it is, how its delivery stands, and every attempt",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: ["EVENT"],
   examples: ["npx dunlin delivery show 0198c0de-…"],
@@ -113,15 +117,27 @@ export const deliveryShow: Command = {
         throw new Failure(`The merchant has no event ${eventId}. "npx dunlin delivery list" shows them.`);
       const attempts = await attemptsOf(db, merchantId, event.id);
       if (values.json) context.print(JSON.stringify(attempts));
-      else for (const line of shown(event, attempts)) context.print(line);
+      else {
+        const { name } = (await findMerchant(db, merchantId))!;
+        const delivery = (await findDelivery(db, merchantId, event.id))!;
+        for (const line of [...headOf(event, `${name} ${merchantId}`, delivery), ...shown(event, attempts)])
+          context.print(line);
+      }
       return EXIT.ok;
     });
   },
 };
 
+const headOf = ({ type, createdAt, invoiceId }: Event, merchant: string, delivery: ListedDelivery) => [
+  `${type} of ${createdAt.toISOString()}`,
+  `invoice   ${invoiceId}`,
+  `merchant  ${merchant}`,
+  `state     ${stateWords(delivery)}`,
+];
+
 /** The body, which is the same each time, then each attempt: what it sent beside the body where that changed, and what came of it. */
 function shown(event: Event, attempts: readonly LoggedAttempt[]): string[] {
-  const lines = [`${event.type} of ${event.createdAt.toISOString()}`, ...indented(event.body)];
+  const lines = ["body", ...indented(event.body)];
   if (attempts.length === 0) lines.push("No attempt has ended yet.");
   let head: string | null = null;
   for (const attempt of attempts) {
