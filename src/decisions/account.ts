@@ -8,7 +8,7 @@ import type { Source } from "../rules/sources.ts";
 import type { LearnedDecision } from "./decide-learned.ts";
 import { endedDebit } from "./give-up.ts";
 import { dayWords, localDay, momentWords, type Zone } from "./local-time.ts";
-import { CARD_AWAITED, declineWords } from "./reasons.ts";
+import { cardAwaitedWords, declineWords, mayConfirm, TO_CONFIRM } from "./reasons.ts";
 import type { History } from "./recall.ts";
 import type { Situation } from "./situation.ts";
 
@@ -149,9 +149,13 @@ function cardWords(situation: Situation): string[] {
   const { cardChangedAt, cardChange, issuerDownAt } = situation.known;
   const words: string[] = [];
   if (cardChangedAt) words.push(`The card or payment method was changed on ${when(situation, cardChangedAt)}.`);
-  if (cardChange === "awaited") words.push(CARD_AWAITED);
+  if (cardChange === "awaited") words.push(cardAwaitedWords(situation));
   if (cardChange === "expired")
-    words.push("The customer was asked for another card or payment method, and none came within seven days.");
+    words.push(
+      mayConfirm(situation)
+        ? `The customer was asked ${TO_CONFIRM}, and nothing came of it within seven days.`
+        : "The customer was asked for another card or payment method, and none came within seven days.",
+    );
   if (issuerDownAt)
     words.push(
       `Payments of several customers could not reach the bank, the last one on ${when(situation, issuerDownAt)}.`,

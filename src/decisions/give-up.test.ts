@@ -87,7 +87,9 @@ test("a card that cannot be charged asks for another at once, and waits for it u
     if (kind === "wait")
       assert.match(
         expired.reasons.at(-1)!,
-        /^Another card or payment method was asked for on Tue 7 April, and none came so far\. The case stays open until the recovery window ends on Mon 4 May, in case one does\.$/,
+        code === "1A"
+          ? /^The customer was asked on Tue 7 April to confirm the payment or to give another card or payment method, and nothing came of it so far\. The case stays open until the recovery window ends on Mon 4 May, in case something does\.$/
+          : /^Another card or payment method was asked for on Tue 7 April, and none came so far\. The case stays open until the recovery window ends on Mon 4 May, in case one does\.$/,
       );
   }
 });

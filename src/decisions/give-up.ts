@@ -4,7 +4,15 @@ import { endsRetries } from "../rules/decline-groups.ts";
 import type { Guard, Ruling } from "../rules/guard.ts";
 import { filledUp } from "../rules/plan-limits.ts";
 import type { Decision, Known } from "./known.ts";
-import { budgetWords, CARD_AWAITED, cardWaitWords, declineWords, failureWords } from "./reasons.ts";
+import {
+  budgetWords,
+  cardAwaitedWords,
+  cardWaitWords,
+  declineWords,
+  failureWords,
+  mayConfirm,
+  TO_CONFIRM,
+} from "./reasons.ts";
 import type { Situation } from "./situation.ts";
 
 /** Stop, or ask for another card, or wait for the one that was asked for; null when trying again makes sense. */
@@ -18,7 +26,7 @@ export function giveUp(situation: Situation): Decision | null {
   }
   if (bar?.onThisInvoice && isOver(bar.decline))
     return { kind: "stop", end: "hopeless", reasons: [barWords(bar), bar.sentence] };
-  if (known.budgetLeft <= 0) return budgetUsed(known, said);
+  if (known.budgetLeft <= 0) return budgetUsed(situation, said);
   const ends = decline !== null && endsRetries(decline.group);
   const full = guard.usedUp ? null : filledUp(guard, [now, known.windowEndsAt.getTime()]);
   const usedUp = guard.usedUp ?? full;
@@ -41,12 +49,12 @@ export function giveUp(situation: Situation): Decision | null {
   const waits = cardWaitWords(situation);
   if (waits) return { kind: "wait", reasons: [...reasons, waits] };
   // Whoever confirms keeps the card.
-  const how = !bar && !usedUp && decline?.group === "AUTH_REQUIRED" ? "to confirm the payment or to give " : "for ";
+  const how = !ruling && mayConfirm(situation) ? TO_CONFIRM : "for another card or payment method";
   const why = bar ? BARRED : full ? FULL : usedUp ? USED_UP : ruling ? ENDED : POINTLESS;
   reasons.push(
     isTried
       ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one may be tried as well."
-      : `${why}, so the customer is asked ${how}another card or payment method now.`,
+      : `${why}, so the customer is asked ${how} now.`,
   );
   return { kind: "card_change", at: new Date(now), reasons };
 }
@@ -75,13 +83,15 @@ const isOver = (read: ReadDecline | null) => read?.group === "REVOKED" || read?.
 export const endedDebit = ({ known, guard, decline }: Situation): Ruling | null =>
   decline && endsRetries(decline.group) && bankDebit(known.paymentMethodType) ? guard.triesLeft : null;
 
-function budgetUsed(known: Known, said: string): Decision {
+function budgetUsed(situation: Situation, said: string): Decision {
+  const { known } = situation;
   if (isOutstanding(known))
     return {
       kind: "wait",
       reasons: ["The last retry was asked for, and its outcome is not known yet.", budgetWords(known)],
     };
-  if (known.cardChange === "awaited") return { kind: "wait", reasons: [said, budgetWords(known), CARD_AWAITED] };
+  if (known.cardChange === "awaited")
+    return { kind: "wait", reasons: [said, budgetWords(known), cardAwaitedWords(situation)] };
   return { kind: "stop", end: "budget_used", reasons: [said, "All retries of this invoice's budget are used."] };
 }
 

@@ -123,13 +123,28 @@ function unknownWayWords({ known, guard }: Situation): string | null {
     : `How ${payments} are tried again is the merchant's to say.`;
 }
 
-export const CARD_AWAITED = "Another card or payment method is asked for, and may still come.";
+/** In the reasons for asking the customer, where it is a confirmation that the bank wants. */
+export const TO_CONFIRM = "to confirm the payment or to give another card or payment method";
+
+/** Whether the customer may as well confirm the payment, and keep the card: no rule bars it. */
+export const mayConfirm = ({ decline, guard }: Pick<Situation, "decline" | "guard">) =>
+  decline?.group === "AUTH_REQUIRED" && !guard.bar && !guard.usedUp;
+
+export const cardAwaitedWords = (situation: Situation) =>
+  mayConfirm(situation)
+    ? `The customer is asked ${TO_CONFIRM}, and may still do so.`
+    : "Another card or payment method is asked for, and may still come.";
 
 /** Why a case waits for another card that was asked for, whether or not its time to come is over; null: none was asked for. */
-export function cardWaitWords({ known, place: { zone } }: Situation): string | null {
-  if (known.cardChange === "awaited") return CARD_AWAITED;
+export function cardWaitWords(situation: Situation): string | null {
+  const { known, place } = situation;
+  if (known.cardChange === "awaited") return cardAwaitedWords(situation);
   if (known.cardChange !== "expired") return null;
-  const [asked, ends] = [known.cardAskedAt!, known.windowEndsAt].map((at) => dayWords(localDay(zone, at.getTime())));
+  const [asked, ends] = [known.cardAskedAt!, known.windowEndsAt].map((at) =>
+    dayWords(localDay(place.zone, at.getTime())),
+  );
+  if (mayConfirm(situation))
+    return `The customer was asked on ${asked} ${TO_CONFIRM}, and nothing came of it so far. The case stays open until the recovery window ends on ${ends}, in case something does.`;
   return `Another card or payment method was asked for on ${asked}, and none came so far. The case stays open until the recovery window ends on ${ends}, in case one does.`;
 }
 

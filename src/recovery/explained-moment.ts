@@ -12,6 +12,7 @@ import {
 import { hundredths, percent } from "../decisions/shares.ts";
 import type { Account, DecisionRecord, HourProspect, Prospect, RuledOut } from "../domain/decision.ts";
 import { HOUR_MS } from "../domain/durations.ts";
+import { askedFor, askedTo } from "./asked-for.ts";
 import type { Explained } from "./explain.ts";
 
 export const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
@@ -43,7 +44,7 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
   const today = dayOf(now);
   const { account, idealTime, actionId } = latest;
   const { days, ruledOut } = account;
-  if (latest.kind === "card_change") return ["Another card or payment method comes first: see why a card change."];
+  if (latest.kind === "card_change") return [`${askedFor(account.reasons)} comes first: see why a card change.`];
   if (latest.kind !== "retry") return [NOTHING_PLANNED];
   if (isPastInShadow(explained, latest))
     return [`A retry would have been asked for, on ${when(zone, idealTime!)}. ${STANDS}`];
@@ -149,8 +150,7 @@ export function whyThisHour(explained: Explained, latest: DecisionRecord, zone: 
 function hourWords(decision: DecisionRecord, was: string, zone: Zone): string[] {
   const { kind, idealTime, account } = decision;
   const { hours, reasons } = account;
-  if (kind === "card_change")
-    return ["No hour was chosen: the customer is asked for another card or payment method at once."];
+  if (kind === "card_change") return [`No hour was chosen: the customer is asked at once ${askedTo(reasons)}.`];
   if (kind === "stop") return ["No hour was chosen: no other try is made."];
   if (kind === "wait") return ["No hour was chosen: no try is planned."];
   if (hours.length === 0) return reasons;

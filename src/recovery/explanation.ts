@@ -5,6 +5,7 @@ import { percent, tenths } from "../decisions/shares.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { isApproved } from "../domain/transaction.ts";
+import { askedChange, askedFor, wouldWords } from "./asked-for.ts";
 import type { Explained } from "./explain.ts";
 import { sixEvenTries } from "./explained-even.ts";
 import {
@@ -17,7 +18,7 @@ import {
   whyNotToday,
   whyThisHour,
 } from "./explained-moment.ts";
-import { END_WORDS, story, timesWords, WOULD } from "./story.ts";
+import { END_WORDS, story, timesWords } from "./story.ts";
 
 /** A question that people ask, and the answer, one sentence a line. */
 export interface Answer {
@@ -114,7 +115,7 @@ function wouldDo(explained: Explained, latest: DecisionRecord, zone: Zone): stri
   const moment = kind === "retry" ? ` on ${when(zone, idealTime!)}${chanceWords}` : "";
   if (isPastInShadow(explained, latest))
     return [`It would have asked for a retry${moment}. ${STANDS}`, saidThen(latest, zone), ...account.reasons];
-  return [`It would ${WOULD[kind]}${moment}.`, ...account.reasons];
+  return [`It would ${wouldWords(latest)}${moment}.`, ...account.reasons];
 }
 
 /** The action of which it is told what is planned now; undefined: none. */
@@ -127,7 +128,7 @@ function planned(explained: Explained, latest: DecisionRecord, zone: Zone): stri
   if (kase!.arm === "shadow") return [SHADOW, ...wouldDo(explained, latest, zone)];
   const action = plannedNow(explained);
   if (!action) return latest.account.reasons;
-  const what = action.type === "RETRY" ? "A retry" : "A change of the card or payment method";
+  const what = action.type === "RETRY" ? "A retry" : askedChange(action.reasons);
   const chance =
     latest.actionId === action.id && latest.chance !== null ? `, with a chance of ${percent(latest.chance)}` : "";
   const state =
@@ -175,7 +176,7 @@ function whyCardChange({ case: kase, decisions }: Explained, zone: Zone): string
   const was = kase!.arm === "shadow" ? "would have been" : "was";
   if (asked)
     return [
-      `Another card or payment method ${was} asked for on ${when(zone, asked.madeAt)}:`,
+      `${askedFor(asked.account.reasons)} ${was} asked for on ${when(zone, asked.madeAt)}:`,
       ...asked.account.reasons,
     ];
   const latest = decisions.at(-1);

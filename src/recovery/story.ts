@@ -2,22 +2,14 @@ import type { Zone } from "../decisions/local-time.ts";
 import { failureWords } from "../decisions/reasons.ts";
 import type { EndReason } from "../domain/case.ts";
 import { moneyWords } from "../domain/currency.ts";
-import type { DecisionKind } from "../domain/decision.ts";
 import type { ActionStatus, RecoveryAction } from "../domain/recovery-action.ts";
 import type { TransactionState } from "../domain/transaction.ts";
 import { readDecline } from "../rules/decline-group.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
+import { askedFor, wouldWords } from "./asked-for.ts";
 import type { Explained } from "./explain.ts";
 import { when } from "./explained-moment.ts";
 import { codesOf, instrumentOf } from "./known.ts";
-
-/** What Dunlin would do in shadow mode: completes "Dunlin would …"; a retry has a moment, which is to follow. */
-export const WOULD: Readonly<Record<DecisionKind, string>> = {
-  retry: "ask for a retry",
-  card_change: "ask for another card or payment method",
-  stop: "give the invoice up",
-  wait: "wait",
-};
 
 /** Whose clocks moments are told on. */
 export const timesWords = ({ name }: Zone) => `Times are those of ${name}.`;
@@ -33,8 +25,9 @@ export function story(
     if (action.decidedAt) events.push({ at: action.decidedAt, words: askWords(action, isOver, zone) });
   if (kase?.arm === "shadow") {
     let last: string | null = null;
-    for (const { kind, madeAt, idealTime } of decisions) {
-      const words = `Shadow mode: Dunlin would ${WOULD[kind]}${kind === "retry" ? ` on ${when(zone, idealTime!)}` : ""}.`;
+    for (const decision of decisions) {
+      const { kind, madeAt, idealTime } = decision;
+      const words = `Shadow mode: Dunlin would ${wouldWords(decision)}${kind === "retry" ? ` on ${when(zone, idealTime!)}` : ""}.`;
       // A fact may have changed and what would be done not.
       if (words !== last) events.push({ at: madeAt, words });
       last = words;
@@ -55,13 +48,14 @@ export function story(
 }
 
 /** What was asked for, and what came of it. */
-function askWords({ type, status, attemptedAt, idealRetryTime }: RecoveryAction, isOver: boolean, zone: Zone): string {
+function askWords(action: RecoveryAction, isOver: boolean, zone: Zone): string {
+  const { type, status, attemptedAt, idealRetryTime, reasons } = action;
   const ideal = when(zone, idealRetryTime);
   const made = attemptedAt && when(zone, attemptedAt);
   const at = made === null || (type === "RETRY" && made === ideal) ? "" : ` on ${made}`;
   if (type === "RETRY") return `A retry on ${ideal} was asked for${RETRIES[status](at)}.`;
   const end = isOver && status === "SENT" ? ", and none came before the case ended" : CARD_CHANGES[status](at);
-  return `Another card or payment method was asked for${end}.`;
+  return `${askedFor(reasons)} was asked for${end}.`;
 }
 
 type Ends = Readonly<Record<ActionStatus, (at: string) => string>>;

@@ -1,9 +1,9 @@
 import type { Case } from "../../domain/case.ts";
 import type { DecisionRecord } from "../../domain/decision.ts";
 import { brandWords, wayWords } from "../../domain/payment-words.ts";
+import { wouldWords } from "../../recovery/asked-for.ts";
 import type { Explained } from "../../recovery/explain.ts";
 import { decisionWords, plannedNow } from "../../recovery/explanation.ts";
-import { WOULD } from "../../recovery/story.ts";
 import type { ListedDelivery } from "../../store/delivery-states.ts";
 import type { ShownAction, ShownTransaction } from "../../store/invoice-history.ts";
 import { type Html, html, type Part } from "../html.ts";
@@ -154,7 +154,7 @@ function shadowEntries(kase: Case, history: History, zone: string): Entry[] {
     at: decision.madeAt,
     kind: "plan",
     rank: 3,
-    title: html`Shadow mode: Dunlin would ${WOULD[decision.kind]}${decision.kind === "retry" && html` at ${moment(decision.idealTime, zone)} (${zone})`}`,
+    title: html`Shadow mode: Dunlin would ${wouldWords(decision)}${decision.kind === "retry" && html` at ${moment(decision.idealTime, zone)} (${zone})`}`,
     body: html`${decision !== now && reasonList(decision.account.reasons)}${decision === latest && html`<div>${consideredIn(kase, decision, history, zone)}</div>`}`,
   }));
 }

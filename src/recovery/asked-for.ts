@@ -1,0 +1,31 @@
+import { TO_CONFIRM } from "../decisions/reasons.ts";
+import type { DecisionKind, DecisionRecord } from "../domain/decision.ts";
+
+const wantsConfirmation = (reasons: readonly string[]) => reasons.some((reason) => reason.includes(TO_CONFIRM));
+
+/** What a customer was asked for, by the reasons for it; begins a sentence. */
+export const askedFor = (reasons: readonly string[]) =>
+  wantsConfirmation(reasons)
+    ? "A confirmation of the payment, or another card or payment method,"
+    : "Another card or payment method";
+
+/** The same as what is to be done; begins a sentence. */
+export const askedChange = (reasons: readonly string[]) =>
+  wantsConfirmation(reasons)
+    ? "A confirmation of the payment, or a change of the card or payment method,"
+    : "A change of the card or payment method";
+
+/** The same, completes "the customer is asked …". */
+export const askedTo = (reasons: readonly string[]) =>
+  wantsConfirmation(reasons) ? TO_CONFIRM : "for another card or payment method";
+
+const WOULD: Readonly<Record<DecisionKind, string>> = {
+  retry: "ask for a retry",
+  card_change: "ask for another card or payment method",
+  stop: "give the invoice up",
+  wait: "wait",
+};
+
+/** What Dunlin would do in shadow mode: completes "Dunlin would …"; a retry has a moment, which is to follow. */
+export const wouldWords = ({ kind, account: { reasons } }: DecisionRecord) =>
+  kind === "card_change" && wantsConfirmation(reasons) ? `ask the customer ${TO_CONFIRM}` : WOULD[kind];
