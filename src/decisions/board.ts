@@ -9,9 +9,13 @@ export const APART_MS = 20 * HOUR_MS;
 /** For so many tries room is made. */
 const ROOM_TRIES = 6;
 
-/** How far apart so many tries may be at least: what is left of a window of a day or two would else end after one or two of them. */
+/** How far apart so many tries may be at least in so much time: what is left of a window of a day or two would else end after one or two of them. */
+export const apartIn = (spanMs: number, tries: number): number =>
+  Math.min(APART_MS, spanMs / Math.max(1, Math.min(tries, ROOM_TRIES) - 1));
+
+/** The same in the time of a forecast. */
 export const apartOf = ({ slots }: Forecast, tries: number): number =>
-  Math.min(APART_MS, ((slots.at(-1) ?? 0) - (slots[0] ?? 0)) / Math.max(1, Math.min(tries, ROOM_TRIES) - 1));
+  apartIn((slots.at(-1) ?? 0) - (slots[0] ?? 0), tries);
 
 /** Whether one slot is far enough behind another one for a try at each: the first one's answer is there by then. */
 export const isApart = ({ slots, answeredAt }: Forecast, first: number, second: number, apartMs: number) =>

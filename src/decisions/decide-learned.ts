@@ -3,9 +3,11 @@ import type { Belief } from "../model/belief.ts";
 import type { Learned } from "../model/learned.ts";
 import { forbiddenAt } from "../rules/guard.ts";
 import { fillable } from "../rules/plan-limits.ts";
+import { apartIn } from "./board.ts";
 import { type ChosenTry, chooseTry, gapAfter, lastOf, type TryQuestion } from "./choose-try.ts";
 import { decide, LATE_MAX_MS } from "./decide.ts";
 import { giveUp } from "./give-up.ts";
+import { SLOT_MS } from "./hours.ts";
 import type { Decision, Known } from "./known.ts";
 import { billsAwaitedWords, outageWords, reasonsNotToTry, reasonsToTry } from "./learned-reasons.ts";
 import { anchorOf, GAP_MIN_MS, jitterMs } from "./moments.ts";
@@ -135,5 +137,14 @@ function retry(
   const from = at > now ? Math.max(asked.now, belief.lastTriedAt + GAP_MIN_MS) : now;
   const wait = waitBefore(situation, at, from);
   if (!wait && upAgainAt > now && isSoonAfter(at, upAgainAt)) reasons.push(outageWords(situation));
-  return retryBecause(situation, at, reasons, wait, (lastOf(asked) - at) / gapAfter(belief));
+  return retryBecause(situation, at, reasons, wait, roomAfter(at, asked, belief));
+}
+
+/** For how many tries there is time after one at a moment, should it fail as the latest one did: as far apart as they would be planned, from slot to slot. */
+function roomAfter(at: number, asked: TryQuestion, belief: Belief): number {
+  const gap = gapAfter(belief);
+  const span = lastOf(asked) - at - gap;
+  if (span < 0) return 0;
+  const apart = Math.ceil(apartIn(span, asked.triesLeft - 1) / SLOT_MS) * SLOT_MS;
+  return 1 + Math.floor(span / Math.max(gap, apart));
 }

@@ -5,7 +5,7 @@ import { caseOf, paidOnThe25th, soon } from "./decide-learned.fixture.ts";
 import { retryBecause } from "./reasons.ts";
 import { situationOf } from "./situation.ts";
 
-test("no more tries are said to be left than the time left has room for, and no rule is then said to leave them", () => {
+test("where the time left has room for fewer tries than are allowed, both are said, and no rule is then said to leave them", () => {
   const [{ ledger, ...rest }] = caseOf(paidOnThe25th, { paymentMethodType: "paypal", network: null });
   const known = { ...rest, ledger: ledger.slice(0, 1) };
   const situation = situationOf(known, soon(known));
@@ -16,5 +16,19 @@ test("no more tries are said to be left than the time left has room for, and no 
       .reasons.at(-1)!
       .replace(/ may be made.*?\./, "");
   assert.match(words(3), /^After this one, 1 more try PayPal allows/);
-  assert.equal(words(1.5), "After this one, no more try");
+  assert.equal(
+    retry(1.5).reasons.at(-1),
+    "After this one, 1 more try would be allowed, but before the window ends on Sat 9 May there is no time for it.",
+  );
+  const { reasons } = retryBecause(
+    situationOf(caseOf(paidOnThe25th)[0], soon(known)),
+    end - 26 * HOUR_MS,
+    [],
+    null,
+    2.4,
+  );
+  assert.match(
+    reasons.at(-1)!,
+    /^After this one, 4 more tries would be allowed, but .* there is time for about 2 of them\.$/,
+  );
 });

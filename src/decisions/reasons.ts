@@ -99,9 +99,7 @@ export function retryBecause(
   const { known, place } = situation;
   const unknown = unknownWayWords(situation);
   const { count, rule } = triesLeftOf(situation);
-  const more = Math.max(0, Math.min(count - 1, Math.floor(room)));
-  const tries = more === 0 ? "no more try" : more === 1 ? "1 more try" : `${more} more tries`;
-  const left = `After this one, ${tries} may be made before the window ends on ${dayWords(localDay(place.zone, known.windowEndsAt.getTime()))}.`;
+  const left = leftWords(count - 1, room, dayWords(localDay(place.zone, known.windowEndsAt.getTime())));
   const leftByRule = rule && count - 1 <= room ? `${left} ${rule.sentence}` : null;
   return {
     kind: "retry",
@@ -110,6 +108,16 @@ export function retryBecause(
     reasons: present(...why, held?.sentence ?? null, unknown, leftByRule ?? left),
     rules: present(unknown, leftByRule),
   };
+}
+
+/** How many more tries budget and rules allow, and for how many of these there is time. */
+function leftWords(allowed: number, room: number, windowEnds: string): string {
+  const fit = Math.max(0, Math.floor(room));
+  const more = allowed <= 0 ? "no more try" : allowed === 1 ? "1 more try" : `${allowed} more tries`;
+  if (allowed <= fit || allowed <= 0)
+    return `After this one, ${more} may be made before the window ends on ${windowEnds}.`;
+  const some = fit === 0 ? (allowed === 1 ? "no time for it" : "no time for any") : `time for about ${fit} of them`;
+  return `After this one, ${more} would be allowed, but before the window ends on ${windowEnds} there is ${some}.`;
 }
 
 /** Of a way of paying that a retry is not known to be right for; null: it is. */
