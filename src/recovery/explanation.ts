@@ -216,6 +216,9 @@ function changed(latest: DecisionRecord): string[] {
 const NOTHING_LEARNED =
   "That is what Dunlin is shipped with: nothing was learned from real payments yet, and the chances come from simulated worlds.";
 
+const WEIGHED =
+  ": that is kept to weigh what comes of it when ways of choosing are compared, and is no chance of success.";
+
 function howChosen(latest: DecisionRecord): string[] {
   const { account, engine, modelVersion, propensity } = latest;
   const lines = [
@@ -228,6 +231,7 @@ function howChosen(latest: DecisionRecord): string[] {
   if (modelVersion === 0) lines.push(NOTHING_LEARNED);
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   lines.push(...drawnWords(account));
-  if (propensity !== null) lines.push(`It was chosen with a probability of ${tenths(propensity)}.`);
+  if (propensity !== null)
+    lines.push(`Draws counted in, it was chosen with a probability of ${tenths(propensity)}${WEIGHED}`);
   return lines;
 }
