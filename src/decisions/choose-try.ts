@@ -15,9 +15,9 @@ import { evenSlot, spreadShare } from "./spread-evenly.ts";
 import { DEAR, type Stakes, withMargin } from "./stakes.ts";
 
 /** A try right after one that failed would meet the same answer. */
-const SOONEST_MS = 2 * HOUR_MS;
+export const SOONEST_MS = 2 * HOUR_MS;
 /** And longer where the card itself, or a confirmation, is what is missing: a person sees to it, or an updater's batch, of which there is one a day. */
-const SOONEST_CARD_MS = 20 * HOUR_MS;
+export const SOONEST_CARD_MS = 20 * HOUR_MS;
 /** The last slot is this long before the window ends. */
 const LAST_MS = HOUR_MS / 2;
 export const lastOf = ({ windowEndsAt }: TryQuestion) => windowEndsAt - LAST_MS;

@@ -122,9 +122,12 @@ function dateWords({ mean }: Learned, { dateCells, clock, reason }: Belief, at: 
   return "Around that date of the month, payments of this customer went through before, as far as is known.";
 }
 
+/** In the sentence that names an outage. */
+export const NOTHING_BEFORE = "so nothing is tried there before";
+
 /** Why nothing is tried before the card's bank may be up again. */
 export const outageWords = ({ known, place, upAgainAt }: Situation) =>
-  `Payments of several customers could not reach the bank, the last one on ${momentWords(place.zone, known.issuerDownAt!.getTime())}, so nothing is tried there before ${momentWords(place.zone, upAgainAt)}.`;
+  `Payments of several customers could not reach the bank, the last one on ${momentWords(place.zone, known.issuerDownAt!.getTime())}, ${NOTHING_BEFORE} ${momentWords(place.zone, upAgainAt)}.`;
 
 /** What is lacking: how likely the best moment is, and how likely it had to be. Rounded so that the two never look the other way round. */
 function notWorthWords({ at, chance, cost, mustBring, worthFrom }: BestMoment, zone: Zone): string {

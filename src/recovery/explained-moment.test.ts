@@ -57,7 +57,35 @@ test("where no try was reported none is said to have been too short a time ago",
   await stage.decide();
   assert.match(
     await asked("Why not today?"),
-    /^The first day with a moment that could be chosen is Tue 3 March: none is weighed within two hours of the last try, or twenty where .* no try was reported, the invoice's becoming unpaid/,
+    /^The first day with a moment that could be chosen is Tue 3 March: no try was reported, and the invoice became unpaid on Mon 2 March, 22:30\. No moment is weighed within two hours of that/,
+  );
+});
+
+test("where the wait after the last try takes up the rest of today, that try and its wait are named, and no other", async () => {
+  const said = async (code: string, at: number) => {
+    await enter();
+    stage.at(at);
+    await stage.invoice();
+    await stage.transaction({ networkDeclineCode: code });
+    await stage.decide();
+    return await asked("Why not today?");
+  };
+  const late = await said("51", START.getTime() + 11 * HOUR);
+  assert.match(
+    late,
+    /: the last try was on Mon 2 March, 22:00\. No moment is weighed within two hours of that, and then every/,
+  );
+  assert.doesNotMatch(late, /twenty|outage/);
+});
+
+test("where fixed rules decide, why they name that moment is said, and that none is compared", async () => {
+  await enter({ engine: "static" });
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "61" });
+  await stage.decide();
+  assert.match(
+    await asked("Why not today?"),
+    /^Fixed rules name the next moment, and compare it with no other:\n.*amount limit.*\nLimits usually start afresh/,
   );
 });
 

@@ -1,4 +1,6 @@
 import { isToEnd } from "../decisions/account.ts";
+import { SOONEST_CARD_MS, SOONEST_MS } from "../decisions/choose-try.ts";
+import { NOTHING_BEFORE } from "../decisions/learned-reasons.ts";
 import {
   addDays,
   atLocalTime,
@@ -12,8 +14,11 @@ import {
 import { hundredths, percent } from "../decisions/shares.ts";
 import type { Account, DecisionRecord, HourProspect, Prospect, RuledOut } from "../domain/decision.ts";
 import { HOUR_MS } from "../domain/durations.ts";
+import { readDecline } from "../rules/decline-group.ts";
+import { endsRetries } from "../rules/decline-groups.ts";
 import { askedFor, askedTo } from "./asked-for.ts";
 import type { Explained } from "./explain.ts";
+import { codesOf, instrumentOf } from "./known.ts";
 
 export const when = (zone: Zone, at: Date) => momentWords(zone, at.getTime());
 
@@ -23,7 +28,7 @@ export const untilWords = (ruled: RuledOut, { case: kase }: Explained, zone: Zon
   isToEnd(ruled, kase!.windowEndsAt) ? "the end of the window" : when(zone, ruled.to);
 
 const NOTHING_PLANNED = "No try is planned: see what is planned now.";
-const FIXED_RULES = "Fixed rules name the next moment, and compare it with no other: see what is planned now.";
+const FIXED_RULES = "Fixed rules name the next moment, and compare it with no other:";
 
 /** Beside what would have been asked for in shadow mode at a moment that has passed. */
 export const STANDS =
@@ -57,7 +62,7 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
   const ending = ruledOut.find(({ from, to }) => from <= now && now < to);
   // Nothing but what was learned compares days.
   const [first] = days;
-  if (!first) return [...(ending ? ruleWords(ending, explained, zone) : []), FIXED_RULES];
+  if (!first) return [...(ending ? ruleWords(ending, explained, zone) : [FIXED_RULES, ...account.reasons])];
   // What ends today leaves some of it, but no moment that is weighed need lie there.
   if (ending && !days.some(({ at }) => at >= ending.to && at.getTime() < dayEnds))
     return ruleWords(ending, explained, zone);
@@ -68,7 +73,7 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
     .slice(0, 3);
   const isMore = ({ worth }: Prospect) => hundredths(worth) > hundredths(account.even!.planWorth);
   return [
-    best ? todaysBest(best, now, zone) : +first.at >= dayEnds ? firstWords(first, zone) : NOT_COMPARED,
+    best ? todaysBest(best, now, zone) : +first.at >= dayEnds ? firstWords(explained, latest, zone) : NOT_COMPARED,
     `The one that was chosen, ${when(zone, idealTime!)}: ${prospectWords({ chance: latest.chance!, worth: account.even!.planWorth })}`,
     ...drawnWords(account),
     ...others.map(
@@ -90,8 +95,24 @@ const SAME_MS = HOUR_MS;
 const todaysBest = (best: Prospect, now: Date, zone: Zone) =>
   `Of today's moments that were compared the best ${best.at > now ? "is" : "was"} ${when(zone, best.at)}${best.at > now ? "" : ", which has passed"}: ${prospectWords(best)}`;
 
-const firstWords = ({ at }: Prospect, zone: Zone) =>
-  `The first day with a moment that could be chosen is ${dayWords(localDay(zone, at.getTime()))}: none is weighed within two hours of the last try, or twenty where the card itself or a confirmation is missing, and then every fourth hour, as far as rules and outages allow it. Where no try was reported, the invoice's becoming unpaid counts as one.`;
+/** Why the first day of which a moment was compared is a later one: an outage, or the wait after the last try. */
+function firstWords({ case: kase, transactions }: Explained, latest: DecisionRecord, zone: Zone): string {
+  const { madeAt, account } = latest;
+  const day = `The first day with a moment that could be chosen is ${dayWords(localDay(zone, account.days[0]!.at.getTime()))}`;
+  const outage = account.reasons.find((reason) => reason.includes(NOTHING_BEFORE));
+  if (outage) return `${day}. ${outage}`;
+  const last = transactions.findLast(({ amount, createdAt }) => amount > 0 && createdAt <= madeAt);
+  const lastAt = last?.createdAt ?? kase!.unpaidAt;
+  const isOfCard = last?.state === "FAILED" && endsRetries(readDecline(codesOf(last), instrumentOf(last)).group);
+  const gap = isOfCard ? SOONEST_CARD_MS : SOONEST_MS;
+  const what = last ? "the last try was" : "no try was reported, and the invoice became unpaid";
+  if (+lastAt + gap <= +madeAt)
+    return `${day}: it was decided on ${when(zone, madeAt)}, and of what was left of that day no moment was weighed: ${FOURTH_HOUR}.`;
+  return `${day}: ${what} on ${when(zone, lastAt)}. No moment is weighed within ${isOfCard ? CARD_HOURS : "two hours"} of that, and then ${FOURTH_HOUR}.`;
+}
+
+const CARD_HOURS = "twenty hours, as the card itself or a confirmation is missing,";
+const FOURTH_HOUR = "every fourth hour is, as far as rules allow it";
 
 const NOT_COMPARED =
   "No moment of today was compared: after the first day it is the likeliest moment of each 24 hours, and none of those is today.";
