@@ -134,6 +134,8 @@ test("why the plan was chosen is said where even tries are worth more, and only 
       .find(({ question }) => /even tries/.test(question))!
       .answer.join(" ");
   };
+  assert.match(said({}, 0.401, 0.399), / To the percent the plan and the even tries are worth the same\. /);
+  assert.doesNotMatch(said({}, 0.41, 0.399), /worth the same/);
   assert.match(said({ drawn: true }), /It was chosen all the same\. The moment was drawn by lot/);
   assert.match(said({ hourDrawn: true }), /all the same\. In one try of five the hour is drawn/);
   assert.match(said({ spread: true }), /all the same\. Of late far fewer tries were approved/);

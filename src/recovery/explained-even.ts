@@ -60,6 +60,7 @@ export function sixEvenTries({ decisions: all, payer }: Explained, zone: Zone): 
       ? NO_PLAN
       : `The plan${first === decisions.at(-1) ? "" : " of then"}, ${triesWords(plan.length)} on ${days(plan)}, recovers it with a chance of ${percent(planRecovers)}, worth ${percent(planWorth)}.`,
     ...[asManyWords(first.account.even!)].filter((words) => words !== null),
+    ...(plan.length > 0 && tries.length > 0 && hundredths(worth) === hundredths(planWorth) ? [AS_GOOD] : []),
     ...(plan.length > 0 && hundredths(worth) > hundredths(planWorth)
       ? [`It was chosen all the same. ${whyAllTheSame(first.account, payer.paymentMethodType)}`]
       : []),
@@ -78,6 +79,7 @@ function whyAllTheSame(account: Account, paymentMethodType: string | null | unde
   return why.length > 0 ? why.join(" ") : STEP_BY_STEP;
 }
 
+const AS_GOOD = "To the percent the plan and the even tries are worth the same.";
 const NO_PLAN = "No plan was made: by what was known no try was worth making.";
 const HOPELESS =
   "No try seems worth making: a share of such cases is tried without counting what tries cost, to go on learning.";

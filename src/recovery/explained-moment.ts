@@ -71,16 +71,18 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
     .filter((day) => day !== best && Math.abs(+day.at - +idealTime!) > SAME_MS && day.at > now)
     .sort((a, b) => b.worth - a.worth)
     .slice(0, 3);
-  const isMore = ({ worth }: Prospect) => hundredths(worth) > hundredths(account.even!.planWorth);
+  const more = ({ worth }: Prospect) => hundredths(worth) - hundredths(account.even!.planWorth);
+  const shown = [...others, ...(best ? [best] : [])];
   return [
     best ? todaysBest(best, now, zone) : +first.at >= dayEnds ? firstWords(explained, latest, zone) : NOT_COMPARED,
     `The one that was chosen, ${when(zone, idealTime!)}: ${prospectWords({ chance: latest.chance!, worth: account.even!.planWorth })}`,
     ...drawnWords(account),
     ...others.map(
       (day) =>
-        `${isMore(day) ? "Worth more" : "The next best"}, ${when(zone, day.at)}: a chance of ${percent(day.chance)}, worth ${percent(day.worth)}.`,
+        `${more(day) > 0 ? "Worth more" : more(day) === 0 ? "As good" : "The next best"}, ${when(zone, day.at)}: a chance of ${percent(day.chance)}, worth ${percent(day.worth)}.`,
     ),
-    ...(!isDrawn(account) && [...others, ...(best ? [best] : [])].some(isMore) ? [STEP_BY_STEP] : []),
+    ...(shown.some((day) => more(day) === 0) ? [AS_GOOD] : []),
+    ...(!isDrawn(account) && shown.some((day) => more(day) > 0) ? [STEP_BY_STEP] : []),
   ];
 }
 
@@ -126,6 +128,8 @@ const HOUR_DRAWN =
   "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning: so was this one, on the day that is best.";
 const SPREAD =
   "Of late far fewer tries were approved than was said, in cases that began with such a decline, so some are spread evenly until it comes true again: so was this one.";
+const AS_GOOD =
+  "Moments that are worth the same to the percent are as good as each other: which of them is chosen makes no difference that could be told.";
 export const STEP_BY_STEP =
   "A plan is found step by step among the likeliest moments of the days, so now and then another one is worth a little more.";
 
@@ -180,8 +184,11 @@ function hourWords(decision: DecisionRecord, was: string, zone: Zone): string[] 
     ...drawnWords(account),
     `Chances on ${dayWords(localDay(zone, hours[0]!.at.getTime()))}: ${hours.map(({ at, chance }) => `${percent(chance)} at ${clockWords(zone, at.getTime())}`).join(", ")}.`,
     ...(isDrawn(account) ? [] : likelierWords(decision, zone)),
+    ...(hours.length > 1 && new Set(hours.map(({ chance }) => hundredths(chance))).size === 1 ? [ANY_HOUR] : []),
   ];
 }
+
+const ANY_HOUR = "To the percent these hours are as good as each other.";
 
 /** "01:00, 17:00 and 21:00" */
 const LISTED = new Intl.ListFormat("en-GB");
