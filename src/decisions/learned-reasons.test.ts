@@ -49,6 +49,22 @@ test("what passes by itself is named where the decline tells what it is", () => 
   }
 });
 
+test("whatever is likeliest after a decline is told in words that the decline does not contradict, with how likely it is", () => {
+  for (const [code, fits] of [
+    ["61", /money or limit is free again with the next payday|the limit is freed again by itself/],
+    ["65", /money or limit is free again with the next payday|the limit is freed again by itself/],
+    ["91", /the bank answers again, and the money comes with the next payday|the fault at the bank passes by itself/],
+    ["51", /the money comes with the next payday|what holds the money back passes by itself/],
+  ] as const)
+    for (const model of [warm, newLearned()])
+      for (const before of [[], paidOnThe25th]) {
+        const [known, history] = caseOf([...before, bill("2026-05-11", [], code)]);
+        const said = decideLearned(known, history, model, soon(known)).decision.reasons.join(" ");
+        const [, words] = /Most likely, by what was seen so far, (.*?) \(\d+%\)/.exec(said)!;
+        assert.match(words!, fits, code);
+      }
+});
+
 test("when money comes is told where one rhythm is likely enough, and not where none is", () => {
   const said = (bills: Parameters<typeof caseOf>[0]) => {
     const [known, history] = caseOf(bills);

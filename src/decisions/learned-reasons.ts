@@ -43,18 +43,32 @@ export const reasonsNotToTry = ({ decline, place }: Situation, belief: Belief, b
 const NO_MOMENT =
   "No moment that could be chosen is left before the recovery window ends: none is weighed within two hours of the last try, or twenty where the card itself or a confirmation is missing.";
 
-const FAMILY_WORDS = {
+const FAMILY_WORDS: Readonly<Record<(typeof FAMILIES)[number], string>> = {
   cycle: "the money comes with the next payday",
   any_day: "the money may come on any day",
   hold: "something at the bank passes by itself",
   never: "this card will not work again",
-} as const;
+};
 
-/** What it is that passes by itself, after declines that tell. */
-const HOLD_WORDS: Readonly<Partial<Record<DeclineGroup, string>>> = {
-  EXPIRED: "the card's renewal comes through by itself",
-  LIMIT: "the limit is freed again by itself",
-  ISSUER_DOWN: "the fault at the bank passes by itself",
+/** The same after declines that tell what it is that ends: what the bank said is not contradicted. */
+const WORDS_AFTER: Readonly<Partial<Record<DeclineGroup, Partial<typeof FAMILY_WORDS>>>> = {
+  FUNDS: { hold: "what holds the money back passes by itself", never: "the money will not come" },
+  LIMIT: {
+    cycle: "money or limit is free again with the next payday",
+    any_day: "money or limit may be free again on any day",
+    hold: "the limit is freed again by itself",
+    never: "the limit stays too low for this payment",
+  },
+  ISSUER_DOWN: {
+    cycle: "the bank answers again, and the money comes with the next payday",
+    any_day: "the bank answers again, and the money may come on any day",
+    hold: "the fault at the bank passes by itself",
+  },
+  EXPIRED: {
+    cycle: "the card is renewed, and the money comes with the next payday",
+    any_day: "the card is renewed, and the money may come on any day",
+    hold: "the card's renewal comes through by itself",
+  },
 };
 
 const kinds = new Float64Array(KINDS);
@@ -67,8 +81,8 @@ function likeliestWords(belief: Belief, decline: ReadDecline | null): string {
   const share = Math.max(...families);
   const family = FAMILIES[families.indexOf(share)]!;
   const cycle = family === "cycle" ? cycleWords(belief, share) : "";
-  const hold = family === "hold" && decline ? HOLD_WORDS[decline.group] : undefined;
-  return `Most likely, by what was seen so far, ${hold ?? FAMILY_WORDS[family]} (${percent(share)})${cycle}.`;
+  const words = (decline && WORDS_AFTER[decline.group]?.[family]) ?? FAMILY_WORDS[family];
+  return `Most likely, by what was seen so far, ${words} (${percent(share)})${cycle}.`;
 }
 
 /** When the money seems to come, where that is likely enough to be said. */
