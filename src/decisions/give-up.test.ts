@@ -62,6 +62,21 @@ test("a stop names the rule by which its own decline bars the card, and none tha
   assert.doesNotMatch(decideSoon(alike).reasons.join(" "), /does not allow/, "another invoice's, of the same words");
 });
 
+test("where nothing more is asked for, that is said, and that it is the merchant's to say whether to ask for a new mandate", () => {
+  const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
+  const said = (decision: ReturnType<typeof decideSoon>) => [decision.kind, decision.reasons.at(-1)];
+  const [kind, words] = said(decideSoon(failed({ networkDeclineCode: "MD01" }, debit)));
+  assert.equal(kind, "stop");
+  assert.match(
+    words!,
+    /Dunlin asks for no other way of paying: whether to ask for a new mandate .* the merchant's to say/,
+  );
+  assert.match(
+    said(decideSoon(failed({ networkDeclineCode: "R0" })))[1]!,
+    /no other card or payment method: .*merchant's/,
+  );
+});
+
 test("a new card is said to be likely to work only where it is tried", () => {
   const changed = failed({ networkDeclineCode: "41" }, { cardChangedAt: soon(30) });
   const [first] = changed.ledger;

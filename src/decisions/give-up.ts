@@ -22,10 +22,10 @@ export function giveUp(situation: Situation): Decision | null {
   const bar = barOf(guard, known);
   if (isOver(decline)) {
     const rule = bar?.onThisInvoice && isSame(bar.decline, decline!) ? [bar.sentence] : [];
-    return { kind: "stop", end: "hopeless", reasons: [said, ...rule, "It will not succeed later either."] };
+    return { kind: "stop", end: "hopeless", reasons: [said, ...rule, nobodyAsked(known)] };
   }
   if (bar?.onThisInvoice && isOver(bar.decline))
-    return { kind: "stop", end: "hopeless", reasons: [barWords(bar), bar.sentence] };
+    return { kind: "stop", end: "hopeless", reasons: [barWords(bar), bar.sentence, nobodyAsked(known)] };
   if (known.budgetLeft <= 0) return budgetUsed(situation, said);
   const ends = decline !== null && endsRetries(decline.group);
   const full = guard.usedUp ? null : filledUp(guard, [now, known.windowEndsAt.getTime()]);
@@ -78,6 +78,12 @@ const isSame = (one: ReadDecline, other: ReadDecline) => failureWords("It", one)
 
 /** Neither later nor with another card. */
 const isOver = (read: ReadDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
+
+/** Why nothing else follows, and who may go on: nobody forbids to ask, but whom, and how, is no matter of dunning. */
+const nobodyAsked = ({ paymentMethodType }: Known) =>
+  bankDebit(paymentMethodType)
+    ? "It will not succeed later either, and after such a return Dunlin asks for no other way of paying: whether to ask for a new mandate or another one is the merchant's to say."
+    : "It will not succeed later either, and after such an answer Dunlin asks for no other card or payment method: whether to ask for one is the merchant's to say.";
 
 /** The scheme's rule, after a return code with which a debit is not presented again. */
 export const endedDebit = ({ known, guard, decline }: Situation): Ruling | null =>

@@ -131,7 +131,7 @@ test("why a case was given up is told once", async () => {
   await stage.decide();
   assert.match(
     (await answers()).get("Why did you stop?")!,
-    /^Dunlin gave the invoice up\.\nThe last try failed: .* \(code R1\)\.\nVisa does not allow .*\nIt will not succeed later either\.$/,
+    /^Dunlin gave the invoice up\.\nThe last try failed: .* \(code R1\)\.\nVisa does not allow .*\nIt will not succeed later either, and after such an answer Dunlin asks for no other card or payment method: .* the merchant's to say\.$/,
   );
 });
 
