@@ -1,4 +1,4 @@
-import { TO_CONFIRM } from "../decisions/reasons.ts";
+import { RENEWED, TO_CONFIRM } from "../decisions/reasons.ts";
 import type { DecisionKind, DecisionRecord } from "../domain/decision.ts";
 
 const wantsConfirmation = (reasons: readonly string[]) => reasons.some((reason) => reason.includes(TO_CONFIRM));
@@ -26,6 +26,18 @@ const WOULD: Readonly<Record<DecisionKind, string>> = {
   wait: "wait",
 };
 
-/** What Dunlin would do in shadow mode: completes "Dunlin would …"; a retry has a moment, which is to follow. */
-export const wouldWords = ({ kind, account: { reasons } }: DecisionRecord) =>
-  kind === "card_change" && wantsConfirmation(reasons) ? `ask the customer ${TO_CONFIRM}` : WOULD[kind];
+/** Whether the customer would be asked in shadow mode: for what comes first, or beside a retry of a card that banks may renew. */
+export const wouldAsk = ({ kind, account: { reasons } }: DecisionRecord) =>
+  kind === "card_change" || (kind === "retry" && reasons.some((reason) => reason.includes(RENEWED)));
+
+/**
+ * What Dunlin would do in shadow mode: completes "Dunlin would …"; a retry has a moment, which is to follow.
+ *
+ * @param before  what was decided before in the case: beside a retry the customer is asked once
+ */
+export function wouldWords(decision: DecisionRecord, before: readonly DecisionRecord[]): string {
+  const { kind, account } = decision;
+  if (kind === "card_change" && wantsConfirmation(account.reasons)) return `ask the customer ${TO_CONFIRM}`;
+  const isFirst = wouldAsk(decision) && !before.some(wouldAsk);
+  return kind === "retry" && isFirst ? `${WOULD.card_change}, and for a retry` : WOULD[kind];
+}

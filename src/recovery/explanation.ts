@@ -115,7 +115,7 @@ function wouldDo(explained: Explained, latest: DecisionRecord, zone: Zone): stri
   const moment = kind === "retry" ? ` on ${when(zone, idealTime!)}${chanceWords}` : "";
   if (isPastInShadow(explained, latest))
     return [`It would have asked for a retry${moment}. ${STANDS}`, saidThen(latest, zone), ...account.reasons];
-  return [`It would ${wouldWords(latest)}${moment}.`, ...account.reasons];
+  return [`It would ${wouldWords(latest, explained.decisions.slice(0, -1))}${moment}.`, ...account.reasons];
 }
 
 /** The action of which it is told what is planned now; undefined: none. */

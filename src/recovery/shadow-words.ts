@@ -18,16 +18,27 @@ export const STANCE_WORDS: Readonly<Record<Stance, string>> = {
 export const stancesMet = ({ stances }: ShadowFigures) => STANCES.filter((stance) => stances[stance].tries > 0);
 
 /** How many invoices count, and why the others do not yet. `day` writes a day. */
-export function countedWords({ since, cases, counted, young }: ShadowFigures, day: (at: Date) => string): string[] {
+export function countedWords(
+  { since, cases, asked = 0, counted, young }: ShadowFigures,
+  day: (at: Date) => string,
+): string[] {
   if (since === null) return ["No invoice has become unpaid in shadow mode."];
   const said = `${cases} ${cases === 1 ? "invoice" : "invoices"} became unpaid from ${day(since)} on; ${counted} ${counted === 1 ? "is" : "are"} old enough to count, voided and refunded ones aside.`;
-  if (young.cases === 0) return [said];
+  if (young.cases === 0) return [said, ...askedWords(asked)];
   const [first, last] = [day(young.firstAt!), day(young.lastAt!)];
   return [
     said,
     `${young.cases} ${young.cases === 1 ? "is" : "are"} too young, and ${young.cases === 1 ? "counts" : "count"} ${first === last ? `on ${first}` : `from ${first} to ${last}`}: paid or not, each counts ${AFTER_WINDOW_DAYS} days after its window is over, since what is paid is known sooner than what is not.`,
+    ...askedWords(asked),
   ];
 }
+
+const askedWords = (asked: number) =>
+  asked === 0
+    ? []
+    : [
+        `In ${asked} of the invoices Dunlin would have asked the customer for another card or payment method, or to confirm the payment.`,
+      ];
 
 /** What Dunlin's plans would have recovered by its own model, and how far that is to be believed. */
 export function plannedWords({ planned }: ShadowFigures): string[] {

@@ -226,6 +226,7 @@ const decided = (day: number, kind: DecisionRecord["kind"], idealDay: number | n
     chance: 0.3,
     account: {
       known: [] as string[],
+      reasons: [] as string[],
       ruledOut: [{ from: new Date(+START + 5 * DAY), to: new Date(+START + 6 * DAY) }],
     },
   }) as DecisionRecord;

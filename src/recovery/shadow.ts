@@ -8,6 +8,7 @@ import { casesInShadow, type ShadowCase } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { decisionsOfCases } from "../store/decisions.ts";
 import { type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
+import { wouldAsk } from "./asked-for.ts";
 import { AFTER_WINDOW_DAYS } from "./experiments.ts";
 import { instrumentOf } from "./known.ts";
 import { endedRetries } from "./watched-retries.ts";
@@ -33,8 +34,10 @@ export interface ShadowFigures {
   /** When the first of the cases began; null: there is none. */
   since: Date | null;
   cases: number;
+  /** Of these, in which the customer would have been asked for another card or payment method, or to confirm. */
+  asked: number;
   /**
-   * Of these, what is old enough to count, and what of it was paid, by whomever. Paid cases end at once and others with their window, so what is over
+   * Of all cases, what is old enough to count, and what of it was paid, by whomever. Paid cases end at once and others with their window, so what is over
    * says nothing: each counts as many days after its window as an experiment waits. Where in the end nothing was to be paid (voided, refunded, a draft again) counts nowhere.
    */
   counted: number;
@@ -56,6 +59,7 @@ export interface ShadowFigures {
 export const newFigures = (): ShadowFigures => ({
   since: null,
   cases: 0,
+  asked: 0,
   counted: 0,
   paid: 0,
   young: { cases: 0, firstAt: null, lastAt: null },
@@ -114,6 +118,7 @@ export function note(
 ) {
   figures.since ??= kase.unpaidAt;
   figures.cases++;
+  if (decisions.some(wouldAsk)) figures.asked++;
   noteOutcome(figures, kase, firstInformed(decisions, onInvoice), onInvoice[0], now);
   for (const attempt of endedRetries(kase, onInvoice)) {
     const at = attempt.createdAt.getTime();

@@ -25,9 +25,9 @@ export function story(
     if (action.decidedAt) events.push({ at: action.decidedAt, words: askWords(action, isOver, zone) });
   if (kase?.arm === "shadow") {
     let last: string | null = null;
-    for (const decision of decisions) {
+    for (const [n, decision] of decisions.entries()) {
       const { kind, madeAt, idealTime } = decision;
-      const words = `Shadow mode: Dunlin would ${wouldWords(decision)}${kind === "retry" ? ` on ${when(zone, idealTime!)}` : ""}.`;
+      const words = `Shadow mode: Dunlin would ${wouldWords(decision, decisions.slice(0, n))}${kind === "retry" ? ` on ${when(zone, idealTime!)}` : ""}.`;
       // A fact may have changed and what would be done not.
       if (words !== last) events.push({ at: madeAt, words });
       last = words;

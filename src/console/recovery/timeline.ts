@@ -150,11 +150,11 @@ function shadowEntries(kase: Case, history: History, zone: string): Entry[] {
   const made = history.decisions.filter(({ caseId }) => caseId === kase.id);
   const latest = made.findLast(hasConsidered);
   const now = kase.endedAt === null ? made.at(-1) : null;
-  return made.map((decision) => ({
+  return made.map((decision, n) => ({
     at: decision.madeAt,
     kind: "plan",
     rank: 3,
-    title: html`Shadow mode: Dunlin would ${wouldWords(decision)}${decision.kind === "retry" && html` at ${moment(decision.idealTime, zone)} (${zone})`}`,
+    title: html`Shadow mode: Dunlin would ${wouldWords(decision, made.slice(0, n))}${decision.kind === "retry" && html` at ${moment(decision.idealTime, zone)} (${zone})`}`,
     body: html`${decision !== now && reasonList(decision.account.reasons)}${decision === latest && html`<div>${consideredIn(kase, decision, history, zone)}</div>`}`,
   }));
 }
