@@ -56,6 +56,17 @@ test("once a case is over no retry is told of that was never carried out", async
   await stage.invoice({ state: "PAID" });
   await stage.decide();
   const hour = (await answers()).get("Why this hour?");
+  assert.equal(hour, "A retry was planned, and the case ended before it was asked for.");
+});
+
+test("of a retry that was asked for and never told of it is said that nobody knows of it", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  await stage.untilSent();
+  await stage.invoice({ state: "UNCOLLECTIBLE", updatedAt: stage.now() });
+  await stage.decide();
+  const hour = (await answers()).get("Why this hour?");
   assert.equal(hour, "No retry that was asked for is known to have been carried out.");
 });
 
@@ -108,11 +119,17 @@ test("what became of attempts and of what was asked for is told in words, and wh
   await stage.decide();
   const happened = async () => (await answers()).get("What happened so far?")!;
   assert.match(await happened(), /Another card or payment method was asked for, and may still come\./);
-  assert.equal((await answers()).get("Why not today?"), "No try is planned: see what is planned now.");
+  assert.match(
+    (await answers()).get("Why not today?")!,
+    /^No try is planned\.\nA rule leaves no try until the end of the window: Visa does not allow .*\nSource: .*$/,
+  );
   assert.equal((await answers()).get("Why this hour?"), "No hour was chosen: no try is planned.");
   stage.wait(8 * DAY);
   await stage.decide();
-  assert.match(await happened(), /Another card or payment method was asked for, and no payment came of it in time\./);
+  assert.match(
+    await happened(),
+    /Another card or payment method was asked for, and no payment came of it within seven days; one may still come\./,
+  );
   const said = await answers();
   const reasons =
     "The last try failed: .* \\(code 14\\)\\.\nVisa does not allow .*\nAnother card .* asked for on Mon 2 March, and none came so far\\. The case stays open until .* Mon 30 March.*";

@@ -27,7 +27,6 @@ const isSameDay = (a: LocalDay, b: LocalDay) => dayWords(a) === dayWords(b) && a
 export const untilWords = (ruled: RuledOut, { case: kase }: Explained, zone: Zone) =>
   isToEnd(ruled, kase!.windowEndsAt) ? "the end of the window" : when(zone, ruled.to);
 
-const NOTHING_PLANNED = "No try is planned: see what is planned now.";
 const FIXED_RULES = "Fixed rules name the next moment, and compare it with no other:";
 
 /** Beside what would have been asked for in shadow mode at a moment that has passed. */
@@ -50,7 +49,9 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
   const { account, idealTime, actionId } = latest;
   const { days, ruledOut } = account;
   if (latest.kind === "card_change") return [`${askedFor(account.reasons)} comes first: see why a card change.`];
-  if (latest.kind !== "retry") return [NOTHING_PLANNED];
+  const ruling = ruledOut.find(({ from, to }) => from <= now && now < to);
+  if (latest.kind !== "retry")
+    return ["No try is planned.", ...(ruling ? ruleWords(ruling, explained, zone) : account.reasons.slice(-1))];
   if (isPastInShadow(explained, latest))
     return [`A retry would have been asked for, on ${when(zone, idealTime!)}. ${STANDS}`];
   if (actions.some(({ id, decidedAt }) => id === actionId && decidedAt !== null) && idealTime! < now)
@@ -59,13 +60,12 @@ export function whyNotToday(explained: Explained, latest: DecisionRecord, zone: 
   const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
   const rule = ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to.getTime() >= dayEnds);
   if (rule) return ruleWords(rule, explained, zone);
-  const ending = ruledOut.find(({ from, to }) => from <= now && now < to);
   // Nothing but what was learned compares days.
   const [first] = days;
-  if (!first) return [...(ending ? ruleWords(ending, explained, zone) : [FIXED_RULES, ...account.reasons])];
+  if (!first) return [...(ruling ? ruleWords(ruling, explained, zone) : [FIXED_RULES, ...account.reasons])];
   // What ends today leaves some of it, but no moment that is weighed need lie there.
-  if (ending && !days.some(({ at }) => at >= ending.to && at.getTime() < dayEnds))
-    return ruleWords(ending, explained, zone);
+  if (ruling && !days.some(({ at }) => at >= ruling.to && at.getTime() < dayEnds))
+    return ruleWords(ruling, explained, zone);
   const best = days.find(({ at }) => isSameDay(dayOf(at), today));
   const others = days
     .filter((day) => day !== best && Math.abs(+day.at - +idealTime!) > SAME_MS && day.at > now)
@@ -157,10 +157,13 @@ export function whyThisHour(explained: Explained, latest: DecisionRecord, zone: 
   const done = actions.findLast(
     ({ type, status }) => type === "RETRY" && (status === "SUCCEEDED" || status === "FAILED"),
   );
-  if (!done)
-    return actions.some(({ type }) => type === "RETRY")
+  if (!done) {
+    const retries = actions.filter(({ type }) => type === "RETRY");
+    if (retries.length === 0) return ["No hour was chosen: no retry was planned."];
+    return retries.some(({ decidedAt }) => decidedAt !== null)
       ? ["No retry that was asked for is known to have been carried out."]
-      : ["No hour was chosen: no retry was planned."];
+      : ["A retry was planned, and the case ended before it was asked for."];
+  }
   const plans = decisions.filter(({ actionId }) => actionId === done.id);
   const [first, last] = [plans[0], plans.at(-1)];
   if (!first || !last) return ["What was decided of the last retry is kept no longer."];

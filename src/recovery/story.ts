@@ -54,11 +54,13 @@ function askWords(action: RecoveryAction, isOver: boolean, zone: Zone): string {
   const made = attemptedAt && when(zone, attemptedAt);
   const at = made === null || (type === "RETRY" && made === ideal) ? "" : ` on ${made}`;
   if (type === "RETRY") return `A retry on ${ideal} was asked for${RETRIES[status](at)}.`;
-  const end = isOver && status === "SENT" ? ", and none came before the case ended" : CARD_CHANGES[status](at);
+  const open = isOver ? "" : "; one may still come";
+  const end = isOver && status === "SENT" ? ", and none came before the case ended" : CARD_CHANGES[status](at, open);
   return `${askedFor(reasons)} was asked for${end}.`;
 }
 
-type Ends = Readonly<Record<ActionStatus, (at: string) => string>>;
+/** `open`: what is to be said of a case that is not over. */
+type Ends = Readonly<Record<ActionStatus, (at: string, open?: string) => string>>;
 
 const UNDELIVERED = {
   SCHEDULED: () => ", and the request is on its way",
@@ -79,7 +81,7 @@ const CARD_CHANGES: Ends = {
   SENT: () => ", and may still come",
   SUCCEEDED: (at) => `, and the invoice was paid${at}`,
   FAILED: () => ", and none came",
-  EXPIRED: () => ", and no payment came of it in time",
+  EXPIRED: (_, open = "") => `, and no payment came of it within seven days${open}`,
 };
 
 const ATTEMPTS: Readonly<Record<Exclude<TransactionState, "FAILED">, string>> = {
