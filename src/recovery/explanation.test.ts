@@ -132,19 +132,6 @@ test("Why a card change? The decline that ended the card, and the rule that bars
   assert.match(await asked("Why not today?"), /card change/);
 });
 
-test("where the bank wants the customer to confirm, that is what is said to be asked for, before another card", async () => {
-  await failing({ networkDeclineCode: "1A" });
-  for (const question of ["What happened so far?", "What is planned now?", "Why not today?", "Why this hour?"])
-    assert.match(await asked(question), /A confirmation of the payment|is asked at once to confirm/, question);
-  assert.match(
-    await asked("Why a card change?"),
-    /^A confirmation of the payment, or another card or payment method, was asked for on Mon 2 March, 11:00:\n/,
-  );
-  await stage.deliver();
-  await stage.decide();
-  assert.match(await asked("Why did you stop?"), /asked to confirm the payment or .*, and may still do so\./);
-});
-
 test("Why a card change? None was asked for, when the card may still work", async () => {
   await failing();
   assert.match(
