@@ -245,8 +245,9 @@ test("after a decline of the card itself no more tries are said to be left than 
     return { room, more: Number(/there is time for about (\d) of them/.exec(reasons.at(-1)!)?.[1]) };
   });
   assert.deepEqual(said[0], { room: 2, more: 2 });
-  // Every twelve hours: what is left of a short window is shared by six tries at most, which are made at every fourth hour.
-  assert.equal(said[1]!.more, 5);
+  // What is left of a short window is shared by six tries at most, nearer than that.
+  const { room, more } = said[1]!;
+  assert.ok(more > room && more <= 5, `${more} where ${room} fit twenty hours apart`);
 });
 
 test("where rules leave few tries they are not spent early, and the reasons say how few", () => {
