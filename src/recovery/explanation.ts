@@ -93,8 +93,11 @@ function whyUndecided({ case: kase, decisions }: Explained): string | null {
     : "The case was not looked at yet, so nothing was decided.";
 }
 
-const zoneOf = ({ invoice: { currency }, payer: { customerTimezone, cardCountry } }: Explained): Zone =>
-  whereabouts({ customerTimezone: customerTimezone ?? null, cardCountry: cardCountry ?? null, currency }).zone;
+/** The customer's, as far as any attempt on the invoice tells: the one that was paid may name no card, and what was decided before was told on its clocks. */
+function zoneOf({ invoice: { currency }, payer: { customerTimezone, cardCountry }, transactions }: Explained): Zone {
+  const country = cardCountry ?? transactions.findLast((each) => each.cardCountry !== undefined)?.cardCountry;
+  return whereabouts({ customerTimezone: customerTimezone ?? null, cardCountry: country ?? null, currency }).zone;
+}
 
 /** Of an invoice without a case. */
 export const NEVER =
