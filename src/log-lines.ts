@@ -41,7 +41,7 @@ const TOGETHER_MS = 10;
  * What is logged within a hundredth of a second is written at once: a write takes longer than a line takes to be made. When the process ends, the last
  * lines are written; one that is killed loses those that still waited.
  */
-export function together(lines: LogLines): LogLines & { flush(): void } {
+export function together(lines: LogLines, togetherMs = TOGETHER_MS): LogLines & { flush(): void } {
   let waiting = "";
   const flush = () => {
     if (waiting === "") return;
@@ -52,7 +52,7 @@ export function together(lines: LogLines): LogLines & { flush(): void } {
   process.on("exit", flush);
   return {
     write(line) {
-      if (waiting === "") setTimeout(flush, TOGETHER_MS);
+      if (waiting === "") setTimeout(flush, togetherMs);
       waiting += line;
     },
     flush,
