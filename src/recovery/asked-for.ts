@@ -33,11 +33,10 @@ export const wouldAsk = ({ kind, account: { reasons } }: DecisionRecord) =>
 /**
  * What Dunlin would do in shadow mode: completes "Dunlin would …"; a retry has a moment, which is to follow.
  *
- * @param before  what was decided before in the case: beside a retry the customer is asked once
+ * @param firstAsk  the case's first decision by which the customer would be asked: beside a retry that is told once
  */
-export function wouldWords(decision: DecisionRecord, before: readonly DecisionRecord[]): string {
+export function wouldWords(decision: DecisionRecord, firstAsk: DecisionRecord | undefined): string {
   const { kind, account } = decision;
   if (kind === "card_change" && wantsConfirmation(account.reasons)) return `ask the customer ${TO_CONFIRM}`;
-  const isFirst = wouldAsk(decision) && !before.some(wouldAsk);
-  return kind === "retry" && isFirst ? `${WOULD.card_change}, and for a retry` : WOULD[kind];
+  return kind === "retry" && decision === firstAsk ? `${WOULD.card_change}, and for a retry` : WOULD[kind];
 }

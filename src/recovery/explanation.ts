@@ -5,7 +5,7 @@ import { percent, tenths } from "../decisions/shares.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { isApproved } from "../domain/transaction.ts";
-import { askedChange, askedFor, wouldWords } from "./asked-for.ts";
+import { askedChange, askedFor, wouldAsk, wouldWords } from "./asked-for.ts";
 import type { Explained } from "./explain.ts";
 import { sixEvenTries } from "./explained-even.ts";
 import {
@@ -118,7 +118,7 @@ function wouldDo(explained: Explained, latest: DecisionRecord, zone: Zone): stri
   const moment = kind === "retry" ? ` on ${when(zone, idealTime!)}${chanceWords}` : "";
   if (isPastInShadow(explained, latest))
     return [`It would have asked for a retry${moment}. ${STANDS}`, saidThen(latest, zone), ...account.reasons];
-  return [`It would ${wouldWords(latest, explained.decisions.slice(0, -1))}${moment}.`, ...account.reasons];
+  return [`It would ${wouldWords(latest, explained.decisions.find(wouldAsk))}${moment}.`, ...account.reasons];
 }
 
 /** The action of which it is told what is planned now; undefined: none. */

@@ -6,7 +6,7 @@ import type { ActionStatus, RecoveryAction } from "../domain/recovery-action.ts"
 import type { TransactionState } from "../domain/transaction.ts";
 import { readDecline } from "../rules/decline-group.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
-import { askedFor, wouldWords } from "./asked-for.ts";
+import { askedFor, wouldAsk, wouldWords } from "./asked-for.ts";
 import type { Explained } from "./explain.ts";
 import { when } from "./explained-moment.ts";
 import { codesOf, instrumentOf } from "./known.ts";
@@ -25,9 +25,10 @@ export function story(
     if (action.decidedAt) events.push({ at: action.decidedAt, words: askWords(action, isOver, zone) });
   if (kase?.arm === "shadow") {
     let last: string | null = null;
-    for (const [n, decision] of decisions.entries()) {
+    const firstAsk = decisions.find(wouldAsk);
+    for (const decision of decisions) {
       const { kind, madeAt, idealTime } = decision;
-      const words = `Shadow mode: Dunlin would ${wouldWords(decision, decisions.slice(0, n))}${kind === "retry" ? ` on ${when(zone, idealTime!)}` : ""}.`;
+      const words = `Shadow mode: Dunlin would ${wouldWords(decision, firstAsk)}${kind === "retry" ? ` on ${when(zone, idealTime!)}` : ""}.`;
       // A fact may have changed and what would be done not.
       if (words !== last) events.push({ at: madeAt, words });
       last = words;

@@ -1,7 +1,7 @@
 import type { Case } from "../../domain/case.ts";
 import type { DecisionRecord } from "../../domain/decision.ts";
 import { brandWords, wayWords } from "../../domain/payment-words.ts";
-import { wouldWords } from "../../recovery/asked-for.ts";
+import { wouldAsk, wouldWords } from "../../recovery/asked-for.ts";
 import type { Explained } from "../../recovery/explain.ts";
 import { decisionWords, plannedNow } from "../../recovery/explanation.ts";
 import type { ListedDelivery } from "../../store/delivery-states.ts";
@@ -150,11 +150,12 @@ function shadowEntries(kase: Case, history: History, zone: string): Entry[] {
   const made = history.decisions.filter(({ caseId }) => caseId === kase.id);
   const latest = made.findLast(hasConsidered);
   const now = kase.endedAt === null ? made.at(-1) : null;
-  return made.map((decision, n) => ({
+  const firstAsk = made.find(wouldAsk);
+  return made.map((decision) => ({
     at: decision.madeAt,
     kind: "plan",
     rank: 3,
-    title: html`Shadow mode: Dunlin would ${wouldWords(decision, made.slice(0, n))}${decision.kind === "retry" && html` at ${moment(decision.idealTime, zone)} (${zone})`}`,
+    title: html`Shadow mode: Dunlin would ${wouldWords(decision, firstAsk)}${decision.kind === "retry" && html` at ${moment(decision.idealTime, zone)} (${zone})`}`,
     body: html`${decision !== now && reasonList(decision.account.reasons)}${decision === latest && html`<div>${consideredIn(kase, decision, history, zone)}</div>`}`,
   }));
 }
