@@ -42,6 +42,23 @@ test("a later start applies only what is new", async () => {
   ]);
 });
 
+test("a new database is told of in one line, and each file that a later version brings in its own", async () => {
+  const lines: string[] = [];
+  const told = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) });
+  const upTo = () => migrate(address, told, { folder, volatile: true });
+  await file("0002_two.sql", "insert into one values (2)");
+  await upTo();
+  await file("0003_three.sql", "insert into one values (3)");
+  await upTo();
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    [
+      { level: 30, migrations: 2, msg: "schema.created" },
+      { level: 30, migration: "0003_three.sql", msg: "migration.applied" },
+    ],
+  );
+});
+
 test("a file that was changed after it was applied is refused by its name", async () => {
   await run();
   await file("0001_one.sql", "create table one (n int8);");

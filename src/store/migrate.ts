@@ -39,10 +39,13 @@ export async function migrate(address: Address, log: Log, options: MigrateOption
     const applied = (await connection.run<Applied>(READ)).rows;
     checkHistory(applied, known);
     const pending = known.slice(applied.length);
+    // Of a new database each line would say the same.
+    const isNew = applied.length === 0;
     for (const migration of pending) {
       await apply(connection, migration);
-      log.info({ migration: migration.name }, "migration.applied");
+      if (!isNew) log.info({ migration: migration.name }, "migration.applied");
     }
+    if (isNew) log.info({ migrations: pending.length }, "schema.created");
     await prepareRoles(connection, log);
     return { applied: pending.length };
   } finally {
