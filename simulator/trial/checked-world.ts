@@ -137,7 +137,10 @@ function checkBill(bill: Bill, number: number) {
   };
   must(bill.id !== "", "id", "a text");
   for (const name of BILL_TEXTS) must(typeof bill[name] === "string", name, "a text");
-  must(Number.isSafeInteger(bill.amount) && bill.amount > 0, "amount", "a whole number of minor units above 0");
+  // A trial or a credit may leave nothing to pay.
+  const least = bill.first?.approved === true ? 0 : 1;
+  const isMinor = Number.isSafeInteger(bill.amount) && bill.amount >= least;
+  must(isMinor, "amount", `a whole number of minor units, ${least} or more`);
   must(typeof bill.currency === "string" && /^[A-Za-z]{3}$/.test(bill.currency), "currency", "three letters");
   must(isAbove0(bill.billingPeriod), "billingPeriod", "a number above 0");
   must(UNITS.has(bill.billingPeriodUnit), "billingPeriodUnit", [...UNITS].join(", "));
