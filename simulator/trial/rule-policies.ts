@@ -37,7 +37,8 @@ const LADDER = [1, 3, 8, 10, 12, 16];
 
 /**
  * Counts of successes by hour, weekday and date in UTC for each decline code, as Hyperswitch's open model keeps them: the
- * next try goes to the best day and hour that the counts show, no later than the ladder would try.
+ * next try goes to the best day and hour that the counts show, no later than the ladder would try, or as soon as a rule
+ * allows one.
  */
 export function hourCounts(): Policy {
   const counts = new Map<string, { tried: number; paid: number }>();
@@ -59,7 +60,7 @@ export function hourCounts(): Policy {
       const latest = Math.max(open.bill.createdAt.getTime() + day * DAY_MS, now + DAY_MS);
       let best = 0;
       let found: number | null = null;
-      for (let at = now + 6 * HOUR_MS; at <= latest && at < open.endsAt; at += HOUR_MS) {
+      for (let at = now + 6 * HOUR_MS; at < open.endsAt && (at <= latest || found === null); at += HOUR_MS) {
         const [hour, weekday, date] = keysOf(code, at).map(rate) as [number, number, number];
         const score = Math.max(weekday, date) + hour;
         if (score <= best || !rules.allow(at)) continue;
