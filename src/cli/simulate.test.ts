@@ -50,6 +50,21 @@ test("a module of one's own is a world, and the policies are compared in it", as
   assert.equal(policies.warm.recovered, 1);
 });
 
+test("as JSON a comparison has the fields that are documented, of each policy that is compared unless others are asked for", async () => {
+  const lines: string[] = [];
+  const context = { print: (line: string) => void lines.push(line), aside: { print() {}, isTerminal: false } };
+  const world = worldFile("all.mjs", false);
+  await simulate.run(context as unknown as Context, { world, customers: "1", seed: "7", json: true }, []);
+  const { policies, gapClosed, ...rest } = JSON.parse(lines.join("\n"));
+  assert.deepEqual(rest, { world: "one bill", seed: 7, customers: 1, cases: 1 });
+  assert.deepEqual(Object.keys(policies), ["fixed", "ladder", "even", "expert", "hours", "cold", "warm", "oracle"]);
+  const asked = ["recovered", "value", "attempts", "brokenRules", "ece"];
+  const beside = ["attemptsPerRecovery", "recoveredCases", "eceByGroup", "eceIfTrue"];
+  for (const [name, figures] of Object.entries(policies))
+    assert.deepEqual(Object.keys(figures as object).sort(), [...asked, ...beside].sort(), name);
+  assert.deepEqual(Object.keys(gapClosed), ["fromFixed", "fromEven"]);
+});
+
 test("which policy is at work is said beside the output, which is JSON alone", async () => {
   const beside: string[] = [];
   JSON.parse(await run(worldFile("beside.mjs", false), { json: true }, beside));
