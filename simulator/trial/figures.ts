@@ -67,7 +67,7 @@ export function valueByBlock(trial: Trial, size: number): number[] {
 }
 
 /** What was said of a try, and what came of it. `came`: 1 when it was approved, else 0. */
-interface Said {
+export interface Said {
   chance: number;
   came: number;
 }
@@ -97,13 +97,19 @@ export function calibrationBins({ tries }: Trial): Bin[] {
   }));
 }
 
-function calibration({ tries }: Trial): Pick<Figures, "ece" | "eceByGroup" | "eceIfTrue"> {
+/** What was said of tries, and came of them, by what the charge before was declined for; empty for a policy that expects nothing. */
+export function saidByGroup({ tries }: Trial): Map<string, Said[]> {
   const told = tries.filter(({ choice }) => choice.chance !== null);
-  const groups = [...Map.groupBy(told, ({ open, charge }) => groupOf(open.charges[open.charges.indexOf(charge) - 1]!))]
-    .map(([name, some]) => [name, some.map(saidOf)] as const)
-    .filter(([, said]) => said.length >= GROUP_MIN);
+  const byGroup = Map.groupBy(told, ({ open, charge }) => groupOf(open.charges[open.charges.indexOf(charge) - 1]!));
+  return new Map([...byGroup].map(([name, some]) => [name, some.map(saidOf)]));
+}
+
+function calibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup" | "eceIfTrue"> {
+  const byGroup = saidByGroup(trial);
+  const all = [...byGroup.values()].flat();
+  const groups = [...byGroup].filter(([, said]) => said.length >= GROUP_MIN);
   return {
-    ece: told.length > 0 ? calibrationError(told.map(saidOf)) : null,
+    ece: all.length > 0 ? calibrationError(all) : null,
     eceByGroup: Object.fromEntries(groups.map(([name, said]) => [name, calibrationError(said)])),
     eceIfTrue: Object.fromEntries(groups.map(([name, said]) => [name, errorIfTrue(said)])),
   };
