@@ -20,8 +20,8 @@ interface Customer extends Subscriber {
  * World 1: an account balance moves by pay, spending and gifts, and a charge is approved when it covers the bill. Beside
  * it: holds that pass, limits, replaced and lost cards, outages, and a risk engine that dislikes quick repetition.
  *
- * Calibrated to published figures (docs/guides/engine.md): 13 % of first charges fail, two fifths with 51, a bit more
- * than a quarter with 05; days 1, 3, 5, 7 recover 53 to 56 %.
+ * Near published figures, which stand beside it in docs/guides/engine.md: 14 % of first charges fail, more than two fifths of
+ * them with 51 and a third with 05; days 1, 3, 5, 7 recover half.
  *
  * Options: `poor` (share that lives from pay to pay), `gone` (share of those whose pay ends within the year; the hard
  * world has 0.6), `masked` (share of 51 that issuers call 05), `holds` (scale of all other troubles).

@@ -19,7 +19,7 @@ test("in every world, 10 to 15 % of first charges are declined, bills come in or
   }
 });
 
-test("what is declined in the world of balances has the shares of codes that are published", async () => {
+test("what is declined in the world of balances has the shares of codes that the guide says of it", async () => {
   const world = await openWorld("balances");
   const declined = [...world.bills(3, 1500)].filter(({ first }) => !first.approved);
   const share = (...codes: string[]) =>
