@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
+import type { Bill, Charge } from "../worlds/world.ts";
+import { countBrokenRules } from "./broken-rules.ts";
+
+const START = Date.UTC(2026, 0, 1);
+
+/** How many rules the later charges of a bill broke, each of which was declined, so many hours after the first one. */
+function broken(of: Omit<Charge, "at" | "approved">, hours: readonly number[]): number {
+  const charges = hours.map(
+    (hour): Charge => ({ ...of, at: new Date(START + hour * HOUR_MS), approved: false, cardFingerprint: "f" }),
+  );
+  const bill = { id: "b", amount: 100, createdAt: new Date(START), windowDays: 200, first: charges[0]! } as Bill;
+  const attempts = charges.map((charge) => ({ bill, charge }));
+  const known = { attempts, byCard: new Map(), byCustomer: new Map() };
+  const open = { bill, charges, triesLeft: 0, endsAt: START + 200 * DAY_MS, ...known };
+  const tries = charges.slice(1);
+  return countBrokenRules(tries.map((charge) => ({ open, charge, choice: { at: +charge.at, chance: null } })));
+}
+
+const card = (cardBrand: string, networkAdviceCode?: string) => ({
+  paymentMethodType: "card",
+  cardBrand,
+  networkDeclineCode: "51",
+  ...(networkAdviceCode !== undefined && { networkAdviceCode }),
+});
+
+test("the 36th declined try of a Mastercard in 30 days, and the 21st of a Visa, break a rule, and none before", () => {
+  const every = (hours: number, tries: number) => Array.from({ length: tries }, (_, n) => n * hours);
+  assert.deepEqual([broken(card("mastercard"), every(20, 35)), broken(card("mastercard"), every(20, 36))], [0, 1]);
+  assert.deepEqual([broken(card("visa"), every(30, 20)), broken(card("visa"), every(30, 21))], [0, 1]);
+  assert.equal(broken(card("visa"), every(37, 40)), 0);
+});
+
+test("each wait that Mastercard advises is broken by a try before its end, and by none at it", () => {
+  const hoursOf = { "02": 72, 24: 1, 25: 24, 26: 48, 27: 96, 28: 144, 29: 192, 30: 240 };
+  for (const [advice, hours] of Object.entries(hoursOf))
+    assert.deepEqual(
+      [hours - 0.1, hours].map((hour) => broken(card("mastercard", advice), [0, hour])),
+      [1, 0],
+      advice,
+    );
+});
+
+test("a debit that is presented after its scheme's days, or again after a code that ends it, breaks a rule", () => {
+  const schemes = [
+    ["sepa_debit", "AM04", "AC04", 42],
+    ["ach_debit", "R09", "R02", 180],
+    ["bacs_debit", "0", "B", 31],
+  ] as const;
+  for (const [paymentMethodType, code, final, days] of schemes) {
+    const after = (networkDeclineCode: string, day: number) =>
+      broken({ paymentMethodType, networkDeclineCode }, [0, day * 24]);
+    const found = [after(code, days), after(code, days + 0.1), after(final, 1)];
+    assert.deepEqual(found, [0, 1, 1], paymentMethodType);
+  }
+});
