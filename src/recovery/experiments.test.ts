@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { Arm, Experiment } from "../domain/experiment.ts";
 import { assign } from "../experiments/assignment.ts";
+import type { NewCase } from "../store/cases.ts";
+import { assignCases } from "./assign-cases.ts";
 import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
 
 let stage: Awaited<ReturnType<typeof openStage>>;
@@ -67,6 +69,20 @@ test("all invoices of a customer are in one arm, and stay there when the experim
   stage.wait(HOUR);
   await stage.decide();
   assert.deepEqual(await stage.arms(), ["merchant", "merchant", "dunlin"]);
+});
+
+test("a customer keeps the arm that is stored, whatever would be drawn by now", async () => {
+  const merchant = await stage.enter();
+  const experiment = await start();
+  const [customerId] = customersIn(experiment, "merchant", 1) as [string];
+  await stage.invoice({ customerId });
+  const cases = [customerId, "new"].map((customerId) => ({ id: customerId, customerId, unpaidAt: START }) as NewCase);
+  // By this one everybody is Dunlin's.
+  const { assigned } = await assignCases(stage.db, merchant, { ...experiment, share: 1 }, cases);
+  assert.deepEqual(
+    assigned.map(({ arm }) => arm),
+    ["merchant", "dunlin"],
+  );
 });
 
 test("during the calibration everybody is left to the merchant's own system", async () => {
