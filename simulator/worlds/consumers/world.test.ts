@@ -69,6 +69,25 @@ test("who is paid has money: what fails for want of it is likelier paid in the d
   assert.ok(mean(best) > 1.5 * mean(usual), `${mean(best)} at best, ${mean(usual)} usually`);
 });
 
+test("the world tells the days of wages and benefits, after which chances are better, and of who lives on jobs that nobody could", () => {
+  const people = world();
+  const [usual, paid, told]: [number[], number[], boolean[]] = [[], [], []];
+  for (const bill of people.bills(4, 150)) {
+    if (bill.first.networkDeclineCode !== "51") continue;
+    const isPayDay = people.payDays!(bill);
+    told.push(isPayDay !== null);
+    for (let days = 1; days <= 14 && isPayDay; days++) {
+      const at = new Date(bill.createdAt.getTime() + days * 24 * HOUR_MS);
+      const chance = people.approval(bill, at);
+      usual.push(chance);
+      if (isPayDay(Math.floor(at.getTime() / (24 * HOUR_MS)) - 1)) paid.push(chance);
+    }
+  }
+  const mean = (of: readonly number[]) => of.reduce((sum, each) => sum + each, 0) / of.length;
+  assert.ok(mean(paid) > 1.2 * mean(usual), `${mean(paid)} after, ${mean(usual)} usually`);
+  assert.deepEqual([told.includes(true), told.includes(false)], [true, true]);
+});
+
 test("a second refusal within a day blocks the cards of some issuers, as the oracle knows of tries in vain", () => {
   const people = world();
   let blocked = 0;

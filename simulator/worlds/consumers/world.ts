@@ -10,6 +10,7 @@ import { blockOf, chargeOf, refusalOf, refusedAt } from "./answers.ts";
 import { live, momentOf, newState, notice, pay, pays } from "./money.ts";
 import type { Person } from "./people.ts";
 import { billsOf, mailOf, type Subscription, subscriptionsOf } from "./subscriptions.ts";
+import { CALENDAR } from "./year.ts";
 
 /**
  * World 5: streaming, gyms, boxes and news paid from debit cards and wallets. Money comes as wages, jobs, benefits and
@@ -85,6 +86,12 @@ export const world: CreateWorld = (options) => {
         yield { ...bill, first: attempt(bill, bill.createdAt.getTime()) };
     },
     charge: (bill, at) => attempt(bill, at.getTime()),
+    payDays(bill) {
+      const { payDays, grantDays } = subscriptionOf(bill).person;
+      // Who lives on jobs alone has none, and nobody could say when these come.
+      if (!payDays.includes(1) && !grantDays.includes(1)) return null;
+      return (day) => [payDays, grantDays].some((days) => days[day - CALENDAR.firstDay] === 1);
+    },
     approval(bill, at, tried = []) {
       const { person } = subscriptionOf(bill);
       const { issuer } = person;
