@@ -1,9 +1,16 @@
 // `node test/simulation/run.ts --seeds 20 --customers 500`: years of other seeds and sizes than `npm test` has.
+import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { ENGINES } from "../../src/domain/merchant.ts";
 import { at, atServer, exitWhenInterrupted, startTestServer, TEMPLATE } from "../server.ts";
 import { simulate } from "./simulate.ts";
 import { complaints, figuresOf } from "./verdict.ts";
+
+// Policies are compared in a world by the command of the same name.
+if (process.argv.some((each) => /^--world(=|$)/.test(each))) {
+  const args = ["bin/dunlin.js", "simulate", ...process.argv.slice(2)];
+  process.exit(spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1);
+}
 
 const { values } = parseArgs({
   options: {
