@@ -7,7 +7,7 @@ import { learnTry } from "../model/learn.ts";
 import { newLearned } from "../model/learned.ts";
 import { chanceOf } from "../model/observe.ts";
 import { brandOf } from "../rules/card-networks.ts";
-import { caseNames, caseRows, nameWeights, newPast, type Traits } from "./case-names.ts";
+import { caseNames, caseRows, namesOf, nameWeights, newPast, type Traits } from "./case-names.ts";
 import { belief, DAY, START } from "./choose-try.fixture.ts";
 
 const traits: Traits = {
@@ -32,6 +32,18 @@ test("names hold what is known, and a question mark for what is not", () => {
   assert.ok(names.every((name) => !/null|undefined|NaN/.test(name)));
   assert.equal(new Set(nameWeights(names)).size, names.length);
   assert.ok(!caseNames("f", traits).some((name) => name.startsWith("fcode")));
+});
+
+test("names that are made once for a customer's bills are those of each bill", () => {
+  const steady = { ...traits, tenureDays: 90, billingPeriod: 1, billingPeriodUnit: "YEAR", network: "visa" };
+  const namesOfBill = namesOf(steady);
+  for (const stage of ["f", "r", "f"] as const)
+    for (const dollars of [20, 3000, 20])
+      for (const declineCode of [null, "51"]) {
+        const past = { ...newPast(), firsts: dollars % 7, declined: 2, unpaid: 1 };
+        const bill = { ...steady, dollars, declineCode, past };
+        assert.deepEqual(namesOfBill(stage, bill), nameWeights(caseNames(stage, bill)));
+      }
 });
 
 test("a debit is one way of paying, whatever its gateway calls it", () => {

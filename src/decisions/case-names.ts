@@ -64,39 +64,70 @@ const periodOf = ({ billingPeriod, billingPeriodUnit }: Pick<Traits, "billingPer
 const USUAL_PERIOD = "1month";
 const lower = (value: string | null) => value?.toLowerCase() ?? null;
 
+/** Whether the names are those of a bill's first charge ("f…") or of a case ("r…"). */
+type Stage = "f" | "r";
+
+/** What a customer's bills keep from one to the next. */
+type Steady = Omit<Traits, "dollars" | "declineCode" | "adviceCode" | "past">;
+
 /**
- * The names of a bill's first charge ("f…") or of a case ("r…"): each has a weight of its own. An amount has those of all steps below its own, so that
+ * The names of a bill's first charge or of a case: each has a weight of its own. An amount has those of all steps below its own, so that
  * what is learned of one says something of the next: few bills are large, and they are much of the money.
  */
-export function caseNames(stage: "f" | "r", traits: Traits): string[] {
+export const caseNames = (stage: Stage, traits: Traits): string[] =>
+  [...amountNames(traits), ...steadyNames(traits), ...billNames(stage, traits)].map((name) => `${stage}${name}`);
+
+const amountNames = (traits: Pick<Traits, "dollars">) =>
+  Array.from({ length: Math.min(OVER_MAX, amountStep(traits)) }, (_, step) => `dollar:${step}`);
+
+const steadyNames = (traits: Steady): string[] => [
+  `tenure:${traits.tenureDays === null ? "?" : tenureStep(traits.tenureDays)}`,
+  `period:${periodOf(traits)}`,
+  `merchant:${traits.merchant}`,
+  `country:${traits.country}`,
+  `funding:${known(traits.funding)}`,
+  `brand:${known(networkName(traits))}`,
+  `method:${methodName(traits)}`,
+  `issuer:${known(traits.issuer)}`,
+];
+
+function billNames(stage: Stage, traits: Traits): string[] {
   const { past } = traits;
   const share = Math.round((4 * (past.declined + 0.3)) / (past.firsts + 2));
   const names = [
-    ...Array.from({ length: Math.min(OVER_MAX, amountStep(traits)) }, (_, step) => `dollar:${step}`),
-    `tenure:${traits.tenureDays === null ? "?" : tenureStep(traits.tenureDays)}`,
-    `period:${periodOf(traits)}`,
-    `merchant:${traits.merchant}`,
-    `country:${traits.country}`,
-    `funding:${known(traits.funding)}`,
-    `brand:${known(networkName(traits))}`,
-    `method:${methodName(traits)}`,
-    `issuer:${known(traits.issuer)}`,
     `bills:${share}:${Math.min(4, Math.round(Math.log2(1 + past.firsts)))}`,
     `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}`,
   ];
-  if (stage === "r") {
-    const code = known(traits.declineCode);
-    const paid = past.firsts - past.declined;
-    names.push(
-      codeName(traits),
-      // The same code says something else of somebody who always pays in the end.
-      `rate:${share}:${code}`,
-      `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}:${code}`,
-      `last:${known(past.lastReason)}:${code}`,
-      `paid:${PAID_EDGES.filter((edge) => paid >= edge).length}`,
-    );
-  }
-  return names.map((name) => `${stage}${name}`);
+  if (stage === "f") return names;
+  const code = known(traits.declineCode);
+  const paid = past.firsts - past.declined;
+  names.push(
+    codeName(traits),
+    // The same code says something else of somebody who always pays in the end.
+    `rate:${share}:${code}`,
+    `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}:${code}`,
+    `last:${known(past.lastReason)}:${code}`,
+    `paid:${PAID_EDGES.filter((edge) => paid >= edge).length}`,
+  );
+  return names;
+}
+
+/** Where the weights of `caseNames` are, for the bills of one customer: of what they keep the names are made once. */
+export function namesOf(steady: Steady): (stage: Stage, traits: Traits) => Int32Array {
+  const kept = new Map<string, Int32Array>();
+  return (stage, traits) => {
+    const key = `${stage}${amountStep(traits)}`;
+    let same = kept.get(key);
+    if (!same) {
+      same = nameWeights([...amountNames(traits), ...steadyNames(steady)].map((name) => `${stage}${name}`));
+      kept.set(key, same);
+    }
+    const own = billNames(stage, traits);
+    const weights = new Int32Array(same.length + own.length);
+    weights.set(same);
+    for (let n = 0; n < own.length; n++) weights[same.length + n] = nameWeight(`${stage}${own[n]}`);
+    return weights;
+  };
 }
 
 const codeName = ({ declineCode, adviceCode }: Traits) => `code:${known(declineCode)}:${known(adviceCode)}`;

@@ -10,11 +10,10 @@ import { type DeclineCodes, declineGroup } from "../rules/decline-group.ts";
 import { type Instrument, isCard } from "../rules/instrument.ts";
 import { plainCode, withoutWords } from "../rules/response-codes.ts";
 import {
-  caseNames,
   caseRows,
   codeWeight,
   declinedWith,
-  nameWeights,
+  namesOf,
   newPast,
   type Past,
   standingOf,
@@ -63,6 +62,7 @@ export function recall(
 ): { person: Person; belief: Belief } {
   const person = newPerson(learned, history.traits.country);
   const past = newPast();
+  const names = namesOf(history.traits);
   const cases = new Map<PastBill, { belief: Belief; reason: Reason; isOpen: boolean }>();
   const last = history.bills.at(-1)!;
   for (const [bill, charge] of inOrder(history.bills)) {
@@ -77,7 +77,7 @@ export function recall(
       .map(([, { belief }]) => belief);
     const before = others.length === 0 ? null : person.cycles.slice();
     if (charge === bill.charges[0]) {
-      const belief = recallFirst(learned, history, booking, person, past, bill, reason);
+      const belief = recallFirst(learned, history, booking, person, past, bill, reason, names);
       if (belief) cases.set(bill, { belief, reason: reason!, isOpen: true });
     } else if (own?.isOpen) {
       observeTry(learned, person, own.belief, at, reason);
@@ -129,6 +129,7 @@ function recallFirst(
   past: Past,
   bill: PastBill,
   reason: Reason | null,
+  names: ReturnType<typeof namesOf>,
 ): Belief | null {
   const first = bill.charges[0]!;
   const at = first.at.getTime();
@@ -141,9 +142,9 @@ function recallFirst(
     dollars: bill.dollars,
     declineCode: codeOf(history, first),
     adviceCode: advice && learnedCode(history.instrument, advice),
-    past: { ...past },
+    past,
   };
-  if (!first.isPresumed) observeFirst(learned, person, nameWeights(caseNames("f", traits)), clock, at, reason);
+  if (!first.isPresumed) observeFirst(learned, person, names("f", traits), clock, at, reason);
   past.firsts++;
   if (reason === null) return null;
   past.declined++;
@@ -151,12 +152,11 @@ function recallFirst(
   const recent = history.bills
     .flatMap(({ charges }) => charges.map((charge) => charge.at.getTime()))
     .filter((time) => time <= at && time > at - WEEK_MS);
-  const names = nameWeights(caseNames("r", { ...traits, past: { ...past } }));
   return newBelief(learned, person, {
     reason,
     code: traits.declineCode,
     standing: standingOf(past),
-    names,
+    names: names("r", traits),
     codeName: codeWeight(traits),
     rows: caseRows(traits),
     clock,
