@@ -1,4 +1,8 @@
-/** What gateways call a bank debit of these schemes: Stripe and Braintree, Adyen, GoCardless, and whoever writes it out. @see docs/sources.md, names of bank debits */
+/**
+ * What gateways call a bank debit of these schemes, and PayPal: Stripe and Braintree, Adyen, GoCardless, Chargebee, and whoever writes it out.
+ *
+ * @see docs/sources.md, names of bank debits, and of PayPal #paypal
+ */
 const NAMES = {
   sepa_debit: [
     "sepa_debit",
@@ -11,6 +15,7 @@ const NAMES = {
   ],
   ach_debit: ["ach_debit", "us_bank_account", "ach", "ach_direct_debit"],
   bacs_debit: ["bacs_debit", "bacs", "bacs_direct_debit", "directdebit_gb"],
+  paypal: ["paypal", "paypal_account", "paypal_express_checkout"],
 } as const;
 
 const SCHEMES: ReadonlyMap<string, string> = new Map(

@@ -60,6 +60,17 @@ test("a card keeps its network's rules also behind a wallet, and under another n
   for (const none of [null, ""]) assert.equal(guardOf(question([stolen], none, "boleto")).bar, null);
 });
 
+test("what holds nothing but cards is a card of no known network where nobody names the brand", () => {
+  const stolen = entry(day(0), { codes: { ...NOTHING, networkDeclineCode: "43" } });
+  const today = Array.from({ length: 10 }, (_, index) => entry(day(index / 24)));
+  const names = `apple_pay applepay apple_pay_card google_pay googlepay paywithgoogle android_pay_card samsung_pay_card
+    visa_checkout_card scheme`;
+  for (const type of names.split(/\s+/)) {
+    assert.ok(guardOf(question([stolen], null, type)).bar, type);
+    assert.match(forbiddenAt(guardOf(question(today, "", type)), +day(0.9))?.sentence ?? "", /not known/, type);
+  }
+});
+
 test("what has rules of its own keeps those, whatever card stands behind it", () => {
   const three = [0, 3, 6].map((at) => entry(day(at)));
   assert.match(guardOf(question(three, "visa", "paypal")).usedUp?.sentence ?? "", /PayPal/);
@@ -71,7 +82,8 @@ test("on PayPal each invoice has its own tries, however soon the next one is bil
   const own = [7, 8, 60].map((at) => entry(day(at)));
   const guard = guardOf(question([...earlier, ...own.slice(0, 2)], "", "paypal"));
   assert.deepEqual([guard.usedUp, allowedAt(guard, day(60))], [null, true]);
-  assert.notEqual(guardOf(question(own, "", "paypal")).usedUp, null);
+  for (const name of ["paypal", "paypal_account", "paypal_express_checkout"])
+    assert.notEqual(guardOf(question(own, "", name)).usedUp, null, name);
 });
 
 test("tries of another amount count against Mastercard's day and not against its month", () => {

@@ -6,7 +6,7 @@ import { type DeclineCodes, type ReadDecline, readDecline } from "./decline-grou
 import { byRestriction, endsRetries } from "./decline-groups.ts";
 import { type Instrument, isCard } from "./instrument.ts";
 import { isOwn, SOURCES, type Source } from "./sources.ts";
-import { WALLETS } from "./wallets.ts";
+import { walletOf } from "./wallets.ts";
 
 /** One attempt, whoever made it, or a retry asked for that no transaction answers yet. */
 export interface LedgerEntry {
@@ -86,7 +86,7 @@ export function guardOf(question: Question): Guard {
     earlyMs,
   };
   if (debit) return { ...guard, ...presentations(question, debit) };
-  const network = isCard(instrument) ? cardNetwork(instrument.network) : WALLETS.get(type!);
+  const network = isCard(instrument) ? cardNetwork(instrument.network) : walletOf(type!);
   if (!network) return guard;
   const counted = ledger.filter((entry) => entry.onPresentCard && entry.approved !== true);
   const unseen = unseenFirstTry(question);

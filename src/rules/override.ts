@@ -7,7 +7,7 @@ import { setGatewayCode } from "./gateway-codes.ts";
 import { CARDS } from "./instrument.ts";
 import { type ResponseCode, responseCode, setResponseCode, type VisaCategory } from "./response-codes.ts";
 import { ownSource } from "./sources.ts";
-import { setWallet, WALLETS } from "./wallets.ts";
+import { setWallet, walletOf } from "./wallets.ts";
 
 /** Rules that an operator brings along, in place of ours. */
 export interface RuleOverrides {
@@ -169,7 +169,7 @@ export function readRules(text: string): { rules: RuleOverrides | null; problems
     rules.networks.push([brand, network(given, place, before, before === cardNetwork(null) ? brand : before.name)]);
   }
   for (const [type, given, place] of entries(all.wallets, "wallets", ["name", "limits"])) {
-    const before = WALLETS.get(type) ?? {
+    const before = walletOf(type) ?? {
       name: type,
       dialect: "common" as const,
       limits: [],

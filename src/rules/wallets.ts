@@ -1,3 +1,4 @@
+import { schemeOf } from "../domain/schemes.ts";
 import type { CardNetwork } from "./card-networks.ts";
 import { SOURCES } from "./sources.ts";
 
@@ -31,5 +32,8 @@ const ALL = new Map<string, CardNetwork>([
 ]);
 export const WALLETS: ReadonlyMap<string, CardNetwork> = ALL;
 
+/** The rules of a wallet, under whatever name its gateway has for it; undefined: it is none whose rules are known. */
+export const walletOf = (paymentMethodType: string): CardNetwork | undefined => ALL.get(schemeOf(paymentMethodType));
+
 /** From now on a wallet has these rules, in the whole process. @see override.ts */
-export const setWallet = (type: string, wallet: CardNetwork) => ALL.set(type, wallet);
+export const setWallet = (type: string, wallet: CardNetwork) => ALL.set(schemeOf(type), wallet);
