@@ -227,7 +227,7 @@ test("a prepaid card that cannot be topped up is given up after three declines",
   );
 });
 
-test("bank debits are presented at most twice again, and only for so long", () => {
+test("bank debits of SEPA and ACH are presented at most twice again, and all only for so long", () => {
   for (const type of ["sepa_debit", "ach_debit"]) {
     assert.equal(allowedAt(guardOf(question([entry(day(0)), entry(day(5))], null, type)), day(9)), true);
     assert.equal(
@@ -235,6 +235,9 @@ test("bank debits are presented at most twice again, and only for so long", () =
       false,
     );
   }
+  // Bacs names no number.
+  const daily = Array.from({ length: 20 }, (_, n) => entry(day(n)));
+  assert.equal(allowedAt(guardOf(question(daily, null, "bacs_debit")), day(20)), true);
   const last = { sepa_debit: 42, ach_debit: 180, bacs_debit: 28 };
   for (const [type, days] of Object.entries(last)) {
     const guard = guardOf(question([entry(day(0))], null, type));
