@@ -46,6 +46,31 @@ test("names that are made once for a customer's bills are those of each bill", (
       }
 });
 
+test("each thing that is known of a case has a name, and a row for its moments, but for whose case it is and what went before", () => {
+  const known: Traits = { ...traits, billingPeriod: 1, billingPeriodUnit: "YEAR", tenureDays: 40 };
+  const others: Partial<Traits> = {
+    dollars: 900,
+    tenureDays: 900,
+    billingPeriod: 2,
+    billingPeriodUnit: "WEEK",
+    country: "SE",
+    paymentMethodType: "sepa_debit",
+    network: "visa",
+    funding: "debit",
+    issuer: "a bank",
+    declineCode: "51",
+    adviceCode: "24",
+  };
+  const named = (of: Partial<Traits>) => caseNames("r", { ...known, ...of });
+  const rows = (of: Partial<Traits>) => caseRows({ ...known, paymentMethodType: "card", ...of });
+  for (const [trait, value] of Object.entries(others)) {
+    assert.notDeepEqual(named({ [trait]: value }), named({}), trait);
+    assert.notDeepEqual(rows({ [trait]: value }), rows({}), trait);
+  }
+  const before = { ...newPast(), firsts: 4, declined: 2, unpaid: 2 };
+  for (const own of [{ merchant: "another" }, { past: before }]) assert.notDeepEqual(named(own), named({}));
+});
+
 test("a debit is one way of paying, whatever its gateway calls it", () => {
   const of = (paymentMethodType: string) => ({ ...traits, paymentMethodType });
   assert.deepEqual(caseNames("r", of("us_bank_account")), caseNames("r", of("ach_debit")));

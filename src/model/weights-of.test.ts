@@ -18,9 +18,9 @@ import {
 } from "./layout.ts";
 import { learnFirst, learnTry } from "./learn.ts";
 import { type Learned, newLearned } from "./learned.ts";
-import { chanceOf, observeTry } from "./observe.ts";
+import { chanceOf, observeTry, WEIGHTS_MAX } from "./observe.ts";
 import { CYCLES } from "./pay-cycles.ts";
-import { columnsAt } from "./weights-of.ts";
+import { columnsAt, tryWeights } from "./weights-of.ts";
 
 const UTC = { offsetMs: 0, booking: AT_ONCE };
 const DAY = 86_400_000;
@@ -33,6 +33,42 @@ function beliefOf(learned: Learned, rows: Int32Array, reason: Reason = "GENERIC"
   const facts = { reason, code: "05", standing: STANDINGS.between, names: NO_NAMES, codeName: AT.name, rows };
   return newBelief(learned, somebody(learned), { ...facts, clock: UTC, failedAt: FAILED_AT, recent: [] });
 }
+
+/** The kinds of weights, in their order. */
+const KINDS = Object.keys(AT) as (keyof typeof AT)[];
+const kindOf = (weight: number) => KINDS.findLast((kind) => AT[kind] <= weight)!;
+
+function weightsAt(belief: Belief, moment: string) {
+  const weights = new Int32Array(WEIGHTS_MAX);
+  return new Set(weights.subarray(0, tryWeights(belief, at(moment), weights)));
+}
+
+test("a try has a weight for each thing that is known of it: its moment, what went before, and what the case is", () => {
+  const base: Belief = {
+    ...beliefOf(newLearned(), new Int32Array(0), "FUNDS"),
+    firstFailedAt: at("2026-03-12T12:00"),
+    lastTriedAt: at("2026-03-14T05:00"),
+    tries: 1,
+  };
+  const tuesday = "2026-03-17T09:00";
+  const usual = weightsAt(base, tuesday);
+  const changed = (of: Partial<Belief>, moment = tuesday) => {
+    const others = [...weightsAt({ ...base, ...of }, moment)].filter((weight) => !usual.has(weight));
+    return KINDS.filter((kind) => others.some((weight) => kindOf(weight) === kind)).join(" ");
+  };
+  assert.equal(changed({}, "2026-03-17T13:00"), "hour");
+  assert.equal(changed({}, "2026-03-18T09:00"), "weekday date");
+  assert.equal(changed({ clock: { ...UTC, offsetMs: 16 * 3_600_000 } }), "hour weekday date");
+  assert.equal(changed({ firstFailedAt: at("2026-03-02T12:00") }), "elapsed");
+  assert.equal(changed({ lastTriedAt: at("2026-03-16T05:00") }), "gap");
+  assert.equal(changed({ tries: 2 }), "tries");
+  assert.equal(changed({ recent: [at("2026-03-14T05:00"), at("2026-03-16T05:00")] }), "weekTries");
+  assert.equal(changed({ dateCells: new Uint8Array(31).fill(6) }), "dateCell");
+  assert.equal(changed({ beside: { at: at("2026-03-16T05:00"), approved: true, count: 1 } }), "beside");
+  assert.equal(changed({ names: Int32Array.of(nameWeight("a name")) }), "name");
+  assert.equal(changed({ rows: Int32Array.of(rowStart("issuer", "a bank")) }), "row");
+  assert.equal(changed({ reason: "LIMIT" }), "reason hour weekday elapsed tries gap dateCell");
+});
 
 test("what is true of a date is learned from retries, however many bills are first charged on it", () => {
   const learned = newLearned();
