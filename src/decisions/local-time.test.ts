@@ -60,6 +60,17 @@ test("the zone is the customer's, else of the card's country, else of the curren
   assert.equal(zone(null, null, "gbp"), "Europe/London");
   assert.equal(zone(null, null, "USD"), "UTC");
   assert.equal(zone(null, "ZZ", "EUR"), "UTC");
+  const others = ["GT", "PR", "KW", "LK", "GE", "KZ", "RU"].map((country) => zone(null, country, "USD"));
+  assert.deepEqual(others, [
+    "America/Guatemala",
+    "America/Puerto_Rico",
+    "Asia/Kuwait",
+    "Asia/Colombo",
+    "Asia/Tbilisi",
+    "Asia/Almaty",
+    "Europe/Moscow",
+  ]);
+  for (const stranger of ["", "gt", "a country"]) assert.equal(zone(null, stranger, "EUR"), "UTC");
 });
 
 test("pay days are moved to the business day before a weekend", () => {

@@ -1,7 +1,7 @@
 import type { Known } from "./known.ts";
 import { type Zone, zoneOf } from "./local-time.ts";
 
-/** The zone where most people of a country live. A country of many zones gets its most populous one. */
+/** The zone where most people of a country live. A country of many zones gets its most populous one; of those with a single one Intl knows the rest. */
 const COUNTRY_ZONES: Readonly<Record<string, string>> = {
   AE: "Asia/Dubai",
   AR: "America/Argentina/Buenos_Aires",
@@ -12,6 +12,7 @@ const COUNTRY_ZONES: Readonly<Record<string, string>> = {
   BG: "Europe/Sofia",
   BR: "America/Sao_Paulo",
   CA: "America/Toronto",
+  CD: "Africa/Kinshasa",
   CH: "Europe/Zurich",
   CL: "America/Santiago",
   CN: "Asia/Shanghai",
@@ -41,10 +42,12 @@ const COUNTRY_ZONES: Readonly<Record<string, string>> = {
   JP: "Asia/Tokyo",
   KE: "Africa/Nairobi",
   KR: "Asia/Seoul",
+  KZ: "Asia/Almaty",
   LT: "Europe/Vilnius",
   LU: "Europe/Luxembourg",
   LV: "Europe/Riga",
   MA: "Africa/Casablanca",
+  MN: "Asia/Ulaanbaatar",
   MT: "Europe/Malta",
   MX: "America/Mexico_City",
   MY: "Asia/Kuala_Lumpur",
@@ -59,6 +62,7 @@ const COUNTRY_ZONES: Readonly<Record<string, string>> = {
   PT: "Europe/Lisbon",
   RO: "Europe/Bucharest",
   RS: "Europe/Belgrade",
+  RU: "Europe/Moscow",
   SA: "Asia/Riyadh",
   SE: "Europe/Stockholm",
   SG: "Asia/Singapore",
@@ -70,6 +74,7 @@ const COUNTRY_ZONES: Readonly<Record<string, string>> = {
   UA: "Europe/Kyiv",
   US: "America/New_York",
   UY: "America/Montevideo",
+  UZ: "Asia/Tashkent",
   VN: "Asia/Ho_Chi_Minh",
   ZA: "Africa/Johannesburg",
 };
@@ -132,6 +137,21 @@ export interface Whereabouts {
 export function whereabouts(known: Pick<Known, "customerTimezone" | "cardCountry" | "currency">): Whereabouts {
   const country = known.cardCountry ?? CURRENCY_COUNTRIES[known.currency.toUpperCase()] ?? null;
   const named = known.customerTimezone === null ? null : zoneOf(known.customerTimezone);
-  const usual = country === null ? undefined : COUNTRY_ZONES[country];
+  const usual = country === null ? null : (COUNTRY_ZONES[country] ?? onlyZone(country));
   return { zone: named ?? zoneOf(usual ?? "UTC")!, country };
+}
+
+/** Asking Intl takes a third of a millisecond. */
+const onlyZones = new Map<string, string | null>();
+
+/** The zone of a country that has but one; null: it has several, or is none. */
+function onlyZone(country: string): string | null {
+  if (!/^[A-Z]{2}$/.test(country)) return null;
+  let zone = onlyZones.get(country);
+  if (zone === undefined) {
+    const zones = new Intl.Locale(`und-${country}`).getTimeZones() ?? [];
+    zone = zones.length === 1 ? zones[0]! : null;
+    onlyZones.set(country, zone);
+  }
+  return zone;
 }
