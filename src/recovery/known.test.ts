@@ -72,6 +72,24 @@ const knownWith = (...transactions: Transaction[]) => knownOf({ ...viewWith([]),
 const counted = ({ ledger }: ReturnType<typeof knownOf>) =>
   ledger.filter((e) => e.onPresentCard && e.approved === false).map(({ codes }) => codes?.networkDeclineCode);
 
+test("tries count by the card's fingerprint, else by the payment method, else by the customer", () => {
+  const declines = (...named: Partial<Transaction>[]) =>
+    counted(
+      knownWith(
+        { ...attempt(0, "inv_0", "", "51"), ...named[0]! },
+        { ...attempt(1, "inv_2", "", "61"), ...named[1]! },
+        { ...attempt(2, "inv_1", "", "05"), ...named[2]! },
+      ),
+    );
+  const unnamed = { cardFingerprint: undefined };
+  const method = (paymentMethodId: string) => ({ ...unnamed, paymentMethodId });
+  const card = (cardFingerprint: string) => ({ cardFingerprint, paymentMethodId: "pm_1" });
+  assert.deepEqual(declines(card("A"), card("B"), card("B")), ["61", "05"]);
+  assert.deepEqual(declines(method("pm_1"), method("pm_2"), method("pm_2")), ["61", "05"]);
+  assert.deepEqual(declines(unnamed, unnamed, unnamed), ["51", "61", "05"]);
+  assert.deepEqual(declines(unnamed, method("pm_1"), method("pm_2")), ["51", "05"]);
+});
+
 test("a second card that was in use before is none that replaces the declined one", () => {
   const known = knownWith(
     attempt(0, "inv_0", "B", null),
