@@ -116,6 +116,19 @@ test("on a Visa card only the advice never to try again is believed", () => {
   assert.equal(group({ networkAdviceCode: "01", networkDeclineCode: "51" }, MASTERCARD), "EXPIRED");
 });
 
+test("Visa's category 1 is believed where it comes as the advice, and no code says otherwise", () => {
+  const never = (networkAdviceCode: string, networkDeclineCode: string | null, instrument = VISA) => {
+    const read = readDecline({ ...NOTHING, networkAdviceCode, networkDeclineCode }, instrument);
+    return read.category1 !== null && read.group === "HARD_CARD";
+  };
+  assert.deepEqual(
+    [never("1", null), never("01", "ZZ"), never("1", "51"), never("2", null)],
+    [true, true, false, false],
+  );
+  assert.equal(never("1", null, AMEX), false);
+  assert.equal(group({ networkAdviceCode: "1" }, MASTERCARD), "EXPIRED");
+});
+
 test("every gateway code and category of the tables gives its group", () => {
   for (const [code, expected] of GATEWAY_CODES) {
     assert.equal(group({ gatewayCode: code }), expected, code);

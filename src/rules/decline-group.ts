@@ -1,12 +1,12 @@
 import { shownText } from "../domain/shown-text.ts";
 import { type AdviceCode, adviceCode } from "./advice-codes.ts";
 import { type BankDebit, bankCodeGroup, bankDebit, schemeCode } from "./bank-debits.ts";
-import { cardNetwork } from "./card-networks.ts";
+import { type CardNetwork, cardNetwork } from "./card-networks.ts";
 import { byRestriction, type DeclineGroup, endsRetries, tellsWhen } from "./decline-groups.ts";
 import { categorySuffix, gatewayCodeGroup, gatewayCodeWords, namesReason } from "./gateway-codes.ts";
 import { CATEGORIES } from "./gateway-tables.ts";
 import { type Instrument, isCard } from "./instrument.ts";
-import { responseCode, tableCode } from "./response-codes.ts";
+import { adviceCategory, type ResponseCode, responseCode, tableCode } from "./response-codes.ts";
 import type { Source } from "./sources.ts";
 
 /** What a failed attempt said about itself, as the gateway gave it; null where it said nothing. */
@@ -60,8 +60,7 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   const network = cardNetwork(instrument.network);
   const fromCard = isCard(instrument);
   const advice = fromCard ? adviceCode(codes.networkAdviceCode, network.readsAdvice) : null;
-  const response =
-    fromCard && codes.networkDeclineCode !== null ? responseCode(codes.networkDeclineCode, network.dialect) : null;
+  const response = fromCard ? responseOf(codes, network) : null;
   const suffix = codes.declineCategory === null ? null : categorySuffix(codes.declineCategory);
 
   const facts: Fact[] = [];
@@ -101,6 +100,14 @@ export function readDecline(codes: DeclineCodes, instrument: Instrument): ReadDe
   if (generic) return { ...beside(generic, fromBank), ...rest };
   return { group: suffix === "SOFT" ? "GENERIC" : "UNKNOWN", words: null, ...rest };
 }
+
+/** What the card's network said: by its code, else by its advice. */
+const responseOf = (
+  { networkDeclineCode: code, networkAdviceCode: advice }: DeclineCodes,
+  { dialect, readsAdvice }: CardNetwork,
+): ResponseCode | null =>
+  (code === null ? null : responseCode(code, dialect)) ??
+  (advice === null || readsAdvice ? null : adviceCategory(advice, dialect));
 
 /**
  * A fact, with what the other code means where the bank sent two that agree.

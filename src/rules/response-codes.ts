@@ -184,6 +184,12 @@ export function responseCode(code: string, dialect: Dialect): ResponseCode | nul
   return BY_CODE.get(named) ?? (dialect === "amex" ? AMEX_CODES.get(named) : undefined) ?? null;
 }
 
+const CATEGORY_1 = row(1, "HARD_CARD", "the network says that the bank will never approve it");
+
+/** What a network's advice says where no code is in the table: on a Visa card some processors pass on its category, and the first one ends all tries. */
+export const adviceCategory = (advice: string, dialect: Dialect): ResponseCode | null =>
+  dialect === "visa" && plainCode(advice) === "01" ? CATEGORY_1 : null;
+
 /**
  * Whether a code may mean that the customer has to confirm as well as what its row says: 65 does in the EEA and the United Kingdom, where Visa has 1A for it. Only
  * what follows tells: a limit passes, the other does not.
