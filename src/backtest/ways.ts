@@ -114,6 +114,7 @@ function knownOf(
     cardChange: "unasked",
     cardAskedAt: null,
     billed: [],
+    pending: null,
     othersPlanned: false,
     issuerDownAt: null,
     retries: attempts.slice(1, k + 1).map(({ at }) => ({ idealRetryTime: at, status: "FAILED" })),

@@ -19,6 +19,7 @@ export const VISA = {
   cardAskedAt: null,
   issuerDownAt: null,
   billed: [],
+  pending: null,
   othersPlanned: false,
   retries: [],
 } as const;

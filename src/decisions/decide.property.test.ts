@@ -105,6 +105,7 @@ const cases: fc.Arbitrary<{ known: Known; now: Date }> = fc
       cardAskedAt: given.cardChange === null ? null : at(0),
       issuerDownAt: null,
       billed: [],
+      pending: null,
       othersPlanned: false,
       retries: given.retryHours.map(({ hour, status }) => ({ idealRetryTime: at(hour), status })),
     };

@@ -4,6 +4,7 @@ import { endsRetries } from "../rules/decline-groups.ts";
 import type { Guard, Ruling } from "../rules/guard.ts";
 import { filledUp } from "../rules/plan-limits.ts";
 import type { Decision, Known } from "./known.ts";
+import { momentWords } from "./local-time.ts";
 import {
   budgetWords,
   cardAwaitedWords,
@@ -15,10 +16,12 @@ import {
 } from "./reasons.ts";
 import type { Situation } from "./situation.ts";
 
-/** Stop, or ask for another card, or wait for the one that was asked for; null when trying again makes sense. */
+/** Stop, or ask for another card, or wait for the one that was asked for, or for the outcome of an attempt that was made; null when trying again makes sense. */
 export function giveUp(situation: Situation): Decision | null {
   const { known, now, guard, decline, isNewCard } = situation;
   const said = declineWords(decline, isNewCard);
+  if (known.pending && now < known.pending.until.getTime())
+    return { kind: "wait", until: known.pending.until, reasons: [said, pendingWords(known.pending, situation)] };
   const bar = barOf(guard, known);
   if (isOver(decline)) {
     const rule = bar?.onThisInvoice && isSame(bar.decline, decline!) ? [bar.sentence] : [];
@@ -100,5 +103,9 @@ function budgetUsed(situation: Situation, said: string): Decision {
     return { kind: "wait", reasons: [said, budgetWords(known), cardAwaitedWords(situation)] };
   return { kind: "stop", end: "budget_used", reasons: [said, "All retries of this invoice's budget are used."] };
 }
+
+/** Both could be paid: most of what is pending is a debit, which takes days, or waits for its customer. */
+const pendingWords = ({ at, until }: NonNullable<Known["pending"]>, { place }: Situation) =>
+  `An attempt was made on ${momentWords(place.zone, at.getTime())} and may still go through, so nothing else is asked for before its outcome is known, or until ${momentWords(place.zone, until.getTime())}.`;
 
 const isOutstanding = (known: Known) => known.retries.some(({ status }) => status === "SENT");

@@ -50,6 +50,8 @@ export interface Known {
   cardChange: "awaited" | "expired" | "unasked" | null;
   /** When that change was asked for; null where it was not. */
   cardAskedAt: Date | null;
+  /** An attempt on the invoice that was made and may still go through, whoever made it, and until when that is waited for; null: there is none. */
+  pending: { at: Date; until: Date } | null;
   /** When the card's bank, or the way to it, was found down last, by several customers; null: no outage is known. */
   issuerDownAt: Date | null;
   /** The customer's latest bills that belong to a subscription, this one among them; none where nobody looks at them. */

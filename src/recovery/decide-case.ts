@@ -110,8 +110,10 @@ function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Kno
   const known = knownOf(view, actions);
   const history = view.merchant.engine === "learned" && model ? historyOf(view, known, actions) : null;
   // An outage moves a plan that lies within it, and its end moves none. What is to come of other bills is asked when no try is worth making.
-  const { issuerDownAt: _, billed: __, othersPlanned: ___, ...lasting } = known;
-  const facts = hash("sha1", JSON.stringify([lasting, history?.bills, history?.traits]), "hex").slice(0, 20);
+  const { issuerDownAt: _, billed: __, othersPlanned: ___, pending, ...lasting } = known;
+  // Where nothing is pending, as earlier programs had it: plans stay over an upgrade.
+  const all = [lasting, history?.bills, history?.traits, ...(pending ? [pending] : [])];
+  const facts = hash("sha1", JSON.stringify(all), "hex").slice(0, 20);
   return { known, history, facts };
 }
 

@@ -60,7 +60,30 @@ test("a debit that began before the invoice was called unpaid ends the case when
     (await stage.cases()).map(({ end }) => end),
     ["paid"],
   );
-  assert.deepEqual(await statuses(), ["RETRY CANCELED"]);
+  assert.deepEqual(await statuses(), []);
+});
+
+test("while an attempt is pending nothing else is asked for: a debit is waited for two weeks, a card two days", async () => {
+  for (const [paymentMethodType, networkDeclineCode, days] of [
+    ["sepa_debit", "AM04", 14],
+    ["card", "51", 2],
+  ] as const) {
+    await stage.enter();
+    await stage.invoice();
+    await stage.transaction({ paymentMethodType, networkDeclineCode });
+    await stage.decide();
+    assert.deepEqual(await statuses(), ["RETRY SCHEDULED"]);
+    stage.wait(HOUR);
+    const madeAt = stage.now().getTime();
+    const customers = { id: "own", initiator: "CUSTOMER", paymentMethodType, networkDeclineCode: undefined } as const;
+    await stage.transaction({ ...customers, state: "PENDING" });
+    await stage.decide();
+    assert.deepEqual(await statuses(), ["RETRY CANCELED"], paymentMethodType);
+    assert.equal(+(await stage.cases())[0]!.due!, madeAt + days * DAY);
+    stage.at(madeAt + days * DAY);
+    await stage.decide();
+    assert.deepEqual(await statuses(), ["RETRY CANCELED", "RETRY SCHEDULED"], "nobody tells how it ended");
+  }
 });
 
 test("a payment takes back what an ended case has not delivered, and its replay is refused", async () => {

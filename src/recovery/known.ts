@@ -1,12 +1,14 @@
 import type { Decline, Known } from "../decisions/known.ts";
 import type { Case } from "../domain/case.ts";
+import { OUTCOME_MS } from "../domain/recovery-action.ts";
 import { brandOf } from "../rules/card-networks.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
 import type { LedgerEntry } from "../rules/guard.ts";
+import { isCard } from "../rules/instrument.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import { type Card, isOn, isSurelyOn, onReplacements, onStandIns, presentCard } from "./card.ts";
 import type { CaseView } from "./case-view.ts";
-import { type DeliveredAction, isAwaited } from "./outcome.ts";
+import { type DeliveredAction, isAwaited, PENDING_OUTCOME_MS } from "./outcome.ts";
 import { type Payer, payerOf } from "./payer.ts";
 
 /** What is known of a case when deciding, from its view; `actions` are its actions with their outcomes by now. */
@@ -30,6 +32,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     lastDecline: lastDecline(onInvoice, present),
     cardChangedAt: cardChangedAt(view, present),
     ...cardChangeOf(view, actions, present),
+    pending: pendingOf(onInvoice),
     billed: view.bills.flatMap(({ subscriptionId, createdAt }) =>
       subscriptionId === null ? [] : [{ subscriptionId, at: createdAt }],
     ),
@@ -146,6 +149,18 @@ function cardChangedAt({ invoice, transactions }: CaseView, card: Card | null): 
     (t) => t.invoiceId === invoice.id && t.state === "FAILED" && !isOn(t, card) && t.createdAt < first.createdAt,
   );
   return failedOnOther ? first.createdAt : null;
+}
+
+/** The attempt that is waited for longest: a card's answer comes at once, but for a customer who is to confirm, and nobody may tell that none came. */
+function pendingOf(onInvoice: readonly TransactionFacts[]): Known["pending"] {
+  let latest: Known["pending"] = null;
+  for (const t of onInvoice) {
+    if (t.state !== "PENDING" || t.amount === 0) continue;
+    const waitMs = isCard(instrumentOf(t)) ? OUTCOME_MS.RETRY : PENDING_OUTCOME_MS;
+    const until = new Date(t.createdAt.getTime() + waitMs);
+    if (latest === null || until > latest.until) latest = { at: t.createdAt, until };
+  }
+  return latest;
 }
 
 /** What became of the change of the present card that was asked for. Who takes none twice in a row is asked for a try before it is offered once more. */

@@ -5,7 +5,7 @@ import type { ActionDelivery } from "../store/recovery-actions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 
 /** A bank debit may stay pending for days before it says how it ended. */
-const PENDING_OUTCOME_MS = 14 * DAY_MS;
+export const PENDING_OUTCOME_MS = 14 * DAY_MS;
 
 export type DeliveredAction = RecoveryAction & ActionDelivery;
 
