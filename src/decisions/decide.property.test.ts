@@ -3,12 +3,16 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { ACTION_STATUSES } from "../domain/recovery-action.ts";
+import { newLearned } from "../model/learned.ts";
 import { BANK_DEBITS } from "../rules/bank-debits.ts";
 import { cardNetwork } from "../rules/card-networks.ts";
 import type { DeclineCodes } from "../rules/decline-group.ts";
 import { decide } from "./decide.ts";
+import { bill, caseOf } from "./decide-learned.fixture.ts";
+import { decideLearned } from "./decide-learned.ts";
 import type { Known } from "./known.ts";
 import { GAP_MIN_MS } from "./moments.ts";
+import type { History } from "./recall.ts";
 
 const START = Date.UTC(2026, 2, 1);
 const WAITS: Readonly<Record<string, number>> = {
@@ -173,6 +177,74 @@ test("whatever happened before, a retry is inside the window, keeps the gap and 
     { numRuns: 6000, seed: 20260406 },
   );
   assert.ok(retries > 800, `only ${retries} of the cases had a retry`);
+});
+
+/** What the learned engine wants beside what is known: the failures of this invoice, and no other bill. */
+function historyOf(known: Known): History {
+  const { paymentMethodType, network, cardCountry } = known;
+  const failed = known.ledger.filter(({ onThisInvoice, approved }) => onThisInvoice && approved === false);
+  const charges = [
+    { at: known.unpaidAt, approved: false, codes: null },
+    ...failed.map(({ at, codes }) => ({ at, codes })),
+  ]
+    .map(({ at, codes }) => ({ at, codes, approved: false }))
+    .sort((a, b) => +a.at - +b.at);
+  const unknown = { tenureDays: null, billingPeriod: null, billingPeriodUnit: null, funding: null, issuer: null };
+  return {
+    traits: { ...unknown, merchant: "m", country: cardCountry ?? "EUR", paymentMethodType, network },
+    instrument: { paymentMethodType, network, cardCountry },
+    offsetAt: () => 0,
+    bills: [{ dollars: 11, paymentMethodType, charges }],
+  };
+}
+
+test("whatever happened before, the learned engine breaks no network's limit either, and keeps its plan", () => {
+  const learned = newLearned();
+  let retries = 0;
+  fc.assert(
+    fc.property(cases, fc.double({ min: 0, max: 1, noNaN: true }), ({ known, now }, share) => {
+      const decideBy = (at: Date) => decideLearned(known, historyOf(known), learned, at).decision;
+      const decision = decideBy(now);
+      assert.ok(decision.reasons.length >= 2 && decision.reasons.length <= 5, JSON.stringify(decision));
+      assert.ok(decision.reasons.every((reason) => /^[A-Z].*\.$/.test(reason) && !/undefined|null|NaN/.test(reason)));
+      if (decision.kind !== "retry") return;
+      retries++;
+      const at = +decision.at;
+      assert.ok(known.budgetLeft > 0);
+      assert.ok(at >= +now && at >= +known.unpaidAt && at < +known.windowEndsAt);
+      breaksNoLimit(known, at);
+      if (at <= +now) return;
+      const later = new Date(+now + Math.floor(share * (at - +now)));
+      assert.deepEqual(decideBy(later), decision);
+    }),
+    { numRuns: 2000, seed: 20260407 },
+  );
+  assert.ok(retries > 250, `only ${retries} of the cases had a retry`);
+});
+
+test("no try is moved, by minutes or to an hour that is drawn, or made up for, to a moment from which on a rule forbids it", () => {
+  const learned = newLearned();
+  /** As many tries of other invoices are asked for then as a limit of so many days allows: from `until` on one more is too many. */
+  const planOf = (caseId: string, network: string, until: number, days: number, late = 0) => {
+    const [plain, history] = caseOf([bill("2026-04-02", [])], { caseId, network });
+    const asked = { amount: plain.amount, approved: null, onThisInvoice: false, onPresentCard: true, codes: null };
+    const asks = Array.from({ length: 20 }, () => ({ ...asked, at: new Date(until + days * DAY_MS) }));
+    const known = { ...plain, ledger: [...plain.ledger, ...asks] };
+    const now = late > 0 ? until + late : +known.unpaidAt + HOUR_MS;
+    return decideLearned(known, history, learned, new Date(now));
+  };
+  const far = Date.UTC(2026, 3, 20);
+  for (let n = 0; n < 100; n++) {
+    let until = Number.POSITIVE_INFINITY;
+    // Until the plan's own moment is the last one that is allowed: with less room it comes sooner, so this ends.
+    for (let next = far; next < until; next = planOf(`case ${n}`, "visa", until, 30).chosen!.at + 1000) until = next;
+    const { decision } = planOf(`case ${n}`, "visa", until, 30);
+    assert.ok(decision.kind === "retry" && +decision.at < until, JSON.stringify(decision));
+
+    const planned = planOf(`case ${n}`, "mastercard", far, 400).chosen!.at + 1000;
+    const { decision: late } = planOf(`case ${n}`, "mastercard", planned, 1, HOUR_MS);
+    assert.ok(late.kind === "retry" && +late.at > planned + DAY_MS, JSON.stringify(late));
+  }
 });
 
 test("decided again while its moment lies ahead, a plan stays word for word the same", () => {
