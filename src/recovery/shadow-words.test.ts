@@ -8,7 +8,7 @@ test("retries at moments that a rule forbids are counted, and where there are no
     triesWords({ ...newFigures(), forbidden: { tries, approved } }).at(-1);
   assert.equal(
     said(0, 0),
-    "None of the retries was made at a moment at which rules of card networks and schemes leave no try.",
+    "None of the retries was made at a moment at which the rules that Dunlin keeps leave no try.",
   );
   assert.match(said(3, 1)!, / at the moment of 3 of the retries; 1 of these was approved\.$/);
   assert.match(said(3, 2)!, / 2 of these were approved\.$/);

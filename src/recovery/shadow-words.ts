@@ -59,8 +59,8 @@ export function triesWords({ foreseen, forbidden }: ShadowFigures): string[] {
           `Where both tried at the same time, of ${foreseen.tries} ${foreseen.tries === 1 ? "retry" : "retries"} Dunlin had foreseen ${foreseen.expected.toFixed(1)}${shareWords(foreseen.expected / foreseen.tries, foreseen.tries)} to be approved, and ${approvedWords(foreseen)} ${foreseen.approved === 1 ? "was" : "were"}.`,
         ]),
     forbidden.tries === 0
-      ? "None of the retries was made at a moment at which rules of card networks and schemes leave no try."
-      : `Rules of card networks and schemes left no try at the moment of ${forbidden.tries} of the retries; ${forbidden.approved} of these ${forbidden.approved === 1 ? "was" : "were"} approved.`,
+      ? "None of the retries was made at a moment at which the rules that Dunlin keeps leave no try."
+      : `The rules that Dunlin keeps left no try at the moment of ${forbidden.tries} of the retries; ${forbidden.approved} of these ${forbidden.approved === 1 ? "was" : "were"} approved.`,
   ];
 }
 
