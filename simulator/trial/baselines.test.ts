@@ -22,16 +22,18 @@ function oneBill(paysFrom: number, advice?: string): World {
   });
   const createdAt = new Date(START);
   const bill: Bill = {
-    ...{
-      id: "b",
-      customerId: "c",
-      subscriptionId: "s",
-      merchantKey: "m",
-      planId: "p",
-      amount: 10_000,
-      currency: "USD",
-    },
-    ...{ billingPeriod: 1, billingPeriodUnit: "MONTH", subscriptionCreatedAt: createdAt, createdAt, windowDays: 28 },
+    id: "b",
+    customerId: "c",
+    subscriptionId: "s",
+    merchantKey: "m",
+    planId: "p",
+    amount: 10_000,
+    currency: "USD",
+    billingPeriod: 1,
+    billingPeriodUnit: "MONTH",
+    subscriptionCreatedAt: createdAt,
+    createdAt,
+    windowDays: 28,
     first: answer(createdAt),
   };
   return { name: "one bill", bills: () => [bill], charge: (_, at) => answer(at), approval: () => 0 };
