@@ -80,7 +80,8 @@ for (const name of names) {
     }
   }
   const all = [...said.values()].flat();
-  const isTrue = name in CRUDE_WORLDS || calibrationError(all.filter(isLikely)) <= ECE_MAX;
+  const likely = all.filter(isLikely);
+  const isTrue = name in CRUDE_WORLDS || likely.length === 0 || calibrationError(likely) <= ECE_MAX;
   if (!isTrue) missed++;
   console.log(
     `    calibration over these seeds, and from ${LIKELY} on; by chance in brackets${isTrue ? "" : "  MISSED"}`,
