@@ -22,7 +22,7 @@ let read = 0;
 const take = async (_merchant: unknown, batch: Packed<unknown>) => {
   read += batch.count;
   release(batch);
-  return batch.count;
+  return { stored: batch.count, older: 0 };
 };
 const api = await createApi({
   everyone: db,
@@ -32,6 +32,7 @@ const api = await createApi({
   log,
   ingest: { subscriptions: take, invoices: take, transactions: take },
   onIngested() {},
+  clockSkewMs: settings.clockSkewMs,
   tls: { cert, key },
   trustedProxies: parseTrustedProxies(""),
   baseUrl: settings.baseUrl,

@@ -38,6 +38,7 @@ export async function scratchSettings(over: Partial<Settings> = {}, kept?: strin
     certificate: null,
     trustedProxies: { ranges: [] },
     clockRate: null,
+    clockSkewMs: 300_000,
     webhookAllow: "",
     webhookCa: null,
     webhookClientCertificate: null,

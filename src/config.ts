@@ -26,6 +26,8 @@ export interface Settings {
   certificate: { cert: string; key: string } | null;
   /** null: as the database says, 1 at first. */
   clockRate: number | null;
+  /** How far the clocks of senders may be ahead of service time. */
+  clockSkewMs: number;
   webhookAllow: string;
   /** PEM of certificate authorities to trust beside the usual ones. */
   webhookCa: string | null;
@@ -79,6 +81,7 @@ export const KNOWN: readonly string[] = [
   "DUNLIN_TLS_KEY",
   "DUNLIN_CLOCK_RATE",
   "DUNLIN_CLOCK_RATE_CONFIRM",
+  "DUNLIN_CLOCK_SKEW",
   "DUNLIN_WEBHOOK_ALLOW",
   "DUNLIN_WEBHOOK_CA",
   "DUNLIN_WEBHOOK_CLIENT_CERT",
@@ -245,6 +248,8 @@ export function readSettings(
     trustedProxies: proxies(),
     certificate: certificate("DUNLIN_TLS_CERT", "DUNLIN_TLS_KEY", "Unset it to use a generated certificate."),
     clockRate,
+    clockSkewMs:
+      1000 * number("DUNLIN_CLOCK_SKEW", 300, (n) => n >= 0 && n <= 86_400, "seconds. Write a number from 0 to 86400")!,
     webhookAllow,
     webhookCa: file("DUNLIN_WEBHOOK_CA"),
     rules: ownRules("DUNLIN_RULES"),

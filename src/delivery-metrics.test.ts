@@ -105,7 +105,9 @@ test("records count from nothing on: what is never pushed after a start has a li
   assert.deepEqual(
     lines.sort(),
     ["invoices", "subscriptions", "transactions"].flatMap((kind) =>
-      ["changed", "known"].map((result) => `dunlin_ingested_records_total{kind="${kind}",result="${result}"} 0`),
+      ["changed", "known", "older"].map(
+        (result) => `dunlin_ingested_records_total{kind="${kind}",result="${result}"} 0`,
+      ),
     ),
   );
 });

@@ -11,7 +11,7 @@ export interface Metrics extends DeliveryMetrics {
   /** An API request ended. */
   requestFinished(route: string, method: string, status: number, ms: number): void;
   /** Records of an ingest were committed. */
-  recordsIngested(kind: string, received: number, changed: number): void;
+  recordsIngested(kind: string, received: number, changed: number, older: number): void;
   /** Requests that the request log has no row of. */
   requestsUnlogged(count: number): void;
   /** Cases were looked at. */
@@ -38,7 +38,7 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
   });
   // An alert on what does not come needs a line of it.
   for (const kind of ["subscriptions", "invoices", "transactions"])
-    for (const result of ["changed", "known"]) records.inc({ kind, result }, 0);
+    for (const result of ["changed", "known", "older"]) records.inc({ kind, result }, 0);
   const unlogged = new Counter({
     name: "dunlin_requests_unlogged_total",
     help: "Requests that the request log has no row of, because the database was away for too long",
@@ -49,9 +49,10 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     registry,
     requestFinished: (route, method, status, ms) =>
       requests.observe({ route, method, status: String(status) }, ms / 1000),
-    recordsIngested(kind, received, changed) {
+    recordsIngested(kind, received, changed, older) {
       records.inc({ kind, result: "changed" }, changed);
-      records.inc({ kind, result: "known" }, received - changed);
+      records.inc({ kind, result: "known" }, received - changed - older);
+      records.inc({ kind, result: "older" }, older);
     },
     requestsUnlogged: (count) => unlogged.inc(count),
     onSteps: (count) => steps.inc(count),

@@ -23,10 +23,12 @@ import { openStore, type Store } from "./open.ts";
 import { readPrior } from "./prior-file.ts";
 import { countDue } from "./recovery/count-due.ts";
 import { decideDue } from "./recovery/decide-due.ts";
-import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdrawn } from "./recovery/ingest.ts";
+import { ingestSubscriptions, ingestTransactions } from "./recovery/ingest.ts";
+import { ingestInvoices } from "./recovery/ingest-invoices.ts";
 import { joinFlushes } from "./recovery/join-flushes.ts";
 import { createLearner } from "./recovery/learn-due.ts";
 import { createModels } from "./recovery/models.ts";
+import type { OnWithdrawn } from "./recovery/stored.ts";
 import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
 import { readiness } from "./store/readiness.ts";
@@ -201,6 +203,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
         walled,
         owner,
         ports,
+        clockSkewMs: settings.clockSkewMs,
         log,
         ingest: {
           subscriptions: joinFlushes((merchant, batch) =>
@@ -234,6 +237,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
               mailer: settings.mail && createMailer(settings.mail),
               authUrl: settings.authUrl,
               baseUrl: settings.baseUrl,
+              clockSkewMs: settings.clockSkewMs,
               caPath: caFile,
               cli,
               behindProxy: settings.tls === "proxy",

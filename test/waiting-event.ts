@@ -1,6 +1,6 @@
 import type { Merchant } from "../src/domain/merchant.ts";
 import type { Ports } from "../src/domain/ports.ts";
-import { ingestInvoices } from "../src/recovery/ingest.ts";
+import { ingestInvoices } from "../src/recovery/ingest-invoices.ts";
 import { casesOfInvoice } from "../src/store/cases.ts";
 import type { Database } from "../src/store/database.ts";
 import { insertEvents } from "../src/store/events.ts";

@@ -24,11 +24,11 @@ const json = () => ({ ...bearer(), "content-type": "application/json" });
 async function failing(error: Error & { code?: string }) {
   const broken = await testApi(database.db, clock, {
     ingest: {
-      subscriptions: async () => 0,
+      subscriptions: async () => ({ stored: 0, older: 0 }),
       invoices: async () => {
         throw error;
       },
-      transactions: async () => 0,
+      transactions: async () => ({ stored: 0, older: 0 }),
     },
   });
   const reply = await broken.http.inject({

@@ -94,7 +94,7 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
     async <Row>(merchant: Merchant, batch: Packed<Row>) => {
       const fields = batch.columns.map(([, , field]) => field as keyof Row & string);
       ingested.push({ kind, merchantId: merchant.id, records: unpack(batch, fields) });
-      return batch.count;
+      return { stored: batch.count, older: 0 };
     };
   const destination = new Writable({
     write(line, _encoding, done) {
@@ -114,6 +114,7 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
       transactions: ingest("transactions"),
     },
     onIngested() {},
+    clockSkewMs: 5 * 60_000,
     tls: "proxy",
     trustedProxies: parseTrustedProxies("127.0.0.1"),
     baseUrl: "https://dunlin.example.com",

@@ -19,6 +19,8 @@ export interface ApiOptions {
   /** Makes and drops the partitions of the request log. */
   owner: Database;
   ports: Ports;
+  /** How far the clocks of senders may be ahead of service time. */
+  clockSkewMs: number;
   log: Log;
   ingest: { subscriptions: Ingest<Subscription>; invoices: Ingest<Invoice>; transactions: Ingest<Transaction> };
   /** Called after each commit that changed something: there may be something to decide. */
@@ -48,7 +50,7 @@ export interface Pages {
 export interface ApiMetrics {
   /** `route` is the pattern, never the path: "/v1/recovery_actions", or "unknown". */
   requestFinished(route: string, method: string, status: number, ms: number): void;
-  recordsIngested(kind: string, received: number, changed: number): void;
+  recordsIngested(kind: string, received: number, changed: number, older: number): void;
   /** Requests that the request log has no row of. */
   requestsUnlogged(count: number): void;
 }

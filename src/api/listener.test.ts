@@ -215,9 +215,9 @@ test("closing finishes the request in flight and takes no other", async () => {
   let finish = () => {};
   const slow = await testApi(database.db, testClock(), {
     ingest: {
-      subscriptions: async () => 0,
-      invoices: () => new Promise((resolve) => (finish = () => resolve(1))),
-      transactions: async () => 0,
+      subscriptions: async () => ({ stored: 0, older: 0 }),
+      invoices: () => new Promise((resolve) => (finish = () => resolve({ stored: 1, older: 0 }))),
+      transactions: async () => ({ stored: 0, older: 0 }),
     },
   });
   const at = await slow.listen({ host: "127.0.0.1", port: 0 });

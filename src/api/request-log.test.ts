@@ -48,7 +48,17 @@ test("each request leaves a row that its requestId finds", async () => {
   const ids = replies.map(({ headers }) => ({ id: String(headers["x-request-id"]).slice(4) }));
   const route = "/ingest/v1/invoices";
   assert.deepEqual(rows, [
-    { ...mine, ...ids[0], callerRequestId: "mine-1", method: "POST", route, status: 200, records: 2 },
+    {
+      ...mine,
+      ...ids[0],
+      callerRequestId: "mine-1",
+      method: "POST",
+      route,
+      status: 200,
+      records: 2,
+      stored: 2,
+      older: 0,
+    },
     {
       ...mine,
       ...ids[1],
@@ -57,6 +67,8 @@ test("each request leaves a row that its requestId finds", async () => {
       route,
       status: 400,
       records: null,
+      stored: null,
+      older: null,
       error: replies[1]!.json().message,
     },
     {
@@ -67,6 +79,8 @@ test("each request leaves a row that its requestId finds", async () => {
       route: "/v1/recovery_actions",
       status: 200,
       records: 0,
+      stored: null,
+      older: null,
     },
   ]);
 });

@@ -11,8 +11,10 @@ declare module "fastify" {
     began: { monotonicMs: number; now: Date } | null;
     /** Records that were taken, or actions that are listed. */
     records: number | null;
-    /** Of those that were taken: newer than what was known. */
-    changed: number | null;
+    /** Of those that were taken: new, or newer than what was known. */
+    stored: number | null;
+    /** Of those that were taken: older than what is known, so they changed nothing. */
+    older: number | null;
     /** What was said of a refusal or a fault: it names places and repeats no value. */
     said: string | null;
     /** The id that the caller gave to it. */
@@ -133,6 +135,8 @@ export const noteOf = (
   status: reply.statusCode,
   durationUs: Math.round(ms * 1000),
   records: request.records,
+  stored: request.stored,
+  older: request.older,
   error: request.said,
 });
 
@@ -148,5 +152,7 @@ export const noteOfUnreadable = (requestId: string, status: number, error: strin
   status,
   durationUs: 0,
   records: null,
+  stored: null,
+  older: null,
   error,
 });

@@ -51,7 +51,6 @@ test("a batch is handed on with its merchant, and the reply carries the requestI
         amount: 1,
         currency: "EUR",
         createdAt: new Date("2026-01-01T00:00:00Z"),
-        updatedAt: new Date("2026-01-01T00:00:00Z"),
       },
     ],
   });

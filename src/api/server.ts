@@ -152,7 +152,8 @@ function createHttp(
         keyId: request.caller?.key.id,
         callerRequestId: request.callerRequestId ?? undefined,
         records: request.records ?? undefined,
-        changed: request.changed ?? undefined,
+        stored: request.stored ?? undefined,
+        older: request.older || undefined,
         said: request.said ?? undefined,
       },
       "request.finished",
@@ -163,7 +164,7 @@ function createHttp(
     request.said ??= "the caller was gone before it was answered";
     finished(request, reply);
   }
-  for (const name of ["began", "caller", "records", "changed", "said", "callerRequestId", "page", "isOver"])
+  for (const name of ["began", "caller", "records", "stored", "older", "said", "callerRequestId", "page", "isOver"])
     http.decorateRequest(name, null);
   http.removeAllContentTypeParsers();
   http.addContentTypeParser("application/json", (_request, payload, done) => readBody(payload, done));

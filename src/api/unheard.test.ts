@@ -14,11 +14,11 @@ let api: Awaited<ReturnType<typeof testApi>>;
 let port: number;
 let key: string;
 let begun: () => void;
-let stored: Promise<number>;
+let stored: Promise<{ stored: number; older: number }>;
 
 before(async () => {
   database = await testDatabase();
-  const nothing = async () => 0;
+  const nothing = async () => ({ stored: 0, older: 0 });
   const invoices = () => {
     begun();
     return stored;
@@ -60,7 +60,7 @@ async function lineOf(): Promise<Line> {
 }
 
 test("an ingest whose caller goes away while it is stored is logged with what it changed", async () => {
-  let commit = (_changed: number) => {};
+  let commit = (_done: { stored: number; older: number }) => {};
   stored = new Promise((resolve) => {
     commit = resolve;
   });
@@ -72,8 +72,8 @@ test("an ingest whose caller goes away while it is stored is logged with what it
   socket.resetAndDestroy();
   await sleep(50);
   assert.deepEqual(finished(), []);
-  commit(1);
-  const { status, records, changed, said } = await lineOf();
+  commit({ stored: 1, older: 0 });
+  const { status, records, stored: changed, said } = await lineOf();
   assert.deepEqual([status, records, changed, said], [200, 1, 1, "the caller was gone before it was answered"]);
 });
 
@@ -87,10 +87,10 @@ test("a request whose caller goes away while its body comes is logged, too", asy
 
 test("a request that was answered has one line and no remark", async () => {
   begun = () => {};
-  stored = Promise.resolve(1);
+  stored = Promise.resolve({ stored: 1, older: 0 });
   const socket = await push(BODY.length);
   await once(socket, "data");
-  const { status, changed, said } = await lineOf();
+  const { status, stored: changed, said } = await lineOf();
   assert.deepEqual([status, changed, said], [200, 1, undefined]);
   socket.destroy();
 });

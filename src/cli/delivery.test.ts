@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
 import { makeEvents, makeMerchant, realPorts, START } from "../delivery/deliverer.fixture.ts";
 import { HOUR_MS } from "../domain/durations.ts";
-import { ingestInvoices } from "../recovery/ingest.ts";
+import { ingestInvoices } from "../recovery/ingest-invoices.ts";
 import { prepared } from "../store/database.ts";
 import { withdrawEvents } from "../store/events.ts";
 import { findMerchant } from "../store/merchants.ts";

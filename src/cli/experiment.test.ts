@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import { countDue } from "../recovery/count-due.ts";
-import { ingestInvoices } from "../recovery/ingest.ts";
+import { ingestInvoices } from "../recovery/ingest-invoices.ts";
 import { listAudited } from "../store/audit-log.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
 import type { Command } from "./command.ts";

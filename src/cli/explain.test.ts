@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
-import { ingestInvoices } from "../recovery/ingest.ts";
+import { ingestInvoices } from "../recovery/ingest-invoices.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
 import type { Values } from "./command.ts";
 import { printed } from "./context.fixture.ts";

@@ -60,7 +60,10 @@ async function outputOf(on: Database, values: Values) {
 const stored = async (kind: KindName, merchantId: string) =>
   (
     await db.run<{ row: object }>(
-      prepared("", `select to_jsonb(t) - 'merchant_id' as row from ${kind} t where merchant_id = $1 order by id`),
+      prepared(
+        "",
+        `select to_jsonb(t) - 'merchant_id' - 'version_at' as row from ${kind} t where merchant_id = $1 order by id`,
+      ),
       [merchantId],
     )
   ).rows.map(({ row }) => row);

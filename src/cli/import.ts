@@ -15,7 +15,7 @@ import {
   WRONG_MAX,
   type WrongRow,
 } from "../history/take-rows.ts";
-import type { OnWithdrawn } from "../recovery/ingest.ts";
+import type { OnWithdrawn } from "../recovery/stored.ts";
 import { notify, withdrawnNotes } from "../store/hints.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { bookmarkOf } from "./bookmark.ts";
@@ -77,6 +77,8 @@ export const importHistory: Command = {
           opened(file!, "checked", bar),
           kind,
           reading,
+          undefined,
+          { now: ports.now(), skewMs: context.settings.clockSkewMs },
         );
         if (broken !== null) throw new Failure(broken);
         if (wrong.length > 0) return complain(context, wrong, unmet, text(values, "errors"));
@@ -104,7 +106,7 @@ export const importHistory: Command = {
         const tell: OnWithdrawn = (...withdrawn) => {
           told = notify(db, withdrawnNotes(...withdrawn));
         };
-        known += (await store(walled.of(merchantId), merchant, records, ports, tell)).known.size;
+        known += records.length - (await store(walled.of(merchantId), merchant, records, ports, tell)).stored;
         await told;
         bookmark.set(rows);
       });

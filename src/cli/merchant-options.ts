@@ -15,6 +15,7 @@ export const MERCHANT_OPTIONS: Options = {
   "lead-minutes": { type: "string" },
   "window-days": { type: "string" },
   budget: { type: "string" },
+  "smallest-amount": { type: "string" },
   engine: { type: "string" },
   shadow: { type: "string" },
   "share-learning": { type: "string" },
@@ -36,6 +37,7 @@ export const MERCHANT_USAGE = `
   --lead-minutes N         how long before the ideal time the instruction is sent (49)
   --window-days N          length of a case (28)
   --budget N               retries per case (8)
+  --smallest-amount N      no retry for less than this, in minor units (0)
   --engine learned|static  decide by what was learned from outcomes, or by fixed rules (learned)
   --shadow yes|no          decide and log, and ask for nothing, in cases that begin while yes (no)
   --share-learning yes|no  learn with and from all merchants that share, or alone (yes)
@@ -81,6 +83,8 @@ export function merchantSettings(values: Values, allow: string): MerchantSetting
   if (windowDays !== undefined) settings.windowDays = windowDays;
   const budget = wholeNumber(values, "budget", 0, 100);
   if (budget !== undefined) settings.budget = budget;
+  const smallestAmount = wholeNumber(values, "smallest-amount", 0, Number.MAX_SAFE_INTEGER);
+  if (smallestAmount !== undefined) settings.smallestAmount = smallestAmount;
   const engine = text(values, "engine");
   if (engine !== undefined) settings.engine = oneOf("engine", engine, { learned: "learned", static: "static" });
   const shadow = text(values, "shadow");

@@ -65,7 +65,7 @@ export const requestList: Command = {
   },
 };
 
-const HEADINGS = ["TIME", "REQUEST", "METHOD", "ROUTE", "STATUS", "MS", "RECORDS", "ERROR"];
+const HEADINGS = ["TIME", "REQUEST", "METHOD", "ROUTE", "STATUS", "MS", "RECORDS", "STORED", "OLDER", "ERROR"];
 
 const cells = (request: LoggedRequest) => [
   request.at.toISOString(),
@@ -75,6 +75,8 @@ const cells = (request: LoggedRequest) => [
   String(request.status),
   milliseconds(request),
   String(request.records ?? ""),
+  String(request.stored ?? ""),
+  String(request.older ?? ""),
   request.error ?? "",
 ];
 
@@ -96,9 +98,16 @@ const lines = (request: LoggedRequest): [string, string][] => [
   ["key", request.keyId ?? "-"],
   ["asked", `${request.method ?? "what can't be read"} ${request.route}`],
   ["answered", `${request.status} after ${milliseconds(request)} ms`],
-  ["records", String(request.records ?? "-")],
+  ["records", recordsWords(request)],
   ["error", request.error ?? "-"],
 ];
+
+/** "12: 9 stored, 2 unchanged, 1 ignored as older" */
+export function recordsWords({ records, stored, older }: Pick<LoggedRequest, "records" | "stored" | "older">): string {
+  if (records === null) return "-";
+  if (stored === null || older === null) return String(records);
+  return `${records}: ${stored} stored, ${records - stored - older} unchanged, ${older} ignored as older`;
+}
 
 function statusRange(values: Values): [from: number, to: number] {
   const status = text(values, "status");

@@ -59,6 +59,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     mailer: null,
     authUrl: ORIGIN,
     baseUrl: ORIGIN,
+    clockSkewMs: 300_000,
     caPath: null,
     cli: "npx dunlin",
     behindProxy: false,

@@ -8,7 +8,7 @@ import type { SendTestEvent } from "../delivery/test-event.ts";
 import type { JobKind } from "../domain/job.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Deed } from "../domain/role.ts";
-import type { OnWithdrawn } from "../recovery/ingest.ts";
+import type { OnWithdrawn } from "../recovery/stored.ts";
 import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
 import type { Page } from "./frame.ts";
@@ -34,6 +34,8 @@ export interface ConsoleOptions {
   caPath: string | null;
   /** How commands are called, to be pasted: "npx dunlin", after settings that lead to the data of this installation. */
   cli: string;
+  /** How far the dates of what is imported may be ahead of service time. */
+  clockSkewMs: number;
   /** A proxy ends TLS, and says in X-Forwarded-For who calls. */
   behindProxy: boolean;
   /** Those that are named. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import type { LedgerEntry } from "../rules/guard.ts";
+import type { LedgerEntry } from "../rules/ledger.ts";
 import { accountOf } from "./account.ts";
 import { failed, soon } from "./decide.fixture.ts";
 import { decide } from "./decide.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { DeclineCodes } from "../rules/decline-group.ts";
-import type { LedgerEntry } from "../rules/guard.ts";
+import type { LedgerEntry } from "../rules/ledger.ts";
 import { decide } from "./decide.ts";
 import type { Decision, Known } from "./known.ts";
 

@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { readDecline } from "../rules/decline-group.ts";
-import { forbiddenAt, type Ruling } from "../rules/guard.ts";
+import { forbiddenAt } from "../rules/guard.ts";
+import type { Ruling } from "../rules/ledger.ts";
 import { giveUp } from "./give-up.ts";
 import type { Decision, Known } from "./known.ts";
 import { anchorOf, firstMoment, GAP_MIN_MS, jitterMs, laterMoments, type Moment, spanOf } from "./moments.ts";

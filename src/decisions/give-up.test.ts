@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LedgerEntry } from "../rules/guard.ts";
+import type { LedgerEntry } from "../rules/ledger.ts";
 import { decideSoon, failed, retryOf, soon } from "./decide.fixture.ts";
 import { decide } from "./decide.ts";
 

@@ -1,7 +1,8 @@
 import { bankDebit } from "../rules/bank-debits.ts";
 import type { ReadDecline } from "../rules/decline-group.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
-import type { Guard, Ruling } from "../rules/guard.ts";
+import type { Guard } from "../rules/guard.ts";
+import type { Ruling } from "../rules/ledger.ts";
 import { filledUp } from "../rules/plan-limits.ts";
 import type { Decision, Known } from "./known.ts";
 import { momentWords } from "./local-time.ts";
@@ -45,7 +46,8 @@ export function giveUp(situation: Situation): Decision | null {
   const isKept = known.cardChange === "awaited" && known.budgetLeft === 1;
   if (isTried && known.cardChange !== null && !isKept) return null;
 
-  const reasons = [said];
+  // Nothing failed that would have to be explained.
+  const reasons = bar?.isDispute && !decline ? [] : [said];
   if (bar && !(bar.onThisInvoice && decline && isSame(bar.decline, decline))) reasons.push(barWords(bar));
   const ruling = bar ?? usedUp ?? endedDebit(situation);
   if (ruling) reasons.push(ruling.sentence);
@@ -74,8 +76,10 @@ const barOf = ({ bar, lifted }: Guard, { windowEndsAt }: Known) =>
   bar ?? (lifted && lifted.at >= windowEndsAt.getTime() ? lifted : null);
 
 /** By which decline. One of another invoice may have been on a card that stands in for this one, or on one that nobody named: it counts all the same. */
-const barWords = ({ decline, onThisInvoice }: NonNullable<Guard["bar"]>) =>
-  failureWords(onThisInvoice ? "An earlier try" : "A try of another invoice that counts for this card", decline);
+const barWords = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard["bar"]>) =>
+  isDispute
+    ? `The customer disputed ${onThisInvoice ? "a payment of this invoice" : "a payment of another invoice, made with the same card or account"}.`
+    : failureWords(onThisInvoice ? "An earlier try" : "A try of another invoice that counts for this card", decline);
 
 const isSame = (one: ReadDecline, other: ReadDecline) => failureWords("It", one) === failureWords("It", other);
 

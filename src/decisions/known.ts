@@ -1,6 +1,6 @@
 import type { ActionStatus } from "../domain/recovery-action.ts";
 import type { DeclineCodes } from "../rules/decline-group.ts";
-import type { LedgerEntry } from "../rules/guard.ts";
+import type { LedgerEntry } from "../rules/ledger.ts";
 import type { Billed } from "./next-bill.ts";
 
 /** A failed attempt: what it said, and when it was made. */

@@ -1,7 +1,8 @@
 import { DAY_MS } from "../domain/durations.ts";
 import { cardNetwork } from "../rules/card-networks.ts";
 import { type ReadDecline, readDecline } from "../rules/decline-group.ts";
-import { type Guard, guardOf, type Ruling } from "../rules/guard.ts";
+import { type Guard, guardOf } from "../rules/guard.ts";
+import type { Ruling } from "../rules/ledger.ts";
 import { fewest } from "../rules/plan-limits.ts";
 import { mayWantCustomer } from "../rules/response-codes.ts";
 import type { Known } from "./known.ts";

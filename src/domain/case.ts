@@ -12,6 +12,7 @@ const END_REASONS = [
   "budget_used",
   "hopeless",
   "stopped_by_hand",
+  "settled",
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
 

@@ -43,6 +43,8 @@ export interface Merchant {
   windowDays: number;
   /** Retries per case. */
   budget: number;
+  /** In minor units, of any currency: for less than this no retry is made. */
+  smallestAmount: number;
   engine: Engine;
   /** Cases that begin while true are decided and logged, and nothing is asked for. */
   shadow: boolean;
@@ -74,6 +76,7 @@ export const MERCHANT_DEFAULTS = {
   leadMs: 49 * 60_000,
   windowDays: 28,
   budget: 8,
+  smallestAmount: 0,
   engine: "learned",
   shadow: false,
   sharesLearning: true,

@@ -1,7 +1,9 @@
 import { DAY_MS } from "./durations.ts";
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-const END = Date.UTC(2200, 0, 1);
+/** The last year of dates of what has happened, and of dates that lie ahead by nature, such as the end of a subscription. */
+export const YEAR_MAX = 2199;
+export const YEAR_MAX_AHEAD = 9999;
 const LENGTH_MIN = 20;
 const LENGTH_MAX = 64;
 const ZERO = 0x30;
@@ -14,32 +16,45 @@ const LETTER_T = 0x74;
 const LETTER_Z = 0x7a;
 
 /** What `parseMoment` wants, for messages. */
-export const MOMENT_SAYS =
-  "must be an RFC 3339 timestamp with Z or an offset, such as 2026-01-31T12:00:00Z, on a real date from 1970 to 2199";
+export const MOMENT_SAYS = `must be an RFC 3339 timestamp with Z or an offset, such as 2026-01-31T12:00:00Z, on a real date from 1970 to ${YEAR_MAX}`;
+/** The same of a date that may lie ahead. */
+export const MOMENT_AHEAD_SAYS = MOMENT_SAYS.replace(String(YEAR_MAX), String(YEAR_MAX_AHEAD));
 
-/** What a regular expression can say of it. The outermost years are for moments that an offset brings inside. */
-export const MOMENT_PATTERN =
-  "^(1969|19[7-9][0-9]|2[01][0-9]{2}|2200)-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3])(:[0-5][0-9]){2}" +
+const pattern = (years: string) =>
+  `^(${years})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3])(:[0-5][0-9]){2}` +
   "([.][0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
+/** What a regular expression can say of it. The outermost years are for moments that an offset brings inside. */
+export const MOMENT_PATTERN = pattern("1969|19[7-9][0-9]|2[01][0-9]{2}|2200");
+export const MOMENT_AHEAD_PATTERN = pattern("1969|19[7-9][0-9]|[2-9][0-9]{3}");
 
 /**
- * The moment that an RFC 3339 date-time names, or undefined when it is none. Fractions beyond the millisecond are cut off.
- * A leap second (:60) is refused: no later part could store it.
+ * The moment that an RFC 3339 date-time names, or undefined when it is none. A `Date` holds milliseconds; what stands between two of them is kept in
+ * `microseconds`. Smaller fractions are cut off. A leap second (:60) is refused: no later part could store it.
  *
  * @example parseMoment("2026-03-01T01:30:00.1239+02:00") // 2026-02-28T23:30:00.123Z
  */
-export function parseMoment(text: string): Date | undefined {
+export function parseMoment(text: string, yearMax = YEAR_MAX): FineDate | undefined {
   if (text.length > LENGTH_MAX) return undefined;
-  const time = momentIn(written, 0, written.write(text));
-  return Number.isNaN(time) ? undefined : new Date(time);
+  const time = momentIn(written, 0, written.write(text), yearMax);
+  if (Number.isNaN(time)) return undefined;
+  const date: FineDate = new Date(time);
+  const microseconds = Math.round((time - date.getTime()) * 1000);
+  if (microseconds > 0) date.microseconds = microseconds;
+  return date;
+}
+
+/** A date that keeps what PostgreSQL can store and JavaScript cannot: two versions of a record may be less than a millisecond apart. */
+export interface FineDate extends Date {
+  /** 1 to 999, beyond the millisecond; absent when there are none. */
+  microseconds?: number;
 }
 
 const UTF8_BYTES_MAX = 3;
 /** Where a text is written to be read. */
 const written = Buffer.alloc(LENGTH_MAX * UTF8_BYTES_MAX);
 
-/** As `parseMoment`, of the bytes from `from` to before `to`: milliseconds since 1970, or NaN. */
-export function momentIn(bytes: Uint8Array, from: number, to: number): number {
+/** As `parseMoment`, of the bytes from `from` to before `to`: milliseconds since 1970, with three decimals for microseconds, or NaN. */
+export function momentIn(bytes: Uint8Array, from: number, to: number, yearMax = YEAR_MAX): number {
   if (to - from < LENGTH_MIN || to - from > LENGTH_MAX) return Number.NaN;
   const year = two(bytes, from) * 100 + two(bytes, from + 2);
   const month = two(bytes, from + 5);
@@ -48,27 +63,28 @@ export function momentIn(bytes: Uint8Array, from: number, to: number): number {
   const minute = two(bytes, from + 14);
   const second = two(bytes, from + 17);
   // What is no number is less than any. The years are the outermost that an offset brings inside.
-  if (year < 1969 || year > 2200 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return Number.NaN;
+  if (year < 1969 || year > yearMax + 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month))
+    return Number.NaN;
   if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return Number.NaN;
   if (bytes[from + 4] !== DASH || bytes[from + 7] !== DASH || bytes[from + 13] !== COLON || bytes[from + 16] !== COLON)
     return Number.NaN;
   if ((bytes[from + 10]! | LOWER) !== LETTER_T) return Number.NaN;
   let at = from + 19;
-  let millisecond = 0;
+  let microsecond = 0;
   if (bytes[at] === POINT) {
     const start = ++at;
-    for (let unit = 100; at < to; at++) {
+    for (let unit = 100_000; at < to; at++) {
       const digit = bytes[at]! - ZERO;
       if (digit < 0 || digit > 9) break;
-      millisecond += unit * digit;
-      unit = unit === 100 ? 10 : unit === 10 ? 1 : 0;
+      microsecond += unit * digit;
+      unit = unit <= 1 ? 0 : unit / 10;
     }
     if (at === start) return Number.NaN;
   }
   const isUtc = at === to - 1 && (bytes[at]! | LOWER) === LETTER_Z;
   const minutes = hour * 60 + minute - (isUtc ? 0 : offsetMinutes(bytes, at, to));
-  const time = daysSince1970(year, month, day) * DAY_MS + minutes * 60_000 + second * 1000 + millisecond;
-  return time >= 0 && time < END ? time : Number.NaN;
+  const time = daysSince1970(year, month, day) * DAY_MS + minutes * 60_000 + second * 1000 + microsecond / 1000;
+  return time >= 0 && time < daysSince1970(yearMax + 1, 1, 1) * DAY_MS ? time : Number.NaN;
 }
 
 /** Minutes ahead of UTC; NaN when what stands from `at` to `to` is no offset. */

@@ -32,6 +32,8 @@ export interface RecoveryAction {
   paymentMethodType: string | null;
   cardCountry: string | null;
   currency: string;
+  /** What was owed when it was planned last, in minor units; null: it was planned before that was kept. */
+  amountDue: number | null;
   type: ActionType;
   status: ActionStatus;
   integrationType: string;

@@ -9,6 +9,17 @@ export const SUBSCRIPTION_STATES = [
 ] as const;
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 
+/** From the first state to the one that is furthest along: of two versions of one date the latter is the truth. */
+export const SUBSCRIPTION_ORDER: readonly SubscriptionState[] = [
+  "TRIALING",
+  "ACTIVE",
+  "PENDING",
+  "PAST_DUE",
+  "PAUSED",
+  "EXPIRED",
+  "CANCELED",
+];
+
 export const BILLING_PERIOD_UNITS = ["DAY", "WEEK", "MONTH", "YEAR"] as const;
 export type BillingPeriodUnit = (typeof BILLING_PERIOD_UNITS)[number];
 

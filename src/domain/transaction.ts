@@ -1,6 +1,16 @@
 export const TRANSACTION_STATES = ["PAID", "FAILED", "PENDING", "VOIDED", "REFUNDED", "DISPUTED"] as const;
 export type TransactionState = (typeof TRANSACTION_STATES)[number];
 
+/** From the first state to the one that is furthest along: of two versions of one date the latter is the truth. */
+export const TRANSACTION_ORDER: readonly TransactionState[] = [
+  "PENDING",
+  "FAILED",
+  "PAID",
+  "VOIDED",
+  "REFUNDED",
+  "DISPUTED",
+];
+
 /** Other words for a state that mean it wherever they are used. Of "authorised" or "processed" only who writes them knows whether money came. */
 export const STATE_WORDS: Readonly<Record<TransactionState, readonly string[]>> = {
   PAID: ["SUCCEEDED", "SUCCESS", "SUCCESSFUL", "APPROVED", "CAPTURED", "SETTLED", "PARTIALLY_REFUNDED"],

@@ -4,14 +4,9 @@ import { SUBSCRIPTIONS } from "../api/ingest/subscription.ts";
 import { TRANSACTIONS } from "../api/ingest/transaction.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import {
-  importInvoices,
-  ingestSubscriptions,
-  ingestTransactions,
-  type OnWithdrawn,
-  type StoreBatches,
-  type Stored,
-} from "../recovery/ingest.ts";
+import { importTransactions, ingestSubscriptions } from "../recovery/ingest.ts";
+import { importInvoices } from "../recovery/ingest-invoices.ts";
+import type { OnWithdrawn, StoreBatches, Stored } from "../recovery/stored.ts";
 import type { Database } from "../store/database.ts";
 
 /** A kind of records, and how a batch is stored, all of it or none. */
@@ -29,7 +24,8 @@ export interface HistoryKind<Row = unknown> {
 const historyKind = <Row>(kind: RecordKind<Row>, store: StoreBatches<Row>) =>
   ({
     kind,
-    store: (db, merchant, records, ports, onWithdrawn) => store(db, merchant, [kind.pack(records)], ports, onWithdrawn),
+    store: async (db, merchant, records, ports, onWithdrawn) =>
+      (await store(db, merchant, [kind.pack(records)], ports, onWithdrawn))[0]!,
   }) as HistoryKind<Row> as HistoryKind;
 
 /** In the order in which they are best imported. */
@@ -40,5 +36,5 @@ export type KindName = (typeof KIND_NAMES)[number];
 export const HISTORY_KINDS: Readonly<Record<KindName, HistoryKind>> = {
   subscriptions: historyKind(SUBSCRIPTIONS, ingestSubscriptions),
   invoices: historyKind(INVOICES, importInvoices),
-  transactions: historyKind(TRANSACTIONS, ingestTransactions),
+  transactions: historyKind(TRANSACTIONS, importTransactions),
 };

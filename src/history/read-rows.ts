@@ -1,5 +1,6 @@
-import { ApiError } from "../api/errors.ts";
+import { ApiError, badField } from "../api/errors.ts";
 import { BATCH_MAX, misfitsOf, type RecordKind, readAny } from "../api/ingest/batch.ts";
+import { impossibleOf } from "../api/ingest/refuse-impossible.ts";
 import type { Reading } from "../domain/reading.ts";
 import { saysOf } from "./record-of.ts";
 import type { Row } from "./rows.ts";
@@ -16,6 +17,13 @@ export interface Wrong {
   line: number;
   faults: Fault[];
 }
+
+/** What the dates of rows are compared with. */
+export interface Clock {
+  now: Date;
+  skewMs: number;
+}
+const UNBOUNDED: Clock = { now: new Date(0), skewMs: Number.POSITIVE_INFINITY };
 
 /** As long as a body of the API's may be, so that reading a batch takes no longer. */
 const BATCH_CHARS_MAX = 1024 * 1024;
@@ -44,9 +52,10 @@ export function readRows<Record>(
   kind: RecordKind<Record>,
   rows: readonly Row[],
   reading: Reading | null,
+  clock: Clock = UNBOUNDED,
 ): { records: Record[]; wrong: Wrong[] } {
   try {
-    return { records: read(kind, rows), wrong: [] };
+    return { records: read(kind, rows, clock), wrong: [] };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }
@@ -54,7 +63,7 @@ export function readRows<Record>(
   const wrong: Wrong[] = [];
   for (const row of rows)
     try {
-      records.push(...read(kind, [row]));
+      records.push(...read(kind, [row], clock));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       wrong.push({ line: row.line, faults: faultsOf(kind, row, error, reading) });
@@ -80,9 +89,13 @@ function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError, reading:
 const bodyOf = ({ name }: RecordKind<unknown>, rows: readonly Row[]) =>
   `{"${name}":[${rows.map(({ json }) => json).join()}]}`;
 
-function read<Record>(kind: RecordKind<Record>, rows: readonly Row[]): Record[] {
+function read<Record>(kind: RecordKind<Record>, rows: readonly Row[], { now, skewMs }: Clock): Record[] {
   const records = readAny(kind, Buffer.from(bodyOf(kind, rows)));
   // A line may hold two records with a comma between them, and its errors would be another line's.
   if (records.length !== rows.length) throw new ApiError(400, "must hold one record");
+  for (const [index, record] of records.entries()) {
+    const found = impossibleOf(record as { [field: string]: unknown }, now, skewMs);
+    if (found) throw badField(`${kind.name}[${index}].${found.field}`, found.says);
+  }
   return records;
 }

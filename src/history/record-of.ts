@@ -43,7 +43,7 @@ function spellingOf(
   { states, dates, decimals }: Reading,
 ): string {
   if (form === "moment") return momentText(cell, dates);
-  if (name === "amount") return minorText(cell, upper(currency), decimals);
+  if (isMoney(name)) return minorText(cell, upper(currency), decimals);
   if (name === "currency" || name === "cardCountry") return upper(cell);
   if (name === "paymentMethodType") return smallLetters(cell);
   if (prefix === undefined) return cell;
@@ -54,6 +54,8 @@ function spellingOf(
 
 /** Gateways write so of cards whose kind they do not know. */
 const saysNothing = (name: string, cell: string) => name === "cardFunding" && capitals(cell) === "UNKNOWN";
+
+const isMoney = (name: string) => name === "amount" || name === "amountDue";
 
 const upper = (code: string) => code.trim().toUpperCase();
 
@@ -77,7 +79,7 @@ export function saysOf(
 ): string | undefined {
   const { form, words, prefix } = kind.fields.get(name)!;
   if (form === "moment") return momentSays(reading, String(record[name] ?? ""));
-  if (name === "amount") return amountSays(reading, unquoted(record.amount), String(record.currency ?? ""));
+  if (isMoney(name)) return amountSays(reading, unquoted(record[name]), String(record.currency ?? ""));
   if (name !== "state") return undefined;
   const all = isOfTransactions(kind) ? [...words!, ALSO_READ] : words!;
   return stateSays(all, String(record[name]).slice(prefix!.length));

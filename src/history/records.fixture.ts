@@ -29,6 +29,7 @@ export const FULL: Readonly<Record<KindName, Record<string, unknown>>> = {
     ...OWNERS,
     subscriptionId: "a",
     ...MONEY,
+    amountDue: 0,
     ...MOMENTS,
   },
   transactions: {

@@ -3,7 +3,7 @@ import { IS_REQUIRED, type RecordKind } from "../api/ingest/batch.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import { type Header, type Reading, wordsToMeet } from "../domain/reading.ts";
 import { stateWord } from "../domain/written.ts";
-import { batchesOf, readRows } from "./read-rows.ts";
+import { batchesOf, type Clock, readRows } from "./read-rows.ts";
 import { type HistoryFile, isJson, rowsOf } from "./rows.ts";
 
 /** As many as a person reads; what comes after them is counted, and looked at no more. */
@@ -67,6 +67,7 @@ export const isWhole = ({ wrong, broken }: Taken) => wrong.length === 0 && broke
 /**
  * Read a file batch by batch, each while the next one is on its way: memory stays flat, whatever the length.
  *
+ * @param clock  rows that are dated after it are wrong; left out: any date is right
  * @param store  gets the records of each batch up to the first that holds a wrong row; from there on rows are only checked
  */
 export async function takeRows(
@@ -74,6 +75,7 @@ export async function takeRows(
   kind: RecordKind<unknown>,
   reading: Reading,
   store: (records: unknown[]) => Promise<void> = async () => {},
+  clock?: Clock,
 ): Promise<Taken> {
   const taken: Taken = { header: null, rows: 0, first: [], wrong: [], unmet: [], broken: null };
   const unmet = wordsToMeet(reading);
@@ -87,7 +89,7 @@ export async function takeRows(
       taken.rows += batch.length;
       if (unmet.size > 0) for (const { state = "" } of batch) unmet.delete(stateWord(state));
       if (wrong.length >= WRONG_MAX) continue;
-      const read = readRows(kind, batch, isJson(file.name) ? null : reading);
+      const read = readRows(kind, batch, isJson(file.name) ? null : reading, clock);
       for (const { line, faults } of read.wrong)
         wrong.push({
           line,

@@ -75,6 +75,12 @@ test("of old declines and charges all are looked at, as far as they tell", async
   await earlier(370, paid);
   await earlier(340, paid);
   await earlier(330, { ...paid, state: "DISPUTED" });
+  assert.equal((await planned()).type, "CARD_CHANGE", "disputed since");
+  merchantId = (await stage.enter()).id;
+  await earlier(364, { networkDeclineCode: "41" });
+  await earlier(370, paid);
+  await earlier(340, paid);
+  await earlier(330, { ...paid, state: "VOIDED" });
   assert.equal((await planned()).type, "RETRY", "the newest that went through");
 });
 

@@ -3,6 +3,7 @@ import type { LastDecision } from "../domain/decision.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
+import type { InvoiceConflict } from "../store/invoice-conflicts.ts";
 import type { Ask } from "../store/recovery-actions.ts";
 import type { SubscriptionFacts } from "../store/subscriptions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
@@ -22,6 +23,10 @@ export interface CaseView {
   transactions: readonly TransactionFacts[];
   /** Declines from before those that bar their card for good, and the newest charge from before them on each such card that went through; oldest first. */
   barring: readonly TransactionFacts[];
+  /** Disputed payments of the customer whose card or account was not charged successfully since. */
+  disputed: readonly TransactionFacts[];
+  /** What is stored of facts about its invoice that contradict each other. */
+  storedConflict: InvoiceConflict | null;
   /** Retries asked for in any case of the customer that no transaction answers. */
   asks: readonly Ask[];
   /** When the card's bank, or where none is named the way to it, was found down last, if it is down; null also when nobody asks. */

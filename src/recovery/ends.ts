@@ -1,17 +1,17 @@
 import type { Case, EndReason } from "../domain/case.ts";
 import { type Invoice, inRecovery } from "../domain/invoice.ts";
-import type { Transaction } from "../domain/transaction.ts";
-import type { CaseEnd, SaidEnd } from "../store/cases.ts";
+import { isApproved, type Transaction } from "../domain/transaction.ts";
+import type { CaseEnd } from "../store/cases.ts";
+import { type Balance, balanceOf } from "./balance.ts";
 import type { CaseView } from "./case-view.ts";
 
-/** Whether this attempt covers all that the invoice asks for. `isPaid`: what counts as paid. */
+/** Whether the bank approved this attempt, and by itself it covers all that the invoice asks for, whatever became of the money later. */
 export const paysInFull = (
   transaction: Pick<Transaction, "invoiceId" | "state" | "currency" | "amount">,
-  invoice: Invoice,
-  isPaid: (transaction: Pick<Transaction, "state">) => boolean = ({ state }) => state === "PAID",
+  invoice: Pick<Invoice, "id" | "currency" | "amount">,
 ) =>
   transaction.invoiceId === invoice.id &&
-  isPaid(transaction) &&
+  isApproved(transaction) &&
   transaction.currency === invoice.currency &&
   transaction.amount >= invoice.amount;
 
@@ -34,19 +34,9 @@ export function endOf({
   return { endReason, paidAt: endReason === "paid" ? updatedAt : null, amount, currency };
 }
 
-/** The end of a case that a payment in full brings. */
-export const endByPayment = ({
-  invoiceId,
-  createdAt,
-  updatedAt,
-}: Pick<Transaction, "invoiceId" | "createdAt" | "updatedAt">): SaidEnd => ({
-  invoiceId,
-  endReason: "paid",
-  paidAt: createdAt,
-  saidAt: updatedAt,
-  amount: null,
-  currency: null,
-});
+/** The end of a case on whose invoice nothing is left to pay. */
+export const endOfBalance = ({ paidAt }: Balance): Pick<CaseEnd, "endReason" | "paidAt"> =>
+  paidAt === null ? { endReason: "settled", paidAt } : { endReason: "paid", paidAt };
 
 /** The end of a case, or that it has none yet. */
 export type End = Pick<Case, "endedAt" | "endReason" | "paidAt">;
@@ -60,8 +50,8 @@ export function endOfCase({ case: kase, invoice, subscription, transactions, isS
     const { endReason, paidAt } = endOf(invoice);
     return ended(endReason, paidAt);
   }
-  const payment = transactions.find((t) => paysInFull(t, invoice) && t.updatedAt >= kase.unpaidAt);
-  if (payment) return ended("paid", payment.createdAt);
+  const balance = balanceOf(invoice, transactions);
+  if (balance.left === 0 && !balance.conflict) return { endedAt: now, ...endOfBalance(balance) };
   if (subscription?.state === "CANCELED") return ended("subscription_canceled");
   if (subscription?.state === "EXPIRED") return ended("subscription_expired");
   if (now >= kase.windowEndsAt) return ended("window_over");

@@ -19,6 +19,8 @@ const view = {
   asks: [],
   issuerDownAt: null,
   barring: [],
+  disputed: [],
+  storedConflict: null,
 } as unknown as CaseView;
 
 test("a first charge that nobody pushed was made when the invoice became unpaid; a new card is a charge that nobody made", () => {

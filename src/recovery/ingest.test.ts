@@ -9,8 +9,10 @@ import { askLast } from "../store/in-transaction.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
 import { arrangeInvoices, packInvoices, packSubscriptions, packTransactions } from "../store/packed.fixture.ts";
 import { foundKnown } from "./all-new.ts";
-import { ingestInvoices, ingestSubscriptions, ingestTransactions, type Stored } from "./ingest.ts";
+import { ingestSubscriptions, ingestTransactions } from "./ingest.ts";
+import { ingestInvoices } from "./ingest-invoices.ts";
 import { MINUTE, openStage, START } from "./stage.fixture.ts";
+import type { Stored } from "./stored.ts";
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -28,7 +30,7 @@ test("a batch that was all new until another one overtook it is stored, says wha
       createdAt: START,
       updatedAt: START,
     }) as const;
-  let overtaken!: Promise<Stored>;
+  let overtaken!: Promise<Stored[]>;
   await stage.db.transaction(async (tx) => {
     await insertNewInvoices(tx, merchant.id, arrangeInvoices(invoice("inv_b")), stage.ports.newId());
     overtaken = ingestInvoices(
@@ -40,14 +42,11 @@ test("a batch that was all new until another one overtook it is stored, says wha
     );
     await someoneWaits(stage.db);
   });
-  assert.deepEqual([...(await overtaken).known], ["inv_b"]);
+  assert.deepEqual(await overtaken, [{ stored: 2, older: 0 }]);
   assert.equal((await stage.cases()).length, 2);
   assert.deepEqual(
     await ingestInvoices(stage.db, merchant, packInvoices(...["inv_a", "inv_d"].map(invoice)), stage.ports, () => {}),
-    {
-      records: 2,
-      known: new Set(["inv_a"]),
-    },
+    [{ stored: 1, older: 0 }],
   );
   assert.equal((await stage.cases()).length, 3);
 });
@@ -77,7 +76,7 @@ test("a paid copy that waits for the batch which opens the case ends that case a
       updatedAt: new Date(START.getTime() + seconds * 1_000),
     });
   stage.wait(MINUTE);
-  let paid!: Promise<Stored>;
+  let paid!: Promise<Stored[]>;
   await stage.db.transaction(async (tx) => {
     const within: Database = { ...stage.db, run: tx.run, transaction: async (work) => await askLast(await work(tx)) };
     await ingestInvoices(within, merchant, copy("UNPAID", 1), stage.ports, () => {});
@@ -100,7 +99,7 @@ test("what a step makes while a paid copy waits for it is taken back all the sam
     ...{ createdAt: START, updatedAt: new Date(stage.now().getTime() + MINUTE) },
   });
   const withdrawn: string[] = [];
-  let ingested!: Promise<Stored>;
+  let ingested!: Promise<Stored[]>;
   await stage.db.transaction(async (tx) => {
     await lockCases(tx, merchant.id, [event.caseId]);
     ingested = ingestInvoices(stage.db, merchant, paid, stage.ports, (_, ids) => withdrawn.push(...ids));
@@ -116,7 +115,7 @@ test("what a step makes while a canceled subscription waits for it is taken back
   await stage.invoice({ subscriptionId: "sub_1" });
   const event = await eventOf(merchant.id);
   const withdrawn: string[] = [];
-  let ingested!: Promise<Stored>;
+  let ingested!: Promise<Stored[]>;
   await stage.db.transaction(async (tx) => {
     await lockCases(tx, merchant.id, [event.caseId]);
     ingested = ingestSubscriptions(stage.db, merchant, canceled(), stage.ports, (_, ids) => withdrawn.push(...ids));

@@ -7,8 +7,9 @@ import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { prepared } from "../store/database.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
-import { ingestInvoices, type Stored } from "./ingest.ts";
+import { ingestInvoices } from "./ingest-invoices.ts";
 import { joinFlushes } from "./join-flushes.ts";
+import type { Stored } from "./stored.ts";
 
 let database: TestDatabase;
 before(async () => {
@@ -70,13 +71,14 @@ async function holding({ id: merchantId }: Merchant, id: string, work: () => voi
     await work();
   });
 }
+const storedBy = async (pushed: readonly Promise<Stored>[]) => (await Promise.all(pushed)).map(({ stored }) => stored);
 const newer = (id: string) => invoice(id, { updatedAt: new Date(at.getTime() + 1) });
 
 test("requests that come while one is flushed are joined into one transaction, and none is answered before it", async () => {
   const { merchant, flushes, push, stored } = await shop();
-  assert.equal(await push(invoice("a"), invoice("b")), 2);
+  assert.deepEqual(await push(invoice("a"), invoice("b")), { stored: 2, older: 0 });
   let answered = 0;
-  const pushed: Promise<number>[] = [];
+  const pushed: Promise<Stored>[] = [];
   await holding(merchant, "a", async () => {
     await holding(merchant, "b", async () => {
       pushed.push(push(newer("a")));
@@ -87,7 +89,7 @@ test("requests that come while one is flushed are joined into one transaction, a
       assert.equal(answered, 0);
     });
   });
-  assert.deepEqual(await Promise.all(pushed), [1, 2, 1, 1, 1, 2]);
+  assert.deepEqual(await storedBy(pushed), [1, 2, 1, 1, 1, 2]);
   assert.deepEqual(flushes, [2, 1, 3, 5]);
   const rows = await stored();
   assert.deepEqual(
@@ -102,7 +104,7 @@ test("requests that come while one is flushed are joined into one transaction, a
 test("a request whose records make the statement fail fails alone, with its own error", async () => {
   const { merchant, push, stored } = await shop();
   await push(invoice("a"));
-  let pushed: Promise<PromiseSettledResult<number>[]> | undefined;
+  let pushed: Promise<PromiseSettledResult<Stored>[]> | undefined;
   await holding(merchant, "a", () => {
     // Settled from the start: some may fail before what holds them is over.
     pushed = Promise.allSettled([
@@ -114,7 +116,7 @@ test("a request whose records make the statement fail fails alone, with its own 
     ]);
   });
   assert.deepEqual(
-    (await pushed)!.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : outcome.reason.code)),
+    (await pushed)!.map((outcome) => (outcome.status === "fulfilled" ? outcome.value.stored : outcome.reason.code)),
     [1, 1, "23514", 1, "23514"],
   );
   assert.deepEqual(
@@ -126,18 +128,18 @@ test("a request whose records make the statement fail fails alone, with its own 
 test("a flush takes at most 2,000 records, in the order of the requests", async () => {
   const { merchant, flushes, push } = await shop();
   await push(invoice("a"));
-  let pushed: Promise<number>[] = [];
+  let pushed: Promise<Stored>[] = [];
   await holding(merchant, "a", () => {
     pushed = [push(newer("a")), ...Array.from({ length: 23 }, (_, index) => push(...many(`in${index}`, 200)))];
   });
-  assert.deepEqual(await Promise.all(pushed), [1, ...Array(23).fill(200)]);
+  assert.deepEqual(await storedBy(pushed), [1, ...Array(23).fill(200)]);
   assert.deepEqual(flushes, [1, 1, 400, 2_000, 2_000, 200]);
 });
 
 test("of an id in several requests the newest copy stays, and each is told what it changed", async () => {
   const { merchant, push, stored } = await shop();
   await push(invoice("a"), invoice("z"));
-  let pushed: Promise<number>[] = [];
+  let pushed: Promise<Stored>[] = [];
   await holding(merchant, "a", () => {
     pushed = [
       push(newer("a")),
@@ -146,7 +148,7 @@ test("of an id in several requests the newest copy stays, and each is told what 
       push(invoice("z"), invoice("z")),
     ];
   });
-  assert.deepEqual(await Promise.all(pushed), [1, 1, 1, 0]);
+  assert.deepEqual(await storedBy(pushed), [1, 1, 0, 0]);
   assert.deepEqual(
     (await stored()).map(({ id, state }) => `${id} ${state}`),
     ["a UNPAID", "b PAID", "z UNPAID"],
@@ -158,7 +160,7 @@ test("merchants do not wait for each other", async () => {
   await one.push(invoice("a"));
   await holding(one.merchant, "a", async () => {
     const waiting = one.push(newer("a"));
-    assert.equal(await one.ingest(two.merchant, batchOf(invoice("a"))), 1);
+    assert.equal((await one.ingest(two.merchant, batchOf(invoice("a")))).stored, 1);
     waiting.catch(() => {});
   });
 });
@@ -166,11 +168,11 @@ test("merchants do not wait for each other", async () => {
 test("while the database is away all that were joined fail at once", async () => {
   const away = Object.assign(new Error("away"), { code: "ECONNREFUSED" });
   let flushes = 0;
-  const first = Promise.withResolvers<Stored>();
+  const first = Promise.withResolvers<Stored[]>();
   const ingest = joinFlushes<Invoice>(() => (flushes++ === 0 ? first.promise : Promise.reject(away)));
   const merchant = await testMerchant(database.db, ports);
   const pushed = [1, 2, 3].map(() => ingest(merchant, batchOf(invoice(randomUUID()))));
-  first.resolve({ records: 1, known: new Set() });
+  first.resolve([{ stored: 1, older: 0 }]);
   const outcomes = await Promise.allSettled(pushed);
   assert.deepEqual(
     outcomes.map(({ status }) => status),
@@ -179,17 +181,17 @@ test("while the database is away all that were joined fail at once", async () =>
   assert.equal(flushes, 2);
 });
 
-test("a record that stands twice in a request counts once, and in two that are joined once for each", async () => {
+test("each version of a record counts, also when one request or two joined ones hold several", async () => {
   const { merchant, flushes, push } = await shop();
-  assert.equal(await push(invoice("a"), newer("a")), 1);
-  assert.equal(await push(invoice("c"), invoice("b"), invoice("a")), 2);
-  const pushed: Promise<number>[] = [];
+  assert.equal((await push(invoice("a"), newer("a"))).stored, 2);
+  assert.deepEqual(await push(invoice("c"), invoice("b"), invoice("a")), { stored: 2, older: 1 });
+  const pushed: Promise<Stored>[] = [];
   await holding(merchant, "a", async () => {
     pushed.push(push(invoice("a", { updatedAt: new Date(at.getTime() + 2) })));
     await new Promise((done) => setTimeout(done, 50));
     pushed.push(push(invoice("d"), invoice("e"), invoice("d")), push(invoice("e"), invoice("f"), invoice("b")));
   });
-  assert.deepEqual(await Promise.all(pushed), [1, 2, 2]);
+  assert.deepEqual(await storedBy(pushed), [1, 2, 1]);
   assert.deepEqual(flushes.slice(2), [1, 6]);
 });
 
@@ -204,7 +206,7 @@ test("requests of all sizes at once, whose memory is used again and again, are s
         return invoice(id, { state: states[(from + turn + n) % states.length]! });
       });
       for (const { id, state } of records) expected.set(id, state);
-      assert.equal(await ingest(merchant, batchOf(...records)), records.length);
+      assert.equal((await ingest(merchant, batchOf(...records))).stored, records.length);
     }
   };
   await Promise.all(Array.from({ length: 12 }, (_, from) => push(from)));
@@ -218,10 +220,10 @@ function heldFlushes(slowMs: number) {
   const ingest = joinFlushes<Invoice>(async (_, batches) => {
     flushes.push(batches.length);
     await new Promise<void>((resolve) => ends.push(resolve));
-    return { records: batches.length, known: new Set() };
+    return batches.map(({ count }) => ({ stored: count, older: 0 }));
   }, slowMs);
   const merchant = { id: randomUUID() } as Merchant;
-  const pushed: Promise<number>[] = [];
+  const pushed: Promise<Stored>[] = [];
   const push = (count: number) => {
     for (let n = 0; n < count; n++) pushed.push(ingest(merchant, batchOf(invoice(`i${pushed.length}`))));
   };

@@ -1,18 +1,18 @@
 import type { Merchant } from "../domain/merchant.ts";
 import { isOutage } from "../store/database.ts";
-import { idsOf, type Packed, release } from "../store/packed.ts";
-import type { Stored } from "./ingest.ts";
+import { type Packed, release } from "../store/packed.ts";
+import type { Stored } from "./stored.ts";
 
 /** Stores batches of a merchant, all of them or none. */
-export type Flush<Row> = (merchant: Merchant, batches: readonly Packed<Row>[]) => Promise<Stored>;
+export type Flush<Row> = (merchant: Merchant, batches: readonly Packed<Row>[]) => Promise<Stored[]>;
 
-/** Stores a batch, all of it or none; returns how many records changed. */
-export type Ingest<Row> = (merchant: Merchant, batch: Packed<Row>) => Promise<number>;
+/** Stores a batch, all of it or none; returns what became of its records. */
+export type Ingest<Row> = (merchant: Merchant, batch: Packed<Row>) => Promise<Stored>;
 
 interface Request<Row> {
   merchant: Merchant;
   batch: Packed<Row>;
-  settled: PromiseWithResolvers<number>;
+  settled: PromiseWithResolvers<Stored>;
 }
 
 /** What a merchant has under way. */
@@ -47,10 +47,10 @@ function mayBegin({ flushes, waiting }: Queue<unknown>): boolean {
 export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>, slowMs = SLOW_MS): Ingest<Row> {
   const queues = new Map<string, Queue<Row>>();
 
-  function ingest(merchant: Merchant, batch: Packed<Row>): Promise<number> {
+  function ingest(merchant: Merchant, batch: Packed<Row>): Promise<Stored> {
     const queue = queues.get(merchant.id) ?? { flushes: new Set(), waiting: [] };
     queues.set(merchant.id, queue);
-    const settled = Promise.withResolvers<number>();
+    const settled = Promise.withResolvers<Stored>();
     queue.waiting.push({ merchant, batch, settled });
     if (mayBegin(queue)) drain(merchant.id, queue);
     return settled.promise;
@@ -74,7 +74,7 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>, slowM
 
   async function flushTogether(requests: readonly Request<Row>[]) {
     const batches = requests.map(({ batch }) => batch);
-    let stored: Stored;
+    let stored: Stored[];
     try {
       stored = await flush(requests.at(-1)!.merchant, batches);
     } catch (error) {
@@ -83,9 +83,7 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>, slowM
       else for (const { batch, settled } of requests) settle(batch, () => settled.reject(error));
       return;
     }
-    const noneTwice = stored.records === batches.reduce((sum, { count }) => sum + count, 0);
-    for (const { batch, settled } of requests)
-      settle(batch, () => settled.resolve(changedOf(batch, stored.known, noneTwice)));
+    for (const [index, { batch, settled }] of requests.entries()) settle(batch, () => settled.resolve(stored[index]!));
   }
 
   return ingest;
@@ -105,11 +103,4 @@ function takeTogether<Row>(waiting: Request<Row>[]): Request<Row>[] {
     return index > 0 && records > RECORDS_MAX;
   });
   return waiting.splice(0, over < 0 ? waiting.length : over);
-}
-
-/** How many of a batch's records changed. Ids are looked at only when some were known, or one may stand twice in the batch. */
-function changedOf(batch: Packed<{ id: string }>, known: ReadonlySet<string>, noneTwice: boolean): number {
-  if (noneTwice && known.size === 0) return batch.count;
-  const ids = idsOf(batch);
-  return noneTwice ? ids.filter((id) => !known.has(id)).length : new Set(ids).difference(known).size;
 }

@@ -27,6 +27,8 @@ const viewWith = (asks: Ask[]) =>
     bills: [],
     issuerDownAt: null,
     barring: [],
+    disputed: [],
+    storedConflict: null,
   }) as unknown as CaseView;
 
 test("what is known does not depend on the order in which retries of the same moment were read", () => {

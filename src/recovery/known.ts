@@ -3,9 +3,10 @@ import type { Case } from "../domain/case.ts";
 import { OUTCOME_MS } from "../domain/recovery-action.ts";
 import { brandOf } from "../rules/card-networks.ts";
 import { gatewayCodeOf } from "../rules/gateway-codes.ts";
-import type { LedgerEntry } from "../rules/guard.ts";
 import { isCard } from "../rules/instrument.ts";
+import type { LedgerEntry } from "../rules/ledger.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
+import { balanceOf } from "./balance.ts";
 import { type Card, isOn, isSurelyOn, onReplacements, onStandIns, presentCard } from "./card.ts";
 import type { CaseView } from "./case-view.ts";
 import { type DeliveredAction, isAwaited, PENDING_OUTCOME_MS } from "./outcome.ts";
@@ -24,7 +25,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     windowEndsAt: kase.windowEndsAt,
     budgetLeft: Math.max(0, kase.budget - (kase.arm === "shadow" ? ownRetries(kase, onInvoice) : retries).length),
     leadMs: merchant.leadMs,
-    amount: invoice.amount,
+    amount: balanceOf(invoice, transactions).left,
     currency: invoice.currency,
     ...instrumentOf(payer),
     customerTimezone: payer.customerTimezone ?? null,
@@ -69,7 +70,7 @@ const wasAsked = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>
   decidedAt !== null && (status !== "CANCELED" || firstAttemptAt !== null);
 
 function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): LedgerEntry[] {
-  const { case: kase, invoice, barring, asks } = view;
+  const { case: kase, invoice, barring, asks, disputed } = view;
   const transactions = [...barring, ...view.transactions];
   const [isStandIn, isReplacement] = [onStandIns(view), onReplacements(view, card)];
   const standsIn = (t: TransactionFacts) => isStandIn(t) || isReplacement(t);
@@ -86,6 +87,9 @@ function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Car
       clears: clears(t, card),
       ...(isOn(t, card) || !standsIn(t) ? {} : { standIn: instrumentOf(t) }),
     }));
+  for (const t of disputed)
+    if (isOn(t, card))
+      attempts.push({ ...DISPUTED, at: t.updatedAt, amount: t.amount, onThisInvoice: t.invoiceId === invoice.id });
   const unseen = { amount: invoice.amount, onPresentCard: true, codes: null };
   // An ask that a transaction answers by now is in the ledger as that transaction.
   const answered = new Set([
@@ -109,6 +113,9 @@ function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Car
     : [{ at: kase.unpaidAt, approved: false, onThisInvoice: true, ...unseen }];
   return [...attempts, ...asked, ...first].sort((a, b) => a.at.getTime() - b.at.getTime());
 }
+
+/** Beside the payment itself: no attempt, so no limit counts it. */
+const DISPUTED = { approved: true, onPresentCard: true, codes: null, isDispute: true } as const;
 
 /** No check without money, nothing that was taken back, and nothing that the customer did, who may be there where a merchant is not. */
 const clears = (t: TransactionFacts, card: Card | null) =>

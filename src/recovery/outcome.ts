@@ -41,6 +41,10 @@ export interface Outcome {
   attemptedAt: Date | null;
 }
 
+/** Whether an attempt says that it carried out this action. */
+export const isNamed = ({ id }: RecoveryAction, { transactions }: Pick<PaymentFacts, "transactions">) =>
+  transactions.some((t) => t.recoveryActionId === id && executed(t));
+
 const executed = (transaction: TransactionFacts) => isApproved(transaction) || transaction.state === "FAILED";
 
 /**

@@ -15,6 +15,7 @@ export const SETTINGS_WORDS: readonly (readonly [name: string, words: (merchant:
   ["lead minutes", ({ leadMs }) => String(leadMs / 60_000)],
   ["window days", ({ windowDays }) => String(windowDays)],
   ["budget", ({ budget }) => String(budget)],
+  ["smallest amount", ({ smallestAmount }) => String(smallestAmount)],
   ["engine", ({ engine }) => engine],
   ["shadow", ({ shadow }) => yesNo(shadow)],
   ["share learning", ({ sharesLearning }) => yesNo(sharesLearning)],

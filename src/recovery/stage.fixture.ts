@@ -23,12 +23,14 @@ import { packInvoices, packSubscriptions, packTransactions } from "../store/pack
 import { countDue } from "./count-due.ts";
 import { decideDue } from "./decide-due.ts";
 import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "./experiments.ts";
-import { ingestInvoices, ingestSubscriptions, ingestTransactions, type OnWithdrawn } from "./ingest.ts";
+import { ingestSubscriptions, ingestTransactions } from "./ingest.ts";
+import { ingestInvoices } from "./ingest-invoices.ts";
 import { createLearner } from "./learn-due.ts";
 import { createMerchant, type MerchantSettings, setMerchant } from "./merchants.ts";
 import { createModels } from "./models.ts";
 import { replay } from "./replay.ts";
 import { stopRecovery } from "./stop-recovery.ts";
+import type { OnWithdrawn } from "./stored.ts";
 import { bytesOf } from "./stored-model.ts";
 
 export const START = new Date("2026-03-02T10:00:00Z");

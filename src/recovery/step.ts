@@ -1,30 +1,32 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Decision } from "../decisions/known.ts";
-import { completesDunning } from "../domain/case.ts";
+import { type Case, completesDunning } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
-import { inRecovery } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
-import { isApproved } from "../domain/transaction.ts";
 import type { CaseState } from "../store/cases.ts";
 import type { NextLook } from "../store/due-cases.ts";
+import { balanceOf, type Conflict } from "./balance.ts";
 import type { CaseView } from "./case-view.ts";
 import { decideCase, decideInShadow, type Knowledge } from "./decide-case.ts";
-import { type End, endOfCase, OPEN, paysInFull } from "./ends.ts";
+import { isOnDisputed } from "./disputes.ts";
+import { type End, endOfCase, OPEN } from "./ends.ts";
 import {
   type DeliveredAction,
   isAwaited,
+  isNamed,
   isStale,
   outcomeDueAt,
   outcomeOf,
   type PaymentFacts,
   recovers,
 } from "./outcome.ts";
+import { paymentFacts } from "./payment-facts.ts";
 
 /** What is to be written, all in one transaction. */
 export interface Step {
-  state: CaseState & NextLook;
+  state: CaseState & NextLook & Pick<Case, "invoiceId">;
   inserted: RecoveryAction[];
   updated: RecoveryAction[];
   events: Event[];
@@ -32,6 +34,8 @@ export interface Step {
   decision: DecisionRecord | null;
   /** The learned engine failed on this case, so the static policy decided. */
   error: unknown;
+  /** What contradicts what on its invoice by now, where that changed; null: nothing does any more. */
+  conflict: Conflict | null | undefined;
   /** The case ends: every event of it that was not delivered is taken back, before `events` are queued. */
   endsNow: boolean;
   /** Take back these events: their actions were canceled, or carried out although no answer came. */
@@ -66,6 +70,7 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
   return {
     state: {
       id: view.case.id,
+      invoiceId: view.case.invoiceId,
       ...end,
       recovered: draft.settled.some((action) => recovers(action, facts)),
       dueAt: end.endedAt ? nextOutcomeAt(draft, facts) : dueAt,
@@ -75,9 +80,15 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
     events: draft.events,
     decision: draft.decision,
     error: draft.error,
+    conflict: end.endedAt ? undefined : newConflict(view),
     endsNow,
     withdrawn: draft.settled.filter(isStale).map(({ id }) => id),
   };
+}
+
+function newConflict({ invoice, transactions, storedConflict }: CaseView): Conflict | null | undefined {
+  const { conflict } = balanceOf(invoice, transactions);
+  return conflict?.kind === storedConflict?.kind ? undefined : conflict;
 }
 
 /** Otherwise the merchant's own system looks after the invoice: Dunlin asks for nothing, and watches until the end. */
@@ -95,31 +106,23 @@ interface Draft {
   settled: DeliveredAction[];
 }
 
-function paymentFacts({ case: kase, invoice, transactions }: CaseView, end: End): PaymentFacts {
-  const paidByCopy = invoice.state === "PAID" && invoice.updatedAt >= kase.unpaidAt ? invoice.updatedAt : null;
-  return {
-    paidAt: end.paidAt ?? paidByCopy,
-    unpaidAt: inRecovery(invoice.state) ? invoice.updatedAt : null,
-    paidInFull: (t) => paysInFull(t, invoice, isApproved) && t.updatedAt >= kase.unpaidAt,
-    transactions: transactions.filter((t) => t.invoiceId === invoice.id),
-    ended: end.endedAt !== null,
-  };
-}
-
 /** The action with its outcome by now; the same object when nothing changed. */
 function settle(view: CaseView, index: number, facts: PaymentFacts, now: Date): DeliveredAction {
   const action = view.actions[index]!;
-  if (action.decidedAt === null) return action;
+  if (action.decidedAt === null && !isNamed(action, facts)) return action;
   const next = view.actions.slice(index + 1).find((a) => a.type === "RETRY" && a.firstAttemptAt !== null);
   const { status, transaction, attemptedAt } = outcomeOf(action, facts, next?.firstAttemptAt ?? null, now);
   const transactionId = transaction?.id ?? action.transactionId;
   if (status === action.status && transactionId === action.transactionId) return action;
+  if (action.decidedAt === null && status !== "SUCCEEDED" && status !== "FAILED") return action;
   const executed = status === "SUCCEEDED" || status === "FAILED";
   return {
     ...action,
     ...cardFields(view),
     status,
     transactionId,
+    // A merchant who only polls the list carries out a plan: then it was decided, too.
+    decidedAt: action.decidedAt ?? now,
     attemptedAt: executed ? (attemptedAt ?? action.attemptedAt) : null,
     executedAt: executed ? (action.executedAt ?? now) : null,
     updatedAt: now,
@@ -135,9 +138,21 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
     end: OPEN,
     dueAt: [at, windowEndsAt, ...awaited.map(({ dueAt }) => dueAt)].reduce(earlier),
   });
+  const { conflict, left } = balanceOf(view.invoice, view.transactions);
+  if (conflict && isTreated(view)) {
+    cancelPlans(draft);
+    cancelUndelivered(draft, isRetry);
+    return wakeAt(windowEndsAt);
+  }
   if (!isTreated(view)) return wakeAt((view.case.arm === "shadow" && noteInShadow(draft)) || windowEndsAt);
   if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
     draft.events.push(caseEvent(draft, "pause_collection"));
+  // Nothing may be charged to what was disputed, whatever was decided before.
+  if (view.disputed.length > 0) cancelUndelivered(draft, (action) => isRetry(action) && isOnDisputed(view));
+  if (left < view.merchant.smallestAmount) {
+    cancelPlans(draft);
+    return wakeAt(windowEndsAt);
+  }
   // Of a card change only the customer can say how it ends, and the case goes on meanwhile.
   if (awaited.some(({ type }) => type === "RETRY")) return wakeAt(windowEndsAt);
 
@@ -186,6 +201,7 @@ function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" 
     idealRetryTime: decision.kind === "retry" ? decision.at : notInACircle(draft, decision.at),
     subscriptionId: view.invoice.subscriptionId ?? null,
     currency: view.invoice.currency,
+    amountDue: balanceOf(view.invoice, view.transactions).left,
     reasons: decision.reasons,
   } as const;
   const existing = draft.settled.find(isPlan);
@@ -231,10 +247,12 @@ function cancelPlans(draft: Draft) {
     if (isPlan(action)) put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
 }
 
-/** The case ends, and takes back what is still on its way. */
-function cancelUndelivered(draft: Draft) {
+const isRetry = ({ type }: RecoveryAction) => type === "RETRY";
+
+/** Takes back what is still on its way. */
+function cancelUndelivered(draft: Draft, which: (action: RecoveryAction) => boolean = () => true) {
   for (const action of draft.settled)
-    if (isAwaited(action) && action.delivery === "waiting")
+    if (isAwaited(action) && action.delivery === "waiting" && which(action))
       put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
 }
 

@@ -121,5 +121,6 @@ export const END_WORDS: Readonly<Record<EndReason, string>> = {
   window_over: "the recovery window was over.",
   budget_used: "all retries of the budget were used.",
   hopeless: "Dunlin gave the invoice up.",
+  settled: "nothing is left to pay: it was credited.",
   stopped_by_hand: "a person stopped the recovery of this invoice; the audit log says who.",
 };

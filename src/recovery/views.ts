@@ -7,12 +7,14 @@ import { billsOfCustomers, type CustomerBill } from "../store/customer-bills.ts"
 import type { Tx } from "../store/database.ts";
 import { latestDecisions } from "../store/decisions.ts";
 import { casesTold } from "../store/events.ts";
+import { conflictsOf } from "../store/invoice-conflicts.ts";
 import { findInvoices } from "../store/invoices.ts";
 import { type Ask, asksConcerning, recoveryActionsOfCases } from "../store/recovery-actions.ts";
 import { subscriptionFacts } from "../store/subscriptions.ts";
 import {
   clearedBefore,
   declinesBefore,
+  standingDisputes,
   type TransactionFacts,
   transactionsForCases,
   transactionsOnCards,
@@ -53,8 +55,9 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
   const byBeginning = [...cases].sort((a, b) => a.unpaidAt.getTime() - b.unpaidAt.getTime());
   const [first, last] = [byBeginning[0]!, byBeginning.at(-1)!];
   const since = before(first, LEDGER_MS);
-  const [invoices, bills, actions, told, decisions, own] = await Promise.all([
+  const [invoices, conflicts, bills, actions, told, decisions, own] = await Promise.all([
     findInvoices(tx, merchant.id, invoiceIds),
+    conflictsOf(tx, merchant.id, invoiceIds),
     billsByCustomer(tx, merchant, customerIds, before(first, BILLS_MS)),
     recoveryActionsOfCases(tx, merchant.id, ids),
     casesTold(tx, merchant.id, ids),
@@ -62,10 +65,11 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
     transactionsForCases(tx, merchant.id, invoiceIds, customerIds, since),
   ]);
   const subscriptionIds = distinct([...invoices.values()].map(({ subscriptionId }) => subscriptionId));
-  const [subscriptions, others, barring, outages] = await Promise.all([
+  const [subscriptions, others, barring, disputed, outages] = await Promise.all([
     subscriptionFacts(tx, merchant.id, subscriptionIds),
     othersOnCards(tx, merchant.id, own, since),
     barringCards(tx, merchant.id, own, before(last, LEDGER_MS)),
+    standingDisputes(tx, merchant.id, customerIds, invoiceIds, distinct(own.map(({ cardFingerprint: card }) => card))),
     now ? outagesOf(tx, merchant, withOwn(cases, invoices, own), now) : null,
   ]);
   // Who shares a card shares what replaces it.
@@ -94,6 +98,11 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
         actions: actionsOf.get(kase.id) ?? [],
         transactions: concerning,
         barring: barringOf(kase, concerning, barring),
+        storedConflict: conflicts.get(kase.invoiceId) ?? null,
+        disputed: disputed.filter(
+          ({ customerId, invoiceId }) =>
+            invoiceId === kase.invoiceId || (customerId ?? kase.customerId) === kase.customerId,
+        ),
         issuerDownAt: outages?.get(kase.id) ?? null,
         asks: asksOf(kase, concerning, asks),
         lastDecision: decisions.get(kase.id) ?? null,

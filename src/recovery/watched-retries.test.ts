@@ -32,6 +32,7 @@ test("what was pushed before its case was opened, or all at once, teaches in the
 test("an invoice that fails again after it was paid teaches each retry in the case that it was made in, once", async () => {
   await stage.recovered();
   stage.at(+START + 8 * DAY);
+  await stage.transaction({ id: "txn_5", state: "REFUNDED", createdAt: new Date(+START + 5 * DAY) });
   await stage.invoice();
   await stage.tried(9);
   await stage.tried(11);
@@ -46,19 +47,22 @@ test("what followed a payment that was pushed with it is left to the next case o
   await stage.invoice();
   await stage.tried(0);
   stage.at(+START + 12 * DAY);
+  const paidAt = new Date(+START + 5 * DAY);
   // Its copy says that another amount is asked for by now, so that only the step sees the payment.
   await stage.transaction({
     id: "paid",
     state: "PAID",
     amount: 4000,
-    createdAt: new Date(+START + 5 * DAY),
-    updatedAt: new Date(+START + 5 * DAY),
+    createdAt: paidAt,
+    updatedAt: paidAt,
   });
   await stage.transaction({ id: "after", createdAt: new Date(+START + 9 * DAY) });
   await stage.invoice({ amount: 4000, updatedAt: new Date(+START + 1 * DAY) });
   await stage.decide();
   assert.equal((await stage.cases())[0]!.end, "paid");
   assert.deepEqual(await stage.noted(), ["paid"]);
+  const refunded = new Date(+START + 7 * DAY);
+  await stage.transaction({ id: "paid", state: "REFUNDED", amount: 4000, createdAt: paidAt, updatedAt: refunded });
   await stage.invoice({ amount: 4000, updatedAt: new Date(+START + 8 * DAY) });
   await stage.decide();
   assert.deepEqual(await stage.noted(), ["paid", "after"]);

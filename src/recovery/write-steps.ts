@@ -4,9 +4,11 @@ import { errorFields, type Tx } from "../store/database.ts";
 import { insertDecisions } from "../store/decisions.ts";
 import { moveDueCases } from "../store/due-cases.ts";
 import { insertEvents, withdrawEvents } from "../store/events.ts";
+import { clearConflicts, saveConflicts } from "../store/invoice-conflicts.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
-import type { OnWithdrawn } from "./ingest.ts";
+import { storedConflict } from "./review.ts";
 import type { Step } from "./step.ts";
+import type { OnWithdrawn } from "./stored.ts";
 
 /**
  * Write all that steps came to, next due times too. Their cases are locked, and so is the merchant's clock.
@@ -21,6 +23,8 @@ export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Ste
   const events = steps.flatMap((s) => s.events);
   const decisions = steps.flatMap(({ decision }) => decision ?? []);
   const states = steps.map(({ state }) => state);
+  const conflicts = foundConflicts(steps, now);
+  const resolved = steps.filter(({ conflict }) => conflict === null).map(({ state }) => state.invoiceId);
   const over = states.filter(({ endedAt }) => endedAt !== null);
   // In this order, and none waits for the answer to the one before it.
   const [withdrawn] = await Promise.all([
@@ -29,11 +33,18 @@ export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Ste
     updated.length > 0 && updateRecoveryActions(tx, merchantId, updated),
     events.length > 0 && insertEvents(tx, merchantId, events),
     decisions.length > 0 && insertDecisions(tx, merchantId, decisions),
+    conflicts.length > 0 && saveConflicts(tx, merchantId, conflicts),
+    resolved.length > 0 && clearConflicts(tx, merchantId, resolved),
     over.length > 0 && saveCaseStates(tx, merchantId, over),
     moveDueCases(tx, merchantId, states, now),
   ]);
   return withdrawn;
 }
+
+const foundConflicts = (steps: readonly Step[], now: Date) =>
+  steps
+    .flatMap(({ conflict, state }) => (conflict ? storedConflict(state.invoiceId, conflict, now) : []))
+    .sort((a, b) => (a.invoiceId < b.invoiceId ? -1 : 1));
 
 /** Who is told of steps after their commit. */
 export interface ToldOfSteps {

@@ -4,8 +4,9 @@ import fc from "fast-check";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { cardNetwork } from "./card-networks.ts";
 import { type DeclineCodes, declineGroup } from "./decline-group.ts";
-import { forbiddenAt, forbidsAny, type Guard, guardOf, type LedgerEntry, type Question } from "./guard.ts";
+import { forbiddenAt, forbidsAny, type Guard, guardOf, type Question } from "./guard.ts";
 import { isCard } from "./instrument.ts";
+import type { LedgerEntry } from "./ledger.ts";
 
 const allowedAt = (guard: Guard, at: Date) => forbiddenAt(guard, at.getTime()) === null;
 const allowedMoments = (guard: Guard, candidates: readonly Date[]) => candidates.filter((at) => allowedAt(guard, at));

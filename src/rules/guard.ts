@@ -4,30 +4,11 @@ import { type BankDebit, bankDebit } from "./bank-debits.ts";
 import { type CardNetwork, cardNetwork, type Limit, UNKNOWN_NETWORK } from "./card-networks.ts";
 import { type DeclineCodes, type ReadDecline, readDecline } from "./decline-group.ts";
 import { byRestriction, endsRetries } from "./decline-groups.ts";
+import { disputeBar } from "./dispute-bar.ts";
 import { type Instrument, isCard } from "./instrument.ts";
-import { isOwn, SOURCES, type Source } from "./sources.ts";
+import { type Bar, cited, type LedgerEntry, type Ruling } from "./ledger.ts";
+import { isOwn, SOURCES } from "./sources.ts";
 import { walletOf } from "./wallets.ts";
-
-/** One attempt, whoever made it, or a retry asked for that no transaction answers yet. */
-export interface LedgerEntry {
-  /** When it was made; of a retry asked for, its ideal time, which may lie ahead. */
-  at: Date;
-  /** Minor units. */
-  amount: number;
-  /** null: pending, or not answered yet. It counts like a decline until it is known. */
-  approved: boolean | null;
-  onThisInvoice: boolean;
-  /** On the card or account that is to be charged next, or that may be; true when the card is not known. */
-  onPresentCard: boolean;
-  /** null when nothing was said, as of a retry that is not answered. */
-  codes: DeclineCodes | null;
-  /** A retry of another invoice that was asked for a while ago or is to come, and that may still be answered. */
-  mayBeAnswered?: boolean;
-  /** A charge of the present card, beyond doubt, that went through and still stands: it shows that the card is alive. */
-  clears?: boolean;
-  /** The card that it was made with, where that only stands in for what is to be charged next: its codes are read by the rules of its own network. */
-  standIn?: Instrument;
-}
 
 /** What is asked of the networks: another attempt of this amount, on this card, for this invoice. */
 export interface Question {
@@ -39,15 +20,6 @@ export interface Question {
   /** The attempt may come this much before the moment asked about. */
   earlyMs: number;
 }
-
-/** A rule that forbids, as a sentence for people, and where it comes from. */
-export interface Ruling {
-  sentence: string;
-  source: Source;
-}
-
-/** By which decline a card is barred. */
-type Bar = Ruling & { decline: ReadDecline; onThisInvoice: boolean };
 
 /** All that the rules say of one question, worked out once and then asked about many moments. */
 export interface Guard {
@@ -68,9 +40,7 @@ export interface Guard {
   earlyMs: number;
 }
 
-const cited = (source: Source) => `(${source.document}, ${source.date})`;
-
-/** Work out what the rules say. @see docs/sources.md */
+/** @see docs/sources.md */
 export function guardOf(question: Question): Guard {
   const { instrument, ledger, earlyMs } = question;
   const type = instrument.paymentMethodType;
@@ -85,6 +55,7 @@ export function guardOf(question: Question): Guard {
     limits: [],
     earlyMs,
   };
+  guard.bar = disputeBar(ledger);
   if (debit) return { ...guard, ...presentations(question, debit) };
   const network = isCard(instrument) ? cardNetwork(instrument.network) : walletOf(type!);
   if (!network) return guard;
@@ -105,7 +76,8 @@ export function guardOf(question: Question): Guard {
     limits.find(
       ({ windowMs, times, attemptsMax }) => windowMs === Number.POSITIVE_INFINITY && times.length >= attemptsMax,
     ) ?? null;
-  return { ...guard, ...advised(counted, aliveAt(ledger), instrument), limits, usedUp };
+  const advice = advised(counted, aliveAt(ledger), instrument);
+  return { ...guard, ...advice, bar: guard.bar ?? advice.bar, limits, usedUp };
 }
 
 /** Which tries count against a limit. */
@@ -119,7 +91,7 @@ const COUNTS: Readonly<Record<Limit["counts"], (entry: LedgerEntry, question: Qu
 const aliveAt = (ledger: readonly LedgerEntry[]) =>
   ledger.reduce((latest, { at, clears }) => (clears ? Math.max(latest, at.getTime()) : latest), 0);
 
-/** A bar lasts so long at least: for a try within 30 days of its advice 03 or 21 Mastercard charges. Our own choice for all of them. */
+/** Mastercard charges for an attempt within 30 days of its advice 03 or 21. Our own choice for all bars. */
 const BARRED_MS = 30 * DAY_MS;
 
 /** What earlier declines of the same card say about ever trying it again, and when. */
@@ -190,7 +162,6 @@ const isOfCard = ({ group }: ReadDecline) => group !== "REVOKED" && group !== "F
 export const barsCard = (codes: DeclineCodes, instrument: Instrument): boolean =>
   barring(readDecline(codes, instrument), cardNetwork(instrument.network)) !== null;
 
-/** The rule by which a decline alone bars its card; null when it does not. */
 function barring({ advice, category1 }: ReadDecline, network: CardNetwork): Ruling | null {
   const source = advice?.bars ? advice.source : category1;
   if (!source) return null;
@@ -211,7 +182,6 @@ function graver(a: Guard["bar"], b: NonNullable<Guard["bar"]>) {
   return byRestriction(a.decline.group, b.decline.group) < 0 ? a : b;
 }
 
-/** Bank debits count presentations of the one invoice, from its first. */
 function presentations(question: Question, debit: BankDebit) {
   const times = [
     ...unseenFirstTry(question),

@@ -1,4 +1,5 @@
-import type { Guard, Ruling } from "./guard.ts";
+import type { Guard } from "./guard.ts";
+import type { Ruling } from "./ledger.ts";
 
 /** A limit as several tries that are planned together have to keep it. */
 export type PlanLimit = Pick<Guard["limits"][number], "times" | "attemptsMax" | "windowMs">;

@@ -39,7 +39,7 @@ test("every rule has a source, and every source has a rule", () => {
     ...Object.values(GATEWAYS),
     CATEGORIES,
   ].map(({ source }) => source);
-  const used = new Set([...networks, ...rows, GROUPS_SOURCE]);
+  const used = new Set([...networks, ...rows, GROUPS_SOURCE, SOURCES.disputes]);
   assert.deepEqual(
     [...used].map(({ anchor }) => anchor).sort(),
     Object.values(SOURCES)

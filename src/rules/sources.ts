@@ -40,6 +40,7 @@ export const SOURCES = {
   adyenReasons: source("adyen-refusal-reasons", "Adyen refusal reasons", "14 July 2026"),
   braintreeCodes: source("braintree-response-codes", "Braintree processor response codes", "14 July 2026"),
   recurlyCodes: source("recurly-error-codes", "Recurly API transaction errors", "undated"),
+  disputes: source("disputes", "Dunlin on disputes", "own choice", false),
   declineCategory: source("decline-category-field", "the merchant's own decline category", "own choice", false),
 } as const satisfies Record<string, Source>;
 

@@ -16,7 +16,7 @@ export type ListedAction = Omit<RecoveryAction, "caseId" | "decidedAt" | Moment>
 const textOf = (column: string) => `(${column} at time zone 'UTC')::text`;
 
 const SELECTED = `id, invoice_id as "invoiceId", subscription_id as "subscriptionId", customer_id as "customerId",
-  transaction_id as "transactionId", payment_method_type as "paymentMethodType", card_country as "cardCountry", currency, type, status,
+  transaction_id as "transactionId", payment_method_type as "paymentMethodType", card_country as "cardCountry", currency, amount_due as "amountDue", type, status,
   integration_type as "integrationType", action_suggestion as "actionSuggestion", reasons, ${textOf("ideal_retry_time")} as "idealRetryTime",
   ${textOf("executed_at")} as "executedAt", ${textOf("attempted_at")} as "attemptedAt", ${textOf("created_at")} as "createdAt",
   ${textOf("updated_at")} as "updatedAt"`;

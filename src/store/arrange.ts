@@ -1,17 +1,30 @@
 import { HEADER_BYTES, writeHeader } from "./binary-array.ts";
-import { newest, type Source, sourcesOf } from "./newest.ts";
 import { type Packed, takePackedMemory } from "./packed.ts";
+import { type Source, sourcesOf, wavesOf } from "./waves.ts";
 
 /** What one statement stores: no id twice, and in the order of ids, so that two statements take their row locks in the same order. */
 export interface Arranged<Row> extends Packed<Row> {
   /** Of each column an array parameter. */
   arrays: readonly Buffer[];
+  /** The batch that each record comes from, by its place in the list that was arranged. */
+  batchOf(index: number): number;
 }
 
-/** The newest copy of each record in these batches, of which there is at least one, and which hold no more than `newest` takes. */
-export function arrange<Row>(batches: readonly Packed<Row>[]): Arranged<Row> {
+/**
+ * These batches, of which there is at least one, as statements store them one after the other: no statement holds an id twice.
+ *
+ * @param batches  no more records than `wavesOf` takes
+ */
+export function arrange<Row>(batches: readonly Packed<Row>[]): Arranged<Row>[] {
   const sources = sourcesOf(batches);
-  const order = newest(batches, sources);
+  return wavesOf(batches, sources).map((order) => arrangeWave(batches, sources, order));
+}
+
+function arrangeWave<Row>(
+  batches: readonly Packed<Row>[],
+  sources: readonly Source<Row>[],
+  order: readonly number[],
+): Arranged<Row> {
   const count = order.length;
   const { columns } = batches[0]!;
   const sizes = columns.map((_, column) => HEADER_BYTES + bytesOf(batches, column));
@@ -32,7 +45,8 @@ export function arrange<Row>(batches: readonly Packed<Row>[]): Arranged<Row> {
     used += sizes[column]!;
     return array;
   });
-  return { columns, count, memory, starts, arrays };
+  const batchOf = (index: number) => batches.indexOf(sources[order[index]!]!.batch);
+  return { columns, count, memory, starts, arrays, batchOf };
 }
 
 /** Of all elements of a column. */

@@ -1,3 +1,4 @@
+import type { Arranged } from "./arrange.ts";
 import { binaryArray } from "./binary-array.ts";
 import { plannedOnce, prepared, type Statement, type Tx } from "./database.ts";
 
@@ -15,45 +16,106 @@ export const arrays = <Row>(columns: readonly Column<Row>[], first: number) =>
 export const unnested = <Row>(columns: readonly Column<Row>[], first: number) =>
   columns.map(([name, type], index) => `unnest($${first + index}::${type}[]) as ${name}`).join(", ");
 
-/** The merchant, `$1`, then the values of each row. */
-const selectRows = <Row>(columns: readonly Column<Row>[]) => `select $1::uuid, ${unnested(columns, 2)}`;
-
 /** The values of `rows`, column by column, as `unnest` takes them. */
 export const columnValues = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Buffer[] =>
   columns.map(([, type, field]) => binaryArray(rows, field, type));
 
-/** Store all records. Parameters as of `upsertText`. */
-export const insertText = <Row>(table: string, columns: readonly Column<Row>[]) =>
-  `insert into ${table} (merchant_id, ${columns.map(([name]) => name).join(", ")}) ${selectRows(columns)}`;
+/** A column of a table beside those of its records, and the SQL of its value. */
+type Computed = readonly [name: string, value: string];
+
+/** The date of a version: a first one that the sender does not date is dated by its creation. */
+const DATED = "coalesce(updated_at, created_at)";
+/** See migration 0031: the sender gave no date. */
+const UNDATED = "'-infinity'::timestamptz";
 
 /**
- * Keep the newer copy of each record: one statement for every batch size.
- * `$1` is the merchant, then one array for each column. Rows must be sorted by id with no id twice.
- * Returns `returning` of the records that changed.
+ * Store all records. Parameters as of `upsertText`.
  *
- * @param also  what else is set in those that were known, by their older copies, whose name is that of the table
+ * @param also  columns that are computed from those of the record, which the values name as they are
  */
-export function upsertText<Row>(
-  table: string,
-  columns: readonly Column<Row>[],
-  returning: string,
-  also: readonly string[] = [],
-): string {
+export function insertText<Row>(table: string, columns: readonly Column<Row>[], also: readonly Computed[] = []) {
   const names = columns.map(([name]) => name);
-  return `${insertText(table, columns)}
-     on conflict (merchant_id, id) do update
-       set ${names
-         .filter((name) => name !== "id")
-         .map((name) => `${name} = excluded.${name}`)
-         .concat(also)
-         .join(", ")}
-       where ${table}.updated_at < excluded.updated_at
+  const computed: Computed[] = [["version_at", `case when updated_at is null then ${UNDATED} end`], ...also];
+  return `insert into ${table} (merchant_id, ${[...names, ...computed.map(([name]) => name)].join(", ")})
+     select $1::uuid, ${names.map((name) => (name === "updated_at" ? DATED : name)).join(", ")}, ${computed.map(([, value]) => value).join(", ")}
+     from (select ${unnested(columns, 2)}) pushed`;
+}
+
+/** How versions of a record are told apart beside their dates. */
+export interface Versions<Row> {
+  table: string;
+  columns: readonly Column<Row>[];
+  /** States from the first to the one that is furthest along: of two versions of one date the latter wins. */
+  order: readonly string[];
+  /** Columns that are computed when a record is new. */
+  insertAlso?: readonly Computed[];
+  /** Columns that are computed when a record was known: `excluded` is the new version, the table's name the stored one. */
+  updateAlso?: readonly Computed[];
+  /** Columns of the record whose new value depends on the stored one. */
+  adjusted?: readonly Computed[];
+}
+
+const rankOf = (order: readonly string[], state: string) =>
+  `array_position(array[${order.map((each) => `'${each}'`).join(", ")}], ${state})`;
+/** The date that a new version is compared with. */
+const storedAt = (table: string) => `coalesce(${table}.version_at, ${table}.updated_at)`;
+
+/**
+ * Statement text that keeps the version of each record that is the truth (contract, "Versions"), for every batch size. `$1` is the merchant, then one array
+ * for each column, then service time. Rows must be sorted by id with no id twice. Returns `returning` of the records that changed.
+ *
+ * - A version with a date wins if it is newer than any the sender dated before, and of the same date if its state is at least as far along.
+ * - A version without a date wins: it came later.
+ * - One that says what is stored changes nothing.
+ */
+export function upsertText<Row>(versions: Versions<Row>, returning: string): string {
+  const { table, columns, order, insertAlso = [], updateAlso = [], adjusted = [] } = versions;
+  const isDated = "excluded.version_at is null";
+  const now = `$${columns.length + 2}::timestamptz`;
+  const values = new Map(columns.map(([name]) => [name, `excluded.${name}`]));
+  for (const [name, value] of adjusted) values.set(name, value);
+  const date = `case when ${isDated} then excluded.updated_at else greatest(${now}, ${table}.updated_at) end`;
+  const compared = [...values.keys()].filter((name) => name !== "id" && name !== "updated_at");
+  const list = (value: (name: string) => string) => compared.map(value).join(", ");
+  const set = [
+    ...compared.map((name) => `${name} = ${values.get(name)}`),
+    `updated_at = ${date}`,
+    `version_at = case when not ${isDated} then ${storedAt(table)} end`,
+    ...updateAlso.map(([name, value]) => `${name} = ${value.replaceAll("DATE", date)}`),
+  ];
+  return `${insertText(table, columns, insertAlso)}
+     on conflict (merchant_id, id) do update set ${set.join(", ")}
+     where case
+       when ${isDated} and excluded.updated_at > ${storedAt(table)} then true
+       when ${isDated} and (excluded.updated_at < ${storedAt(table)} or ${rankOf(order, "excluded.state")} < ${rankOf(order, `${table}.state`)}) then false
+       else (${list((name) => `${table}.${name}`)}) is distinct from (${list((name) => values.get(name)!)}) end
      returning ${returning}`;
 }
 
 /** `upsertText` that returns `id` and `inserted`. */
-export const upsertNewer = <Row>(table: string, columns: readonly Column<Row>[]): Statement =>
-  prepared(`upsert_${table}`, upsertText(table, columns, "id, (xmax = 0) as inserted"));
+export const upsertNewer = <Row>(versions: Versions<Row>): Statement =>
+  prepared(`upsert_${versions.table}`, upsertText(versions, "id, (xmax = 0) as inserted"));
+
+/** Of pushed versions the ids of those that are older than what is stored: `$1` the merchant, `$2` ids, `$3` their dates, `$4` their states. */
+export const selectOlder = <Row>({ table, order }: Versions<Row>): Statement =>
+  prepared(
+    `older_${table}`,
+    `select p.id from unnest($2::text[], $3::timestamptz[], $4::text[]) as p (id, updated_at, state)
+     cross join lateral (select * from ${table} where merchant_id = $1 and id = p.id offset 0) s
+     where p.updated_at < ${storedAt("s")} or (p.updated_at = ${storedAt("s")} and ${rankOf(order, "p.state")} < ${rankOf(order, "s.state")})`,
+  );
+
+/** Runs what `selectOlder` made, for all that a statement was to store. */
+export async function olderVersions<Row extends { id: string }>(
+  tx: Tx,
+  older: Statement,
+  merchantId: string,
+  { columns, arrays }: Arranged<Row>,
+): Promise<string[]> {
+  const of = (field: string) => arrays[columns.findIndex(([, , name]) => name === field)]!;
+  const { rows } = await tx.run<{ id: string }>(older, [merchantId, of("id"), of("updatedAt"), of("state")]);
+  return rows.map(({ id }) => id);
+}
 
 /** Columns as a select list, named by their fields. */
 export const selectList = <Row>(columns: readonly Column<Row>[]) =>

@@ -71,14 +71,15 @@ export const casesBy = (column: string, each: string, condition = "true") =>
 
 const POKE_BY_INVOICE = prepared(
   "poke_cases_by_invoice",
-  `with k as (select k.id, k.ended_at from unnest($2::text[]) as e (each) ${casesBy("invoice_id", "e.each")}),
+  `with k as (select k.id, k.ended_at, e.each as invoice_id from unnest($2::text[]) as e (each) ${casesBy("invoice_id", "e.each")}),
    poked as (${poke("select id from k", "$3")})
-   select count(*) as open from k where ended_at is null`,
+   select distinct invoice_id as "invoiceId" from k where ended_at is null`,
 );
 
-/** New facts about these invoices: their cases, ended ones too, want a look now; returns how many of the invoices have an open one. */
+/** New facts about these invoices: their cases, ended ones too, want a look now; returns those of the invoices that have an open one. */
 export async function pokeCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[], pokeId: string) {
-  return (await tx.run<{ open: number }>(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId])).rows[0]!.open;
+  const { rows } = await tx.run<{ invoiceId: string }>(POKE_BY_INVOICE, [merchantId, invoiceIds, pokeId]);
+  return new Set(rows.map(({ invoiceId }) => invoiceId));
 }
 
 const sumOf = (rows: readonly { cases: number }[]) => rows.reduce((sum, { cases }) => sum + cases, 0);

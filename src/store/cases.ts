@@ -1,6 +1,6 @@
 import type { Case, EndReason } from "../domain/case.ts";
 import { arrays, type Column, columnValues, selectList } from "./batch.ts";
-import { arrayOf, binaryArray } from "./binary-array.ts";
+import { arrayOf } from "./binary-array.ts";
 import { casesBy, poke } from "./case-pokes.ts";
 import { prepared, type Tx } from "./database.ts";
 import { LEFT_SETTING } from "./invoices.ts";
@@ -30,6 +30,9 @@ const OPEN = prepared(
   `with known as materialized (
      select invoice_id, ended_at from cases
      where merchant_id = $1 and invoice_id = any($4::text[]) and (ended_at is null or not invoice_left)
+       and (end_reason is null or end_reason not in ('subscription_canceled', 'subscription_expired') or exists (
+         select from subscriptions s
+         where s.merchant_id = $1 and s.id = cases.subscription_id and s.state in ('CANCELED', 'EXPIRED')))
      order by invoice_id, id for no key update
    ), opened as (
      insert into cases (merchant_id, ${COLUMNS.map(([name]) => name).join(", ")})
@@ -48,7 +51,7 @@ const OPEN = prepared(
 
 /**
  * Open a case for each. An invoice whose case is open already gets a look, with the newer customer, subscription and amount, and one whose case was
- * given up stays so until it has left recovery and come back. `cases`: sorted by invoice.
+ * given up stays so until it has left recovery and come back, or until the subscription by which it ended is active again. `cases`: sorted by invoice.
  */
 export async function openCases(tx: Tx, merchantId: string, cases: readonly NewCase[], pokeId: string) {
   await tx.run(OPEN, [merchantId, pokeId, ...columnValues(cases, COLUMNS as readonly Column<NewCase>[])]);
@@ -69,25 +72,19 @@ export interface EndedCase extends CaseEnd {
   id: string;
 }
 
-/** What a record says of the case of an invoice. */
-export interface SaidEnd extends CaseEnd {
-  invoiceId: string;
-  /** When the record was written that says so. A bank debit may have begun long before it is paid. */
-  saidAt: Date;
-}
+/** What is known of a case when its invoice is reviewed. */
+export type KnownCase = Pick<Case, "id" | "invoiceId" | "unpaidAt" | "endedAt" | "endReason">;
 
-const SAID_TO_END = prepared(
-  "cases_said_to_end",
-  `select k.id, e.n::int4 - 1 as index
-   from unnest($2::text[], $3::timestamptz[]) with ordinality as e (invoice_id, said_at, n)
-   ${casesBy("invoice_id", "e.invoice_id", "e.said_at >= unpaid_at")} order by k.id`,
+const LOCK_BY_INVOICE = prepared(
+  "lock_cases_of_invoices",
+  `select id, invoice_id as "invoiceId", unpaid_at as "unpaidAt", ended_at as "endedAt", end_reason as "endReason" from cases
+   where merchant_id = $1 and id in (select k.id from unnest($2::text[]) as e (each) ${casesBy("invoice_id", "e.each")})
+   order by id for no key update`,
 );
 
-/** The cases, ended or not, that this is said of, sorted by id. What was said before a case began says nothing about it. */
-export async function casesSaidToEnd(tx: Tx, merchantId: string, said: readonly SaidEnd[]): Promise<EndedCase[]> {
-  const values = [merchantId, binaryArray(said, "invoiceId", "text"), binaryArray(said, "saidAt", "timestamptz")];
-  const { rows } = await tx.run<{ id: string; index: number }>(SAID_TO_END, values);
-  return rows.map(({ id, index }) => ({ ...said[index]!, id }));
+/** Locks the cases of these invoices, in the order in which they were opened. */
+export async function lockCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
+  return (await tx.run<KnownCase>(LOCK_BY_INVOICE, [merchantId, arrayOf(invoiceIds, "text")])).rows;
 }
 
 const END_COLUMNS: readonly Column<EndedCase>[] = [
@@ -101,7 +98,7 @@ const END_NAMES = END_COLUMNS.map(([name]) => name).join(", ");
 
 // Cases are found by the array of their ids, too: joined alone, all of them would be read while statistics say that there are few. The ids come
 // from a select, which hides how many there are: known to be few, they would have the statement planned anew each time, longer than it runs.
-const ending = (said: string) =>
+const ending = (said: string, also = "") =>
   `with said (${END_NAMES}) as materialized (${said}), ended as (
      update cases set
        ended_at = coalesce(cases.ended_at, greatest($2, cases.opened_at)),
@@ -115,7 +112,7 @@ const ending = (said: string) =>
      returning cases.id
    ), poked as (
      ${poke("select id from ended", "$3")}
-   )
+   )${also}
    select id from ended`;
 
 const END = prepared("end_cases", ending(`select * from unnest(${arrays(END_COLUMNS, 4)})`));
@@ -129,6 +126,11 @@ export async function endCases(tx: Tx, merchantId: string, cases: readonly Ended
   await tx.run(END, [merchantId, now, pokeId, ...columnValues(cases, END_COLUMNS)]);
 }
 
+/** An invoice that left recovery contradicts nothing any more. */
+const LEFT_CLEARED = `, cleared as (
+     delete from invoice_conflicts where merchant_id = $1
+       and invoice_id = any((select array_agg(id) from json_array_elements_text(current_setting('${LEFT_SETTING}')::json) as e (id))::text[]))`;
+
 // A statement of its own: an upsert that waited for another transaction goes on with its rows, but does not see the cases that it opened. By itself too
 // because most invoices that leave recovery were never in it, and a plan that expects a case of each reads all cases. A state out of recovery
 // is the end that it means, in capitals; a Turkish database would make an i without a dot of them.
@@ -137,16 +139,17 @@ const END_OF_LEFT = prepared(
   ending(
     `select k.id, lower(i.state collate "C"), case when i.state = 'PAID' then i.updated_at end, i.amount, i.currency
      from json_array_elements_text(current_setting('${LEFT_SETTING}')::json) as e (id)
-     cross join lateral (select id, unpaid_at from cases where merchant_id = $1 and invoice_id = e.id offset 0) k
+     cross join lateral (select id from cases where merchant_id = $1 and invoice_id = e.id offset 0) k
      cross join lateral (
        select state, amount, currency, updated_at from invoices where merchant_id = $1 and id = e.id offset 0
      ) i
-     where k.unpaid_at <= i.updated_at order by k.id`,
+     order by k.id`,
+    LEFT_CLEARED,
   ),
 );
 
 /**
- * As `endCases`, for every case of what left recovery by the upsert of this transaction, if it began before the copy was written which is stored.
+ * As `endCases`, for every case of what left recovery by the upsert of this transaction.
  *
  * @returns their ids
  */
@@ -166,6 +169,24 @@ const LOCK_BY_SUBSCRIPTION = prepared(
 /** Wait for whoever works on open cases of these subscriptions, and keep all others from them; returns their ids. */
 export async function lockCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
   return (await tx.run<{ id: string }>(LOCK_BY_SUBSCRIPTION, [merchantId, ids])).rows.map(({ id }) => id);
+}
+
+const TO_REOPEN = prepared(
+  "invoices_to_reopen",
+  `select distinct k.invoice_id as "invoiceId"
+   from unnest($2::text[]) as e (each)
+   cross join lateral (
+     select invoice_id, ended_at from cases
+     where merchant_id = $1 and subscription_id = e.each and end_reason in ('subscription_canceled', 'subscription_expired') offset 0) k
+   cross join lateral (
+     select updated_at from invoices where merchant_id = $1 and id = k.invoice_id and state in ('UNPAID', 'PARTIALLY_PAID') offset 0) i
+   where i.updated_at > k.ended_at`,
+);
+
+/** Invoices in recovery whose cases ended with these subscriptions, and that are unpaid by a version from after that end; sorted. */
+export async function invoicesToReopen(tx: Tx, merchantId: string, subscriptionIds: readonly string[]) {
+  const { rows } = await tx.run<{ invoiceId: string }>(TO_REOPEN, [merchantId, arrayOf(subscriptionIds, "text")]);
+  return rows.map(({ invoiceId }) => invoiceId).sort();
 }
 
 const LOCK = prepared(

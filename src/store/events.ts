@@ -52,17 +52,33 @@ export async function merchantsWithEvent(tx: Tx, eventId: string): Promise<strin
   return (await tx.run<{ id: string }>(OWNERS, [eventId])).rows.map((merchant) => merchant.id);
 }
 
-const WITHDRAW = prepared(
-  "withdraw_events",
+const withdrawing = (which: string, at: string) =>
   `with gone as (
      delete from deliveries d using events e
-     where d.merchant_id = $1 and e.merchant_id = $1 and e.id = d.event_id
-       and (e.case_id = any($2::uuid[]) or e.id = any($3::uuid[]))
+     where d.merchant_id = $1 and e.merchant_id = $1 and e.id = d.event_id and (${which})
      returning d.event_id
    )
-   update events set withdrawn_at = $4 from gone where merchant_id = $1 and id = gone.event_id
-   returning id`,
+   update events set withdrawn_at = ${at} from gone where merchant_id = $1 and id = gone.event_id
+   returning id`;
+
+const WITHDRAW = prepared(
+  "withdraw_events",
+  withdrawing("e.case_id = any($2::uuid[]) or e.id = any($3::uuid[])", "$4"),
 );
+const WITHDRAW_RETRIES = prepared(
+  "withdraw_retries",
+  withdrawing(
+    `e.case_id = any($2::uuid[]) and e.type = 'recovery_action'
+     and exists (select from recovery_actions r where r.merchant_id = $1 and r.id = e.id and r.type = 'RETRY')`,
+    "$3",
+  ),
+);
+
+/** As `withdrawEvents`, of these cases the retries alone. */
+export async function withdrawRetries(tx: Tx, merchantId: string, caseIds: readonly string[], now: Date) {
+  const { rows } = await tx.run<{ id: string }>(WITHDRAW_RETRIES, [merchantId, arrayOf(caseIds, "uuid"), now]);
+  return rows.map((row) => row.id);
+}
 
 /**
  * Take back what has not been delivered: all events of `caseIds`, and the events `eventIds`; returns those taken back.

@@ -21,6 +21,7 @@ before(async () => {
 });
 after(() => database.drop());
 
+const NOW = new Date("2026-01-09T00:00:00Z");
 const invoice = (id: string, state: Invoice["state"] = "PAID", day = 1): Invoice => ({
   id,
   state,
@@ -57,8 +58,8 @@ test("what left recovery is noted until the transaction ends, and no longer", as
   const merchant = randomUUID();
   const noted = prepared("test_noted", `select nullif(current_setting('${LEFT_SETTING}', true), '') as left`);
   await database.db.transaction(async (tx) => {
-    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("a", "UNPAID")), randomUUID());
-    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("a", "PAID", 2)), randomUUID());
+    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("a", "UNPAID")), NOW, randomUUID());
+    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("a", "PAID", 2)), NOW, randomUUID());
     assert.deepEqual((await tx.run(noted)).rows, [{ left: '["a"]' }]);
   });
   // Every connection of the pool.
@@ -70,7 +71,7 @@ test("a batch that another one overtakes is not stored as new", async () => {
   const merchant = randomUUID();
   let late!: Promise<unknown>;
   await database.db.transaction(async (tx) => {
-    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("b")), randomUUID());
+    await upsertInvoices(tx, merchant, arrangeInvoices(invoice("b")), NOW, randomUUID());
     late = insertNewInvoices(
       database.db,
       merchant,
@@ -86,7 +87,7 @@ test("a batch that another one overtakes is not stored as new", async () => {
 test("an upsert says what is in recovery, new or again, and what was known in this copy or a newer one", async () => {
   const merchant = randomUUID();
   const upsert = (...invoices: Invoice[]) =>
-    upsertInvoices(database.db, merchant, arrangeInvoices(...invoices), randomUUID());
+    upsertInvoices(database.db, merchant, arrangeInvoices(...invoices), NOW, randomUUID());
   const nothing = { unpaid: [], unpaidAgain: [], known: null };
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { ...nothing, unpaid: ["b"] });
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID", 2), invoice("c", "PARTIALLY_PAID")), {
@@ -102,7 +103,7 @@ test("an upsert notes what is out of recovery now and was in it in some older co
   const merchant = randomUUID();
   const leftBy = (...invoices: Invoice[]) =>
     database.db.transaction(async (tx) => {
-      await upsertInvoices(tx, merchant, arrangeInvoices(...invoices), randomUUID());
+      await upsertInvoices(tx, merchant, arrangeInvoices(...invoices), NOW, randomUUID());
       return JSON.parse((await tx.run<{ left: string }>(READ_LEFT)).rows[0]!.left);
     });
   await leftBy(invoice("a", "UNPAID"), invoice("b", "PAID"), invoice("c", "PARTIALLY_PAID"), invoice("d", "UNPAID"));

@@ -1,13 +1,16 @@
-import { INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
+import { INVOICE_ORDER, INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Arranged } from "./arrange.ts";
 import {
   type Column,
   insertText,
+  olderVersions,
   recordsAfter,
   selectAfter,
   selectList,
+  selectOlder,
   unnested,
   upsertText,
+  type Versions,
   withoutNulls,
 } from "./batch.ts";
 import { arrayOf } from "./binary-array.ts";
@@ -22,6 +25,7 @@ export const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
   ["subscription_id", "text", "subscriptionId"],
   ["business_entity", "text", "businessEntity"],
   ["amount", "int8", "amount"],
+  ["amount_due", "int8", "amountDue"],
   ["currency", "text", "currency"],
   ["created_at", "timestamptz", "createdAt"],
   ["updated_at", "timestamptz", "updatedAt"],
@@ -31,16 +35,39 @@ const RECOVERY_STATES = INVOICE_STATES.filter(inRecovery);
 const isRecovery = (state: string) => `${state} in (${RECOVERY_STATES.map((each) => `'${each}'`).join(", ")})`;
 const IN_RECOVERY = isRecovery("state");
 
-const POKE_ID = `$${2 + INVOICE_COLUMNS.length}`;
+/** Instead of the total, a version of a partly paid invoice may say what is left. */
+const SAYS_REST = `excluded.state = 'PARTIALLY_PAID' and excluded.amount_due is null
+  and excluded.currency = invoices.currency and excluded.amount < invoices.amount`;
+
+const VERSIONS: Versions<Invoice> = {
+  table: "invoices",
+  columns: INVOICE_COLUMNS,
+  order: INVOICE_ORDER,
+  insertAlso: [["unpaid_since", `case when ${IN_RECOVERY} then coalesce(updated_at, created_at) end`]],
+  // Of the row that a newer version replaces, as it is once it is locked: so it counts as well what another batch stored for which this one waited.
+  updateAlso: [
+    ["was_in_recovery", `invoices.was_in_recovery or ${isRecovery("invoices.state")}`],
+    [
+      "unpaid_since",
+      `case when not ${isRecovery("excluded.state")} then null
+         when ${isRecovery("invoices.state")} then coalesce(invoices.unpaid_since, DATE) else DATE end`,
+    ],
+  ],
+  adjusted: [
+    ["amount", `case when ${SAYS_REST} then invoices.amount else excluded.amount end`],
+    ["amount_due", `case when ${SAYS_REST} then excluded.amount else excluded.amount_due end`],
+  ],
+};
+
 /** Other open cases of their customers are looked at, too, as after an attempt: where none is pushed nothing else tells of other bills. */
-const tellOthers = (from: string) =>
+const tellOthers = (from: string, pokeId: string) =>
   poke(
     toldByBills(
       `select id, customer_id as each, state = 'PAID' as paid from ${from}
-       where ${POKE_ID}::uuid is not null and (state = 'PAID' or ${IN_RECOVERY})`,
+       where ${pokeId}::uuid is not null and (state = 'PAID' or ${IN_RECOVERY})`,
       isRecovery,
     ),
-    POKE_ID,
+    pokeId,
   );
 
 // Half the work of an upsert, which marks each row as under way before it is sure of it.
@@ -48,8 +75,8 @@ const INSERT_NEW = prepared(
   "insert_new_invoices",
   `with known as materialized (
      select exists (select from invoices where merchant_id = $1 and id = any($2::text[])) as found
-   ), stored as (${insertText("invoices", INVOICE_COLUMNS)} where not (select found from known)),
-   told as (${tellOthers(`(select ${unnested(INVOICE_COLUMNS.slice(0, 3), 2)} where not (select found from known)) b`)})
+   ), stored as (${insertText("invoices", INVOICE_COLUMNS, VERSIONS.insertAlso)} where not (select found from known)),
+   told as (${tellOthers(`(select ${unnested(INVOICE_COLUMNS.slice(0, 3), 2)} where not (select found from known)) b`, `$${2 + INVOICE_COLUMNS.length}`)})
    select not found as "areNew" from known`,
 );
 const UNIQUE_VIOLATION = "23505";
@@ -82,14 +109,7 @@ export const LEFT_SETTING = "dunlin.left";
 
 const ids = (condition: string) => `coalesce(json_agg(id) filter (where ${condition}), '[]')`;
 
-// Of the row that a newer copy replaces, as it is once it is locked: so it counts as well what another batch stored for which this one waited.
-const WAS_IN_RECOVERY = `was_in_recovery = invoices.was_in_recovery or ${isRecovery("invoices.state")}`;
-const UPSERTED = upsertText(
-  "invoices",
-  INVOICE_COLUMNS,
-  "id, state, customer_id, was_in_recovery, (xmax = 0) as inserted",
-  [WAS_IN_RECOVERY],
-);
+const UPSERTED = upsertText(VERSIONS, "id, state, customer_id, was_in_recovery, (xmax = 0) as inserted");
 
 const LEFT = `not inserted and not ${IN_RECOVERY} and was_in_recovery`;
 
@@ -97,7 +117,7 @@ const LEFT = `not inserted and not ${IN_RECOVERY} and was_in_recovery`;
 // wait until the service has read it and sent it back.
 const UPSERT = prepared(
   "upsert_invoices",
-  `with changed as (${UPSERTED}), told as (${tellOthers("changed")})
+  `with changed as (${UPSERTED}), told as (${tellOthers("changed", `$${3 + INVOICE_COLUMNS.length}`)})
    select ${ids(`inserted and ${IN_RECOVERY}`)} as unpaid, ${ids(`not inserted and ${IN_RECOVERY}`)} as "unpaidAgain",
      case when count(*) < cardinality($2::text[])
        then (select json_agg(k.id) from unnest($2::text[]) as k (id) where k.id not in (select id from changed)) end as known
@@ -108,31 +128,71 @@ const UPSERT = prepared(
 interface ChangedInvoices {
   /** are new and in recovery; */
   unpaid: string[];
-  /** were known in an older copy and are in recovery; */
+  /** were known in another version and are in recovery; */
   unpaidAgain: string[];
-  /** were known in this copy or a newer one; null: none was. */
+  /** did not change: they were known in this version, or the version is older than what is known; null: all changed. */
   known: string[] | null;
 }
 
 /**
- * Keep the newer copy of each. Until the transaction ends `endCasesOfLeft` knows which were in recovery in some older copy and are not in this one.
+ * Keep the version of each that is the truth. Until the transaction ends `endCasesOfLeft` knows which were in recovery in some older copy and are not in this one.
  *
  * @param pokeId  as of `insertNewInvoices`
  */
-export async function upsertInvoices(tx: Tx, merchantId: string, invoices: Arranged<Invoice>, pokeId: string | null) {
-  return (await tx.run<ChangedInvoices>(UPSERT, [merchantId, ...invoices.arrays, pokeId])).rows[0]!;
+export async function upsertInvoices(
+  tx: Tx,
+  merchantId: string,
+  invoices: Arranged<Invoice>,
+  now: Date,
+  pokeId: string | null,
+) {
+  return (await tx.run<ChangedInvoices>(UPSERT, [merchantId, ...invoices.arrays, now, pokeId])).rows[0]!;
+}
+
+const OLDER = selectOlder(VERSIONS);
+
+/** The ids of those versions that are older than what is stored. */
+export const olderInvoices = (tx: Tx, merchantId: string, invoices: Arranged<Invoice>) =>
+  olderVersions(tx, OLDER, merchantId, invoices);
+
+/** An invoice as it is stored. */
+export interface StoredInvoice extends Invoice {
+  /** The date of the first unpaid version since it was out of recovery; absent while it is out. */
+  unpaidSince?: Date | undefined;
 }
 
 const FIND = prepared(
   "find_invoices",
-  `select ${selectList(INVOICE_COLUMNS)}
+  `select ${selectList(INVOICE_COLUMNS)}, unpaid_since as "unpaidSince"
    from invoices where merchant_id = $1 and id = any($2::text[])`,
 );
 
 /** The invoices with these ids, as they are known now. */
 export async function findInvoices(tx: Tx, merchantId: string, ids: readonly string[]) {
-  const { rows } = await tx.run<Invoice>(FIND, [merchantId, arrayOf(ids, "text")]);
+  const { rows } = await tx.run<StoredInvoice>(FIND, [merchantId, arrayOf(ids, "text")]);
   return new Map(rows.map((invoice) => [invoice.id, withoutNulls(invoice)]));
+}
+
+const UNPAID = prepared(
+  "unpaid_invoices",
+  `select id from invoices where merchant_id = $1 and id = any($2::text[]) and ${IN_RECOVERY}`,
+);
+
+/** The ids of those of these invoices that are in recovery, sorted. */
+export async function unpaidInvoices(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await tx.run<{ id: string }>(UNPAID, [merchantId, arrayOf(ids, "text")]);
+  return rows.map(({ id }) => id).sort();
+}
+
+const CUSTOMERS = prepared(
+  "customers_of_invoices",
+  `select distinct customer_id as "customerId" from invoices where merchant_id = $1 and id = any($2::text[])`,
+);
+
+/** The customers of these invoices. */
+export async function customersOfInvoices(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await tx.run<{ customerId: string }>(CUSTOMERS, [merchantId, arrayOf(ids, "text")]);
+  return rows.map(({ customerId }) => customerId);
 }
 
 const KNOW = prepared(

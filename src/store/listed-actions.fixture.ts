@@ -31,6 +31,7 @@ export const planned = (index: number, createdAt: Date): RecoveryAction => ({
   paymentMethodType: null,
   cardCountry: null,
   currency: "EUR",
+  amountDue: 4900,
   type: "RETRY",
   status: "SCHEDULED",
   integrationType: "CUSTOM",

@@ -4,7 +4,7 @@ import pino from "pino";
 import { at, atServer, startTestServer } from "../../test/server.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import type { Invoice } from "../domain/invoice.ts";
-import { ingestInvoices } from "../recovery/ingest.ts";
+import { ingestInvoices } from "../recovery/ingest-invoices.ts";
 import { type Database, openDatabase, prepared } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { packInvoices } from "./packed.fixture.ts";

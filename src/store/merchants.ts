@@ -22,6 +22,7 @@ const COLUMNS = {
   leadMs: "lead_ms",
   windowDays: "window_days",
   budget: "budget",
+  smallestAmount: "smallest_amount",
   engine: "engine",
   shadow: "shadow",
   sharesLearning: "shares_learning",

@@ -18,4 +18,4 @@ const packed = <Row extends { id: string }>(columns: readonly Column<Row>[]) => 
 export const packInvoices = packed<Invoice>(INVOICE_COLUMNS);
 export const packSubscriptions = packed<Subscription>(SUBSCRIPTION_COLUMNS);
 export const packTransactions = packed<Transaction>(TRANSACTION_COLUMNS);
-export const arrangeInvoices = (...rows: readonly Invoice[]) => arrange(packInvoices(...rows));
+export const arrangeInvoices = (...rows: readonly Invoice[]) => arrange(packInvoices(...rows))[0]!;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { arrange } from "./arrange.ts";
+import { type Arranged, arrange } from "./arrange.ts";
 import type { Column } from "./batch.ts";
 import { binaryArray } from "./binary-array.ts";
 import { prepared } from "./database.ts";
@@ -65,7 +65,7 @@ test("arrays of packed records arrive in PostgreSQL as they were, sorted by id",
     `select unnest($1::text[]) as id, unnest($2::text[]) as name, unnest($3::int8[]) as amount, unnest($4::int4[]) as month,
        unnest($5::bool[]) as "isNew", unnest($6::timestamptz[]) as "updatedAt"`,
   );
-  const { arrays } = arrange([pack(packer, THINGS.slice(0, 2)), pack(packer, THINGS.slice(2))]);
+  const [{ arrays }] = arrange([pack(packer, THINGS.slice(0, 2)), pack(packer, THINGS.slice(2))]) as [Arranged<Thing>];
   const { rows } = await database.db.run<Thing>(statement, arrays);
   const sorted = THINGS.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const nulls = { name: null, amount: null, month: null, isNew: null };
@@ -81,7 +81,7 @@ test("arrays of packed records are those that are written from rows, also where 
   for (const columns of [COLUMNS, COLUMNS.toReversed()])
     for (const things of [[THINGS[0]!], [THINGS[1]!], [THINGS[3]!], many]) {
       // A packer of its own has as little memory as there is at first.
-      const { arrays } = arrange([pack(createPacker(columns), things)]);
+      const [{ arrays }] = arrange([pack(createPacker(columns), things)]) as [Arranged<Thing>];
       assert.deepEqual(
         arrays,
         columns.map(([, type, field]) => binaryArray(things, field, type)),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { dateOf } from "./binary-array.ts";
+import { dateOf, microsecondsOf } from "./binary-array.ts";
 import { giveBack, takeMemory } from "./spare-memory.ts";
 
 /**
@@ -131,8 +131,16 @@ function valueAt<Row>(packed: Packed<Row>, column: number, index: number): unkno
 /** Whether the element that begins here is null: lengths are never so long. */
 const isNull = (bytes: Buffer, start: number) => bytes[start] === 0xff;
 
-/** When the record was changed last, comparable with that of others. */
-export function changedAt<Row>(packed: Packed<Row>, index: number): number {
-  const column = columnOf(packed, "updatedAt");
-  return readInt8(packed.memory, packed.starts[column * (packed.count + 1) + index]! + LENGTH_BYTES);
+/** The first record with a moment in this field that comes after `ms`, with that moment; null: there is none. @param ms  since 1970 */
+export function firstAfter<Row>(packed: Packed<Row>, field: string, ms: number): { index: number; at: Date } | null {
+  const { count, memory: bytes, starts } = packed;
+  const first = columnOf(packed, field) * (count + 1);
+  const limit = microsecondsOf(ms);
+  for (let index = 0; index < count; index++) {
+    const start = starts[first + index]!;
+    if (isNull(bytes, start)) continue;
+    const moment = readInt8(bytes, start + LENGTH_BYTES);
+    if (moment > limit) return { index, at: dateOf(moment) };
+  }
+  return null;
 }

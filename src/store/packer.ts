@@ -128,12 +128,6 @@ export function putInteger(writer: ColumnWriter, value: number) {
 /** What `elementOf` returned, which is quicker than the value where the same one comes again and again. */
 export const putElement = (writer: ColumnWriter, element: Uint8Array) => putBytes(writer, element, 0, element.length);
 
-/** What the other column, of the same type, got last. */
-export function putSame(writer: ColumnWriter, other: ColumnWriter) {
-  const from = other.starts[other.count - 1]!;
-  putBytes(writer, other.bytes, from + LENGTH_BYTES, other.at);
-}
-
 const ASCII_MAX = 0x7f;
 
 function putText(writer: ColumnWriter, text: string) {

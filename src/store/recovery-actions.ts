@@ -18,6 +18,7 @@ const COLUMNS: readonly Column<Row>[] = [
   ["payment_method_type", "text", "paymentMethodType"],
   ["card_country", "text", "cardCountry"],
   ["currency", "text", "currency"],
+  ["amount_due", "int8", "amountDue"],
   ["type", "text", "type"],
   ["status", "text", "status"],
   ["integration_type", "text", "integrationType"],

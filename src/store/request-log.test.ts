@@ -14,7 +14,7 @@ after(() => database.drop());
 
 async function requestAt(at: Date): Promise<string> {
   const id = uuidV7(at, 0, Buffer.alloc(8, 1));
-  const unknown = { callerRequestId: null, keyId: null, records: null, error: null };
+  const unknown = { callerRequestId: null, keyId: null, records: null, stored: null, older: null, error: null };
   const request = { ...unknown, merchantId: NOBODY, id, at, method: "GET", route: "/", status: 200, durationUs: 1 };
   await logRequests(database.db, [request]);
   await logRequests(database.db, [request]);

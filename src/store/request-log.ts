@@ -24,6 +24,10 @@ export interface LoggedRequest {
   durationUs: number;
   /** Records that were taken, or actions that were listed. */
   records: number | null;
+  /** Of records that were taken: new, or newer than what was known. */
+  stored: number | null;
+  /** Of records that were taken: older than what is known, and ignored. The rest was known already. */
+  older: number | null;
   /** What was said of a refusal or a fault. */
   error: string | null;
 }
@@ -39,6 +43,8 @@ const COLUMNS: readonly Column<LoggedRequest>[] = [
   ["status", "int2", "status"],
   ["duration_us", "int4", "durationUs"],
   ["records", "int4", "records"],
+  ["stored", "int4", "stored"],
+  ["older", "int4", "older"],
   ["error", "text", "error"],
 ];
 

@@ -1,12 +1,15 @@
-import type { Transaction } from "../domain/transaction.ts";
+import { TRANSACTION_ORDER, type Transaction } from "../domain/transaction.ts";
 import type { Arranged } from "./arrange.ts";
 import {
   type Changed,
   type Column,
+  olderVersions,
   recordsAfter,
   selectAfter,
   selectList,
+  selectOlder,
   upsertNewer,
+  type Versions,
   withoutNulls,
 } from "./batch.ts";
 import { arrayOf, binaryArray } from "./binary-array.ts";
@@ -51,12 +54,22 @@ export const TRANSACTION_COLUMNS: readonly Column<Transaction>[] = [
   ["network_token", "bool", "networkToken"],
 ];
 
-const UPSERT = upsertNewer("transactions", TRANSACTION_COLUMNS);
+const VERSIONS: Versions<Transaction> = {
+  table: "transactions",
+  columns: TRANSACTION_COLUMNS,
+  order: TRANSACTION_ORDER,
+};
+const UPSERT = upsertNewer(VERSIONS);
+const OLDER = selectOlder(VERSIONS);
 
-/** Keep the newer copy of each; returns those that changed. */
-export async function upsertTransactions(tx: Tx, merchantId: string, transactions: Arranged<Transaction>) {
-  return (await tx.run<Changed>(UPSERT, [merchantId, ...transactions.arrays])).rows;
+/** Keep the version of each that is the truth; returns those that changed. */
+export async function upsertTransactions(tx: Tx, merchantId: string, transactions: Arranged<Transaction>, now: Date) {
+  return (await tx.run<Changed>(UPSERT, [merchantId, ...transactions.arrays, now])).rows;
 }
+
+/** The ids of those versions that are older than what is stored. */
+export const olderTransactions = (tx: Tx, merchantId: string, transactions: Arranged<Transaction>) =>
+  olderVersions(tx, OLDER, merchantId, transactions);
 
 const FACT_FIELDS = [
   ...(["id", "state", "invoiceId", "customerId", "amount", "currency", "createdAt", "updatedAt"] as const),
@@ -100,6 +113,24 @@ export async function transactionsForCases(
 ) {
   const values = [merchantId, arrayOf(invoiceIds, "text"), arrayOf(customerIds, "text"), since];
   return oldestFirst((await tx.run<TransactionFacts>(FOR_CASES, values)).rows);
+}
+
+/** What is looked at of an attempt to tell what is owed on its invoice. */
+export type Attempt = Pick<
+  Transaction,
+  "id" | "invoiceId" | "state" | "amount" | "currency" | "createdAt" | "updatedAt"
+>;
+
+const ON_INVOICES = prepared(
+  "attempts_on_invoices",
+  `select t.* from unnest($2::text[]) as e (each) cross join lateral (
+     select id, invoice_id as "invoiceId", state, amount, currency, created_at as "createdAt", updated_at as "updatedAt"
+     from transactions where merchant_id = $1 and invoice_id = e.each offset 0) t`,
+);
+
+/** All attempts on these invoices, in any order. */
+export async function attemptsOnInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
+  return (await tx.run<Attempt>(ON_INVOICES, [merchantId, arrayOf(invoiceIds, "text")])).rows;
 }
 
 const ON_CARDS = prepared(
@@ -150,6 +181,36 @@ const CLEARED_BEFORE = prepared(
 export async function clearedBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
   const values = [merchantId, arrayOf(fingerprints, "text"), until];
   return oldestFirst((await tx.run<TransactionFacts>(CLEARED_BEFORE, values)).rows);
+}
+
+const DISPUTED = prepared(
+  "standing_disputes",
+  `select d.* from (
+     ${SELECT} where merchant_id = $1 and state = 'DISPUTED' and customer_id = any($2::text[])
+     union ${SELECT} where merchant_id = $1 and state = 'DISPUTED' and invoice_id = any($3::text[])
+     union ${SELECT} where merchant_id = $1 and state = 'DISPUTED' and card_fingerprint = any($4::text[]) and customer_id is null
+   ) d
+   where not exists (
+     select from transactions p where p.merchant_id = $1 and p.card_fingerprint = d."cardFingerprint" and p.state = 'PAID' and p.amount > 0
+       and p.created_at > d."updatedAt")
+     and not exists (
+     select from transactions p where p.merchant_id = $1 and p.payment_method_id = d."paymentMethodId" and p.state = 'PAID' and p.amount > 0
+       and p.created_at > d."updatedAt" and (p.card_fingerprint is null or d."cardFingerprint" is null))`,
+);
+
+/**
+ * Disputed payments by these customers, on these invoices, or on these cards by nobody named, unless a later charge on the same card or payment method was
+ * paid; oldest first.
+ */
+export async function standingDisputes(
+  tx: Tx,
+  merchantId: string,
+  customerIds: readonly string[],
+  invoiceIds: readonly string[],
+  fingerprints: readonly string[],
+) {
+  const lists = [customerIds, invoiceIds, fingerprints].map((list) => arrayOf(list, "text"));
+  return oldestFirst((await tx.run<TransactionFacts>(DISPUTED, [merchantId, ...lists])).rows);
 }
 
 const oldestFirst = (rows: TransactionFacts[]) =>

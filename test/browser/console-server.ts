@@ -78,6 +78,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     mailer: null,
     authUrl: origin,
     baseUrl: origin,
+    clockSkewMs: 300_000,
     caPath: "/var/lib/dunlin/tls/ca.pem",
     cli: "npx dunlin",
     behindProxy: false,

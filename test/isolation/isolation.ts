@@ -6,7 +6,8 @@ import { createApi, type RunningApi } from "../../src/api/server.ts";
 import { createApiKey } from "../../src/auth/api-keys.ts";
 import { PERMISSIONS } from "../../src/domain/permission.ts";
 import { decideDue } from "../../src/recovery/decide-due.ts";
-import { ingestInvoices, ingestSubscriptions, ingestTransactions } from "../../src/recovery/ingest.ts";
+import { ingestSubscriptions, ingestTransactions } from "../../src/recovery/ingest.ts";
+import { ingestInvoices } from "../../src/recovery/ingest-invoices.ts";
 import { joinFlushes } from "../../src/recovery/join-flushes.ts";
 import { createModels } from "../../src/recovery/models.ts";
 import { type Database, openDatabase, prepared } from "../../src/store/database.ts";
@@ -100,6 +101,7 @@ async function life(seed: number, operations: number, stranger: Seen["stranger"]
       ),
     },
     onIngested() {},
+    clockSkewMs: 5 * 60_000,
     tls: "proxy",
     trustedProxies: parseTrustedProxies(""),
     baseUrl: "https://dunlin.example.com",

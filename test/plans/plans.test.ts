@@ -118,6 +118,7 @@ const SMALL = [
   "experiment_tallies",
   "experiments",
   "invites",
+  "invoice_conflicts",
   "jobs",
   "learned_merchants",
   "learned_models",

@@ -93,6 +93,7 @@ const plannedAction = (id: string, caseId: string, at: Date): RecoveryAction => 
   paymentMethodType: "card",
   cardCountry: "DE",
   currency: "EUR",
+  amountDue: 4900,
   type: "RETRY",
   status: "SENT",
   integrationType: "CUSTOM",

@@ -63,8 +63,10 @@ export interface Invoice {
   subscriptionId?: string | null;
   /** Name of the business entity of yours that bills. */
   businessEntity?: string | null;
-  /** In the currency's minor unit: 4900 is 49.00 EUR, and 4900 JPY. */
+  /** In the currency's minor unit: 4900 is 49.00 EUR, and 4900 JPY. The total, also when a part is paid. */
   amount: number;
+  /** What is left to pay, in minor units, from 0 to amount. Without it, the payments that you pushed are taken off the amount. If a version in PARTIALLY_PAID has a smaller amount than the one before, that amount is what is left. */
+  amountDue?: number | null;
   /** ISO 4217 code. One that ISO 4217 does not know is taken, and flagged in the log. */
   currency: string;
   /** When your billing system made it. */

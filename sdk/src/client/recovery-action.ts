@@ -18,6 +18,8 @@ export interface RecoveryAction {
   cardCountry?: string;
   /** ISO 4217 code. */
   currency: string;
+  /** What was owed on the invoice when the action was planned last, in minor units of the currency. */
+  amountDue?: number;
   /** What is asked for. */
   type: "RECOVERY_ACTION_TYPE_RETRY" | "RECOVERY_ACTION_TYPE_CARD_CHANGE";
   /** How it stands. */

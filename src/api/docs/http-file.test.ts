@@ -12,7 +12,7 @@ let api: Awaited<ReturnType<typeof testApi>>;
 let key: string;
 before(async () => {
   database = await testDatabase();
-  api = await testApi(database.db, testClock());
+  api = await testApi(database.db, { ...testClock(), serviceMs: Date.UTC(2026, 5, 1) });
   key = (await testKey(database.db, api.ports, await testMerchant(database.db, api.ports))).apiKey;
 });
 after(async () => {

@@ -155,7 +155,6 @@ function readRecord(kind: Kind, record: Record<string, unknown>, index: number, 
     if (field.holdsCard?.(value as string)) throw refuseCardNumber(`${kind.name}[${index}].${key}`);
     row[key] = read;
   }
-  if (row.updatedAt === undefined) row.updatedAt = row.createdAt;
   if (Object.keys(record).length > known)
     refuseCards(record, `${kind.name}[${index}]`, RECORD_LEVEL, (key) => !kind.fields.has(key));
   return row;

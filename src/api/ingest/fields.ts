@@ -1,6 +1,13 @@
 import Type, { type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
-import { MOMENT_PATTERN, MOMENT_SAYS, parseMoment } from "../../domain/moment.ts";
+import {
+  MOMENT_AHEAD_PATTERN,
+  MOMENT_AHEAD_SAYS,
+  MOMENT_PATTERN,
+  MOMENT_SAYS,
+  parseMoment,
+  YEAR_MAX_AHEAD,
+} from "../../domain/moment.ts";
 import { isZone, ZONE_CHARS_MAX } from "../../domain/time-zone.ts";
 import { holdsCardNumber } from "../json/card-number.ts";
 
@@ -28,6 +35,8 @@ export interface Field {
    * JSON.parse has changed what was not.
    */
   form?: "identifier" | "moment" | "integer";
+  /** Of a moment: the last year. */
+  yearMax?: number;
   /** Of an integer: the least and the most. */
   range?: readonly [least: number, most: number];
   /** What `read` checks beyond `schema`, as far as JSON Schema can say it: for the OpenAPI document, which wants it all. */
@@ -151,6 +160,15 @@ export const moment: Field = {
   read: (value) => parseMoment(value as string),
   form: "moment",
   alsoSays: { format: "date-time", pattern: MOMENT_PATTERN },
+};
+
+/** One that may lie ahead, such as the end of a subscription. */
+export const momentAhead: Field = {
+  ...moment,
+  says: MOMENT_AHEAD_SAYS,
+  read: (value) => parseMoment(value as string, YEAR_MAX_AHEAD),
+  yearMax: YEAR_MAX_AHEAD,
+  alsoSays: { format: "date-time", pattern: MOMENT_AHEAD_PATTERN },
 };
 
 export const integer = (minimum: number, maximum: number): Field => ({

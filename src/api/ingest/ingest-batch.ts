@@ -7,6 +7,7 @@ import { giveBack } from "../../store/spare-memory.ts";
 import type { Api } from "../api.ts";
 import { refuseOtherBodies } from "../framing.ts";
 import { type RecordKind, readBatch } from "./batch.ts";
+import { refuseImpossible } from "./refuse-impossible.ts";
 
 /** What the three ingest operations have in common: an authenticated batch, read whole, stored whole or not at all. */
 export function ingestBatchRoute<Row extends { currency: string }>(
@@ -29,17 +30,19 @@ export function ingestBatchRoute<Row extends { currency: string }>(
     async (request: FastifyRequest, _reply: FastifyReply) => {
       const { merchant } = request.caller!;
       const batch = readGivenBody(kind, request.body as Buffer | undefined);
+      refuseImpossible(kind, batch, api.ports.now(), api.clockSkewMs);
       const received = batch.count;
       const unknown = [...countTexts(batch, "currency")].filter(([currency]) => isUnknownCurrency(currency));
-      const changed = await ingest(merchant, batch);
+      const { stored: changed, older } = await ingest(merchant, batch);
       request.records = received;
-      request.changed = changed;
+      request.stored = changed;
+      request.older = older;
       if (unknown.length > 0) {
         const records = unknown.reduce((sum, [, count]) => sum + count, 0);
         const currencies = unknown.map(([currency]) => currency);
         request.log.warn({ merchantId: merchant.id, records, currencies }, "currency.unknown");
       }
-      api.metrics.recordsIngested(kind.name, received, changed);
+      api.metrics.recordsIngested(kind.name, received, changed, older);
       if (changed > 0) api.onIngested();
       return { requestId: request.id };
     },

@@ -10,6 +10,7 @@ export const INVOICES = recordKind<Invoice>("invoices", INVOICE_COLUMNS, {
   subscriptionId: optional(identifier),
   businessEntity: optional(text),
   amount,
+  amountDue: optional(amount),
   currency,
   createdAt: moment,
   updatedAt: optional(moment),

@@ -1,4 +1,4 @@
-import { momentIn } from "../../domain/moment.ts";
+import { momentIn, YEAR_MAX } from "../../domain/moment.ts";
 import { elementOf } from "../../store/binary-array.ts";
 import { beginElement, type ColumnWriter, endElement, putElement, putInteger, putMoment } from "../../store/packer.ts";
 import { USUAL_LENGTH, usualMomentIn } from "../json/usual-moment.ts";
@@ -30,6 +30,7 @@ export interface ValuePacker {
   /** Of the field, read from one kind of object: fields have one or another, and to look for them takes longer. */
   form: Field["form"];
   required: boolean;
+  yearMax: number;
   least: number;
   most: number;
   /** Where they go. */
@@ -44,6 +45,7 @@ export const valuePacker = (field: Field, column: ColumnWriter): ValuePacker => 
   field,
   form: field.form,
   required: field.required,
+  yearMax: field.yearMax ?? YEAR_MAX,
   least: field.range?.[0] ?? 0,
   most: field.range?.[1] ?? 0,
   column,
@@ -93,14 +95,14 @@ function packIdentifier({ field, column }: ValuePacker, { bytes, view }: Body, a
   return end + 1;
 }
 
-function packMoment({ column }: ValuePacker, body: Body, at: number): number {
+function packMoment({ column, yearMax }: ValuePacker, body: Body, at: number): number {
   const { bytes, view } = body;
   if (bytes[at] !== QUOTE) return WRONG;
   const start = at + 1;
   const usualEnd = start + USUAL_LENGTH;
   const isUsual = bytes[usualEnd] === QUOTE && bytes[usualEnd - 1] === LETTER_CAPITAL_Z;
   const end = isUsual ? usualEnd : closingQuote(body, at);
-  const time = isUsual ? usualMomentIn(bytes, view, start) : momentIn(bytes, start, end);
+  const time = isUsual ? usualMomentIn(bytes, view, start, yearMax) : momentIn(bytes, start, end, yearMax);
   if (Number.isNaN(time)) return WRONG;
   putMoment(column, time);
   return end + 1;

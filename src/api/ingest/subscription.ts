@@ -1,7 +1,18 @@
 import { BILLING_PERIOD_UNITS, SUBSCRIPTION_STATES, type Subscription } from "../../domain/subscription.ts";
 import { SUBSCRIPTION_COLUMNS } from "../../store/subscriptions.ts";
 import { recordKind } from "./batch.ts";
-import { amount, currency, INT4_MAX, identifier, integer, moment, oneOf, optional, text } from "./fields.ts";
+import {
+  amount,
+  currency,
+  INT4_MAX,
+  identifier,
+  integer,
+  moment,
+  momentAhead,
+  oneOf,
+  optional,
+  text,
+} from "./fields.ts";
 
 export const SUBSCRIPTIONS = recordKind<Subscription>("subscriptions", SUBSCRIPTION_COLUMNS, {
   id: identifier,
@@ -14,8 +25,8 @@ export const SUBSCRIPTIONS = recordKind<Subscription>("subscriptions", SUBSCRIPT
   createdAt: moment,
   updatedAt: optional(moment),
   activatedAt: optional(moment),
-  canceledAt: optional(moment),
-  expiresAt: optional(moment),
+  canceledAt: optional(momentAhead),
+  expiresAt: optional(momentAhead),
   billingPeriod: optional(integer(1, INT4_MAX)),
   billingPeriodUnit: optional(oneOf("BILLING_PERIOD_UNIT_", BILLING_PERIOD_UNITS)),
 });

@@ -1,5 +1,5 @@
 import type { Packed } from "../../store/packed.ts";
-import { type Packer, putNull, putSame } from "../../store/packer.ts";
+import { type Packer, putNull } from "../../store/packer.ts";
 import { type Body, behindSpaces, bodyOf, type Mark, markOf, passedByte, SPACE, stands, WRONG } from "./body.ts";
 import type { Field } from "./fields.ts";
 import { packValue, type ValuePacker, valuePacker } from "./pack-value.ts";
@@ -49,8 +49,6 @@ export function createWalk<Row>(
   );
   const optional = stops.filter(({ value }) => !value.required).map(({ value }) => value.column);
   const required = stops.length - optional.length;
-  const createdAt = writerOf("createdAt");
-  const updatedAt = writerOf("updatedAt");
 
   return (bytes: Buffer): Packed<Row> | undefined => {
     packer.begin();
@@ -121,9 +119,7 @@ export function createWalk<Row>(
   function endRecord(at: number, number: number): number {
     for (let index = 0; index < optional.length; index++) {
       const column = optional[index]!;
-      if (column.count === number) continue;
-      if (column === updatedAt) putSame(column, createdAt);
-      else putNull(column);
+      if (column.count !== number) putNull(column);
     }
     return at;
   }

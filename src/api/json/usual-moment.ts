@@ -1,5 +1,5 @@
 import { DAY_MS } from "../../domain/durations.ts";
-import { momentIn } from "../../domain/moment.ts";
+import { momentIn, YEAR_MAX } from "../../domain/moment.ts";
 
 /** Of a moment as JavaScript writes it: 2026-01-31T12:00:00.000Z. */
 export const USUAL_LENGTH = 24;
@@ -36,7 +36,7 @@ const begins = new Float64Array(DAYS_KEPT);
  *
  * @param view  over the memory of `bytes`
  */
-export function usualMomentIn(bytes: Uint8Array, view: DataView, from: number): number {
+export function usualMomentIn(bytes: Uint8Array, view: DataView, from: number, yearMax = YEAR_MAX): number {
   const year = view.getInt32(from);
   const month = view.getInt32(from + 4);
   const dayHour = view.getInt32(from + 8);
@@ -46,7 +46,7 @@ export function usualMomentIn(bytes: Uint8Array, view: DataView, from: number): 
     const time = timeOfDay(dayHour, view.getInt32(from + 12), view.getInt32(from + 16), view.getInt32(from + 20));
     if (time >= 0) return begins[kept]! + time;
   }
-  const moment = momentIn(bytes, from, from + USUAL_LENGTH);
+  const moment = momentIn(bytes, from, from + USUAL_LENGTH, yearMax);
   // In UTC, so the day that is written is the day of the moment.
   if (moment >= 0 && hasForm(view.getInt32(from + 20), MILLISECOND)) {
     years[kept] = year;

@@ -11,6 +11,7 @@ export const toActionJson = (action: ListedAction) => ({
   paymentMethodType: action.paymentMethodType ?? undefined,
   cardCountry: action.cardCountry ?? undefined,
   currency: action.currency,
+  amountDue: action.amountDue ?? undefined,
   type: TYPE_PREFIX + action.type,
   status: STATUS_PREFIX + action.status,
   integrationType: `INTEGRATION_TYPE_${action.integrationType}`,

@@ -77,6 +77,7 @@ export async function insert(tx: Tx, merchant: Merchant, action: Fixture): Promi
     paymentMethodType: executed && "card",
     cardCountry: action.cardCountry ?? null,
     currency: action.currency ?? "EUR",
+    amountDue: null,
     type: action.type ?? "RETRY",
     status: action.status ?? (executed ? "SUCCEEDED" : "SENT"),
     integrationType: "CUSTOM",

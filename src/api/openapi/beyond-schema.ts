@@ -22,6 +22,18 @@ export const RULES_BEYOND_SCHEMA: readonly Rule[] = [
     status: 400,
   },
   {
+    id: "no-future",
+    where: "field",
+    rule: "createdAt and updatedAt are at most five minutes ahead of the service's clock.",
+    status: 400,
+  },
+  {
+    id: "due-within-amount",
+    where: "field",
+    rule: "amountDue of an invoice is at most its amount.",
+    status: 400,
+  },
+  {
     id: "digits-only",
     where: "field",
     rule: "An integer is written with digits only: 5.0, 5e0 and -0 are refused.",

@@ -39,11 +39,15 @@ const isZone = (name: string) => {
   }
 };
 
-/** The listed rule that a body breaks which fits the schemas. `known`: the names of the record's fields. */
+const SKEW_MS = 5 * 60_000;
+const isPast = (name: string) => name === "createdAt" || name === "updatedAt";
+
+/** The listed rule that a body breaks which fits the schemas. `known`: the names of the record's fields; `now`: of the service. */
 export function brokenRule(
   records: readonly Record<string, unknown>[],
   body: unknown,
   known: { has(name: string): boolean },
+  now = new Date(),
 ): string | undefined {
   for (const record of records)
     for (const [name, value] of Object.entries(record)) {
@@ -52,5 +56,14 @@ export function brokenRule(
       if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
       if (!value.isWellFormed()) return "well-formed-text";
     }
-  return [...leaves(body)].some(mayHoldCard) ? "no-card-number" : undefined;
+  if ([...leaves(body)].some(mayHoldCard)) return "no-card-number";
+  for (const record of records) {
+    const { amount, amountDue } = record;
+    for (const [name, value] of Object.entries(record))
+      if (isPast(name) && typeof value === "string" && Date.parse(value.toUpperCase()) > +now + SKEW_MS)
+        return "no-future";
+    if (known.has("amountDue") && typeof amountDue === "number" && amountDue > (amount as number))
+      return "due-within-amount";
+  }
+  return undefined;
 }

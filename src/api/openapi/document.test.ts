@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../../test/database.ts";
 import { EVENT_TYPES, envelope, flatRetryRequest, testBody } from "../../domain/event.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
+import type { Stored } from "../../recovery/stored.ts";
 import { testApi, testClock, testKey, testMerchant } from "../api.fixture.ts";
 import { toActionJson } from "../list/action-json.ts";
 import { RESPONSES } from "./error-responses.ts";
@@ -14,7 +15,7 @@ import { at, DOCUMENT, validatorAt } from "./validator.fixture.ts";
 
 const LIST = "/paths/~1v1~1recovery_actions/get";
 const EXAMPLES = "content/application~1json/examples";
-const clock = testClock();
+const clock = { ...testClock(), serviceMs: Date.UTC(2026, 5, 1) };
 let database: TestDatabase;
 let api: Awaited<ReturnType<typeof testApi>>;
 let key: string;
@@ -171,9 +172,13 @@ test("every example of the other errors is what the service answers, word for wo
 
 /** What is said when ten requests of a key are in flight, and after thirty wrong keys. */
 async function crowded(): Promise<Record<string, Reply>> {
-  const { promise: held, resolve: release } = Promise.withResolvers<number>();
+  const { promise: held, resolve: release } = Promise.withResolvers<Stored>();
   const on = await testApi(database.db, clock, {
-    ingest: { subscriptions: async () => 0, invoices: () => held, transactions: async () => 0 },
+    ingest: {
+      subscriptions: async () => ({ stored: 0, older: 0 }),
+      invoices: () => held,
+      transactions: async () => ({ stored: 0, older: 0 }),
+    },
   });
   const slow = await testMerchant(database.db, on.ports, { ratePerSecond: 1, rateBurst: 20 });
   const { apiKey } = await testKey(database.db, on.ports, slow);
@@ -183,7 +188,7 @@ async function crowded(): Promise<Record<string, Reply>> {
     if (reply.statusCode === 429) refuse(reply);
   });
   const atOnce = await refused;
-  release(1);
+  release({ stored: 1, older: 0 });
   await Promise.all(replies);
   for (let count = 0; count < 30; count++) await send(INVOICES, "{}", { apiKey: "x", on });
   const wrongKeys = await send(INVOICES, "{}", { apiKey: "x", on });
@@ -195,9 +200,9 @@ async function crowded(): Promise<Record<string, Reply>> {
 const failing = (error: Error) =>
   testApi(database.db, clock, {
     ingest: {
-      subscriptions: async () => 0,
+      subscriptions: async () => ({ stored: 0, older: 0 }),
       invoices: async () => Promise.reject(error),
-      transactions: async () => 0,
+      transactions: async () => ({ stored: 0, older: 0 }),
     },
     ready: async () => ({ ok: false, problems: ["the database does not answer"] }),
   });
@@ -227,7 +232,14 @@ test("a recovery action has the fields of the document, and the examples of the 
   const at0 = new Date(0).toISOString();
   const all = toActionJson({
     ...{ id: "", invoiceId: "", subscriptionId: "", customerId: "", transactionId: "", paymentMethodType: "card" },
-    ...{ cardCountry: "DE", currency: "EUR", type: "RETRY", status: "SENT", integrationType: "CUSTOM" },
+    ...{
+      cardCountry: "DE",
+      currency: "EUR",
+      amountDue: 4900,
+      type: "RETRY",
+      status: "SENT",
+      integrationType: "CUSTOM",
+    },
     ...{ actionSuggestion: "RETRY", idealRetryTime: at0, reasons: [], executedAt: at0, attemptedAt: at0 },
     ...{ createdAt: at0, updatedAt: at0, cursorAt: "" },
   });

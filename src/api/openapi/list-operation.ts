@@ -69,6 +69,12 @@ export const RECOVERY_ACTION: Part = {
     paymentMethodType: string(paymentMethodType, "What was charged: `card`, `sepa_debit` and so on."),
     cardCountry: string(country, "Where the card was issued: ISO 3166 alpha-2."),
     currency: string(currency, "ISO 4217 code."),
+    amountDue: {
+      type: "integer",
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: "What was owed on the invoice when the action was planned last, in minor units of the currency.",
+    },
     type: oneOf(TYPE_PREFIX, ACTION_TYPES, "What is asked for."),
     status: oneOf(STATUS_PREFIX, ACTION_STATUSES, "How it stands."),
     integrationType: {
@@ -101,6 +107,7 @@ const EXAMPLE: Part = {
   paymentMethodType: "card",
   cardCountry: "DE",
   currency: "EUR",
+  amountDue: 4900,
   type: "RECOVERY_ACTION_TYPE_RETRY",
   status: "RECOVERY_ACTION_STATUS_SUCCEEDED",
   integrationType: "INTEGRATION_TYPE_CUSTOM",

@@ -35,7 +35,9 @@ export const INVOICE_WORDS: Words<Invoice> = {
   customerId: "Your id of the customer.",
   subscriptionId: "The subscription that it belongs to; absent for a one-off invoice. It may be pushed later.",
   businessEntity: ENTITY,
-  amount: AMOUNT,
+  amount: `${AMOUNT} The total, also when a part is paid.`,
+  amountDue:
+    "What is left to pay, in minor units, from 0 to amount. Without it, the payments that you pushed are taken off the amount. If a version in PARTIALLY_PAID has a smaller amount than the one before, that amount is what is left.",
   currency: CURRENCY,
   createdAt: CREATED,
   updatedAt: UPDATED,

@@ -7,7 +7,7 @@ import type { Invoice } from "../../domain/invoice.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Role } from "../../domain/role.ts";
 import { countDue } from "../../recovery/count-due.ts";
-import { ingestInvoices } from "../../recovery/ingest.ts";
+import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { listAudited } from "../../store/audit-log.ts";
 import { prepared } from "../../store/database.ts";

@@ -151,7 +151,7 @@ test("wrong rows are named by line and column, on the page and as CSV, and an im
 
 test("dates and amounts are read as the form says, and what was chosen is there for the import", async () => {
   const owner = await (await shop()).as("owner");
-  const content = HEADER + row("in_1", "49.05").replace("2026-01-01T00:00:00Z", "25.11.2026");
+  const content = HEADER + row("in_1", "49.05").replace("2026-01-01T00:00:00Z", "25.11.2025");
   const { body } = await owner.send("/import/check", { content, dates: "dmy", decimals: "point" });
   assert.match(body, /value="dmy" selected>[\s\S]*value="point" selected>[\s\S]*EUR\u00a049\.05<br><small>4905</);
 });

@@ -54,7 +54,7 @@ export function importRoutes(console: Console) {
 
 /** Three buttons of one form. */
 function uploads(console: Console) {
-  const { page, upload, ports, onWithdrawn } = console;
+  const { page, upload, ports, onWithdrawn, clockSkewMs } = console;
   const arriving = createInFlight();
   type Take = (sent: Upload, visit: Visit) => Promise<Sent>;
   type Answer = (sent: Sent, visit: Visit, typed: URLSearchParams) => Promise<Page> | FastifyReply;
@@ -77,18 +77,31 @@ function uploads(console: Console) {
         };
       }
     });
+  const clock = () => ({ now: ports.now(), skewMs: clockSkewMs });
   const check: Take = async ({ fields, file }) => {
     const { kind, reading } = saidOf(fields, file.name);
-    return { kind, file: file.name, taken: await takeRows(file, HISTORY_KINDS[kind].kind, reading), stored: null };
+    return {
+      kind,
+      file: file.name,
+      taken: await takeRows(file, HISTORY_KINDS[kind].kind, reading, undefined, clock()),
+      stored: null,
+    };
   };
   const store: Take = async ({ fields, file }, { db, merchantId, actor }) => {
     const { kind, reading } = saidOf(fields, file.name);
     const merchant = (await findMerchant(db, merchantId))!;
     const stored = { rows: 0, known: 0 };
-    const taken = await takeRows(file, HISTORY_KINDS[kind].kind, reading, async (records) => {
-      stored.known += (await HISTORY_KINDS[kind].store(db, merchant, records, ports, onWithdrawn)).known.size;
-      stored.rows += records.length;
-    });
+    const taken = await takeRows(
+      file,
+      HISTORY_KINDS[kind].kind,
+      reading,
+      async (records) => {
+        const done = await HISTORY_KINDS[kind].store(db, merchant, records, ports, onWithdrawn);
+        stored.known += records.length - done.stored;
+        stored.rows += records.length;
+      },
+      clock(),
+    );
     if (stored.rows > 0)
       await auditImport(db, merchantId, actor, { kind, file: file.name, ...stored, whole: isWhole(taken) }, ports);
     return { kind, file: file.name, taken, stored };

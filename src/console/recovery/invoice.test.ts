@@ -3,7 +3,7 @@ import { test } from "node:test";
 import pino from "pino";
 import { shippedPrior } from "../../../simulator/trial/worlds.ts";
 import { decideDue } from "../../recovery/decide-due.ts";
-import { ingestInvoices } from "../../recovery/ingest.ts";
+import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { createModels } from "../../recovery/models.ts";
 import { prepared } from "../../store/database.ts";

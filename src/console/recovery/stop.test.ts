@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { COMMAND_LINE } from "../../domain/person.ts";
 import { startExperiment } from "../../recovery/experiments.ts";
-import { ingestInvoices } from "../../recovery/ingest.ts";
+import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { listAudited } from "../../store/audit-log.ts";
 import { listDeliveries } from "../../store/delivery-states.ts";

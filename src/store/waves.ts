@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { changedAt, columnOf, LENGTH_BYTES, type Packed } from "./packed.ts";
+import { columnOf, LENGTH_BYTES, type Packed } from "./packed.ts";
 
 /** As many records as are looked at together at most. */
 const RECORDS_MAX = 2 ** 13;
@@ -31,29 +31,31 @@ export function sourcesOf<Row>(batches: readonly Packed<Row>[]): Source<Row>[] {
 }
 
 /**
- * Which records stay when of each only its newest copy does.
+ * Splits records so that no wave holds an id twice: stored one wave after the other, several versions of one record are stored in the order in which they
+ * came, as they would be by several requests. There is one wave unless an id stands twice.
  *
  * @param sources  of `batches`, which hold at most `RECORDS_MAX`
- * @returns their numbers, in the order of their ids
+ * @returns their numbers, each wave in the order of ids
  */
-export function newest<Row>(batches: readonly Packed<Row>[], sources: readonly Source<Row>[]): number[] {
+export function wavesOf<Row>(batches: readonly Packed<Row>[], sources: readonly Source<Row>[]): number[][] {
   const count = sources.length;
   assert(count <= RECORDS_MAX, `${count} records are more than ${RECORDS_MAX}`);
   // Many billing systems push in the order of their ids: then there is nothing to do.
-  if (writeKeys(batches)) return Array.from({ length: count }, (_, number) => number);
+  if (writeKeys(batches)) return [Array.from({ length: count }, (_, number) => number)];
   keys.subarray(0, count).sort();
-  const order: number[] = [];
+  const first: number[] = [];
+  const waves = [first];
   for (let index = 0; index < count; ) {
     const lead = Math.floor(keys[index]! / RECORDS_MAX);
-    const from = order.length;
+    const from = first.length;
     for (; index < count; index++) {
       const number = keys[index]! - lead * RECORDS_MAX;
       if (number >= RECORDS_MAX) break;
-      order.push(number);
+      first.push(number);
     }
-    if (order.length > from + 1) order.push(...newestOfAlike(sources, order.splice(from)));
+    if (first.length > from + 1) addAlike(waves, sources, first.splice(from));
   }
-  return order;
+  return waves;
 }
 
 /** @returns whether the keys say that each id is more than the one before */
@@ -99,20 +101,20 @@ function leadOf(bytes: Buffer, from: number, to: number): number {
   return lead;
 }
 
-/** `newest` of records that their keys can't tell apart, which come in the order of their numbers. */
-function newestOfAlike<Row>(sources: readonly Source<Row>[], numbers: readonly number[]): number[] {
-  const copies = numbers.map((number) => copyOf(sources[number]!, number));
-  // Of equal moments the later one stays last: the sort is stable.
-  copies.sort((a, b) => a.id.compare(b.id) || a.changedAt - b.changedAt);
-  return copies
-    .filter(({ id }, index) => index + 1 === copies.length || !id.equals(copies[index + 1]!.id))
-    .map(({ number }) => number);
+/** Adds records that their keys can't tell apart, which come in the order of their numbers. */
+function addAlike<Row>(waves: number[][], sources: readonly Source<Row>[], numbers: readonly number[]) {
+  const versions = numbers.map((number) => ({ number, id: idOf(sources[number]!, number) }));
+  // The sort is stable: versions of one record stay in the order in which they came.
+  versions.sort((a, b) => a.id.compare(b.id));
+  let wave = 0;
+  for (const [index, { number, id }] of versions.entries()) {
+    wave = index > 0 && id.equals(versions[index - 1]!.id) ? wave + 1 : 0;
+    if (wave === waves.length) waves.push([]);
+    waves[wave]!.push(number);
+  }
 }
 
-function copyOf<Row>({ batch, first }: Source<Row>, number: number) {
-  const index = number - first;
-  const column = columnOf(batch, "id");
-  const place = column * (batch.count + 1) + index;
-  const id = batch.memory.subarray(batch.starts[place]! + LENGTH_BYTES, batch.starts[place + 1]!);
-  return { number, id, changedAt: changedAt(batch, index) };
+function idOf<Row>({ batch, first }: Source<Row>, number: number): Buffer {
+  const place = columnOf(batch, "id") * (batch.count + 1) + number - first;
+  return batch.memory.subarray(batch.starts[place]! + LENGTH_BYTES, batch.starts[place + 1]!);
 }

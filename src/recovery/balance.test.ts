@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, suite, test } from "node:test";
+import type { Invoice } from "../domain/invoice.ts";
+import { balanceOf, type Payment } from "./balance.ts";
+import { openOwed } from "./owed.fixture.ts";
+import { DAY, HOUR, MINUTE, START } from "./stage.fixture.ts";
+
+const at = (minutes: number) => new Date(START.getTime() + minutes * MINUTE);
+const invoice = (over: Partial<Invoice> = {}): Invoice => ({
+  ...{ id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 4900, currency: "EUR" },
+  ...{ createdAt: START, updatedAt: START },
+  ...over,
+});
+const payment = (amount: number, minutes: number, over: Partial<Payment> = {}): Payment => ({
+  ...{ invoiceId: "inv_1", state: "PAID", amount, currency: "EUR", createdAt: at(minutes), updatedAt: at(minutes) },
+  ...over,
+});
+const left = (over: Partial<Invoice>, ...payments: Payment[]) => balanceOf(invoice(over), payments).left;
+
+suite("what is left", () => {
+  test("payments that stand are taken off the total", () => {
+    assert.equal(left({}, payment(2000, 1)), 2900);
+    assert.equal(left({}, payment(2000, 1), payment(2900, 2)), 0);
+    for (const state of ["FAILED", "PENDING", "VOIDED", "REFUNDED", "DISPUTED"] as const)
+      assert.equal(left({}, payment(4900, 1, { state })), 4900, state);
+    assert.equal(left({}, payment(4900, 1, { invoiceId: "inv_2" })), 4900);
+    assert.equal(left({}, payment(4900, -1)), 4900, "older than the invoice");
+    assert.equal(left({}, payment(4900, 0)), 0, "of the same second");
+  });
+
+  test("what the version says is left counts from its date on", () => {
+    assert.equal(left({ amountDue: 2900, updatedAt: at(5) }, payment(2000, 1)), 2900);
+    assert.equal(left({ amountDue: 2900, updatedAt: at(5) }, payment(2000, 1), payment(2900, 6)), 0);
+    assert.equal(left({ amountDue: 1000, updatedAt: at(5) }), 1000);
+    assert.equal(left({ amountDue: 4900, updatedAt: at(5) }, payment(2000, 5)), 2900);
+    assert.equal(left({ amountDue: 2900, updatedAt: at(5) }, payment(2000, 5)), 2900);
+  });
+
+  test("a partly paid invoice has left what its version says, whatever was paid before", () => {
+    const partly = { state: "PARTIALLY_PAID", amountDue: 2000, updatedAt: at(5) } as const;
+    assert.equal(left(partly, payment(2900, 1)), 2000);
+    assert.equal(left(partly, payment(4900, 1)), 2000);
+    assert.equal(left(partly, payment(2900, 1), payment(2000, 6)), 0);
+    assert.equal(left(partly, payment(2900, 5)), 2000, "the version knows of a payment of its own second");
+    assert.equal(left(partly, payment(2900, 1), payment(2000, 5)), 0, "the version does not know of it");
+    assert.equal(
+      left({ ...partly, amount: 2000, amountDue: undefined }, payment(2900, 1)),
+      2000,
+      "its total was never seen",
+    );
+  });
+
+  test("facts that contradict each other are named", () => {
+    const kindOf = (over: Partial<Invoice>, ...payments: Payment[]) =>
+      balanceOf(invoice(over), payments).conflict?.kind;
+    assert.equal(kindOf({ updatedAt: at(5) }, payment(4900, 1)), "paid_but_unpaid");
+    assert.equal(kindOf({ updatedAt: at(5) }, payment(4900, 5)), undefined);
+    assert.equal(kindOf({}, payment(4900, 1, { currency: "USD" })), "two_currencies");
+    assert.equal(kindOf({}, payment(490_000, 1)), "paid_too_much");
+    assert.equal(kindOf({}, payment(4900, 1)), undefined);
+    assert.equal(kindOf({ amount: 0, updatedAt: at(5) }, payment(4900, 1)), undefined, "credited afterwards");
+  });
+
+  test("a payment in full is dated by the attempt that paid the last part", () => {
+    assert.deepEqual(balanceOf(invoice(), [payment(2900, 7), payment(2000, 2)]).paidAt, at(7));
+    assert.equal(balanceOf(invoice({ amount: 0 }), []).paidAt, null);
+  });
+});
+
+suite("cases", () => {
+  let stage: Awaited<ReturnType<typeof openOwed>>;
+  before(async () => {
+    stage = await openOwed();
+  });
+  after(() => stage.drop());
+  beforeEach(async () => {
+    await stage.enter();
+    await stage.invoice();
+  });
+  const ends = async () => (await stage.cases()).map(({ end }) => end);
+  const statuses = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
+
+  test("a case ends when payments in parts have paid all, at once and with what waited for delivery", async () => {
+    await stage.transaction({ state: "PAID", amount: 2000 });
+    await stage.untilDecidedFrom();
+    await stage.transaction({ state: "PAID", amount: 2900 });
+    assert.deepEqual(await ends(), ["paid"]);
+    assert.deepEqual(
+      (await stage.events()).filter(({ type, waiting }) => type === "recovery_action" && waiting),
+      [],
+    );
+  });
+
+  test("two parts that are paid at once end the case", async () => {
+    await Promise.all([1, 2].map((n) => stage.transaction({ id: `txn_${n}`, state: "PAID", amount: 2450 })));
+    assert.deepEqual(await ends(), ["paid"]);
+  });
+
+  test("a case stays open while a part is left, and asks for that", async () => {
+    await stage.transaction({ state: "PAID", amount: 2900 });
+    stage.wait(MINUTE);
+    await stage.invoice({ state: "PARTIALLY_PAID", amount: 2000 });
+    await stage.decide();
+    assert.deepEqual([await ends(), await stage.amountsDue()], [[null], [2000]]);
+  });
+
+  test("an invoice that is credited in full ends settled, and nothing is sent", async () => {
+    await stage.decide();
+    stage.wait(MINUTE);
+    await stage.invoice({ amount: 0 });
+    await stage.decide();
+    assert.deepEqual(await ends(), ["settled"]);
+    assert.deepEqual(
+      (await stage.events()).map(({ type }) => type),
+      ["pause_collection"],
+    );
+    await stage.invoice({ id: "inv_2" });
+    stage.wait(MINUTE);
+    await stage.invoice({ id: "inv_2", amountDue: 0 });
+    assert.deepEqual(await ends(), ["settled", "settled"]);
+  });
+
+  test("a retry that pays the last part ends the case as paid", async () => {
+    await stage.transaction({ state: "PAID", amount: 2000 });
+    await stage.decide();
+    const sent = await stage.untilSent();
+    stage.at(sent.ideal);
+    await stage.transaction({ state: "PAID", amount: 2900, recoveryActionId: sent.id });
+    await stage.decide();
+    assert.deepEqual([await ends(), await statuses()], [["paid"], ["RETRY SUCCEEDED"]]);
+  });
+
+  test("a payment in another currency, or one that is too large, lets the case wait and is shown", async () => {
+    await stage.decide();
+    await stage.transaction({ id: "txn_usd", state: "PAID", currency: "USD" });
+    await stage.decide();
+    assert.deepEqual([await ends(), await statuses()], [[null], ["RETRY CANCELED"]]);
+    assert.equal((await stage.conflicts())[0]?.kind, "two_currencies");
+    stage.wait(HOUR);
+    await stage.transaction({ id: "txn_usd", state: "VOIDED", currency: "USD" });
+    await stage.decide();
+    assert.deepEqual([await stage.conflicts(), (await statuses()).at(-1)], [[], "RETRY SCHEDULED"]);
+  });
+
+  test("for less than the merchant's smallest amount no retry is made", async () => {
+    await stage.set({ smallestAmount: 500 });
+    await stage.transaction({ state: "PAID", amount: 4500 });
+    stage.wait(DAY);
+    await stage.decide();
+    assert.deepEqual([await ends(), await statuses()], [[null], []]);
+  });
+
+  test("an attempt that names a plan carries it out, paid or failed", async () => {
+    await stage.decide();
+    const [plan] = await stage.actions();
+    await stage.transaction({ id: "txn_failed", recoveryActionId: plan!.id });
+    await stage.decide();
+    assert.deepEqual(
+      (await stage.actions()).slice(0, 1).map((a) => [a.status, a.executed, a.transaction]),
+      [["FAILED", true, "txn_failed"]],
+    );
+    const next = (await stage.actions()).at(-1)!;
+    await stage.transaction({ id: "txn_paid", state: "PAID", recoveryActionId: next.id });
+    await stage.decide();
+    assert.deepEqual(
+      (await stage.actions()).slice(1).map((a) => [a.status, a.executed, a.transaction]),
+      [["SUCCEEDED", true, "txn_paid"]],
+    );
+  });
+
+  test("after a dispute the card is not charged: another is asked for, on this and on the holder's other invoices", async () => {
+    await stage.invoice({ id: "inv_2" });
+    await stage.transaction({ id: "txn_2", invoiceId: "inv_2" });
+    await stage.decide();
+    assert.deepEqual(await statuses(), ["RETRY SCHEDULED", "RETRY SCHEDULED"]);
+    await stage.transaction({ id: "txn_1", state: "PAID" });
+    stage.wait(HOUR);
+    await stage.transaction({ id: "txn_1", state: "DISPUTED", createdAt: START });
+    await stage.invoice();
+    await stage.decide();
+    const open = (await statuses()).filter((status) => /SCHEDULED|SENT/.test(status));
+    assert.deepEqual(open, ["CARD_CHANGE SCHEDULED", "CARD_CHANGE SCHEDULED"]);
+    assert.match((await stage.reasons()).at(-1)!, /The customer disputed a payment/);
+    stage.wait(HOUR);
+    await stage.transaction({ id: "txn_3", invoiceId: "inv_3", state: "PAID" });
+    await stage.decide();
+    const after = (await statuses()).filter((status) => /SCHEDULED|SENT/.test(status));
+    assert.ok(after.includes("RETRY SCHEDULED"), `${after}: a later charge of the card was paid`);
+  });
+});

@@ -1,0 +1,94 @@
+import type { Invoice } from "../domain/invoice.ts";
+import type { Transaction } from "../domain/transaction.ts";
+
+/** What of an attempt bears on what is owed. */
+export type Payment = Pick<Transaction, "invoiceId" | "state" | "amount" | "currency" | "createdAt" | "updatedAt">;
+
+/** Two facts that cannot both be true. Amounts are minor units. */
+export type Conflict =
+  | { kind: "paid_but_unpaid"; paid: number; currency: string; paidAt: Date; unpaidAt: Date }
+  | { kind: "two_currencies"; currency: string; paid: number; paidCurrency: string }
+  | { kind: "paid_too_much"; amount: number; paid: number; currency: string };
+
+/** What is owed on an invoice by everything that is known of it. */
+export interface Balance {
+  /** In minor units of the invoice; 0 when nothing is. */
+  left: number;
+  /** When payments left nothing to pay: the date of the attempt that paid the last part. */
+  paidAt: Date | null;
+  /** Nobody is asked for money while there is one. */
+  conflict: Conflict | null;
+}
+
+/**
+ * What is owed on an invoice that is in recovery (contract, "Balance" and "Versions" 5).
+ *
+ * A payment stands while its attempt is PAID, in the invoice's currency, and not older than the invoice.
+ *
+ * @param attempts  on any invoice, in any order
+ */
+export function balanceOf(invoice: Invoice, attempts: readonly Payment[]): Balance {
+  const { id, amount, currency, state, createdAt, updatedAt: saidAt } = invoice;
+  const paid = attempts.filter((t) => t.invoiceId === id && t.state === "PAID" && t.updatedAt >= createdAt);
+  const payments = paid.filter((t) => t.currency === currency);
+  const sum = sumOf(payments);
+  const due = dueOf(invoice, payments);
+  const left = Math.max(0, due === null ? amount - sum : leftSince(due, invoice, payments));
+  const isPaid = left === 0 && ((sum > 0 && sum >= amount) || (due !== null && due > 0));
+  const isContradicted =
+    isPaid && amount > 0 && due !== 0 && state === "UNPAID" && payments.every((t) => t.updatedAt < saidAt);
+  return {
+    left,
+    paidAt: isPaid ? completedAt(payments, amount) : null,
+    conflict:
+      paidOtherwise(invoice, paid) ??
+      paidTooMuch(invoice, payments) ??
+      (isContradicted
+        ? { kind: "paid_but_unpaid", paid: sum, currency, paidAt: latest(payments), unpaidAt: saidAt }
+        : null),
+  };
+}
+
+/** What the version itself says is left to pay, at its date; null: it names the total alone. */
+function dueOf({ state, amount, amountDue, updatedAt: saidAt }: Invoice, payments: readonly Payment[]): number | null {
+  if (amountDue !== undefined) return amountDue;
+  // A partly paid invoice has something left. When payments from before cover its amount, the amount is the rest.
+  const before = sumOf(payments.filter((t) => t.updatedAt <= saidAt));
+  return state === "PARTIALLY_PAID" && before > 0 && before >= amount ? amount : null;
+}
+
+/** What is left of `due` by what was paid after the version was written; less than 0 when more was paid. */
+function leftSince(due: number, { state, amount, updatedAt: saidAt }: Invoice, payments: readonly Payment[]): number {
+  const since = due - sumOf(payments.filter((t) => t.updatedAt > saidAt));
+  if (state === "UNPAID") return Math.min(since, amount - sumOf(payments));
+  // Clocks count seconds. Whether the version knows of a payment of its own second, the sums say: in doubt it does not, so that nothing is asked for twice.
+  const isKnown = due <= amount - sumOf(payments.filter((t) => t.updatedAt <= saidAt));
+  if (isKnown) return since;
+  return since - sumOf(payments.filter((t) => t.updatedAt.getTime() === saidAt.getTime() && t.amount <= due));
+}
+
+function paidOtherwise({ currency }: Invoice, paid: readonly Payment[]): Conflict | null {
+  const other = paid.find((t) => t.currency !== currency);
+  return other ? { kind: "two_currencies", currency, paid: other.amount, paidCurrency: other.currency } : null;
+}
+
+/** A payment that is larger than the invoice may be of another unit, or of another invoice. */
+function paidTooMuch({ amount, currency, state, updatedAt: saidAt }: Invoice, payments: readonly Payment[]) {
+  const isPart = (t: Payment) => state === "PARTIALLY_PAID" && t.updatedAt <= saidAt;
+  const large = amount > 0 && payments.find((t) => t.amount > amount && !isPart(t));
+  return large ? ({ kind: "paid_too_much", amount, paid: large.amount, currency } as const) : null;
+}
+
+const sumOf = (payments: readonly Payment[]) => payments.reduce((sum, { amount }) => sum + amount, 0);
+const latest = (payments: readonly Payment[]) => new Date(Math.max(...payments.map((t) => t.updatedAt.getTime())));
+
+/** The date of the attempt by which payments reached the amount, else of the last one. */
+function completedAt(payments: readonly Payment[], amount: number): Date {
+  const inOrder = [...payments].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+  let sum = 0;
+  const completing = inOrder.find((t) => {
+    sum += t.amount;
+    return sum >= amount;
+  });
+  return (completing ?? inOrder.at(-1)!).createdAt;
+}

@@ -1,0 +1,161 @@
+import type { Invoice } from "../domain/invoice.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { Arranged } from "../store/arrange.ts";
+import { pokeCasesOfInvoices } from "../store/case-pokes.ts";
+import { endCasesOfLeft } from "../store/cases.ts";
+import type { Database, Tx } from "../store/database.ts";
+import { withdrawEvents } from "../store/events.ts";
+import {
+  insertNewInvoices,
+  isOvertaken,
+  olderInvoices,
+  placesInRecovery,
+  type StoredInvoice,
+  upsertInvoices,
+} from "../store/invoices.ts";
+import { type Packed, unpack } from "../store/packed.ts";
+import { foundKnown, mayBeAllNew } from "./all-new.ts";
+import { readBeginning, settleReview } from "./open-cases.ts";
+import { reviewInvoices } from "./review.ts";
+import { inWaves, type OnWithdrawn, type StoreBatches, type Stored, storedOf, type Unchanged } from "./stored.ts";
+
+/**
+ * Store batches of invoices, all of them or none; of each the version stays that is the truth. In the same transaction cases are opened
+ * for what is owed, and ended for what is not any more: nothing of those that was not delivered goes out after the commit.
+ */
+export const ingestInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
+  storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
+
+/** As `ingestInvoices`, for history: what is unpaid opens no case until a newer version is pushed. */
+export const importInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
+  storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: false });
+
+const storeInvoices = (
+  db: Database,
+  merchant: Merchant,
+  batches: readonly Packed<Invoice>[],
+  ports: Ports,
+  { onWithdrawn, opensCases }: { onWithdrawn: OnWithdrawn; opensCases: boolean },
+): Promise<Stored[]> =>
+  inWaves(batches, async (waves) => {
+    const unpaid = waves.map((wave) => unpaidOf(wave));
+    const pokeIds = waves.map(() => pokeIdsOf(merchant, ports));
+    const store = async (mayBeNew: boolean): Promise<{ unchanged: Unchanged[]; withdrawn: string[] }> => {
+      const [first] = waves;
+      // What is new and over concerns no case: one statement does, without a transaction.
+      const isOver = waves.length === 1 && unpaid[0]!.length === 0;
+      if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, first!, pokeIds[0]!)))
+        return { unchanged: [ALL_NEW], withdrawn: [] };
+      return await db.transaction(async (tx) => {
+        const unchanged: Unchanged[] = [];
+        const withdrawn: string[] = [];
+        let last = async (): Promise<string[]> => [];
+        for (const [number, wave] of waves.entries()) {
+          withdrawn.push(...(await last()));
+          const options = {
+            opensCases,
+            mayBeNew: mayBeNew && !isOver && number === 0,
+            pokeIds: pokeIds[number]!,
+            unpaid: unpaid[number]!,
+          };
+          const done = await storeWave(tx, merchant.id, wave, ports, options);
+          unchanged.push(done.unchanged);
+          last = done.finish;
+        }
+        // The last statements go out with the commit.
+        return async () => ({ unchanged, withdrawn: [...withdrawn, ...(await last())] });
+      });
+    };
+    const mayBeNew = mayBeAllNew(merchant.id);
+    const { unchanged, withdrawn } = await store(mayBeNew).catch((error: unknown) => {
+      if (mayBeNew && isOvertaken(error)) return store(false);
+      throw error;
+    });
+    if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
+    return storedOf(batches, waves, unchanged);
+  });
+
+const ALL_NEW: Unchanged = { known: null, older: [] };
+
+/** New ids, in the order of the statements that poke by them. */
+interface PokeIds {
+  /** Other open cases of the customers, which what is pushed tells something new. null: they look at no other invoice. */
+  told: string | null;
+  ended: string;
+}
+
+/** Taken whether they are needed or not: which ids come next must not hang on guesses. */
+function pokeIdsOf(merchant: Merchant, ports: Ports): PokeIds {
+  const [told, ended] = [ports.newId(), ports.newId()];
+  // Fixed rules look at no other invoice of a customer.
+  return { told: merchant.engine === "static" ? null : told, ended };
+}
+
+const UNPAID_FIELDS = [
+  ...(["id", "state", "customerId", "subscriptionId", "amount", "amountDue", "currency"] as const),
+  ...(["createdAt", "updatedAt"] as const),
+] as const;
+
+/** Those in recovery, as they are stored when they are new. */
+const unpaidOf = (wave: Arranged<Invoice>): StoredInvoice[] =>
+  unpack(wave, UNPAID_FIELDS, placesInRecovery(wave)).map((invoice) => {
+    const date = invoice.updatedAt ?? invoice.createdAt;
+    return { ...invoice, updatedAt: date, unpaidSince: date };
+  });
+
+interface WaveOptions {
+  opensCases: boolean;
+  mayBeNew: boolean;
+  pokeIds: PokeIds;
+  unpaid: readonly StoredInvoice[];
+}
+
+async function storeWave(tx: Tx, merchantId: string, wave: Arranged<Invoice>, ports: Ports, options: WaveOptions) {
+  const { opensCases, mayBeNew, pokeIds, unpaid } = options;
+  const now = ports.now();
+  const [beginning, stored] = await Promise.all([
+    opensCases && unpaid.length > 0 ? readBeginning(tx, merchantId) : null,
+    storeVersions(tx, merchantId, wave, mayBeNew, { now, pokeIds }),
+  ]);
+  const { unchanged, again, ended, fresh } = stored;
+  const isFresh = fresh && new Set(fresh);
+  const news = isFresh ? unpaid.filter(({ id }) => isFresh.has(id)) : unpaid;
+  const reviewed = await reviewInvoices(tx, merchantId, news, again);
+  const settle = await settleReview(tx, merchantId, reviewed, beginning, ports, null);
+  const finish = async () => {
+    // By a statement that comes behind the ends: while they waited for a step it may have made events.
+    const [, withdrawn, reviewedAway] = await Promise.all([
+      again.length === 0 ? null : pokeCasesOfInvoices(tx, merchantId, again, ports.newId()),
+      ended.length === 0 ? [] : withdrawEvents(tx, merchantId, ended, [], ports.now()),
+      settle(),
+    ]);
+    return [...withdrawn, ...reviewedAway];
+  };
+  return { unchanged, finish };
+}
+
+/** Store them if all are new: two thirds of the work of an upsert. */
+async function storeAllNew(tx: Tx, merchantId: string, invoices: Arranged<Invoice>, pokeIds: PokeIds) {
+  const areNew = await insertNewInvoices(tx, merchantId, invoices, pokeIds.told);
+  if (!areNew) foundKnown(merchantId);
+  return areNew;
+}
+
+/** Keep the version of each that is the truth, and end the cases of what left recovery. `fresh`: new ones in recovery; null: all are new. */
+async function storeVersions(
+  tx: Tx,
+  merchantId: string,
+  invoices: Arranged<Invoice>,
+  mayBeNew: boolean,
+  { now, pokeIds }: { now: Date; pokeIds: PokeIds },
+) {
+  if (mayBeNew && (await storeAllNew(tx, merchantId, invoices, pokeIds)))
+    return { unchanged: ALL_NEW, again: [], ended: [], fresh: null };
+  const [{ known, unpaid, unpaidAgain: again }, ended] = await Promise.all([
+    upsertInvoices(tx, merchantId, invoices, now, pokeIds.told),
+    endCasesOfLeft(tx, merchantId, now, pokeIds.ended),
+  ]);
+  const older = known === null ? [] : await olderInvoices(tx, merchantId, invoices);
+  return { unchanged: { known, older }, again, ended, fresh: unpaid };
+}

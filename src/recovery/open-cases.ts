@@ -1,0 +1,94 @@
+import { DAY_MS } from "../domain/durations.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import { type EndedCase, endCases, openCases } from "../store/cases.ts";
+import type { Tx } from "../store/database.ts";
+import { withdrawEvents, withdrawRetries } from "../store/events.ts";
+import { runningExperiment } from "../store/experiments.ts";
+import { clearConflicts, saveConflicts } from "../store/invoice-conflicts.ts";
+import { findMerchant } from "../store/merchants.ts";
+import { assignCases } from "./assign-cases.ts";
+import { conflictsIn, endedByBalance, type Owed, owedIn, type Reviewed, waitingCases } from "./review.ts";
+
+/** What cases begin with. */
+export interface Beginning {
+  settings: Merchant;
+  experiment: Awaited<ReturnType<typeof runningExperiment>>;
+}
+
+/** Reads it in the transaction that opens cases: a case stays with what it begins with, and a request may know settings of some seconds ago. */
+export async function readBeginning(tx: Tx, merchantId: string): Promise<Beginning | null> {
+  const [settings, experiment] = await Promise.all([findMerchant(tx, merchantId), runningExperiment(tx, merchantId)]);
+  return settings && { settings, experiment };
+}
+
+/** Statements that go out at once, with the commit if they are the last; returns the events that were withdrawn. */
+export type Finish = () => Promise<string[]>;
+
+/**
+ * Brings the cases of reviewed invoices in line with what is owed: ends those of which nothing is, opens one for each of which something is, and lets none
+ * that waits for a contradiction send a retry.
+ *
+ * @param beginning  null: no case is opened
+ * @param broughtBy  as of `owedIn`
+ */
+export async function settleReview(
+  tx: Tx,
+  merchantId: string,
+  reviewed: readonly Reviewed[],
+  beginning: Beginning | null,
+  ports: Ports,
+  broughtBy: ReadonlySet<string> | null,
+): Promise<Finish> {
+  if (reviewed.length === 0) return async () => [];
+  const now = ports.now();
+  const conflicts = conflictsIn(reviewed, now);
+  const contradicted = new Set(conflicts.map(({ invoiceId }) => invoiceId));
+  const clear = reviewed.map(({ invoice }) => invoice.id).filter((id) => !contradicted.has(id));
+  const ended = endedByBalance(reviewed);
+  const waiting = waitingCases(reviewed);
+  const owed = beginning ? owedIn(reviewed, beginning.settings.windowDays, now, broughtBy) : [];
+  const opened = await opening(tx, owed, beginning, now, ports);
+  return async () => {
+    const [withdrawn, retries] = await Promise.all([
+      ended.length === 0 ? [] : endAndWithdraw(tx, merchantId, ended, now, ports),
+      waiting.length === 0 ? [] : withdrawRetries(tx, merchantId, waiting, now),
+      clear.length > 0 && clearConflicts(tx, merchantId, clear),
+      conflicts.length > 0 && saveConflicts(tx, merchantId, conflicts),
+      opened && openCases(tx, merchantId, opened.assigned, ports.newId()),
+      opened?.enter(),
+    ]);
+    return [...withdrawn, ...retries];
+  };
+}
+
+async function endAndWithdraw(tx: Tx, merchantId: string, ended: readonly EndedCase[], now: Date, ports: Ports) {
+  const ids = ended.map(({ id }) => id);
+  const [, withdrawn] = await Promise.all([
+    endCases(tx, merchantId, ended, now, ports.newId()),
+    withdrawEvents(tx, merchantId, ids, [], now),
+  ]);
+  return withdrawn;
+}
+
+async function opening(tx: Tx, owed: readonly Owed[], beginning: Beginning | null, now: Date, ports: Ports) {
+  if (!beginning || owed.length === 0) return null;
+  const { settings, experiment } = beginning;
+  const cases = owed
+    .map((each) => newCase(each, settings, now, ports))
+    .filter(({ windowEndsAt }) => windowEndsAt > now);
+  return cases.length === 0 ? null : assignCases(tx, settings, experiment, cases);
+}
+
+const newCase = ({ invoice, left, unpaidAt }: Owed, merchant: Merchant, now: Date, ports: Ports) => ({
+  id: ports.newId(),
+  invoiceId: invoice.id,
+  customerId: invoice.customerId,
+  subscriptionId: invoice.subscriptionId ?? null,
+  amount: left,
+  currency: invoice.currency,
+  unpaidAt,
+  windowEndsAt: new Date(unpaidAt.getTime() + merchant.windowDays * DAY_MS),
+  budget: merchant.budget,
+  openedAt: now,
+});

@@ -1,0 +1,144 @@
+import type { EndReason } from "../domain/case.ts";
+import { DAY_MS } from "../domain/durations.ts";
+import { inRecovery } from "../domain/invoice.ts";
+import { type EndedCase, type KnownCase, lockCasesOfInvoices } from "../store/cases.ts";
+import type { Tx } from "../store/database.ts";
+import type { InvoiceConflict } from "../store/invoice-conflicts.ts";
+import { findInvoices, type StoredInvoice } from "../store/invoices.ts";
+import { type Attempt, attemptsOnInvoices } from "../store/transactions.ts";
+import { type Balance, balanceOf, type Conflict } from "./balance.ts";
+import { endOfBalance } from "./ends.ts";
+
+/** An invoice in recovery with everything that bears on what is owed, and its cases, oldest first. */
+export interface Reviewed {
+  invoice: StoredInvoice;
+  balance: Balance;
+  attempts: readonly Attempt[];
+  cases: readonly KnownCase[];
+}
+
+/**
+ * Reads what is owed on invoices, of those that are in recovery. Their cases are locked first: of two transactions that bring parts of one payment the later
+ * sees both parts.
+ *
+ * @param fresh  invoices that this transaction stored as new: they have no cases
+ * @param knownIds  invoices that may have some
+ */
+export async function reviewInvoices(
+  tx: Tx,
+  merchantId: string,
+  fresh: readonly StoredInvoice[],
+  knownIds: readonly string[],
+): Promise<Reviewed[]> {
+  if (fresh.length + knownIds.length === 0) return [];
+  const ids = [...fresh.map(({ id }) => id), ...knownIds].sort();
+  const [cases, known, attempts] = await Promise.all([
+    knownIds.length === 0 ? [] : lockCasesOfInvoices(tx, merchantId, knownIds),
+    knownIds.length === 0 ? null : findInvoices(tx, merchantId, knownIds),
+    attemptsOnInvoices(tx, merchantId, ids),
+  ]);
+  const attemptsBy = Map.groupBy(attempts, ({ invoiceId }) => invoiceId);
+  const casesBy = Map.groupBy(cases, ({ invoiceId }) => invoiceId);
+  return [...fresh, ...(known?.values() ?? [])]
+    .filter(({ state }) => inRecovery(state))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map((invoice) => {
+      const own = attemptsBy.get(invoice.id) ?? [];
+      return { invoice, balance: balanceOf(invoice, own), attempts: own, cases: casesBy.get(invoice.id) ?? [] };
+    });
+}
+
+const isOpen = ({ endedAt }: KnownCase) => endedAt === null;
+
+/** The cases, ended or not, on whose invoices nothing is left to pay, sorted by id. */
+export const endedByBalance = (reviewed: readonly Reviewed[]): EndedCase[] =>
+  reviewed
+    .filter(({ balance }) => balance.left === 0 && !balance.conflict)
+    .flatMap(({ cases, balance }) => cases.map(({ id }) => ({ id, ...endOfBalance(balance), ...UNSAID })))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+
+const UNSAID = { amount: null, currency: null };
+
+/** What contradicts what, as it is stored. */
+const factsOf = ({ kind: _, ...facts }: Conflict): Readonly<Record<string, unknown>> =>
+  JSON.parse(JSON.stringify(facts)) as Record<string, unknown>;
+
+export const storedConflict = (invoiceId: string, conflict: Conflict, foundAt: Date): InvoiceConflict => ({
+  invoiceId,
+  kind: conflict.kind,
+  facts: factsOf(conflict),
+  foundAt,
+});
+
+export const conflictsIn = (reviewed: readonly Reviewed[], now: Date): InvoiceConflict[] =>
+  reviewed.flatMap(({ invoice, balance: { conflict } }) =>
+    conflict ? [storedConflict(invoice.id, conflict, now)] : [],
+  );
+
+/** The open cases that wait because facts contradict each other. */
+export const waitingCases = (reviewed: readonly Reviewed[]): string[] =>
+  reviewed.flatMap(({ balance, cases }) => (balance.conflict ? cases.filter(isOpen).map(({ id }) => id) : []));
+
+/** An invoice on which a case is open, or opens, and since when it is unpaid. */
+export interface Owed {
+  invoice: StoredInvoice;
+  /** What the case is about, in minor units: what is owed, or what was when it is paid already. */
+  left: number;
+  unpaidAt: Date;
+}
+
+/**
+ * The invoices of which something is owed, with a case open or to be opened. One that was unpaid and is paid by now, before anything of it was seen, gets a
+ * case, too: the next step ends it, and it is counted.
+ *
+ * @param broughtBy  ids of the attempts that brought this; null: a version of the invoice did. What was paid is owed again by a newer version, or by an attempt
+ *   that failed or was disputed
+ */
+export const owedIn = (
+  reviewed: readonly Reviewed[],
+  windowDays: number,
+  now: Date,
+  broughtBy: ReadonlySet<string> | null,
+): Owed[] =>
+  reviewed
+    .filter(
+      ({ balance, cases }) =>
+        !balance.conflict && (balance.left > 0 || (balance.paidAt !== null && cases.length === 0)),
+    )
+    .flatMap(({ invoice, balance, attempts, cases }) => {
+      const open = cases.find(isOpen);
+      const unpaidAt = open
+        ? open.unpaidAt
+        : startOf(invoice, attempts, cases.at(-1), windowDays * DAY_MS, now, broughtBy);
+      return unpaidAt ? [{ invoice, left: balance.left || invoice.amount, unpaidAt }] : [];
+    });
+
+/** An end by which the invoice left recovery, though no version of it may say so. */
+const LEFT_BY_BALANCE: readonly (EndReason | null)[] = ["paid", "settled"];
+
+/** Since when a case that is to be opened is unpaid; null: none is opened (contract, "Versions" 6). */
+function startOf(
+  { unpaidSince, updatedAt }: StoredInvoice,
+  attempts: readonly Attempt[],
+  last: KnownCase | undefined,
+  windowMs: number,
+  now: Date,
+  broughtBy: ReadonlySet<string> | null,
+): Date | null {
+  const isInWindow = (at: Date) => at.getTime() + windowMs > now.getTime();
+  const since = unpaidSince ?? updatedAt;
+  if (last && LEFT_BY_BALANCE.includes(last.endReason) && last.unpaidAt >= since) {
+    // Paid, and not any more: what shows that begins a window of its own.
+    const broken = attempts.filter(
+      ({ id, state }) => broughtBy?.has(id) && (state === "FAILED" || state === "DISPUTED"),
+    );
+    const at = broughtBy ? latestOf(broken.map((t) => t.updatedAt)) : updatedAt;
+    return at && isInWindow(at) ? at : null;
+  }
+  if (isInWindow(since)) return since;
+  const attempted = latestOf(attempts.map((t) => t.createdAt));
+  return attempted && isInWindow(attempted) ? attempted : null;
+}
+
+const latestOf = (dates: readonly Date[]): Date | null =>
+  dates.length === 0 ? null : new Date(Math.max(...dates.map((date) => date.getTime())));
