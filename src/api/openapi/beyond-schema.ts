@@ -18,7 +18,7 @@ export const RULES_BEYOND_SCHEMA: readonly Rule[] = [
   {
     id: "real-moment",
     where: "field",
-    rule: "A moment lies on a day that the calendar has, and from 1970 to 2199 in UTC. There are no leap seconds.",
+    rule: "A moment lies on a day that the calendar has, and from 1970 to 2199 in UTC, canceledAt and expiresAt to 9999. There are no leap seconds.",
     status: 400,
   },
   {

@@ -23,11 +23,12 @@ function mayHoldCard(text: string) {
   return false;
 }
 
-export function isRealMoment(text: string) {
+/** `yearMax`: the last year of what may be said. */
+export function isRealMoment(text: string, yearMax = 2199) {
   const day = text.slice(0, 10);
   const date = new Date(`${day}T00:00:00Z`);
   const time = new Date(text.toUpperCase()).getTime();
-  const inTime = time >= 0 && time < Date.UTC(2200, 0, 1);
+  const inTime = time >= 0 && time < Date.UTC(yearMax + 1, 0, 1);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day) && inTime;
 }
 
@@ -40,6 +41,7 @@ const isZone = (name: string) => {
 };
 
 const SKEW_MS = 5 * 60_000;
+const mayLieAhead = (name: string) => name === "canceledAt" || name === "expiresAt";
 const isPast = (name: string) => name === "createdAt" || name === "updatedAt";
 
 /** The listed rule that a body breaks which fits the schemas. `known`: the names of the record's fields; `now`: of the service. */
@@ -52,7 +54,7 @@ export function brokenRule(
   for (const record of records)
     for (const [name, value] of Object.entries(record)) {
       if (typeof value !== "string" || !known.has(name)) continue;
-      if (name.endsWith("At") && !isRealMoment(value)) return "real-moment";
+      if (name.endsWith("At") && !isRealMoment(value, mayLieAhead(name) ? 9999 : 2199)) return "real-moment";
       if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
       if (!value.isWellFormed()) return "well-formed-text";
     }
