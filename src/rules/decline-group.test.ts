@@ -159,6 +159,25 @@ test("a gateway's numbers are read by its name, and alone they mean nothing", ()
   assert.equal(gatewayCodeOf(undefined, "Adyen"), null);
 });
 
+test("a camelCase code is read like its snake_case spelling, and other spellings keep their meaning", () => {
+  const groups = {
+    lostCard: "HARD_CARD",
+    StolenCard: "HARD_CARD",
+    insufficientFunds: "FUNDS",
+    doNotHonor: "GENERIC",
+    accountClosed: "HARD_CARD",
+    revocationOfAllAuthorizations: "REVOKED",
+    LOST_CARD: "HARD_CARD",
+    "PayPal Hard Decline": "HARD_CARD",
+    "3D Not Authenticated": "AUTH_REQUIRED",
+    "3DSecure": "UNKNOWN",
+    NSF: "FUNDS",
+  };
+  for (const [code, expected] of Object.entries(groups)) assert.equal(group({ gatewayCode: code }), expected, code);
+  assert.equal(group({ declineCategory: "insufficientFunds" }), "FUNDS");
+  assert.equal(group({ gatewayCode: "paymentFailed" }, { ...UNKNOWN, paymentMethodType: "sepa_debit" }), "UNKNOWN");
+});
+
 test("what asks for the card to be kept ends retries, on every network", () => {
   for (const code of ["33", "34", "35", "36", "37", "38", "67"])
     for (const instrument of [VISA, MASTERCARD, AMEX, UNKNOWN])

@@ -122,7 +122,7 @@ function beside(fact: Fact, fromBank: readonly Fact[]): Fact {
 
 /**
  * All that was said in codes, known or not, so that whoever looks for a code that was pushed finds it, whatever was made of it: "code 51, advice code 24",
- * "gateway code insufficient_funds", and of a number of Adyen's or Braintree's whose it is, "gateway code adyen 5"; null where nothing was said.
+ * "gateway code insufficient_funds", and for a gateway's own number whose it is, "gateway code adyen 5"; null where nothing was said.
  */
 export function codeWords({ networkDeclineCode, networkAdviceCode, gatewayCode, declineCategory }: DeclineCodes) {
   const response = shown(networkDeclineCode);

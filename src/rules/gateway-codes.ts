@@ -7,51 +7,76 @@ export const GATEWAY_CODES: ReadonlyMap<string, DeclineGroup> = new Map(
 
 type Maybe = string | null | undefined;
 
-/** Whose numbers are read, and how such a gateway is called by merchants. */
-const NUMBERED = /adyen|braintree/i;
+/** Codes that mean something only at one gateway: its name in the tables, the names that merchants write, and the shape of such codes. */
+const NAMED: readonly { name: string; written: RegExp; shape: RegExp }[] = [
+  { name: "adyen", written: /adyen/i, shape: /^\d{1,4}$/ },
+  { name: "braintree", written: /braintree/i, shape: /^\d{1,4}$/ },
+  { name: "checkout", written: /checkout|(?<![a-z])cko(?![a-z])/i, shape: /^[2-5]\d\d[\da-z]{2}$/i },
+  { name: "nmi", written: /(?<![a-z])nmi(?![a-z])|network[\s_-]*merchants/i, shape: /^\d{3}$/ },
+  { name: "cybersource", written: /cyber[\s_-]*source/i, shape: /^\d{3}$/ },
+  { name: "authorizenet", written: /authorize[\s._-]*net|auth[\s._-]*net(?![a-z])/i, shape: /^\d{1,3}$/ },
+  { name: "paddle", written: /(?<![a-z])paddle/i, shape: /^canceled$/i },
+];
 
 /**
- * The code of a failed attempt as the tables write it. A number means something of a named gateway only: 12 is not enough balance at Adyen, and
- * an invalid transaction among response codes.
+ * Returns the code of a failed attempt as the tables write it. A number means something only of a named gateway: 12 is not enough balance at
+ * Adyen, and an invalid transaction among response codes.
  *
  * @param gateway  what may name it: `paymentGatewayName`, `paymentGatewayType`
  */
 export function gatewayCodeOf(code: Maybe, ...gateway: readonly Maybe[]): string | null {
   if (code === undefined || code === null) return null;
-  const numbered = /^\s*\d{1,4}\s*$/.test(code) ? NUMBERED.exec(gateway.join(" ")) : null;
-  return numbered ? `${numbered[0].toLowerCase()} ${Number(code)}` : code;
+  const trimmed = code.trim();
+  const names = gateway.join(" ");
+  const own = NAMED.find(({ written, shape }) => shape.test(trimmed) && written.test(names));
+  return own ? `${own.name} ${/^\d+$/.test(trimmed) ? Number(trimmed) : trimmed}` : code;
 }
 
 const BY_CODE = new Map(GATEWAY_CODES);
 const WORDS = new Map(GATEWAY_WORDS);
 
-/** From now on a gateway's code means this, in the whole process. @see override.ts */
+/** Sets the group of a gateway's code for the whole process. @see override.ts */
 export function setGatewayCode(code: string, group: DeclineGroup) {
-  BY_CODE.set(normalCode(code), group);
-  WORDS.delete(normalCode(code));
+  for (const spelling of spellings(code)) {
+    BY_CODE.set(spelling, group);
+    WORDS.delete(spelling);
+  }
 }
 
 /** Of a name that no list of a gateway's has, what a category of that name says: "NSF". */
 export const gatewayCodeGroup = (code: string) =>
-  BY_CODE.get(normalCode(code)) ?? CATEGORIES.groups.get(categorySuffix(code));
+  firstOf(code, (spelling) => BY_CODE.get(spelling)) ?? CATEGORIES.groups.get(categorySuffix(code));
 
 /** What a code means, where its group's words would be wrong; null: they are right. */
-export const gatewayCodeWords = (code: string) => WORDS.get(normalCode(code)) ?? null;
+export const gatewayCodeWords = (code: string) => firstOf(code, (spelling) => WORDS.get(spelling)) ?? null;
 
 /** Whether a code says why a payment failed, in a table or not. */
-export const namesReason = (code: string) => code.trim() !== "" && !REASONLESS.has(normalCode(code));
+export const namesReason = (code: string) =>
+  code.trim() !== "" && !spellings(code).some((spelling) => REASONLESS.has(spelling));
 
-/** A gateway writes the same code as "Insufficient Funds", "insufficient-funds" or "INSUFFICIENT_FUNDS". */
+/**
+ * A gateway writes the same code as "Insufficient Funds", "insufficient-funds", "INSUFFICIENT_FUNDS" or "insufficientFunds". The spelling that is
+ * not split goes first: the tables write "PayPal" as one word.
+ */
+const spellings = (code: string) => [normalCode(code), normalCode(splitWords(code))];
+
+const firstOf = <T>(code: string, read: (spelling: string) => T | undefined) => {
+  const [whole, split] = spellings(code);
+  return read(whole!) ?? read(split!);
+};
+
 const normalCode = (code: string) =>
   code
     .trim()
     .toLowerCase()
     .replace(/[\s-]+/g, "_");
 
+/** "lostCard" → "lost_Card"; capitals in a row stay together. */
+const splitWords = (code: string) => code.replace(/([a-z])(?=[A-Z])/g, "$1_");
+
 /** "DECLINE_CATEGORY_HARD" → "HARD". */
 export const categorySuffix = (category: string) =>
-  category
-    .trim()
+  splitWords(category.trim())
     .toUpperCase()
     .replace(/[\s-]+/g, "_")
     .replace(/^DECLINE_CATEGORY_/, "");

@@ -1,22 +1,16 @@
-import type { DeclineGroup } from "./decline-groups.ts";
-import { SOURCES, type Source } from "./sources.ts";
-
-/** What a list of codes says, and where the list was read. */
-export interface CodeTable {
-  source: Source;
-  groups: ReadonlyMap<string, DeclineGroup>;
-}
-
-const table = (source: Source, rows: Partial<Record<DeclineGroup, string>>): CodeTable => ({
-  source,
-  groups: new Map(
-    Object.entries(rows).flatMap(([group, codes]) => codes.split(/\s+/).map((code) => [code, group as DeclineGroup])),
-  ),
-});
-
-/** `braintree_2109 braintree_2110 …`, both ends included. */
-const numbered = (gateway: string, from: number, to: number) =>
-  Array.from({ length: to - from + 1 }, (_, n) => `${gateway}_${from + n}`).join(" ");
+import { numbered, table } from "./code-table.ts";
+import {
+  AUTHORIZE_NET,
+  CHECKOUT,
+  CYBERSOURCE,
+  CYBERSOURCE_WORDS,
+  MERCADO_PAGO,
+  MOLLIE,
+  NMI,
+  PADDLE,
+  PADDLE_OWN,
+} from "./gateway-tables-more.ts";
+import { SOURCES } from "./sources.ts";
 
 /** Stripe's decline codes of cards, its error codes that name a reason, and its three advice values. */
 const STRIPE = table(SOURCES.stripeCodes, {
@@ -114,7 +108,7 @@ const BRAINTREE = table(SOURCES.braintreeCodes, {
   FUNDS: "braintree_2001 braintree_2035",
   GENERIC: `braintree_2000 braintree_2016 braintree_2027 braintree_2033 braintree_2034 braintree_2036 braintree_2038
     braintree_2039 braintree_2044 braintree_2046 braintree_2048 braintree_2057 braintree_2062 braintree_2078 braintree_2104
-    braintree_2105 braintree_2106 braintree_2107 ${numbered("braintree", 2109, 2999)}`,
+    braintree_2105 braintree_2106 braintree_2107 ${numbered("braintree_", 2109, 2999)}`,
   LIMIT: "braintree_2002 braintree_2003 braintree_2086 braintree_2097 braintree_2098",
   ISSUER_DOWN: "braintree_3000",
   EXPIRED: "braintree_2004 braintree_2022",
@@ -129,7 +123,10 @@ const BRAINTREE = table(SOURCES.braintreeCodes, {
 });
 
 /** No code stands for two groups. Chargebee passes on what the gateway behind it says. */
-export const GATEWAYS = { STRIPE, STRIPE_DEBITS, GOCARDLESS, RECURLY, ADYEN, BRAINTREE };
+export const GATEWAYS = {
+  ...{ STRIPE, STRIPE_DEBITS, GOCARDLESS, RECURLY, ADYEN, BRAINTREE, CHECKOUT, NMI, CYBERSOURCE, CYBERSOURCE_WORDS },
+  ...{ AUTHORIZE_NET, MERCADO_PAGO, MOLLIE, PADDLE, PADDLE_OWN },
+};
 
 /** Suffixes of `DECLINE_CATEGORY_…` that name a cause. The group's own names are read too. */
 export const CATEGORIES = table(SOURCES.declineCategory, {
@@ -155,10 +152,12 @@ export const GATEWAY_WORDS: ReadonlyMap<string, string> = new Map([
   ["authorisation_disputed", "the customer says that the debit was not authorized"],
   ["transaction_blocked_by_adyen_to_prevent_excessive_retry_fees", "Adyen blocks further tries of the card"],
   ["adyen_46", "Adyen blocks further tries of the card"],
+  ["nmi_263", "the bank has newer data of the card"],
+  ["checkout_20108", "the bank has newer data of the card"],
 ]);
 
 /** Codes that say that a payment failed, and not why. */
 export const REASONLESS: ReadonlySet<string> = new Set(
   `payment_failed payment_declined payment_error payment_intent_payment_attempt_failed charge_failed card_declined failed
-  failure error unknown other test_failure`.split(/\s+/),
+  failure error unknown unknown_reason other test_failure`.split(/\s+/),
 );

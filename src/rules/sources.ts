@@ -41,6 +41,13 @@ export const SOURCES = {
   braintreeCodes: source("braintree-response-codes", "Braintree processor response codes", "14 July 2026"),
   recurlyCodes: source("recurly-error-codes", "Recurly API transaction errors", "undated"),
   disputes: source("disputes", "Dunlin on disputes", "own choice", false),
+  checkoutCodes: source("checkout-response-codes", "Checkout.com response codes", "14 July 2026"),
+  nmiCodes: source("nmi-response-codes", "copies of NMI's response codes", "undated"),
+  cyberSourceCodes: source("cybersource-reason-codes", "copies of CyberSource's reason codes", "undated"),
+  authorizeNetCodes: source("authorize-net-reason-codes", "copies of Authorize.Net's response reasons", "undated"),
+  mercadoPagoCodes: source("mercado-pago-status-details", "clients of Mercado Pago on rejected cards", "undated"),
+  mollieReasons: source("mollie-failure-reasons", "Mollie failure and status reasons", "1 August 2026"),
+  paddleCodes: source("paddle-error-codes", "Paddle payment error codes", "undated"),
   declineCategory: source("decline-category-field", "the merchant's own decline category", "own choice", false),
 } as const satisfies Record<string, Source>;
 
