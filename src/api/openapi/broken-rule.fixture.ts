@@ -48,6 +48,7 @@ export function brokenRule(
   for (const record of records)
     for (const [name, value] of Object.entries(record)) {
       if (typeof value !== "string" || !known.has(name)) continue;
+      if (value === "") continue; // of an optional field: it means absent
       if (name.endsWith("At") && !isRealMoment(value)) return "real-moment";
       if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
       if (!value.isWellFormed()) return "well-formed-text";
