@@ -36,6 +36,7 @@ const FILES: Record<string, Names> = {
     RecoveryAction: "RecoveryAction",
     RecoveryActionPage: "RecoveryActionPage",
     ListError: "ListErrorReply",
+    ListOtherError: "ListOtherErrorReply",
     ListParams: "ListParams",
   },
   "src/webhooks/bodies.ts": {
@@ -91,9 +92,11 @@ function typeText(schema: Schema, names: Names): string {
     return name;
   }
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  const types = [schema.type ?? []].flat();
+  const given = [schema.type ?? []].flat();
+  // An empty text means absent, as null does. A program says so with null.
+  const types = given.includes("null") && given.length > 2 ? given.filter((type) => type !== "string") : given;
   if (schema.enum !== undefined) {
-    const members = schema.enum.map((member) => JSON.stringify(member));
+    const members = schema.enum.filter((member) => member !== "").map((member) => JSON.stringify(member));
     return (types.includes("null") && !members.includes("null") ? [...members, "null"] : members).join(" | ");
   }
   if (types.length === 0) throw new Error(`a schema without a type: ${JSON.stringify(schema)}`);

@@ -8,7 +8,13 @@ export { type Client, type ClientOptions, createClient } from "./client/client.t
 export { DunlinError, type DunlinErrorKind } from "./client/dunlin-error.ts";
 export type { Ingest, Ingested, IngestedBatch, IngestOptions, Records } from "./client/ingest.ts";
 export type { ErrorReply, IngestReply, Invoice, Subscription, Transaction } from "./client/records.ts";
-export type { ListErrorReply, ListParams, RecoveryAction, RecoveryActionPage } from "./client/recovery-action.ts";
+export type {
+  ListErrorReply,
+  ListOtherErrorReply,
+  ListParams,
+  RecoveryAction,
+  RecoveryActionPage,
+} from "./client/recovery-action.ts";
 export type { Listing, ReadOptions, RecoveryActions } from "./client/recovery-actions.ts";
 export type { RequestOptions } from "./client/request.ts";
 export type { SyncOptions, SyncPage } from "./client/sync.ts";

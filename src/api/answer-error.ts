@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { errorFields, isOutage, sqlState } from "../store/database.ts";
-import { ApiError, errorBody, type Family } from "./errors.ts";
+import { ApiError, errorBody, type Family, LIST_PATH } from "./errors.ts";
 import { tooLarge } from "./framing.ts";
 
 const RETRY_AFTER_SECONDS = "1";
@@ -9,12 +9,16 @@ const RETRY_AFTER_SECONDS = "1";
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const refusal = refusalOf(error, request);
   request.said = refusal.message;
-  const family = (request.routeOptions.config as { family?: Family }).family ?? "other";
   // Fastify closes after a refused body. Reading on, within the limits of time, lets the client see the answer.
   reply.removeHeader("connection");
   reply.code(refusal.status).headers(refusal.headers).header("x-request-id", request.id);
-  return reply.send(errorBody(family, refusal.status, refusal.message, refusal.field));
+  return reply.send(errorBody(familyOf(request), refusal.status, refusal.message, refusal.problems));
 }
+
+/** Another method on the path of the list has no route of its own. */
+const familyOf = ({ routeOptions, url }: FastifyRequest): Family =>
+  (routeOptions.config as { family?: Family } | undefined)?.family ??
+  (url.split("?", 1)[0] === LIST_PATH ? "list" : "other");
 
 function refusalOf(error: unknown, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error;

@@ -2,29 +2,86 @@
 export class ApiError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The field or parameter at fault, when there is one. */
-  readonly field: string | undefined;
+  /** The fields or parameters at fault, if there are any: the first ones of them, in order. */
+  readonly problems: readonly Problem[];
 
-  constructor(status: number, message: string, extra: { headers?: Record<string, string>; field?: string } = {}) {
+  constructor(
+    status: number,
+    message: string,
+    extra: { headers?: Record<string, string>; problems?: readonly Problem[] } = {},
+  ) {
     super(message);
     this.status = status;
     this.headers = extra.headers ?? {};
-    this.field = extra.field;
+    this.problems = extra.problems ?? [];
   }
 }
 
-/** A 400 about one field or parameter: `"${field} ${says}"`. */
-export const badField = (field: string, says: string) => new ApiError(400, `${field} ${says}`, { field });
+/** A field or parameter that is not as it must be. */
+export interface Problem {
+  field: string;
+  /** What it must be, as in "must be an integer". */
+  says: string;
+}
+
+const wordsOf = ({ field, says }: Problem) => `${field} ${says}`;
+
+/** A 400 about one field or parameter. */
+export const badField = (field: string, says: string) => badFields([{ field, says }], 0);
+
+/** The longest message that lists problems. A path into unknown fields may be long. */
+export const MESSAGE_CHARS_MAX = 8000;
+const MORE_CHARS = 40;
+
+/**
+ * Returns a 400 that lists problems, joined by semicolons, and says how many more there are.
+ *
+ * @param problems  at least one
+ * @param more  how many problems are not among them
+ */
+export function badFields(problems: readonly Problem[], more: number): ApiError {
+  let message = wordsOf(problems[0]!);
+  let listed = 1;
+  for (; listed < problems.length; listed++) {
+    const words = wordsOf(problems[listed]!);
+    if (message.length + words.length + MORE_CHARS > MESSAGE_CHARS_MAX) break;
+    message += `; ${words}`;
+  }
+  const left = problems.length - listed + more;
+  if (left > 0) message += `; and ${left} more ${left === 1 ? "problem" : "problems"}`;
+  return new ApiError(400, message, { problems });
+}
+
+export const LIST_PATH = "/v1/recovery_actions";
 
 /** The operation's family decides what `details` holds: ingest errors keep it empty. */
 export type Family = "ingest" | "list" | "other";
 
 /** `{code, message, details}`; `code` is the HTTP status. */
-export function errorBody(family: Family, status: number, message: string, field?: string) {
-  return { code: status, message, details: family === "list" && status === 400 ? [badRequest(message, field)] : [] };
+export function errorBody(family: Family, status: number, message: string, problems: readonly Problem[] = []) {
+  return { code: status, message, details: family === "list" ? [detailOf(status, problems)] : [] };
 }
 
-const badRequest = (description: string, field: string | undefined) => ({
-  "@type": "type.googleapis.com/google.rpc.BadRequest",
-  fieldViolations: field === undefined ? [] : [{ field, description }],
-});
+/** Whose reasons they are. */
+export const ERROR_DOMAIN = "dunlin";
+
+/** The words for programs, by status. */
+const REASONS: Readonly<Record<number, string>> = {
+  401: "UNAUTHENTICATED",
+  403: "PERMISSION_DENIED",
+  404: "NOT_FOUND",
+  405: "METHOD_NOT_ALLOWED",
+  417: "EXPECTATION_FAILED",
+  429: "TOO_MANY_REQUESTS",
+  500: "INTERNAL",
+  503: "UNAVAILABLE",
+};
+const reasonOf = (status: number) => REASONS[status] ?? (status < 500 ? "REFUSED" : "INTERNAL");
+
+const detailOf = (status: number, problems: readonly Problem[]) =>
+  status === 400
+    ? {
+        "@type": "type.googleapis.com/google.rpc.BadRequest",
+        fieldViolations: problems.map((each) => ({ field: each.field, description: wordsOf(each) })),
+      }
+    : { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: reasonOf(status), domain: ERROR_DOMAIN };

@@ -57,7 +57,11 @@ function refusalOf(error: unknown, request: FastifyRequest): Refusal {
   if (error instanceof PageError) return error;
   // Filters are those of the API, and what is wrong with one is said in its words.
   if (error instanceof ApiError)
-    return { status: error.status, message: `The address can't be read: ${error.message}.`, field: error.field };
+    return {
+      status: error.status,
+      message: `The address can't be read: ${error.message}.`,
+      field: error.problems[0]?.field,
+    };
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   if (code?.startsWith("FST_") && statusCode && statusCode >= 400 && statusCode < 500)
     return { status: statusCode, message: "The request can't be read." };

@@ -1,5 +1,6 @@
 import { ApiError, badField } from "../api/errors.ts";
-import { BATCH_MAX, misfitsOf, type RecordKind, readAny } from "../api/ingest/batch.ts";
+import { BATCH_MAX, type RecordKind, readAny } from "../api/ingest/batch.ts";
+import { misfitsOf } from "../api/ingest/problems.ts";
 import { impossibleOf } from "../api/ingest/refuse-impossible.ts";
 import type { Reading } from "../domain/reading.ts";
 import { saysOf } from "./record-of.ts";
@@ -73,10 +74,11 @@ export function readRows<Record>(
 
 /** The fault that a row was refused for, and after it those of its other fields. */
 function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError, reading: Reading | null): Fault[] {
-  const field = /^\w+\[0\]\.(.+)$/.exec(error.field ?? "")?.[1] ?? "";
+  const [first] = error.problems;
+  const field = /^\w+\[0\]\.(.+)$/.exec(first?.field ?? "")?.[1] ?? "";
   // Of a body, which the caller never saw: here it is the row.
   const whole = error.message.replace(/^\w+\[0\] /, "").replace(/^the body (is not valid JSON).*/, "$1");
-  const says = field === "" ? whole : error.message.slice(error.field!.length + 1);
+  const says = field === "" ? whole : first!.says;
   if (field === "") return [{ field, says }];
   const record = JSON.parse(bodyOf(kind, [row]))[kind.name][0];
   const others = [...misfitsOf(kind, record)].filter(([key]) => key !== field);

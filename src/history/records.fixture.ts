@@ -6,7 +6,7 @@ import { HISTORY_KINDS, type KindName } from "./kinds.ts";
 const STRANGE = `"\\ ü 🦤 \u2028 \u202eabc, =1+1`;
 export const MOMENTS = { createdAt: "2026-01-01T00:00:00.001Z", updatedAt: "2026-02-28T23:59:59.999Z" };
 const MONEY = { amount: Number.MAX_SAFE_INTEGER, currency: "JPY" };
-const OWNERS = { customerId: `cus ${STRANGE}`, businessEntity: "" };
+const OWNERS = { customerId: `cus ${STRANGE}`, businessEntity: ' Acme, "GmbH"' };
 
 /** A record of each kind with every field that it can have. */
 export const FULL: Readonly<Record<KindName, Record<string, unknown>>> = {

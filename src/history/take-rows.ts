@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { IS_REQUIRED, type RecordKind } from "../api/ingest/batch.ts";
+import type { RecordKind } from "../api/ingest/batch.ts";
+import { IS_REQUIRED } from "../api/ingest/problems.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import { type Header, type Reading, wordsToMeet } from "../domain/reading.ts";
 import { stateWord } from "../domain/written.ts";

@@ -72,8 +72,7 @@ test("`pageSize`: the behaviour above 100 is not shown: it gives 100", async () 
 });
 
 test("`pageSize` is an integer: anything else is a 400", async () => {
-  for (const pageSize of ["ten", "1.5", "", "0x10"])
-    assert.equal((await shop.list({ pageSize })).status, 400, pageSize);
+  for (const pageSize of ["ten", "1.5", "0x10"]) assert.equal((await shop.list({ pageSize })).status, 400, pageSize);
 });
 
 test("`pageToken`: the `nextPageToken` of a previous response; an empty one is as an absent one", async () => {
@@ -110,7 +109,7 @@ test("filters can be combined: all must hold", async () => {
 });
 
 test("filter by card country: pattern ^[A-Z]{2}$, else a 400", async () => {
-  for (const cardCountry of ["de", "DEU", "D1", ""]) assert.equal((await shop.list({ cardCountry })).status, 400);
+  for (const cardCountry of ["de", "DEU", "D1"]) assert.equal((await shop.list({ cardCountry })).status, 400);
 });
 
 test("filter by currency: an ISO 4217 code, else a 400", async () => {
@@ -159,8 +158,16 @@ for (const [orderBy, field] of Object.entries(FIELDS))
   });
 
 test("`orderBy` is one of three values and `orderDirection` one of two: anything else is a 400", async () => {
-  for (const orderBy of ["createdAt", "", "amount"]) assert.equal((await shop.list({ orderBy })).status, 400, orderBy);
-  for (const orderDirection of ["up", "ASC", ""]) assert.equal((await shop.list({ orderDirection })).status, 400);
+  for (const orderBy of ["createdAt", "amount"]) assert.equal((await shop.list({ orderBy })).status, 400, orderBy);
+  for (const orderDirection of ["up", "ASC"]) assert.equal((await shop.list({ orderDirection })).status, 400);
+});
+
+test("an empty query parameter means the same as an absent one", async () => {
+  const { actions, total } = await page();
+  for (const name of ["subscriptionId", "cardCountry", "executedAfter", "orderBy", "orderDirection", "pageSize"]) {
+    const found = await page({ [name]: "" });
+    assert.deepEqual([found.actions, found.total], [actions, total], name);
+  }
 });
 
 test("`orderDirection`: default desc", async () => {

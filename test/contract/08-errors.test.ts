@@ -23,6 +23,16 @@ function assertIngestError({ status, json }: Reply, expected: number) {
   assert.deepEqual(json.details, []);
 }
 
+/** `details` holds objects that carry an `@type` and a reason. */
+function assertErrorInfo(json: Reply["json"]) {
+  const details = json.details as { "@type": unknown; reason: unknown }[];
+  assert.ok(details.length > 0);
+  for (const detail of details) {
+    assert.equal(detail["@type"], "type.googleapis.com/google.rpc.ErrorInfo");
+    assert.match(String(detail.reason), /^[A-Z_]+$/);
+  }
+}
+
 for (const kind of ["subscriptions", "invoices", "transactions"] as const) {
   const as = (apiKey: string, records: unknown) =>
     service.call({
@@ -67,6 +77,7 @@ test("list: a 429 follows exceeding the rate limit", async () => {
   const { status, json, headers } = await slow.list();
   assert.equal(status, 429);
   assert.equal(json.code, 429);
+  assertErrorInfo(json);
   assert.ok(Number(headers["retry-after"]) >= 1);
 });
 
@@ -80,7 +91,7 @@ test("list: other error statuses are not shown: 401 and 403 have the same body",
     const { status, json } = await service.call({ path: "/v1/recovery_actions", headers });
     assert.equal(status, expected);
     assert.equal(json.code, expected);
-    assert.ok(Array.isArray(json.details));
+    assertErrorInfo(json);
   }
 });
 

@@ -28,7 +28,7 @@ export class DunlinError extends Error {
   readonly code: number;
   /** Names the request in Dunlin's logs; absent when there was no answer. */
   readonly requestId: string | undefined;
-  /** As Dunlin sent it: empty for ingest, field violations for the list. */
+  /** As Dunlin sent it: empty for ingest; for the list field violations, or the reason for programs. */
   readonly details: readonly unknown[];
   /** How long the answer asked to wait; 0 when it did not say. */
   readonly retryAfterMs: number;

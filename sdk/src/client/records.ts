@@ -171,7 +171,7 @@ export interface IngestReply {
 export interface ErrorReply {
   /** The HTTP status. */
   code: number;
-  /** What is wrong, for people; not for programs to take apart. */
+  /** What is wrong, for people; not for programs to take apart. Of a batch up to 20 problems, joined by semicolons, and how many more there are. */
   message: string;
   /** Empty. */
   details: Record<string, unknown>[];

@@ -62,7 +62,7 @@ export interface RecoveryActionPage {
 export interface ListErrorReply {
   /** The HTTP status. */
   code: number;
-  /** What is wrong, for people; not for programs to take apart. */
+  /** What is wrong, for people; not for programs to take apart. Of a batch up to 20 problems, joined by semicolons, and how many more there are. */
   message: string;
   /** What is at fault. */
   details: {
@@ -75,6 +75,23 @@ export interface ListErrorReply {
       /** What is wrong. */
       description: string;
     }[];
+  }[];
+}
+
+/** A refusal or a fault. */
+export interface ListOtherErrorReply {
+  /** The HTTP status. */
+  code: number;
+  /** What is wrong, for people; not for programs to take apart. Of a batch up to 20 problems, joined by semicolons, and how many more there are. */
+  message: string;
+  /** Why. */
+  details: {
+    /** The kind of detail. */
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo";
+    /** Why, for programs. */
+    reason: string;
+    /** Whose reasons they are. */
+    domain: "dunlin";
   }[];
 }
 

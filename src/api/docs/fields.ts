@@ -1,4 +1,4 @@
-import type { Part } from "../openapi/field-schema.ts";
+import { type Part, withoutEmpty } from "../openapi/field-schema.ts";
 import { code, escaped, type Html, inline, table } from "./markup.ts";
 
 /** The parts of a schema that the page shows. */
@@ -9,7 +9,7 @@ export interface Schema extends Part {
   required?: string[];
   items?: Schema;
   oneOf?: Schema[];
-  enum?: (string | null)[];
+  enum?: string[];
   const?: unknown;
   format?: string;
   default?: unknown;
@@ -24,18 +24,17 @@ export interface Schema extends Part {
 /** What a reference leads to, and everything else as it is. */
 export type Follow = <T>(part: T | { $ref: string }) => T;
 
-const bare = (type: Schema["type"]) => [type ?? "object"].flat().filter((each) => each !== "null");
-
 /** `string`, `moment`, `array of 1 to 200`, with what a value is limited to. */
-export function typeOf(schema: Schema): Html {
-  const [type] = bare(schema.type);
+export function typeOf(part: Schema): Html {
+  const schema: Schema = withoutEmpty(part);
+  const type = (schema.type as string | undefined) ?? "object";
   if (schema.const !== undefined) return code(JSON.stringify(schema.const));
-  if (schema.enum) return choices(schema.enum.filter((value) => value !== null));
+  if (schema.enum) return choices(schema.enum);
   if (type === "array") return `array${range(schema.minItems, schema.maxItems)}`;
   if (type === "integer") return `integer${range(schema.minimum, schema.maximum)}`;
   if (schema.format === "date-time") return "moment, RFC 3339";
   if (schema.format === "uuid") return "UUID";
-  if (type !== "string") return escaped(type!);
+  if (type !== "string") return escaped(type);
   // A short text is told best by its pattern.
   return schema.pattern && schema.maxLength! <= 8 ? code(schema.pattern) : `string, to ${schema.maxLength} characters`;
 }

@@ -58,6 +58,9 @@ export function fitsField({ schema }: Field, value: unknown): boolean {
 
 export const optional = (field: Field): Field => ({ ...field, required: false });
 
+/** Whether a value of an optional field means that the field is absent. */
+export const isEmpty = (value: unknown) => value === null || value === "";
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is its purpose
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const ID_CHARS_MAX = 255;

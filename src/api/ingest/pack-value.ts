@@ -57,6 +57,14 @@ export const valuePacker = (field: Field, column: ColumnWriter): ValuePacker => 
 export function packValue(packer: ValuePacker, body: Body, from: number): number {
   const at = body.bytes[from]! <= SPACE ? behindSpaces(body, from) : from;
   if (body.bytes[at] === LETTER_N) return stands(body, at, NULL) && !packer.required ? at + NULL.length : WRONG;
+  const end = packGiven(packer, body, at);
+  // An empty text in an optional field means absent, as null does. It is looked for last: few bodies have one.
+  return end === WRONG && !packer.required && isEmptyText(body, at) ? at + 2 : end;
+}
+
+const isEmptyText = ({ bytes }: Body, at: number) => bytes[at] === QUOTE && bytes[at + 1] === QUOTE;
+
+function packGiven(packer: ValuePacker, body: Body, at: number): number {
   const { form } = packer;
   if (form === "identifier") return packIdentifier(packer, body, at);
   if (form === "moment") return packMoment(packer, body, at);
@@ -89,7 +97,10 @@ function packIdentifier({ field, column }: ValuePacker, { bytes, view }: Body, a
     if (byte === SPACE || byte === HYPHEN) mayBeGrouped = true;
     end++;
   }
-  if (end === start) return WRONG;
+  if (end === start) {
+    column.count--; // what was begun is no element
+    return WRONG;
+  }
   if (mayBeGrouped && field.holdsCard?.(bytes.toString("latin1", start, end))) return WRONG;
   endElement(column, into, end + shift);
   return end + 1;
@@ -153,7 +164,7 @@ function readWord(field: Field, written: string): unknown {
   } catch {
     return undefined;
   }
-  if (!fitsField(field, value) || field.holdsCard?.(value as string)) return undefined;
+  if (value === "" || !fitsField(field, value) || field.holdsCard?.(value as string)) return undefined;
   return field.read(value, true);
 }
 

@@ -1,12 +1,10 @@
-import { badField } from "../errors.ts";
 import { holdsCardNumber, isCardNumber } from "../json/card-number.ts";
 import { tooDeep } from "../json/refuse-heap.ts";
 import { DEPTH_MAX } from "../json/scan-json.ts";
 
-export const NO_CARD_NUMBER = "must not hold a card number";
-
-/** A 400 that names the place and nothing else. */
-export const refuseCardNumber = (place: string) => badField(place, NO_CARD_NUMBER);
+/** What is said of a field that Dunlin does not know. Its sender may expect that such a field is ignored. */
+export const CARD_NUMBER_ANYWHERE =
+  "must not hold a card number (13 to 19 digits that pass the Luhn check): card numbers are not accepted anywhere, not even in unknown fields";
 
 /** `place.key`. The caller's own key is shown only when it is a short word without a long number in it. */
 function fieldAt(place: string, key: string): string {
@@ -21,21 +19,22 @@ export const placeOf = (place: string, parts: readonly Part[]) =>
   parts.reduce<string>((at, part) => (typeof part === "number" ? `${at}[${part}]` : fieldAt(at, part)), place);
 
 /**
- * Throws a 400 when a field of `object` that `concerns` picks holds a card number, in a text, a number or a key, however
- * deep inside. Nothing else about unknown fields matters: they are ignored.
+ * Calls `onCard` with the place of each field of `object` that `concerns` picks and that holds a card number, in a text, a
+ * number or a key, however deep inside. Nothing else about unknown fields matters: they are ignored.
  *
  * @param level  how deep in the body `object` is; the body itself is at level 1
  */
-export function refuseCards(
+export function findCards(
   object: Record<string, unknown>,
   place: string,
   level: number,
   concerns: (key: string) => boolean,
+  onCard: (place: string) => void,
 ) {
   for (const key of Object.keys(object)) {
     if (!concerns(key)) continue;
     const found = holdsCardNumber(key, 1) ? [] : wayToCard(object[key], level + 1);
-    if (found) throw refuseCardNumber(placeOf(place, [key, ...found.reverse()]));
+    if (found) onCard(placeOf(place, [key, ...found.reverse()]));
   }
 }
 

@@ -4,15 +4,20 @@ export const DEPTH_MAX = 32;
 /** Where something stands: keys, and indexes of arrays. Reused while scanning: copy what you keep. */
 export type Path = readonly (string | number)[];
 
-export type Flaw = { kind: "depth" } | { kind: "duplicate"; path: (string | number)[] };
+/** What is told while a text is scanned. */
+interface Listener {
+  /** A number whose source is not how JavaScript would write its value: 5.0, 1e3, -0, 9007199254740993. */
+  onNumber(path: Path, source: string): void;
+  /** A key that stands in its object a second time. */
+  onDuplicate(path: Path): void;
+}
 
 /**
- * Find in a valid JSON text what `JSON.parse` loses without a word: keys given twice, and numbers that change.
+ * Finds in a valid JSON text what `JSON.parse` loses without a word: keys given twice, and numbers that change.
  *
- * @param onNumber  called for each number whose source is not how JavaScript would write its value: 5.0, 1e3, -0, 9007199254740993
- * @returns the first key that stands twice in an object, or that the text is nested too deeply
+ * @returns false when the text is nested too deeply: then it was not scanned to its end
  */
-export function scanJson(text: string, onNumber: (path: Path, source: string) => void): Flaw | undefined {
+export function scanJson(text: string, { onNumber, onDuplicate }: Listener): boolean {
   const path: (string | number)[] = [];
   // For each open object the keys seen so far; null for an array.
   const open: (Set<string> | null)[] = [];
@@ -21,7 +26,7 @@ export function scanJson(text: string, onNumber: (path: Path, source: string) =>
     switch (text.charCodeAt(at)) {
       case 0x7b: // {
       case 0x5b: // [
-        if (open.length === DEPTH_MAX) return { kind: "depth" };
+        if (open.length === DEPTH_MAX) return false;
         open.push(text[at] === "{" ? new Set() : null);
         path.push(0);
         at++;
@@ -43,7 +48,7 @@ export function scanJson(text: string, onNumber: (path: Path, source: string) =>
           const key = keyOf(text, at, end);
           const keys = open.at(-1)!;
           path[path.length - 1] = key;
-          if (keys.has(key)) return { kind: "duplicate", path: [...path] };
+          if (keys.has(key)) onDuplicate(path);
           keys.add(key);
         }
         at = end;
@@ -59,7 +64,7 @@ export function scanJson(text: string, onNumber: (path: Path, source: string) =>
       }
     }
   }
-  return undefined;
+  return true;
 }
 
 /** Where the string ends that opens at `at`: its closing quote, or -1 when it has none. */

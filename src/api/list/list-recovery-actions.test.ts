@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { insert, type ListFixture, listFixture, newMerchant, second, violation } from "./listing.fixture.ts";
+import { PARAMETERS } from "./query.ts";
 
 let at: ListFixture;
 before(async () => {
@@ -145,13 +146,10 @@ test("wrong, unknown and repeated parameters are a 400 that names them", async (
   const { get } = await newMerchant(at);
   const wrong: [string, string | undefined][] = [
     ["orderBy=id", "orderBy"],
-    ["orderBy=", "orderBy"],
     ["orderDirection=up", "orderDirection"],
     ["orderDirection=ASC", "orderDirection"],
     ["cardCountry=de", "cardCountry"],
     ["currency=EURO", "currency"],
-    ["currency=", "currency"],
-    ["invoiceId=", "invoiceId"],
     ["invoiceId=a%00b", "invoiceId"],
     [`customerId=${"x".repeat(256)}`, "customerId"],
     ["type=RETRY", "type"],
@@ -164,6 +162,8 @@ test("wrong, unknown and repeated parameters are a 400 that names them", async (
     ["invoice_id=in_1", "invoice_id"],
     ["pagesize=5", "pagesize"],
     ["invoiceId=a&invoiceId=a", "invoiceId"],
+    ["invoiceId=&invoiceId=a", "invoiceId"],
+    ["invoice_id=", "invoice_id"],
     ["pageSize=1&pageSize=2", "pageSize"],
     ["__proto__=1", undefined],
     ["constructor=1", "constructor"],
@@ -178,6 +178,41 @@ test("wrong, unknown and repeated parameters are a 400 that names them", async (
     assert.equal(reply.body.includes("4111"), false);
   }
   assert.equal((await get("&&invoiceId=a%20b%2Bc&")).statusCode, 200);
+});
+
+test("an empty parameter means the same as an absent one, whichever it is", async () => {
+  const { merchant, get, list } = await newMerchant(at);
+  await insert(at.database.db, merchant, { createdAt: second(1), currency: "EUR" });
+  const all = (await get("")).body;
+  for (const name of Object.keys(PARAMETERS)) assert.equal((await get(`${name}=`)).body, all, name);
+  assert.equal((await get(`${Object.keys(PARAMETERS).join("=&")}=`)).body, all);
+  await insert(at.database.db, merchant, { createdAt: second(2), currency: "EUR" });
+  const { nextPageToken: pageToken } = await list({ currency: "EUR", pageSize: "1" });
+  assert.equal((await list({ pageToken, currency: "", orderBy: "" })).recoveryActions.length, 1);
+});
+
+test("every error of the list carries an object with @type", async () => {
+  const { get } = await newMerchant(at);
+  const { http } = at.api;
+  const replies = [
+    await http.inject("/v1/recovery_actions"),
+    await http.inject({ url: "/v1/recovery_actions", headers: { authorization: "Bearer x" } }),
+    await http.inject({ method: "POST", url: "/v1/recovery_actions?x=1" }),
+    await get("invoice_id=1"),
+    await http.inject({ url: "/v1/recovery_actions", headers: { expect: "200-ok" } }),
+  ];
+  assert.deepEqual(
+    replies.map((reply) => [reply.statusCode, reply.json().details.map((each: { reason?: string }) => each.reason)]),
+    [
+      [401, ["UNAUTHENTICATED"]],
+      [401, ["UNAUTHENTICATED"]],
+      [405, ["METHOD_NOT_ALLOWED"]],
+      [400, [undefined]],
+      [417, ["EXPECTATION_FAILED"]],
+    ],
+  );
+  for (const reply of replies)
+    for (const detail of reply.json().details) assert.match(detail["@type"], /^type\.googleapis\.com\/google\.rpc\./);
 });
 
 test("one merchant never sees what is another's, though all ids are the same", async () => {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { actionsAfter, firstActions, type ListedAction } from "../../store/action-list.ts";
 import type { Api } from "../api.ts";
-import { badField } from "../errors.ts";
+import { badField, LIST_PATH } from "../errors.ts";
 import { toActionJson } from "./action-json.ts";
 import { readPageToken, signPageToken, type Walk } from "./page-token.ts";
 import { type ListQuery, readQuery, toListing } from "./query.ts";
@@ -9,7 +9,7 @@ import { type ListQuery, readQuery, toListing } from "./query.ts";
 /** GET /v1/recovery_actions: one page of the merchant's recovery actions. */
 export function listRecoveryActionsRoute(api: Api) {
   const onRequest = api.requires("read:recovery_actions");
-  api.http.get("/v1/recovery_actions", { onRequest, config: { family: "list" } }, async (request: FastifyRequest) => {
+  api.http.get(LIST_PATH, { onRequest, config: { family: "list" } }, async (request: FastifyRequest) => {
     const merchantId = request.caller!.merchant.id;
     const query = readQuery(searchOf(request.url));
     const page = await (query.pageToken === undefined

@@ -35,6 +35,7 @@ test("pageSize: 100 when it is absent, below 1 or above 100; a 400 when it is no
   for (let count = 0; count < 102; count++) await insert(at.database.db, merchant, { createdAt: second(count) });
   for (const query of [
     {},
+    { pageSize: "" },
     { pageSize: "0" },
     { pageSize: "-5" },
     { pageSize: "101" },
@@ -42,7 +43,7 @@ test("pageSize: 100 when it is absent, below 1 or above 100; a 400 when it is no
   ])
     assert.equal((await list(query as Record<string, string>)).recoveryActions.length, 100);
   assert.equal((await list({ pageSize: "3" })).recoveryActions.length, 3);
-  for (const pageSize of ["abc", "1.5", "", " 5", "1e2", "0x10", "５"])
+  for (const pageSize of ["abc", "1.5", " ", " 5", "1e2", "0x10", "５"])
     assert.equal(violation(await get({ pageSize })), "pageSize", pageSize);
 });
 

@@ -87,7 +87,7 @@ export function readQuery(search: string): ListQuery {
     orderBy: checked("orderBy", given.get("orderBy"), ORDER_BY) as Order | undefined,
     direction: checked("orderDirection", given.get("orderDirection"), DIRECTION) as "asc" | "desc" | undefined,
     pageSize: pageSize(given.get("pageSize")),
-    pageToken: given.get("pageToken") || undefined,
+    pageToken: given.get("pageToken"),
   };
 }
 
@@ -115,6 +115,8 @@ function parameters(search: string): Map<string, string> {
     if (given.has(name)) throw badField(name, "must be given only once");
     given.set(name, value);
   }
+  // Clients send what is not set as an empty text.
+  for (const [name, value] of given) if (value === "") given.delete(name);
   return given;
 }
 

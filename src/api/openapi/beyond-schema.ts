@@ -91,7 +91,7 @@ export const RULES_BEYOND_SCHEMA: readonly Rule[] = [
   {
     id: "any-page-size",
     where: "query",
-    rule: "A pageSize below 1 or above 100 is taken, and means 100.",
+    rule: "A pageSize below 1 or above 100 is taken, and means 100; so does an empty one.",
     status: 200,
   },
 ];

@@ -20,7 +20,7 @@ const realMoment = fc
     // Mostly what has happened: the service refuses records that were made in the future.
     fc.oneof(
       {
-        weight: 30,
+        weight: 10,
         arbitrary: fc.date({ min: new Date(0), max: new Date(Date.UTC(2026, 0, 1)), noInvalidDate: true }),
       },
       {
@@ -46,8 +46,8 @@ function fitting(schema: Schema): fc.Arbitrary<unknown> {
   const types = [schema.type].flat();
   if (types.includes("null"))
     return fc.oneof(
-      { weight: 1, arbitrary: fc.constant(null) },
-      { weight: 8, arbitrary: fitting(withoutNull(schema)) },
+      { weight: 1, arbitrary: fc.constantFrom(null, "") },
+      { weight: 8, arbitrary: fitting(withoutEmpty(schema)) },
     );
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (types.includes("boolean")) return fc.boolean();
@@ -71,10 +71,11 @@ function fitting(schema: Schema): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 20, arbitrary: text }, { weight: 1, arbitrary: edges });
 }
 
-const withoutNull = (schema: Schema): Schema => ({
+const withoutEmpty = ({ maxLength, ...schema }: Schema): Schema => ({
   ...schema,
-  type: [schema.type].flat().filter((type) => type !== "null"),
-  ...(schema.enum && { enum: schema.enum.filter((value) => value !== null) }),
+  type: [schema.type].flat().slice(0, 1),
+  ...(maxLength ? { maxLength } : {}),
+  ...(schema.enum && { enum: schema.enum.filter((value) => value !== null && value !== "") }),
 });
 
 /** A text with one character changed, added or taken away: the edges of a pattern lie there. */

@@ -54,6 +54,7 @@ export function brokenRule(
   for (const record of records)
     for (const [name, value] of Object.entries(record)) {
       if (typeof value !== "string" || !known.has(name)) continue;
+      if (value === "") continue; // of an optional field: it means absent
       if (name.endsWith("At") && !isRealMoment(value, mayLieAhead(name) ? 9999 : 2199)) return "real-moment";
       if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
       if (!value.isWellFormed()) return "well-formed-text";

@@ -1,3 +1,4 @@
+import { ERROR_DOMAIN, MESSAGE_CHARS_MAX } from "../errors.ts";
 import { INVOICES } from "../ingest/invoice.ts";
 import { SUBSCRIPTIONS } from "../ingest/subscription.ts";
 import { TRANSACTIONS } from "../ingest/transaction.ts";
@@ -25,6 +26,8 @@ HTTPS only (TLS 1.2 or newer), JSON in UTF-8. Every request carries \`Authorizat
 
 Every reply carries \`X-Request-Id\`, an id of ours that finds the request in the logs for 30 days. Errors are \`{code, message, details}\`, where \`code\` is the HTTP status and the message names the place and repeats no value. After a 429, 500 or 503 send the same request again, later each time: every ingest may be repeated and reordered.
 
+An empty text or null in an optional field of a record means that the field is absent, and so does an empty query parameter.
+
 Fields that this document does not list are ignored in requests, and may appear in replies and events: v1 grows by additions only.`;
 
 const TAGS = [
@@ -45,9 +48,10 @@ const error = (details: Part): Part => ({
     code: { type: "integer", format: "int32", minimum: 400, maximum: 599, description: "The HTTP status." },
     message: {
       type: "string",
-      maxLength: 4000,
+      maxLength: MESSAGE_CHARS_MAX,
       pattern: "^[^\\x00-\\x1f\\x7f]*$",
-      description: "What is wrong, for people; not for programs to take apart.",
+      description:
+        "What is wrong, for people; not for programs to take apart. Of a batch up to 20 problems, joined by semicolons, and how many more there are.",
     },
     details,
   },
@@ -79,6 +83,16 @@ const BAD_REQUEST: Part = {
   },
 };
 
+const ERROR_INFO: Part = {
+  type: "object",
+  required: ["@type", "reason", "domain"],
+  properties: {
+    "@type": { type: "string", const: "type.googleapis.com/google.rpc.ErrorInfo", description: "The kind of detail." },
+    reason: { type: "string", maxLength: 63, pattern: "^[A-Z_]+$", description: "Why, for programs." },
+    domain: { type: "string", const: ERROR_DOMAIN, description: "Whose reasons they are." },
+  },
+};
+
 const SCHEMAS = (): Record<string, Part> => ({
   Subscription: recordSchema(SUBSCRIPTIONS, "A subscription, as your billing system knows it.", SUBSCRIPTION_WORDS),
   Invoice: recordSchema(INVOICES, "An invoice, as your billing system knows it.", INVOICE_WORDS),
@@ -93,6 +107,7 @@ const SCHEMAS = (): Record<string, Part> => ({
   RecoveryActionPage: PAGE,
   Error: error({ type: "array", maxItems: 0, items: { type: "object" }, description: "Empty." }),
   ListError: error({ type: "array", minItems: 1, maxItems: 1, items: BAD_REQUEST, description: "What is at fault." }),
+  ListOtherError: error({ type: "array", minItems: 1, maxItems: 1, items: ERROR_INFO, description: "Why." }),
   ...WEBHOOK_SCHEMAS,
 });
 

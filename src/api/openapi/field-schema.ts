@@ -15,13 +15,37 @@ export function shown(schema: TSchema): Part {
   return { ...plain, format: (plain.maximum as number) > INT4_MAX ? "int64" : "int32" };
 }
 
-/** A field of a record, with all that is checked of it and that a schema can say. An optional one may be null. */
+/** A field of a record, with all that is checked of it and that a schema can say. An optional one may be null or an empty text. */
 export function fieldSchema({ schema, alsoSays, required }: Field, description: string): Part {
   const part = { ...shown(schema), ...alsoSays };
-  return { ...(required ? part : orNull(part)), description };
+  return { ...(required ? part : orEmpty(part)), description };
 }
 
-function orNull(part: Part): Part {
+/** The same schema, for which null and an empty text do, too. */
+function orEmpty({ minLength, ...part }: Part): Part {
   const values = part.enum as readonly unknown[] | undefined;
-  return { ...part, type: [part.type, "null"], ...(values && { enum: [...values, null] }) };
+  if (values) return { ...part, type: [part.type, "null"], enum: [...values, "", null] };
+  if (part.type !== "string") return { ...part, type: [part.type, "string", "null"], maxLength: 0 };
+  const pattern = part.pattern as string | undefined;
+  const takesEmpty = pattern === undefined || new RegExp(pattern).test("");
+  return {
+    ...part,
+    type: [part.type, "null"],
+    ...(!takesEmpty && { pattern: pattern.replace(/^\^(.*)\$$/, "^(?:$1)?$") }),
+  };
+}
+
+/** A schema without the empty values that `fieldSchema` adds: for readers, and for the types of a program. */
+export function withoutEmpty(schema: Part): Part {
+  if (!Array.isArray(schema.type) || !schema.type.includes("null")) return schema;
+  const [type] = schema.type as string[];
+  const { maxLength, ...rest } = schema;
+  const values = schema.enum as readonly unknown[] | undefined;
+  return {
+    ...rest,
+    type,
+    ...(type === "string" && maxLength !== undefined && { maxLength }),
+    ...(values && { enum: values.filter((value) => value !== null && value !== "") }),
+    ...(typeof schema.pattern === "string" && { pattern: schema.pattern.replace(/^\^\(\?:(.*)\)\?\$$/, "^$1$") }),
+  };
 }

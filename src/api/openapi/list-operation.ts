@@ -1,5 +1,5 @@
 import { ACTION_STATUSES, ACTION_SUGGESTIONS, ACTION_TYPES } from "../../domain/recovery-action.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, badField } from "../errors.ts";
 import { country, currency, type Field, identifier, paymentMethodType } from "../ingest/fields.ts";
 import { PAGE_SIZE_MAX, PARAMETERS, readQuery, STATUS_PREFIX, TYPE_PREFIX } from "../list/query.ts";
 import { type Messages, refusals } from "./error-responses.ts";
@@ -152,16 +152,16 @@ export const REFUSED_QUERIES: Readonly<Record<string, string>> = {
   wrongPageToken: "pageToken=abc",
 };
 
-const EXPIRED = { field: "pageToken", message: "pageToken is not valid or has expired: start again without it" };
+const EXPIRED = badField("pageToken", "is not valid or has expired: start again without it");
 
 function refusalOf(search: string) {
   try {
     readQuery(search);
   } catch (error) {
-    if (error instanceof ApiError) return { message: error.message, ...(error.field && { field: error.field }) };
+    if (error instanceof ApiError) return { message: error.message, problems: error.problems };
     throw error;
   }
-  return EXPIRED;
+  return { message: EXPIRED.message, problems: EXPIRED.problems };
 }
 
 /** GET /v1/recovery_actions */
@@ -176,13 +176,15 @@ export function listOperation(): Part {
     description:
       "One page of what Dunlin plans, asked for and achieved. Needs the permission `read:recovery_actions`.\n\n" +
       "To follow along, walk ascending by `created_at` or `executed_at`: nothing is missed or doubled while actions arrive. First everything up to " +
-      "some moment with `executedBefore`, later the rest with `executedAfter`. After a broken connection go on from the last `pageToken`.",
+      "some moment with `executedBefore`, later the rest with `executedAfter`. After a broken connection go on from the last `pageToken`.\n\n" +
+      "An empty parameter, such as `customerId=`, means the same as an absent one.",
     parameters: [
       ...Object.entries(PARAMETERS).map(([name, schema]) => ({
         name,
         in: "query",
         required: false,
         description: WORDS[name],
+        allowEmptyValue: true,
         schema: shown(schema),
       })),
       CALLER_REQUEST_ID,
