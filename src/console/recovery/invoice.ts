@@ -4,6 +4,7 @@ import { explain } from "../../recovery/explain.ts";
 import { nothingToStop, stopRecovery } from "../../recovery/stop-recovery.ts";
 import { tellingDecisions } from "../../store/decisions.ts";
 import { listDeliveries } from "../../store/delivery-states.ts";
+import { conflictsOf } from "../../store/invoice-conflicts.ts";
 import { actionsOfInvoice, transactionsOfInvoice } from "../../store/invoice-history.ts";
 import { listInvoices } from "../../store/invoice-list.ts";
 import { type Console, goTo } from "../console.ts";
@@ -17,6 +18,7 @@ import { money } from "../show/money.ts";
 import { facts } from "../show/table.ts";
 import { spaced } from "../show/words.ts";
 import { answers } from "./answers.ts";
+import { conflictNotice } from "./conflicts.ts";
 import { hasConsidered } from "./considered.ts";
 import { outcomeState } from "./invoices.ts";
 import { timeline } from "./timeline.ts";
@@ -31,12 +33,13 @@ export function invoiceRoutes(console: Console) {
   page("/invoices/*", null, async ({ db, params, query, merchantId, may, person: { zone } }): Promise<Page> => {
     const { decision, done } = readQuery(query, READERS);
     const id = params["*"]!;
-    const [explained, listed, actions, deliveries, transactions] = await Promise.all([
+    const [explained, listed, actions, deliveries, transactions, conflicts] = await Promise.all([
       explain(db, merchantId, id, ports.now(), tellingDecisions),
       listInvoices(db, merchantId, { invoiceId: id }, undefined, 1),
       actionsOfInvoice(db, merchantId, id, LATEST),
       listDeliveries(db, merchantId, { invoiceId: id, limit: LATEST }),
       transactionsOfInvoice(db, merchantId, id, LATEST),
+      conflictsOf(db, merchantId, [id]),
     ]);
     if (!explained) throw notFound("invoice with this id");
     const { invoice, case: kase, earlierCases } = explained;
@@ -57,7 +60,7 @@ export function invoiceRoutes(console: Console) {
       tools:
         decisions.length > 0 &&
         html`<a class="button" href="/decisions.csv?invoiceId=${encodeURIComponent(id)}">Decisions as CSV</a>`,
-      body: html`${done && notice("good", STOPPED)}
+      body: html`${done && notice("good", STOPPED)}${conflictNotice(conflicts.get(id), zone)}
 <p class="lead">${money(invoice.amount, invoice.currency)}, ${sentence(invoice, open?.unpaidAt ?? null, isWaiting ? "waiting" : (latest?.nextAt ?? null), ports.now(), zone)}</p>
 <div class="columns"><section><h2>Invoice</h2>${facts([
         ["State", spaced(invoice.state)],

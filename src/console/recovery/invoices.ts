@@ -1,4 +1,5 @@
 import { majorText } from "../../domain/currency.ts";
+import { listConflicts } from "../../store/invoice-conflicts.ts";
 import {
   type InvoiceFilter,
   type ListedInvoice,
@@ -21,6 +22,7 @@ import { count, money } from "../show/money.ts";
 import { empty, paging, table } from "../show/table.ts";
 import { spaced, state } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
+import { CONFLICTS_SHOWN, conflictList } from "./conflicts.ts";
 
 const PAGE = 50;
 const CSV_PAGE = 1_000;
@@ -108,10 +110,11 @@ const HEADINGS = [
 async function listPage({ db, query, path, merchantId, person: { zone } }: Visit): Promise<Page> {
   const { before, ...filter } = readQuery(query, READERS);
   const isFiltered = query.size > 0;
-  const [sums, found] = await Promise.all([
+  const [sums, found, contradicted] = await Promise.all([
     // Those of all times are many to add up, and tell nobody anything.
     before === undefined ? sumInvoices(db, merchantId, isFiltered ? filter : { outcome: "open" }) : null,
     listInvoices(db, merchantId, filter, before, PAGE + 1),
+    before === undefined && !isFiltered ? listConflicts(db, merchantId, CONFLICTS_SHOWN) : null,
   ]);
   const rows = found.slice(0, PAGE);
   const next = found.length > PAGE ? withQuery(path, query, { before: rows.at(-1)!.caseId }) : null;
@@ -119,6 +122,7 @@ async function listPage({ db, query, path, merchantId, person: { zone } }: Visit
     title: "Invoices",
     tools: html`<a class="button" href="${withQuery("/invoices.csv", query, { before: null })}">Export CSV</a>`,
     body: html`${sums && lead(sums, isFiltered)}
+${contradicted && conflictList(contradicted.conflicts, contradicted.total, zone)}
 ${filterForm(filter, isFiltered, zone)}
 ${rows.length > 0 ? invoiceTable(rows, zone) : isFiltered ? empty("No invoice in recovery fits these filters.") : empty("No invoice has been in recovery yet. A case opens when an unpaid one is pushed.")}
 ${paging(before === undefined, withQuery(path, query, { before: null }), next)}`,
