@@ -13,6 +13,19 @@ const ONCE = new Map([
   ["transfer-encoding", 400],
 ]);
 
+const CLOSE = { headers: { connection: "close" } };
+
+/**
+ * Refuses versions that Node reads but Dunlin does not speak, and bodies of HTTP/1.0 whose end two programs on the way may
+ * see in different places.
+ */
+export function refuseOtherVersions({ httpVersion, headers }: Pick<IncomingMessage, "httpVersion" | "headers">) {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0")
+    throw new ApiError(400, "the request is not valid HTTP/1.1", CLOSE);
+  if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined)
+    throw new ApiError(400, "HTTP/1.0 knows no Transfer-Encoding: send Content-Length", CLOSE);
+}
+
 /** Refuse requests that two programs on the way could read differently. */
 export function refuseAmbiguous({ rawHeaders, headers }: IncomingMessage) {
   let seen = "";

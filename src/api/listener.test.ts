@@ -163,6 +163,39 @@ test("an absolute target names the same operation; a request without Host, and w
   );
 });
 
+const get = (version: string, headers = "") =>
+  `GET /healthz HTTP/${version}\r\nHost: localhost\r\n${headers}Connection: close\r\n\r\n`;
+
+test("HTTP/1.0 is served, and its ALPN name is known", async () => {
+  assert.match(await exchange(get("1.0")), /^HTTP\/1.1 200 /);
+  for (const protocol of ["http/1.0", "http/1.1"]) {
+    const socket = connectTls({ port, host: "127.0.0.1", servername: "localhost", ca, ALPNProtocols: [protocol] });
+    await once(socket, "secureConnect");
+    assert.equal(socket.alpnProtocol, protocol);
+    socket.write(get("1.0"));
+    assert.match(await textOf(socket), /^HTTP\/1.1 200 /);
+  }
+});
+
+test("a Transfer-Encoding of HTTP/1.0 and other versions than 1.0 and 1.1 are a 400, and end the connection", async () => {
+  const chunks = `${BATCH.length.toString(16)}\r\n${BATCH}\r\n0\r\n\r\n`;
+  const head = `POST /ingest/v1/invoices HTTP/1.0\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n${auth()}`;
+  refusedWith(await exchange(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`), 400, /HTTP\/1.0 knows no Transfer/);
+  for (const version of ["2.0", "0.9"])
+    refusedWith(await exchange(get(version).replace("close", "keep-alive")), 400, /not valid HTTP\/1.1/);
+});
+
+test("garbage behind a batch that was stored does not change its answer", async () => {
+  const post = (connection: string) =>
+    `POST /ingest/v1/invoices HTTP/1.1\r\nHost: localhost\r\nConnection: ${connection}\r\nContent-Type: application/json\r\n${auth()}Content-Length: ${BATCH.length}\r\n\r\n${BATCH}`;
+  const statuses = (text: string) => [...text.matchAll(/HTTP\/1.1 (\d+) /g)].map(([, status]) => status);
+  assert.deepEqual(statuses(await exchange(`${post("keep-alive")}garbage\r\n\r\n`)), ["200", "400"]);
+  assert.deepEqual(statuses(await exchange(`${post("keep-alive")}${post("keep-alive")}\0`)), ["200", "200", "400"]);
+  assert.deepEqual(statuses(await exchange(`${post("close")}garbage\r\n\r\n`)), ["200"]);
+  const chunked = post("keep-alive").replace(/Content-Length: \d+/, "Transfer-Encoding: chunked");
+  assert.deepEqual(statuses(await exchange(`${post("keep-alive")}${chunked}`)), ["200", "400"]);
+});
+
 test("TRACE and OPTIONS * are answered sanely", async () => {
   refusedWith(
     await exchange("TRACE /ingest/v1/invoices HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),

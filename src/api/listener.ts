@@ -23,13 +23,23 @@ const LIMITS = {
   maxHeaderSize: HEADER_BYTES_MAX,
 };
 
+/** A client that names protocols, and none of these, is refused in the handshake: `curl -0` names HTTP/1.0 only. */
+const ALPNProtocols = ["http/1.1", "http/1.0"];
+
 /** The server behind the API: HTTPS, or plain HTTP when a proxy in front ends TLS. */
 export function createListener(tls: Tls, handler: RequestListener): Server {
   const server =
     tls === "proxy"
       ? createHttpServer(LIMITS, handler)
       : createHttpsServer(
-          { ...LIMITS, cert: tls.cert, key: tls.key, minVersion: "TLSv1.2", handshakeTimeout: HEADERS_MS },
+          {
+            ...LIMITS,
+            cert: tls.cert,
+            key: tls.key,
+            minVersion: "TLSv1.2",
+            handshakeTimeout: HEADERS_MS,
+            ALPNProtocols,
+          },
           handler,
         );
   server.maxConnections = CONNECTIONS_MAX;

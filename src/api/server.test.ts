@@ -234,6 +234,13 @@ test("health, readiness and address ranges need no key", async () => {
   assert.deepEqual((await api.http.inject("/network.json")).json(), { egressRanges: ["203.0.113.0/24"] });
 });
 
+test("behind a proxy a request that came to it by http is a 400, also with a good key", async () => {
+  const reply = await ingest(BATCH, { ...json(), "x-forwarded-proto": "http" });
+  assert.equal(reply.statusCode, 400);
+  assert.match(reply.json().message, /^this service takes HTTPS only/);
+  assert.equal((await ingest(BATCH, { ...json(), "x-forwarded-proto": "https" })).statusCode, 200);
+});
+
 test("what is not ready says why, and when to ask again", async () => {
   const waiting = await testApi(database.db, clock, {
     ready: async () => ({ ok: false, problems: ["the database is out of reach"] }),

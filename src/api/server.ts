@@ -1,23 +1,24 @@
-import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger as Log } from "pino";
 import { createKeyring, type Keyring } from "../auth/keyring.ts";
 import { networkOf } from "../auth/network.ts";
 import { errorFields } from "../store/database.ts";
 import { answerError } from "./answer-error.ts";
+import { answerUnreadable, TOO_SLOW } from "./answer-unreadable.ts";
 import type { Api, ApiOptions } from "./api.ts";
 import { type Door, requires } from "./caller.ts";
 import { clientAddress } from "./client-address.ts";
 import { docsRoutes } from "./docs/docs.ts";
-import { ApiError, errorBody } from "./errors.ts";
-import { BODY_BYTES_MAX, pathOf, refuseAmbiguous } from "./framing.ts";
+import { ApiError } from "./errors.ts";
+import { refuseForwardedHttp } from "./forwarded.ts";
+import { BODY_BYTES_MAX, pathOf, refuseAmbiguous, refuseOtherVersions } from "./framing.ts";
 import { healthzRoute } from "./healthz.ts";
 import { createInFlight } from "./in-flight.ts";
 import { ingestInvoicesRoute } from "./ingest/ingest-invoices.ts";
 import { ingestSubscriptionsRoute } from "./ingest/ingest-subscriptions.ts";
 import { ingestTransactionsRoute } from "./ingest/ingest-transactions.ts";
 import { listRecoveryActionsRoute } from "./list/list-recovery-actions.ts";
-import { createListener, type Listening, listen, rawReply } from "./listener.ts";
+import { createListener, type Listening, listen } from "./listener.ts";
 import { networkRoute } from "./network.ts";
 import { answerNothing } from "./nothing.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
@@ -126,8 +127,9 @@ function createHttp(
     clientErrorHandler(error, socket) {
       if (error.code === TOO_SLOW && mayBeSlow(socket)) return;
       const requestId = `req_${ports.newId()}`;
-      const answered = answerUnreadable(error, socket, requestId);
-      if (answered) requestLog.add(noteOfUnreadable(requestId, answered.status, answered.message, ports.now()));
+      answerUnreadable(error, socket, requestId, (status, message) =>
+        requestLog.add(noteOfUnreadable(requestId, status, message, ports.now())),
+      );
     },
     frameworkErrors(_error, request, reply) {
       answerError(new ApiError(400, "the path can't be read"), request as FastifyRequest, reply as FastifyReply);
@@ -174,7 +176,9 @@ function createHttp(
     reply.header("x-request-id", request.id);
     request.callerRequestId = callerRequestId(request);
     if (request.callerRequestId !== null) reply.header(CALLER_REQUEST_ID, request.callerRequestId);
+    refuseOtherVersions(request.raw);
     refuseAmbiguous(request.raw);
+    if (tls === "proxy") refuseForwardedHttp(request.raw);
     done();
   });
   http.addHook("preParsing", (request, reply, payload, done) => {
@@ -198,25 +202,6 @@ function createHttp(
   return http;
 }
 
-const TOO_SLOW = "ERR_HTTP_REQUEST_TIMEOUT";
-type Unreadable = [status: number, reason: string, message: string];
-const UNREADABLE: Record<string, Unreadable> = {
-  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the headers are too large"],
-  [TOO_SLOW]: [408, "Request Timeout", "the request took too long to arrive"],
-};
-
-/** Answer what never became a request, and close. Returns what was answered, or null when nobody could be told. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, requestId: string) {
-  const [status, reason, message] = UNREADABLE[error.code ?? ""] ?? NOT_HTTP;
-  // Node knows no public way to ask whether an answer to an earlier request is under way; writing into it would garble it.
-  const { _httpMessage: answering } = socket as Socket & { _httpMessage?: { headersSent: boolean } };
-  const canAnswer = socket.writable && !answering?.headersSent && error.code !== "ECONNRESET";
-  if (canAnswer) socket.end(rawReply(status, reason, JSON.stringify(errorBody("other", status, message)), requestId));
-  setTimeout(() => socket.destroy(), 1_000).unref();
-  return canAnswer ? { status, message } : null;
-}
-
-const NOT_HTTP: Unreadable = [400, "Bad Request", "the request is not valid HTTP/1.1"];
 const METHODS = ["GET", "HEAD", "POST"] as const;
 
 /** 404, or 405 with the methods that the path knows. */

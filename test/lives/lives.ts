@@ -100,7 +100,7 @@ async function liveTogether(db: Awaited<ReturnType<typeof testDatabase>>["db"], 
     for (const { id, known, seed } of all)
       if (waiting.has(id) && known.every(isNothingOwed))
         problems.push(
-          `life ${seed}: a retry waits to be sent ${when}, and nothing is owed: ${JSON.stringify(known[0]!.invoice)}`,
+          `life ${seed}: a retry waits to be sent ${when}, and nothing is owed: ${JSON.stringify([known[0]!.invoice, [...known[0]!.attempts.values()]])}`,
         );
   };
   for (let wave = 0; wave < waves; wave++) {

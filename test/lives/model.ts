@@ -117,5 +117,10 @@ export function isNothingOwed({ createdAt, invoice, attempts, subscription }: Kn
   if (state === "PARTIALLY_PAID" && standing.every(({ date }) => date < invoice.date)) return false;
   if (state === "PARTIALLY_PAID" && invoice.due !== null)
     return sum(standing.filter(({ date }) => date > invoice.date)) >= invoice.due;
-  return sum(standing) >= invoice.total;
+  // The amount of a partly paid version may be the rest: then payments from before it are no part of it, and neither is a larger one of its second.
+  const isRest =
+    state === "PARTIALLY_PAID" && sum(standing.filter(({ date }) => date <= invoice.date)) >= invoice.total;
+  const isSince = ({ date, version }: Kept<AttemptVersion>) =>
+    date > invoice.date || (date === invoice.date && version.amount <= invoice.total);
+  return sum(isRest ? standing.filter(isSince) : standing) >= invoice.total;
 }

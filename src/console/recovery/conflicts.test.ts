@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conflictWords } from "../../recovery/conflict-words.ts";
+import { textOf } from "../html.ts";
 import { conflictList, conflictNotice } from "./conflicts.ts";
 
 const foundAt = new Date("2026-03-02T10:00:00Z");
@@ -32,10 +33,10 @@ test("each conflict says what contradicts what, and what to do", () => {
 
 test("invoices that need a look are listed with links, and how many more there are", () => {
   assert.equal(conflictList([], 0, "UTC"), null);
-  const list = String(conflictList([unpaid], 3, "UTC"));
+  const list = textOf(conflictList([unpaid], 3, "UTC")!);
   assert.match(list, /3 invoices need a look/);
   assert.match(list, /<li><a [^>]*href="\/invoices\/inv_1"[^>]*>[\s\S]*EUR 49\.00 cover/);
   assert.match(list, /2 more are not shown/);
   assert.equal(conflictNotice(undefined, "UTC"), null);
-  assert.match(String(conflictNotice(unpaid, "UTC")), /This invoice needs a look/);
+  assert.match(textOf(conflictNotice(unpaid, "UTC")!), /This invoice needs a look/);
 });
