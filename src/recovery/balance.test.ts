@@ -26,6 +26,7 @@ suite("what is left", () => {
     assert.equal(left({}, payment(4900, 1, { invoiceId: "inv_2" })), 4900);
     assert.equal(left({}, payment(4900, -1)), 4900, "older than the invoice");
     assert.equal(left({}, payment(4900, 0)), 0, "of the same second");
+    assert.equal(left({}, payment(4900, 1, { currency: "USD" })), 4900, "in another currency");
   });
 
   test("what the version says is left counts from its date on", () => {

@@ -59,7 +59,6 @@ export function brokenRule(
       if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
       if (!value.isWellFormed()) return "well-formed-text";
     }
-  if ([...leaves(body)].some(mayHoldCard)) return "no-card-number";
   for (const record of records) {
     const { amount, amountDue } = record;
     for (const [name, value] of Object.entries(record))
@@ -68,5 +67,5 @@ export function brokenRule(
     if (known.has("amountDue") && typeof amountDue === "number" && amountDue > (amount as number))
       return "due-within-amount";
   }
-  return undefined;
+  return [...leaves(body)].some(mayHoldCard) ? "no-card-number" : undefined;
 }
