@@ -103,6 +103,11 @@ suite("cases", () => {
     await stage.invoice({ state: "PARTIALLY_PAID", amount: 2000 });
     await stage.decide();
     assert.deepEqual([await ends(), await stage.amountsDue()], [[null], [2000]]);
+    assert.match((await stage.reasons())[0]!, /EUR 20\.00 of EUR 49\.00 is left to pay\.$/);
+    stage.wait(HOUR);
+    await stage.transaction({ id: "txn_other", invoiceId: "inv_9", customerId: "cus_1" });
+    await stage.decide();
+    assert.equal((await stage.reasons())[0]!.match(/is left to pay/g)!.length, 1);
   });
 
   test("an invoice that is credited in full ends settled, and nothing is sent", async () => {

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Decision } from "../decisions/known.ts";
 import { type Case, completesDunning } from "../domain/case.ts";
+import { moneyWords } from "../domain/currency.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
+import type { Invoice } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { CaseState } from "../store/cases.ts";
 import type { NextLook } from "../store/due-cases.ts";
@@ -194,6 +196,7 @@ const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && 
 function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
   const { view, now } = draft;
   const type = decision.kind === "retry" ? "RETRY" : "CARD_CHANGE";
+  const { left } = balanceOf(view.invoice, view.transactions);
   const wanted = {
     ...cardFields(view),
     type,
@@ -201,8 +204,8 @@ function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" 
     idealRetryTime: decision.kind === "retry" ? decision.at : notInACircle(draft, decision.at),
     subscriptionId: view.invoice.subscriptionId ?? null,
     currency: view.invoice.currency,
-    amountDue: balanceOf(view.invoice, view.transactions).left,
-    reasons: decision.reasons,
+    amountDue: left,
+    reasons: withPart(decision.reasons, view.invoice, left),
   } as const;
   const existing = draft.settled.find(isPlan);
   if (existing) {
@@ -228,6 +231,13 @@ function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" 
   };
   draft.inserted.push(listed);
   return listed;
+}
+
+/** The reasons with what is left to pay, where that is a part. Those of a plan that is kept have it. */
+function withPart(reasons: string[], { amount, currency }: Invoice, left: number): string[] {
+  if (left === amount) return reasons;
+  const part = `${moneyWords(left, currency)} of ${moneyWords(amount, currency)} is left to pay.`;
+  return reasons.includes(part) ? reasons : [...reasons, part];
 }
 
 function put(draft: Draft, action: RecoveryAction) {

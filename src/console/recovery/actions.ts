@@ -122,9 +122,10 @@ export const actionState = (status: ActionStatus) => state(spaced(status), KINDS
 
 async function actionTable(tx: Tx, merchantId: string, rows: readonly ListedAction[], zone: string): Promise<Part> {
   const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
-  const amount = ({ invoiceId }: ListedAction) => {
+  // What was owed when the action was planned, where that was kept.
+  const amount = ({ invoiceId, amountDue, currency }: ListedAction) => {
     const invoice = invoices.get(invoiceId);
-    return invoice && money(invoice.amount, invoice.currency);
+    return amountDue === null ? invoice && money(invoice.amount, invoice.currency) : money(amountDue, currency);
   };
   return table(
     "Recovery actions",
@@ -173,7 +174,7 @@ async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zon
     if (!last) return;
     const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
     yield rows.map((row) => {
-      const invoice = invoices.get(row.invoiceId);
+      const owed = row.amountDue ?? invoices.get(row.invoiceId)?.amount ?? null;
       return [
         row.id,
         row.createdAt,
@@ -184,8 +185,8 @@ async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zon
         row.customerId,
         row.subscriptionId,
         row.transactionId,
-        invoice?.amount ?? null,
-        invoice ? majorText(invoice.amount, invoice.currency) : null,
+        owed,
+        owed === null ? null : majorText(owed, row.currency),
         row.currency,
         row.cardCountry,
         row.idealRetryTime,
