@@ -39,3 +39,18 @@ test("a loop that fails logs it and comes again", async () => {
   await loop.stop();
   assert.equal(JSON.parse(lines[0]!).msg, "test.failed");
 });
+
+test("a wake during a round begins the next one at once", async () => {
+  const rounds = counter(2);
+  const loop = startLoop("test", log, async () => {
+    rounds.call();
+    if (rounds.calls() === 1) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      loop.wake();
+    }
+    return 3_600_000;
+  });
+  await Promise.race([rounds.reached, new Promise((resolve) => setTimeout(resolve, 2_000).unref())]);
+  await loop.stop();
+  assert.equal(rounds.calls(), 2);
+});

@@ -54,6 +54,7 @@ test("what a process took ahead and does not need it gives back", async () => {
   await one.settle();
   await one.settle();
   assert.equal(await passed([two], key, 70), 50);
+  assert.equal(await passed([one], key, 20), 0, "what was given back is gone here");
   await two.close();
 });
 

@@ -43,3 +43,10 @@ test("what was counted is cleared away after a quarter of an hour by whoever com
   await beginProviderVisit(db, "198.51.100.3", ports);
   assert.equal(await rows(), 1);
 });
+
+test("two addresses of one /64 are counted together, and another /64 by itself", async () => {
+  for (let tries = 0; tries < 10; tries++)
+    assert.equal(await guess("somebody@example.com", `2001:db8:1:2::${tries + 1}`), "wrong");
+  assert.equal(await guess("somebody@example.com", "2001:db8:1:2:ffff::1"), "too_many");
+  assert.equal(await guess("somebody@example.com", "2001:db8:1:3::1"), "wrong");
+});

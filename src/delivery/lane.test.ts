@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Merchant } from "../domain/merchant.ts";
 import type { DueDelivery } from "../store/deliveries.ts";
-import { beginRead, endRead, forgetFloor, newLane, noteDue, probeFrom, takeNext } from "./lane.ts";
+import { beginRead, dropWithdrawn, endRead, forgetFloor, newLane, noteDue, probeFrom, takeNext } from "./lane.ts";
 
 const NOW_MS = Date.UTC(2026, 2, 2, 10);
 const SECOND = 1_000;
@@ -71,4 +71,15 @@ test("with a fast clock the five seconds are as much longer", () => {
   beginRead(one, 0, new Date(NOW_MS), 1_000);
   endRead(one, [], 0);
   assert.equal(probeFrom(one, 1).getTime(), NOW_MS - 5_000 * SECOND);
+});
+
+test("an event that is withdrawn is not begun, whether it was read before or is being read", () => {
+  const one = lane();
+  read(one, 0, [-300, -200]);
+  dropWithdrawn(one, [String(NOW_MS - 300)]);
+  beginRead(one, 10, new Date(NOW_MS + 10), 1);
+  dropWithdrawn(one, [String(NOW_MS - 100)]);
+  endRead(one, [row(NOW_MS - 100), row(NOW_MS - 50)], 10);
+  const begun = [takeNext(one, 20), takeNext(one, 20), takeNext(one, 20)].map((each) => each && each.dueMs - NOW_MS);
+  assert.deepEqual(begun, [-200, -50, undefined]);
 });
