@@ -26,7 +26,8 @@ import {
   stateWord,
   transactionStateOf,
 } from "../domain/written.ts";
-import { gatewayCodeOf } from "../rules/gateway-codes.ts";
+import { brandOf } from "../rules/card-networks.ts";
+import { gatewayCodeOf, networkCodeOf } from "../rules/gateway-codes.ts";
 import {
   copyOf,
   FIELDS,
@@ -227,6 +228,8 @@ function attemptOf(fields: Fields, reading: Reading | null): PastAttempt | Wrong
   const chance = text("propensity");
   if (chance !== null && !(Number(chance) > 0 && Number(chance) <= 1))
     return wrong("propensity", `"${chance}" is not a chance above 0`);
+  const gateway = [text("paymentGatewayName"), text("paymentGatewayType")];
+  const brand = brandOf(text("cardBrand"), text("paymentMethodType"));
   return {
     invoiceId,
     customerId: text("customerId") ?? invoiceId,
@@ -236,9 +239,9 @@ function attemptOf(fields: Fields, reading: Reading | null): PastAttempt | Wrong
     amount: Number(amount),
     currency,
     chance: chance === null ? null : Number(chance),
-    networkDeclineCode: text(...SAME.networkDeclineCode),
+    networkDeclineCode: networkCodeOf(text(...SAME.networkDeclineCode), brand, ...gateway),
     networkAdviceCode: text(...SAME.networkAdviceCode),
-    gatewayCode: gatewayCodeOf(text("paymentGatewayErrorCode"), text("paymentGatewayName"), text("paymentGatewayType")),
+    gatewayCode: gatewayCodeOf(text("paymentGatewayErrorCode"), ...gateway),
     declineCategory: text("declineCategory"),
     paymentMethodType: smallLetters(text("paymentMethodType") ?? "") || null,
     cardBrand: text("cardBrand"),

@@ -2,7 +2,8 @@ import type { Job } from "../domain/job.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { gatewayCodeOf } from "../rules/gateway-codes.ts";
+import { brandOf } from "../rules/card-networks.ts";
+import { gatewayCodeOf, networkCodeOf } from "../rules/gateway-codes.ts";
 import { audit } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
 import { insertJob } from "../store/jobs.ts";
@@ -54,6 +55,11 @@ export interface Judge {
 
 const pastAttempt = ({ id, gateway, ...attempt }: StoredAttempt): PastAttempt => ({
   ...attempt,
+  networkDeclineCode: networkCodeOf(
+    attempt.networkDeclineCode,
+    brandOf(attempt.cardBrand, attempt.paymentMethodType),
+    gateway,
+  ),
   gatewayCode: gatewayCodeOf(attempt.gatewayCode, gateway),
 });
 

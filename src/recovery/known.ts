@@ -2,7 +2,7 @@ import type { Decline, Known } from "../decisions/known.ts";
 import type { Case } from "../domain/case.ts";
 import { OUTCOME_MS } from "../domain/recovery-action.ts";
 import { brandOf } from "../rules/card-networks.ts";
-import { gatewayCodeOf } from "../rules/gateway-codes.ts";
+import { gatewayCodeOf, networkCodeOf } from "../rules/gateway-codes.ts";
 import { isCard } from "../rules/instrument.ts";
 import type { LedgerEntry } from "../rules/ledger.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
@@ -134,10 +134,17 @@ type Codes = Pick<
   | "paymentGatewayErrorCode"
   | "paymentGatewayName"
   | "paymentGatewayType"
+  | "paymentMethodType"
+  | "cardBrand"
 >;
 
 export const codesOf = (t: Codes) => ({
-  networkDeclineCode: t.networkDeclineCode ?? null,
+  networkDeclineCode: networkCodeOf(
+    t.networkDeclineCode,
+    brandOf(t.cardBrand, t.paymentMethodType),
+    t.paymentGatewayName,
+    t.paymentGatewayType,
+  ),
   networkAdviceCode: t.networkAdviceCode ?? null,
   gatewayCode: gatewayCodeOf(t.paymentGatewayErrorCode, t.paymentGatewayName, t.paymentGatewayType),
   declineCategory: t.declineCategory ?? null,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declineGroup } from "./decline-group.ts";
 import { DECLINE_GROUPS, type DeclineGroup, endsRetries } from "./decline-groups.ts";
-import { gatewayCodeOf } from "./gateway-codes.ts";
+import { gatewayCodeOf, networkCodeOf } from "./gateway-codes.ts";
 
 const VISA = { paymentMethodType: "card", network: "visa", cardCountry: "US" };
 const groupAt = (code: string, gateway?: string) => {
@@ -108,8 +108,40 @@ test("a gateway's number means nothing when another gateway or none is named, an
   for (const gateway of [undefined, "stripe", "Omnimi", "Stripe Checkout"])
     for (const code of ["200", "205", "252", "4", "41", "canceled"])
       assert.equal(groupAt(code, gateway), "UNKNOWN", `${code} ${gateway}`);
-  assert.equal(groupAt("20043"), "UNKNOWN");
   assert.equal(groupAt("41", "NMI"), "UNKNOWN");
   assert.equal(groupAt("51", "Checkout.com"), "UNKNOWN");
   assert.deepEqual([groupAt("204", "NMI"), groupAt("204", "CyberSource")], ["HARD_CARD", "FUNDS"]);
+});
+
+test("a code that only Checkout.com has is read when no gateway is named, and not when another one is", () => {
+  assert.deepEqual(
+    ["20043", "30041", "200R1", "20051"].map((code) => groupAt(code)),
+    ["HARD_CARD", "HARD_CARD", "REVOKED", "FUNDS"],
+  );
+  for (const code of ["20000", "30100", "99999", "51"]) assert.equal(groupAt(code), "UNKNOWN", code);
+  assert.equal(groupAt("20043", "QuickPay"), "UNKNOWN");
+});
+
+test("a gateway's own number in the network's field is read when the gateway is named, and response codes keep their meaning", () => {
+  const at = (code: string, gateway: string | null, network = "visa") => {
+    const nothing = { gatewayCode: null, networkAdviceCode: null, declineCategory: null };
+    const networkDeclineCode = networkCodeOf(code, network, gateway);
+    return declineGroup({ ...nothing, networkDeclineCode }, { ...VISA, network });
+  };
+  assert.deepEqual(
+    [
+      at("20043", "Checkout.com"),
+      at("20051", null),
+      at("252", "NMI"),
+      at("204", "cybersource"),
+      at("2001", "Braintree"),
+    ],
+    ["HARD_CARD", "FUNDS", "HARD_CARD", "FUNDS", "FUNDS"],
+  );
+  assert.equal(at("51", "Authorize.Net"), "FUNDS");
+  assert.equal(at("12", "Adyen"), "HARD_CARD", "an invalid transaction, and not Adyen's missing funds");
+  assert.equal(at("8", "Authorize.Net"), "UNKNOWN");
+  assert.equal(at("202", "NMI", "amex"), "HARD_CARD", "American Express's own number");
+  assert.equal(at("252", null), "UNKNOWN");
+  assert.equal(networkCodeOf("299", "visa", "NMI"), "299");
 });

@@ -1,3 +1,4 @@
+import { cardNetwork } from "./card-networks.ts";
 import type { DeclineGroup } from "./decline-groups.ts";
 import { CATEGORIES, GATEWAY_WORDS, GATEWAYS, REASONLESS } from "./gateway-tables.ts";
 
@@ -6,6 +7,9 @@ export const GATEWAY_CODES: ReadonlyMap<string, DeclineGroup> = new Map(
 );
 
 type Maybe = string | null | undefined;
+
+/** The gateway whose codes are unlike everybody else's: five characters. */
+const UNNAMED = "checkout";
 
 /** Codes that mean something only at one gateway: its name in the tables, the names that merchants write, and the shape of such codes. */
 const NAMED: readonly { name: string; written: RegExp; shape: RegExp }[] = [
@@ -20,16 +24,32 @@ const NAMED: readonly { name: string; written: RegExp; shape: RegExp }[] = [
 
 /**
  * Returns the code of a failed attempt as the tables write it. A number means something only of a named gateway: 12 is not enough balance at
- * Adyen, and an invalid transaction among response codes.
+ * Adyen, and an invalid transaction among response codes. Codes of five characters that Checkout.com lists are read even if no gateway is named.
  *
  * @param gateway  what may name it: `paymentGatewayName`, `paymentGatewayType`
  */
 export function gatewayCodeOf(code: Maybe, ...gateway: readonly Maybe[]): string | null {
   if (code === undefined || code === null) return null;
   const trimmed = code.trim();
-  const names = gateway.join(" ");
+  const names = gateway.join(" ").trim();
   const own = NAMED.find(({ written, shape }) => shape.test(trimmed) && written.test(names));
-  return own ? `${own.name} ${/^\d+$/.test(trimmed) ? Number(trimmed) : trimmed}` : code;
+  if (own) return `${own.name} ${/^\d+$/.test(trimmed) ? Number(trimmed) : trimmed}`;
+  const unnamed = `${UNNAMED} ${trimmed}`;
+  return names === "" && BY_CODE.has(normalCode(unnamed)) ? unnamed : code;
+}
+
+/**
+ * Returns the code in the network's field as the tables write it. Some merchants put their gateway's own number there. One or two digits are
+ * always a response code, and so are three digits on an American Express card.
+ *
+ * @param network  of the card: Instrument.network
+ * @param gateway  as of `gatewayCodeOf`
+ */
+export function networkCodeOf(code: Maybe, network: string | null, ...gateway: readonly Maybe[]): string | null {
+  const own = gatewayCodeOf(code, ...gateway);
+  if (own === null || own === code || !BY_CODE.has(normalCode(own))) return code ?? null;
+  const { length } = code!.trim();
+  return length < 3 || (length === 3 && cardNetwork(network).dialect === "amex") ? code! : own;
 }
 
 const BY_CODE = new Map(GATEWAY_CODES);
