@@ -255,3 +255,12 @@ test("a wrong record is named by its own line, whatever empty rows and quoted br
     assert.match(problems.join(), /^state "HELD" .* \(line 8\)$/, JSON.stringify(sign));
   }
 });
+
+test("an attempt that the gateway blocked is passed over", () => {
+  const { attempts, problems } = readHistory(`invoiceId,createdAt,state,amount,currency,Payment Gateway Status
+inv_1,2026-01-05,FAILED,4900,EUR,declined_by_network
+inv_1,2026-01-06,FAILED,4900,EUR,not_sent_to_network
+inv_1,2026-01-08,PAID,4900,EUR,approved_by_network
+`);
+  assert.deepEqual([attempts.map(({ approved }) => approved), problems], [[false, true], []]);
+});

@@ -28,6 +28,7 @@ import {
 } from "../domain/written.ts";
 import { brandOf } from "../rules/card-networks.ts";
 import { gatewayCodeOf, networkCodeOf } from "../rules/gateway-codes.ts";
+import { isUnsent } from "../rules/unsent.ts";
 import {
   copyOf,
   FIELDS,
@@ -67,7 +68,7 @@ const LEFT_OUT_MAX = 0.05;
 /**
  * Reads a history: CSV with a heading (commas, semicolons or tabs between columns), or a JSON object on each line. Fields are called as those of a transaction of the API, in any
  * spelling (`invoiceId`, `invoice_id`, `Invoice ID`), or as `reading` says; unknown ones are passed over. A record that can't be read is left out and
- * told of, and one that repeats another is counted; attempts that are neither paid nor failed, and checks of a card without an amount, are passed over.
+ * told of, and one that repeats another is counted; attempts that are neither paid nor failed, that never reached a bank, and checks of a card without an amount, are passed over.
  *
  * @throws when a field is missing that every record needs, or more than a few records can't be read
  */
@@ -192,7 +193,7 @@ const textOf = (fields: Fields, names: readonly string[]) =>
 
 /**
  * @param reading  null: of JSON
- * @returns null: neither paid nor failed, or without money
+ * @returns null: neither paid nor failed, without money, or blocked by its gateway before any bank saw it
  */
 function attemptOf(fields: Fields, reading: Reading | null): PastAttempt | Wrong | null {
   const { states, dates, decimals } = reading ?? PLAIN;
@@ -208,6 +209,10 @@ function attemptOf(fields: Fields, reading: Reading | null): PastAttempt | Wrong
     return { kind, says: `${named} ${NOT_KNOWN}${reading ? "; --states says what it means" : ""}` };
   }
   if (outcome === "PENDING" || outcome === "VOIDED") return null;
+  const networkDeclineCode = text(...SAME.networkDeclineCode);
+  const paymentGatewayErrorCode = text("paymentGatewayErrorCode");
+  const paymentGatewayStatus = text("paymentGatewayStatus");
+  if (isUnsent({ state: outcome, paymentGatewayStatus, paymentGatewayErrorCode, networkDeclineCode })) return null;
   const invoiceId = text("invoiceId");
   if (invoiceId === null) return wrong("invoiceId", "is missing");
   const when = text(...SAME.createdAt);
@@ -239,9 +244,9 @@ function attemptOf(fields: Fields, reading: Reading | null): PastAttempt | Wrong
     amount: Number(amount),
     currency,
     chance: chance === null ? null : Number(chance),
-    networkDeclineCode: networkCodeOf(text(...SAME.networkDeclineCode), brand, ...gateway),
+    networkDeclineCode: networkCodeOf(networkDeclineCode, brand, ...gateway),
     networkAdviceCode: text(...SAME.networkAdviceCode),
-    gatewayCode: gatewayCodeOf(text("paymentGatewayErrorCode"), ...gateway),
+    gatewayCode: gatewayCodeOf(paymentGatewayErrorCode, ...gateway),
     declineCategory: text("declineCategory"),
     paymentMethodType: smallLetters(text("paymentMethodType") ?? "") || null,
     cardBrand: text("cardBrand"),

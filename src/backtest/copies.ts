@@ -24,6 +24,7 @@ export const FIELDS = new Set([
   "paymentGatewayErrorCode",
   "paymentGatewayName",
   "paymentGatewayType",
+  "paymentGatewayStatus",
   "declineCategory",
   "paymentMethodType",
   "paymentMethodId",

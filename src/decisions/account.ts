@@ -123,8 +123,8 @@ function limitWords(situation: Situation, reasons: readonly string[]): string[] 
   const within = ({ times, windowMs }: (typeof limits)[number]) => times.filter((time) => time >= now - windowMs);
   const counting = new Set(limits.filter(({ counts }) => counts !== "invoice").flatMap(within));
   const others = known.ledger.filter(
-    ({ at, onPresentCard, onThisInvoice, approved }) =>
-      onPresentCard && !onThisInvoice && approved !== true && counting.has(at.getTime()),
+    ({ at, onPresentCard, onThisInvoice, approved, isUnsent }) =>
+      onPresentCard && !onThisInvoice && !isUnsent && approved !== true && counting.has(at.getTime()),
   ).length;
   // Of an invoice the first try is counted as one, and what a rule allows may be said without it.
   const words = limits.map(

@@ -92,3 +92,14 @@ test("where nothing is judged it is said whether nothing is known, or one invoic
       /^Error: The invoice whose id comes last has more than 2 payment attempts\. No more can be judged, so nothing was\.$/,
     );
 });
+
+test("an attempt that the gateway blocked is not handed over", async () => {
+  await attempt("inv_1", 0);
+  await attempt("inv_1", 1, { paymentGatewayStatus: "not_sent_to_network" });
+  await attempt("inv_1", 2, { paymentGatewayErrorCode: "previously_declined_do_not_retry" });
+  const { attempts } = await handedOver();
+  assert.deepEqual(
+    attempts.map(({ at }) => at),
+    [START],
+  );
+});

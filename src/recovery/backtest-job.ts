@@ -4,6 +4,7 @@ import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import { brandOf } from "../rules/card-networks.ts";
 import { gatewayCodeOf, networkCodeOf } from "../rules/gateway-codes.ts";
+import { isUnsent } from "../rules/unsent.ts";
 import { audit } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
 import { insertJob } from "../store/jobs.ts";
@@ -53,7 +54,7 @@ export interface Judge {
   stop(): Promise<unknown>;
 }
 
-const pastAttempt = ({ id, gateway, ...attempt }: StoredAttempt): PastAttempt => ({
+const pastAttempt = ({ id, gateway, gatewayStatus, ...attempt }: StoredAttempt): PastAttempt => ({
   ...attempt,
   networkDeclineCode: networkCodeOf(
     attempt.networkDeclineCode,
@@ -62,6 +63,15 @@ const pastAttempt = ({ id, gateway, ...attempt }: StoredAttempt): PastAttempt =>
   ),
   gatewayCode: gatewayCodeOf(attempt.gatewayCode, gateway),
 });
+
+/** Not an attempt that its gateway blocked: it tells nothing of when a bank approves. */
+const isJudged = ({ approved, networkDeclineCode, gatewayCode, gatewayStatus }: StoredAttempt) =>
+  !isUnsent({
+    state: approved ? "PAID" : "FAILED",
+    networkDeclineCode,
+    paymentGatewayErrorCode: gatewayCode,
+    paymentGatewayStatus: gatewayStatus,
+  });
 
 /**
  * Hands a merchant's attempts over, invoice by invoice, as many as fit: of an invoice that is cut in two, what paid it might be missing.
@@ -90,7 +100,7 @@ async function handOver(
     const isEnd = part.length < limit;
     const whole = isEnd ? known.length : known.findIndex(({ invoiceId }) => invoiceId === last!.invoiceId);
     // Oldest first, as attempts of one moment were made.
-    judge.add(known.slice(0, whole).map(pastAttempt).reverse());
+    judge.add(known.slice(0, whole).filter(isJudged).map(pastAttempt).reverse());
     held = known.slice(whole);
     if (isEnd) break;
   }

@@ -186,6 +186,22 @@ test("what a few met on other cards, and others did not, is no outage on the way
   assert.doesNotMatch((await decisions()).at(-1)!.account.known.join(" "), /could not reach the bank/);
 });
 
+test("attempts that the gateway blocked say nothing of an outage", async () => {
+  for (const over of [{}, { paymentGatewayStatus: "not_sent_to_network" }]) {
+    merchantId = (await stage.enter()).id;
+    await stage.invoice();
+    await stage.transaction({ networkDeclineCode: "91" });
+    for (const customerId of ["cus_2", "cus_3", "cus_4"])
+      await stage.transaction({
+        ...{ networkDeclineCode: "91", invoiceId: customerId, customerId, cardFingerprint: customerId },
+        ...over,
+      });
+    await stage.decide();
+    const isOutage = /could not reach the bank/.test((await decisions()).at(-1)!.account.known.join(" "));
+    assert.equal(isOutage, !("paymentGatewayStatus" in over));
+  }
+});
+
 test("several invoices of one customer, or payments that went through in the end, are no outage, and the static engine asks for none", async () => {
   const others = ["a", "b", "c"];
   const theirs = others.map((customerId) => ({ invoiceId: customerId, customerId }));

@@ -7,6 +7,7 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { isApproved } from "../domain/transaction.ts";
 import { BESIDE_MAX } from "../model/observe.ts";
 import { OWN_MERCHANT } from "../model/own.ts";
+import { isUnsent } from "../rules/unsent.ts";
 import type { CustomerBill } from "../store/customer-bills.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import { isOn, presentCard } from "./card.ts";
@@ -75,8 +76,9 @@ const charge = (t: TransactionFacts): PastCharge => {
   return { at: t.createdAt, approved, codes: approved ? null : codesOf(t) };
 };
 
-/** An attempt that says something about the card: not one that a person made, perhaps with another. */
-const says = (t: TransactionFacts) => (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER";
+/** An attempt that says something about the card: not one that a person made, perhaps with another, nor one that no bank saw. */
+const says = (t: TransactionFacts) =>
+  (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER" && !isUnsent(t);
 
 /** The attempts on the customer's other bills since a moment, oldest first. */
 const newsOf = ({ case: kase, invoice, transactions }: CaseView, since: Date) =>

@@ -178,3 +178,23 @@ test("a card that has replaced another one goes by the rules of its own network"
   assert.equal(bar("mastercard", "visa", "46"), "46");
   assert.equal(bar("visa", "mastercard", "57"), undefined);
 });
+
+test("a blocked attempt counts against no limit, and hides no stolen card that the bank told of before it", () => {
+  const blocked = (days: number) => ({
+    ...attempt(days, "inv_1", "A", ""),
+    paymentGatewayStatus: "not_sent_to_network",
+  });
+  const known = knownWith(attempt(0, "inv_1", "A", "43"), blocked(1), blocked(2));
+  assert.deepEqual(
+    known.ledger.map(({ isUnsent }) => isUnsent ?? false),
+    [false, true, true],
+  );
+  assert.equal(known.lastDecline?.networkDeclineCode, "43");
+  assert.deepEqual(
+    situationOf(known, at).guard.limits.map(({ times }) => times.length),
+    [1],
+  );
+  const stopped = { ...blocked(3), paymentGatewayErrorCode: "previously_declined_do_not_retry" };
+  const { decline } = situationOf(knownWith(attempt(0, "inv_1", "A", "51"), stopped), at);
+  assert.deepEqual([decline?.group, decline?.words], ["HARD_CARD", "Stripe blocks further attempts on the card"]);
+});

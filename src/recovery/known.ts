@@ -2,9 +2,12 @@ import type { Decline, Known } from "../decisions/known.ts";
 import type { Case } from "../domain/case.ts";
 import { OUTCOME_MS } from "../domain/recovery-action.ts";
 import { brandOf } from "../rules/card-networks.ts";
+import { declineGroup } from "../rules/decline-group.ts";
+import { endsRetries } from "../rules/decline-groups.ts";
 import { gatewayCodeOf, networkCodeOf } from "../rules/gateway-codes.ts";
 import { isCard } from "../rules/instrument.ts";
 import type { LedgerEntry } from "../rules/ledger.ts";
+import { isUnsent } from "../rules/unsent.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import { balanceOf } from "./balance.ts";
 import { type Card, isOn, isSurelyOn, onReplacements, onStandIns, presentCard } from "./card.ts";
@@ -85,6 +88,7 @@ function ledgerOf(view: CaseView, actions: readonly DeliveredAction[], card: Car
       onPresentCard: isCounted(t),
       codes: codesOf(t),
       clears: clears(t, card),
+      ...(isUnsent(t) ? { isUnsent: true as const } : {}),
       ...(isOn(t, card) || !standsIn(t) ? {} : { standIn: instrumentOf(t) }),
     }));
   for (const t of disputed)
@@ -150,8 +154,11 @@ export const codesOf = (t: Codes) => ({
   declineCategory: t.declineCategory ?? null,
 });
 
+/** A blocked attempt without a reason of its own does not hide what the bank said before it. */
 function lastDecline(onInvoice: readonly TransactionFacts[], card: Card | null): Decline | null {
-  const failed = onInvoice.findLast((t) => t.state === "FAILED" && isOn(t, card));
+  const isSaid = (t: TransactionFacts) => !isUnsent(t) || endsRetries(declineGroup(codesOf(t), instrumentOf(t)));
+  const declines = onInvoice.filter((t) => t.state === "FAILED" && isOn(t, card));
+  const failed = declines.findLast(isSaid) ?? declines.at(-1);
   return failed ? { at: failed.createdAt, ...codesOf(failed) } : null;
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { shippedPrior } from "../../simulator/trial/worlds.ts";
+import type { Transaction } from "../domain/transaction.ts";
 import { partsOf } from "../model/parts.ts";
 import { fromPrior, LAYOUT } from "../model/prior.ts";
 import { prepared } from "../store/database.ts";
@@ -224,4 +225,30 @@ test("what a merchant taught all others stays taught when the model that was onc
   assert.equal(await stage.learner(ANNE).learnDue(), 0);
   assert.equal((await findModel(stage.db, merchant.id))!.layout, LAYOUT);
   assert.equal((await findLearnedMerchant(stage.db, merchant.id))!.lessons, 4);
+});
+
+test("a retry of Dunlin's that the gateway blocked teaches nothing", async () => {
+  const taughtBy = async (answers: Partial<Transaction>[]) => {
+    for (const statement of [LEAVE, ...CLEAR, HAND_OVER]) await stage.db.run(statement);
+    await stage.enter();
+    await stage.invoice();
+    await stage.transaction();
+    await stage.decide();
+    for (const answer of answers) {
+      stage.at((await stage.untilSent()).ideal.getTime());
+      await stage.transaction(answer);
+      await stage.decide();
+    }
+    stage.wait(HOUR);
+    const learned = await stage.learner(ANNE).learnDue();
+    return { learned, numbers: await stored() };
+  };
+  const blocked = { paymentGatewayStatus: "not_sent_to_network", networkDeclineCode: undefined };
+  const none = await taughtBy([blocked]);
+  assert.equal(none.learned, 1, "the cursor moves on");
+  const untaught = fromPrior(shippedPrior());
+  for (const [name, values] of partsOf(untaught))
+    if (none.numbers.has(name)) assert.equal(none.numbers.get(name), bytesOf(values).toString("hex"), name);
+  const failed = await taughtBy([{}]);
+  assert.notDeepEqual(failed.numbers, none.numbers);
 });

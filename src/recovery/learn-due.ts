@@ -12,6 +12,7 @@ import { EDITION, editionOf, partsOf } from "../model/parts.ts";
 import { LAYOUT, type Prior } from "../model/prior.ts";
 import { shortfallOf } from "../model/shortfall.ts";
 import { declineGroup } from "../rules/decline-group.ts";
+import { isUnsent } from "../rules/unsent.ts";
 import { findCases } from "../store/cases.ts";
 import { type Database, errorFields, isOutage } from "../store/database.ts";
 import {
@@ -240,12 +241,15 @@ function learnRetry(
   now: Date,
 ) {
   const retry = transactionId === null ? askedRetry(view, id) : watchedRetry(view, transactionId, now);
-  if (!retry) return;
+  if (!retry || (retry.transaction && isUnsent(retry.transaction))) return;
   const { at, approved, transaction } = retry;
   const before = viewBefore(view, id, at);
   const known = knownOf(before, before.actions);
   const reason = approved ? null : transaction ? declineGroup(codesOf(transaction), known) : "UNKNOWN";
-  const hadRetry = before.actions.some(({ type, executedAt }) => type === "RETRY" && executedAt !== null);
+  const unsent = new Set(before.transactions.filter(isUnsent).map(({ id }) => id));
+  const hadRetry = before.actions.some(
+    (a) => a.type === "RETRY" && a.executedAt !== null && !unsent.has(a.transactionId ?? ""),
+  );
   const isFirst = !hadRetry && watchedRetries(before).length === 0;
   learnOutcome(learned, start, historyOf(before, known, before.actions), { at, reason, isFirst, said });
 }

@@ -207,3 +207,15 @@ test("two who learn at once write a watched retry once", async () => {
   assert.equal(counts[0] + counts[1], 2);
   assert.equal(await stage.lessons(), 2);
 });
+
+test("a retry that the gateway blocked teaches nothing, and is not noted", async () => {
+  await stage.invoice();
+  await stage.tried(0);
+  await stage.tried(3);
+  await stage.learn();
+  const before = await stage.stored();
+  await stage.tried(5, { paymentGatewayStatus: "not_sent_to_network", networkDeclineCode: undefined });
+  assert.deepEqual(await stage.noted(), ["txn_3"]);
+  await stage.learn();
+  assert.deepEqual(await stage.stored(), before);
+});

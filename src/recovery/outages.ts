@@ -10,6 +10,7 @@ import {
 import type { Case } from "../domain/case.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { declineGroup } from "../rules/decline-group.ts";
+import { isUnsent } from "../rules/unsent.ts";
 import type { Tx } from "../store/database.ts";
 import { type AttemptOfOthers, latestAtBanks, latestOfAll } from "../store/others-attempts.ts";
 import { type Attempts, latestAttempt } from "./card.ts";
@@ -41,8 +42,12 @@ export async function outagesOf(
     banks.length === 0 ? [] : latestAtBanks(tx, merchant.id, banks, since, now, LATEST_THERE),
     isUnnamed ? latestOfAll(tx, merchant.id, since, now, LATEST_OF_ALL) : [],
   ]);
-  const byBank = Map.groupBy(atBanks, ({ cardIssuer }) => cardIssuer!);
-  const ofAll = all.map(othersAttempt);
+  // What its gateway blocked says nothing of a bank.
+  const byBank = Map.groupBy(
+    atBanks.filter((t) => !isUnsent(t)),
+    ({ cardIssuer }) => cardIssuer!,
+  );
+  const ofAll = all.filter((t) => !isUnsent(t)).map(othersAttempt);
   // Many cases of a batch ask about one place.
   const banksDown = new Map(banks.map((bank) => [bank, downAt((byBank.get(bank) ?? []).map(othersAttempt), now)]));
   const ways = new Set(asked.filter(({ bank }) => bank === null).map(({ way }) => way));

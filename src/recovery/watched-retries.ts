@@ -1,5 +1,6 @@
 import type { Case } from "../domain/case.ts";
 import { isApproved } from "../domain/transaction.ts";
+import { isUnsent } from "../rules/unsent.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { CaseView } from "./case-view.ts";
 import { ownRetries } from "./known.ts";
@@ -10,7 +11,8 @@ const CLOCKS_MS = 5 * 60_000;
 
 /**
  * The retries of the merchant's own system that ended, while the case lasted: those that are compared with what Dunlin would have done, and learned from. Of a
- * payment that came late the case lasted until it was paid, since by now the invoice may have failed again. A card that was checked for nothing was not charged.
+ * payment that came late the case lasted until it was paid, since by now the invoice may have failed again. A card that was checked for nothing was not charged,
+ * and what its gateway blocked reached no bank.
  *
  * @param onInvoice  attempts on its invoice, oldest first
  */
@@ -20,7 +22,7 @@ export function endedRetries(
 ): TransactionFacts[] {
   const end = (kase.paidAt ?? kase.endedAt ?? kase.windowEndsAt).getTime() + CLOCKS_MS;
   return ownRetries(kase, onInvoice).filter(
-    (t) => (t.state === "FAILED" || isApproved(t)) && t.amount > 0 && t.createdAt.getTime() <= end,
+    (t) => (t.state === "FAILED" || isApproved(t)) && t.amount > 0 && t.createdAt.getTime() <= end && !isUnsent(t),
   );
 }
 

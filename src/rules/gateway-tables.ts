@@ -26,7 +26,7 @@ const STRIPE = table(SOURCES.stripeCodes, {
     offline_pin_required online_or_offline_pin_required payment_intent_authentication_failure
     setup_intent_authentication_failure`,
   HARD_CARD: `lost_card stolen_card pickup_card restricted_card card_not_supported currency_not_supported
-    transaction_not_allowed not_permitted do_not_try_again testmode_decline payment_method_customer_decline`,
+    transaction_not_allowed not_permitted do_not_try_again previously_declined_do_not_retry testmode_decline payment_method_customer_decline`,
   REVOKED: `revocation_of_authorization revocation_of_all_authorizations stop_payment_order
     india_recurring_payment_mandate_canceled`,
   FRAUD: "fraudulent merchant_blacklist highest_risk_level",
@@ -150,6 +150,7 @@ export const GATEWAY_WORDS: ReadonlyMap<string, string> = new Map([
   ["payer_deceased", "the account's holder has died"],
   ["debit_not_authorized", "the customer says that the debit was not authorized"],
   ["authorisation_disputed", "the customer says that the debit was not authorized"],
+  ["previously_declined_do_not_retry", "Stripe blocks further attempts on the card"],
   ["transaction_blocked_by_adyen_to_prevent_excessive_retry_fees", "Adyen blocks further tries of the card"],
   ["adyen_46", "Adyen blocks further tries of the card"],
   ["nmi_263", "the bank has newer data of the card"],

@@ -69,7 +69,9 @@ export function guardOf(question: Question): Guard {
     counts: limit.counts,
     times: [
       ...unseen,
-      ...counted.filter((entry) => COUNTS[limit.counts](entry, question)).map((entry) => entry.at.getTime()),
+      ...counted
+        .filter((entry) => !entry.isUnsent && COUNTS[limit.counts](entry, question))
+        .map((entry) => entry.at.getTime()),
     ].sort((a, b) => a - b),
   }));
   const usedUp =
@@ -183,12 +185,10 @@ function graver(a: Guard["bar"], b: NonNullable<Guard["bar"]>) {
 }
 
 function presentations(question: Question, debit: BankDebit) {
-  const times = [
-    ...unseenFirstTry(question),
-    ...question.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard).map((entry) => entry.at.getTime()),
-  ].sort((a, b) => a - b);
-  const latest = question.ledger
-    .filter((entry) => entry.onThisInvoice && entry.onPresentCard && entry.approved === false)
+  const presented = question.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard && !entry.isUnsent);
+  const times = [...unseenFirstTry(question), ...presented.map((entry) => entry.at.getTime())].sort((a, b) => a - b);
+  const latest = presented
+    .filter((entry) => entry.approved === false)
     .reduce<LedgerEntry | null>((last, entry) => (last && last.at > entry.at ? last : entry), null);
   const group = latest?.codes ? readDecline(latest.codes, question.instrument).group : "UNKNOWN";
   // Any other reason, such as a fault or "declined", hides which return code it was.

@@ -21,6 +21,8 @@ export interface LedgerEntry {
   clears?: boolean;
   /** No attempt, but a dispute of a payment made with the present card or account. Nothing was paid with it since. */
   isDispute?: boolean;
+  /** Its gateway blocked it: no bank saw it, so that it counts against no limit. */
+  isUnsent?: true;
   /** The card that it was made with, where that only stands in for what is to be charged next: its codes are read by the rules of its own network. */
   standIn?: Instrument;
 }

@@ -8,6 +8,7 @@ import { GROUPS_SOURCE } from "./decline-groups.ts";
 import { CATEGORIES, GATEWAYS } from "./gateway-tables.ts";
 import { RESPONSE_CODES } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
+import { UNSENT } from "./unsent.ts";
 import { WALLETS } from "./wallets.ts";
 
 const text = readFileSync(new URL("../../docs/sources.md", import.meta.url), "utf8");
@@ -38,6 +39,7 @@ test("every rule has a source, and every source has a rule", () => {
     ...BANK_DEBITS.values(),
     ...Object.values(GATEWAYS),
     CATEGORIES,
+    UNSENT,
   ].map(({ source }) => source);
   const used = new Set([...networks, ...rows, GROUPS_SOURCE, SOURCES.disputes]);
   assert.deepEqual(

@@ -35,6 +35,7 @@ export const SOURCES = {
   declineGroups: source("decline-groups", "Dunlin's decline groups", "own choice", false),
   responseCodes: source("response-codes", "Antom, Nexi and others on response codes", "undated"),
   stripeCodes: source("stripe-decline-codes", "Stripe decline codes", "14 July 2026"),
+  stripeBlocks: source("stripe-blocked-payments", "Stripe on blocked payments", "undated"),
   stripeDebits: source("stripe-debit-codes", "Stripe on failed bank debits", "undated"),
   goCardlessCauses: source("gocardless-causes", "GoCardless's causes of events", "14 July 2026"),
   adyenReasons: source("adyen-refusal-reasons", "Adyen refusal reasons", "14 July 2026"),

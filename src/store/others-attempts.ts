@@ -7,7 +7,7 @@ const FIELDS = [
   ...(["invoiceId", "customerId", "state", "createdAt", "cardIssuer"] as const),
   ...(["paymentMethodType", "cardBrand", "cardCountry"] as const),
   ...(["networkDeclineCode", "networkAdviceCode", "declineCategory"] as const),
-  ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayErrorCode"] as const),
+  ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayStatus", "paymentGatewayErrorCode"] as const),
 ] as const;
 
 /** What is looked at of others' attempts: who was charged, by which way, and what came of it. */

@@ -6,6 +6,7 @@ export interface StoredAttempt extends PastAttempt {
   id: string;
   /** What the gateway is called; `gatewayCode` is as it wrote it. */
   gateway: string | null;
+  gatewayStatus: string | null;
 }
 
 const page = (name: string, rest: string) =>
@@ -14,6 +15,7 @@ const page = (name: string, rest: string) =>
     `select id, invoice_id as "invoiceId", coalesce(customer_id, invoice_id) as "customerId", created_at as at,
      state <> 'FAILED' as approved, initiator, amount, currency, null as chance, network_decline_code as "networkDeclineCode",
      network_advice_code as "networkAdviceCode", payment_gateway_error_code as "gatewayCode",
+     payment_gateway_status as "gatewayStatus",
      nullif(concat_ws(' ', payment_gateway_name, payment_gateway_type), '') as gateway, decline_category as "declineCategory",
      payment_method_type as "paymentMethodType", card_brand as "cardBrand", card_country as "cardCountry",
      lower(card_funding) as "cardFunding", card_issuer as "cardIssuer",

@@ -76,7 +76,7 @@ const FACT_FIELDS = [
   ...(["recoveryActionId", "initiator", "customerTimezone", "paymentMethodType", "paymentMethodId"] as const),
   ...(["cardBrand", "cardFingerprint", "cardCountry", "cardIssuer", "cardFunding"] as const),
   ...(["networkDeclineCode", "networkAdviceCode", "declineCategory"] as const),
-  ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayErrorCode"] as const),
+  ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayStatus", "paymentGatewayErrorCode"] as const),
 ] as const;
 
 /** What recovery looks at of a transaction: two thirds of its columns, and reading them all took a tenth of planning a case. */

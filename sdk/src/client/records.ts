@@ -111,11 +111,11 @@ export interface Transaction {
   paymentMethodId?: string | null;
   /** Your id of the gateway account. */
   paymentGatewayId?: string | null;
-  /** The gateway's name. Error codes that are numbers are read of Adyen and Braintree, by this name. */
+  /** The gateway's name. Dunlin reads error codes that are numbers by it: those of Adyen, Braintree, Checkout.com, NMI, CyberSource and Authorize.Net. */
   paymentGatewayName?: string | null;
   /** The kind of gateway, as your billing system calls it. */
   paymentGatewayType?: string | null;
-  /** The gateway's own status. */
+  /** The gateway's own status. With Stripe's not_sent_to_network a failed attempt uses up no limit of a network. */
   paymentGatewayStatus?: string | null;
   /** The gateway's id of the attempt. */
   paymentGatewayTransactionId?: string | null;

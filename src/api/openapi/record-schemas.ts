@@ -59,9 +59,11 @@ export const TRANSACTION_WORDS: Words<Transaction> = {
     "Lower case and open: card, sepa_debit, ach_debit, bacs_debit, paypal, other. Bank debits go by their scheme's rules under their gateway's name too, such as us_bank_account.",
   paymentMethodId: "Your id of the payment method. A new one says that the customer changed it.",
   paymentGatewayId: "Your id of the gateway account.",
-  paymentGatewayName: "The gateway's name. Error codes that are numbers are read of Adyen and Braintree, by this name.",
+  paymentGatewayName:
+    "The gateway's name. Dunlin reads error codes that are numbers by it: those of Adyen, Braintree, Checkout.com, NMI, CyberSource and Authorize.Net.",
   paymentGatewayType: "The kind of gateway, as your billing system calls it.",
-  paymentGatewayStatus: "The gateway's own status.",
+  paymentGatewayStatus:
+    "The gateway's own status. With Stripe's not_sent_to_network a failed attempt uses up no limit of a network.",
   paymentGatewayTransactionId: "The gateway's id of the attempt.",
   paymentGatewayErrorCode: "The gateway's error code. With it, the moment of the next try is chosen better.",
   paymentGatewayErrorMessage: "The gateway's error text. It may have lines.",
