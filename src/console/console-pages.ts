@@ -26,6 +26,7 @@ import { providerRoutes } from "./people/provider.ts";
 import { signInRoutes } from "./people/sign-in.ts";
 import { actionRoutes } from "./recovery/actions.ts";
 import { decisionRoutes } from "./recovery/decisions.ts";
+import { declineCodeRoutes } from "./recovery/decline-codes.ts";
 import { invoiceRoutes } from "./recovery/invoice.ts";
 import { invoiceListRoutes } from "./recovery/invoices.ts";
 import { overviewRoutes } from "./recovery/overview.ts";
@@ -110,6 +111,7 @@ const ROUTES = [
   invoiceListRoutes,
   invoiceRoutes,
   decisionRoutes,
+  declineCodeRoutes,
   experimentListRoutes,
   experimentStartRoutes,
   experimentDetailRoutes,

@@ -11,6 +11,7 @@ const PAGES = [
   ["/import", "Import", null],
   ["/backtest", "Backtest", null],
   ["/shadow", "Shadow mode", null],
+  ["/decline_codes", "Decline codes", null],
 ] as const;
 const ADMINISTRATION = [
   ["/settings/webhook", "Webhook", "webhook"],

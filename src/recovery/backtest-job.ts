@@ -54,14 +54,15 @@ export interface Judge {
   stop(): Promise<unknown>;
 }
 
-const pastAttempt = ({ id, gateway, gatewayStatus, ...attempt }: StoredAttempt): PastAttempt => ({
+const pastAttempt = ({ id, gateway, gatewayType, gatewayStatus, ...attempt }: StoredAttempt): PastAttempt => ({
   ...attempt,
   networkDeclineCode: networkCodeOf(
     attempt.networkDeclineCode,
     brandOf(attempt.cardBrand, attempt.paymentMethodType),
     gateway,
+    gatewayType,
   ),
-  gatewayCode: gatewayCodeOf(attempt.gatewayCode, gateway),
+  gatewayCode: gatewayCodeOf(attempt.gatewayCode, gateway, gatewayType),
 });
 
 /** Not an attempt that its gateway blocked: it tells nothing of when a bank approves. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declineGroup } from "./decline-group.ts";
 import { DECLINE_GROUPS, type DeclineGroup, endsRetries } from "./decline-groups.ts";
-import { gatewayCodeOf, networkCodeOf } from "./gateway-codes.ts";
+import { gatewayCodeOf, networkCodeOf, ruleCodeOf, setGatewayCode } from "./gateway-codes.ts";
 
 const VISA = { paymentMethodType: "card", network: "visa", cardCountry: "US" };
 const groupAt = (code: string, gateway?: string) => {
@@ -144,4 +144,14 @@ test("a gateway's own number in the network's field is read when the gateway is 
   assert.equal(at("202", "NMI", "amex"), "HARD_CARD", "American Express's own number");
   assert.equal(at("252", null), "UNKNOWN");
   assert.equal(networkCodeOf("299", "visa", "NMI"), "299");
+});
+
+test("a file of rules may give a number of any gateway a group, and the number stays unknown elsewhere", () => {
+  assert.deepEqual(
+    [ruleCodeOf("77", "Acme Pay"), ruleCodeOf("77"), ruleCodeOf("odd", "Acme"), ruleCodeOf("299", "NMI")],
+    ["Acme Pay 77", "77", "odd", "nmi 299"],
+  );
+  setGatewayCode("acme pay 77", "HARD_CARD");
+  assert.equal(groupAt("77", "Acme Pay"), "HARD_CARD");
+  for (const gateway of [undefined, "Other"]) assert.equal(groupAt("77", gateway), "UNKNOWN");
 });

@@ -24,7 +24,8 @@ const NAMED: readonly { name: string; written: RegExp; shape: RegExp }[] = [
 
 /**
  * Returns the code of a failed attempt as the tables write it. A number means something only of a named gateway: 12 is not enough balance at
- * Adyen, and an invalid transaction among response codes. Codes of five characters that Checkout.com lists are read even if no gateway is named.
+ * Adyen, and an invalid transaction among response codes. Codes of five characters that Checkout.com lists are read even if no gateway is named. A
+ * file of rules may name any other gateway before a number.
  *
  * @param gateway  what may name it: `paymentGatewayName`, `paymentGatewayType`
  */
@@ -34,9 +35,19 @@ export function gatewayCodeOf(code: Maybe, ...gateway: readonly Maybe[]): string
   const names = gateway.join(" ").trim();
   const own = NAMED.find(({ written, shape }) => shape.test(trimmed) && written.test(names));
   if (own) return `${own.name} ${/^\d+$/.test(trimmed) ? Number(trimmed) : trimmed}`;
-  const unnamed = `${UNNAMED} ${trimmed}`;
-  return names === "" && BY_CODE.has(normalCode(unnamed)) ? unnamed : code;
+  const read = names === "" ? [`${UNNAMED} ${trimmed}`] : ownNumbers(trimmed, gateway);
+  return read.find((each) => BY_CODE.has(normalCode(each))) ?? code;
 }
+
+/** A number as a file of rules writes it, by each of the gateway's names: "acme 12". */
+const ownNumbers = (code: string, gateway: readonly Maybe[]) =>
+  /^\d+$/.test(code) ? gateway.flatMap((name) => (name?.trim() ? `${name.trim()} ${code}` : [])) : [];
+
+/** Returns the code that a file of rules has to name to give this one a group: a number with its gateway's name, if that is known. */
+export const ruleCodeOf = (code: string, ...gateway: readonly Maybe[]): string => {
+  const read = gatewayCodeOf(code, ...gateway)!.trim();
+  return read === code.trim() ? (ownNumbers(read, gateway)[0] ?? read) : read;
+};
 
 /**
  * Returns the code in the network's field as the tables write it. Some merchants put their gateway's own number there. One or two digits are

@@ -6,6 +6,7 @@ export interface StoredAttempt extends PastAttempt {
   id: string;
   /** What the gateway is called; `gatewayCode` is as it wrote it. */
   gateway: string | null;
+  gatewayType: string | null;
   gatewayStatus: string | null;
 }
 
@@ -16,7 +17,7 @@ const page = (name: string, rest: string) =>
      state <> 'FAILED' as approved, initiator, amount, currency, null as chance, network_decline_code as "networkDeclineCode",
      network_advice_code as "networkAdviceCode", payment_gateway_error_code as "gatewayCode",
      payment_gateway_status as "gatewayStatus",
-     nullif(concat_ws(' ', payment_gateway_name, payment_gateway_type), '') as gateway, decline_category as "declineCategory",
+     payment_gateway_name as gateway, payment_gateway_type as "gatewayType", decline_category as "declineCategory",
      payment_method_type as "paymentMethodType", card_brand as "cardBrand", card_country as "cardCountry",
      lower(card_funding) as "cardFunding", card_issuer as "cardIssuer",
      coalesce(card_fingerprint, payment_method_id) as "cardFingerprint", customer_timezone as "customerTimezone"
