@@ -14,7 +14,7 @@ import {
   wordsToMeet,
 } from "../domain/reading.ts";
 import { shownText } from "../domain/shown-text.ts";
-import { INITIATORS, isApproved, type TransactionState } from "../domain/transaction.ts";
+import { cardFundingOf, INITIATORS, isApproved, type TransactionState } from "../domain/transaction.ts";
 import {
   amountSays,
   capitals,
@@ -251,7 +251,7 @@ function attemptOf(fields: Fields, reading: Reading | null): PastAttempt | Wrong
     paymentMethodType: smallLetters(text("paymentMethodType") ?? "") || null,
     cardBrand: text("cardBrand"),
     cardCountry: text("cardCountry")?.toUpperCase() ?? null,
-    cardFunding: text("cardFunding")?.toLowerCase().replace("card_funding_", "") ?? null,
+    cardFunding: cardFundingOf(text("cardFunding") ?? "")?.toLowerCase() ?? null,
     cardIssuer: text("cardIssuer"),
     cardFingerprint: text("cardFingerprint", "paymentMethodId"),
     customerTimezone: text("customerTimezone"),

@@ -171,6 +171,15 @@ test("a bill of any size is a lesson like another, also where all is known of it
   assert.ok(learned.mean.every(Number.isFinite) && learned.variance.every(Number.isFinite));
 });
 
+test("a charge card is known to the model as a credit card is", () => {
+  const of = (funding: string) => {
+    const all = { ...traits, funding, network: "amex", paymentMethodType: "card" };
+    return [caseNames("r", all), caseRows(all)];
+  };
+  assert.deepEqual(of("charge"), of("credit"));
+  assert.notDeepEqual(of("charge"), of("debit"));
+});
+
 test("what has more weights than can be looked at is refused, and nothing is learned of it", () => {
   const learned = newLearned();
   const rows = caseRows({ ...traits, network: "visa", funding: "credit", paymentMethodType: "card" });

@@ -52,6 +52,11 @@ export const isPortable = (name: string) => !/^.(merchant|issuer):/.test(name);
 
 const known = (value: string | number | null) => (typeof value === "string" ? value.toLowerCase() : (value ?? "?"));
 const methodName = ({ paymentMethodType: type }: Pick<Traits, "paymentMethodType">) => known(type && methodOf(type));
+/** Charge cards are issued to the same people as credit cards, and far fewer: the model knows them as those. */
+const fundingName = ({ funding }: Pick<Traits, "funding">) => {
+  const name = known(funding);
+  return name === "charge" ? "credit" : name;
+};
 const networkName = ({ network }: Pick<Traits, "network">) => network && brandName(network);
 
 /** From some 740,000 dollars on all amounts have the same names: how many a try has room for is bounded (`look` in model/observe.ts). */
@@ -85,7 +90,7 @@ const steadyNames = (traits: Steady): string[] => [
   `period:${periodOf(traits)}`,
   `merchant:${traits.merchant}`,
   `country:${traits.country}`,
-  `funding:${known(traits.funding)}`,
+  `funding:${fundingName(traits)}`,
   `brand:${known(networkName(traits))}`,
   `method:${methodName(traits)}`,
   `issuer:${known(traits.issuer)}`,
@@ -159,7 +164,7 @@ export const caseRows = (traits: Omit<Traits, "merchant" | "past">): Int32Array 
     country: traits.country,
     code: lower(traits.declineCode),
     advice: lower(traits.adviceCode),
-    pay: traits.paymentMethodType && `${known(traits.funding)}:${methodName(traits)}`,
+    pay: traits.paymentMethodType && `${fundingName(traits)}:${methodName(traits)}`,
     network: networkName(traits),
     amount: amountStep(traits),
     tenure: traits.tenureDays === null ? null : tenureStep(traits.tenureDays),

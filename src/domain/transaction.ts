@@ -21,8 +21,20 @@ export const STATE_WORDS: Readonly<Record<TransactionState, readonly string[]>> 
   DISPUTED: [],
 };
 
-export const CARD_FUNDINGS = ["CREDIT", "DEBIT", "PREPAID"] as const;
+export const CARD_FUNDINGS = ["CREDIT", "DEBIT", "PREPAID", "CHARGE"] as const;
 export type CardFunding = (typeof CARD_FUNDINGS)[number];
+
+/** Other words for charge cards, which are paid in full once a month, without what stands between letters: Adyen and Checkout.com write them. */
+const CHARGE_WORDS = ["CHARGE", "CHARGECARD", "DEFERREDDEBIT", "DEFERREDDEBITCARD"];
+
+/** Returns the funding that a word means in any spelling, `DeferredDebit` and `deferred_debit` alike; undefined if it means none. */
+export function cardFundingOf(word: string): CardFunding | undefined {
+  const letters = word
+    .toUpperCase()
+    .replace(/^\s*CARD_FUNDING_/, "")
+    .replace(/[^A-Z]/g, "");
+  return CHARGE_WORDS.includes(letters) ? "CHARGE" : CARD_FUNDINGS.find((funding) => funding === letters);
+}
 
 export const INITIATORS = ["BILLING_SYSTEM", "RECOVERY_ACTION", "CUSTOMER", "MERCHANT_MANUAL"] as const;
 export type Initiator = (typeof INITIATORS)[number];

@@ -91,6 +91,19 @@ test("true and false are read in any spelling, and a kind of card that nobody kn
   );
 });
 
+test("a card that is a charge card or draws on an account later is a charge card, in any spelling", async () => {
+  const words = ["charge", "Charge Card", "DeferredDebit", "deferred_debit", "DEFERRED DEBIT", "CARD_FUNDING_CHARGE"];
+  const rows = words.map((word, n) => `t_${n},PAID,i,4900,EUR,2026-01-01,${word}`);
+  const text = ["id,state,invoiceId,amount,currency,createdAt,cardFunding", ...rows].join("\n");
+  const attempts = HISTORY_KINDS.transactions.kind;
+  const { first, wrong } = await takeRows({ name: "x.csv", bytes: pieces(text) }, attempts, PLAIN);
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(
+    first.map(({ cardFunding }) => cardFunding),
+    words.map(() => "CHARGE"),
+  );
+});
+
 test("a field that no column holds is told with the option that says which one does, and a state with the words that are read", async () => {
   const text = ["id,Status,invoiceId,amount,currency,createdAt", "t,Authorised,i,4900,EUR,2026-01-01"];
   const attempts = HISTORY_KINDS.transactions.kind;

@@ -1,6 +1,7 @@
 import type { RecordKind } from "../api/ingest/batch.ts";
 import type { Field } from "../api/ingest/fields.ts";
 import type { Header, Reading } from "../domain/reading.ts";
+import { cardFundingOf } from "../domain/transaction.ts";
 import {
   amountSays,
   capitals,
@@ -24,7 +25,7 @@ export function recordOf(
   const currency = cells[header.findIndex(([, field]) => field === "currency")] ?? "";
   for (const [index, [, name]] of header.entries()) {
     const cell = cells[index]!;
-    if (name === undefined || cell === "" || saysNothing(name, cell)) continue;
+    if (name === undefined || cell === "") continue;
     const field = kind.fields.get(name)!;
     const text = spellingOf(kind, name, field, cell, currency, reading);
     const isBoolean = (field.schema as { type?: string }).type === "boolean" && /^(true|false)$/i.test(text);
@@ -48,12 +49,10 @@ function spellingOf(
   if (name === "paymentMethodType") return smallLetters(cell);
   if (prefix === undefined) return cell;
   const word = capitals(cell, prefix);
+  if (name === "cardFunding") return prefix + (cardFundingOf(cell) ?? word);
   if (name !== "state") return prefix + word;
   return prefix + (states.get(stateWord(cell)) ?? ((isOfTransactions(kind) && transactionStateOf(word)) || word));
 }
-
-/** Gateways write so of cards whose kind they do not know. */
-const saysNothing = (name: string, cell: string) => name === "cardFunding" && capitals(cell) === "UNKNOWN";
 
 const isMoney = (name: string) => name === "amount" || name === "amountDue";
 

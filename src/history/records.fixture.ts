@@ -59,7 +59,7 @@ export const FULL: Readonly<Record<KindName, Record<string, unknown>>> = {
     cardFingerprint: "fp_1",
     cardCountry: "DE",
     cardIssuer: STRANGE,
-    cardFunding: "CARD_FUNDING_DEBIT",
+    cardFunding: "CARD_FUNDING_CHARGE",
     cardExpiryMonth: 12,
     cardExpiryYear: 2030,
     customerTimezone: "Europe/Berlin",

@@ -141,8 +141,14 @@ export interface Transaction {
   cardCountry?: string | null;
   /** The bank that issued the card. */
   cardIssuer?: string | null;
-  /** What the card draws on. */
-  cardFunding?: "CARD_FUNDING_CREDIT" | "CARD_FUNDING_DEBIT" | "CARD_FUNDING_PREPAID" | null;
+  /** What the card draws on. Deferred debit cards are CARD_FUNDING_CHARGE. CARD_FUNDING_UNKNOWN is the same as absent. */
+  cardFunding?:
+    | "CARD_FUNDING_CREDIT"
+    | "CARD_FUNDING_DEBIT"
+    | "CARD_FUNDING_PREPAID"
+    | "CARD_FUNDING_CHARGE"
+    | "CARD_FUNDING_UNKNOWN"
+    | null;
   /** The month in which the card expires. */
   cardExpiryMonth?: number | null;
   /** The year in which the card expires. */

@@ -107,7 +107,7 @@ function readRecord(kind: Kind, record: Record<string, unknown>, plain: boolean)
     if (isEmpty(value) && !field.required) continue;
     const read = field.read(value, plain);
     if (read === undefined || field.holdsCard?.(value as string)) return undefined;
-    row[key] = read;
+    if (read !== null) row[key] = read;
   }
   return Object.keys(record).length > knownCount && hasUnknownCard(kind, record) ? undefined : row;
 }

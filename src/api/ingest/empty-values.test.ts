@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { unpack } from "../../store/packed.ts";
 import { bytes, INVOICE, read, refusal, TRANSACTION } from "./batch.fixture.ts";
 import type { RecordKind } from "./batch.ts";
 import { INVOICES } from "./invoice.ts";
@@ -40,6 +41,20 @@ test("the walk reads empty texts by itself", () => {
     const all = { ...record, ...Object.fromEntries(empties) };
     assert.ok(kind.walk(bytes({ [kind.name]: [all, record] })), kind.name);
   }
+});
+
+test("a cardFunding of UNKNOWN means absent, and does not refuse the batch, whichever reader takes it", () => {
+  const record = { ...TRANSACTION, cardBrand: "visa" };
+  const { name } = TRANSACTIONS;
+  const [least] = read(TRANSACTIONS, bytes({ [name]: [record] }));
+  const unknown = { ...record, cardFunding: "CARD_FUNDING_UNKNOWN" };
+  for (const body of bodiesOf(name, unknown)) assert.deepEqual(read(TRANSACTIONS, body), [least]);
+  const mixed = [unknown, { ...record, cardFunding: "CARD_FUNDING_CHARGE" }, unknown, record, record];
+  const packed = TRANSACTIONS.walk(bytes({ [name]: mixed }));
+  assert.deepEqual(
+    unpack(packed!, ["cardFunding"]).map(({ cardFunding }) => cardFunding),
+    [undefined, "CHARGE", undefined, undefined, undefined],
+  );
 });
 
 test("an empty text or null in a required field is refused", () => {

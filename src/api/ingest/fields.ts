@@ -18,7 +18,7 @@ export interface Field {
   /** What a value must be, as in "invoices[3].amount must be an integer". */
   says: string;
   /**
-   * The value for the domain, or undefined when it is not as `says` wants it.
+   * The value for the domain, or undefined when it is not as `says` wants it; null when it means that the field is absent.
    *
    * @param value  one that the schema allows
    * @param plain  see `JsonBody.plain`: control characters and lone surrogates need not be looked for
@@ -152,6 +152,14 @@ export const oneOf = (prefix: string, values: readonly string[]): Field => ({
   words: values,
   read: (value) => (value as string).slice(prefix.length),
 });
+
+const UNKNOWN = "UNKNOWN";
+
+/** As `oneOf`, and UNKNOWN, which is read as null: the same as absent. */
+export function oneOfOrUnknown(prefix: string, values: readonly string[]): Field {
+  const field = oneOf(prefix, [...values, UNKNOWN]);
+  return { ...field, read: (value) => (value === prefix + UNKNOWN ? null : field.read(value, true)) };
+}
 
 const MOMENT_CHARS_MAX = 64;
 

@@ -148,6 +148,7 @@ function packWord(packer: ValuePacker, body: Body, at: number): number {
   const written = bytes.toString("latin1", at, end);
   const value = readWord(packer.field, written);
   if (value === undefined) return WRONG;
+  if (value === null) return end; // as null itself: the end of the record puts it
   const element = elementOf(column.type, value);
   putElement(column, element);
   if (written.length >= FOUR && written.length <= WORD_BYTES_MAX) {

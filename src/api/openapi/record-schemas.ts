@@ -76,7 +76,8 @@ export const TRANSACTION_WORDS: Words<Transaction> = {
   cardFingerprint: "The same for the same card, whoever uses it. A new one says that the customer changed the card.",
   cardCountry: "Where the card was issued: ISO 3166 alpha-2.",
   cardIssuer: "The bank that issued the card.",
-  cardFunding: "What the card draws on.",
+  cardFunding:
+    "What the card draws on. Deferred debit cards are CARD_FUNDING_CHARGE. CARD_FUNDING_UNKNOWN is the same as absent.",
   cardExpiryMonth: "The month in which the card expires.",
   cardExpiryYear: "The year in which the card expires.",
   customerTimezone: "The customer's time zone as IANA names it, such as Europe/Berlin.",
