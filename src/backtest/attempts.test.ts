@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PLAIN } from "../domain/reading.ts";
-import { amountSays, momentSays } from "../domain/written.ts";
+import { amountSays } from "../domain/written.ts";
+import { momentSays } from "../domain/written-moment.ts";
 import { readHistory } from "./attempts.ts";
 import { groupOf } from "./failed-invoices.ts";
 

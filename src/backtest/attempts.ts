@@ -20,15 +20,17 @@ import {
   capitals,
   isShown,
   minorText,
-  momentSays,
-  momentText,
   smallLetters,
   stateWord,
   transactionStateOf,
 } from "../domain/written.ts";
+
+import { momentSays, momentText } from "../domain/written-moment.ts";
+
 import { brandOf } from "../rules/card-networks.ts";
 import { gatewayCodeOf, networkCodeOf } from "../rules/gateway-codes.ts";
 import { isUnsent } from "../rules/unsent.ts";
+
 import {
   copyOf,
   FIELDS,

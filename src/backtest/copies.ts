@@ -1,6 +1,7 @@
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
-import { momentText, type Written } from "../domain/written.ts";
+import type { Written } from "../domain/written.ts";
+import { momentText } from "../domain/written-moment.ts";
 
 /** What a history may say of an attempt: fields of the API's transactions, other names for some of them, and the chance with which it was made. */
 export const FIELDS = new Set([

@@ -14,8 +14,8 @@ export const READING_OPTIONS: Options = {
 export const READING_USAGE = `
   --map FIELD=COLUMN,…     which column of a CSV holds a field, where they have different names; Invoice ID, invoice_id and invoiceId are one
   --states WORD=STATE,…    what other words for a state mean, in any spelling: Authorised=PAID,Refused=FAILED
-  --dates ymd|dmy|mdy      how dates such as 25.11.2026 or 11/25/2026 are written; times without an offset are in UTC
-  --decimals point|comma   amounts are major units, 1,234.50 or 1.234,50; without it they are whole minor units, 123450`;
+  --dates ymd|dmy|mdy      how dates such as 25.11.2026 or 11/25/2026 are written; times without an offset, as 25-Nov-2026 08:30, are in UTC
+  --decimals point|comma   amounts are major units, 1,234.50 (or 1,23,456.50) or 1.234,50; without it they are whole minor units, 123450`;
 
 export function readingOption(values: Values, fields: FieldNames, known: readonly string[]): Reading {
   const [map, states, dates, decimals] = ["map", "states", "dates", "decimals"].map((name) => text(values, name));

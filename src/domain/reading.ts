@@ -1,5 +1,6 @@
 import { FileRefused } from "./file-refused.ts";
-import { DATES, DECIMALS, stateWord, type Written } from "./written.ts";
+import { DECIMALS, stateWord, type Written } from "./written.ts";
+import { DATES } from "./written-moment.ts";
 
 /** How a CSV is read, where somebody has to say it. */
 export interface Reading extends Written {

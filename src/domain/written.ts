@@ -1,52 +1,20 @@
 import { isSignOf, minorDigits } from "./currency.ts";
-import { MOMENT_SAYS } from "./moment.ts";
 import { STATE_WORDS, TRANSACTION_STATES, type TransactionState } from "./transaction.ts";
+import type { DateOrder } from "./written-moment.ts";
 
-/** Orders of year, month and day. */
-export const DATES = ["ymd", "dmy", "mdy"] as const;
 /** What stands before the decimals of an amount. */
 export const DECIMALS = ["point", "comma"] as const;
 
 /** How a file writes what can be read in several ways. Null: nobody said it, and only what can be read in one way is read. */
 export interface Written {
-  dates: (typeof DATES)[number] | null;
+  dates: DateOrder | null;
   /** Null: amounts are whole minor units. Else they are major units. */
   decimals: (typeof DECIMALS)[number] | null;
 }
 
-const DAY = /^\d{4}-\d\d-\d\d$/;
-const YEAR_FIRST = /^(?<y>\d{4})([-./])(?<m>\d\d?)\2(?<d>\d\d?)/;
-/** Nobody writes points behind months that come first. */
-const ORDERS = {
-  ymd: YEAR_FIRST,
-  dmy: /^(?<d>\d\d?)([-./])(?<m>\d\d?)\2(?<y>\d{4})/,
-  mdy: /^(?<m>\d\d?)([-/])(?<d>\d\d?)\2(?<y>\d{4})/,
-};
-const TIME =
-  /^(?:(?:T|,? )(?<hour>\d\d?):(?<minute>\d\d)(?::(?<second>\d\d(?:\.\d+)?))?(?: ?(?<half>[AP])M)?(?: ?(?<zone>Z|UTC|GMT|[+-]\d\d:\d\d))?)?$/i;
-
-/** A moment as RFC 3339 writes it, a day as its beginning in UTC, and a time without a zone in UTC; what can't be read stays as it is. */
-export function momentText(text: string, dates: Written["dates"]): string {
-  const moment = text.trim();
-  if (DAY.test(moment)) return `${moment}T00:00:00Z`;
-  if (dates === null) return moment;
-  const date = YEAR_FIRST.exec(moment) ?? ORDERS[dates].exec(moment);
-  const time = date && TIME.exec(moment.slice(date[0].length));
-  if (!time) return moment;
-  const { y, m, d } = date.groups!;
-  const { hour = "0", minute = "00", second = "00", half, zone = "Z" } = time.groups!;
-  const hours = half ? ofHalf(Number(hour), half) : hour;
-  const offset = /^[+-]/.test(zone) ? zone : "Z";
-  return `${y}-${two(m!)}-${two(d!)}T${two(hours)}:${minute}:${second}${offset}`;
-}
-
-const two = (digits: string) => digits.padStart(2, "0");
-/** 12 AM is midnight; 13 PM is no hour. */
-const ofHalf = (hour: number, half: string) =>
-  hour < 1 || hour > 12 ? "99" : String((hour % 12) + (/p/i.test(half) ? 12 : 0));
-
+/** Behind a point, India's groups of two as well: `1,23,456.50` can only be 123456.50. */
 const GROUPED = {
-  point: /^(\d+|[1-9]\d{0,2}([,'’\s])\d{3}(?:\2\d{3})*)(?:\.(\d+))?$/,
+  point: /^(\d+|[1-9]\d{0,2}([,'’\s])\d{3}(?:\2\d{3})*|[1-9]\d?(?:,\d{2})+,\d{3})(?:\.(\d+))?$/,
   comma: /^(\d+|[1-9]\d{0,2}([.'’\s])\d{3}(?:\2\d{3})*)(?:,(\d+))?$/,
 };
 
@@ -109,36 +77,15 @@ const STATES = new Map(
 export const transactionStateOf = (word: string): TransactionState | undefined =>
   STATES.get(capitals(word, "TRANSACTION_STATE_"));
 
-const DATE_EXAMPLES = { ymd: "2026-01-31 12:00", dmy: "31.01.2026 12:00", mdy: "01/31/2026 12:00" };
 const AMOUNT_EXAMPLES = { point: ["1,234.50", "1,234"], comma: ["1.234,50", "1.234"] };
-
-/** 25.11.26, 11/25/26 or 26-11-25: nobody can tell which, nor of which century. */
-const SHORT_YEAR = /^\d\d?([-./])\d\d?\1\d\d(?!\d)/;
-const SHORT_YEAR_SAYS = "has a year of two digits, which may be read in several ways: write all four, as in";
-
-/**
- * What a moment must be, for messages.
- *
- * @param written  null: of JSON, for which there is no option
- * @param text  that it is
- */
-export function momentSays(written: Written | null, text = ""): string {
-  const dates = written?.dates ?? null;
-  const isShort = SHORT_YEAR.test(text.trim());
-  const other = written ? "; dates in another form are read with --dates ymd, dmy or mdy" : "";
-  if (isShort && dates === null) return `${SHORT_YEAR_SAYS} 2026-01-31${other}`;
-  if (isShort) return `${SHORT_YEAR_SAYS} ${DATE_EXAMPLES[dates!]} (--dates ${dates})`;
-  if (dates !== null)
-    return `must be a real date from 1970 to 2199, such as ${DATE_EXAMPLES[dates]} (--dates ${dates})`;
-  return `${MOMENT_SAYS}, or a day such as 2026-01-31${other}`;
-}
 
 /** A sign or a code, and nothing of a text that stands where an amount should. */
 const SIGN = /^(?:\p{L}{0,3}\p{Sc}|\p{L}{1,3}\.?)$/u;
 
 /**
- * As `momentSays`, of an amount.
+ * What an amount must be, for messages.
  *
+ * @param written  null: of JSON, for which there is no option
  * @param amount  that it is, and the currency of its record
  */
 export function amountSays(written: Written | null, amount = "", currency = ""): string {

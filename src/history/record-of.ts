@@ -6,13 +6,12 @@ import {
   amountSays,
   capitals,
   minorText,
-  momentSays,
-  momentText,
   smallLetters,
   stateSays,
   stateWord,
   transactionStateOf,
 } from "../domain/written.ts";
+import { momentSays, momentText } from "../domain/written-moment.ts";
 
 /** What a row of a CSV says, in the types and the spelling that the API wants. What is empty is absent; what can't be read stays as it is, for the API's code to refuse. */
 export function recordOf(

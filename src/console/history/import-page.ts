@@ -68,14 +68,14 @@ ${imports.length > 0 && html`<h2>What was imported</h2>${importTable(imports, pe
 }
 
 const DATES_CHOICES = [
-  ["", "RFC 3339, 2026-01-31T12:00:00Z, or a day: 2026-01-31"],
+  ["", "With an offset, 2026-01-31 12:00:00+00, or a day: 2026-01-31, 31-Jan-2026"],
   ["ymd", "Year, month, day: 2026-01-31 12:00, in UTC"],
-  ["dmy", "Day, month, year: 31.01.2026 12:00, in UTC"],
-  ["mdy", "Month, day, year: 01/31/2026 12:00, in UTC"],
+  ["dmy", "Day, month, year: 31.01.2026 12:00, 31-Jan-2026 12:00, in UTC"],
+  ["mdy", "Month, day, year: 01/31/2026 12:00, Jan 31, 2026 12:00, in UTC"],
 ] as const;
 const DECIMALS_CHOICES = [
   ["", "Whole minor units: 123450"],
-  ["point", "Decimals behind a point: 1,234.50"],
+  ["point", "Decimals behind a point: 1,234.50 or 1,23,456.50"],
   ["comma", "Decimals behind a comma: 1.234,50"],
 ] as const;
 
