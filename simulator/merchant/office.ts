@@ -39,5 +39,5 @@ export function openOffice({ seed, pushTransactions = true, print = () => {} }: 
   };
 }
 
-/** The moment of a newer copy of a record: of two copies with the same moment Dunlin keeps the first. */
+/** The date of a newer version of a record: of two with the same date Dunlin keeps the one whose state is further along. */
 export const newerThan = (earlier: Date, at: Date) => new Date(Math.max(at.getTime(), earlier.getTime() + 1));

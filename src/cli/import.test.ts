@@ -214,7 +214,8 @@ test("JSONL holds records as the API takes them, with the same rules", async () 
     '1,invoiceId,"is required (2 rows: lines 1, 2)"',
     "1,currency,must be three capital letters",
   ]);
-  assert.match(all.lines[3]!, /^2,id,"must be a string/);
+  assert.match(all.lines[3]!, /^1,note,"must not hold a card number/);
+  assert.match(all.lines[4]!, /^2,id,"must be a string/);
 });
 
 test("an import that is killed goes on where it stopped", async () => {

@@ -1,8 +1,9 @@
-import { ApiError, badField } from "../api/errors.ts";
+import { ApiError } from "../api/errors.ts";
 import { BATCH_MAX, type RecordKind, readAny } from "../api/ingest/batch.ts";
 import { misfitsOf } from "../api/ingest/problems.ts";
-import { impossibleOf } from "../api/ingest/refuse-impossible.ts";
+import { refuseImpossible, type SenderClock } from "../api/ingest/refuse-impossible.ts";
 import type { Reading } from "../domain/reading.ts";
+import { release } from "../store/packed.ts";
 import { saysOf } from "./record-of.ts";
 import type { Row } from "./rows.ts";
 
@@ -18,13 +19,6 @@ export interface Wrong {
   line: number;
   faults: Fault[];
 }
-
-/** What the dates of rows are compared with. */
-export interface Clock {
-  now: Date;
-  skewMs: number;
-}
-const UNBOUNDED: Clock = { now: new Date(0), skewMs: Number.POSITIVE_INFINITY };
 
 /** As long as a body of the API's may be, so that reading a batch takes no longer. */
 const BATCH_CHARS_MAX = 1024 * 1024;
@@ -53,7 +47,7 @@ export function readRows<Record>(
   kind: RecordKind<Record>,
   rows: readonly Row[],
   reading: Reading | null,
-  clock: Clock = UNBOUNDED,
+  clock: SenderClock | null = null,
 ): { records: Record[]; wrong: Wrong[] } {
   try {
     return { records: read(kind, rows, clock), wrong: [] };
@@ -72,17 +66,20 @@ export function readRows<Record>(
   return { records, wrong };
 }
 
-/** The fault that a row was refused for, and after it those of its other fields. */
+/** What a row was refused for, and after it what else is wrong with its fields. */
 function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError, reading: Reading | null): Fault[] {
-  const [first] = error.problems;
-  const field = /^\w+\[0\]\.(.+)$/.exec(first?.field ?? "")?.[1] ?? "";
-  // Of a body, which the caller never saw: here it is the row.
-  const whole = error.message.replace(/^\w+\[0\] /, "").replace(/^the body (is not valid JSON).*/, "$1");
-  const says = field === "" ? whole : first!.says;
-  if (field === "") return [{ field, says }];
+  const refused = error.problems.flatMap(({ field, says }) => {
+    const name = /^\w+\[0\]\.(.+)$/.exec(field)?.[1];
+    return name === undefined ? [] : [[name, says] as const];
+  });
+  if (refused.length === 0) {
+    // Of a body, which the caller never saw: here it is the row.
+    const says = error.message.replace(/^\w+\[0\] /, "").replace(/^the body (is not valid JSON).*/, "$1");
+    return [{ field: "", says }];
+  }
   const record = JSON.parse(bodyOf(kind, [row]))[kind.name][0];
-  const others = [...misfitsOf(kind, record)].filter(([key]) => key !== field);
-  return [[field, says] as const, ...others].map(([key, says]) => {
+  const others = [...misfitsOf(kind, record)].filter(([key]) => !refused.some(([name]) => name === key));
+  return [...refused, ...others].map(([key, says]) => {
     const isOwn = says === kind.fields.get(key)?.says;
     return { field: key, says: (reading && isOwn && saysOf(kind, key, record, reading)) || says };
   });
@@ -91,13 +88,17 @@ function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError, reading:
 const bodyOf = ({ name }: RecordKind<unknown>, rows: readonly Row[]) =>
   `{"${name}":[${rows.map(({ json }) => json).join()}]}`;
 
-function read<Record>(kind: RecordKind<Record>, rows: readonly Row[], { now, skewMs }: Clock): Record[] {
+function read<Record>(kind: RecordKind<Record>, rows: readonly Row[], clock: SenderClock | null): Record[] {
   const records = readAny(kind, Buffer.from(bodyOf(kind, rows)));
   // A line may hold two records with a comma between them, and its errors would be another line's.
   if (records.length !== rows.length) throw new ApiError(400, "must hold one record");
-  for (const [index, record] of records.entries()) {
-    const found = impossibleOf(record as { [field: string]: unknown }, now, skewMs);
-    if (found) throw badField(`${kind.name}[${index}].${found.field}`, found.says);
+  if (clock) {
+    const batch = kind.pack(records);
+    try {
+      refuseImpossible(kind, batch, clock);
+    } finally {
+      release(batch);
+    }
   }
   return records;
 }

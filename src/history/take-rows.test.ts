@@ -226,3 +226,22 @@ test("a file that never ends a line is given up, and not kept in memory", async 
     assert.ok(read < 20, `${read} pieces`);
   }
 });
+
+test("a row that is dated in the future is wrong, and so is one of which more is left than its amount", async () => {
+  const rows = [
+    "id,state,customerId,amount,amountDue,currency,createdAt,updatedAt",
+    "in_1,UNPAID,c,4900,,EUR,2026-01-01T00:00:00Z,2026-01-02T01:00:00Z",
+    "in_2,UNPAID,c,4900,4901,EUR,2026-01-01T00:00:00Z,",
+    "in_3,UNPAID,c,4900,,EUR,2026-01-03T00:00:00Z,2026-01-04T00:00:00Z",
+  ];
+  const clock = { now: new Date("2026-01-02T00:58:00Z"), skewMs: 5 * 60_000 };
+  const file = { name: "x.csv", bytes: pieces(rows.join("\n")) };
+  const { wrong } = await takeRows(file, HISTORY_KINDS.invoices.kind, PLAIN, undefined, clock);
+  assert.deepEqual(
+    wrong.map(({ line, faults }) => [line, ...faults.map(({ column, says }) => `${column} ${says}`)]),
+    [
+      [3, "amountDue must be at most amount"],
+      [4, "createdAt is 23 hours in the future; send UTC", "updatedAt is 47 hours in the future; send UTC"],
+    ],
+  );
+});

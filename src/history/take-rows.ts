@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { RecordKind } from "../api/ingest/batch.ts";
 import { IS_REQUIRED } from "../api/ingest/problems.ts";
+import type { SenderClock } from "../api/ingest/refuse-impossible.ts";
 import { FileRefused } from "../domain/file-refused.ts";
 import { type Header, type Reading, wordsToMeet } from "../domain/reading.ts";
 import { stateWord } from "../domain/written.ts";
-import { batchesOf, type Clock, readRows } from "./read-rows.ts";
+import { batchesOf, readRows } from "./read-rows.ts";
 import { type HistoryFile, isJson, rowsOf } from "./rows.ts";
 
 /** As many as a person reads; what comes after them is counted, and looked at no more. */
@@ -68,7 +69,7 @@ export const isWhole = ({ wrong, broken }: Taken) => wrong.length === 0 && broke
 /**
  * Read a file batch by batch, each while the next one is on its way: memory stays flat, whatever the length.
  *
- * @param clock  rows that are dated after it are wrong; left out: any date is right
+ * @param clock  rows that are dated after it are wrong; null: any date is right
  * @param store  gets the records of each batch up to the first that holds a wrong row; from there on rows are only checked
  */
 export async function takeRows(
@@ -76,7 +77,7 @@ export async function takeRows(
   kind: RecordKind<unknown>,
   reading: Reading,
   store: (records: unknown[]) => Promise<void> = async () => {},
-  clock?: Clock,
+  clock: SenderClock | null = null,
 ): Promise<Taken> {
   const taken: Taken = { header: null, rows: 0, first: [], wrong: [], unmet: [], broken: null };
   const unmet = wordsToMeet(reading);

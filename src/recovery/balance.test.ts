@@ -3,19 +3,14 @@ import { after, before, beforeEach, suite, test } from "node:test";
 import type { Invoice } from "../domain/invoice.ts";
 import { balanceOf, type Payment } from "./balance.ts";
 import { openOwed } from "./owed.fixture.ts";
-import { DAY, HOUR, MINUTE, START } from "./stage.fixture.ts";
+import { anInvoice, DAY, HOUR, MINUTE, START } from "./stage.fixture.ts";
 
 const at = (minutes: number) => new Date(START.getTime() + minutes * MINUTE);
-const invoice = (over: Partial<Invoice> = {}): Invoice => ({
-  ...{ id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 4900, currency: "EUR" },
-  ...{ createdAt: START, updatedAt: START },
-  ...over,
-});
 const payment = (amount: number, minutes: number, over: Partial<Payment> = {}): Payment => ({
   ...{ invoiceId: "inv_1", state: "PAID", amount, currency: "EUR", createdAt: at(minutes), updatedAt: at(minutes) },
   ...over,
 });
-const left = (over: Partial<Invoice>, ...payments: Payment[]) => balanceOf(invoice(over), payments).left;
+const left = (over: Partial<Invoice>, ...payments: Payment[]) => balanceOf(anInvoice(over), payments).left;
 
 suite("what is left", () => {
   test("payments that stand are taken off the total", () => {
@@ -53,7 +48,7 @@ suite("what is left", () => {
 
   test("facts that contradict each other are named", () => {
     const kindOf = (over: Partial<Invoice>, ...payments: Payment[]) =>
-      balanceOf(invoice(over), payments).conflict?.kind;
+      balanceOf(anInvoice(over), payments).conflict?.kind;
     assert.equal(kindOf({ updatedAt: at(5) }, payment(4900, 1)), "paid_but_unpaid");
     assert.equal(kindOf({ updatedAt: at(5) }, payment(4900, 5)), undefined);
     assert.equal(kindOf({}, payment(4900, 1, { currency: "USD" })), "two_currencies");
@@ -63,8 +58,8 @@ suite("what is left", () => {
   });
 
   test("a payment in full is dated by the attempt that paid the last part", () => {
-    assert.deepEqual(balanceOf(invoice(), [payment(2900, 7), payment(2000, 2)]).paidAt, at(7));
-    assert.equal(balanceOf(invoice({ amount: 0 }), []).paidAt, null);
+    assert.deepEqual(balanceOf(anInvoice(), [payment(2900, 7), payment(2000, 2)]).paidAt, at(7));
+    assert.equal(balanceOf(anInvoice({ amount: 0 }), []).paidAt, null);
   });
 });
 
@@ -142,6 +137,10 @@ suite("cases", () => {
     await stage.decide();
     assert.deepEqual([await ends(), await statuses()], [[null], ["RETRY CANCELED"]]);
     assert.equal((await stage.conflicts())[0]?.kind, "two_currencies");
+    assert.match(await stage.planned(), /^Facts contradict each other.*in EUR, and a payment of USD 49\.00 stands/);
+    await stage.transaction({ id: "txn_usd", state: "PAID", currency: "USD", amount: 5000 });
+    await stage.decide();
+    assert.equal((await stage.conflicts())[0]?.facts.paid, 5000);
     stage.wait(HOUR);
     await stage.transaction({ id: "txn_usd", state: "VOIDED", currency: "USD" });
     await stage.decide();
@@ -154,6 +153,10 @@ suite("cases", () => {
     stage.wait(DAY);
     await stage.decide();
     assert.deepEqual([await ends(), await statuses()], [[null], []]);
+    assert.match(
+      await stage.planned(),
+      /^EUR 4\.00 is left, and this merchant has no retry made for less than EUR 5\.00/,
+    );
   });
 
   test("an attempt that names a plan carries it out, paid or failed", async () => {

@@ -1,19 +1,8 @@
 import type { Case, EndReason } from "../domain/case.ts";
 import { type Invoice, inRecovery } from "../domain/invoice.ts";
-import { isApproved, type Transaction } from "../domain/transaction.ts";
 import type { CaseEnd } from "../store/cases.ts";
-import { type Balance, balanceOf } from "./balance.ts";
+import type { Balance } from "./balance.ts";
 import type { CaseView } from "./case-view.ts";
-
-/** Whether the bank approved this attempt, and by itself it covers all that the invoice asks for, whatever became of the money later. */
-export const paysInFull = (
-  transaction: Pick<Transaction, "invoiceId" | "state" | "currency" | "amount">,
-  invoice: Pick<Invoice, "id" | "currency" | "amount">,
-) =>
-  transaction.invoiceId === invoice.id &&
-  isApproved(transaction) &&
-  transaction.currency === invoice.currency &&
-  transaction.amount >= invoice.amount;
 
 const END_OF_STATE = {
   PAID: "paid",
@@ -42,15 +31,18 @@ export const endOfBalance = ({ paidAt }: Balance): Pick<CaseEnd, "endReason" | "
 export type End = Pick<Case, "endedAt" | "endReason" | "paidAt">;
 export const OPEN: End = { endedAt: null, endReason: null, paidAt: null };
 
-/** Whether, why and since when the case is over, by the facts, or else because a person said so. */
-export function endOfCase({ case: kase, invoice, subscription, transactions, isStopped }: CaseView, now: Date): End {
+/** Whether, why and since when the case is over, by the facts and what is owed, or else because a person said so. */
+export function endOfCase(
+  { case: kase, invoice, subscription, isStopped }: CaseView,
+  balance: Balance,
+  now: Date,
+): End {
   if (kase.endedAt) return { endedAt: kase.endedAt, endReason: kase.endReason, paidAt: kase.paidAt };
   const ended = (endReason: EndReason, paidAt: Date | null = null): End => ({ endedAt: now, endReason, paidAt });
   if (!inRecovery(invoice.state)) {
     const { endReason, paidAt } = endOf(invoice);
     return ended(endReason, paidAt);
   }
-  const balance = balanceOf(invoice, transactions);
   if (balance.left === 0 && !balance.conflict) return { endedAt: now, ...endOfBalance(balance) };
   if (subscription?.state === "CANCELED") return ended("subscription_canceled");
   if (subscription?.state === "EXPIRED") return ended("subscription_expired");

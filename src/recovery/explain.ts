@@ -1,13 +1,15 @@
 import type { Case } from "../domain/case.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
-import type { Invoice } from "../domain/invoice.ts";
+import { type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import { casesOfInvoice } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { decisionsOfCases, type tellingDecisions } from "../store/decisions.ts";
 import { findInvoices } from "../store/invoices.ts";
+import { findMerchant } from "../store/merchants.ts";
 import { recoveryActionsOfCases } from "../store/recovery-actions.ts";
 import { type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
+import { type Balance, balanceOf } from "./balance.ts";
 import { type Payer, payerOf } from "./payer.ts";
 import { LEDGER_MS } from "./views.ts";
 
@@ -22,6 +24,10 @@ export interface Explained {
   /** By whom and on whose clock it is paid, as deciding sees it. */
   payer: Payer;
   decisions: readonly DecisionRecord[];
+  /** What is owed; null while the invoice is out of recovery. */
+  balance: Balance | null;
+  /** The merchant makes no retry for less than this, in minor units. */
+  smallestAmount: number;
   now: Date;
 }
 
@@ -37,9 +43,10 @@ export async function explain(
   now: Date,
   ofCases: typeof decisionsOfCases | typeof tellingDecisions = decisionsOfCases,
 ): Promise<Explained | null> {
-  const [invoices, cases] = await Promise.all([
+  const [invoices, cases, merchant] = await Promise.all([
     findInvoices(tx, merchantId, [invoiceId]),
     casesOfInvoice(tx, merchantId, invoiceId),
+    findMerchant(tx, merchantId),
   ]);
   const invoice = invoices.get(invoiceId);
   if (!invoice) return null;
@@ -60,6 +67,8 @@ export async function explain(
     transactions: attempts.filter((each) => each.invoiceId === invoiceId),
     payer: payerOf({ case: { customerId }, invoice, transactions: attempts }),
     decisions,
+    balance: inRecovery(invoice.state) ? balanceOf(invoice, attempts) : null,
+    smallestAmount: merchant?.smallestAmount ?? 0,
     now,
   };
 }

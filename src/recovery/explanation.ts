@@ -3,9 +3,11 @@ import type { Zone } from "../decisions/local-time.ts";
 import { RENEWED } from "../decisions/reasons.ts";
 import { percent, tenths } from "../decisions/shares.ts";
 import { whereabouts } from "../decisions/whereabouts.ts";
+import { moneyWords } from "../domain/currency.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { isApproved } from "../domain/transaction.ts";
 import { askedChange, askedFor, wouldAsk, wouldWords } from "./asked-for.ts";
+import { conflictWords } from "./conflict-words.ts";
 import type { Explained } from "./explain.ts";
 import { sixEvenTries } from "./explained-even.ts";
 import {
@@ -79,18 +81,33 @@ export function decisionWords(explained: Explained, decision: DecisionRecord): s
 }
 
 /** Why nothing was decided about an invoice without a case. */
-function neverDecided({ invoice, transactions }: Explained): string {
+function neverDecided(explained: Explained): string {
+  const { invoice, transactions } = explained;
+  const waits = waitsFor(explained);
+  if (waits !== null) return waits;
   const isPaidAtOnce = invoice.state === "PAID" && transactions[0] && isApproved(transactions[0]);
   return isPaidAtOnce ? "It was paid at the first attempt, so there was nothing to decide." : NEVER;
 }
 
 /** Why nothing was decided in a case; null when something was. */
-function whyUndecided({ case: kase, decisions }: Explained): string | null {
+function whyUndecided(explained: Explained): string | null {
+  const { case: kase, decisions } = explained;
   if (kase!.arm === "merchant") return WATCHED;
   if (decisions.length > 0) return null;
+  const waits = kase!.endedAt ? null : waitsFor(explained);
+  if (waits !== null) return waits;
   return kase!.endedAt
     ? "Nothing was decided before the case ended, or it is kept no longer."
     : "The case was not looked at yet, so nothing was decided.";
+}
+
+/** Why nothing is asked for although the invoice is unpaid, whatever was decided before; null: no fact keeps Dunlin from asking. */
+function waitsFor(explained: Explained): string | null {
+  const { balance, invoice, smallestAmount } = explained;
+  if (balance?.conflict)
+    return `Facts contradict each other, so Dunlin asks for no payment. ${conflictWords(balance.conflict, (at) => when(zoneOf(explained), at))}`;
+  if (!balance || balance.left === 0 || balance.left >= smallestAmount) return null;
+  return `${moneyWords(balance.left, invoice.currency)} is left, and this merchant has no retry made for less than ${moneyWords(smallestAmount, invoice.currency)}.`;
 }
 
 /** The customer's, as far as any attempt on the invoice tells: the one that was paid may name no card, and what was decided before was told on its clocks. */
@@ -130,7 +147,7 @@ function planned(explained: Explained, latest: DecisionRecord, zone: Zone): stri
   if (kase!.endedAt) return ["Nothing: the case is over."];
   if (kase!.arm === "shadow") return [SHADOW, ...wouldDo(explained, latest, zone)];
   const action = plannedNow(explained);
-  if (!action) return latest.account.reasons;
+  if (!action) return [waitsFor(explained) ?? latest.account.reasons].flat();
   const what = action.type === "RETRY" ? "A retry" : askedChange(action.reasons);
   const chance =
     latest.actionId === action.id && latest.chance !== null ? `, with a chance of ${percent(latest.chance)}` : "";
@@ -190,7 +207,8 @@ function whyCardChange({ case: kase, decisions }: Explained, zone: Zone): string
   ];
 }
 
-function whyStopped({ case: kase }: Explained, latest: DecisionRecord | null): string[] {
+function whyStopped(explained: Explained, latest: DecisionRecord | null): string[] {
+  const { case: kase } = explained;
   const gaveUp = latest?.kind === "stop" ? latest.account.reasons : [];
   if (kase!.endedAt) {
     const isGivenUp = kase!.endReason === "hopeless" || kase!.endReason === "budget_used";
@@ -198,6 +216,8 @@ function whyStopped({ case: kase }: Explained, latest: DecisionRecord | null): s
       ? ["Dunlin gave the invoice up.", ...gaveUp]
       : [`The case ended: ${END_WORDS[kase!.endReason!]}`];
   }
+  const waits = waitsFor(explained);
+  if (kase!.arm === "dunlin" && waits !== null) return ["It has not stopped, it waits:", waits];
   if (kase!.arm === "dunlin")
     return latest?.kind === "wait"
       ? ["It has not stopped, it waits:", ...latest.account.reasons]

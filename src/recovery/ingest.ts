@@ -9,18 +9,18 @@ import type { Database, Tx } from "../store/database.ts";
 import { waitingActions, withdrawEvents } from "../store/events.ts";
 import { customersOfInvoices, unpaidInvoices } from "../store/invoices.ts";
 import { type Packed, unpack } from "../store/packed.ts";
-import { olderSubscriptions, upsertSubscriptions } from "../store/subscriptions.ts";
-import { olderTransactions, upsertTransactions } from "../store/transactions.ts";
+import { SUBSCRIPTION_TABLE } from "../store/subscriptions.ts";
+import { TRANSACTION_TABLE } from "../store/transactions.ts";
 import { readBeginning, settleReview } from "./open-cases.ts";
 import { reviewInvoices } from "./review.ts";
 import {
   inWaves,
-  knownOf,
   type OnWithdrawn,
   type StoreBatches,
   type Stored,
   storedOf,
   type Unchanged,
+  unchangedIn,
 } from "./stored.ts";
 
 /**
@@ -54,10 +54,10 @@ export const ingestSubscriptions: StoreBatches<Subscription> = (db, merchant, ba
   });
 
 async function storeSubscriptions(tx: Tx, merchantId: string, wave: Arranged<Subscription>, ports: Ports) {
-  const rows = await upsertSubscriptions(tx, merchantId, wave, ports.now());
+  const rows = await SUBSCRIPTION_TABLE.upsert(tx, merchantId, wave, ports.now());
   const ids = new Set(rows.map(({ id }) => id));
-  const known = knownOf(wave, ids);
-  const older = known === null ? [] : await olderSubscriptions(tx, merchantId, wave);
+  const known = unchangedIn(wave, ids);
+  const older = known === null ? [] : await SUBSCRIPTION_TABLE.older(tx, merchantId, wave);
   return { known, older, changed: unpack(wave, ["id", "state"]).filter(({ id }) => ids.has(id)) };
 }
 
@@ -104,9 +104,9 @@ const storeTransactions = (
     const { unchanged, told } = await db.transaction(async (tx) => {
       const done = { unchanged: [] as Unchanged[], told: [] as (Told & { changed: PushedAttempt[] })[] };
       for (const [number, wave] of waves.entries()) {
-        const ids = new Set((await upsertTransactions(tx, merchant.id, wave, ports.now())).map(({ id }) => id));
-        const known = knownOf(wave, ids);
-        const older = known === null ? [] : await olderTransactions(tx, merchant.id, wave);
+        const ids = new Set((await TRANSACTION_TABLE.upsert(tx, merchant.id, wave, ports.now())).map(({ id }) => id));
+        const known = unchangedIn(wave, ids);
+        const older = known === null ? [] : await TRANSACTION_TABLE.older(tx, merchant.id, wave);
         done.unchanged.push({ known, older });
         const changed = attempts[number]!.filter(({ id }) => ids.has(id));
         done.told.push({ ...(await tell(tx, changed)), changed });

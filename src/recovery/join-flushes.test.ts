@@ -136,7 +136,7 @@ test("a flush takes at most 2,000 records, in the order of the requests", async 
   assert.deepEqual(flushes, [1, 1, 400, 2_000, 2_000, 200]);
 });
 
-test("of an id in several requests the newest copy stays, and each is told what it changed", async () => {
+test("of an id in several requests the newest version stays, and each request is told what it changed", async () => {
   const { merchant, push, stored } = await shop();
   await push(invoice("a"), invoice("z"));
   let pushed: Promise<Stored>[] = [];

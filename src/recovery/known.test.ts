@@ -47,6 +47,30 @@ test("what no decision looks at is no fact", () => {
   assert.deepEqual(knownOf(moved, []), knownOf(view, []));
 });
 
+test("a retry asks for what is left; of an invoice that is paid by now it asked for the total", () => {
+  const view = viewWith([]);
+  const amountOf = (invoice: object, ...attempts: object[]) =>
+    knownOf(
+      {
+        ...view,
+        invoice: { ...view.invoice, createdAt: at, updatedAt: at, ...invoice },
+        transactions: attempts,
+      } as CaseView,
+      [],
+    ).amount;
+  const part = {
+    id: "t",
+    invoiceId: "inv_1",
+    state: "PAID",
+    amount: 2000,
+    currency: "EUR",
+    createdAt: at,
+    updatedAt: at,
+  };
+  assert.equal(amountOf({ state: "UNPAID" }, part), 2900);
+  assert.equal(amountOf({ state: "PAID", amountDue: 0 }, part), 4900);
+});
+
 test("a gateway's number is read by the gateway's name", () => {
   const codes = (gateway: object) => codesOf({ paymentGatewayErrorCode: "12", ...gateway } as Transaction).gatewayCode;
   assert.equal(codes({ paymentGatewayName: "Adyen" }), "adyen 12");

@@ -1,5 +1,6 @@
 import type { Decline, Known } from "../decisions/known.ts";
 import type { Case } from "../domain/case.ts";
+import { inRecovery } from "../domain/invoice.ts";
 import { OUTCOME_MS } from "../domain/recovery-action.ts";
 import { brandOf } from "../rules/card-networks.ts";
 import { declineGroup } from "../rules/decline-group.ts";
@@ -28,7 +29,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     windowEndsAt: kase.windowEndsAt,
     budgetLeft: Math.max(0, kase.budget - (kase.arm === "shadow" ? ownRetries(kase, onInvoice) : retries).length),
     leadMs: merchant.leadMs,
-    amount: balanceOf(invoice, transactions).left,
+    amount: amountOf(view),
     currency: invoice.currency,
     ...instrumentOf(payer),
     customerTimezone: payer.customerTimezone ?? null,
@@ -128,6 +129,10 @@ const clears = (t: TransactionFacts, card: Card | null) =>
   t.initiator !== "CUSTOMER" &&
   card !== null &&
   isSurelyOn(t, card) === true;
+
+/** What a retry asks for. An invoice that is paid by now, of which something is learned, asked for its total as far as anybody can tell. */
+const amountOf = ({ invoice, transactions }: CaseView) =>
+  (inRecovery(invoice.state) && balanceOf(invoice, transactions).left) || invoice.amount;
 
 /** What a failed attempt said about itself, of the columns that say it. */
 type Codes = Pick<

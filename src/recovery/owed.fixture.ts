@@ -1,6 +1,8 @@
 // What tests of what is owed begin with.
 import { prepared } from "../store/database.ts";
 import { listConflicts } from "../store/invoice-conflicts.ts";
+import { explain } from "./explain.ts";
+import { answersOf } from "./explanation.ts";
 import { openStage } from "./stage.fixture.ts";
 
 const AMOUNTS = prepared(
@@ -25,6 +27,11 @@ export async function openOwed() {
     amountsDue: async () => (await rows()).map(({ amountDue }) => amountDue),
     /** The reasons of each action in one text. */
     reasons: async () => (await rows()).map(({ reasons }) => reasons.join(" ")),
+    /** The first answer about the invoice, in one text. */
+    async planned() {
+      const explained = (await explain(db, merchantId, "inv_1", stage.now()))!;
+      return answersOf(explained)[0]!.answer.join(" ");
+    },
     conflicts: async () => (await listConflicts(db, merchantId, 10)).conflicts,
     /** As `untilDecided` and `untilSent`, of a case that nobody looked at yet. */
     async untilDecidedFrom() {

@@ -7,6 +7,7 @@ import type { InvoiceConflict } from "../store/invoice-conflicts.ts";
 import { findInvoices, type StoredInvoice } from "../store/invoices.ts";
 import { type Attempt, attemptsOnInvoices } from "../store/transactions.ts";
 import { type Balance, balanceOf, type Conflict } from "./balance.ts";
+import { factsOf } from "./conflict-words.ts";
 import { endOfBalance } from "./ends.ts";
 
 /** An invoice in recovery with everything that bears on what is owed, and its cases, oldest first. */
@@ -59,10 +60,7 @@ export const endedByBalance = (reviewed: readonly Reviewed[]): EndedCase[] =>
 
 const UNSAID = { amount: null, currency: null };
 
-/** What contradicts what, as it is stored. */
-const factsOf = ({ kind: _, ...facts }: Conflict): Readonly<Record<string, unknown>> =>
-  JSON.parse(JSON.stringify(facts)) as Record<string, unknown>;
-
+/** A conflict as it is stored. */
 export const storedConflict = (invoiceId: string, conflict: Conflict, foundAt: Date): InvoiceConflict => ({
   invoiceId,
   kind: conflict.kind,

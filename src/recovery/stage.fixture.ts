@@ -109,6 +109,13 @@ const OUT_OF_ORDER = prepared(
   "select id from recovery_actions where executed_at < created_at or updated_at < executed_at or updated_at < created_at",
 );
 
+/** An unpaid invoice from `START`. */
+export const anInvoice = (over: Partial<Invoice> = {}): Invoice => ({
+  ...{ id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 4900, currency: "EUR" },
+  ...{ createdAt: START, updatedAt: START },
+  ...over,
+});
+
 /** A merchant with an endpoint, a database of its own, and a clock that moves only when told to. */
 export async function openStage() {
   const database: TestDatabase = await testDatabase();
@@ -165,22 +172,7 @@ export async function openStage() {
     },
     /** Push a copy of the invoice that is dated now; returns its id when it was known already. */
     invoice: (over: Partial<Invoice> = {}, on = db) =>
-      ingestInvoices(
-        on,
-        merchant,
-        packInvoices({
-          id: "inv_1",
-          state: "UNPAID",
-          customerId: "cus_1",
-          amount: 4900,
-          currency: "EUR",
-          createdAt: START,
-          updatedAt: now,
-          ...over,
-        }),
-        ports,
-        () => {},
-      ),
+      ingestInvoices(on, merchant, packInvoices(anInvoice({ updatedAt: now, ...over })), ports, () => {}),
     /** Push an attempt made now: declined for lack of money, unless said otherwise. */
     transaction: (over: Partial<Transaction> = {}) =>
       ingestTransactions(

@@ -9,8 +9,9 @@ import type { Invoice } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { CaseState } from "../store/cases.ts";
 import type { NextLook } from "../store/due-cases.ts";
-import { balanceOf, type Conflict } from "./balance.ts";
+import { type Balance, balanceOf, type Conflict } from "./balance.ts";
 import type { CaseView } from "./case-view.ts";
+import { factsOf } from "./conflict-words.ts";
 import { decideCase, decideInShadow, type Knowledge } from "./decide-case.ts";
 import { isOnDisputed } from "./disputes.ts";
 import { type End, endOfCase, OPEN } from "./ends.ts";
@@ -55,10 +56,14 @@ const CARD_CHANGE_AGAIN_MS = DAY_MS;
  * @param knowledge  what there is to decide by
  */
 export function step(view: CaseView, now: Date, newId: () => string, knowledge: Knowledge): Step {
-  const over = endOfCase(view, now);
-  const facts = paymentFacts(view, over);
+  const balance = balanceOf(view.invoice, view.transactions);
+  const over = endOfCase(view, balance, now);
+  const facts = paymentFacts(view, balance, over);
   const settled = view.actions.map((_, index) => settle(view, index, facts, now));
-  const draft: Draft = { view, now, newId, knowledge, events: [], inserted: [], settled, decision: null, error: null };
+  const draft: Draft = {
+    ...{ view, balance, now, newId, knowledge, settled },
+    ...{ events: [], inserted: [], decision: null, error: null },
+  };
   const { end, dueAt } = over.endedAt ? { end: over, dueAt: null } : proceed(draft, facts);
   if (end.endReason) {
     cancelPlans(draft);
@@ -82,15 +87,15 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
     events: draft.events,
     decision: draft.decision,
     error: draft.error,
-    conflict: end.endedAt ? undefined : newConflict(view),
+    conflict: end.endedAt ? undefined : newConflict(view, balance),
     endsNow,
     withdrawn: draft.settled.filter(isStale).map(({ id }) => id),
   };
 }
 
-function newConflict({ invoice, transactions, storedConflict }: CaseView): Conflict | null | undefined {
-  const { conflict } = balanceOf(invoice, transactions);
-  return conflict?.kind === storedConflict?.kind ? undefined : conflict;
+function newConflict({ storedConflict: known }: CaseView, { conflict }: Balance): Conflict | null | undefined {
+  if (!conflict || !known) return conflict || known ? conflict : undefined;
+  return conflict.kind === known.kind && isDeepStrictEqual(factsOf(conflict), known.facts) ? undefined : conflict;
 }
 
 /** Otherwise the merchant's own system looks after the invoice: Dunlin asks for nothing, and watches until the end. */
@@ -98,6 +103,7 @@ const isTreated = ({ case: kase }: CaseView) => kase.arm === "dunlin";
 
 interface Draft {
   view: CaseView;
+  balance: Balance;
   now: Date;
   newId: () => string;
   knowledge: Knowledge;
@@ -134,13 +140,13 @@ function settle(view: CaseView, index: number, facts: PaymentFacts, now: Date): 
 /** The case goes on: wait for the outcome of a retry, or plan, and decide when it is time. */
 function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | null } {
   const { view, now, settled } = draft;
+  const { conflict, left } = draft.balance;
   const { windowEndsAt } = view.case;
   const awaited = settled.filter(isAwaited).map((action) => ({ ...action, dueAt: outcomeDueAt(action, facts, now) }));
   const wakeAt = (at: Date) => ({
     end: OPEN,
     dueAt: [at, windowEndsAt, ...awaited.map(({ dueAt }) => dueAt)].reduce(earlier),
   });
-  const { conflict, left } = balanceOf(view.invoice, view.transactions);
   if (conflict && isTreated(view)) {
     cancelPlans(draft);
     cancelUndelivered(draft, isRetry);
@@ -150,7 +156,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
     draft.events.push(caseEvent(draft, "pause_collection"));
   // Nothing may be charged to what was disputed, whatever was decided before.
-  if (view.disputed.length > 0) cancelUndelivered(draft, (action) => isRetry(action) && isOnDisputed(view));
+  if (isOnDisputed(view)) cancelUndelivered(draft, isRetry);
   if (left < view.merchant.smallestAmount) {
     cancelPlans(draft);
     return wakeAt(windowEndsAt);
@@ -195,8 +201,8 @@ const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && 
 /** Write the decision into the action that is planned, or list a new one; a plan that says the same is left alone. */
 function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
   const { view, now } = draft;
+  const { left } = draft.balance;
   const type = decision.kind === "retry" ? "RETRY" : "CARD_CHANGE";
-  const { left } = balanceOf(view.invoice, view.transactions);
   const wanted = {
     ...cardFields(view),
     type,

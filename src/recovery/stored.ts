@@ -45,7 +45,7 @@ export async function inWaves<Row extends { id: string }, Result>(
   }
 }
 
-/** What became of each batch, by what each wave left as it was. */
+/** Returns what became of each batch, by what each wave left as it was. */
 export function storedOf<Row extends { id: string }>(
   batches: readonly Packed<Row>[],
   waves: readonly Arranged<Row>[],
@@ -66,7 +66,7 @@ export function storedOf<Row extends { id: string }>(
   return stored;
 }
 
-/** The ids of a wave that are not among those that changed; null: all changed. */
-export function knownOf<Row extends { id: string }>(wave: Arranged<Row>, changed: ReadonlySet<string>) {
+/** Returns the ids of a wave that are not among those that changed; null: all changed. */
+export function unchangedIn<Row extends { id: string }>(wave: Arranged<Row>, changed: ReadonlySet<string>) {
   return changed.size === wave.count ? null : idsOf(wave).filter((id) => !changed.has(id));
 }

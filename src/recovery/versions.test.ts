@@ -6,7 +6,7 @@ import { findInvoices } from "../store/invoices.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
 import { ingestInvoices } from "./ingest-invoices.ts";
 import { openOwed } from "./owed.fixture.ts";
-import { DAY, HOUR, MINUTE, START } from "./stage.fixture.ts";
+import { anInvoice, DAY, HOUR, MINUTE, START } from "./stage.fixture.ts";
 
 // Which version of a record is the truth (contract, "Versions"), and that nobody is charged for what is paid.
 let stage: Awaited<ReturnType<typeof openOwed>>;
@@ -19,18 +19,8 @@ beforeEach(async () => {
   merchant = await stage.enter();
 });
 
-const invoice = (over: Partial<Invoice> = {}): Invoice => ({
-  id: "inv_1",
-  state: "UNPAID",
-  customerId: "cus_1",
-  amount: 4900,
-  currency: "EUR",
-  createdAt: START,
-  updatedAt: START,
-  ...over,
-});
 /** One that the sender does not date. */
-const undated = (over: Partial<Invoice> = {}) => ({ ...invoice(over), updatedAt: undefined }) as unknown as Invoice;
+const undated = (over: Partial<Invoice> = {}) => ({ ...anInvoice(over), updatedAt: undefined }) as unknown as Invoice;
 const push = (...invoices: Invoice[]) =>
   ingestInvoices(stage.db, merchant, packInvoices(...invoices), stage.ports, () => {});
 const stateOf = async (id = "inv_1") => (await findInvoices(stage.db, merchant.id, [id])).get(id)?.state;
@@ -39,7 +29,7 @@ const retries = async () =>
   (await stage.actions()).filter(({ type, status }) => type === "RETRY" && status === "SCHEDULED");
 
 for (const [name, make] of [
-  ["of the same date", invoice],
+  ["of the same date", anInvoice],
   ["without dates", undated],
 ] as const) {
   test(`PAID wins over an UNPAID version ${name} that came before it, in one batch or in two`, async () => {
@@ -54,15 +44,15 @@ for (const [name, make] of [
 }
 
 test("PAID wins over an UNPAID version of the same date that comes after it, in one batch, in two, or at once", async () => {
-  await push(invoice({ state: "PAID" }));
-  assert.deepEqual(await push(invoice()), [{ stored: 0, older: 1 }]);
+  await push(anInvoice({ state: "PAID" }));
+  assert.deepEqual(await push(anInvoice()), [{ stored: 0, older: 1 }]);
   assert.equal(await stateOf(), "PAID");
-  assert.deepEqual(await push(invoice({ id: "inv_2", state: "PAID" }), invoice({ id: "inv_2" })), [
+  assert.deepEqual(await push(anInvoice({ id: "inv_2", state: "PAID" }), anInvoice({ id: "inv_2" })), [
     { stored: 1, older: 1 },
   ]);
   assert.equal(await stateOf("inv_2"), "PAID");
   for (let n = 3; n < 40; n++) {
-    const versions = [invoice({ id: `inv_${n}` }), invoice({ id: `inv_${n}`, state: "PAID" })];
+    const versions = [anInvoice({ id: `inv_${n}` }), anInvoice({ id: `inv_${n}`, state: "PAID" })];
     await Promise.all((n % 2 ? versions : versions.toReversed()).map((each) => push(each)));
     assert.equal(await stateOf(`inv_${n}`), "PAID");
   }
@@ -79,16 +69,16 @@ test("of two versions of one date the state that is further along wins, in any o
         [other, state],
       ].entries()) {
         const id = `inv_${state}_${other}_${n}`;
-        for (const each of states) await push(invoice({ id, state: each }));
+        for (const each of states) await push(anInvoice({ id, state: each }));
         assert.equal(await stateOf(id), other);
       }
     }
 });
 
 test("of two versions of one date and state the later one wins, and one that says the same changes nothing", async () => {
-  await push(invoice());
-  assert.deepEqual(await push(invoice({ amount: 5000 })), [{ stored: 1, older: 0 }]);
-  assert.deepEqual(await push(invoice({ amount: 5000 })), [{ stored: 0, older: 0 }]);
+  await push(anInvoice());
+  assert.deepEqual(await push(anInvoice({ amount: 5000 })), [{ stored: 1, older: 0 }]);
+  assert.deepEqual(await push(anInvoice({ amount: 5000 })), [{ stored: 0, older: 0 }]);
   assert.deepEqual(await push(undated({ amount: 5000 })), [{ stored: 0, older: 0 }]);
 });
 
@@ -110,55 +100,55 @@ test("without dates the later arrival wins, also for attempts and subscriptions"
 
 test("a version with a date is compared with the newest date, also when one without a date came between", async () => {
   const at = (minutes: number) => new Date(START.getTime() + minutes * MINUTE);
-  await push(invoice({ updatedAt: at(5) }));
+  await push(anInvoice({ updatedAt: at(5) }));
   stage.wait(10 * MINUTE);
   await push(undated({ state: "PAID" }));
-  assert.deepEqual(await push(invoice({ updatedAt: at(3) })), [{ stored: 0, older: 1 }]);
+  assert.deepEqual(await push(anInvoice({ updatedAt: at(3) })), [{ stored: 0, older: 1 }]);
   assert.equal(await stateOf(), "PAID");
-  await push(invoice({ updatedAt: at(6) }));
+  await push(anInvoice({ updatedAt: at(6) }));
   assert.equal(await stateOf(), "UNPAID");
 });
 
 test("versions less than a millisecond apart are told apart", async () => {
   const first = Object.assign(new Date(START), { microseconds: 400 });
   const second = Object.assign(new Date(START), { microseconds: 900 });
-  await push(invoice({ state: "PAID", updatedAt: first }));
-  assert.deepEqual(await push(invoice({ updatedAt: second })), [{ stored: 1, older: 0 }]);
-  assert.deepEqual(await push(invoice({ state: "PAID", updatedAt: first })), [{ stored: 0, older: 1 }]);
+  await push(anInvoice({ state: "PAID", updatedAt: first }));
+  assert.deepEqual(await push(anInvoice({ updatedAt: second })), [{ stored: 1, older: 0 }]);
+  assert.deepEqual(await push(anInvoice({ state: "PAID", updatedAt: first })), [{ stored: 0, older: 1 }]);
 });
 
 test("while a payment in full stands, a newer UNPAID version opens no case, and the invoice is shown", async () => {
-  await push(invoice());
+  await push(anInvoice());
   await stage.untilSentFrom();
   await stage.transaction({ id: "txn_paid", state: "PAID" });
   await stage.decide();
   assert.deepEqual(await ends(), ["paid"]);
   stage.wait(5000);
-  await push(invoice({ updatedAt: stage.now() }));
+  await push(anInvoice({ updatedAt: stage.now() }));
   await stage.decide();
   assert.deepEqual([await ends(), await retries()], [["paid"], []]);
   assert.equal((await stage.conflicts())[0]?.kind, "paid_but_unpaid");
   stage.wait(HOUR);
   await stage.transaction({ id: "txn_paid", state: "REFUNDED" });
-  await push(invoice({ updatedAt: stage.now() }));
+  await push(anInvoice({ updatedAt: stage.now() }));
   assert.deepEqual([await ends(), await stage.conflicts()], [["paid", null], []]);
 });
 
 test("a newer PARTIALLY_PAID version says that something is left, and opens a case", async () => {
-  await push(invoice());
+  await push(anInvoice());
   await stage.transaction({ state: "PAID" });
   stage.wait(MINUTE);
-  await push(invoice({ state: "PARTIALLY_PAID", amount: 2000, updatedAt: stage.now() }));
+  await push(anInvoice({ state: "PARTIALLY_PAID", amount: 2000, updatedAt: stage.now() }));
   await stage.decide();
   assert.deepEqual(await ends(), ["paid", null]);
 });
 
 test("an invoice whose window was over when it was first seen stays alone when it is only touched", async () => {
   const old = new Date(START.getTime() - 730 * DAY);
-  await push(invoice({ createdAt: old, updatedAt: old }));
+  await push(anInvoice({ createdAt: old, updatedAt: old }));
   await stage.transaction({ id: "txn_old", createdAt: old, updatedAt: old });
   stage.wait(HOUR);
-  await push(invoice({ createdAt: old, updatedAt: stage.now() }));
+  await push(anInvoice({ createdAt: old, updatedAt: stage.now() }));
   await stage.transaction({ id: "txn_old", createdAt: old });
   await stage.decide();
   assert.deepEqual(await ends(), []);
@@ -168,20 +158,20 @@ test("an invoice whose window was over when it was first seen stays alone when i
 
 test("an invoice whose window was over opens a case once it was paid and failed again", async () => {
   const old = new Date(START.getTime() - 730 * DAY);
-  await push(invoice({ createdAt: old, updatedAt: old }));
-  await push(invoice({ createdAt: old, state: "PAID", updatedAt: new Date(START.getTime() - DAY) }));
-  await push(invoice({ createdAt: old, updatedAt: START }));
+  await push(anInvoice({ createdAt: old, updatedAt: old }));
+  await push(anInvoice({ createdAt: old, state: "PAID", updatedAt: new Date(START.getTime() - DAY) }));
+  await push(anInvoice({ createdAt: old, updatedAt: START }));
   assert.deepEqual(await ends(), [null]);
 });
 
 for (const first of ["subscription", "invoice"] as const)
   test(`a case that ended with its subscription opens again when that is active again, the ${first} coming first`, async () => {
-    await push(invoice({ subscriptionId: "sub_1" }));
+    await push(anInvoice({ subscriptionId: "sub_1" }));
     await stage.subscription("CANCELED");
     await stage.decide();
     assert.deepEqual(await ends(), ["subscription_canceled"]);
     stage.wait(HOUR);
-    const unpaid = () => push(invoice({ subscriptionId: "sub_1", updatedAt: stage.now() }));
+    const unpaid = () => push(anInvoice({ subscriptionId: "sub_1", updatedAt: stage.now() }));
     const pushes = [() => stage.subscription("ACTIVE"), unpaid];
     for (const each of first === "subscription" ? pushes : pushes.reverse()) await each();
     await stage.decide();

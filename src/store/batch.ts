@@ -92,29 +92,39 @@ export function upsertText<Row>(versions: Versions<Row>, returning: string): str
      returning ${returning}`;
 }
 
-/** `upsertText` that returns `id` and `inserted`. */
-export const upsertNewer = <Row>(versions: Versions<Row>): Statement =>
-  prepared(`upsert_${versions.table}`, upsertText(versions, "id, (xmax = 0) as inserted"));
+/** The two statements of a table of versions. */
+export interface VersionedTable<Row> {
+  /** Keeps the version of each record that is the truth; returns those that changed. `now`: service time. */
+  upsert(tx: Tx, merchantId: string, records: Arranged<Row>, now: Date): Promise<Changed[]>;
+  /** Returns the ids of those versions that are older than what is stored. */
+  older(tx: Tx, merchantId: string, records: Arranged<Row>): Promise<string[]>;
+}
 
-/** Of pushed versions the ids of those that are older than what is stored: `$1` the merchant, `$2` ids, `$3` their dates, `$4` their states. */
-export const selectOlder = <Row>({ table, order }: Versions<Row>): Statement =>
-  prepared(
+export function versionedTable<Row extends { id: string }>(versions: Versions<Row>): VersionedTable<Row> {
+  const upsert = prepared(`upsert_${versions.table}`, upsertText(versions, "id, (xmax = 0) as inserted"));
+  return {
+    upsert: async (tx, merchantId, { arrays }, now) =>
+      (await tx.run<Changed>(upsert, [merchantId, ...arrays, now])).rows,
+    older: olderVersions(versions),
+  };
+}
+
+/** Makes what finds, among all versions that a statement was to store, those that are older than what is stored. */
+export function olderVersions<Row extends { id: string }>({
+  table,
+  order,
+}: Versions<Row>): VersionedTable<Row>["older"] {
+  const older = prepared(
     `older_${table}`,
     `select p.id from unnest($2::text[], $3::timestamptz[], $4::text[]) as p (id, updated_at, state)
      cross join lateral (select * from ${table} where merchant_id = $1 and id = p.id offset 0) s
      where p.updated_at < ${storedAt("s")} or (p.updated_at = ${storedAt("s")} and ${rankOf(order, "p.state")} < ${rankOf(order, "s.state")})`,
   );
-
-/** Runs what `selectOlder` made, for all that a statement was to store. */
-export async function olderVersions<Row extends { id: string }>(
-  tx: Tx,
-  older: Statement,
-  merchantId: string,
-  { columns, arrays }: Arranged<Row>,
-): Promise<string[]> {
-  const of = (field: string) => arrays[columns.findIndex(([, , name]) => name === field)]!;
-  const { rows } = await tx.run<{ id: string }>(older, [merchantId, of("id"), of("updatedAt"), of("state")]);
-  return rows.map(({ id }) => id);
+  return async (tx, merchantId, { columns, arrays }) => {
+    const of = (field: string) => arrays[columns.findIndex(([, , name]) => name === field)]!;
+    const { rows } = await tx.run<{ id: string }>(older, [merchantId, of("id"), of("updatedAt"), of("state")]);
+    return rows.map(({ id }) => id);
+  };
 }
 
 /** Columns as a select list, named by their fields. */

@@ -7,7 +7,6 @@ import {
   recordsAfter,
   selectAfter,
   selectList,
-  selectOlder,
   unnested,
   upsertText,
   type Versions,
@@ -149,11 +148,8 @@ export async function upsertInvoices(
   return (await tx.run<ChangedInvoices>(UPSERT, [merchantId, ...invoices.arrays, now, pokeId])).rows[0]!;
 }
 
-const OLDER = selectOlder(VERSIONS);
-
-/** The ids of those versions that are older than what is stored. */
-export const olderInvoices = (tx: Tx, merchantId: string, invoices: Arranged<Invoice>) =>
-  olderVersions(tx, OLDER, merchantId, invoices);
+/** Returns the ids of those versions that are older than what is stored. */
+export const olderInvoices = olderVersions(VERSIONS);
 
 /** An invoice as it is stored. */
 export interface StoredInvoice extends Invoice {

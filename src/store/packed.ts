@@ -131,16 +131,17 @@ function valueAt<Row>(packed: Packed<Row>, column: number, index: number): unkno
 /** Whether the element that begins here is null: lengths are never so long. */
 const isNull = (bytes: Buffer, start: number) => bytes[start] === 0xff;
 
-/** The first record with a moment in this field that comes after `ms`, with that moment; null: there is none. @param ms  since 1970 */
-export function firstAfter<Row>(packed: Packed<Row>, field: string, ms: number): { index: number; at: Date } | null {
+/** Returns the places of the records with a moment in this field that comes after `ms`, each with that moment. @param ms  since 1970 */
+export function momentsAfter<Row>(packed: Packed<Row>, field: string, ms: number): { index: number; at: Date }[] {
   const { count, memory: bytes, starts } = packed;
   const first = columnOf(packed, field) * (count + 1);
   const limit = microsecondsOf(ms);
+  const found: { index: number; at: Date }[] = [];
   for (let index = 0; index < count; index++) {
     const start = starts[first + index]!;
     if (isNull(bytes, start)) continue;
     const moment = readInt8(bytes, start + LENGTH_BYTES);
-    if (moment > limit) return { index, at: dateOf(moment) };
+    if (moment > limit) found.push({ index, at: dateOf(moment) });
   }
-  return null;
+  return found;
 }

@@ -1,16 +1,5 @@
 import { SUBSCRIPTION_ORDER, type Subscription } from "../domain/subscription.ts";
-import type { Arranged } from "./arrange.ts";
-import {
-  type Changed,
-  type Column,
-  olderVersions,
-  recordsAfter,
-  selectAfter,
-  selectOlder,
-  upsertNewer,
-  type Versions,
-  withoutNulls,
-} from "./batch.ts";
+import { type Column, recordsAfter, selectAfter, versionedTable, withoutNulls } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
 
 export const SUBSCRIPTION_COLUMNS: readonly Column<Subscription>[] = [
@@ -30,27 +19,11 @@ export const SUBSCRIPTION_COLUMNS: readonly Column<Subscription>[] = [
   ["billing_period_unit", "text", "billingPeriodUnit"],
 ];
 
-const VERSIONS: Versions<Subscription> = {
+export const SUBSCRIPTION_TABLE = versionedTable<Subscription>({
   table: "subscriptions",
   columns: SUBSCRIPTION_COLUMNS,
   order: SUBSCRIPTION_ORDER,
-};
-const UPSERT = upsertNewer(VERSIONS);
-const OLDER = selectOlder(VERSIONS);
-
-/** Keep the version of each that is the truth; returns those that changed. */
-export async function upsertSubscriptions(
-  tx: Tx,
-  merchantId: string,
-  subscriptions: Arranged<Subscription>,
-  now: Date,
-) {
-  return (await tx.run<Changed>(UPSERT, [merchantId, ...subscriptions.arrays, now])).rows;
-}
-
-/** The ids of those versions that are older than what is stored. */
-export const olderSubscriptions = (tx: Tx, merchantId: string, subscriptions: Arranged<Subscription>) =>
-  olderVersions(tx, OLDER, merchantId, subscriptions);
+});
 
 /** What recovery looks at of a subscription. */
 export type SubscriptionFacts = Pick<

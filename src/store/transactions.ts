@@ -1,17 +1,5 @@
 import { TRANSACTION_ORDER, type Transaction } from "../domain/transaction.ts";
-import type { Arranged } from "./arrange.ts";
-import {
-  type Changed,
-  type Column,
-  olderVersions,
-  recordsAfter,
-  selectAfter,
-  selectList,
-  selectOlder,
-  upsertNewer,
-  type Versions,
-  withoutNulls,
-} from "./batch.ts";
+import { type Column, recordsAfter, selectAfter, selectList, versionedTable, withoutNulls } from "./batch.ts";
 import { arrayOf, binaryArray } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 
@@ -54,22 +42,11 @@ export const TRANSACTION_COLUMNS: readonly Column<Transaction>[] = [
   ["network_token", "bool", "networkToken"],
 ];
 
-const VERSIONS: Versions<Transaction> = {
+export const TRANSACTION_TABLE = versionedTable<Transaction>({
   table: "transactions",
   columns: TRANSACTION_COLUMNS,
   order: TRANSACTION_ORDER,
-};
-const UPSERT = upsertNewer(VERSIONS);
-const OLDER = selectOlder(VERSIONS);
-
-/** Keep the version of each that is the truth; returns those that changed. */
-export async function upsertTransactions(tx: Tx, merchantId: string, transactions: Arranged<Transaction>, now: Date) {
-  return (await tx.run<Changed>(UPSERT, [merchantId, ...transactions.arrays, now])).rows;
-}
-
-/** The ids of those versions that are older than what is stored. */
-export const olderTransactions = (tx: Tx, merchantId: string, transactions: Arranged<Transaction>) =>
-  olderVersions(tx, OLDER, merchantId, transactions);
+});
 
 const FACT_FIELDS = [
   ...(["id", "state", "invoiceId", "customerId", "amount", "currency", "createdAt", "updatedAt"] as const),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { prepared } from "../../src/store/database.ts";
 import { replies } from "./endpoint.ts";
 import type { Fields } from "./records.ts";
 import { eventually, runService, type Service } from "./running.ts";
@@ -25,6 +26,10 @@ suite("states", { concurrency: 8 }, () => {
     for (const state of ["ACTIVE", "CANCELED", "ACTIVE"]) {
       const updatedAt = shop.now().toISOString();
       await shop.push("subscriptions", { ...record, state: `SUBSCRIPTION_STATE_${state}`, updatedAt });
+      const { rows } = await service.store.db.run(prepared("", "select state from subscriptions where id = $1"), [
+        record.id,
+      ]);
+      assert.deepEqual(rows, [{ state }]);
       await sleep(5);
     }
   });

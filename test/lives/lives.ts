@@ -58,13 +58,13 @@ export async function live({ lives, seed, print }: LivesOptions): Promise<string
       problems.push(...done.problems);
       asked += done.asked;
       if ((from / TOGETHER) % 50 === 49)
-        print(`${from + count} lives, ${problems.length} wrong, ${asked} retries asked for`);
+        print(`${from + count} lives, ${problems.length} wrong; a retry waited ${asked} times`);
     }
-    print(`${lives} lives from seed ${seed}, ${problems.length} wrong, ${asked} retries asked for`);
+    print(`${lives} lives from seed ${seed}, ${problems.length} wrong; a retry waited ${asked} times`);
   } finally {
     await drop();
   }
-  if (asked === 0) problems.push("no retry was asked for in any life, so nothing was tested");
+  if (asked === 0) problems.push("no retry waited in any life, so nothing was tested");
   return problems;
 }
 

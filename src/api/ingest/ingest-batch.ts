@@ -30,7 +30,7 @@ export function ingestBatchRoute<Row extends { currency: string }>(
     async (request: FastifyRequest, _reply: FastifyReply) => {
       const { merchant } = request.caller!;
       const batch = readGivenBody(kind, request.body as Buffer | undefined);
-      refuseImpossible(kind, batch, api.ports.now(), api.clockSkewMs);
+      refuseImpossible(kind, batch, { now: api.ports.now(), skewMs: api.clockSkewMs });
       const received = batch.count;
       const unknown = [...countTexts(batch, "currency")].filter(([currency]) => isUnknownCurrency(currency));
       const { stored: changed, older } = await ingest(merchant, batch);

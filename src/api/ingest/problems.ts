@@ -17,7 +17,7 @@ export const IS_REQUIRED = "is required";
 const NO_CARD_NUMBER = "must not hold a card number";
 
 /** A message lists so many problems: more of them are rarely different ones. */
-const LISTED_MAX = 20;
+export const LISTED_MAX = 20;
 /** More than a batch has fields. A hostile body may hold more problems; no more of them are looked for. */
 const FOUND_MAX = 10_000;
 /** More than a batch has integers. To name the place of each key that stands twice would take too long. */

@@ -1,43 +1,37 @@
-import { firstAfter, type Packed, unpack } from "../../store/packed.ts";
-import { badField } from "../errors.ts";
+import { momentsAfter, type Packed, unpack } from "../../store/packed.ts";
+import { badFields, type Problem } from "../errors.ts";
 import type { RecordKind } from "./batch.ts";
+import { LISTED_MAX } from "./problems.ts";
+
+/** What dates are compared with. */
+export interface SenderClock {
+  /** Service time. */
+  now: Date;
+  /** How far the clocks of senders may be ahead of it. */
+  skewMs: number;
+}
 
 /** Fields that say when something happened: it cannot lie ahead. */
 const PAST_FIELDS = ["createdAt", "updatedAt"] as const;
 
-/**
- * Refuses what no billing system can know: a record that was made or changed in the future, which clocks that differ may seem to be by a little, and an invoice
- * of which more is left than its total.
- *
- * @param skewMs  how far the sender's clock may be ahead of service time
- */
-export function refuseImpossible<Row>(kind: RecordKind<Row>, batch: Packed<Row>, now: Date, skewMs: number) {
-  for (const field of PAST_FIELDS) {
-    const found = firstAfter(batch, field, now.getTime() + skewMs);
-    if (found) throw badField(`${kind.name}[${found.index}].${field}`, futureWords(found.at, now));
-  }
-  if (!kind.fields.has("amountDue")) return;
-  const invoices = unpack(batch as Packed<{ amount: number; amountDue?: number }>, ["amount", "amountDue"]);
-  const index = invoices.findIndex(({ amount, amountDue }) => amountDue !== undefined && amountDue > amount);
-  if (index >= 0) throw badField(`${kind.name}[${index}].amountDue`, DUE_SAYS);
+/** Refuses records that were made or changed in the future, and invoices of which more is left than their total. */
+export function refuseImpossible<Row>(kind: RecordKind<Row>, batch: Packed<Row>, { now, skewMs }: SenderClock) {
+  const problems: Problem[] = PAST_FIELDS.flatMap((field) =>
+    momentsAfter(batch, field, now.getTime() + skewMs).map(({ index, at }) => ({
+      field: `${kind.name}[${index}].${field}`,
+      says: futureWords(at, now),
+    })),
+  );
+  if (kind.fields.has("amountDue"))
+    for (const [index, { amount, amountDue }] of unpack(batch as Packed<Owed>, ["amount", "amountDue"]).entries())
+      if (amountDue !== undefined && amountDue > amount)
+        problems.push({ field: `${kind.name}[${index}].amountDue`, says: "must be at most amount" });
+  if (problems.length > 0) throw badFields(problems.slice(0, LISTED_MAX), Math.max(0, problems.length - LISTED_MAX));
 }
 
-const DUE_SAYS = "must be at most amount";
-
-/** What is wrong so with one record; null: nothing. */
-export function impossibleOf(
-  record: Readonly<Record<string, unknown>>,
-  now: Date,
-  skewMs: number,
-): { field: string; says: string } | null {
-  for (const field of PAST_FIELDS) {
-    const at = record[field];
-    if (at instanceof Date && at.getTime() > now.getTime() + skewMs) return { field, says: futureWords(at, now) };
-  }
-  const { amount, amountDue } = record;
-  return typeof amountDue === "number" && typeof amount === "number" && amountDue > amount
-    ? { field: "amountDue", says: DUE_SAYS }
-    : null;
+interface Owed {
+  amount: number;
+  amountDue?: number;
 }
 
 const UNITS = [

@@ -109,7 +109,8 @@ export const batchSchema = (kind: RecordKind<unknown>, record: string): Part => 
       minItems: 1,
       maxItems: BATCH_MAX,
       items: { $ref: `#/components/schemas/${record}` },
-      description: "All of them are stored, or none. Of an id that stands there twice the newest copy counts.",
+      description:
+        "All of them are stored, or none. If an id stands there twice, its records count as if they came in two requests.",
     },
   },
 });

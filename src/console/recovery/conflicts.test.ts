@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conflictWords } from "../../recovery/conflict-words.ts";
+import { conflictOf, conflictWords } from "../../recovery/conflict-words.ts";
 import { textOf } from "../html.ts";
 import { conflictList, conflictNotice } from "./conflicts.ts";
 
@@ -19,7 +19,7 @@ const unpaid = conflict("paid_but_unpaid", {
 });
 
 test("each conflict says what contradicts what, and what to do", () => {
-  const words = (each: typeof unpaid) => conflictWords(each, (at) => at.toISOString().slice(0, 10));
+  const words = (each: typeof unpaid) => conflictWords(conflictOf(each), (at) => at.toISOString().slice(0, 10));
   assert.match(words(unpaid), /EUR 49\.00 cover the invoice since 2026-03-01, but a version from 2026-03-02 says/);
   assert.match(
     words(conflict("two_currencies", { currency: "EUR", paid: 4900, paidCurrency: "USD" })),

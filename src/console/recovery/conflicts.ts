@@ -1,4 +1,4 @@
-import { conflictWords } from "../../recovery/conflict-words.ts";
+import { conflictOf, conflictWords } from "../../recovery/conflict-words.ts";
 import type { InvoiceConflict } from "../../store/invoice-conflicts.ts";
 import { invoiceLink } from "../deliveries/list.ts";
 import { type Html, html } from "../html.ts";
@@ -27,4 +27,5 @@ export function conflictList(conflicts: readonly InvoiceConflict[], total: numbe
 export const conflictNotice = (conflict: InvoiceConflict | undefined, zone: string): Html | null =>
   conflict ? notice("warn", html`<strong>This invoice needs a look.</strong> ${wordsOf(conflict, zone)}`) : null;
 
-const wordsOf = (conflict: InvoiceConflict, zone: string) => conflictWords(conflict, (at) => momentText(at, zone));
+const wordsOf = (conflict: InvoiceConflict, zone: string) =>
+  conflictWords(conflictOf(conflict), (at) => momentText(at, zone));

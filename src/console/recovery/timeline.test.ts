@@ -25,6 +25,8 @@ const explained: Explained = {
   transactions: [],
   payer: {},
   decisions: [],
+  balance: null,
+  smallestAmount: 0,
   now: day(3),
 };
 const history = { explained, actions: [], deliveries: [], transactions: [], decisions: [], shown: null } as const;
