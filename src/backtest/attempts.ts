@@ -69,8 +69,9 @@ const LEFT_OUT_MAX = 0.05;
 
 /**
  * Reads a history: CSV with a heading (commas, semicolons or tabs between columns), or a JSON object on each line. Fields are called as those of a transaction of the API, in any
- * spelling (`invoiceId`, `invoice_id`, `Invoice ID`), or as `reading` says; unknown ones are passed over. A record that can't be read is left out and
- * told of, and one that repeats another is counted; attempts that are neither paid nor failed, that never reached a bank, and checks of a card without an amount, are passed over.
+ * spelling (`invoiceId`, `invoice_id`, `Invoice ID`), or as `reading` says; unknown ones are passed over. A record that can't be read is
+ * left out and reported, and one that repeats another is counted. Attempts are passed over that are neither paid nor failed, that never reached a bank, or
+ * that checked a card without an amount.
  *
  * @throws when a field is missing that every record needs, or more than a few records can't be read
  */

@@ -21,7 +21,7 @@ export interface Balance {
 }
 
 /**
- * What is owed on an invoice that is in recovery (contract, "Balance" and "Versions" 5).
+ * Returns what is owed on an invoice that is in recovery. See decision 52.
  *
  * A payment stands while its attempt is PAID, in the invoice's currency, and not older than the invoice.
  *
@@ -49,7 +49,7 @@ export function balanceOf(invoice: Invoice, attempts: readonly Payment[]): Balan
   };
 }
 
-/** What the version itself says is left to pay, at its date; null: it names the total alone. */
+/** Returns what the version itself says is left to pay at its date; null if it names only the total. */
 function dueOf({ state, amount, amountDue, updatedAt: saidAt }: Invoice, payments: readonly Payment[]): number | null {
   if (amountDue !== undefined) return amountDue;
   // A partly paid invoice has something left. When payments from before cover its amount, the amount is the rest.
@@ -57,11 +57,11 @@ function dueOf({ state, amount, amountDue, updatedAt: saidAt }: Invoice, payment
   return state === "PARTIALLY_PAID" && before > 0 && before >= amount ? amount : null;
 }
 
-/** What is left of `due` by what was paid after the version was written; less than 0 when more was paid. */
+/** Returns what later payments leave of `due`; less than 0 if more was paid. */
 function leftSince(due: number, { state, amount, updatedAt: saidAt }: Invoice, payments: readonly Payment[]): number {
   const since = due - sumOf(payments.filter((t) => t.updatedAt > saidAt));
   if (state === "UNPAID") return Math.min(since, amount - sumOf(payments));
-  // Clocks count seconds. Whether the version knows of a payment of its own second, the sums say: in doubt it does not, so that nothing is asked for twice.
+  // Clocks count seconds, so the sums have to tell whether the version includes a payment of its own second. In doubt it does not: nothing is asked for twice.
   const isKnown = due <= amount - sumOf(payments.filter((t) => t.updatedAt <= saidAt));
   if (isKnown) return since;
   return since - sumOf(payments.filter((t) => t.updatedAt.getTime() === saidAt.getTime() && t.amount <= due));

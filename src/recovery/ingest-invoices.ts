@@ -21,8 +21,8 @@ import { reviewInvoices } from "./review.ts";
 import { inWaves, type OnWithdrawn, type StoreBatches, type Stored, storedOf, type Unchanged } from "./stored.ts";
 
 /**
- * Store batches of invoices, all of them or none; of each the version stays that is the truth. In the same transaction cases are opened
- * for what is owed, and ended for what is not any more: nothing of those that was not delivered goes out after the commit.
+ * Stores batches of invoices, all of them or none, and keeps the version of each that is the truth. The same transaction opens and ends their cases. After
+ * the commit, no undelivered event of an ended case goes out.
  */
 export const ingestInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
   storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
@@ -85,7 +85,7 @@ interface PokeIds {
   ended: string;
 }
 
-/** Taken whether they are needed or not: which ids come next must not hang on guesses. */
+/** Takes ids whether they are needed or not: which ids come next must not depend on guesses. */
 function pokeIdsOf(merchant: Merchant, ports: Ports): PokeIds {
   const [told, ended] = [ports.newId(), ports.newId()];
   // Fixed rules look at no other invoice of a customer.
@@ -97,7 +97,7 @@ const UNPAID_FIELDS = [
   ...(["createdAt", "updatedAt"] as const),
 ] as const;
 
-/** Those in recovery, as they are stored when they are new. */
+/** Returns the invoices in recovery, as they are stored if they are new. */
 const unpaidOf = (wave: Arranged<Invoice>): StoredInvoice[] =>
   unpack(wave, UNPAID_FIELDS, placesInRecovery(wave)).map((invoice) => {
     const date = invoice.updatedAt ?? invoice.createdAt;
@@ -135,14 +135,14 @@ async function storeWave(tx: Tx, merchantId: string, wave: Arranged<Invoice>, po
   return { unchanged, finish };
 }
 
-/** Store them if all are new: two thirds of the work of an upsert. */
+/** Stores the invoices if all are new: two thirds of the work of an upsert. */
 async function storeAllNew(tx: Tx, merchantId: string, invoices: Arranged<Invoice>, pokeIds: PokeIds) {
   const areNew = await insertNewInvoices(tx, merchantId, invoices, pokeIds.told);
   if (!areNew) foundKnown(merchantId);
   return areNew;
 }
 
-/** Keep the version of each that is the truth, and end the cases of what left recovery. `fresh`: new ones in recovery; null: all are new. */
+/** Keeps the version of each invoice that is the truth, and ends the cases of those that left recovery. `fresh`: new ones in recovery; null: all are new. */
 async function storeVersions(
   tx: Tx,
   merchantId: string,

@@ -24,8 +24,8 @@ import {
 } from "./stored.ts";
 
 /**
- * Store batches of subscriptions, all of them or none; of each the version stays that is the truth. Of cases whose subscription ended no
- * instruction that was not delivered goes out after this.
+ * Stores batches of subscriptions, all of them or none, and keeps the version of each that is the truth. If a subscription ended, no undelivered
+ * instruction of its cases goes out after this.
  */
 export const ingestSubscriptions: StoreBatches<Subscription> = (db, merchant, batches, ports, onWithdrawn) =>
   inWaves(batches, async (waves) => {
@@ -62,8 +62,8 @@ async function storeSubscriptions(tx: Tx, merchantId: string, wave: Arranged<Sub
 }
 
 /**
- * The instructions that open cases of these subscriptions have not delivered are withdrawn, also those that a step made while this waited for it. The cases
- * end with their next step, unless the subscription is back by then: so what goes out once per case is left alone.
+ * Withdraws the undelivered instructions of these subscriptions' open cases, also those that a step made while this waited for it. The cases end with their
+ * next step, unless the subscription is active again by then. So events that go out once per case stay.
  */
 async function takeBack(tx: Tx, merchantId: string, ended: readonly string[], ports: Ports): Promise<string[]> {
   const cases = ended.length === 0 ? [] : await lockCasesOfSubscriptions(tx, merchantId, ended);
@@ -81,8 +81,8 @@ async function reopen(tx: Tx, merchantId: string, active: readonly string[], por
 }
 
 /**
- * Store batches of payment attempts, all of them or none; of each the version stays that is the truth. In the same transaction cases end on whose invoices
- * payments left nothing, and open where a payment that stood no longer does.
+ * Stores batches of payment attempts, all of them or none, and keeps the version of each that is the truth. The same transaction ends the cases of invoices
+ * on which payments left nothing, and opens one if a payment no longer stands.
  */
 export const ingestTransactions: StoreBatches<Transaction> = (db, merchant, batches, ports, onWithdrawn) =>
   storeTransactions(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
@@ -132,7 +132,7 @@ interface Told {
   withdrawn: string[];
 }
 
-/** Lets the cases look at these attempts, and brings those in line whose invoices are paid by them, or owed again. */
+/** Queues the cases of these attempts, and brings those in line whose invoices the attempts paid, or left owed again. */
 async function tellCases(
   tx: Tx,
   merchantId: string,
@@ -158,7 +158,7 @@ async function tellCases(
   return { all: invoiceIds.every((id) => open.has(id)), withdrawn };
 }
 
-/** Whose attempts were disputed, where they do not say: their other cases must not charge the same card. */
+/** Returns the customers of disputed attempts that name none: their other cases must not charge the same card. */
 async function holdersOfDisputed(tx: Tx, merchantId: string, attempts: readonly PushedAttempt[]) {
   const disputed = attempts.filter(({ state, customerId }) => state === "DISPUTED" && customerId === undefined);
   if (disputed.length === 0) return [];

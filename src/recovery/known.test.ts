@@ -47,7 +47,7 @@ test("what no decision looks at is no fact", () => {
   assert.deepEqual(knownOf(moved, []), knownOf(view, []));
 });
 
-test("a retry asks for what is left; of an invoice that is paid by now it asked for the total", () => {
+test("a retry asks for what is left, and of an invoice that is paid by now it asked for what was left then", () => {
   const view = viewWith([]);
   const amountOf = (invoice: object, ...attempts: object[]) =>
     knownOf(
@@ -68,7 +68,8 @@ test("a retry asks for what is left; of an invoice that is paid by now it asked 
     updatedAt: at,
   };
   assert.equal(amountOf({ state: "UNPAID" }, part), 2900);
-  assert.equal(amountOf({ state: "PAID", amountDue: 0 }, part), 4900);
+  assert.equal(amountOf({ state: "PAID", amountDue: 0 }, part), 2900);
+  assert.equal(amountOf({ state: "PAID", amountDue: 0 }), 4900);
 });
 
 test("a gateway's number is read by the gateway's name", () => {

@@ -130,9 +130,11 @@ const clears = (t: TransactionFacts, card: Card | null) =>
   card !== null &&
   isSurelyOn(t, card) === true;
 
-/** What a retry asks for. An invoice that is paid by now, of which something is learned, asked for its total as far as anybody can tell. */
-const amountOf = ({ invoice, transactions }: CaseView) =>
-  (inRecovery(invoice.state) && balanceOf(invoice, transactions).left) || invoice.amount;
+/** What a retry asks for. A version that says that the invoice is paid does not say what was left before. */
+function amountOf({ invoice, transactions }: CaseView): number {
+  const asked = inRecovery(invoice.state) ? invoice : { ...invoice, amountDue: undefined };
+  return balanceOf(asked, transactions).left || invoice.amount;
+}
 
 /** What a failed attempt said about itself, of the columns that say it. */
 type Codes = Pick<

@@ -26,8 +26,8 @@ export async function readBeginning(tx: Tx, merchantId: string): Promise<Beginni
 export type Finish = () => Promise<string[]>;
 
 /**
- * Brings the cases of reviewed invoices in line with what is owed: ends those of which nothing is, opens one for each of which something is, and lets none
- * that waits for a contradiction send a retry.
+ * Brings the cases of reviewed invoices in line with what is owed. A case ends if nothing is owed, and opens if something is. While facts contradict each
+ * other, undelivered retries are withdrawn.
  *
  * @param beginning  null: no case is opened
  * @param broughtBy  as of `owedIn`

@@ -19,8 +19,8 @@ export interface Reviewed {
 }
 
 /**
- * Reads what is owed on invoices, of those that are in recovery. Their cases are locked first: of two transactions that bring parts of one payment the later
- * sees both parts.
+ * Reads what is owed on those of these invoices that are in recovery. It locks their cases first: if two transactions bring two parts of a payment, the
+ * later one sees both.
  *
  * @param fresh  invoices that this transaction stored as new: they have no cases
  * @param knownIds  invoices that may have some
@@ -51,7 +51,7 @@ export async function reviewInvoices(
 
 const isOpen = ({ endedAt }: KnownCase) => endedAt === null;
 
-/** The cases, ended or not, on whose invoices nothing is left to pay, sorted by id. */
+/** Returns the cases, open and ended, on whose invoices nothing is left to pay, sorted by id. */
 export const endedByBalance = (reviewed: readonly Reviewed[]): EndedCase[] =>
   reviewed
     .filter(({ balance }) => balance.left === 0 && !balance.conflict)
@@ -73,7 +73,7 @@ export const conflictsIn = (reviewed: readonly Reviewed[], now: Date): InvoiceCo
     conflict ? [storedConflict(invoice.id, conflict, now)] : [],
   );
 
-/** The open cases that wait because facts contradict each other. */
+/** Returns the open cases that wait because facts contradict each other. */
 export const waitingCases = (reviewed: readonly Reviewed[]): string[] =>
   reviewed.flatMap(({ balance, cases }) => (balance.conflict ? cases.filter(isOpen).map(({ id }) => id) : []));
 
@@ -86,11 +86,11 @@ export interface Owed {
 }
 
 /**
- * The invoices of which something is owed, with a case open or to be opened. One that was unpaid and is paid by now, before anything of it was seen, gets a
- * case, too: the next step ends it, and it is counted.
+ * Returns the invoices on which something is owed and a case is open or is to be opened. If the payment was pushed before its unpaid invoice, the invoice
+ * gets a case, too: the next step ends it as paid, and it is counted.
  *
- * @param broughtBy  ids of the attempts that brought this; null: a version of the invoice did. What was paid is owed again by a newer version, or by an attempt
- *   that failed or was disputed
+ * @param broughtBy  ids of the attempts that brought this; null: a version of the invoice did. After a payment, an invoice is owed again by a newer
+ *   version, or by an attempt that failed or was disputed
  */
 export const owedIn = (
   reviewed: readonly Reviewed[],
@@ -111,10 +111,10 @@ export const owedIn = (
       return unpaidAt ? [{ invoice, left: balance.left || invoice.amount, unpaidAt }] : [];
     });
 
-/** An end by which the invoice left recovery, though no version of it may say so. */
+/** Ends by which the invoice left recovery, although no version may say so. */
 const LEFT_BY_BALANCE: readonly (EndReason | null)[] = ["paid", "settled"];
 
-/** Since when a case that is to be opened is unpaid; null: none is opened (contract, "Versions" 6). */
+/** Returns since when a case that is to be opened is unpaid; null if none is opened. See decision 52. */
 function startOf(
   { unpaidSince, updatedAt }: StoredInvoice,
   attempts: readonly Attempt[],

@@ -32,7 +32,7 @@ export interface Unchanged {
   older: readonly string[];
 }
 
-/** Arranges batches for statements that are run one after the other, and gives their memory back in the end. */
+/** Arranges batches for statements that run one after the other, and releases their memory in the end. */
 export async function inWaves<Row extends { id: string }, Result>(
   batches: readonly Packed<Row>[],
   store: (waves: readonly Arranged<Row>[]) => Promise<Result>,

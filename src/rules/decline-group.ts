@@ -121,8 +121,8 @@ function beside(fact: Fact, fromBank: readonly Fact[]): Fact {
 }
 
 /**
- * All that was said in codes, known or not, so that whoever looks for a code that was pushed finds it, whatever was made of it: "code 51, advice code 24",
- * "gateway code insufficient_funds", and for a gateway's own number whose it is, "gateway code adyen 5"; null where nothing was said.
+ * Returns every code of a decline in words, known or not, so that people find the code that they pushed: "code 51, advice code 24" or "gateway code
+ * insufficient_funds". A gateway's own number has its name: "gateway code adyen 5". Null if the decline had no code.
  */
 export function codeWords({ networkDeclineCode, networkAdviceCode, gatewayCode, declineCategory }: DeclineCodes) {
   const response = shown(networkDeclineCode);

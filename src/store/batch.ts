@@ -61,7 +61,7 @@ const rankOf = (order: readonly string[], state: string) =>
 const storedAt = (table: string) => `coalesce(${table}.version_at, ${table}.updated_at)`;
 
 /**
- * Statement text that keeps the version of each record that is the truth (contract, "Versions"), for every batch size. `$1` is the merchant, then one array
+ * Returns the text of a statement that keeps the version of each record that is the truth (decision 52), for every batch size. `$1` is the merchant, then one array
  * for each column, then service time. Rows must be sorted by id with no id twice. Returns `returning` of the records that changed.
  *
  * - A version with a date wins if it is newer than any the sender dated before, and of the same date if its state is at least as far along.

@@ -50,8 +50,8 @@ const OPEN = prepared(
 );
 
 /**
- * Open a case for each. An invoice whose case is open already gets a look, with the newer customer, subscription and amount, and one whose case was
- * given up stays so until it has left recovery and come back, or until the subscription by which it ended is active again. `cases`: sorted by invoice.
+ * Opens a case for each. If an invoice has an open case, that one takes the newer customer, subscription and amount, and is queued. An invoice that was
+ * given up gets no case before it has left recovery and come back, or before the subscription by which it ended is active again. `cases`: sorted by invoice.
  */
 export async function openCases(tx: Tx, merchantId: string, cases: readonly NewCase[], pokeId: string) {
   await tx.run(OPEN, [merchantId, pokeId, ...columnValues(cases, COLUMNS as readonly Column<NewCase>[])]);

@@ -61,7 +61,7 @@ for (const kind of ["subscriptions", "invoices"] as const) {
   });
 
   test(`ingest ${kind}: an existing \`id\` is replaced by a newer version; the same or an older one is taken and changes nothing`, async () => {
-    const first = { ...one(), amount: 3, updatedAt: later(1000) };
+    const first: Fields = { ...one(), amount: 3, updatedAt: later(1000) };
     const amountAfter = async (over: Fields) => {
       await shop.push(kind, { ...first, ...over });
       const { rows } = await service.store.db.run<{ amount: number }>(

@@ -157,7 +157,7 @@ export function ingestOperation(ingest: Ingest): Part {
     tags: ["Ingest"],
     operationId: `ingest${kind.name[0]!.toUpperCase()}${kind.name.slice(1)}`,
     summary: `Push ${kind.name}`,
-    description: `${about}\n\nNeeds the permission \`${permission}\`. A batch of 1 to 200 is stored whole or not at all, and may be sent again at any time: of each id the version with the newer updatedAt stays, on a tie the one whose state is further along, and without updatedAt the one that comes later. An older version changes nothing and is still a 200.`,
+    description: `${about}\n\nNeeds the permission \`${permission}\`. A batch of 1 to 200 is stored whole or not at all, and can be sent again at any time. Of each id the version with the newer updatedAt wins. On a tie the one whose state is further along wins, and without updatedAt the one that arrives later. An older version changes nothing and is still a 200.`,
     parameters: [CALLER_REQUEST_ID],
     requestBody: {
       required: true,
