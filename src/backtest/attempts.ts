@@ -1,6 +1,15 @@
 import { CsvError, parse } from "csv-parse/sync";
-import { BAD_QUOTE, beginningOf, csvReading, hasColumns, NO_COLUMNS } from "../domain/csv.ts";
+import {
+  BAD_QUOTE,
+  beginningOf,
+  createFormulaReader,
+  csvReading,
+  formulaText,
+  hasColumns,
+  NO_COLUMNS,
+} from "../domain/csv.ts";
 import { FileRefused } from "../domain/file-refused.ts";
+import { isJsonList, jsonListParts } from "../domain/json-list.ts";
 import { parseMoment } from "../domain/moment.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import {
@@ -18,6 +27,7 @@ import { cardFundingOf, INITIATORS, isApproved, type TransactionState } from "..
 import {
   amountSays,
   capitals,
+  isAbsentWord,
   isShown,
   minorText,
   smallLetters,
@@ -68,7 +78,7 @@ const PROBLEMS_MAX = 10;
 const LEFT_OUT_MAX = 0.05;
 
 /**
- * Reads a history: CSV with a heading (commas, semicolons or tabs between columns), or a JSON object on each line. Fields are called as those of a transaction of the API, in any
+ * Reads a history: CSV with a heading (commas, semicolons or tabs between columns), a JSON object on each line, or a JSON list of objects. Fields are called as those of a transaction of the API, in any
  * spelling (`invoiceId`, `invoice_id`, `Invoice ID`), or as `reading` says; unknown ones are passed over. A record that can't be read is
  * left out and reported, and one that repeats another is counted. Attempts are passed over that are neither paid nor failed, that never reached a bank, or
  * that checked a card without an amount.
@@ -77,12 +87,12 @@ const LEFT_OUT_MAX = 0.05;
  */
 export function readHistory(text: string, reading: Reading = PLAIN): History {
   const unmarked = text.replace(/^\ufeff/, "");
-  const begin = unmarked.trimStart()[0];
-  if (begin === "[") throw new TypeError("It is one JSON array; an object on each line is needed.");
-  const isJson = begin === "{";
+  const isList = isJsonList(unmarked, LIST_NAME);
+  const isJson = isList || unmarked.trimStart().startsWith("{");
   if (isJson) refuseForJson(reading);
   const passedOver: string[] = [];
-  const lines = isJson ? jsonLines(unmarked) : csvLines(unmarked, reading, passedOver);
+  const place = isList ? "record" : "line";
+  const lines = isList ? listed(unmarked) : isJson ? jsonLines(unmarked) : csvLines(unmarked, reading, passedOver);
   const found = new Map<string, ReadAttempt>();
   const wrong = new Map<string, { says: string; line: number; records: number }>();
   const unmet = wordsToMeet(reading);
@@ -111,7 +121,7 @@ export function readHistory(text: string, reading: Reading = PLAIN): History {
     .sort((a, b) => b.records - a.records)
     .slice(0, PROBLEMS_MAX)
     .map(({ says, line, records: alike }) =>
-      alike === 1 ? `${says} (line ${line})` : `${says} (${alike} records, the first in line ${line})`,
+      alike === 1 ? `${says} (${place} ${line})` : `${says} (${alike} records, the first in ${place} ${line})`,
     );
   if (leftOut > LEFT_OUT_MAX * records)
     throw new TypeError(`${leftOut} of its ${records} records can't be read: ${problems.join("; ")}`);
@@ -122,6 +132,15 @@ interface Line {
   line: number;
   /** A string says what is wrong. */
   fields: Fields | string;
+}
+
+/** A body of the API's is a list of this name. */
+const LIST_NAME = "transactions";
+
+function* listed(text: string): Generator<Line> {
+  const list = jsonListParts(LIST_NAME, text.length);
+  for (const { record, json } of list.take(text)) yield { line: record, fields: jsonFields(json) };
+  list.end();
 }
 
 function* jsonLines(text: string): Generator<Line> {
@@ -148,7 +167,7 @@ const NAMES = new Map([...FIELDS].map((name) => [spelled(name), name]));
 
 /** @param passedOver  gets the columns that are not read */
 function* csvLines(text: string, reading: Reading, passedOver: string[]): Generator<Line> {
-  const { delimiter, begin } = beginningOf(text, isRead(FIELDS, reading));
+  const { delimiter, begin } = beginningOf(createFormulaReader()(text, true), isRead(FIELDS, reading));
   const rows = rowsOf(begin, delimiter);
   if (rows.length === 0) throw new TypeError("It is empty.");
   const written = rows[0]!.cells;
@@ -162,11 +181,19 @@ function* csvLines(text: string, reading: Reading, passedOver: string[]): Genera
     );
   for (const { cells, line } of rows.slice(1)) {
     const fields = hasColumns(cells, written)
-      ? Object.fromEntries(names.flatMap((name, column) => (name === undefined ? [] : [[name, cells[column]!]])))
+      ? Object.fromEntries(
+          names.flatMap((name, column) => (name === undefined ? [] : [[name, saidIn(cells[column]!, reading)]])),
+        )
       : NO_COLUMNS;
     yield { line, fields };
   }
 }
+
+/** What a cell says; a word for a value that is not there says nothing. */
+const saidIn = (cell: string, { states }: Reading): string => {
+  const text = formulaText(cell);
+  return isAbsentWord(text) && !states.has(stateWord(text)) ? "" : text;
+};
 
 /** The rows of a CSV, its heading among them, each with the line on which it begins. */
 function rowsOf(text: string, delimiter: string): { cells: string[]; line: number }[] {

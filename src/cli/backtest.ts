@@ -27,7 +27,7 @@ export const backtestCommand: Command = {
   --report R               where the report goes (backtest.html)
   --json                   print everything as JSON, and write no report unless --report is given${READING_USAGE}
 
-  FILE has an attempt on each line, CSV with a heading or JSON: invoiceId, createdAt (2026-01-02T08:00:00Z, or 2026-01-02), state,
+  FILE has an attempt on each line, CSV with a heading or JSON, or is a JSON list of them: invoiceId, createdAt (2026-01-02T08:00:00Z, or 2026-01-02), state,
   amount (minor units) and currency; and what else is known: id (or transactionId) updatedAt customerId initiator networkDeclineCode networkAdviceCode
   paymentGatewayErrorCode paymentGatewayName paymentGatewayType declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint
   customerTimezone; and propensity, the chance with which your system chose to try when it did, where you know it.

@@ -7,13 +7,15 @@ import { auditImport } from "../history/audit-import.ts";
 import { HISTORY_KINDS, KIND_NAMES } from "../history/kinds.ts";
 import type { HistoryFile } from "../history/rows.ts";
 import {
+  absentWords,
   alikeFaultsOf,
   alikeWords,
+  copiesWords,
   faultsOf,
   passedOver,
+  type Taken,
   takeRows,
   WRONG_MAX,
-  type WrongRow,
 } from "../history/take-rows.ts";
 import type { OnWithdrawn } from "../recovery/stored.ts";
 import { notify, withdrawnNotes } from "../store/hints.ts";
@@ -41,7 +43,9 @@ export const importHistory: Command = {
   --dry-run                checks every row and stores nothing
   --errors FILE            where the wrong rows go, as CSV: line, column, error; a line for each field that is wrong${READING_USAGE}
 
-  FILE is CSV with a first line of column names, or JSONL (.jsonl, .ndjson) with a record of the API in each line.`,
+  FILE is CSV with a first line of column names, JSONL (.jsonl, .ndjson) with a record of the API in each line, or
+  JSON with a list of them (.json).
+  Cells that say NULL, \\N, N/A, #N/A, None, NaN, nil or undefined are read as empty.`,
   summary: "Import subscriptions, invoices or transactions from a file; no case is opened by them",
   options: {
     merchant: { type: "string" },
@@ -73,15 +77,13 @@ export const importHistory: Command = {
       const bookmark = bookmarkOf(context.settings.dataDir, file!, what, ports.newId);
       const bar = progressBar(context, statSync(file!).size);
       if (bookmark.stored() === undefined || values["dry-run"]) {
-        const { header, rows, first, wrong, unmet, broken } = await takeRows(
-          opened(file!, "checked", bar),
-          kind,
-          reading,
-          undefined,
-          { now: ports.now(), skewMs: context.settings.clockSkewMs },
-        );
+        const taken = await takeRows(opened(file!, "checked", bar), kind, reading, undefined, {
+          now: ports.now(),
+          skewMs: context.settings.clockSkewMs,
+        });
+        const { header, rows, first, broken } = taken;
         if (broken !== null) throw new Failure(broken);
-        if (wrong.length > 0) return complain(context, wrong, unmet, text(values, "errors"));
+        if (taken.wrong.length > 0) return complain(context, taken, text(values, "errors"));
         if (rows === 0) {
           context.print("there are no rows in the file");
           return EXIT.ok;
@@ -90,7 +92,9 @@ export const importHistory: Command = {
         // A decline code in a column of another name would be missed by nobody.
         const over = listedColumns(passedOver(header ?? []));
         if (over !== "") context.print(`columns that hold no field, and are passed over: ${over}`);
-        tellUnmet(context, unmet);
+        tellWords(context, taken);
+        const copies = copiesWords(taken);
+        if (copies !== null) context.print(`${copies}; the newest copy of a record counts`);
         if (values["dry-run"]) return EXIT.ok;
         bookmark.set(0);
       }
@@ -159,29 +163,27 @@ const SHOWN = 10;
 
 type Bar = (doing: string, bytes: number) => void;
 
-/** A misspelled word would leave its rows what they are without it. */
-function tellUnmet(context: Context, unmet: readonly string[]) {
-  if (unmet.length > 0) context.print(`words of --states that no row has: ${unmet.join(", ")}`);
+function tellWords(context: Context, taken: Taken) {
+  // A misspelled word would leave its rows what they are without it.
+  if (taken.unmet.length > 0) context.print(`words of --states that no row has: ${taken.unmet.join(", ")}`);
+  const absent = absentWords(taken);
+  if (absent !== null) context.print(`read as empty: ${absent}`);
 }
 
-function complain(
-  context: Context,
-  wrong: readonly WrongRow[],
-  unmet: readonly string[],
-  errors: string | undefined,
-): number {
+function complain(context: Context, taken: Taken, errors: string | undefined): number {
+  const { wrong, place } = taken;
   const cell = (value: string) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
   const row = (line: number, column: string, says: string) => [String(line), column, says].map(cell).join(",");
-  const heading = "line,column,error";
+  const heading = `${place},column,error`;
   if (errors !== undefined) {
     const all = faultsOf(wrong).map(({ line, column, says }) => row(line, column, says));
     writeFileSync(errors, `${[heading, ...all].join("\n")}\n`);
   } else {
     const alike = alikeFaultsOf(wrong).slice(0, SHOWN);
-    const shown = alike.map((fault) => row(fault.lines[0]!, fault.column, alikeWords(fault)));
+    const shown = alike.map((fault) => row(fault.lines[0]!, fault.column, alikeWords(fault, place)));
     for (const line of [heading, ...shown]) context.print(line);
   }
-  tellUnmet(context, unmet);
+  tellWords(context, taken);
   const many = wrong.length >= WRONG_MAX ? `${rowsWords(WRONG_MAX)} or more` : rowsWords(wrong.length);
   context.print(
     `${many} ${wrong.length === 1 ? "is" : "are"} wrong${errors === undefined ? "" : `, see ${errors}`}; nothing was stored`,

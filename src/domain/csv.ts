@@ -54,6 +54,31 @@ const namesOf = (heading: string, separator: string) =>
     .split("\n\r")
     .map((name) => name.trim());
 
+/**
+ * Programs write `="00123"` so that a spreadsheet keeps the zeros; what it means is `"00123"`. Elsewhere a quote behind a `=` is text within quotes.
+ *
+ * @returns what such a file says, piece by piece: a piece may end between the two signs, but for the last
+ */
+export function createFormulaReader(): (piece: string, isLast?: boolean) => string {
+  let isQuoted = false;
+  let kept = "";
+  return (piece, isLast = false) => {
+    const text = kept + piece;
+    kept = text.endsWith("=") && !isLast ? "=" : "";
+    return text.slice(0, text.length - kept.length).replace(/="|"/g, (signs, at) => {
+      const isFormula = signs === '="' && !isQuoted && text[at - 1] !== '"';
+      isQuoted = !isQuoted;
+      return isFormula ? '"' : signs;
+    });
+  };
+}
+
+/** What a cell says that a spreadsheet wrote as a formula of a text alone: `="00123"` is 00123. */
+export const formulaText = (cell: string): string => {
+  const text = /^="(.*)"$/s.exec(cell)?.[1];
+  return text === undefined ? cell : text.replaceAll('""', '"');
+};
+
 /** Whether a row has the columns of the heading says `hasColumns`: an empty row may have fewer. */
 const CSV = {
   relax_column_count: true,

@@ -2,6 +2,12 @@ import { isSignOf, minorDigits } from "./currency.ts";
 import { STATE_WORDS, TRANSACTION_STATES, type TransactionState } from "./transaction.ts";
 import type { DateOrder } from "./written-moment.ts";
 
+/** Words of databases, spreadsheets and programs for a value that is not there. Namibia's NA is none of them. */
+const ABSENT = /^(?:null|\\n|#?n\/a|none|nan|nil|undefined)$/i;
+
+/** Whether a cell says that it has no value, in a word. */
+export const isAbsentWord = (cell: string): boolean => cell.length <= 9 && ABSENT.test(cell);
+
 /** What stands before the decimals of an amount. */
 export const DECIMALS = ["point", "comma"] as const;
 

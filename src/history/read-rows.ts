@@ -4,7 +4,7 @@ import { misfitsOf } from "../api/ingest/problems.ts";
 import { refuseImpossible, type SenderClock } from "../api/ingest/refuse-impossible.ts";
 import type { Reading } from "../domain/reading.ts";
 import { release } from "../store/packed.ts";
-import { saysOf } from "./record-of.ts";
+import { IS_MANGLED, saysOf } from "./record-of.ts";
 import type { Row } from "./rows.ts";
 
 /** What is wrong with a row. */
@@ -39,7 +39,7 @@ export async function* batchesOf(rows: AsyncIterable<Row>): AsyncGenerator<Row[]
 }
 
 /**
- * The records of these rows and what is wrong with the others, by the code that reads the bodies of requests.
+ * The records of these rows, the line of each, and what is wrong with the other rows, by the code that reads the bodies of requests.
  *
  * @param reading  how a CSV was read; null for JSONL
  */
@@ -48,23 +48,34 @@ export function readRows<Record>(
   rows: readonly Row[],
   reading: Reading | null,
   clock: SenderClock | null = null,
-): { records: Record[]; wrong: Wrong[] } {
+): { records: Record[]; lines: number[]; wrong: Wrong[] } {
   try {
-    return { records: read(kind, rows, clock), wrong: [] };
+    if (!rows.some(isMangled))
+      return { records: read(kind, rows, clock), lines: rows.map(({ line }) => line), wrong: [] };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }
   const records: Record[] = [];
+  const lines: number[] = [];
   const wrong: Wrong[] = [];
-  for (const row of rows)
+  for (const row of rows) {
+    const faults: Fault[] = (row.csv?.mangled ?? []).map((field) => ({ field, says: IS_MANGLED }));
     try {
-      records.push(...read(kind, [row], clock));
+      const record = read(kind, [row], clock);
+      if (faults.length === 0) {
+        records.push(...record);
+        lines.push(row.line);
+      }
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      wrong.push({ line: row.line, faults: faultsOf(kind, row, error, reading) });
+      faults.push(...faultsOf(kind, row, error, reading));
     }
-  return { records, wrong };
+    if (faults.length > 0) wrong.push({ line: row.line, faults });
+  }
+  return { records, lines, wrong };
 }
+
+const isMangled = ({ csv }: Row) => csv !== undefined && csv.mangled.length > 0;
 
 /** What a row was refused for, and after it what else is wrong with its fields. */
 function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError, reading: Reading | null): Fault[] {

@@ -5,6 +5,7 @@ import { cardFundingOf } from "../domain/transaction.ts";
 import {
   amountSays,
   capitals,
+  isAbsentWord,
   minorText,
   smallLetters,
   stateSays,
@@ -13,25 +14,52 @@ import {
 } from "../domain/written.ts";
 import { momentSays, momentText } from "../domain/written-moment.ts";
 
-/** What a row of a CSV says, in the types and the spelling that the API wants. What is empty is absent; what can't be read stays as it is, for the API's code to refuse. */
+/** What a row of a CSV says. */
+export interface CsvRecord {
+  record: Record<string, unknown>;
+  /** Words such as NULL that were read as an empty cell, as they stand there. */
+  absent: string[];
+  /** Fields that hold an id which a spreadsheet has rounded. */
+  mangled: string[];
+}
+
+/** How Excel shows a number of more than eleven digits, and saves it: 1.23457E+15, with the decimals of its country. */
+const ROUNDED = /^\d(?:[.,]\d+)?E\+\d{2,}$/;
+const isId = (field: string) => field === "id" || field.endsWith("Id");
+
+/** What is said of an id that a spreadsheet has rounded. */
+export const IS_MANGLED =
+  "was rounded by a spreadsheet, as in 1.23457E+15, so several ids may have become one; export the file again, and do not save it in a spreadsheet";
+
+/**
+ * What a row of a CSV says, in the types and the spelling that the API wants. What is empty, or a word such as NULL, is absent; what can't be read stays as it is, for the API's code to
+ * refuse.
+ */
 export function recordOf(
   kind: RecordKind<unknown>,
   header: Header,
   cells: readonly string[],
   reading: Reading,
-): Record<string, unknown> {
+): CsvRecord {
   const record: Record<string, unknown> = {};
+  const absent: string[] = [];
+  const mangled: string[] = [];
   const currency = cells[header.findIndex(([, field]) => field === "currency")] ?? "";
   for (const [index, [, name]] of header.entries()) {
     const cell = cells[index]!;
     if (name === undefined || cell === "") continue;
+    if (isAbsentWord(cell) && !(name === "state" && reading.states.has(stateWord(cell)))) {
+      absent.push(cell);
+      continue;
+    }
+    if (isId(name) && ROUNDED.test(cell)) mangled.push(name);
     const field = kind.fields.get(name)!;
     const text = spellingOf(kind, name, field, cell, currency, reading);
     const isBoolean = (field.schema as { type?: string }).type === "boolean" && /^(true|false)$/i.test(text);
     if (isBoolean) record[name] = text.toLowerCase() === "true";
     else record[name] = field.form === "integer" && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
   }
-  return record;
+  return { record, absent, mangled };
 }
 
 function spellingOf(

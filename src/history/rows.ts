@@ -1,45 +1,83 @@
 import { pipeline } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import type { RecordKind } from "../api/ingest/batch.ts";
-import { BAD_QUOTE, beginningOf, csvReading, hasColumns, headingOf, NO_COLUMNS } from "../domain/csv.ts";
+import {
+  BAD_QUOTE,
+  beginningOf,
+  createFormulaReader,
+  csvReading,
+  formulaText,
+  hasColumns,
+  headingOf,
+  NO_COLUMNS,
+} from "../domain/csv.ts";
 import { encodingOf, LOOK_BYTES, NO_TEXT } from "../domain/encoding.ts";
 import { FileRefused } from "../domain/file-refused.ts";
+import { isJsonList, jsonListParts, LIST_LOOK_CHARS } from "../domain/json-list.ts";
 import { type Header, headerOf, isRead, type Reading, refuseForJson } from "../domain/reading.ts";
-import { recordOf } from "./record-of.ts";
+import { type CsvRecord, recordOf } from "./record-of.ts";
 
 /** A file of records of one kind, as it comes. */
 export interface HistoryFile {
-  /** Says what is in it: JSONL by its end, else CSV. */
+  /** Its end says what is in it, .jsonl, .ndjson or .json, where it does not begin as a JSON list. Else it is CSV. */
   name: string;
   bytes: AsyncIterable<Buffer>;
 }
 
 /** A row of a file: where it stands, and the JSON of the record that it says. */
 export interface Row {
-  /** Of the file, from 1. */
+  /** Of the file, or of a JSON list the place of the record in it; from 1. */
   line: number;
   json: string;
-  /** The word for its state as a CSV has it. */
-  state?: string | undefined;
+  /** How a row of a CSV was read. */
+  csv?: Pick<CsvRecord, "absent" | "mangled"> & {
+    /** The word for its state as it stands in the file. */
+    state: string | undefined;
+  };
 }
 
 /** Far more than a record needs, and little enough to be held: what has no line breaks at all is not kept in memory. */
 const ROW_CHARS_MAX = 256 * 1024;
 
 /**
- * The rows of a file, read as they are asked for. A line of a JSONL file is a record as the API takes it.
+ * The rows of a file, read as they are asked for. A line of a JSONL file is a record as the API takes it, and so is an entry of a JSON list.
  *
- * @param onHeader  told how the first line of a CSV is read, before any row
+ * @param onBegin  told how the first line of a CSV is read, or that the file is a list, before any row
  * @throws FileRefused at the place from which on nothing can be read
  */
-export const rowsOf = (
+export async function* rowsOf(
   { name, bytes }: HistoryFile,
   kind: RecordKind<unknown>,
   reading: Reading,
-  onHeader: (header: Header) => void = () => {},
-): AsyncIterable<Row> => (isJson(name) ? linesOf(bytes, reading) : csvRowsOf(textOf(bytes), kind, reading, onHeader));
+  onBegin: (how: Header | "list") => void = () => {},
+): AsyncGenerator<Row> {
+  const text = textOf(bytes);
+  const begin = await beginOf(text);
+  const whole = joined(begin, text);
+  const isJson = /\.(jsonl|ndjson|json)$/i.test(name);
+  const isList = isJsonList(begin, kind.name);
+  if (isJson || isList) refuseForJson(reading);
+  if (isList) {
+    onBegin("list");
+    yield* listed(whole, kind);
+  } else if (/\.json$/i.test(name) ? holdsLines(begin) : isJson) yield* linesOf(whole);
+  else if (isJson || isObject(begin)) throw new FileRefused(notJson(kind));
+  else yield* csvRowsOf(whole, kind, reading, onBegin);
+}
 
-export const isJson = (name: string) => /\.(jsonl|ndjson)$/i.test(name);
+const isObject = (text: string) => /^\s*\{/.test(text);
+
+/** Whether the first line is an object as a whole, or may be: many programs write .json for .jsonl. */
+const holdsLines = (begin: string) => /^\s*\{[^\n]*(?:\}\s*(?:\n|$)|$)/.test(begin);
+
+const notJson = ({ name }: RecordKind<unknown>) =>
+  `it is no list of ${name}: a .json file holds [{…}, {…}] or {"${name}": [{…}, {…}]}, and a .jsonl file a record in each line`;
+
+async function* listed(text: AsyncIterable<string>, { name }: RecordKind<unknown>): AsyncGenerator<Row> {
+  const list = jsonListParts(name, ROW_CHARS_MAX);
+  for await (const piece of text) for (const { record, json } of list.take(piece)) yield { line: record, json };
+  list.end();
+}
 
 /** What the bytes say, in pieces and without a mark of the byte order. */
 async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
@@ -61,11 +99,10 @@ async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   yield decoder ? decoded(Buffer.alloc(0), true) : decoded(begin, true);
 }
 
-async function* linesOf(bytes: AsyncIterable<Buffer>, reading: Reading): AsyncGenerator<Row> {
-  refuseForJson(reading);
+async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<Row> {
   let line = 0;
   let rest = "";
-  for await (const text of textOf(bytes)) {
+  for await (const text of pieces) {
     const lines = (rest + text).split("\n");
     rest = lines.pop()!;
     for (const each of lines) {
@@ -78,11 +115,12 @@ async function* linesOf(bytes: AsyncIterable<Buffer>, reading: Reading): AsyncGe
 }
 
 async function* csvRowsOf(
-  text: AsyncGenerator<string>,
+  written: AsyncIterable<string>,
   kind: RecordKind<unknown>,
   reading: Reading,
   onHeader: (header: Header) => void,
 ): AsyncGenerator<Row> {
+  const text = withoutFormulas(written);
   const { delimiter, begin } = beginningOf(await heading(text), isRead(kind.fields, reading));
   const { options, begins, tornAt } = csvReading(delimiter);
   const parser = parse({ ...options, max_record_size: ROW_CHARS_MAX });
@@ -90,7 +128,8 @@ async function* csvRowsOf(
   let header: Header | undefined;
   let stateAt = -1;
   try {
-    for await (const cells of parser as AsyncIterable<string[]>) {
+    for await (const parsed of parser as AsyncIterable<string[]>) {
+      const cells = parsed.map(formulaText);
       const line = begins.shift()!; // so that what is kept does not grow with the file
       if (!header) {
         header = headerOf(cells, kind.fields, reading);
@@ -98,7 +137,10 @@ async function* csvRowsOf(
         stateAt = header.findIndex(([, field]) => field === "state");
         onHeader(header);
       } else if (!hasColumns(cells, header)) throw new FileRefused(`line ${line}: ${NO_COLUMNS}`);
-      else yield { line, json: JSON.stringify(recordOf(kind, header, cells, reading)), state: cells[stateAt] };
+      else {
+        const { record, ...how } = recordOf(kind, header, cells, reading);
+        yield { line, json: JSON.stringify(record), csv: { ...how, state: cells[stateAt] } };
+      }
     }
   } catch (error) {
     if (error instanceof CsvError)
@@ -109,6 +151,23 @@ async function* csvRowsOf(
 
 const noField = ({ name }: RecordKind<unknown>) =>
   `no column of the first line holds a field of ${name}: a file is CSV, with a first line of column names, or JSONL, with a name that ends in .jsonl`;
+
+async function* withoutFormulas(text: AsyncIterable<string>): AsyncGenerator<string> {
+  const read = createFormulaReader();
+  for await (const piece of text) yield read(piece);
+  yield read("", true);
+}
+
+/** What a text begins with: as much as shows what it is, or all of it. */
+async function beginOf(text: AsyncGenerator<string>): Promise<string> {
+  let begin = "";
+  while (begin.trimStart().length < LIST_LOOK_CHARS && begin.length <= ROW_CHARS_MAX) {
+    const { value, done } = await text.next();
+    if (done) break;
+    begin += value;
+  }
+  return begin;
+}
 
 /** What a text begins with, its heading at least, unless that is longer than a row may be. */
 async function heading(text: AsyncGenerator<string>): Promise<string> {

@@ -150,6 +150,7 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
   await page.locator(".answers").first().waitFor({ timeout: JUDGED_MS });
   return [
     ["overview", "/overview?days=90"],
+    ["decline-codes", "/decline_codes"],
     ["actions", "/actions"],
     ["invoices", "/invoices"],
     ["invoice", invoice],

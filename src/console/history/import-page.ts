@@ -39,7 +39,7 @@ export async function importPage(
   const all = KIND_NAMES.reduce((sum, kind) => sum + counts[kind], 0);
   const countWords = (n: number) => (n > COUNT_MAX ? `more than ${count(COUNT_MAX)}` : count(n));
   const form = html`<h2>Import a file</h2>
-<p class="text">CSV, with a first line of column names, or JSONL with a record in each line. The fields are <a href="/docs">those of the API</a>: amounts are whole minor units and moments RFC 3339, unless you say below that a CSV writes them otherwise; card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
+<p class="text">CSV, with a first line of column names, JSONL with a record in each line, or JSON with a list of records. The fields are <a href="/docs">those of the API</a>: amounts are whole minor units and moments RFC 3339, unless you say below that a CSV writes them otherwise; card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
 ${visit.may("import") ? uploadForm(typed) : html`<p class="text soft">Owners, admins and developers import.</p>`}`;
   return {
     title: "Import",
@@ -94,7 +94,7 @@ ${choice("Dates (--dates)", "dates", DATES_CHOICES, typed.get("dates") ?? "")}
 ${choice("Amounts (--decimals)", "decimals", DECIMALS_CHOICES, typed.get("decimals") ?? "")}
 <details class="field"><summary>The fields</summary>${facts(KIND_NAMES.map((kind) => [capital(kind), fieldsOf(kind)] as const))}</details>
 <p class="field"><label for="file">File</label>
-<input id="file" name="file" type="file" required accept=".csv,.jsonl,.ndjson,text/csv" aria-describedby="file-hint"><small id="file-hint">At most ${UPLOAD_BYTES_MAX / MIB} MiB. Sending a file twice changes nothing.</small></p>
+<input id="file" name="file" type="file" required accept=".csv,.json,.jsonl,.ndjson,text/csv" aria-describedby="file-hint"><small id="file-hint">At most ${UPLOAD_BYTES_MAX / MIB} MiB. Sending a file twice changes nothing.</small></p>
 <p><button class="main">Check</button> <button formaction="/import">Import</button> <button formaction="/import/wrong.csv" class="plain">Wrong rows as CSV</button></p>
 <p class="soft"><b>Check</b> reads every row, shows how, and stores nothing. <b>Import</b> stores rows while they arrive, up to the first that is wrong: check first.</p>
 <progress hidden aria-label="How much of the file was sent"></progress>

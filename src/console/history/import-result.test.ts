@@ -4,12 +4,22 @@ import type { Taken, WrongRow } from "../../history/take-rows.ts";
 import { html, textOf } from "../html.ts";
 import { importResult, type Sent } from "./import-result.ts";
 
+const WHOLE: Taken = {
+  header: null,
+  place: "line",
+  rows: 700,
+  first: [],
+  wrong: [],
+  unmet: [],
+  absent: new Map(),
+  copies: { rows: 0, line: 0 },
+  broken: null,
+};
 const WRONG: WrongRow = { line: 402, faults: [{ column: "total", says: "must be an integer" }] };
 
 /** What is said of a file of invoices: good or bad, and the words. */
 function said(taken: Partial<Taken>, stored: Sent["stored"] = null) {
-  const whole: Taken = { header: null, rows: 700, first: [], wrong: [], unmet: [], broken: null };
-  const { short } = importResult({ kind: "invoices", file: "i.csv", taken: { ...whole, ...taken }, stored }, "UTC");
+  const { short } = importResult({ kind: "invoices", file: "i.csv", taken: { ...WHOLE, ...taken }, stored }, "UTC");
   const [, tone, words] = /class="notice (\w+)"[^>]*>([^<]*)</.exec(textOf(short))!;
   return [tone, words];
 }
@@ -31,7 +41,7 @@ test("a check says whether all can be stored, and what keeps it from that", () =
 test("columns that hold no field are named, and those without a name are not", () => {
   const passedOver = (...columns: string[]) => {
     const header = [["id", "id"] as const, ...columns.map((column) => [column, undefined] as const)];
-    const taken: Taken = { header, rows: 1, first: [], wrong: [], unmet: [], broken: null };
+    const taken: Taken = { ...WHOLE, header };
     const { long } = importResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
     return /passed over<\/dt>\s*<dd>([^<]*)</.exec(textOf(html`${long}`))?.[1];
   };
@@ -41,11 +51,45 @@ test("columns that hold no field are named, and those without a name are not", (
 
 test("words for states that no row has are named, and nothing is where there are none", () => {
   const said = (unmet: string[]) => {
-    const taken: Taken = { header: null, rows: 1, first: [], wrong: [], unmet, broken: null };
+    const taken: Taken = { ...WHOLE, unmet };
     const { short } = importResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
     return /no row has<\/dt>\s*<dd>([^<]*)</.exec(textOf(short))?.[1];
   };
   assert.deepEqual([said(["OFFEN", "BEZHALT"]), said([])], ["OFFEN, BEZHALT", undefined]);
+});
+
+test("copies of a record, and words that were read as empty cells, are told of where there are any", () => {
+  const told = (more: Partial<Taken>) => {
+    const { short } = importResult(
+      { kind: "invoices", file: "i.csv", taken: { ...WHOLE, ...more }, stored: null },
+      "UTC",
+    );
+    return ["Copies", "Read as empty"].map(
+      (name) => new RegExp(`${name}</dt>\\s*<dd>([^<]*)<`).exec(textOf(short))?.[1],
+    );
+  };
+  const absent = new Map([
+    ["N/A", 1],
+    ["NULL", 1_200],
+  ]);
+  assert.deepEqual(told({ copies: { rows: 2, line: 9 }, absent }), [
+    "700 rows, 698 records: line 9 is a further copy of a record above it, the first of 2",
+    "1,201 cells (NULL 1,200, N/A 1)",
+  ]);
+  assert.deepEqual(told({}), [undefined, undefined]);
+});
+
+test("wrong records of a JSON list are named by their place in it", () => {
+  const { long } = importResult(
+    {
+      kind: "invoices",
+      file: "i.json",
+      taken: { ...WHOLE, place: "record", wrong: [WRONG, { ...WRONG, line: 7 }] },
+      stored: null,
+    },
+    "UTC",
+  );
+  assert.match(textOf(html`${long}`), /Record<[\s\S]*2 rows: records 402, 7/);
 });
 
 test("an import says how much of the file is stored, and that the whole of it is to be sent again where that is not all", () => {

@@ -1,7 +1,16 @@
 import type { RecordKind } from "../../api/ingest/batch.ts";
 import { type Header, listedColumns } from "../../domain/reading.ts";
 import { HISTORY_KINDS, type KindName } from "../../history/kinds.ts";
-import { alikeFaultsOf, alikeWords, isWhole, passedOver, type Taken, WRONG_MAX } from "../../history/take-rows.ts";
+import {
+  absentWords,
+  alikeFaultsOf,
+  alikeWords,
+  copiesWords,
+  isWhole,
+  passedOver,
+  type Taken,
+  WRONG_MAX,
+} from "../../history/take-rows.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { notice } from "../show/fields.ts";
 import { moment } from "../show/moments.ts";
@@ -21,6 +30,8 @@ export interface Sent {
 
 const WRONG_SHOWN = 20;
 
+const optional = (name: string, words: string | null) => (words === null ? null : ([name, words] as const));
+
 export function importResult({ kind, file, taken, stored }: Sent, zone: string): ImportResult {
   const { header, rows, first, wrong, unmet } = taken;
   const record = HISTORY_KINDS[kind].kind;
@@ -32,6 +43,8 @@ ${facts([
   ["Rows", count(rows)],
   ["Wrong rows", wrongCount(taken)],
   unmet.length === 0 ? null : ["Words of --states that no row has", unmet.join(", ")],
+  optional("Read as empty", absentWords(taken)),
+  optional("Copies", copiesWords(taken)),
   stored && ["Stored rows", count(stored.rows - stored.known)],
 ])}`,
     long: [
@@ -73,15 +86,15 @@ function storedNotice(taken: Taken, { rows, known }: NonNullable<Sent["stored"]>
   );
 }
 
-function wrongTable({ wrong }: Taken): Html {
+function wrongTable({ wrong, place }: Taken): Html {
   const faults = alikeFaultsOf(wrong);
   return html`<h2>What is wrong</h2>
 ${table(
   "Wrong rows",
   [
-    { head: "Line", cell: ({ lines }) => count(lines[0]!), numeric: true },
+    { head: place === "line" ? "Line" : "Record", cell: ({ lines }) => count(lines[0]!), numeric: true },
     { head: "Column", cell: ({ column }) => column || "the row" },
-    { head: "Error", cell: alikeWords },
+    { head: "Error", cell: (fault) => alikeWords(fault, place) },
   ],
   faults.slice(0, WRONG_SHOWN),
 )}

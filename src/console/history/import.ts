@@ -21,7 +21,6 @@ import { type Upload, withUpload } from "./upload.ts";
 
 const CSV_PAGE = 1_000;
 const HEADINGS = ["at_utc", "at", "by", "kind", "file", "rows", "known_before", "whole_file"];
-const WRONG_HEADINGS = ["line", "column", "error"];
 
 /** What is known of the past, and more of it from files. */
 export function importRoutes(console: Console) {
@@ -109,9 +108,14 @@ function uploads(console: Console) {
   const show: Answer = (sent, visit, typed) => importPage(console, visit, importResult(sent, visit.person.zone), typed);
   taking("/import/check", check, show);
   taking("/import", store, show);
-  taking("/import/wrong.csv", check, ({ taken: { wrong, broken } }, { reply }) => {
+  taking("/import/wrong.csv", check, ({ taken: { wrong, broken, place } }, { reply }) => {
     const rows = faultsOf(wrong).map(({ line, column, says }) => [line, column, says]);
-    return sendCsv(reply, "wrong-rows.csv", WRONG_HEADINGS, [broken === null ? rows : [...rows, [null, null, broken]]]);
+    return sendCsv(
+      reply,
+      "wrong-rows.csv",
+      [place, "column", "error"],
+      [broken === null ? rows : [...rows, [null, null, broken]]],
+    );
   });
   // An answer stands under the address of its button, which means nothing to who opens it later.
   for (const path of ["/import/check", "/import/wrong.csv"]) page(path, null, ({ reply }) => goTo(reply, "/import"));
