@@ -1,0 +1,149 @@
+// Takes the place of node:test where one process runs the same tests again and again: node:test runs each once.
+import type { TestContext } from "node:test";
+
+type Work = (context?: unknown) => unknown;
+type Hook = "before" | "after" | "beforeEach" | "afterEach";
+
+interface Scope {
+  name: string;
+  parent: Scope | null;
+  hooks: Record<Hook, Work[]>;
+}
+
+export interface HotTest {
+  name: string;
+  scope: Scope;
+  isSkipped: boolean;
+  work: (context: TestContext) => unknown;
+}
+
+/** The tests of one file, as its import declared them. */
+export interface HotFile {
+  tests: HotTest[];
+  /** With hooks it keeps something, such as a database: its tests run once for each import. */
+  hasHooks: boolean;
+}
+
+const scopeIn = (parent: Scope | null, name: string): Scope => ({
+  name,
+  parent,
+  hooks: { before: [], after: [], beforeEach: [], afterEach: [] },
+});
+
+let file: HotFile = { tests: [], hasHooks: false };
+let scope = scopeIn(null, "");
+
+/** Imports a file and returns the tests that it declares. One at a time. */
+export async function declared(url: string): Promise<HotFile> {
+  file = { tests: [], hasHooks: false };
+  scope = scopeIn(null, "");
+  const mine = file;
+  await import(url);
+  return mine;
+}
+
+interface Options {
+  skip?: boolean | string;
+  todo?: boolean | string;
+}
+
+const optionsIn = (given: unknown[]) => (given.find((each) => typeof each === "object") ?? {}) as Options;
+const workIn = (given: unknown[]) => given.find((each) => typeof each === "function") as Work | undefined;
+
+export function test(name: string, ...given: unknown[]) {
+  const { skip, todo } = optionsIn(given);
+  const work = workIn(given);
+  file.tests.push({
+    name: fullName(scope, name),
+    scope,
+    isSkipped: Boolean(skip ?? todo) || work === undefined,
+    work: work ?? (() => {}),
+  });
+}
+test.skip = (name: string) => test(name, { skip: true });
+
+export function suite(name: string, ...given: unknown[]) {
+  if (optionsIn(given).skip) return;
+  const outer = scope;
+  scope = scopeIn(outer, name);
+  try {
+    workIn(given)?.();
+  } finally {
+    scope = outer;
+  }
+}
+
+const hook = (kind: Hook) => (work: Work) => {
+  file.hasHooks = true;
+  scope.hooks[kind].push(work);
+};
+export const before = hook("before");
+export const after = hook("after");
+export const beforeEach = hook("beforeEach");
+export const afterEach = hook("afterEach");
+export const describe = suite;
+export const it = test;
+
+function fullName({ name: outer, parent }: Scope, name: string): string {
+  return parent === null ? name : fullName(parent, `${outer} > ${name}`);
+}
+
+/** From the file to the innermost suite. */
+const pathOf = (inner: Scope | null): Scope[] => (inner === null ? [] : [...pathOf(inner.parent), inner]);
+
+/**
+ * Runs tests of one file in their order, with the hooks around them.
+ *
+ * @param onTest  told before each test
+ * @param onEnd  told how it ended; false ends the run
+ */
+export async function runHot(
+  tests: readonly HotTest[],
+  onTest: (test: HotTest) => void,
+  onEnd: (test: HotTest, error: unknown) => boolean,
+) {
+  const begun = new Set<Scope>();
+  try {
+    for (const each of tests) {
+      onTest(each);
+      let error: unknown;
+      try {
+        const path = pathOf(each.scope);
+        for (const outer of path) {
+          if (begun.has(outer)) continue;
+          begun.add(outer);
+          for (const work of outer.hooks.before) await work();
+        }
+        await runOne(each, path);
+      } catch (thrown) {
+        error = thrown ?? new Error("nothing was thrown");
+      }
+      if (!onEnd(each, error)) return;
+    }
+  } finally {
+    for (const outer of [...begun].reverse())
+      for (const work of outer.hooks.after) await Promise.resolve(work()).catch(() => {});
+  }
+}
+
+async function runOne({ name, work }: HotTest, path: readonly Scope[]) {
+  const ended = new AbortController();
+  const afterwards: Work[] = [];
+  const context = {
+    name,
+    fullName: name,
+    signal: ended.signal,
+    after: (each: Work) => void afterwards.push(each),
+    diagnostic: () => {},
+    skip: () => {},
+    test: async (_: string, ...given: unknown[]) => workIn(given)?.(context),
+  } as unknown as TestContext;
+  try {
+    for (const outer of path) for (const each of outer.hooks.beforeEach) await each(context);
+    await work(context);
+  } finally {
+    for (const each of afterwards) await each();
+    for (const outer of [...path].reverse()) for (const each of outer.hooks.afterEach) await each(context);
+    ended.abort();
+  }
+}

@@ -1,0 +1,45 @@
+/** What is mutated, and the tests that must see it. Patterns are relative to the project. */
+export interface Room {
+  mutate: readonly string[];
+  tests: readonly string[];
+}
+
+const sources = (folder: string) => [`${folder}/**/*.ts`, `!${folder}/**/*.test.ts`, `!${folder}/**/*.fixture.ts`];
+const testsOf = (...folders: string[]) => folders.map((folder) => `${folder}/**/*.test.ts`);
+const filesOf = (folder: string, ...names: string[]) => names.map((name) => `${folder}/${name}.ts`);
+
+/** The rooms that decide about money, and the pure ones. */
+export const ROOMS: Readonly<Record<string, Room>> = {
+  rules: { mutate: sources("src/rules"), tests: testsOf("src/rules", "src/decisions") },
+  decisions: { mutate: sources("src/decisions"), tests: testsOf("src/decisions") },
+  recovery: {
+    mutate: filesOf(
+      "src/recovery",
+      "balance",
+      "disputes",
+      "ends",
+      "ingest",
+      "ingest-invoices",
+      "open-cases",
+      "outcome",
+      "payment-facts",
+      "replay",
+      "review",
+      "step",
+    ),
+    tests: testsOf("src/recovery"),
+  },
+  delivery: {
+    mutate: filesOf("src/delivery", "endpoint-health", "lane", "lane-timers", "leases", "recorder", "schedule"),
+    tests: testsOf("src/delivery"),
+  },
+  experiments: { mutate: sources("src/experiments"), tests: testsOf("src/experiments") },
+  auth: { mutate: sources("src/auth"), tests: [...testsOf("src/auth"), "src/cli/key.test.ts"] },
+  sdk: {
+    mutate: [
+      ...filesOf("sdk/src/webhooks", "receiver", "event-store", "worker"),
+      ...filesOf("sdk/src/client", "sync", "ingest", "pace"),
+    ],
+    tests: testsOf("sdk/src"),
+  },
+};

@@ -1,0 +1,105 @@
+// `npm run mutants`: how many of the bugs that StrykerJS plants in a room are seen by its tests; rooms as arguments, or all.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { MutantResult } from "@stryker-mutator/api/core";
+import { startTestServer, TEST_SERVER } from "../server.ts";
+import { ROOMS } from "./rooms.ts";
+import { MUTANTS_RUN, type MutantsRun } from "./runner.ts";
+
+const SCORE_MIN = 0.85;
+const ROOT = join(import.meta.dirname, "../..");
+
+/** A mutant that is no bug, because nobody can tell it from the code. */
+interface Equivalent {
+  file: string;
+  /** The line, without spaces around it, and what stands in its place. */
+  line: string;
+  becomes: string;
+  why: string;
+}
+const EQUIVALENTS = JSON.parse(readFileSync(new URL("equivalents.json", import.meta.url), "utf8")) as Equivalent[];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { file: { type: "string", multiple: true }, survivors: { type: "boolean" } },
+});
+const names = positionals.length > 0 ? positionals : Object.keys(ROOMS);
+const unknown = names.find((name) => !Object.hasOwn(ROOMS, name));
+if (unknown !== undefined) {
+  console.error(`there is no room ${unknown}; there are ${Object.keys(ROOMS).join(", ")}`);
+  process.exit(64);
+}
+
+if (!existsSync(join(import.meta.dirname, "node_modules"))) {
+  console.error('StrykerJS is missing: "npm ci --prefix test/mutants" installs it.');
+  process.exit(1);
+}
+const { Stryker } = await import("@stryker-mutator/core");
+process.chdir(ROOT);
+const folder = mkdtempSync(join(tmpdir(), "dunlin-mutants-"));
+const server = await startTestServer();
+process.env[TEST_SERVER] = JSON.stringify(server.address);
+process.env.NODE_COMPILE_CACHE ??= join(folder, "code");
+try {
+  for (const name of names) await runRoom(name);
+} finally {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function runRoom(name: string) {
+  const { mutate, tests } = ROOMS[name]!;
+  const run: MutantsRun = { tests, durations: join(folder, `${name}.json`) };
+  process.env[MUTANTS_RUN] = JSON.stringify(run);
+  const results = await new Stryker({
+    mutate: values.file ?? [...mutate],
+    testRunner: "hot",
+    plugins: ["./test/mutants/runner.ts"],
+    coverageAnalysis: "perTest",
+    concurrency: 2,
+    reporters: ["progress-append-only"],
+    tempDirName: join(folder, "sandbox"),
+    ignorePatterns: ["bench", "docs", ".ci"],
+    logLevel: "error" as never,
+    tsconfigFile: "none", // it would be rewritten with a part of TypeScript that version 7 does not have
+    timeoutMS: 3_000,
+    dryRunTimeoutMinutes: 10,
+    allowConsoleColors: false,
+    disableTypeChecks: false,
+  }).runMutationTest();
+  tell(name, results);
+}
+
+function tell(name: string, results: readonly MutantResult[]) {
+  const valid = results.filter(({ status }) => !["CompileError", "RuntimeError", "Ignored"].includes(status));
+  const alive = valid.filter(({ status }) => status === "Survived" || status === "NoCoverage");
+  const bugs = alive.filter((mutant) => !isEquivalent(mutant));
+  const counted = valid.length - (alive.length - bugs.length);
+  const score = (counted - bugs.length) / counted;
+  console.log(
+    `${name}: ${(100 * score).toFixed(1)} % of ${counted} mutants are seen; ${bugs.length} are not, and ${alive.length - bugs.length} are none`,
+  );
+  if (values.survivors) for (const mutant of bugs) console.log(wordsOf(mutant));
+  if (score < SCORE_MIN) process.exitCode = 1;
+}
+
+const linesOf = new Map<string, string[]>();
+function lineOf({ fileName, location }: MutantResult): string {
+  const lines = linesOf.get(fileName) ?? readFileSync(fileName, "utf8").split("\n");
+  linesOf.set(fileName, lines);
+  return lines[location.start.line - 1]!.trim();
+}
+
+const isEquivalent = (mutant: MutantResult) =>
+  EQUIVALENTS.some(
+    ({ file, line, becomes }) =>
+      mutant.fileName.endsWith(file) && line === lineOf(mutant) && becomes === mutant.replacement,
+  );
+
+function wordsOf(mutant: MutantResult): string {
+  const { fileName, location, status, mutatorName, replacement = "" } = mutant;
+  const place = `${fileName.slice(ROOT.length + 1)}:${location.start.line}:${location.start.column}`;
+  return `${status} ${place} ${mutatorName}\n  ${lineOf(mutant)}\n  becomes ${replacement.replaceAll(/\s+/g, " ").slice(0, 200)}`;
+}

@@ -1,0 +1,170 @@
+// A runner of StrykerJS for tests of node:test that keeps its process: to start one for each mutant takes longer than most tests.
+
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { pathToFileURL } from "node:url";
+import type { InstrumenterContext } from "@stryker-mutator/api/core";
+import { declareClassPlugin, PluginKind } from "@stryker-mutator/api/plugin";
+import {
+  type DryRunResult,
+  DryRunStatus,
+  determineHitLimitReached,
+  type MutantRunOptions,
+  type MutantRunResult,
+  type TestResult,
+  type TestRunner,
+  TestStatus,
+  toMutantRunResult,
+} from "@stryker-mutator/api/test-runner";
+import { declared, type HotFile, type HotTest, runHot } from "./hot-test.ts";
+
+/** What `run.ts` tells its runners, as JSON: the patterns of the test files, and where the duration of each test is kept. */
+export const MUTANTS_RUN = "DUNLIN_MUTANTS_RUN";
+export interface MutantsRun {
+  tests: readonly string[];
+  durations: string;
+}
+
+const told = JSON.parse(process.env[MUTANTS_RUN] ?? "null") as MutantsRun | null;
+const realm = globalThis as { __stryker__?: InstrumenterContext };
+realm.__stryker__ ??= {};
+const stryker = realm.__stryker__;
+
+const HOT_TEST = new URL("hot-test.ts", import.meta.url).href;
+/** What a fixture made at its import, such as a database, ends with the file that imported it: it is imported again, too. */
+const IS_FIXTURE = /\.fixture\.ts$/;
+
+class HotRunner implements TestRunner {
+  readonly #files = new Map<string, HotFile>();
+  #imports = 0;
+
+  capabilities() {
+    return { reloadEnvironment: false };
+  }
+
+  init() {
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (specifier === "node:test") return { url: HOT_TEST, shortCircuit: true };
+        const resolved = next(specifier, context);
+        const { search } = new URL(context.parentURL ?? "file:///");
+        return IS_FIXTURE.test(resolved.url) ? { ...resolved, url: resolved.url + search } : resolved;
+      },
+    });
+    // A rejection that nobody waits for fails the test in which it comes.
+    for (const event of ["unhandledRejection", "uncaughtException"]) process.on(event, (error) => this.#fail(error));
+    return Promise.resolve();
+  }
+
+  #fail: (error: unknown) => void = () => {};
+
+  async dryRun(): Promise<DryRunResult> {
+    stryker.activeMutant = undefined;
+    const result = await this.#run(undefined, true);
+    if (result.status !== DryRunStatus.Complete) return result;
+    const durations = Object.fromEntries(result.tests.map(({ id, timeSpentMs }) => [id, timeSpentMs]));
+    if (told) writeFileSync(told.durations, JSON.stringify(durations));
+    return { ...result, mutantCoverage: stryker.mutantCoverage! };
+  }
+
+  async mutantRun(options: MutantRunOptions): Promise<MutantRunResult> {
+    const { activeMutant, mutantActivation, testFilter, disableBail, hitLimit } = options;
+    stryker.hitLimit = hitLimit;
+    stryker.hitCount = hitLimit ? 0 : undefined;
+    const activate = () => {
+      stryker.activeMutant = activeMutant.id;
+      process.env.__STRYKER_ACTIVE_MUTANT__ = activeMutant.id; // for workers and processes of the tests
+    };
+    if (mutantActivation === "static") activate();
+    else stryker.activeMutant = undefined;
+    try {
+      const result = await this.#run(testFilter && new Set(testFilter), disableBail, activate);
+      return toMutantRunResult(determineHitLimitReached(stryker.hitCount, hitLimit) ?? result);
+    } finally {
+      stryker.activeMutant = undefined;
+      delete process.env.__STRYKER_ACTIVE_MUTANT__;
+    }
+  }
+
+  /** @param activate  called when the files of the tests are loaded */
+  async #run(filter: Set<string> | undefined, keepsOn: boolean, activate = () => {}): Promise<DryRunResult> {
+    const tests: TestResult[] = [];
+    try {
+      for (const path of pathsOf(filter)) {
+        const { tests: all, hasHooks } = this.#files.get(path) ?? (await this.#load(path));
+        if (hasHooks) this.#files.delete(path);
+        const named = all.map((test, index) => ({ test, id: idOf(path, all, index) }));
+        const asked = named.filter(({ test, id }) => !test.isSkipped && (filter?.has(id) ?? true));
+        const ids = new Map(asked.map(({ test, id }) => [test, id]));
+        activate();
+        const isGreen = await this.#runFile(path, ids, keepsOn, tests);
+        if (!isGreen && !keepsOn) break;
+      }
+      return { status: DryRunStatus.Complete, tests };
+    } catch (error) {
+      return { status: DryRunStatus.Error, errorMessage: String(error instanceof Error ? error.stack : error) };
+    }
+  }
+
+  async #load(path: string) {
+    const file = await declared(`${pathToFileURL(path).href}?import=${++this.#imports}`);
+    this.#files.set(path, file);
+    return file;
+  }
+
+  async #runFile(path: string, ids: ReadonlyMap<HotTest, string>, keepsOn: boolean, results: TestResult[]) {
+    let isGreen = true;
+    let begun = 0;
+    let stray: unknown;
+    this.#fail = (error) => {
+      stray ??= error;
+    };
+    await runHot(
+      [...ids.keys()],
+      (test) => {
+        begun = performance.now();
+        stray = undefined;
+        stryker.currentTestId = ids.get(test);
+      },
+      (test, thrown) => {
+        const error = thrown ?? stray;
+        const base = {
+          id: ids.get(test)!,
+          name: ids.get(test)!,
+          timeSpentMs: performance.now() - begun,
+          fileName: path,
+        };
+        if (error === undefined) results.push({ ...base, status: TestStatus.Success });
+        else results.push({ ...base, status: TestStatus.Failed, failureMessage: messageOf(error) });
+        isGreen &&= error === undefined;
+        return isGreen || keepsOn;
+      },
+    );
+    stryker.currentTestId = undefined;
+    return isGreen;
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
+/** Two tests of a file may have one name. */
+function idOf(path: string, all: readonly HotTest[], index: number): string {
+  const { name } = all[index]!;
+  const before = all.slice(0, index).filter((test) => test.name === name).length;
+  return `${path}: ${name}${before > 0 ? ` (${before + 1})` : ""}`;
+}
+
+/** The test files, those that took least time first: a mutant is mostly seen by a quick test. */
+function pathsOf(filter: Set<string> | undefined): string[] {
+  const paths = globSync([...told!.tests]).sort();
+  if (!filter) return paths;
+  const durations = JSON.parse(readFileSync(told!.durations, "utf8")) as Record<string, number>;
+  const costs = new Map<string, number>();
+  for (const id of filter) {
+    const path = paths.find((each) => id.startsWith(`${each}: `));
+    if (path !== undefined) costs.set(path, (costs.get(path) ?? 0) + (durations[id] ?? 0));
+  }
+  return [...costs].sort(([, a], [, b]) => a - b).map(([path]) => path);
+}
+
+export const strykerPlugins = [declareClassPlugin(PluginKind.TestRunner, "hot", HotRunner)];
