@@ -31,7 +31,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   delivery: {
     mutate: filesOf("src/delivery", "endpoint-health", "lane", "lane-timers", "leases", "recorder", "schedule"),
-    tests: testsOf("src/delivery"),
+    tests: ["src/delivery/*.test.ts"],
   },
   experiments: { mutate: sources("src/experiments"), tests: testsOf("src/experiments") },
   auth: { mutate: sources("src/auth"), tests: [...testsOf("src/auth"), "src/cli/key.test.ts"] },
