@@ -34,7 +34,7 @@ async function logged(requests: readonly object[], merchantId = merchant.id) {
   await api.close();
   const ids = replies.map((reply) => String(reply.headers["x-request-id"]).slice(4));
   const rows = await Promise.all(ids.map((id) => findRequest(database.db, id)));
-  return { replies, rows, all: await listRequests(database.db, merchantId, 0, 999, 1000) };
+  return { replies, rows, all: await listRequests(database.db, merchantId, { limit: 1000 }) };
 }
 
 test("each request leaves a row that its requestId finds", async () => {
@@ -185,7 +185,7 @@ test("a list holds one merchant's requests, newest first, of the statuses that a
   for (const row of rows) log.add(row);
   await log.flush();
   const statuses = async (from: number, to: number, limit = 10) =>
-    (await listRequests(database.db, other.id, from, to, limit)).map(({ status }) => status);
+    (await listRequests(database.db, other.id, { from, to, limit })).map(({ status }) => status);
   assert.deepEqual(await statuses(0, 999), [500, 429, 400, 200]);
   assert.deepEqual(await statuses(400, 499), [429, 400]);
   assert.deepEqual(await statuses(500, 599), [500]);

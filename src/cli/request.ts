@@ -56,7 +56,7 @@ export const requestList: Command = {
     const limit = wholeNumber(values, "limit", 1, 10_000) ?? 50;
     return withDatabase(context, async ({ db }) => {
       const merchantId = text(values, "merchant") === "none" ? NOBODY : await merchantOf(db, values);
-      const requests = await listRequests(db, merchantId, from, to, limit);
+      const requests = await listRequests(db, merchantId, { from, to, limit });
       if (values.json) context.print(JSON.stringify(requests.map(shown)));
       else if (requests.length === 0) context.print("No request matches.");
       else for (const line of table(HEADINGS, requests.map(cells))) context.print(line);

@@ -87,7 +87,7 @@ test("of pages only what went wrong is in the log of requests, as the merchant's
   await at.http.inject({ url: "/sign-in?x=1" });
   await at.http.inject({ url: "/v1/recovery_actions" });
   const logged = async (merchantId: string, count: number) => {
-    const found = () => listRequests(at.db, merchantId, 0, 999, 100);
+    const found = () => listRequests(at.db, merchantId, { limit: 100 });
     for (let tries = 0; tries < 50 && (await found()).length < count; tries++) await sleep(100);
     return (await found()).map(({ route, status }) => `${route} ${status}`).sort();
   };

@@ -14,6 +14,7 @@ import { experimentStartRoutes } from "./experiments/start.ts";
 import { bare, framed, type Page } from "./frame.ts";
 import { backtestRoutes } from "./history/backtest.ts";
 import { importRoutes } from "./history/import.ts";
+import { requestRoutes } from "./history/requests.ts";
 import { shadowRoutes } from "./history/shadow.ts";
 import { html } from "./html.ts";
 import { apiKeyRoutes } from "./org/api-keys.ts";
@@ -118,6 +119,7 @@ const ROUTES = [
   deliveryListRoutes,
   replayRoutes,
   deliveryDetailRoutes,
+  requestRoutes,
   importRoutes,
   backtestRoutes,
   shadowRoutes,

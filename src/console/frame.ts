@@ -8,6 +8,7 @@ const PAGES = [
   ["/invoices", "Invoices", null],
   ["/experiments", "Experiments", null],
   ["/deliveries", "Deliveries", null],
+  ["/requests", "Requests", null],
   ["/import", "Import", null],
   ["/backtest", "Backtest", null],
   ["/shadow", "Shadow mode", null],

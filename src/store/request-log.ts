@@ -74,16 +74,35 @@ const list = (name: string, condition: string) =>
   prepared(
     `list_requests_${name}`,
     `select ${selectList(COLUMNS)} from request_log
-     where merchant_id = $1 and status between $2 and $3 ${condition} order by id desc limit $4`,
+     where merchant_id = $1 and id < $2 and status between $3 and $4 ${condition} order by id desc limit $5`,
   );
 const LIST = list("all", "");
-// Said outright, so that the index of refusals is used.
+// Said outright, so that the indexes of them are used.
 const LIST_REFUSED = list("refused", "and status >= 400");
+const LIST_OLDER = list("older", "and older > 0");
 
-/** A merchant's requests, newest first, whose status lies in this range. */
-export async function listRequests(tx: Tx, merchantId: string, from: number, to: number, limit: number) {
-  const statement = from >= 400 ? LIST_REFUSED : LIST;
-  return (await tx.run<LoggedRequest>(statement, [merchantId, from, to, limit])).rows;
+/** Which of a merchant's requests are looked for. */
+export interface RequestFilter {
+  /** The status lies in this range, of which both ends are part; all: 0 to 999. */
+  from?: number;
+  to?: number;
+  /** Only those with records that were ignored as older. */
+  isOlder?: boolean;
+  /** Only those that came before the request with this id. */
+  before?: string | undefined;
+  limit: number;
+}
+
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** A merchant's requests, newest first. */
+export async function listRequests(
+  tx: Tx,
+  merchantId: string,
+  { from = 0, to = 999, isOlder = false, before = LAST_ID, limit }: RequestFilter,
+) {
+  const statement = isOlder ? LIST_OLDER : from >= 400 ? LIST_REFUSED : LIST;
+  return (await tx.run<LoggedRequest>(statement, [merchantId, before, from, to, limit])).rows;
 }
 
 const LOG: TimedTable = { name: "request_log", momentColumn: "at", span: "day" };

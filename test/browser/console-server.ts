@@ -151,6 +151,7 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
   return [
     ["overview", "/overview?days=90"],
     ["decline-codes", "/decline_codes"],
+    ["requests", "/requests"],
     ["actions", "/actions"],
     ["invoices", "/invoices"],
     ["invoice", invoice],
