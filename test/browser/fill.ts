@@ -26,6 +26,7 @@ import { packInvoices, packTransactions } from "../../src/store/packed.fixture.t
 import { insertPerson } from "../../src/store/people.ts";
 import { inBatches, variedHistory } from "../varied-history.ts";
 import { fillExperiments } from "./fill-experiments.ts";
+import { fillOddities } from "./fill-oddities.ts";
 
 export const SECRET_KEY = Buffer.alloc(32, 7);
 const PASSWORD = "correct horse battery";
@@ -212,6 +213,7 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
   await deliverer.stop();
   await fillExperiments(db, merchant, ports, random);
   await fillHistory(db, merchant, ports);
+  await fillOddities(db, merchant, ports);
   return merchant;
 }
 

@@ -20,7 +20,9 @@ try {
     }
     const narrow = await stage.as("viewer", { colorScheme, viewport: { width: 360, height: 740 } });
     const phone = await narrow.newPage();
-    for (const [name, path] of pages.filter(([name]) => ["overview", "actions", "invoice"].includes(name))) {
+    for (const [name, path] of pages.filter(([name]) =>
+      ["overview", "actions", "invoices", "invoice", "requests", "decline-codes"].includes(name),
+    )) {
       await phone.goto(path);
       await phone.screenshot({ path: join(folder, `${name}-360-${colorScheme}.png`), fullPage: true });
     }

@@ -42,13 +42,6 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-mutants-"));
 const server = await startTestServer();
 process.env[TEST_SERVER] = JSON.stringify(server.address);
 process.env.NODE_COMPILE_CACHE ??= join(folder, "code");
-try {
-  for (const name of names) await runRoom(name);
-} finally {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-}
-
 async function runRoom(name: string) {
   const { mutate, tests } = ROOMS[name]!;
   const run: MutantsRun = { tests, durations: join(folder, `${name}.json`) };
@@ -64,7 +57,7 @@ async function runRoom(name: string) {
     ignorePatterns: ["/bench", "/docs", "/.ci"],
     logLevel: "error" as never,
     tsconfigFile: "none", // it would be rewritten with a part of TypeScript that version 7 does not have
-    timeoutMS: 3_000,
+    timeoutMS: 5_000,
     dryRunTimeoutMinutes: 10,
     allowConsoleColors: false,
     disableTypeChecks: false,
@@ -102,4 +95,11 @@ function wordsOf(mutant: MutantResult): string {
   const { fileName, location, status, mutatorName, replacement = "" } = mutant;
   const place = `${fileName.slice(ROOT.length + 1)}:${location.start.line}:${location.start.column}`;
   return `${status} ${place} ${mutatorName}\n  ${lineOf(mutant)}\n  becomes ${replacement.replaceAll(/\s+/g, " ").slice(0, 200)}`;
+}
+
+try {
+  for (const name of names) await runRoom(name);
+} finally {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
 }

@@ -31,7 +31,7 @@ const page = async (query = "") =>
 /** The words in the cells of each row, but for the moment and the id. */
 const rowsOn = (body: string) =>
   [...body.matchAll(/<tr><td.*?<\/tr>/gs)].map(([row]) =>
-    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].slice(1, -1).map(([, cell]) => cell!.replace(/<[^>]+>/g, "").trim()),
+    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].slice(1).map(([, cell]) => cell!.replace(/<[^>]+>/g, "").trim()),
   );
 
 test("each request says how many of its records were stored, unchanged and ignored as older, the newest first", async () => {

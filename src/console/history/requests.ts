@@ -38,7 +38,7 @@ async function requestsPage({ db, query, path, merchantId, person }: Visit): Pro
   return {
     title: "Requests",
     body: html`
-<p class="text">The requests of your systems in the last ${KEPT_DAYS} days. A record is <em>ignored as older</em> if Dunlin has a newer version of it, by <code>updatedAt</code>. <a href="/docs/guides/ingest.html">How versions are compared</a>.</p>
+<p class="text">The requests of your systems in the last ${KEPT_DAYS} days, and pages that failed. A record is <em>ignored as older</em> if Dunlin has a newer version of it. <a href="/docs/guides/ingest.html">How versions are compared</a>.</p>
 <form method="get" class="filters" data-search>
 ${choice("Show", "show", CHOICES, show ?? "")}
 <button>Filter</button>${isFiltered && html`<a class="button" href="/requests">Clear</a>`}</form>
@@ -52,14 +52,13 @@ const requestTable = (rows: readonly LoggedRequest[], zone: string): Html =>
   table(
     "Requests",
     [
-      { head: "Time", cell: ({ at }) => moment(at, zone, "second") },
+      { head: "Time", cell: ({ at, id }) => html`${moment(at, zone, "second")}<br><small>req_${id}</small>` },
       { head: "Request", cell: ({ method, route }) => html`<code>${method ?? "?"} ${route}</code>` },
       { head: "Answer", cell: answerOf },
       { head: "Records", cell: ({ records }) => countOf(records), numeric: true },
       { head: "Stored", cell: ({ stored }) => countOf(stored), numeric: true },
       { head: "Unchanged", cell: unchangedOf, numeric: true },
       { head: "Ignored as older", cell: ({ older }) => countOf(older), numeric: true },
-      { head: "Request id", cell: ({ id }) => html`<span class="id">req_${id}</span>` },
     ],
     rows,
   );

@@ -3,11 +3,12 @@ import { test } from "node:test";
 import pino from "pino";
 import { shippedPrior } from "../../../simulator/trial/worlds.ts";
 import { decideDue } from "../../recovery/decide-due.ts";
+import { ingestTransactions } from "../../recovery/ingest.ts";
 import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { createModels } from "../../recovery/models.ts";
 import { prepared } from "../../store/database.ts";
-import { packInvoices } from "../../store/packed.fixture.ts";
+import { packInvoices, packTransactions } from "../../store/packed.fixture.ts";
 import { SECRET_KEY, testConsole } from "../console.fixture.ts";
 
 const DUE = prepared("test_due", "select min(due_at) as at from due_cases");
@@ -40,4 +41,24 @@ test("an instruction that was decided and did not reach the endpoint yet is said
     /, an instruction waits for its delivery<\/p>[\s\S]*Next action<\/dt><dd>waits for its delivery/,
   );
   assert.doesNotMatch((await viewer.get("/invoices")).body, /data-head="Next action"><time/, "its moment has passed");
+});
+
+test("an invoice that is paid in part says what is left to pay", async (t) => {
+  const at = await testConsole();
+  t.after(() => at.close());
+  const { db, ports, merchant } = at;
+  const now = ports.now();
+  const invoice = { id: "in_a", state: "UNPAID", customerId: "cus_1", amount: 4_900, currency: "EUR" } as const;
+  await ingestInvoices(db, merchant, packInvoices({ ...invoice, createdAt: now, updatedAt: now }), ports, () => {});
+  const page = async () => (await (await at.as("viewer")).get("/invoices/in_a")).body;
+  assert.doesNotMatch(await page(), /Left to pay/);
+  const part = { id: "tx_1", state: "PAID", invoiceId: "in_a", amount: 1_900, currency: "EUR" } as const;
+  await ingestTransactions(
+    db,
+    merchant,
+    packTransactions({ ...part, createdAt: now, updatedAt: now }),
+    ports,
+    () => {},
+  );
+  assert.match(await page(), /Left to pay<\/dt><dd>EUR.30\.00</);
 });

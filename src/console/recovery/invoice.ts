@@ -55,6 +55,7 @@ export function invoiceRoutes(console: Console) {
     const open = kase?.endedAt === null ? kase : null;
     const made = explained.decisions.at(-1)?.number ?? 0;
     const leftOut = kase?.arm === "shadow" ? made - explained.decisions.length : 0;
+    const left = explained.balance?.left ?? invoice.amount;
     return {
       title: `Invoice ${id}`,
       tools:
@@ -64,6 +65,7 @@ export function invoiceRoutes(console: Console) {
 <p class="lead">${money(invoice.amount, invoice.currency)}, ${sentence(invoice, open?.unpaidAt ?? null, isWaiting ? "waiting" : (latest?.nextAt ?? null), ports.now(), zone)}</p>
 <div class="columns"><section><h2>Invoice</h2>${facts([
         ["State", spaced(invoice.state)],
+        left === invoice.amount ? null : ["Left to pay", money(left, invoice.currency)],
         [
           "Customer",
           html`<a href="/invoices?customerId=${encodeURIComponent(invoice.customerId)}">${invoice.customerId}</a>`,

@@ -37,4 +37,4 @@ export const hiddenFields = (values: Record<string, string>): Html =>
 
 /** What a form said back: a problem, or that it is done. */
 export const notice = (kind: "good" | "bad" | "warn", says: Part): Html =>
-  html`<p class="notice ${kind}" role="${kind === "bad" ? "alert" : "status"}">${says}</p>`;
+  html`<div class="notice ${kind}" role="${kind === "bad" ? "alert" : "status"}">${says}</div>`;
