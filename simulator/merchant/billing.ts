@@ -26,7 +26,10 @@ export function join(office: Office, firstBillAtMs: number, ageMs: number) {
     card: { generation: 0, sinceMs: createdAt.getTime() },
     open: null,
   };
-  office.outbox.subscriptions.push(subscriptionRecord(subscription));
+  // Nobody tells of a subscription before it exists, and Dunlin takes no record from the future.
+  office.agenda.add(createdAt.getTime(), () => {
+    office.outbox.subscriptions.push(subscriptionRecord(subscription));
+  });
   billWhenDue(office, subscription, 0);
 }
 

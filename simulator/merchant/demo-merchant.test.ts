@@ -203,3 +203,18 @@ test("the first failures come within a day, lines fit 100 columns, and recovered
   assert.equal(sum(byReason.values().map(({ recovered }) => recovered)), total.recovered);
   assert.equal(sum(byWay.values()), total.recovered);
 });
+
+test("a record is pushed when it exists, and none is dated ahead", () => {
+  const merchant = merchantOf();
+  const pushed = new Set<string>();
+  for (let days = 0; days < 90; days += 0.25) {
+    const now = later(START, days * DAY_MS);
+    merchant.step(now);
+    const { subscriptions, invoices, transactions } = merchant.takeOutbox();
+    for (const { id, createdAt, updatedAt } of [...subscriptions, ...invoices, ...transactions])
+      assert.ok(new Date(updatedAt ?? createdAt) <= now && new Date(createdAt) <= now, `${id} at ${now.toISOString()}`);
+    for (const { id } of subscriptions) pushed.add(id);
+    for (const { subscriptionId } of invoices) assert.ok(pushed.has(subscriptionId!), `${subscriptionId} is not known`);
+  }
+  assert.ok(pushed.size > 120);
+});
