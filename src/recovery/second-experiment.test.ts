@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { Experiment } from "../domain/experiment.ts";
+import type { Merchant } from "../domain/merchant.ts";
 import { assign } from "../experiments/assignment.ts";
+import { failedWeeks, youngInvoices } from "../store/experiment-invoices.ts";
 import { DAY, openStage, START } from "./stage.fixture.ts";
 
 let stage: Awaited<ReturnType<typeof openStage>>;
@@ -9,7 +11,10 @@ before(async () => {
   stage = await openStage();
 });
 after(() => stage.drop());
-beforeEach(() => stage.enter());
+let merchant: Merchant;
+beforeEach(async () => {
+  merchant = await stage.enter();
+});
 
 const MATURITY_DAYS = 30;
 
@@ -55,3 +60,15 @@ for (const lookDays of [[45], [35, 45]])
     assert.deepEqual(await sums(first), [{ customers: 1, due: 300, got: 0, dueDue: 300 * 300 }]);
     assert.deepEqual(await sums(second), [{ customers: 1, due: 800, got: 0, dueDue: 800 * 800 }]);
   });
+
+test("pages about an experiment count its own invoices", async () => {
+  const { first, second } = await twoExperiments(async () => {
+    await stage.invoice();
+  });
+  for (const id of ["inv_2", "inv_3"]) await stage.invoice({ id });
+  const young = async ({ id }: Experiment) => (await youngInvoices(stage.db, merchant.id, id)).map(({ n }) => n);
+  assert.deepEqual([await young(first), await young(second)], [[1], [2]]);
+  const failed = async ({ id }: Experiment) =>
+    (await failedWeeks(stage.db, merchant.id, id, "UTC", START)).map(({ failed }) => failed);
+  assert.deepEqual([await failed(first), await failed(second)], [[1], [2]]);
+});
