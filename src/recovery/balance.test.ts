@@ -70,7 +70,63 @@ suite("what is left", () => {
 
   test("a payment in full is dated by the attempt that paid the last part", () => {
     assert.deepEqual(balanceOf(anInvoice(), [payment(2900, 7), payment(2000, 2)]).paidAt, at(7));
+    const inThree = [payment(100, 4), payment(2900, 3), payment(2000, 1)];
+    assert.deepEqual(balanceOf(anInvoice(), inThree).paidAt, at(3), "what came later paid nothing that was owed");
     assert.equal(balanceOf(anInvoice({ amount: 0 }), []).paidAt, null);
+    assert.equal(balanceOf(anInvoice({ amount: 0, amountDue: 0 }), []).paidAt, null);
+  });
+
+  test("what payments leave of a version's own rest is paid, and what a credit leaves is settled", () => {
+    const partly = anInvoice({ state: "PARTIALLY_PAID", amountDue: 2000, updatedAt: at(5) });
+    assert.deepEqual(balanceOf(partly, [payment(2000, 6)]), { left: 0, paidAt: at(6), conflict: null });
+    const credited = anInvoice({ amountDue: 0, updatedAt: at(5) });
+    assert.deepEqual(balanceOf(credited, [payment(2000, 1)]), { left: 0, paidAt: null, conflict: null });
+  });
+
+  test("a PARTIALLY_PAID version without a rest has left its total less the payments, or its total if they cover it", () => {
+    const partly = { state: "PARTIALLY_PAID", updatedAt: at(5) } as const;
+    assert.equal(left(partly, payment(2900, 1)), 2000);
+    assert.equal(left({ ...partly, amount: 2000 }, payment(2000, 1)), 2000);
+    assert.equal(
+      left({ ...partly, amount: 2000 }, payment(2000, 5)),
+      0,
+      "it may be the rest: nothing is asked for twice",
+    );
+    assert.equal(left({ ...partly, amount: 2000 }, payment(2900, 5)), 2000, "of its own second");
+  });
+
+  test("a version may know of a payment of its own second: the sums tell", () => {
+    const partly = { state: "PARTIALLY_PAID", amountDue: 2000, updatedAt: at(5) } as const;
+    assert.equal(left(partly, payment(2000, 1), payment(900, 5)), 2000, "it knows");
+    assert.equal(left(partly, payment(2000, 1), payment(900, 5), payment(1000, 6)), 1000, "and of nothing later");
+    assert.equal(left(partly, payment(1900, 1), payment(1000, 2), payment(500, 5)), 1500, "it does not know");
+    assert.equal(left(partly, payment(2900, 1), payment(2500, 5)), 2000, "more than was left cannot be meant");
+  });
+
+  test("an UNPAID version asks for no more than payments leave, whatever it says is left", () => {
+    assert.equal(left({ amountDue: 4900, updatedAt: at(5) }, payment(2000, 1)), 2900);
+  });
+
+  test("a contradiction is a payment in full from before the version, and says what and when", () => {
+    const inParts = [payment(2000, 1), payment(2900, 3)];
+    const facts = { kind: "paid_but_unpaid", paid: 4900, currency: "EUR", paidAt: at(3), unpaidAt: at(5) };
+    assert.deepEqual(balanceOf(anInvoice({ updatedAt: at(5) }), inParts).conflict, facts);
+    const conflict = (over: Partial<Invoice>, ...payments: Payment[]) => balanceOf(anInvoice(over), payments).conflict;
+    assert.equal(conflict({ updatedAt: at(5) }, payment(2000, 1), payment(2900, 6)), null, "the rest came later");
+    assert.equal(conflict({ updatedAt: at(5), amountDue: 0 }, payment(4900, 1)), null, "it says that nothing is left");
+  });
+
+  test("a payment larger than the total is a contradiction, unless the version came after it and is a rest", () => {
+    const kind = (state: "UNPAID" | "PARTIALLY_PAID", when: number) =>
+      balanceOf(anInvoice({ state, amount: 2000, updatedAt: at(5) }), [payment(2900, when)]).conflict?.kind;
+    assert.deepEqual(
+      [1, 5, 6].map((when) => kind("PARTIALLY_PAID", when)),
+      [undefined, undefined, "paid_too_much"],
+    );
+    assert.deepEqual(
+      [1, 5, 6].map((when) => kind("UNPAID", when)),
+      Array(3).fill("paid_too_much"),
+    );
   });
 });
 

@@ -28,15 +28,15 @@ export interface Balance {
  * @param attempts  on any invoice, in any order
  */
 export function balanceOf(invoice: Invoice, attempts: readonly Payment[]): Balance {
-  const { id, amount, currency, state, createdAt, updatedAt: saidAt } = invoice;
+  const { id, amount, currency, createdAt, updatedAt: saidAt } = invoice;
   const paid = attempts.filter((t) => t.invoiceId === id && t.state === "PAID" && t.updatedAt >= createdAt);
   const payments = paid.filter((t) => t.currency === currency);
   const sum = sumOf(payments);
   const due = dueOf(invoice, payments);
   const left = Math.max(0, due === null ? amount - sum : leftSince(due, invoice, payments));
   const isPaid = left === 0 && ((sum > 0 && sum >= amount) || (due !== null && due > 0));
-  const isContradicted =
-    isPaid && amount > 0 && due !== 0 && state === "UNPAID" && payments.every((t) => t.updatedAt < saidAt);
+  // Never of a PARTIALLY_PAID version: payments from before it leave what it says.
+  const isContradicted = isPaid && amount > 0 && due !== 0 && payments.every((t) => t.updatedAt < saidAt);
   return {
     left,
     paidAt: isPaid ? completedAt(payments, amount) : null,
@@ -54,7 +54,7 @@ function dueOf({ state, amount, amountDue, updatedAt: saidAt }: Invoice, payment
   if (amountDue !== undefined) return amountDue;
   // A partly paid invoice has something left. When payments from before cover its amount, the amount is the rest.
   const before = sumOf(payments.filter((t) => t.updatedAt <= saidAt));
-  return state === "PARTIALLY_PAID" && before > 0 && before >= amount ? amount : null;
+  return state === "PARTIALLY_PAID" && before >= amount ? amount : null;
 }
 
 /** Returns what later payments leave of `due`; less than 0 if more was paid. */

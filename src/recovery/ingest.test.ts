@@ -214,3 +214,47 @@ async function eventOf(merchantId: string): Promise<Event> {
 }
 
 const CASES = prepared("test_case_ids", "select id from cases where merchant_id = $1");
+
+const anyInvoice = (over: object) => ({
+  ...({ id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 1, currency: "EUR" } as const),
+  createdAt: START,
+  updatedAt: START,
+  ...over,
+});
+
+test("invoices that are all new and paid are stored, and counted", async () => {
+  const merchant = await stage.enter();
+  const paid = packInvoices(anyInvoice({ state: "PAID" }), anyInvoice({ id: "inv_2", state: "PAID" }));
+  const push = () => ingestInvoices(stage.db, merchant, paid, stage.ports, () => {});
+  assert.deepEqual([await push(), await push()], [[{ stored: 2, older: 0 }], [{ stored: 0, older: 0 }]]);
+});
+
+test("a paid version takes back what waits for its delivery, and another version tells nobody", async () => {
+  const merchant = await stage.enter();
+  const told: string[][] = [];
+  const push = (invoice: ReturnType<typeof anyInvoice>) =>
+    ingestInvoices(stage.db, merchant, packInvoices(invoice), stage.ports, (_id, eventIds) => told.push([...eventIds]));
+  await push(anyInvoice({}));
+  await stage.decide();
+  const waiting = (await stage.events()).filter((event) => event.waiting).map(({ id }) => id);
+  stage.wait(MINUTE);
+  await push(anyInvoice({ amount: 2, updatedAt: stage.now() }));
+  assert.deepEqual(told, []);
+  stage.wait(MINUTE);
+  await push(anyInvoice({ state: "PAID", updatedAt: stage.now() }));
+  assert.ok(waiting.length > 0);
+  assert.deepEqual(told, [waiting]);
+});
+
+test("a database that fails is asked once, and its error reaches the caller", async () => {
+  const merchant = await stage.enter();
+  let asked = 0;
+  const fail = () => {
+    asked++;
+    return Promise.reject(new Error("the disk is full"));
+  };
+  const failing: Database = { ...stage.db, run: fail, transaction: fail };
+  const push = ingestInvoices(failing, merchant, packInvoices(anyInvoice({})), stage.ports, () => {});
+  await assert.rejects(push, /the disk is full/);
+  assert.equal(asked, 1);
+});

@@ -94,11 +94,13 @@ const pathOf = (inner: Scope | null): Scope[] => (inner === null ? [] : [...path
 /**
  * Runs tests of one file in their order, with the hooks around them.
  *
+ * @param limitMs  after so long a test has failed: what it waits for will not come
  * @param onTest  told before each test
  * @param onEnd  told how it ended; false ends the run
  */
 export async function runHot(
   tests: readonly HotTest[],
+  limitMs: (test: HotTest) => number,
   onTest: (test: HotTest) => void,
   onEnd: (test: HotTest, error: unknown) => boolean,
 ) {
@@ -114,7 +116,7 @@ export async function runHot(
           begun.add(outer);
           for (const work of outer.hooks.before) await work();
         }
-        await runOne(each, path);
+        await within(runOne(each, path), limitMs(each));
       } catch (thrown) {
         error = thrown ?? new Error("nothing was thrown");
       }
@@ -122,7 +124,20 @@ export async function runHot(
     }
   } finally {
     for (const outer of [...begun].reverse())
-      for (const work of outer.hooks.after) await Promise.resolve(work()).catch(() => {});
+      for (const work of outer.hooks.after) await within(Promise.resolve(work()), AFTER_MS).catch(() => {});
+  }
+}
+
+const AFTER_MS = 5_000;
+
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`not done after ${ms} ms`)), ms);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {});
   }
 }
 

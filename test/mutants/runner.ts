@@ -30,6 +30,8 @@ const realm = globalThis as { __stryker__?: InstrumenterContext };
 realm.__stryker__ ??= {};
 const stryker = realm.__stryker__;
 
+/** A mutant that no test has seen after so long counts as unseen. */
+const MUTANT_MS = 10_000;
 /** What a test file costs beside its tests: an import, and mostly a database. */
 const FILE_MS = 100;
 const HOT_TEST = new URL("hot-test.ts", import.meta.url).href;
@@ -99,8 +101,11 @@ class HotRunner implements TestRunner {
   /** @param activate  called when the files of the tests are loaded */
   async #run(filter: Set<string> | undefined, keepsOn: boolean, activate = () => {}): Promise<DryRunResult> {
     const tests: TestResult[] = [];
+    const begunAt = performance.now();
     try {
       for (const path of pathsOf(filter)) {
+        // Those that see most have had their turn: what they missed, the others hardly see.
+        if (!keepsOn && performance.now() - begunAt > MUTANT_MS) break;
         const { tests: all, hasHooks } = this.#files.get(path) ?? (await this.#load(path));
         if (hasHooks) this.#files.delete(path);
         const named = all.map((test, index) => ({ test, id: idOf(path, all, index) }));
@@ -133,6 +138,7 @@ class HotRunner implements TestRunner {
     };
     await runHot(
       [...ids.keys()],
+      (test) => limitOf(ids.get(test)!),
       (test) => {
         begun = performance.now();
         stray = undefined;
@@ -155,6 +161,16 @@ class HotRunner implements TestRunner {
     stryker.currentTestId = undefined;
     return isGreen;
   }
+}
+
+let known: Record<string, number> | undefined;
+
+/** How long a test may take, in milliseconds: much longer than without a bug. */
+function limitOf(id: string): number {
+  if (known === undefined && existsSync(told!.durations))
+    known = JSON.parse(readFileSync(told!.durations, "utf8")) as Record<string, number>;
+  const usualMs = known?.[id];
+  return usualMs === undefined ? 120_000 : 3_000 + 8 * usualMs;
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error));
