@@ -54,7 +54,7 @@ async function runRoom(name: string) {
     concurrency: 2,
     reporters: ["progress-append-only"],
     tempDirName: join(folder, "sandbox"),
-    ignorePatterns: ["/bench", "/docs", "/.ci"],
+    ignorePatterns: ["/bench", "/.ci"],
     logLevel: "error" as never,
     tsconfigFile: "none", // it would be rewritten with a part of TypeScript that version 7 does not have
     timeoutMS: 5_000,
