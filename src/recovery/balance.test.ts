@@ -199,6 +199,18 @@ suite("cases", () => {
     assert.deepEqual(await ends(), ["settled", "settled"]);
   });
 
+  test("a case opens when a credit that ended the last one is taken back, whoever found that nothing was left", async () => {
+    // The step finds it: a payment in full comes first, so a case is opened to be ended.
+    await stage.transaction({ id: "txn_1", invoiceId: "inv_2", state: "PAID" });
+    stage.wait(MINUTE);
+    await stage.invoice({ id: "inv_2", amountDue: 0, updatedAt: stage.now() });
+    await stage.transaction({ id: "txn_1", invoiceId: "inv_2", state: "FAILED", updatedAt: stage.now() });
+    await stage.decide();
+    stage.wait(MINUTE);
+    await stage.invoice({ id: "inv_2", updatedAt: stage.now() });
+    assert.deepEqual(await ends(), [null, "settled", null]);
+  });
+
   test("a retry that pays the last part ends the case as paid", async () => {
     await stage.transaction({ state: "PAID", amount: 2000 });
     await stage.decide();

@@ -259,12 +259,12 @@ const STATE_COLUMNS: readonly Column<CaseState>[] = [
 const SAVE = prepared(
   "save_case_states",
   `update cases set ended_at = s.ended_at, end_reason = s.end_reason, paid_at = s.paid_at, recovered = s.recovered,
-     invoice_left = invoice_left or s.end_reason = 'paid'
+     invoice_left = invoice_left or s.end_reason in ('paid', 'settled')
    from unnest(${arrays(STATE_COLUMNS, 2)}) as s (${STATE_COLUMNS.map(([name]) => name).join(", ")})
    where cases.merchant_id = $1 and cases.id = s.id`,
 );
 
-/** Write the state of cases that are locked and have ended. Of one that was paid the invoice has left recovery, though only a payment says so. */
+/** Write the state of cases that are locked and have ended. Of one that was paid or settled the invoice has left recovery, though no version may say so. */
 export async function saveCaseStates(tx: Tx, merchantId: string, states: readonly CaseState[]) {
   await tx.run(SAVE, [merchantId, ...columnValues(states, STATE_COLUMNS)]);
 }
