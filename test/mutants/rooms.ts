@@ -10,7 +10,7 @@ const filesOf = (folder: string, ...names: string[]) => names.map((name) => `${f
 
 /** The rooms that decide about money, and the pure ones. */
 export const ROOMS: Readonly<Record<string, Room>> = {
-  rules: { mutate: sources("src/rules"), tests: testsOf("src/rules", "src/decisions") },
+  rules: { mutate: sources("src/rules"), tests: testsOf("src/rules") },
   decisions: { mutate: sources("src/decisions"), tests: testsOf("src/decisions") },
   recovery: {
     mutate: filesOf(
