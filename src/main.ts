@@ -175,14 +175,18 @@ function explain(error: unknown, command: Command, settings: Settings): number {
   if (error instanceof ConfigError) return refuse([{ name: error.setting, problem: error.message }]);
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
   if (syscall === "listen") {
-    complain("config: 1 problem");
+    const isTaken = code === "EADDRINUSE";
+    complain(isTaken ? `dunlin ${command.name}: a port is taken` : "config: 1 problem");
     complain(
-      `  ${port === settings.metricsPort ? "DUNLIN_METRICS_PORT" : "DUNLIN_PORT"} (${settings.host}:${port})  ${code === "EADDRINUSE" ? "is in use by another process. Stop it, or write another port." : message}`,
+      `  ${port === settings.metricsPort ? "DUNLIN_METRICS_PORT" : "DUNLIN_PORT"} (${settings.host}:${port})  ${isTaken ? "is in use by another process. Stop it, or write another port." : message}`,
     );
-    return EXIT.config;
+    return isTaken ? EXIT.unreachable : EXIT.config;
   }
   const outage = unreachable(error, settings);
-  if (outage) return refuse([{ name: "DATABASE_URL", problem: outage }]);
+  if (outage) {
+    complain(`dunlin ${command.name}: DATABASE_URL: ${outage}`);
+    return EXIT.unreachable;
+  }
   complain(`dunlin ${command.name}: ${message}`);
   complain((error as Error).stack ?? "");
   return EXIT.failed;

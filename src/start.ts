@@ -261,7 +261,8 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
   }
 }
 
-async function identity({ tls, certificate, dataDir, baseUrl }: Settings, realNow: Date) {
+/** What the service shows to callers, and the file of the authority behind it. */
+export async function identity({ tls, certificate, dataDir, baseUrl }: Settings, realNow: Date) {
   if (tls === "proxy") return { tls, caFile: null };
   if (certificate) return { tls: certificate, caFile: null };
   const { cert, key, caFile } = await localCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, realNow);
