@@ -87,15 +87,8 @@ test("merchant set changes what it names, and an address that must not be dialle
   const set = await dunlin(["merchant", "set", merchantId, "--budget", "4", "--shape", "flat", "--json"]);
   assert.equal(set.code, 0);
   assert.deepEqual([JSON.parse(set.out).budget, JSON.parse(set.out).webhookFlat], [4, true]);
-  const refused = await dunlin([
-    "merchant",
-    "set",
-    merchantId,
-    "--webhook-url",
-    "https://169.254.169.254/",
-    "--bearer",
-    "t",
-  ]);
+  const hook = ["--webhook-url", "https://169.254.169.254/", "--bearer", "t"];
+  const refused = await dunlin(["merchant", "set", merchantId, ...hook]);
   assert.equal(refused.code, 2);
   assert.match(refused.err, /--webhook-url/);
   assert.equal((await dunlin(["merchant", "set", "nobody", "--budget", "4"])).code, 1);
@@ -272,13 +265,14 @@ test("a second service on the same data folder is refused in one sentence, and t
 });
 
 test("a log that nobody reads holds up neither requests nor the end of the service", async () => {
-  const apiKey = readFileSync(join(data, "api-key"), "utf8").trim();
+  const unlimited = "merchant create --name Busy --rate-per-second 9999 --rate-burst 9999 --json";
+  const { apiKey } = JSON.parse((await dunlin(unlimited.split(" "))).out);
   service.stderr!.pause();
   const agent = new Agent({ keepAlive: true, maxSockets: 10 });
   // A line each: more than any pipe holds.
   for (let turn = 0; turn < 30; turn++) {
     const replies = await Promise.all(Array.from({ length: 100 }, () => list(apiKey, agent)));
-    assert.ok(replies.every(({ status }) => status === 200 || status === 429));
+    assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
   }
   agent.destroy();
   service.kill("SIGTERM");

@@ -1,34 +1,22 @@
 import assert from "node:assert/strict";
-import { cp, mkdtemp, readdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import pino from "pino";
 import { prepared } from "../src/store/database.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { type TestDatabase, testDatabase } from "./database.ts";
+import type { TestDatabase } from "./database.ts";
+import { emptyDatabase, migrateTo } from "./old-schema.ts";
 import { fill } from "./plans/fill.ts";
-import { removeAtExit } from "./server.ts";
 
-const log = pino({ level: "silent" });
-const FOLDER = join(import.meta.dirname, "../migrations");
 /** The last migration before versions, balances and conflicts were kept. */
 const BEFORE = 30;
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
-  await database.db.run(text("drop schema public cascade; create schema public"));
+  database = await emptyDatabase();
 });
 after(() => database.drop());
 
 const text = (sql: string) => prepared("", sql);
 
 test("a database from before versions keeps its rows, and knows since when each invoice is unpaid", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "dunlin-upgrade-"));
-  removeAtExit(folder);
-  for (const name of await readdir(FOLDER))
-    if (Number(name.slice(0, 4)) <= BEFORE) await cp(join(FOLDER, name), join(folder, name));
-  await migrate(database.address, log, { folder, volatile: true });
+  await migrateTo(database.address, BEFORE);
   const { db } = database;
   await fill(db, { first: 1, last: 3, invoices: 400 });
   await db.run(
@@ -45,7 +33,7 @@ test("a database from before versions keeps its rows, and knows since when each 
   const outcomes = async () =>
     (await db.run(text("select outcome, count(*) as n from cases group by 1 order by 1"))).rows;
   const [rows, results] = [await counts(), await outcomes()];
-  assert.equal((await migrate(database.address, log, { volatile: true })).applied > 0, true);
+  assert.ok((await migrateTo(database.address)) > 0);
   assert.deepEqual([await counts(), await outcomes()], [rows, results]);
   const since = await db.run<{ last: string; n: number; expected: boolean }>(
     text(`select right(i.id, 1) as last, count(*) as n,

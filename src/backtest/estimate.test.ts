@@ -30,6 +30,25 @@ test("the way that the merchant took itself is estimated as what was recovered",
   assert.deepEqual([own.difference, own.differenceLow, own.differenceHigh, own.unseen], [0, 0, 0, 0]);
 });
 
+test("an invoice is judged by a model that has seen none of its customer", () => {
+  // A model that knew these two situations would weigh them alike. One that has seen nothing leaves the plain mean where the merchant did alike.
+  const situation = (group: number, alike: number, paid: number): Episode[] =>
+    Array.from({ length: 500 }, (_, n) => {
+      const isAlike = n < alike;
+      const decided = { situation: [0, group, 10 + group], choice: isAlike ? 1 : 3, chance: 0.5 };
+      return { customerId: "one", amount: 1, decisions: [{ ...decided, succeeded: isAlike && n < paid }] };
+    });
+  const episodes = [...situation(1, 270, 162), ...situation(2, 250, 50)];
+  const answer = estimate(
+    episodes,
+    episodes.map(() => [1]),
+    1,
+    one,
+  );
+  assert.ok(isSaid(answer), JSON.stringify(answer));
+  assert.ok(Math.abs(answer.share - (162 + 50) / (270 + 250)) < 1e-9, `${answer.share}`);
+});
+
 test("what the merchant did itself counts as seen, however seldom it did so", () => {
   // One invoice in ten is of a situation that came up four times.
   const own: Episode[] = Array.from({ length: 400 }, (_, n) => {

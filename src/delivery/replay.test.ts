@@ -67,6 +67,17 @@ test("the list derives the state of each event, and each filter finds its own", 
   );
 });
 
+test("the list takes events created exactly at either end of a range", async () => {
+  await makeEvents(database.db, merchant, 1, START);
+  const listed = async (from: number, to: number) => {
+    const at = (ms: number) => new Date(START.getTime() + ms);
+    const range = { createdFrom: at(from), createdTo: at(to) };
+    return (await listDeliveries(database.db, merchant.id, { ...range, limit: 10 })).length;
+  };
+  assert.deepEqual([await listed(-1, 0), await listed(0, 1)], [1, 1]);
+  assert.deepEqual([await listed(-1, -1), await listed(1, 1)], [0, 0]);
+});
+
 test("a replay is a new numbered round of the whole schedule, as often as one likes", async () => {
   const [event] = await makeEvents(database.db, merchant, 1, START);
   await runDown(500);

@@ -7,9 +7,16 @@ const shareOf = (found: readonly boolean[]) => found.filter(Boolean).length / fo
 /** Four standard deviations of a share of one half of 20,000. */
 const CHANCE = 0.015;
 
-test("a customer is in the same arm whenever one asks", () => {
-  const experiment = { salt: "s1", share: 0.5 };
-  for (const id of customers.slice(0, 100)) assert.deepEqual(assign(experiment, id), assign(experiment, id));
+// A running experiment goes on after an upgrade: a version that draws otherwise would move its customers.
+test("the arm and the half of a customer follow from the salt and the customer alone, in every version", () => {
+  const drawn = (salt: string) =>
+    customers
+      .slice(0, 12)
+      .map((id) => assign({ salt, share: 0.5 }, id))
+      .map(({ arm, half }) => `${arm[0]}${half}`)
+      .join(" ");
+  assert.equal(drawn("s1"), "m2 m1 m1 d1 m1 m2 m1 m1 m1 d1 d2 m2");
+  assert.equal(drawn("s2"), "d1 m1 m1 d1 m2 m1 m2 d1 d1 m2 d2 d1");
 });
 
 test("the arm gets the share that was asked for, and the halves are halves within each arm", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { prepared } from "../store/database.ts";
-import { openStage } from "./stage.fixture.ts";
+import { HOUR, MINUTE, openStage } from "./stage.fixture.ts";
 
 const stage = await openStage();
 before(async () => {
@@ -14,7 +14,10 @@ before(async () => {
     await stage.db.run(prepared("", sql));
 });
 after(() => stage.drop());
-beforeEach(() => stage.enter());
+let merchantId: string;
+beforeEach(async () => {
+  merchantId = (await stage.enter()).id;
+});
 
 const COUNT = prepared("test_count", "select count(*) as writes from test_writes group by id order by min(ctid)");
 const writes = async () => {
@@ -51,4 +54,30 @@ test("a fact that changes the plan of an action costs one more write; one that c
   }
   await stage.untilSent();
   assert.deepEqual(await writes(), [4]);
+});
+
+const EXECUTED = prepared(
+  "test_executed",
+  `select status, executed_at as "executedAt", updated_at as "updatedAt" from recovery_actions
+   where merchant_id = $1 and executed_at is not null`,
+);
+type Executed = { status: string; executedAt: Date; updatedAt: Date };
+const executed = async () => (await stage.db.run<Executed>(EXECUTED, [merchantId])).rows;
+
+// A merchant who walks the list by executedAt has been there, and does not come back.
+test("a retry that failed and then succeeds keeps the time at which its execution was recorded first", async () => {
+  await stage.invoice();
+  await stage.decide();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime() + MINUTE);
+  await stage.transaction({ recoveryActionId: sent.id });
+  await stage.decide();
+  const [failed] = await executed();
+  assert.equal(failed!.status, "FAILED");
+  stage.wait(HOUR);
+  await stage.transaction({ recoveryActionId: sent.id, state: "PAID" });
+  await stage.decide();
+  const [succeeded] = await executed();
+  assert.deepEqual([succeeded!.status, succeeded!.executedAt], ["SUCCEEDED", failed!.executedAt]);
+  assert.ok(succeeded!.updatedAt > failed!.updatedAt);
 });

@@ -57,6 +57,17 @@ suite("what is left", () => {
     assert.equal(kindOf({ amount: 0, updatedAt: at(5) }, payment(4900, 1)), undefined, "credited afterwards");
   });
 
+  test("a payment counts from the time it was paid, not from the time its attempt began", () => {
+    const paidLate = (began: number, paid: number) => payment(4900, began, { updatedAt: at(paid) });
+    assert.equal(left({}, paidLate(-60, 1)), 0, "it began before the invoice");
+    const newer = { updatedAt: at(5) };
+    assert.equal(balanceOf(anInvoice(newer), [paidLate(1, 6)]).conflict, null, "it was paid after the version");
+    assert.equal(left({ ...newer, amountDue: 4900 }, paidLate(1, 6)), 0);
+    const partly = { ...newer, state: "PARTIALLY_PAID" } as const;
+    assert.equal(left(partly, payment(3000, 1), payment(1900, 2, { updatedAt: at(6) })), 0);
+    assert.equal(left({ ...partly, amountDue: 2900 }, payment(2900, 1, { updatedAt: at(6) })), 0);
+  });
+
   test("a payment in full is dated by the attempt that paid the last part", () => {
     assert.deepEqual(balanceOf(anInvoice(), [payment(2900, 7), payment(2000, 2)]).paidAt, at(7));
     assert.equal(balanceOf(anInvoice({ amount: 0 }), []).paidAt, null);
@@ -85,6 +96,17 @@ suite("cases", () => {
       (await stage.events()).filter(({ type, waiting }) => type === "recovery_action" && waiting),
       [],
     );
+  });
+
+  test("a debit that began before its invoice failed, and is pushed as paid before it, ends the case", async () => {
+    const began = new Date(START.getTime() - DAY);
+    const paidAt = new Date(START.getTime() + HOUR);
+    stage.at(paidAt);
+    await stage.transaction({ invoiceId: "inv_2", state: "PAID", createdAt: began, updatedAt: paidAt });
+    await stage.invoice({ id: "inv_2", updatedAt: START });
+    await stage.decide();
+    assert.deepEqual(await ends(), [null, "paid"]);
+    assert.deepEqual(await statuses(), ["RETRY SCHEDULED"], "nothing is planned for the paid one");
   });
 
   test("two parts that are paid at once end the case", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { replayEvents } from "../store/delivery-states.ts";
-import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
+import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -93,6 +93,20 @@ test("a payment that the customer made cancels the action, also when the paid co
   await stage.decide();
   const [action] = await stage.actions();
   assert.deepEqual([action!.status, action!.executed], ["CANCELED", false]);
+});
+
+test("a debit that the customer began before the failure, and that was paid after the retry, cancels the action", async () => {
+  await stage.invoice();
+  await stage.decide();
+  await stage.untilSent();
+  stage.wait(HOUR);
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  assert.equal((await stage.actions())[0]!.status, "SUCCEEDED");
+  const began = new Date(START.getTime() - DAY);
+  await stage.transaction({ state: "PAID", initiator: "CUSTOMER", createdAt: began });
+  await stage.decide();
+  assert.equal((await stage.actions())[0]!.status, "CANCELED");
 });
 
 test("a failed transaction settles the retry as failed and the next one is planned, with the card's country", async () => {

@@ -122,12 +122,13 @@ export async function openStage() {
   const { db } = database;
   let now = START;
   let ids = 0;
+  let draws = 0;
   const ports: Ports = {
     now: () => now,
     realNow: () => now,
     monotonicMs: () => now.getTime(),
     clockRate: 1,
-    randomBytes: (size) => Buffer.alloc(size, 7),
+    randomBytes: (size) => Buffer.alloc(size, ++draws),
     newId: () => `01900000-0000-7000-8000-${(++ids).toString(16).padStart(12, "0")}`,
   };
   let merchant: Merchant;

@@ -42,10 +42,14 @@ test("a dot that came as it was said lies on the line from corner to corner", ()
     .slice(1)
     .map(Number);
   const dots = [...svg.matchAll(/<circle class="dot first" cx="([\d.]+)" cy="([\d.]+)" r="[\d.]+"\/><?/g)].slice(0, 2);
+  assert.equal(dots.length, 2);
   for (const [, x, y] of dots)
     assert.ok(Math.abs((Number(x) - x1!) / (x2! - x1!) - (Number(y) - y1!) / (y2! - y1!)) < 0.01);
   // What luck may do ends where shares end.
-  for (const y of numbersOf(svg, /<line class="luck first"[^>]* y[12]="([\d.]+)"/g)) assert.ok(y >= y2! && y <= y1!);
+  const luck = [...svg.matchAll(/<line class="luck first"[^>]* y1="([\d.]+)" y2="([\d.]+)"/g)];
+  const [[below, to], [from, above]] = luck.map(([, ...ends]) => ends.map(Number)) as [number[], number[]];
+  assert.deepEqual([luck.length, below, above], [2, y1, y2]);
+  assert.ok(to! > y2! && to! < y1! && from! > y2! && from! < y1!, `${to} ${from}`);
 });
 
 test("names and notes are text, whatever they hold", () => {

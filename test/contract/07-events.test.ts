@@ -118,6 +118,8 @@ suite("events", { concurrency: 12 }, () => {
     const seen = shop.received.length;
     await sleep(5_500);
     assert.equal(shop.received.length, seen);
-    for (const { state } of await shop.deliveries()) assert.equal(state, "withdrawn");
+    const deliveries = await shop.deliveries();
+    assert.ok(deliveries.length > 0);
+    for (const { state } of deliveries) assert.equal(state, "withdrawn");
   });
 });

@@ -27,7 +27,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "review",
       "step",
     ),
-    tests: testsOf("src/recovery"),
+    // Those of words, learning and shadow mode take most of the time, and look at other things.
+    tests: [
+      ...testsOf("src/recovery"),
+      "!src/recovery/{backtest,expla,join-flushes,learn,merchants,models,shadow-job,shadow-words,shadow.,views}*.test.ts",
+    ],
   },
   delivery: {
     mutate: filesOf("src/delivery", "endpoint-health", "lane", "lane-timers", "leases", "recorder", "schedule"),

@@ -1,6 +1,6 @@
 // A runner of StrykerJS for tests of node:test that keeps its process: to start one for each mutant takes longer than most tests.
 
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 import type { InstrumenterContext } from "@stryker-mutator/api/core";
@@ -30,6 +30,8 @@ const realm = globalThis as { __stryker__?: InstrumenterContext };
 realm.__stryker__ ??= {};
 const stryker = realm.__stryker__;
 
+/** What a test file costs beside its tests: an import, and mostly a database. */
+const FILE_MS = 100;
 const HOT_TEST = new URL("hot-test.ts", import.meta.url).href;
 /** What a fixture made at its import, such as a database, ends with the file that imported it: it is imported again, too. */
 const IS_FIXTURE = /\.fixture\.ts$/;
@@ -106,7 +108,9 @@ class HotRunner implements TestRunner {
         const ids = new Map(asked.map(({ test, id }) => [test, id]));
         activate();
         const isGreen = await this.#runFile(path, ids, keepsOn, tests);
-        if (!isGreen && !keepsOn) break;
+        if (isGreen || keepsOn) continue;
+        noteKill(path);
+        break;
       }
       return { status: DryRunStatus.Complete, tests };
     } catch (error) {
@@ -162,9 +166,24 @@ function idOf(path: string, all: readonly HotTest[], index: number): string {
   return `${path}: ${name}${before > 0 ? ` (${before + 1})` : ""}`;
 }
 
-/** The test files, those that took least time first: a mutant is mostly seen by a quick test. */
+/** How many mutants each test file has seen, in a file of all runners. */
+const killsFile = () => `${told!.durations}.kills`;
+const killsSoFar = (): Record<string, number> =>
+  existsSync(killsFile()) ? JSON.parse(readFileSync(killsFile(), "utf8") || "{}") : {};
+
+function noteKill(path: string) {
+  const kills = killsSoFar();
+  kills[path] = (kills[path] ?? 0) + 1;
+  writeFileSync(killsFile(), JSON.stringify(kills));
+}
+
+/** The test files, those first that see most mutants in least time. */
 function pathsOf(filter: Set<string> | undefined): string[] {
-  const paths = globSync([...told!.tests]).sort();
+  const without = told!.tests.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1));
+  const paths = globSync(
+    told!.tests.filter((pattern) => !pattern.startsWith("!")),
+    { exclude: without },
+  ).sort();
   if (!filter) return paths;
   const durations = JSON.parse(readFileSync(told!.durations, "utf8")) as Record<string, number>;
   const costs = new Map<string, number>();
@@ -172,7 +191,9 @@ function pathsOf(filter: Set<string> | undefined): string[] {
     const path = paths.find((each) => id.startsWith(`${each}: `));
     if (path !== undefined) costs.set(path, (costs.get(path) ?? 0) + (durations[id] ?? 0));
   }
-  return [...costs].sort(([, a], [, b]) => a - b).map(([path]) => path);
+  const kills = killsSoFar();
+  const rate = ([path, cost]: [string, number]) => ((kills[path] ?? 0) + 1) / (cost + FILE_MS);
+  return [...costs].sort((a, b) => rate(b) - rate(a)).map(([path]) => path);
 }
 
 export const strykerPlugins = [declareClassPlugin(PluginKind.TestRunner, "hot", HotRunner)];

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { clientOf, invoice, invoices, json, taken } from "./client.fixture.ts";
@@ -25,6 +26,24 @@ test("records of any iterable are sent in batches of 100, each with the key, and
   }
   assert.ok(requests.every(({ authorization }) => authorization === "Bearer dln_live_key"));
   assert.ok(requests.every(({ method, url }) => method === "POST" && url === "/ingest/v1/invoices"));
+});
+
+test("records of each kind go to the address of their kind, under its name", async (t) => {
+  const { client, requests } = await clientOf(t, taken);
+  const { id: _, state: __, ...common } = invoice(1);
+  const subscription = { id: "sub_1", state: "SUBSCRIPTION_STATE_ACTIVE", ...common } as const;
+  const transaction = { id: "tx_1", invoiceId: "inv_1", state: "TRANSACTION_STATE_PAID", ...common } as const;
+  await client.ingest.subscriptions([subscription]);
+  await client.ingest.invoices([invoice(1)]);
+  await client.ingest.transactions([transaction]);
+  assert.deepEqual(
+    requests.map(({ url, body }) => [url, JSON.parse(body)]),
+    [
+      ["/ingest/v1/subscriptions", { subscriptions: [subscription] }],
+      ["/ingest/v1/invoices", { invoices: [invoice(1)] }],
+      ["/ingest/v1/transactions", { transactions: [transaction] }],
+    ],
+  );
 });
 
 test("no records are no request", async (t) => {
@@ -102,4 +121,23 @@ test("an error of the source is the caller's own", async (t) => {
     throw new RangeError("cursor lost");
   }
   await assert.rejects(client.ingest.invoices(broken()), RangeError);
+});
+
+test("an error of onBatch is the caller's own, as it was thrown", async (t) => {
+  const { client } = await clientOf(t, taken);
+  const thrown = new RangeError("disk full");
+  const onBatch = () => {
+    throw thrown;
+  };
+  const error: unknown = await client.ingest.invoices(invoices(1), { onBatch }).catch((each: unknown) => each);
+  assert.equal(error, thrown);
+  assert.ok(!("firstRecord" in thrown), "only a refusal says where its batch began");
+});
+
+test("a signal that outlives its calls keeps nothing of them", async (t) => {
+  const { client } = await clientOf(t, taken, { inFlightMax: 1 });
+  const { signal } = new AbortController();
+  await client.ingest.invoices(invoices(250), { signal });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(getEventListeners(signal, "abort"), []);
 });

@@ -45,6 +45,22 @@ test("no second holds more starts than allowed", async () => {
   assert.equal(startedMs.at(-1), 3000);
 });
 
+test("those who wait for the same second begin one after the other", async () => {
+  let now = 0;
+  let asleep: { until: number; wake(): void }[] = [];
+  const sleep = (ms: number) => new Promise<void>((wake) => asleep.push({ until: now + ms, wake }));
+  const pace = createPace({ inFlightMax: 3, perSecond: 1, nowMs: () => now, sleep });
+  const startedMs: number[] = [];
+  const all = [1, 2, 3].map(() => pace.run(undefined, async () => void startedMs.push(now)));
+  for (; now <= 2000; now += 500) {
+    for (const { wake } of asleep.filter(({ until }) => until <= now)) wake();
+    asleep = asleep.filter(({ until }) => until > now);
+    await turn();
+  }
+  await Promise.all(all);
+  assert.deepEqual(startedMs, [0, 1000, 2000]);
+});
+
 test("work that fails makes room too", async () => {
   const { pace } = paceOf(1, 100);
   await assert.rejects(
@@ -66,4 +82,23 @@ test("who waits and is aborted leaves at once, and takes nobody's turn", async (
   end();
   await first;
   assert.equal(await third, "third");
+});
+
+test("who is aborted while its work is under way takes no turn of those who wait", async () => {
+  const { pace } = paceOf(1, 100);
+  const ends: (() => void)[] = [];
+  const work = () => new Promise<void>((resolve) => ends.push(resolve));
+  const leaving = new AbortController();
+  const first = pace.run(undefined, work);
+  const second = pace.run(leaving.signal, work);
+  const third = pace.run(undefined, work);
+  await turn();
+  ends[0]!();
+  await turn();
+  leaving.abort(new Error("gone"));
+  ends[1]!();
+  await turn();
+  assert.equal(ends.length, 3, "the third has begun");
+  ends[2]!();
+  await Promise.all([first, second, third]);
 });

@@ -104,7 +104,58 @@ test("a page token that went stale while the pages were stored is replaced, once
   await assert.rejects(all(page, { pageSize: 1 }), /too old/);
 });
 
-test("what is neither a moment nor a token is refused", async () => {
+test("an error that no new page token would mend is the caller's, after one request", async () => {
+  const refusal = new DunlinError(400, "unknown currency");
+  const [overload, bug] = [new DunlinError(503, "overload"), new TypeError("no JSON")];
+  for (const [failing, error] of [
+    [1, refusal],
+    [2, overload],
+    [2, bug],
+  ] as const) {
+    const { page } = listOf([action(1), action(2)]);
+    let requests = 0;
+    const ids: string[] = [];
+    const walk = sync((params) => (++requests === failing ? Promise.reject(error) : page(params)), { pageSize: 1 });
+    await assert.rejects(async () => {
+      for await (const { recoveryActions } of walk) ids.push(...recoveryActions.map(({ id }) => id));
+    }, error);
+    assert.deepEqual([requests, ids], [failing, ["a0001"].slice(0, failing - 1)], error.message);
+  }
+});
+
+test("a moment is inclusive, whatever the ids of its actions", async () => {
+  const { page } = listOf([action(1, "0190-a"), action(2, "0190-b"), action(2, "0190-c")]);
+  assert.deepEqual((await all(page, { since: new Date(START_MS + 2) })).ids, ["0190-b", "0190-c"]);
+});
+
+test("actions that a later page repeats are handed out once", async () => {
+  const actions = [action(1, "z"), action(2, "b"), action(2, "c"), action(3, "a")];
+  const page = async ({ pageToken }: ListParams) =>
+    pageToken === undefined
+      ? { recoveryActions: actions.slice(0, 2), nextPageToken: "2", totalSize: 4 }
+      : { recoveryActions: actions, nextPageToken: "", totalSize: 4 };
+  assert.deepEqual((await all(page)).ids, ["z", "b", "c", "a"]);
+});
+
+test("the signal goes with every request", async () => {
+  const { page } = listOf([action(1), action(2)]);
+  const { signal } = new AbortController();
+  const signals: unknown[] = [];
+  const walk = sync(
+    (params, options) => {
+      signals.push(options.signal);
+      return page(params);
+    },
+    { signal, pageSize: 1 },
+  );
+  for await (const _ of walk);
+  assert.deepEqual(signals, [signal, signal]);
+});
+
+test("what is neither a moment nor a token is refused, and told", async () => {
   for (const since of ["yesterday", "", "2026-03-04T09:00:00Z/a/b", "/a"])
-    await assert.rejects(all(listOf([]).page, { since }), TypeError, since);
+    await assert.rejects(all(listOf([]).page, { since }), {
+      name: "TypeError",
+      message: `since must be a moment or the token of a sync, not "${since}"`,
+    });
 });

@@ -32,6 +32,28 @@ test("a try whose claim ran out ends nothing while another one handles the event
   assert.equal(await store.keep(event!, at(60)), false);
 });
 
+test("a slow try may end after another one has handled the event", async () => {
+  const store = memoryEventStore();
+  await store.keep(event!, at(0));
+  const [slow] = await store.claim(1, at(0), at(10));
+  const [second] = await store.claim(1, at(10), at(20));
+  await store.finish(second!, () => {});
+  await store.finish(slow!, () => {});
+  await store.postpone(slow!, at(0));
+  assert.deepEqual(await store.claim(1, at(60), at(70)), []);
+});
+
+test("ids of handled events are remembered up to the capacity, and the oldest are forgotten first", async () => {
+  const store = memoryEventStore({ capacity: 2 });
+  for (const id of ["a", "b", "c"]) {
+    await store.keep({ ...event!, id }, at(0));
+    const [claimed] = await store.claim(1, at(0), at(10));
+    await store.finish(claimed!, () => {});
+  }
+  const isNew = ["c", "b", "a"].map((id) => store.keep({ ...event!, id }, at(20)));
+  assert.deepEqual(isNew, [false, false, true]);
+});
+
 test("a store may say with a promise whether it is full", async () => {
   for (const [isFull, status] of [
     [false, 200],

@@ -137,7 +137,7 @@ export function createWebhookReceiver<Context = undefined>(options: ReceiverOpti
         ? refusalResponse(outcome)
         : Response.json({ success: true, ...messageOf(outcome) } satisfies WebhookReply);
     },
-    stop: () => worker.stop(),
+    stop: worker.stop,
   };
 }
 

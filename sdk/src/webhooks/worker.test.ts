@@ -44,6 +44,11 @@ function workerOf(
     },
   };
 }
+/** The memory, each part of it replaceable. */
+const storeWith = (parts: (memory: EventStore) => Partial<EventStore>): EventStore => {
+  const memory = memoryEventStore();
+  return { ...memory, ...parts(memory) };
+};
 const turns = async () => {
   for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
 };
@@ -72,11 +77,19 @@ test("no more are handled at once than allowed, and the end of one begins the ne
   const ends: (() => void)[] = [];
   let most = 0;
   let now = 0;
-  const { keep, pass } = workerOf(t, async () => {
+  const limits: number[] = [];
+  const store = storeWith((memory) => ({
+    claim(limit, ...asked) {
+      limits.push(limit);
+      return memory.claim(limit, ...asked);
+    },
+  }));
+  const handle = async () => {
     most = Math.max(most, ++now);
     await new Promise<void>((resolve) => ends.push(resolve));
     now--;
-  });
+  };
+  const { keep, pass } = workerOf(t, handle, { store });
   for (let n = 0; n < 7; n++) keep(`e${n}`);
   await pass(0);
   assert.equal(ends.length, 2);
@@ -86,19 +99,60 @@ test("no more are handled at once than allowed, and the end of one begins the ne
   }
   assert.equal(ends.length, 7);
   assert.equal(most, 2);
+  assert.ok(
+    limits.every((limit) => limit >= 1 && limit <= 2),
+    `a store may take a limit of 0 for none: ${limits}`,
+  );
+});
+
+test("a store that gives one event at a time fills every hand all the same", async (t) => {
+  const handled: string[] = [];
+  const store = storeWith((memory) => ({ claim: (_, ...asked) => memory.claim(1, ...asked) }));
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const handle = ({ id }: WebhookEvent) => {
+    handled.push(id);
+    return ended;
+  };
+  const { keep, pass } = workerOf(t, handle, { store });
+  for (const id of ["a", "b", "c"]) keep(id);
+  await pass(0);
+  assert.deepEqual(handled, ["a", "b"]);
+  end();
+});
+
+test("what the last process left in the store is handled at once", async (t) => {
+  const store = memoryEventStore();
+  store.keep(event("a"), new Date(START_MS));
+  const handled: string[] = [];
+  workerOf(t, ({ id }) => handled.push(id), { store });
+  await turns();
+  assert.deepEqual(handled, ["a"]);
+});
+
+test("an event is handled at once, at whatever time in a look for others it comes", async (t) => {
+  for (let microtasks = 0; microtasks < 12; microtasks++) {
+    const handled: string[] = [];
+    const { keep, worker } = workerOf(t, ({ id }) => handled.push(id));
+    await turns();
+    worker.wake();
+    for (let n = 0; n < microtasks; n++) await null;
+    keep("a");
+    worker.wake();
+    await turns();
+    assert.deepEqual(handled, ["a"], `${microtasks}`);
+  }
 });
 
 test("a store that fails is told of, and asked again", async (t) => {
-  const memory = memoryEventStore();
   let broken = true;
   const handled: string[] = [];
-  const store: EventStore = {
-    ...memory,
-    claim(limit, now, until) {
+  const store = storeWith((memory) => ({
+    claim(...asked) {
       if (broken) throw new Error("connection lost");
-      return memory.claim(limit, now, until);
+      return memory.claim(...asked);
     },
-  };
+  }));
   const { keep, pass, errors } = workerOf(t, ({ id }) => handled.push(id), { store });
   keep("a");
   await pass(0);
@@ -124,4 +178,27 @@ test("a worker that is stopped takes nothing more, and waits for what it has in 
   await stopped;
   await pass(0);
   assert.deepEqual(handled, ["a", "stopped"]);
+});
+
+test("when a failure cannot be noted, that is told, and the event comes again at the end of its lease", async (t) => {
+  let tries = 0;
+  const store = storeWith(() => ({ postpone: () => Promise.reject(new Error("connection lost")) }));
+  const handle = () => {
+    if (++tries === 1) throw new Error("no");
+  };
+  const { keep, pass, errors } = workerOf(t, handle, { store, leaseMs: 60_000 });
+  keep("a");
+  await pass(0);
+  assert.deepEqual(errors, ["a: no", "a: connection lost"]);
+  await pass(59_999);
+  assert.equal(tries, 1);
+  await pass(1);
+  assert.equal(tries, 2);
+});
+
+test("a worker that has nothing to do keeps no program alive", (t) => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = timers();
+  workerOf(t, () => {});
+  assert.equal(timers(), before);
 });

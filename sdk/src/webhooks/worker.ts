@@ -50,7 +50,7 @@ export function startWorker<Context>(options: WorkerOptions<Context>): Worker {
     looking ??= look().finally(() => {
       looking = null;
       // Woken after the last look, and before its end was heard of.
-      if (again && !stopped) wake();
+      if (again) wake();
     });
   }
 
@@ -66,8 +66,8 @@ export function startWorker<Context>(options: WorkerOptions<Context>): Worker {
         onError(error, null);
       }
     }
-    // With all hands full, the end of one of them wakes.
-    if (inHand.size >= concurrency) again = false;
+    // With all hands full, the end of one of them wakes; a worker that was stopped looks no more.
+    again = false;
   }
 
   function begin(claimed: ClaimedEvent) {
@@ -100,9 +100,7 @@ export function startWorker<Context>(options: WorkerOptions<Context>): Worker {
   polling.unref();
   wake();
   return {
-    wake: () => {
-      if (!stopped) wake();
-    },
+    wake,
     async stop() {
       stopped = true;
       clearInterval(polling);

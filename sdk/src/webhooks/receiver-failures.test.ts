@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { memoryEventStore } from "./event-store.ts";
+import { receiver, retry, settled } from "./receiver.fixture.ts";
+import { createWebhookReceiver } from "./receiver.ts";
+import type { WebhookEvent } from "./webhook-event.ts";
+
+test("an event that could not be kept is a 500, and is handled when it comes again", async (t) => {
+  let keeps = 0;
+  const store = memoryEventStore();
+  const failing = {
+    ...store,
+    async keep(event: WebhookEvent, now: Date) {
+      if (keeps++ === 0) throw new Error("disk full");
+      return store.keep(event, now);
+    },
+  };
+  const { post, handled, errors } = await receiver(t, { store: failing });
+  const { status, body } = await post(retry);
+  // Only onError learns why.
+  const refusal = { success: false, error_code: "server_error", message: "the event could not be kept" };
+  assert.deepEqual([status, body], [500, refusal]);
+  assert.match(String(errors[0]), /disk full/);
+  assert.equal((await post(retry)).status, 200);
+  await settled();
+  assert.equal(handled.length, 1);
+});
+
+test("a bug while answering is a 500, too, and told to onError", async (t) => {
+  const now = () => {
+    throw new Error("no clock");
+  };
+  const secrets = `whsec_${Buffer.alloc(32).toString("base64")}`;
+  // Without hands, the worker does not ask for the time.
+  const { post, errors } = await receiver(t, { secrets, now, concurrency: 0 });
+  const { status, body } = await post(retry);
+  assert.deepEqual([status, body], [500, { success: false, error_code: "server_error", message: "unexpected error" }]);
+  assert.deepEqual(errors.map(String), ["Error: no clock"]);
+});
+
+test("a full store is a 429", async (t) => {
+  const store = memoryEventStore({ openMax: 1 });
+  const { post } = await receiver(t, { store, handle: () => new Promise(() => {}), concurrency: 0 });
+  assert.equal((await post(retry)).status, 200);
+  const { status, body, headers } = await post({ ...retry, id: "b" });
+  const message = "too many events wait to be handled";
+  assert.deepEqual([status, body], [429, { success: false, error_code: "rate_limit_exceeded", message }]);
+  assert.equal(headers["retry-after"], "1");
+});
+
+test("what failed is handled again, and what was left in the store is handled by the next process", async (t) => {
+  const store = memoryEventStore();
+  const first = await receiver(t, {
+    store,
+    handle() {
+      throw new Error("not now");
+    },
+  });
+  assert.equal((await first.post(retry)).status, 200);
+  await settled();
+  assert.match(String(first.errors[0]), /not now/);
+  // It would go on taking the event whenever that is due, and fail with it.
+  await first.stop();
+  const second = await receiver(t, { store });
+  for (let tries = 0; second.handled.length === 0 && tries < 100; tries++) await sleep(50);
+  assert.deepEqual(second.handled, [retry]);
+});
+
+test("a store that never says whether it is full has room", async (t) => {
+  const { full: _, ...store } = memoryEventStore();
+  const { post } = await receiver(t, { store });
+  assert.equal((await post(retry)).status, 200);
+});
+
+test("an event that is given up is told to onGiveUp, or else to onError", async (t) => {
+  for (const hasOwn of [true, false]) {
+    const givenUp: string[] = [];
+    const own = { onGiveUp: (error: unknown, { id }: WebhookEvent) => void givenUp.push(`${id}: ${error}`) };
+    const { post, errors } = await receiver(t, {
+      triesMax: 1,
+      handle: () => Promise.reject(new Error("no such invoice")),
+      ...(hasOwn ? own : {}),
+    });
+    await post(retry);
+    await settled();
+    assert.deepEqual(givenUp, hasOwn ? ["0190-a: Error: no such invoice"] : []);
+    assert.deepEqual(errors.map(String), hasOwn ? [] : ["Error: no such invoice"]);
+  }
+});
+
+/** The lines that go to standard error until the test ends. */
+function standardError(t: TestContext) {
+  const lines: unknown[][] = [];
+  const write = console.error;
+  console.error = (...line: unknown[]) => void lines.push(line);
+  t.after(() => {
+    console.error = write;
+  });
+  return lines;
+}
+
+test("without onError, errors are written to standard error, with the event that they are about", async (t) => {
+  const lines = standardError(t);
+  const [failure, lost] = [new Error("not now"), new Error("connection lost")];
+  const memory = memoryEventStore();
+  let claims = 0;
+  const { post } = await receiver(t, {
+    store: {
+      ...memory,
+      claim(limit, now, until) {
+        if (++claims === 1) throw lost;
+        return memory.claim(limit, now, until);
+      },
+    },
+    onError: undefined,
+    handle: () => Promise.reject(failure),
+  });
+  assert.equal((await post(retry)).status, 200);
+  await settled();
+  assert.deepEqual(lines, [
+    ["dunlin webhook", undefined, lost],
+    ["dunlin webhook", "0190-a", failure],
+  ]);
+});
+
+test("a receiver says whether it needs the bytes of a body", async (t) => {
+  const common = { auth: { bearer: "hook-token" }, handle() {} };
+  const plain = createWebhookReceiver(common);
+  const signed = createWebhookReceiver({ ...common, secrets: `whsec_${Buffer.alloc(32).toString("base64")}` });
+  t.after(() => Promise.all([plain.stop(), signed.stop()]));
+  assert.deepEqual([plain.signed, signed.signed], [false, true]);
+});

@@ -1,0 +1,66 @@
+import { request } from "node:https";
+import type { TestContext } from "node:test";
+import { httpsServer } from "../../test/https-server.ts";
+import { nodeListener } from "../adapters/node.ts";
+import { createWebhookReceiver, type ReceiverOptions, type WebhookExchange } from "./receiver.ts";
+import type { WebhookEvent } from "./webhook-event.ts";
+
+export const retry = {
+  id: "0190-a",
+  type: "recovery_action",
+  created: "2026-03-04T09:12:00.000Z",
+  data: {
+    invoiceId: "inv_1",
+    subscriptionId: "sub_1",
+    actionSuggestion: "ACTION_SUGGESTION_RETRY",
+    idealRetryTime: "2026-03-06T09:10:00.000Z",
+  },
+};
+
+interface Reply {
+  status: number;
+  body: Record<string, unknown>;
+  headers: NodeJS.Dict<string | string[]>;
+}
+interface Sent {
+  method?: string;
+  path?: string;
+  headers?: Record<string, string | string[]>;
+}
+
+/** A receiver behind HTTPS, and what it was given to handle and told of. */
+export async function receiver(t: TestContext, options: Partial<ReceiverOptions> = {}) {
+  const handled: WebhookEvent[] = [];
+  const exchanges: WebhookExchange[] = [];
+  const errors: unknown[] = [];
+  const made = createWebhookReceiver({
+    auth: { bearer: "hook-token" },
+    handle: (event) => void handled.push(event),
+    onExchange: (exchange) => exchanges.push(exchange),
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  const server = await httpsServer(nodeListener(made));
+  t.after(async () => {
+    await server.close();
+    await made.stop();
+  });
+  const post = (body: unknown, { method = "POST", path = "/hooks", headers = {} }: Sent = {}) =>
+    new Promise<Reply>((resolve, reject) => {
+      const all = { authorization: "Bearer hook-token", "content-type": "application/json", ...headers };
+      const outgoing = request(server.url + path, { method, ca: server.ca, headers: all }, (incoming) => {
+        let text = "";
+        incoming.on("data", (chunk) => {
+          text += chunk;
+        });
+        incoming.on("end", () =>
+          resolve({ status: incoming.statusCode!, body: JSON.parse(text), headers: incoming.headers }),
+        );
+      });
+      outgoing.on("error", reject);
+      outgoing.end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
+    });
+  return { post, handled, exchanges, errors, url: server.url, ca: server.ca, stop: () => made.stop() };
+}
+
+export const settled = () => new Promise((resolve) => setTimeout(resolve, 10));

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { uuidV7 } from "../clock.ts";
+import { prepared } from "./database.ts";
+import { keepDecisions } from "./decisions.ts";
+import { keepRequestLog, logRequests, NOBODY } from "./request-log.ts";
+
+const LONG_AGO = new Date("2000-01-01");
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.drop());
+const machineZone = process.env.TZ;
+afterEach(() => {
+  if (machineZone === undefined) delete process.env.TZ;
+  else process.env.TZ = machineZone;
+});
+
+const PARTITION = prepared("test_partition", "select tableoid::regclass::text as name from request_log where id = $1");
+async function partitionOfRequestAt(at: Date) {
+  const id = uuidV7(at, 0, Buffer.alloc(8, 1));
+  const unknown = { callerRequestId: null, keyId: null, records: null, stored: null, older: null, error: null };
+  const request = { ...unknown, merchantId: NOBODY, id, at, method: "GET", route: "/", status: 200, durationUs: 1 };
+  await logRequests(database.db, [request]);
+  return (await database.db.run<{ name: string }>(PARTITION, [id])).rows[0]!.name;
+}
+
+// One is 11 hours behind UTC, the other 14 hours ahead of it.
+for (const [zone, year] of [
+  ["Pacific/Pago_Pago", 2040],
+  ["Pacific/Kiritimati", 2042],
+] as const)
+  test(`partitions are days and months of UTC, also on a machine in ${zone}`, async () => {
+    process.env.TZ = zone;
+    const [first, last] = [new Date(`${year}-02-01T00:30:00Z`), new Date(`${year}-02-28T23:30:00Z`)];
+    assert.ok(first.getDate() !== 1 || last.getDate() !== 28, "the zone is in use");
+    const made = async (keep: typeof keepRequestLog, now: Date) => (await keep(database.db, now, LONG_AGO)).made;
+    const days = [`request_log_${year}_02_01`, `request_log_${year}_02_02`];
+    assert.deepEqual(await made(keepRequestLog, first), days);
+    assert.deepEqual(await made(keepDecisions, first), [`decisions_${year}_02`, `decisions_${year}_03`]);
+    assert.deepEqual(await made(keepDecisions, last), []);
+    assert.deepEqual(await made(keepRequestLog, new Date(`${year}-02-01T23:30:00Z`)), []);
+    assert.equal(await partitionOfRequestAt(new Date(`${year}-01-31T23:59:59.999Z`)), "request_log_default");
+    for (const time of ["00:00:00.000", "23:59:59.999"])
+      assert.equal(await partitionOfRequestAt(new Date(`${year}-02-01T${time}Z`)), days[0]);
+    const nextDay = new Date(`${year}-02-02T00:00:00Z`);
+    const { dropped } = await keepRequestLog(database.db, nextDay, nextDay);
+    assert.deepEqual(
+      dropped.filter((name) => days.includes(name)),
+      [days[0]],
+    );
+  });
