@@ -35,9 +35,12 @@ export async function startWhenPossible(options: StartOptions, patience: Patienc
   const stopped = patience.stopped.then(() => {
     isStopped = true;
   });
-  const ports = [settings.metricsPort, answers ? settings.port : null].filter((port) => port !== null);
-  for (const port of ports)
-    if (!(await portIsFree(settings.host, port, log, patience, stopped, () => isStopped))) return null;
+  const ports = [
+    [settings.metricsHost, settings.metricsPort],
+    [settings.host, answers ? settings.port : null],
+  ] as const;
+  for (const [host, port] of ports)
+    if (port !== null && !(await portIsFree(host, port, log, patience, stopped, () => isStopped))) return null;
   for (;;) {
     try {
       return await start(options);

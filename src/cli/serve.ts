@@ -74,7 +74,7 @@ async function greet(context: Context, running: Running, roles: ReadonlySet<Role
   }
   if (existsSync(keyPath)) line("Key file", keyPath);
   if (apiKey && context.isTerminal) line("API key", `${apiKey}   (shown once; all permissions)`);
-  if (settings.metricsPort !== null) line("Metrics", `http://${settings.host}:${settings.metricsPort}/metrics`);
+  if (settings.metricsPort !== null) line("Metrics", `http://${settings.metricsHost}:${settings.metricsPort}/metrics`);
   if (roles.has("api") && running.caPath && existsSync(keyPath)) {
     print("Try it:");
     print(
