@@ -32,6 +32,8 @@ export async function scratchSettings(over: Partial<Settings> = {}, kept?: strin
     host: "127.0.0.1",
     port,
     metricsPort: null,
+    metricsHost: "127.0.0.1",
+    logLevel: "info",
     baseUrl: `https://127.0.0.1:${port}`,
     authUrl: `https://127.0.0.1:${port}`,
     tls: "on",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -147,4 +148,19 @@ test("mail needs a server and an address that it comes from", () => {
   const [wrong] = read({ ...given, DUNLIN_SMTP_URL: "https://u:hidden@mail.example.com" }).problems;
   assert.match(wrong!.problem, /begins with smtp:\/\/ or smtps:\/\//);
   assert.ok(!wrong!.problem.includes("hidden"));
+});
+
+test("a secret key that can be guessed is refused, and a random one is taken", () => {
+  const problems = (key: Buffer) => read({ DUNLIN_SECRET_KEY: key.toString("base64") }).problems;
+  assert.match(problems(Buffer.from("0123456789abcdef0123456789abcdef"))[0]!.problem, /is text in base64/);
+  assert.match(problems(Buffer.alloc(32, 7))[0]!.problem, /repeats a few bytes.*openssl rand -base64 32/);
+  assert.deepEqual(problems(randomBytes(32)), []);
+});
+
+test("metrics listen on this machine alone, and lines of info and above are logged, unless somebody says otherwise", () => {
+  const { settings } = read({ DUNLIN_HOST: "0.0.0.0", DUNLIN_METRICS_PORT: "9090" });
+  assert.deepEqual([settings.metricsHost, settings.metricsPort, settings.logLevel], ["localhost", 9090, "info"]);
+  const other = read({ DUNLIN_METRICS_HOST: "10.0.0.7", DUNLIN_LOG_LEVEL: "debug" }).settings;
+  assert.deepEqual([other.metricsHost, other.logLevel], ["10.0.0.7", "debug"]);
+  assert.match(read({ DUNLIN_LOG_LEVEL: "loud" }).problems[0]!.problem, /"loud" is none of debug, info, warn, error/);
 });

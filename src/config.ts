@@ -7,6 +7,10 @@ import { isEmail } from "./auth/sign-in.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { certificateProblem, keyProblem, readNamed, readPem } from "./pem-files.ts";
 import { type RuleOverrides, readRules } from "./rules/override.ts";
+import { weaknessOf } from "./weak-key.ts";
+
+const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Everything that the surroundings may set, checked. */
 export interface Settings {
@@ -16,6 +20,10 @@ export interface Settings {
   host: string;
   port: number;
   metricsPort: number | null;
+  /** Where metrics listen. They ask for no key, so only this machine reads them unless somebody says otherwise. */
+  metricsHost: string;
+  /** The service writes log lines of this level and above. */
+  logLevel: LogLevel;
   baseUrl: string;
   authUrl: string;
   /** `on`, or `proxy` when a proxy in front ends TLS. */
@@ -73,6 +81,8 @@ export const KNOWN: readonly string[] = [
   "DUNLIN_PORT",
   "DUNLIN_HOST",
   "DUNLIN_METRICS_PORT",
+  "DUNLIN_METRICS_HOST",
+  "DUNLIN_LOG_LEVEL",
   "DUNLIN_BASE_URL",
   "DUNLIN_AUTH_URL",
   "DUNLIN_TLS",
@@ -227,6 +237,11 @@ export function readSettings(
   const secret = text("DUNLIN_SECRET_KEY");
   if (secret !== null && Buffer.from(secret, "base64").length !== 32)
     wrong("DUNLIN_SECRET_KEY", "is not 32 bytes in base64. Write the output of: openssl rand -base64 32");
+  const weakness =
+    secret !== null && Buffer.from(secret, "base64").length === 32 && weaknessOf(Buffer.from(secret, "base64"));
+  if (weakness) wrong("DUNLIN_SECRET_KEY", `${weakness}. Write the output of: openssl rand -base64 32`);
+  const logLevel = LOG_LEVELS.find((level) => level === (text("DUNLIN_LOG_LEVEL") ?? "info"));
+  if (!logLevel) wrong("DUNLIN_LOG_LEVEL", `"${text("DUNLIN_LOG_LEVEL")}" is none of ${LOG_LEVELS.join(", ")}.`);
   const pageTokenKeys = (text("DUNLIN_PAGE_TOKEN_KEYS") ?? "default")
     .split(",")
     .map((key): TokenKey => (key.trim() === "default" ? "default" : Buffer.from(key, "base64")));
@@ -242,6 +257,8 @@ export function readSettings(
     host,
     port,
     metricsPort: number("DUNLIN_METRICS_PORT", null, isPort, "a port. Write a number from 1 to 65535"),
+    metricsHost: text("DUNLIN_METRICS_HOST") ?? "localhost",
+    logLevel: logLevel ?? "info",
     baseUrl,
     authUrl: url("DUNLIN_AUTH_URL", baseUrl, ["https:"]),
     tls: tls === "proxy" ? "proxy" : "on",

@@ -230,3 +230,19 @@ test("an event that one process commits is at the receiver within 20 ms when ano
   );
   assert.ok(at(0.5) < 20, `p50 ${at(0.5)} ms`);
 });
+
+test("a first connection that takes its time is made once, and a stop leaves none open", async () => {
+  let connects = 0;
+  const slow: Database = {
+    ...database.db,
+    async connect(answerMs) {
+      connects++;
+      await sleep(1_500);
+      return database.db.connect(answerMs);
+    },
+  };
+  const one = process(["events"], slow);
+  await sleep(2_600);
+  await one.stop();
+  assert.equal(connects, 1);
+});

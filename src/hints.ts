@@ -78,9 +78,16 @@ export function startHints({ db, log, heard }: Options): Hints {
   const plain = new Set<"cases" | "learned">();
   let flushing = false;
 
+  /** A first connection that takes its time must not be made twice: nobody would close the other one. */
+  let connecting: Promise<void> | null = null;
+
   async function tick() {
-    if (connection === null) await connect();
-    else if (ticks++ % LOOK_TICKS === 0) await look(connection);
+    if (connection === null) {
+      connecting ??= connect().finally(() => {
+        connecting = null;
+      });
+      await connecting;
+    } else if (ticks++ % LOOK_TICKS === 0) await look(connection);
   }
 
   async function connect() {

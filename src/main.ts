@@ -103,7 +103,7 @@ function parse(command: Command, words: readonly string[]) {
 }
 
 function contextOf(command: Command, settings: Settings, lines: LogLines): Context {
-  const log = openLog(command, lines);
+  const log = openLog(command, settings, lines);
   return {
     settings,
     log,
@@ -136,12 +136,12 @@ function isPipe(fd: number) {
   return stat.isFIFO() || stat.isSocket();
 }
 
-function openLog(command: Command, lines: LogLines): Log {
+function openLog(command: Command, { logLevel }: Settings, lines: LogLines): Log {
   const options = {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (level: string) => ({ level }) },
-    level: command.logsTo ? "info" : "error",
+    level: command.logsTo ? logLevel : "error",
   };
   return pino(options, lines);
 }
@@ -174,15 +174,21 @@ function explain(error: unknown, command: Command, settings: Settings): number {
   }
   if (error instanceof ConfigError) return refuse([{ name: error.setting, problem: error.message }]);
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  const [name, host] =
+    port === settings.metricsPort ? ["DUNLIN_METRICS_PORT", settings.metricsHost] : ["DUNLIN_PORT", settings.host];
   if (syscall === "listen") {
-    complain("config: 1 problem");
+    const isTaken = code === "EADDRINUSE";
+    complain(isTaken ? `dunlin ${command.name}: a port is taken` : "config: 1 problem");
     complain(
-      `  ${port === settings.metricsPort ? "DUNLIN_METRICS_PORT" : "DUNLIN_PORT"} (${settings.host}:${port})  ${code === "EADDRINUSE" ? "is in use by another process. Stop it, or write another port." : message}`,
+      `  ${name} (${host}:${port})  ${isTaken ? "is in use by another process. Stop it, or write another port." : message}`,
     );
-    return EXIT.config;
+    return isTaken ? EXIT.unreachable : EXIT.config;
   }
   const outage = unreachable(error, settings);
-  if (outage) return refuse([{ name: "DATABASE_URL", problem: outage }]);
+  if (outage) {
+    complain(`dunlin ${command.name}: DATABASE_URL: ${outage}`);
+    return EXIT.unreachable;
+  }
   complain(`dunlin ${command.name}: ${message}`);
   complain((error as Error).stack ?? "");
   return EXIT.failed;

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger as Log } from "pino";
 import { anchorClock, realPorts } from "./clock.ts";
@@ -10,6 +10,7 @@ import { type Address, type Database, errorFields, openDatabase } from "./store/
 import { startEmbedded } from "./store/embedded/start.ts";
 import { claimInstallation } from "./store/installation.ts";
 import { migrate } from "./store/migrate.ts";
+import { refusalOf } from "./store/reach.ts";
 import { rolesAreUsable, signedIn } from "./store/roles.ts";
 import { openWalled, type Walled } from "./store/walled.ts";
 
@@ -41,19 +42,24 @@ export async function openStore(
   onFatal: (error: Error) => void,
   beforeMigrated: () => Promise<void> = async () => {},
 ): Promise<Store> {
-  mkdirSync(settings.dataDir, { recursive: true });
+  makeFolder(settings.dataDir);
   const embedded = settings.databaseUrl
     ? null
     : await startEmbedded({ dataDir: join(settings.dataDir, "postgres"), log, mode, onFatal });
+  const opened: { close(): Promise<void> }[] = [];
+  const open = <Pool extends { close(): Promise<void> }>(pool: Pool) => {
+    opened.push(pool);
+    return pool;
+  };
   try {
     const address: Address = embedded?.address ?? { url: settings.databaseUrl! };
     await beforeMigrated();
     await migrate(address, log);
     const onError = (error: Error) => log.warn(errorFields(error), "database.connection_lost");
-    const owner = openDatabase(signedIn(address, false).owner, 1, onError);
+    const owner = open(openDatabase(signedIn(address, false).owner, 1, onError));
     const { worker, api } = signedIn(address, await rolesAreUsable(owner));
-    const db = openDatabase(worker, connections, onError);
-    const walled = openWalled(api, connections, onError);
+    const db = open(openDatabase(worker, connections, onError));
+    const walled = open(openWalled(api, connections, onError));
     const anchor = await anchorClock(db, mode === "own" ? (settings.clockRate ?? 1) : null, new Date());
     const secretKey = settings.secretKey ?? secretKeyIn(settings.dataDir);
     await checkKey(db, secretKey, settings);
@@ -68,13 +74,29 @@ export async function openStore(
       secretKey,
       async close() {
         await stopStatistics();
-        await Promise.all([db, walled, owner].map((each) => each.close()));
+        await Promise.all(opened.map((each) => each.close()));
         await embedded?.stop();
       },
     };
   } catch (error) {
+    // A pool that stays open would hold the process up for half a minute.
+    await Promise.allSettled(opened.map((each) => each.close()));
     await embedded?.stop();
-    throw error;
+    const refusal = embedded ? null : refusalOf((error as Error).cause ?? error);
+    throw refusal === null ? error : new ConfigError("DATABASE_URL", `${refusal}.`);
+  }
+}
+
+/** @throws ConfigError when it is not there and cannot be made, or nothing can be written in it */
+function makeFolder(dataDir: string) {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    accessSync(dataDir, constants.W_OK);
+  } catch (error) {
+    throw new ConfigError(
+      "DUNLIN_DATA",
+      `${(error as Error).message}. The service needs a folder that it can write to.`,
+    );
   }
 }
 

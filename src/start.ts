@@ -76,11 +76,11 @@ const LOG_LOOK_DAYS = 5;
 /** Start the service: the database, and the roles that are asked for. */
 export async function start({ settings, roles, log, cli = "npx dunlin", onFatal }: StartOptions): Promise<Running> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
-  const { host, port, metricsPort } = settings;
+  const { host, port, metricsHost, metricsPort } = settings;
   const answers = roles.has("api") || roles.has("console");
   // A new version whose port an older one still has must not migrate the database of that one.
   const tryPorts = async () => {
-    if (metricsPort !== null) await tryPort(host, metricsPort);
+    if (metricsPort !== null) await tryPort(metricsHost, metricsPort);
     if (answers) await tryPort(host, port);
   };
   const store = await openStore(settings, "own", CONNECTIONS, log, onFatal, tryPorts);
@@ -93,7 +93,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
   try {
     const { db, walled, owner, ports, secretKey } = store;
     const metrics = createMetrics(db, ports);
-    if (metricsPort !== null) stops.push(await startMetricsServer(metrics, host, metricsPort));
+    if (metricsPort !== null) stops.push(await startMetricsServer(metrics, metricsHost, metricsPort));
 
     async function keepLog() {
       const now = ports.now();
@@ -261,7 +261,8 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
   }
 }
 
-async function identity({ tls, certificate, dataDir, baseUrl }: Settings, realNow: Date) {
+/** What the service shows to callers, and the file of the authority behind it. */
+export async function identity({ tls, certificate, dataDir, baseUrl }: Settings, realNow: Date) {
   if (tls === "proxy") return { tls, caFile: null };
   if (certificate) return { tls: certificate, caFile: null };
   const { cert, key, caFile } = await localCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, realNow);

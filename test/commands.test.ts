@@ -238,8 +238,8 @@ test("wrong settings come all at once with exit code 78", async () => {
   assert.deepEqual([code, err.includes("config: 3 problems")], [78, true]);
   for (const name of ["DUNLIN_TLS", "DUNLIN_WEBHOOK_ALLOW", "DUNLIN_PORT"]) assert.ok(err.includes(name));
   const DATABASE_URL = "postgres://dunlin:hunter2@127.0.0.1:1/dunlin";
-  const unreachable = await dunlin(["serve"], { DATABASE_URL, DUNLIN_PORT: String(await freePort()) });
-  assert.equal(unreachable.code, 78);
+  const unreachable = await dunlin(["serve", "--wait", "0"], { DATABASE_URL, DUNLIN_PORT: String(await freePort()) });
+  assert.equal(unreachable.code, 69);
   assert.match(unreachable.err, /DATABASE_URL.*cannot connect to 127\.0\.0\.1:1/);
   assert.ok(!unreachable.err.includes("hunter2"));
   const doctor = await dunlin(["doctor"], { DATABASE_URL });

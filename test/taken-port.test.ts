@@ -23,8 +23,8 @@ test("a service whose port is taken leaves the database as it was", { timeout: 6
     ["DUNLIN_PORT", { DUNLIN_PORT: taken }],
     ["DUNLIN_METRICS_PORT", { DUNLIN_PORT: free, DUNLIN_METRICS_PORT: taken }],
   ] as const) {
-    const { code, err } = await run(["serve"], ports);
-    assert.equal(code, 78);
+    const { code, err } = await run(["serve", "--wait", "1s"], ports);
+    assert.equal(code, 69);
     assert.match(err, new RegExp(`${name} \\(localhost:${taken}\\) +is in use`));
     assert.doesNotMatch(err, /migration\.applied/, name);
   }

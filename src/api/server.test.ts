@@ -229,7 +229,10 @@ test("a path that can't be decoded is a 400", async () => {
 });
 
 test("health, readiness and address ranges need no key", async () => {
+  const begin = api.lines.length;
   assert.deepEqual((await api.http.inject("/healthz")).json(), { status: "ok" });
+  const levels = api.lines.slice(begin).map((line) => JSON.parse(line).level);
+  assert.deepEqual(levels, [20], "a balancer asks each second, and its lines would hide all others");
   assert.deepEqual((await api.http.inject("/readyz")).json(), { status: "ready" });
   assert.deepEqual((await api.http.inject("/network.json")).json(), { egressRanges: ["203.0.113.0/24"] });
 });

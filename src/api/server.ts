@@ -109,6 +109,9 @@ const ROUTES = [
   ...OPEN_ROUTES,
 ];
 
+/** Routes that only ask whether the service lives. */
+const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
+
 function createHttp(
   { ports, log, tls, metrics, pages }: ApiOptions,
   requestLog: RequestLog,
@@ -144,7 +147,9 @@ function createHttp(
     const route = request.routeOptions.url ?? "unknown";
     metrics.requestFinished(route, request.method, reply.statusCode, ms);
     if (isNoted(request, reply)) requestLog.add(noteOf(request, reply, route, ms, now));
-    request.log.info(
+    // A balancer asks each second, and its lines would hide all others.
+    const level = PROBES.has(route) && reply.statusCode < 500 ? "debug" : "info";
+    request.log[level](
       {
         method: request.method,
         route,

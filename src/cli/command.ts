@@ -8,6 +8,7 @@ import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
 
+/** As sysexits.h has them, but for 1 and 2. A unit of systemd starts the service again after 69, and not after 78. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 69, config: 78 } as const;
 
 /** The database that a running service uses, or one started for this command alone. */
@@ -105,17 +106,17 @@ export function moment(values: Values, name: string): Date | undefined {
   return at;
 }
 
-const UNITS_MS: Record<string, number> = { m: 60_000, h: HOUR_MS, d: DAY_MS };
+const UNITS_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS, d: DAY_MS };
 const DURATION_MAX_MS = 366 * DAY_MS;
 
 /** Milliseconds of an option such as `24h`. */
 export function duration(values: Values, name: string): number | undefined {
   const value = text(values, name);
   if (value === undefined) return undefined;
-  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(value) ?? [];
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
   const ms = value === "0" ? 0 : Number(count) * (UNITS_MS[unit ?? ""] ?? Number.NaN);
   if (Number.isNaN(ms) || ms > DURATION_MAX_MS)
-    throw new UsageError(`--${name} takes 30m, 24h, 7d or 0, up to 366d, not "${value}".`);
+    throw new UsageError(`--${name} takes 90s, 30m, 24h, 7d or 0, up to 366d, not "${value}".`);
   return ms;
 }
 

@@ -5,18 +5,20 @@ import { COMMAND_LINE } from "../domain/person.ts";
 import { type Store, writeSecret } from "../open.ts";
 import { createMerchant } from "../recovery/merchants.ts";
 import { auditCreation } from "../recovery/settings-audit.ts";
-import { ROLES, type Role, type Running, start } from "../start.ts";
+import { ROLES, type Role, type Running } from "../start.ts";
+import { startWhenPossible } from "../start-when-possible.ts";
 import { listMerchants, lockMerchants } from "../store/merchants.ts";
-import { type Command, type Context, EXIT, text, UsageError } from "./command.ts";
+import { type Command, type Context, duration, EXIT, text, UsageError } from "./command.ts";
 import { makeKey } from "./key.ts";
 import { setupWords } from "./setup-link.ts";
 
 /** `dunlin serve`: the API, the console and the loops in one process. */
 export const serve: Command = {
   name: "serve",
-  usage: `[--roles ${ROLES.join(",")}]`,
+  usage: `[--roles ${ROLES.join(",")}] [--wait 60s]
+  --wait D                 how long to wait at the start for the database (for ever) and for a taken port (40s)`,
   summary: "Run the service: API, console and loops in one process, or only some of them",
-  options: { roles: { type: "string" } },
+  options: { roles: { type: "string" }, wait: { type: "string" } },
   positionals: [],
   logsTo: "stderr",
   examples: ["npx dunlin serve", "npx dunlin serve --roles api,decide"],
@@ -29,7 +31,12 @@ export const serve: Command = {
       fatal = error;
       died.resolve();
     };
-    const running = await start({ settings, roles, log, onFatal });
+    const waitMs = duration(values, "wait") ?? null;
+    const running = await startWhenPossible(
+      { settings, roles, log, onFatal },
+      { waitMs, stopped: context.stopped, monotonicMs: () => performance.now() },
+    );
+    if (!running) return EXIT.ok;
     await greet(context, running, roles);
     await Promise.race([context.stopped, died.promise]);
     if (fatal) log.fatal({ err: fatal }, "service.failed");
@@ -67,7 +74,7 @@ async function greet(context: Context, running: Running, roles: ReadonlySet<Role
   }
   if (existsSync(keyPath)) line("Key file", keyPath);
   if (apiKey && context.isTerminal) line("API key", `${apiKey}   (shown once; all permissions)`);
-  if (settings.metricsPort !== null) line("Metrics", `http://${settings.host}:${settings.metricsPort}/metrics`);
+  if (settings.metricsPort !== null) line("Metrics", `http://${settings.metricsHost}:${settings.metricsPort}/metrics`);
   if (roles.has("api") && running.caPath && existsSync(keyPath)) {
     print("Try it:");
     print(

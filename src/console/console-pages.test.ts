@@ -143,3 +143,13 @@ test("before there is anything every page says what to do next", async () => {
     assert.match(reply.body, says);
   }
 });
+
+test("a form that was taken and a file that was sent leave no error in the log", async () => {
+  const begin = at.api.lines.length;
+  const owner = await at.as("owner");
+  assert.equal((await owner.get("/invoices.csv")).statusCode, 200);
+  assert.equal((await owner.post("/account", { zone: "UTC", theme: "dark" })).statusCode, 303);
+  await sleep(50);
+  const errors = at.api.lines.slice(begin).filter((line) => JSON.parse(line).level >= 40);
+  assert.deepEqual(errors, []);
+});

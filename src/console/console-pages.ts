@@ -129,8 +129,9 @@ const ROUTES = [
   auditRoutes,
 ];
 
-function send(reply: FastifyReply, shown: Page | FastifyReply, visit: Visit) {
-  if (!("body" in shown)) return shown;
+/** @param shown  undefined: a reply that was awaited, which has been sent */
+function send(reply: FastifyReply, shown: Page | FastifyReply | undefined, visit: Visit) {
+  if (shown === undefined || !("body" in shown)) return reply;
   return sendHtml(reply.code(shown.status ?? 200), framed(shown, visit));
 }
 

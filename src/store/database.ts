@@ -225,7 +225,12 @@ export function isOutage(error: unknown): boolean {
   if (tookTooLong(error)) return true;
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== "string") return /Connection terminated|not queryable/.test(String(error));
-  if (/^(ECONNREFUSED|ECONNRESET|EPIPE|ENOENT|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH)$/.test(code)) return true;
+  if (
+    /^(ECONNABORTED|ECONNREFUSED|ECONNRESET|EPIPE|ENOENT|EAI_AGAIN|ENOTFOUND|EHOSTDOWN|EHOSTUNREACH|ENETUNREACH)$/.test(
+      code,
+    )
+  )
+    return true;
   return /^(08|40001|40P01|53|55P03|57)/.test(code);
 }
 

@@ -1,0 +1,12 @@
+/** Fewer different bytes than any of a billion random keys has. */
+const DIFFERENT_MIN = 18;
+
+/**
+ * Returns why a key of 32 bytes is no secret, or null.
+ *
+ * A random key has some 30 different bytes, and bytes that are no text. Words, digits and the examples of documents have not.
+ */
+export function weaknessOf(key: Uint8Array): string | null {
+  if (key.every((byte) => byte >= 0x20 && byte < 0x7f)) return "is text in base64, which can be guessed";
+  return new Set(key).size < DIFFERENT_MIN ? "repeats a few bytes, so it can be guessed" : null;
+}
