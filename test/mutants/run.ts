@@ -67,6 +67,11 @@ async function runRoom(name: string) {
 
 function tell(name: string, results: readonly MutantResult[]) {
   const valid = results.filter(({ status }) => !["CompileError", "RuntimeError", "Ignored"].includes(status));
+  const broken = results.filter(({ status }) => status === "RuntimeError");
+  if (broken.length > 0)
+    console.log(
+      `${name}: ${broken.length} mutants say nothing, the first because: ${broken[0]!.statusReason?.slice(0, 300)}`,
+    );
   const alive = valid.filter(({ status }) => status === "Survived" || status === "NoCoverage");
   const bugs = alive.filter((mutant) => !isEquivalent(mutant));
   const counted = valid.length - (alive.length - bugs.length);

@@ -106,7 +106,20 @@ class HotRunner implements TestRunner {
       for (const path of pathsOf(filter)) {
         // Those that see most have had their turn: what they missed, the others hardly see.
         if (!keepsOn && performance.now() - begunAt > MUTANT_MS) break;
-        const { tests: all, hasHooks } = this.#files.get(path) ?? (await this.#load(path));
+        const file = this.#files.get(path) ?? (await this.#load(path).catch((error: unknown) => error));
+        // A bug that keeps the code from being loaded is seen by whoever starts it.
+        if (!isLoaded(file)) {
+          if (keepsOn) throw file;
+          tests.push({
+            id: path,
+            name: path,
+            timeSpentMs: 0,
+            status: TestStatus.Failed,
+            failureMessage: messageOf(file),
+          });
+          break;
+        }
+        const { tests: all, hasHooks } = file;
         if (hasHooks) this.#files.delete(path);
         const named = all.map((test, index) => ({ test, id: idOf(path, all, index) }));
         const asked = named.filter(({ test, id }) => !test.isSkipped && (filter?.has(id) ?? true));
@@ -174,6 +187,8 @@ function limitOf(id: string): number {
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
+const isLoaded = (file: unknown): file is HotFile => typeof file === "object" && file !== null && "hasHooks" in file;
 
 /** Two tests of a file may have one name. */
 function idOf(path: string, all: readonly HotTest[], index: number): string {
