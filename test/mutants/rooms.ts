@@ -38,7 +38,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     tests: ["src/delivery/*.test.ts"],
   },
   experiments: { mutate: sources("src/experiments"), tests: testsOf("src/experiments") },
-  auth: { mutate: sources("src/auth"), tests: [...testsOf("src/auth"), "src/cli/key.test.ts"] },
+  // Much of it is looked at through the pages by which people come in.
+  auth: {
+    mutate: sources("src/auth"),
+    tests: [...testsOf("src/auth", "src/console/people", "src/console/org"), "src/cli/key.test.ts"],
+  },
   sdk: {
     mutate: [
       ...filesOf("sdk/src/webhooks", "receiver", "event-store", "worker"),
