@@ -248,3 +248,28 @@ test("a payment that no longer stands opens a case, and an older decline of the 
   await pushAttempts({ ...paid, state: "FAILED", updatedAt: stage.now() });
   assert.deepEqual(await ends(), ["inv_1 open", "inv_1 paid"]);
 });
+
+test("an attempt that found no open case looks for one again after the commit, also beside one that found its own", async () => {
+  await pushInvoices(anInvoice());
+  const pushMeanwhile = async (...attempts: Transaction[]) => {
+    let isFirst = true;
+    const racing: Database = {
+      ...stage.db,
+      async transaction(work) {
+        const done = await stage.db.transaction(work);
+        if (!isFirst) return done;
+        isFirst = false;
+        await pushInvoices(anInvoice({ id: "inv_2", customerId: "cus_2" }));
+        await stage.decide();
+        return done;
+      },
+    };
+    await ingestTransactions(racing, merchant, packTransactions(...attempts), stage.ports, onWithdrawn);
+    return await queued();
+  };
+  assert.deepEqual(await pushMeanwhile(attempt()), []);
+  await enter();
+  await pushInvoices(anInvoice());
+  const other = attempt({ id: "txn_2", invoiceId: "inv_2", customerId: "cus_2" });
+  assert.deepEqual(await pushMeanwhile(attempt(), other), ["inv_1", "inv_2"]);
+});
