@@ -10,6 +10,7 @@ import { findInvoices } from "../store/invoices.ts";
 import { packInvoices, packSubscriptions, packTransactions } from "../store/packed.fixture.ts";
 import { importTransactions, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { importInvoices, ingestInvoices } from "./ingest-invoices.ts";
+import { reviewInvoices } from "./review.ts";
 import { anInvoice, DAY, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 // What pushed records do to cases: which they open and end, which they queue for reevaluation, and which events they withdraw.
@@ -272,4 +273,14 @@ test("an attempt that found no open case looks for one again after the commit, a
   await pushInvoices(anInvoice());
   const other = attempt({ id: "txn_2", invoiceId: "inv_2", customerId: "cus_2" });
   assert.deepEqual(await pushMeanwhile(attempt(), other), ["inv_1", "inv_2"]);
+});
+
+test("invoices are reviewed in the order of their ids, whether they are new or known", async () => {
+  await pushInvoices(...["inv_3", "inv_2"].map((id) => anInvoice({ id })));
+  const fresh = [anInvoice({ id: "inv_4" }), anInvoice()];
+  const reviewed = await stage.db.transaction((tx) => reviewInvoices(tx, merchant.id, fresh, ["inv_3", "inv_2"]));
+  assert.deepEqual(
+    reviewed.map(({ invoice: { id }, cases: { length } }) => `${id} ${length}`),
+    ["inv_1 0", "inv_2 1", "inv_3 1", "inv_4 0"],
+  );
 });

@@ -190,6 +190,7 @@ test("an action is awaited while it is on its way or waits for its outcome", () 
   const awaited = (over: Partial<DeliveredAction>) => isAwaited(action(over));
   assert.equal(awaited({}), true);
   assert.equal(awaited(WAITING), true);
+  assert.equal(awaited({ status: "SCHEDULED" }), true);
   assert.equal(awaited({ decidedAt: null }), false);
   assert.equal(awaited({ executedAt: START }), false);
   assert.equal(awaited(EXHAUSTED), false);

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { shippedPrior } from "../../simulator/trial/worlds.ts";
+import { fromPrior } from "../model/prior.ts";
 import { DAY, HOUR, START } from "./stage.fixture.ts";
 import { action, at, attempt, type Given, PLAN, stepAt, UNDELIVERED, viewOf, WINDOW } from "./step.fixture.ts";
 
@@ -41,6 +43,20 @@ suite("a plan", () => {
       updated.map(({ id, amountDue, createdAt, updatedAt }) => [id, amountDue, createdAt, updatedAt]),
       [["action_1", 5000, START, at(HOUR)]],
     );
+  });
+
+  test("of the learned engine stays while the facts do, whatever is learned", () => {
+    const model = { learned: fromPrior(shippedPrior()), version: 1 };
+    const learned = { merchant: { engine: "learned" } } as const;
+    const { inserted, decision } = stepAt(0, learned, model);
+    // As if less had been known then.
+    const plan = { ...listed(), ...inserted[0]!, id: "action_1", idealRetryTime: at(10 * DAY) };
+    const { account, ...last } = decision!;
+    const lastDecision = { ...last, ...account, actionId: "action_1", lastReason: account.reasons.at(-1)! };
+    const kept = stepAt(HOUR, { ...learned, actions: [plan], lastDecision }, model);
+    assert.deepEqual([kept.updated, kept.decision, kept.state.dueAt], [[], null, at(10 * DAY)]);
+    const replanned = stepAt(HOUR, { ...learned, actions: [plan], lastDecision, invoice: { amount: 5000 } }, model);
+    assert.notDeepEqual(replanned.updated[0]!.idealRetryTime, at(10 * DAY));
   });
 
   test("says what is left where that is a part, and says it once", () => {
@@ -164,6 +180,13 @@ suite("nothing is asked for", () => {
     const { inserted, updated, decision, state } = stepAt(0, { merchant: { smallestAmount: 4901 }, actions: [PLAN] });
     assert.deepEqual([inserted, updated[0]!.status, decision, state.dueAt], [[], "CANCELED", null, at(WINDOW)]);
     assert.equal(stepAt(0, { merchant: { smallestAmount: 4900 } }).inserted.length, 1);
+  });
+
+  test("when the customer revoked the payments: the case ends, and what is not delivered is withdrawn", () => {
+    const change = { ...UNDELIVERED, type: "CARD_CHANGE" } as const;
+    const revoked = [attempt({ networkDeclineCode: "R1" })];
+    const { state, withdrawn } = stepAt(DAY, { actions: [change], transactions: revoked });
+    assert.deepEqual([state.endReason, withdrawn], ["hopeless", ["action_1"]]);
   });
 
   test("when the budget is used: the case ends", () => {

@@ -4,6 +4,7 @@ import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { CaseView } from "./case-view.ts";
+import type { Knowledge } from "./decide-case.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import { anInvoice, DAY, START } from "./stage.fixture.ts";
 import { step } from "./step.ts";
@@ -36,9 +37,9 @@ export const viewOf = ({ case: kase, merchant, invoice, told, ...over }: Given =
     told: { pauseCollection: true, completeDunning: false, ...told },
   }) as unknown as CaseView;
 
-export function stepAt(nowMs: number, given: Given = {}) {
+export function stepAt(nowMs: number, given: Given = {}, model: Knowledge["model"] = null) {
   let ids = 0;
-  return step(viewOf(given), at(nowMs), () => `new_${++ids}`, { model: null, trouble: null });
+  return step(viewOf(given), at(nowMs), () => `new_${++ids}`, { model, trouble: null });
 }
 
 /** A retry that was delivered a day after START, and is awaited. */

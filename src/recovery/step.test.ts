@@ -100,8 +100,11 @@ suite("what became of an action", () => {
   test("a plan that an attempt names was decided and carried out, and no other attempt settles one", () => {
     const { status, decidedAt } = settled({ actions: [PLAN], transactions: [attempt(NAMED)] })!;
     assert.deepEqual([status, decidedAt], ["FAILED", at(2 * DAY)]);
-    const planned = stepAt(2 * DAY, { actions: [PLAN], transactions: [attempt()] }).updated[0];
-    assert.equal(planned?.status ?? "SCHEDULED", "SCHEDULED");
+    const planned = (given: Given) => stepAt(2 * DAY, { actions: [PLAN], ...given }).updated[0]?.status;
+    assert.equal(planned({ transactions: [attempt()] }), "SCHEDULED");
+    assert.equal(planned({ invoice: { updatedAt: at(3 * DAY) } }), "SCHEDULED");
+    const change = { ...PLAN, type: "CARD_CHANGE" } as const;
+    assert.notEqual(planned({ actions: [change], transactions: [attempt(NAMED)] }), "SENT");
     const decided = settled({ actions: [action()], transactions: [attempt(NAMED)] })!;
     assert.deepEqual(decided.decidedAt, at(DAY));
   });
