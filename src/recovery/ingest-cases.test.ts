@@ -108,6 +108,7 @@ test("records that are new, or newer, are counted apart from older ones, and tel
   assert.deepEqual(await both(10), Array(3).fill([{ stored: 2, older: 0 }]));
   assert.deepEqual(await both(9), Array(3).fill([{ stored: 1, older: 1 }]));
   assert.deepEqual(await both(11), Array(3).fill([{ stored: 2, older: 0 }]));
+  await pushInvoices(anInvoice({ id: "inv_0", state: "PAID" }));
   assert.deepEqual(withdrawn, []);
 });
 
@@ -275,10 +276,12 @@ test("an attempt that found no open case looks for one again after the commit, a
   assert.deepEqual(await pushMeanwhile(attempt(), other), ["inv_1", "inv_2"]);
 });
 
-test("invoices are reviewed in the order of their ids, whether they are new or known", async () => {
+test("invoices in recovery are reviewed in the order of their ids, whether they are new or known", async () => {
   await pushInvoices(...["inv_3", "inv_2"].map((id) => anInvoice({ id })));
+  await pushInvoices(anInvoice({ id: "inv_0", state: "PAID" }));
   const fresh = [anInvoice({ id: "inv_4" }), anInvoice()];
-  const reviewed = await stage.db.transaction((tx) => reviewInvoices(tx, merchant.id, fresh, ["inv_3", "inv_2"]));
+  const knownIds = ["inv_3", "inv_2", "inv_0"];
+  const reviewed = await stage.db.transaction((tx) => reviewInvoices(tx, merchant.id, fresh, knownIds));
   assert.deepEqual(
     reviewed.map(({ invoice: { id }, cases: { length } }) => `${id} ${length}`),
     ["inv_1 0", "inv_2 1", "inv_3 1", "inv_4 0"],

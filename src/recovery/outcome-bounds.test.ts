@@ -76,5 +76,6 @@ suite("a card change", () => {
   test("it expires if the invoice is paid after its deadline, also when nobody looked at the case in between", () => {
     assert.equal(status(deadline + 1), "EXPIRED");
     assert.equal(status(deadline + 1, { status: "EXPIRED" }), "EXPIRED");
+    assert.equal(status(deadline + 1, { firstAttemptAt: new Date(deadline + 1) }), "EXPIRED");
   });
 });

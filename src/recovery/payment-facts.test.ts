@@ -60,8 +60,11 @@ test("an attempt paid in full by itself, or as the last of the parts", () => {
   assert.deepEqual(inFull([attempt("a"), attempt("b", { amount: 4899 }), attempt("c")]), ["a", "c"]);
   assert.deepEqual(inFull([attempt("a", { amount: 900 }), attempt("b", { amount: 900 })]), []);
   assert.deepEqual(
-    inFull([attempt("a", { amount: 900 }), attempt("b", { amount: 900 })], at(1)),
-    ["b"],
+    inFull(
+      ["a", "b", "c"].map((id) => attempt(id, { amount: 900 })),
+      at(1),
+    ),
+    ["c"],
     "beside a credit",
   );
   assert.deepEqual(inFull([], at(1)), []);
