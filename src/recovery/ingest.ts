@@ -36,7 +36,7 @@ export const ingestSubscriptions: StoreBatches<Subscription> = (db, merchant, ba
         done.unchanged.push({ known, older });
         const ended = changed.filter(({ state }) => endsRecovery(state)).map(({ id }) => id);
         const active = changed.filter(({ state }) => !endsRecovery(state)).map(({ id }) => id);
-        const ids = changed.map(({ id }) => id).sort();
+        const ids = changed.map(({ id }) => id);
         // An invoice may have come before its subscription, so new ones concern cases too.
         const open = ids.length === 0 ? 0 : await pokeCasesOfSubscriptions(tx, merchant.id, ids, ports.newId());
         if (open > 0) done.early.push(...(await takeBack(tx, merchant.id, ended, ports)));

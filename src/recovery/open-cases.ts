@@ -72,7 +72,7 @@ async function endAndWithdraw(tx: Tx, merchantId: string, ended: readonly EndedC
 }
 
 async function opening(tx: Tx, owed: readonly Owed[], beginning: Beginning | null, now: Date, ports: Ports) {
-  if (!beginning || owed.length === 0) return null;
+  if (!beginning) return null;
   const { settings, experiment } = beginning;
   const cases = owed
     .map((each) => newCase(each, settings, now, ports))

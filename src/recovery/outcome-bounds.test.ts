@@ -47,6 +47,9 @@ suite("a retry", () => {
     assert.deepEqual([byVersion(STARTED - 1), byVersion(STARTED)], ["CANCELED", "SUCCEEDED"]);
     assert.deepEqual([byVersion(deadline), byVersion(deadline + 1)], ["SUCCEEDED", "EXPIRED"]);
     assert.deepEqual([byVersion(next - 1, next), byVersion(next, next)], ["SUCCEEDED", "EXPIRED"]);
+    const late = { firstAttemptAt: new Date(deadline + 1) };
+    const paid = facts({ paidAt: late.firstAttemptAt });
+    assert.equal(outcomeOf(action(late), paid, null, new Date(deadline + DAY)).status, "EXPIRED");
   });
 
   test("an unpaid version says that it failed from its ideal time to the end of the wait, both included", () => {
@@ -73,5 +76,6 @@ suite("a card change", () => {
   test("it expires if the invoice is paid after its deadline, also when nobody looked at the case in between", () => {
     assert.equal(status(deadline + 1), "EXPIRED");
     assert.equal(status(deadline + 1, { status: "EXPIRED" }), "EXPIRED");
+    assert.equal(status(deadline + 1, { firstAttemptAt: new Date(deadline + 1) }), "EXPIRED");
   });
 });

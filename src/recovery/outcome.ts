@@ -56,8 +56,10 @@ export function outcomeOf(action: DeliveredAction, facts: PaymentFacts, until: D
   return action.type === "RETRY" ? retryOutcome(action, facts, until, now) : cardChangeOutcome(action, facts, now);
 }
 
+type Asked = Pick<DeliveredAction, "id" | "type" | "idealRetryTime" | "firstAttemptAt">;
+
 /** When time alone can change the outcome of a decided action that is not settled. */
-export function outcomeDueAt(action: DeliveredAction, facts: PaymentFacts, now: Date): Date {
+export function outcomeDueAt(action: Asked, facts: PaymentFacts, now: Date): Date {
   const deadline = after(action.idealRetryTime, OUTCOME_MS[action.type]);
   if (deadline > now || !hasPending(action, facts)) return deadline;
   return after(action.idealRetryTime, PENDING_OUTCOME_MS);
@@ -101,7 +103,8 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
       (t) =>
         facts.paidInFull(t) &&
         t.createdAt <= deadline &&
-        (t.initiator === "CUSTOMER" || (t.recoveryActionId !== undefined && t.recoveryActionId !== action.id)),
+        // What names this action has made it succeed already.
+        (t.initiator === "CUSTOMER" || t.recoveryActionId !== undefined),
     );
   if (failure) return by("FAILED", failure);
   if (paidAt && counts(paidAt) && !paidByOther) return { ...as("SUCCEEDED"), attemptedAt: paidAt };
@@ -134,7 +137,7 @@ function cardChangeOutcome(action: DeliveredAction, facts: PaymentFacts, now: Da
   return as(now >= deadline ? "EXPIRED" : "SENT");
 }
 
-const hasPending = ({ id, firstAttemptAt }: DeliveredAction, facts: PaymentFacts) =>
+const hasPending = ({ id, firstAttemptAt }: Asked, facts: PaymentFacts) =>
   facts.transactions.some(
     (t) =>
       t.state === "PENDING" &&

@@ -32,7 +32,7 @@ export async function reviewInvoices(
   knownIds: readonly string[],
 ): Promise<Reviewed[]> {
   if (fresh.length + knownIds.length === 0) return [];
-  const ids = [...fresh.map(({ id }) => id), ...knownIds].sort();
+  const ids = [...fresh.map(({ id }) => id), ...knownIds];
   const [cases, known, attempts] = await Promise.all([
     knownIds.length === 0 ? [] : lockCasesOfInvoices(tx, merchantId, knownIds),
     knownIds.length === 0 ? null : findInvoices(tx, merchantId, knownIds),

@@ -185,7 +185,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   const decided = { ...planned, idealRetryTime: later(planned.idealRetryTime, now), decidedAt: now, updatedAt: now };
   put(draft, decided);
   draft.events.push(actionEvent(draft, decided));
-  return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null, delivery: "waiting" }, facts, now));
+  return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null }, facts, now));
 }
 
 /** Log what would be done by what is known now. @returns when to look again at the latest; null: when the window is over */

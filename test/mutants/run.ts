@@ -69,9 +69,7 @@ function tell(name: string, results: readonly MutantResult[]) {
   const valid = results.filter(({ status }) => !["CompileError", "RuntimeError", "Ignored"].includes(status));
   const broken = results.filter(({ status }) => status === "RuntimeError");
   if (broken.length > 0)
-    console.log(
-      `${name}: ${broken.length} mutants say nothing, the first because: ${broken[0]!.statusReason?.slice(0, 300)}`,
-    );
+    console.log(`${name}: ${broken.length} mutants could not be run: ${broken[0]!.statusReason?.slice(0, 300)}`);
   const alive = valid.filter(({ status }) => status === "Survived" || status === "NoCoverage");
   const bugs = alive.filter((mutant) => !isEquivalent(mutant));
   const counted = valid.length - (alive.length - bugs.length);
@@ -80,7 +78,7 @@ function tell(name: string, results: readonly MutantResult[]) {
     `${name}: ${(100 * score).toFixed(1)} % of ${counted} mutants are seen; ${bugs.length} are not, and ${alive.length - bugs.length} are none`,
   );
   if (values.survivors) for (const mutant of bugs) console.log(wordsOf(mutant));
-  if (score < SCORE_MIN) process.exitCode = 1;
+  if (score < SCORE_MIN || broken.length > 0) process.exitCode = 1;
 }
 
 const linesOf = new Map<string, string[]>();

@@ -1,6 +1,6 @@
 // A runner of StrykerJS for tests of node:test that keeps its process: to start one for each mutant takes longer than most tests.
 
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 import type { InstrumenterContext } from "@stryker-mutator/api/core";
@@ -197,15 +197,16 @@ function idOf(path: string, all: readonly HotTest[], index: number): string {
   return `${path}: ${name}${before > 0 ? ` (${before + 1})` : ""}`;
 }
 
-/** How many mutants each test file has seen, in a file of all runners. */
+/** The test file that saw each mutant, as lines that all runners append: at once, they would tear a file that is written anew. */
 const killsFile = () => `${told!.durations}.kills`;
-const killsSoFar = (): Record<string, number> =>
-  existsSync(killsFile()) ? JSON.parse(readFileSync(killsFile(), "utf8") || "{}") : {};
+const noteKill = (path: string) => appendFileSync(killsFile(), `${path}\n`);
 
-function noteKill(path: string) {
-  const kills = killsSoFar();
-  kills[path] = (kills[path] ?? 0) + 1;
-  writeFileSync(killsFile(), JSON.stringify(kills));
+/** How many mutants each test file has seen. */
+function killsSoFar(): ReadonlyMap<string, number> {
+  const kills = new Map<string, number>();
+  if (!existsSync(killsFile())) return kills;
+  for (const path of readFileSync(killsFile(), "utf8").split("\n")) kills.set(path, (kills.get(path) ?? 0) + 1);
+  return kills;
 }
 
 /** The test files, those first that see most mutants in least time. */
@@ -215,15 +216,16 @@ function pathsOf(filter: Set<string> | undefined): string[] {
     told!.tests.filter((pattern) => !pattern.startsWith("!")),
     { exclude: without },
   ).sort();
-  if (!filter) return paths;
+  // No file of durations: it is the run without a bug. No filter: what a module does at its import concerns all tests.
+  if (!existsSync(told!.durations)) return paths;
   const durations = JSON.parse(readFileSync(told!.durations, "utf8")) as Record<string, number>;
   const costs = new Map<string, number>();
-  for (const id of filter) {
+  for (const id of filter ?? Object.keys(durations)) {
     const path = paths.find((each) => id.startsWith(`${each}: `));
     if (path !== undefined) costs.set(path, (costs.get(path) ?? 0) + (durations[id] ?? 0));
   }
   const kills = killsSoFar();
-  const rate = ([path, cost]: [string, number]) => ((kills[path] ?? 0) + 1) / (cost + FILE_MS);
+  const rate = ([path, cost]: [string, number]) => ((kills.get(path) ?? 0) + 1) / (cost + FILE_MS);
   return [...costs].sort((a, b) => rate(b) - rate(a)).map(([path]) => path);
 }
 

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { ActionStatus } from "../domain/recovery-action.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
+import {
+  type DeliveredAction,
+  isAwaited,
+  isNamed,
+  isStale,
+  outcomeDueAt,
+  outcomeOf,
+  type PaymentFacts,
+  recovers,
+} from "./outcome.ts";
+import { DAY, HOUR, START } from "./stage.fixture.ts";
+
+/** An action that was delivered at START; its ideal time is an hour later. */
+const IDEAL = HOUR;
+const at = (ms: number) => new Date(START.getTime() + ms);
+const action = (over: Partial<DeliveredAction> = {}): DeliveredAction => ({
+  ...{ id: "action_1", caseId: "case_1", invoiceId: "inv_1", subscriptionId: null, customerId: "cus_1" },
+  ...{ transactionId: null, paymentMethodType: "card", cardCountry: null, currency: "EUR", amountDue: 4900 },
+  ...{ type: "RETRY", status: "SENT", integrationType: "CUSTOM", actionSuggestion: "RETRY", reasons: [] },
+  ...{ idealRetryTime: at(IDEAL), decidedAt: START, executedAt: null, attemptedAt: null },
+  ...{ createdAt: START, updatedAt: START, firstAttemptAt: START, delivery: "delivered" },
+  ...over,
+});
+const attempt = (over: Partial<TransactionFacts> = {}): TransactionFacts => ({
+  ...{ id: "txn_1", state: "FAILED", invoiceId: "inv_1", amount: 4900, currency: "EUR" },
+  ...{ createdAt: at(IDEAL), updatedAt: at(IDEAL), ...over },
+});
+const facts = (over: Partial<PaymentFacts> = {}): PaymentFacts => ({
+  ...{ paidAt: null, unpaidAt: null, paidInFull: () => false, transactions: [], ended: false },
+  ...over,
+});
+const NAMED = { recoveryActionId: "action_1" };
+const WAITING = { status: "SCHEDULED", delivery: "waiting", firstAttemptAt: null } as const;
+const EXHAUSTED = { status: "DELIVERY_FAILED", delivery: "exhausted" } as const;
+
+const outcome = (given: Partial<DeliveredAction>, known: Partial<PaymentFacts> = {}, nowMs = 2 * HOUR) =>
+  outcomeOf(action(given), facts(known), null, at(nowMs));
+const status = (...given: Parameters<typeof outcome>) => outcome(...given).status;
+
+for (const type of ["RETRY", "CARD_CHANGE"] as const) {
+  const deadline = IDEAL + (type === "RETRY" ? 48 * HOUR : 7 * DAY);
+  suite(`without any word of a payment, a ${type}`, () => {
+    test("waits for its delivery until its deadline, or until the case ends", () => {
+      assert.equal(status({ type, ...WAITING }, {}, deadline - 1), "SCHEDULED");
+      assert.equal(status({ type, ...WAITING }, {}, deadline), "CANCELED");
+      assert.equal(status({ type, ...WAITING }, { ended: true }), "CANCELED");
+    });
+
+    test("waits for its outcome from its delivery to its deadline", () => {
+      assert.equal(status({ type, status: "SCHEDULED" }, { ended: true }, deadline - 1), "SENT");
+      assert.equal(status({ type, status: "SCHEDULED" }, {}, deadline), "EXPIRED");
+    });
+
+    test("ends with its delivery, and again if a replay is not taken in time", () => {
+      assert.equal(status({ type, delivery: "exhausted" }), "DELIVERY_FAILED");
+      assert.equal(status({ type, ...EXHAUSTED }, { ended: true }, deadline), "DELIVERY_FAILED");
+      assert.equal(status({ type, delivery: "withdrawn" }), "CANCELED");
+      const replayed = { ...EXHAUSTED, delivery: "waiting" } as const;
+      assert.equal(status({ type, ...replayed }), "DELIVERY_FAILED");
+      assert.equal(status({ type, ...replayed }, { ended: true }), "CANCELED");
+      assert.equal(status({ type, ...replayed }, {}, deadline), "CANCELED");
+      assert.equal(status({ type, ...EXHAUSTED, delivery: "delivered" }), "SENT");
+    });
+
+    test("keeps the end it has", () => {
+      for (const kept of ["EXPIRED", "SUCCEEDED", "CANCELED"] as const)
+        assert.equal(status({ type, status: kept }, { paidAt: null }), kept);
+      assert.equal(status({ type, status: "CANCELED", delivery: "waiting" }, { paidAt: null }), "CANCELED");
+    });
+  });
+
+  suite(`a payment, and a ${type}`, () => {
+    test("an attempt that names it makes it succeed, whatever became of it", () => {
+      const paid = attempt({ ...NAMED, state: "PAID", createdAt: at(-DAY) });
+      for (const kept of ["SENT", "EXPIRED", "CANCELED", "DELIVERY_FAILED"] as const)
+        assert.deepEqual(outcome({ type, status: kept, delivery: "exhausted" }, { transactions: [paid] }), {
+          ...{ status: "SUCCEEDED", transaction: paid, attemptedAt: at(-DAY) },
+        });
+    });
+
+    test("a paid invoice makes it succeed from its first delivery on, and cancels it before", () => {
+      assert.deepEqual(outcome({ type }, { paidAt: START }), {
+        ...{ status: "SUCCEEDED", transaction: null, attemptedAt: START },
+      });
+      assert.equal(status({ type }, { paidAt: at(-1) }), "CANCELED");
+      assert.equal(status({ type, ...WAITING }, { paidAt: START }), "CANCELED");
+    });
+  });
+}
+
+suite("attempts and a retry", () => {
+  const by = (over: Partial<TransactionFacts>, given: Partial<DeliveredAction> = {}) =>
+    status(given, { transactions: [attempt(over)] });
+
+  test("a decline that names it makes it fail, whatever became of it before", () => {
+    for (const kept of ["SENT", "EXPIRED", "DELIVERY_FAILED"] as const)
+      assert.equal(by(NAMED, { status: kept }), "FAILED");
+    assert.equal(by({ ...NAMED, createdAt: at(-DAY) }, EXHAUSTED), "FAILED");
+    assert.equal(by({ ...NAMED, state: "PENDING" }), "SENT");
+    assert.equal(by({ ...NAMED, state: "VOIDED" }), "SENT");
+  });
+
+  test("one that names nothing belongs to it by its time, unless the customer made it, or the retry has ended", () => {
+    assert.equal(by({}), "FAILED");
+    assert.equal(by({ state: "REFUNDED" }), "SUCCEEDED");
+    assert.equal(by({ initiator: "CUSTOMER" }), "SENT");
+    assert.equal(by({ recoveryActionId: "action_2" }), "SENT");
+    assert.equal(by({}, { status: "EXPIRED" }), "EXPIRED");
+    assert.equal(by({}, EXHAUSTED), "DELIVERY_FAILED");
+    assert.equal(by({}, { ...EXHAUSTED, delivery: "delivered" }), "FAILED");
+    assert.equal(by({}, { firstAttemptAt: null }), "SENT");
+  });
+
+  test("if attempts name it, the others are not its own", () => {
+    const transactions = [attempt({ id: "txn_0", ...NAMED }), attempt({ state: "PAID" })];
+    assert.equal(status({}, { transactions }), "FAILED");
+  });
+
+  test("the approved one of its attempts counts, else the latest", () => {
+    const declined = attempt({ id: "txn_0" });
+    const approved = attempt({ state: "PAID" });
+    const last = attempt({ id: "txn_2", createdAt: at(2 * HOUR) });
+    assert.equal(outcome({}, { transactions: [declined, approved, last] }).transaction, approved);
+    assert.deepEqual(outcome({}, { transactions: [declined, last] }), {
+      ...{ status: "FAILED", transaction: last, attemptedAt: at(2 * HOUR) },
+    });
+  });
+
+  test("a payment by the customer, or by another action, cancels it, and its own decline is told first", () => {
+    const known = (over: Partial<TransactionFacts>, more: Partial<TransactionFacts>[] = []) => ({
+      paidAt: at(2 * HOUR),
+      paidInFull: ({ id }: TransactionFacts) => id === "txn_1",
+      transactions: [attempt({ state: "PAID", ...over }), ...more.map((each) => attempt({ id: "txn_2", ...each }))],
+    });
+    const other = { recoveryActionId: "action_2" } as const;
+    for (const by of [other, { initiator: "CUSTOMER" } as const]) {
+      assert.equal(status({}, known(by)), "CANCELED");
+      assert.equal(status({ status: "SUCCEEDED" }, known(by)), "CANCELED");
+      assert.equal(status({ status: "FAILED" }, known(by)), "FAILED");
+      assert.equal(status({}, known(by, [NAMED])), "FAILED");
+      assert.equal(status({}, { ...known(by), paidAt: null }), "SENT", "the invoice is not paid any more");
+      assert.equal(status({}, { ...known(by), paidInFull: () => false }), "SUCCEEDED", "it was a part");
+      assert.equal(status({}, known({ ...by, createdAt: at(IDEAL + 48 * HOUR) })), "CANCELED");
+      assert.equal(status({}, known({ ...by, createdAt: at(IDEAL + 48 * HOUR + 1) })), "SUCCEEDED");
+    }
+    assert.equal(status({}, known({ initiator: "MERCHANT_MANUAL", createdAt: at(-HOUR) })), "SUCCEEDED");
+  });
+
+  test("an unpaid version from its ideal time on says that it failed, and what failed or succeeded stays so", () => {
+    assert.equal(status({}, { unpaidAt: at(IDEAL) }), "FAILED");
+    assert.equal(status({}, { unpaidAt: at(IDEAL - 1) }), "SENT");
+    for (const kept of ["FAILED", "SUCCEEDED"] as const)
+      assert.equal(status({ status: kept }, { paidAt: at(IDEAL + 48 * HOUR + 1) }), kept);
+  });
+});
+
+suite("a pending debit", () => {
+  const deadline = IDEAL + 48 * HOUR;
+  const pending = (over: Partial<TransactionFacts> = {}) => ({
+    transactions: [attempt({ state: "PENDING", ...over })],
+  });
+
+  test("is waited for until fourteen days after the ideal time, if it may be of the retry", () => {
+    const last = IDEAL + 14 * DAY;
+    assert.equal(status({}, pending(), last - 1), "SENT");
+    assert.equal(status({}, pending(), last), "EXPIRED");
+    assert.equal(status({}, pending({ createdAt: START }), deadline), "SENT");
+    assert.equal(status({}, pending({ createdAt: at(-1) }), deadline), "EXPIRED");
+    assert.equal(status({}, pending({ ...NAMED, createdAt: at(-1) }), deadline), "SENT");
+    assert.equal(status({}, pending({ recoveryActionId: "action_2" }), deadline), "EXPIRED");
+    assert.equal(status({ firstAttemptAt: null }, pending(), deadline), "EXPIRED");
+    assert.equal(status({}, pending({ state: "VOIDED" }), deadline), "EXPIRED");
+  });
+
+  test("has the outcome looked at by then, and at the deadline before", () => {
+    const due = (known: Partial<PaymentFacts>, nowMs: number, over: Partial<DeliveredAction> = {}) =>
+      outcomeDueAt(action(over), facts(known), at(nowMs)).getTime() - START.getTime();
+    assert.equal(due(pending(), deadline - 1), deadline);
+    assert.equal(due(pending(), deadline), IDEAL + 14 * DAY);
+    assert.equal(due({}, deadline), deadline);
+    assert.equal(due({}, 0, { type: "CARD_CHANGE" }), IDEAL + 7 * DAY);
+  });
+});
+
+test("an action is awaited while it is on its way or waits for its outcome", () => {
+  const awaited = (over: Partial<DeliveredAction>) => isAwaited(action(over));
+  assert.equal(awaited({}), true);
+  assert.equal(awaited(WAITING), true);
+  assert.equal(awaited({ status: "SCHEDULED" }), true);
+  assert.equal(awaited({ decidedAt: null }), false);
+  assert.equal(awaited({ executedAt: START }), false);
+  assert.equal(awaited(EXHAUSTED), false);
+  for (const replayed of ["DELIVERY_FAILED", "EXPIRED", "CANCELED"] as const)
+    assert.equal(awaited({ status: replayed, delivery: "waiting" }), replayed !== "CANCELED");
+});
+
+test("an action is on its way for nothing if it was canceled or carried out", () => {
+  const stale = (over: Partial<DeliveredAction>) => isStale(action({ delivery: "waiting", ...over }));
+  assert.deepEqual([stale({}), stale({ status: "CANCELED" }), stale({ executedAt: START })], [false, true, true]);
+  assert.equal(stale({ delivery: "delivered", status: "CANCELED" }), false);
+});
+
+test("an attempt names the action that it carried out, approved or declined", () => {
+  const isNamedBy = (...transactions: TransactionFacts[]) => isNamed(action(), { transactions });
+  assert.equal(isNamedBy(attempt(), attempt(NAMED)), true);
+  assert.equal(isNamedBy(attempt({ ...NAMED, state: "DISPUTED" })), true);
+  assert.equal(isNamedBy(attempt({ ...NAMED, state: "PENDING" })), false);
+  assert.equal(isNamedBy(attempt({ recoveryActionId: "action_2" })), false);
+});
+
+test("an action recovers the case if it succeeded and all was paid, by it or in the end", () => {
+  const recovered = (kept: ActionStatus, transactionId: string | null, known: Partial<PaymentFacts>) =>
+    recovers(action({ status: kept, transactionId }), facts(known));
+  const part = { transactions: [attempt({ id: "txn_0" }), attempt()] };
+  const whole = { ...part, paidInFull: ({ id }: TransactionFacts) => id === "txn_1" };
+  assert.equal(recovered("SUCCEEDED", "txn_1", part), false);
+  assert.equal(recovered("SUCCEEDED", "txn_1", whole), true);
+  assert.equal(recovered("SUCCEEDED", "txn_0", whole), false);
+  assert.equal(recovered("SUCCEEDED", "txn_1", { ...part, paidAt: START }), true);
+  assert.equal(recovered("SUCCEEDED", null, {}), true);
+  assert.equal(recovered("FAILED", "txn_1", { ...whole, paidAt: START }), false);
+});

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { SubscriptionFacts } from "../store/subscriptions.ts";
+import { DAY, HOUR, START } from "./stage.fixture.ts";
+import { action, at, attempt, type Given, PLAN, stepAt, UNDELIVERED, WINDOW } from "./step.fixture.ts";
+
+const NAMED = { recoveryActionId: "action_1" };
+const CANCELED = { subscription: { state: "CANCELED" } as SubscriptionFacts };
+const EXPIRES = at(DAY + 48 * HOUR);
+
+suite("the end of a case", () => {
+  test("its plan is canceled, and what is not delivered is withdrawn", () => {
+    const undelivered = { ...UNDELIVERED, id: "action_2", type: "CARD_CHANGE" } as const;
+    const { state, updated, withdrawn, endsNow, decision } = stepAt(WINDOW, { actions: [PLAN, undelivered] });
+    assert.deepEqual([state.endReason, state.endedAt, state.dueAt], ["window_over", at(WINDOW), null]);
+    assert.deepEqual(
+      updated.map(({ id, status, updatedAt }) => [id, status, updatedAt]),
+      [
+        ["action_1", "CANCELED", at(WINDOW)],
+        ["action_2", "CANCELED", at(WINDOW)],
+      ],
+    );
+    assert.deepEqual([withdrawn, endsNow, decision], [["action_2"], true, null]);
+  });
+
+  test("what was delivered is awaited all the same", () => {
+    const early = action({ id: "action_0", type: "CARD_CHANGE" });
+    const { state, updated, withdrawn } = stepAt(DAY, { ...CANCELED, actions: [early, action()] });
+    assert.deepEqual([state.dueAt, updated, withdrawn], [EXPIRES, [], []]);
+  });
+
+  test("the merchant is told once when Dunlin ends it, and not when it ends by itself", () => {
+    const types = (given: Given, nowMs = DAY) => stepAt(nowMs, given).events.map(({ type }) => type);
+    assert.deepEqual(types(CANCELED), ["complete_dunning"]);
+    assert.deepEqual(types({ ...CANCELED, told: { completeDunning: true } }), []);
+    assert.deepEqual(types({ ...CANCELED, merchant: { webhookUrl: null } }), []);
+    for (const arm of ["merchant", "shadow"] as const) assert.deepEqual(types({ ...CANCELED, case: { arm } }), []);
+    assert.deepEqual(types({ case: { endedAt: START, endReason: "subscription_canceled" } }), []);
+    assert.deepEqual(types({}, WINDOW), []);
+    assert.deepEqual(types({ invoice: { state: "PAID" } }), []);
+    assert.deepEqual(types({ case: { budget: 0 } }), ["complete_dunning"]);
+  });
+
+  test("a case that has ended ends no second time, and is looked at again for what is awaited", () => {
+    const ended = { case: { endedAt: START, endReason: "voided" } } as const;
+    const { state, endsNow, conflict } = stepAt(DAY, { ...ended, actions: [action()] });
+    assert.deepEqual([state.endedAt, state.endReason, state.dueAt, endsNow], [START, "voided", EXPIRES, false]);
+    assert.equal(conflict, undefined);
+  });
+
+  test("the event names the case, its invoice and the time", () => {
+    const [event] = stepAt(DAY, CANCELED).events;
+    assert.deepEqual(
+      { ...event, body: JSON.parse(event!.body) },
+      {
+        ...{ id: "new_1", caseId: "case_1", invoiceId: "inv_1", type: "complete_dunning", createdAt: at(DAY) },
+        body: { id: "new_1", type: "complete_dunning", created: at(DAY).toISOString(), data: { invoiceId: "inv_1" } },
+      },
+    );
+  });
+});
+
+suite("what became of an action", () => {
+  const settled = (given: Given, nowMs = 2 * DAY) => stepAt(nowMs, given).updated.find(({ id }) => id === "action_1");
+
+  test("an attempt settles it, with its card and its time", () => {
+    const { status, transactionId, attemptedAt, executedAt, updatedAt, cardCountry, paymentMethodType } = settled({
+      actions: [action()],
+      transactions: [
+        attempt(),
+        attempt({ id: "txn_2", invoiceId: "inv_2", cardCountry: "US", createdAt: at(DAY + 1) }),
+      ],
+    })!;
+    assert.deepEqual([status, transactionId, attemptedAt], ["FAILED", "txn_1", at(DAY)]);
+    assert.deepEqual([executedAt, updatedAt], [at(2 * DAY), at(2 * DAY)]);
+    assert.deepEqual([cardCountry, paymentMethodType], ["DE", "card"]);
+  });
+
+  test("it is left alone while nothing about it changes", () => {
+    const failed = action({ status: "FAILED", transactionId: "txn_1", executedAt: at(DAY), attemptedAt: at(DAY) });
+    assert.equal(settled({ actions: [failed], transactions: [attempt()] }), undefined);
+    assert.equal(settled({ actions: [action()] }), undefined);
+  });
+
+  test("when another attempt proves to be its own, it keeps when it was executed", () => {
+    const failed = action({ status: "FAILED", transactionId: "txn_0", executedAt: at(DAY), attemptedAt: START });
+    const { transactionId, executedAt, attemptedAt } = settled({ actions: [failed], transactions: [attempt()] })!;
+    assert.deepEqual([transactionId, executedAt, attemptedAt], ["txn_1", at(DAY), at(DAY)]);
+  });
+
+  test("when it proves to be canceled, it was not executed", () => {
+    const succeeded = action({ status: "SUCCEEDED", executedAt: at(DAY), attemptedAt: at(DAY) });
+    const { status, executedAt, attemptedAt } = settled({
+      actions: [succeeded],
+      transactions: [attempt({ state: "PAID", initiator: "CUSTOMER" })],
+    })!;
+    assert.deepEqual([status, executedAt, attemptedAt], ["CANCELED", null, null]);
+  });
+
+  test("a plan that an attempt names was decided and carried out, and no other attempt settles one", () => {
+    const { status, decidedAt } = settled({ actions: [PLAN], transactions: [attempt(NAMED)] })!;
+    assert.deepEqual([status, decidedAt], ["FAILED", at(2 * DAY)]);
+    const planned = (given: Given) => stepAt(2 * DAY, { actions: [PLAN], ...given }).updated[0]?.status;
+    assert.equal(planned({ transactions: [attempt()] }), "SCHEDULED");
+    assert.equal(planned({ invoice: { updatedAt: at(3 * DAY) } }), "SCHEDULED");
+    const change = { ...PLAN, type: "CARD_CHANGE" } as const;
+    assert.notEqual(planned({ actions: [change], transactions: [attempt(NAMED)] }), "SENT");
+    const decided = settled({ actions: [action()], transactions: [attempt(NAMED)] })!;
+    assert.deepEqual(decided.decidedAt, at(DAY));
+  });
+
+  test("an attempt belongs to the next retry from its first delivery on, and a card change in between bounds nothing", () => {
+    const expired = (next: object) =>
+      stepAt(4 * DAY, {
+        actions: [
+          action(),
+          action({ id: "action_2", idealRetryTime: at(2 * DAY), firstAttemptAt: at(2 * DAY), ...next }),
+        ],
+        transactions: [attempt({ createdAt: at(2 * DAY), updatedAt: at(2 * DAY) })],
+      }).updated.map(({ id, status }) => [id, status]);
+    assert.deepEqual(expired({}).slice(0, 2), [
+      ["action_1", "EXPIRED"],
+      ["action_2", "FAILED"],
+    ]);
+    assert.deepEqual(expired({ type: "CARD_CHANGE" })[0], ["action_1", "FAILED"]);
+    assert.deepEqual(expired({ firstAttemptAt: null, delivery: "exhausted" })[0], ["action_1", "FAILED"]);
+  });
+
+  test("what was carried out although its webhook is on its way is withdrawn", () => {
+    const { withdrawn } = stepAt(DAY, { actions: [UNDELIVERED], transactions: [attempt(NAMED)] });
+    assert.deepEqual(withdrawn, ["action_1"]);
+  });
+
+  test("a case is recovered when one of its actions brought the payment", () => {
+    const succeeded = action({ id: "action_0" });
+    const paid = attempt({ state: "PAID", recoveryActionId: "action_0" });
+    const isRecovered = (given: Given) => stepAt(2 * DAY, given).state.recovered;
+    assert.equal(isRecovered({ actions: [succeeded, action()], transactions: [paid] }), true);
+    assert.equal(isRecovered({ actions: [action()], transactions: [attempt(NAMED)] }), false);
+    assert.equal(isRecovered({ transactions: [paid] }), false);
+  });
+});
+
+suite("facts that contradict each other", () => {
+  const tooMuch = [attempt({ state: "PAID", amount: 490_000 })];
+  const stored = { invoiceId: "inv_1", kind: "paid_too_much", foundAt: START } as const;
+  const facts = { amount: 4900, paid: 490_000, currency: "EUR" };
+  const conflictOf = (given: Given) => stepAt(2 * DAY, given).conflict;
+
+  test("they are said when they change", () => {
+    const conflict = { kind: "paid_too_much", ...facts };
+    assert.deepEqual(conflictOf({ transactions: tooMuch }), conflict);
+    assert.equal(conflictOf({ transactions: tooMuch, storedConflict: { ...stored, facts } }), undefined);
+    assert.deepEqual(conflictOf({ transactions: tooMuch, storedConflict: { ...stored, facts: {} } }), conflict);
+    const other = { ...stored, kind: "two_currencies", facts } as const;
+    assert.deepEqual(conflictOf({ transactions: tooMuch, storedConflict: other }), conflict);
+    assert.equal(conflictOf({ storedConflict: { ...stored, facts } }), null);
+    assert.equal(conflictOf({}), undefined);
+  });
+
+  test("meanwhile nothing is planned, and retries that are not delivered are withdrawn", () => {
+    const change = { ...UNDELIVERED, id: "action_2", type: "CARD_CHANGE" } as const;
+    const plan = { ...PLAN, id: "action_3" };
+    const { updated, inserted, withdrawn, decision } = stepAt(2 * DAY, {
+      actions: [UNDELIVERED, change, plan],
+      transactions: tooMuch,
+    });
+    assert.deepEqual(
+      updated.map(({ id, status }) => [id, status]),
+      [
+        ["action_1", "CANCELED"],
+        ["action_3", "CANCELED"],
+      ],
+    );
+    assert.deepEqual([inserted, withdrawn, decision], [[], ["action_1"], null]);
+    const { state } = stepAt(2 * DAY, { actions: [change], transactions: tooMuch });
+    assert.deepEqual([state.endedAt, state.dueAt], [null, at(DAY + 7 * DAY)]);
+    assert.deepEqual(stepAt(2 * DAY, { transactions: tooMuch }).state.dueAt, at(WINDOW));
+  });
+});
