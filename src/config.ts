@@ -235,10 +235,7 @@ export function readSettings(
   const allowProblem = checkAllow(webhookAllow);
   if (allowProblem) wrong("DUNLIN_WEBHOOK_ALLOW", allowProblem);
   const secret = text("DUNLIN_SECRET_KEY");
-  if (secret !== null && Buffer.from(secret, "base64").length !== 32)
-    wrong("DUNLIN_SECRET_KEY", "is not 32 bytes in base64. Write the output of: openssl rand -base64 32");
-  const weakness =
-    secret !== null && Buffer.from(secret, "base64").length === 32 && weaknessOf(Buffer.from(secret, "base64"));
+  const weakness = secret && weaknessOf(Buffer.from(secret, "base64"));
   if (weakness) wrong("DUNLIN_SECRET_KEY", `${weakness}. Write the output of: openssl rand -base64 32`);
   const logLevel = LOG_LEVELS.find((level) => level === (text("DUNLIN_LOG_LEVEL") ?? "info"));
   if (!logLevel) wrong("DUNLIN_LOG_LEVEL", `"${text("DUNLIN_LOG_LEVEL")}" is none of ${LOG_LEVELS.join(", ")}.`);

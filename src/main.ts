@@ -117,6 +117,7 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
       return openStore(settings, "borrow", 2, log, () => {});
     },
     realNow: () => new Date(),
+    monotonicMs: () => performance.now(),
     randomBytes,
     stopped: command.computes ? new Promise(() => {}) : stopSignal(),
   };

@@ -19,6 +19,7 @@ export interface Patience {
   /** Resolves when nobody wants the service any more. */
   stopped: Promise<void>;
   monotonicMs(): number;
+  realNow(): Date;
 }
 
 /**
@@ -39,8 +40,14 @@ export async function startWhenPossible(options: StartOptions, patience: Patienc
     [settings.metricsHost, settings.metricsPort],
     [settings.host, answers ? settings.port : null],
   ] as const;
+  // On a folder that another service has, the folder says more than the port.
   for (const [host, port] of ports)
-    if (port !== null && !(await portIsFree(host, port, log, patience, stopped, () => isStopped))) return null;
+    if (
+      settings.databaseUrl &&
+      port !== null &&
+      !(await portIsFree(host, port, log, patience, stopped, () => isStopped))
+    )
+      return null;
   for (;;) {
     try {
       return await start(options);
@@ -48,7 +55,7 @@ export async function startWhenPossible(options: StartOptions, patience: Patienc
       if (!settings.databaseUrl || !isOutage(error)) throw error;
       const isLate = () => patience.waitMs !== null && patience.monotonicMs() - begunAt >= patience.waitMs;
       if (isLate()) throw error;
-      await databaseIsThere(settings, answers, log, error as Error, stopped, () => isStopped || isLate());
+      await databaseIsThere(settings, answers, log, error as Error, patience, stopped, () => isStopped || isLate());
       if (isStopped) return null;
     }
   }
@@ -85,15 +92,17 @@ async function databaseIsThere(
   answers: boolean,
   log: Log,
   error: Error,
+  patience: Patience,
   stopped: Promise<void>,
   givesUp: () => boolean,
 ) {
-  const begunAt = performance.now();
+  const { monotonicMs, realNow } = patience;
+  const begunAt = monotonicMs();
   let why: string | null = error.message;
   log.warn({ why }, "database.unreachable");
   const room = answers
     ? await openWaitingRoom(
-        (await identity(settings, new Date())).tls,
+        (await identity(settings, realNow())).tls,
         settings.host,
         settings.port,
         () => `the database is out of reach: ${why}`,
@@ -105,7 +114,7 @@ async function databaseIsThere(
       await Promise.race([stopped, sleep(pauseMs)]);
       const now = await whyUnreachable({ url: settings.databaseUrl! });
       if (now === null) {
-        log.info({ waitedMs: Math.round(performance.now() - begunAt) }, "database.reached");
+        log.info({ waitedMs: Math.round(monotonicMs() - begunAt) }, "database.reached");
         return;
       }
       if (now !== why) log.warn({ why: now }, "database.unreachable");

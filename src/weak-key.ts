@@ -2,11 +2,12 @@
 const DIFFERENT_MIN = 18;
 
 /**
- * Returns why a key of 32 bytes is no secret, or null.
+ * Returns why bytes are no key of 32 bytes that nobody guesses, or null.
  *
  * A random key has some 30 different bytes, and bytes that are no text. Words, digits and the examples of documents have not.
  */
 export function weaknessOf(key: Uint8Array): string | null {
+  if (key.length !== 32) return "is not 32 bytes in base64";
   if (key.every((byte) => byte >= 0x20 && byte < 0x7f)) return "is text in base64, which can be guessed";
   return new Set(key).size < DIFFERENT_MIN ? "repeats a few bytes, so it can be guessed" : null;
 }

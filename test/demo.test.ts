@@ -14,13 +14,13 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-demo-"));
 const { run } = program(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a demo whose port is taken says so and ends at once, with exit code 78", { timeout: 60_000 }, async (t) => {
+test("a demo whose port is taken says so and ends at once, with exit code 69", { timeout: 60_000 }, async (t) => {
   const other = createServer().listen(0, "127.0.0.1");
   t.after(() => other.close());
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
   const { code, out, err } = await run(["demo"], { DUNLIN_PORT: String(port) });
-  assert.equal(code, 78);
+  assert.equal(code, 69);
   assert.match(err, /DUNLIN_PORT .* is in use/);
   assert.doesNotMatch(out, /Discarded/);
   const ports = { DUNLIN_PORT: String(await freePort()), DUNLIN_METRICS_PORT: String(port) };

@@ -40,6 +40,8 @@ export interface Context extends Lines {
   aside: Lines;
   open(): Promise<Opened>;
   realNow(): Date;
+  /** Real milliseconds since some moment, which no setting of the clock changes. */
+  monotonicMs(): number;
   randomBytes(size: number): Buffer;
   /** Resolves when somebody asks the process to stop. */
   stopped: Promise<void>;

@@ -31,6 +31,7 @@ export function testContext(
       close: async () => {},
     }),
     realNow: realPorts.realNow,
+    monotonicMs: realPorts.monotonicMs,
     randomBytes: realPorts.randomBytes,
     stopped: new Promise(() => {}),
   };

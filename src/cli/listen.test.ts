@@ -53,6 +53,7 @@ function shell(t: TestContext) {
       aside: { print: (line) => void lines.push(line), isTerminal: false },
       open: () => assert.fail("it needs no database"),
       realNow: () => new Date(),
+      monotonicMs: () => performance.now(),
       randomBytes,
       stopped: stopped ?? new Promise(() => {}),
     };

@@ -32,10 +32,7 @@ export const serve: Command = {
       died.resolve();
     };
     const waitMs = duration(values, "wait") ?? null;
-    const running = await startWhenPossible(
-      { settings, roles, log, onFatal },
-      { waitMs, stopped: context.stopped, monotonicMs: () => performance.now() },
-    );
+    const running = await startWhenPossible({ settings, roles, log, onFatal }, { ...context, waitMs });
     if (!running) return EXIT.ok;
     await greet(context, running, roles);
     await Promise.race([context.stopped, died.promise]);

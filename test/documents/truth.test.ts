@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -232,8 +233,9 @@ test("the unit of systemd starts what there is, and its settings are right", () 
     .trim()
     .split("\n")
     .map((each) => /^(\w+)=(.*)$/.exec(each)!.slice(1) as [string, string]);
-  const { problems } = readSettings(Object.fromEntries(pairs), () => null, new Date());
-  assert.deepEqual(problems, []);
+  const key = randomBytes(32).toString("base64");
+  const written = { ...Object.fromEntries(pairs), DUNLIN_SECRET_KEY: key };
+  assert.deepEqual(readSettings(written, () => null, new Date()).problems, []);
   for (const each of unit.trim().split("\n")) assert.match(each, /^(|\[(Unit|Service|Install)\]|[A-Z][A-Za-z]+=\S.*)$/);
   const folder = /WorkingDirectory=(.*)/.exec(unit)![1]!;
   const [node, program, command] = /ExecStart=(.*)/.exec(unit)![1]!.split(" ") as [string, string, string];
