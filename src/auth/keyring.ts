@@ -97,7 +97,6 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
 
   async function readAgain() {
     const readAt = ports.monotonicMs();
-    forgetIdle();
     const keys = new Map(
       (
         await apiKeysByIds(
@@ -107,12 +106,10 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
       ).map((key) => [key.id, key]),
     );
     const merchants = await merchantsAgain(readAt);
-    for (const [apiKey, entry] of entries) {
+    for (const entry of entries.values()) {
       const key = keys.get(entry.caller.key.id);
-      if (!key) {
-        if (entry.keyReadAt < readAt) entries.delete(apiKey);
-        continue;
-      }
+      // The key was found after this read began, or its row is gone. Its age alone decides whether it is trusted.
+      if (!key) continue;
       const merchant = merchants.get(key.merchantId);
       entry.caller = { key, merchant: merchant ?? entry.caller.merchant };
       entry.keyReadAt = readAt;
@@ -123,11 +120,8 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
   async function merchantsAgain(readAt: number) {
     const stale = [...entries.values()].filter(({ merchantReadAt }) => readAt - merchantReadAt >= MERCHANT_MS);
     const ids = [...new Set(stale.map(({ caller }) => caller.merchant.id))];
-    const merchants = new Map<string, Merchant>();
-    for (const id of ids) {
-      const merchant = await findMerchant(db, id);
-      if (merchant) merchants.set(id, merchant);
-    }
+    const merchants = new Map<string, Merchant | null>();
+    for (const id of ids) merchants.set(id, await findMerchant(db, id));
     return merchants;
   }
 
@@ -139,8 +133,7 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
     await touchApiKeys(db, batch);
   }
 
-  const hasFound = (apiKey: string) =>
-    entries.has(apiKey) || (found.size > 0 && found.has(hashOfApiKey(apiKey).toString("base64")));
+  const hasFound = (apiKey: string) => found.has(hashOfApiKey(apiKey).toString("base64"));
 
   return { find, hasFound, flush };
 }
