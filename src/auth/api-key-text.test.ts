@@ -21,6 +21,10 @@ test("keys that were handed out before keep their checksum", () => {
     assert.equal(isApiKeyText(text), true, text);
 });
 
+test("a text with another prefix is no key, though its checksum is right", () => {
+  assert.equal(isApiKeyText("dln_test_0000000000000000000000000000000jt7ij"), false);
+});
+
 test("random bytes that would favor some letters are thrown away", () => {
   const blocks = [Buffer.alloc(30, 255), Buffer.alloc(30, 248), Buffer.alloc(30, 247)];
   assert.match(
