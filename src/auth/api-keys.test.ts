@@ -40,6 +40,7 @@ test("a rotation tells when the former key ends: never later than it would have,
     assert.ok(typeof rotated === "object");
     assert.equal(rotated.formerEndsAt.getTime() - clock.serviceMs, endsMs);
     const stored = (await holdApiKey(db, merchant.id, keyId))!;
+    assert.equal(stored.revokedAt !== null, overlapMs === 0);
     assert.equal((stored.revokedAt ?? stored.expiresAt)!.getTime() - clock.serviceMs, endsMs);
   }
 });
