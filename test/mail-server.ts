@@ -20,10 +20,14 @@ export interface MailServerOptions {
   login?: { user: string; password: string };
   /** What it says to every address. */
   refuses?: string;
+  /** What it says to every text. */
+  refusesText?: string;
+  host?: string;
 }
 
 /** A mail server on loopback. */
-export async function startMailServer({ tls, secure = false, login, refuses }: MailServerOptions) {
+export async function startMailServer(options: MailServerOptions) {
+  const { tls, secure = false, login, refuses, refusesText, host = "127.0.0.1" } = options;
   const mails: ReceivedMail[] = [];
   const logins: string[] = [];
   const server = new SMTPServer({
@@ -42,12 +46,12 @@ export async function startMailServer({ tls, secure = false, login, refuses }: M
       void text(stream).then((received) => {
         const from = envelope.mailFrom ? envelope.mailFrom.address : "";
         mails.push({ from, to: envelope.rcptTo.map(({ address }) => address), text: received, isSecure });
-        done();
+        done(refusesText === undefined ? null : new Error(refusesText));
       });
     },
   });
   server.on("error", () => {});
-  server.listen(0, "127.0.0.1");
+  server.listen(0, host);
   await once(server.server, "listening");
   return {
     port: (server.server.address() as AddressInfo).port,

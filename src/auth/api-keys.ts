@@ -67,7 +67,7 @@ export async function rotateApiKey(
   if (successor) return `This key was rotated already. Rotate the one in its place, …${successor.lastFour}.`;
   const until = new Date(now.getTime() + overlapMs);
   if (overlapMs === 0) await revokeApiKey(tx, merchantId, id, now);
-  const formerEndsAt = (overlapMs === 0 ? null : await expireApiKey(tx, merchantId, id, until)) ?? until;
+  const formerEndsAt = (await expireApiKey(tx, merchantId, id, until)) ?? until;
   const lifeMs = expiresAt === null ? null : expiresAt.getTime() - createdAt.getTime();
   const key = {
     merchantId,

@@ -97,7 +97,6 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
 
   async function readAgain() {
     const readAt = ports.monotonicMs();
-    forgetIdle();
     const keys = new Map(
       (
         await apiKeysByIds(
@@ -110,6 +109,7 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
     for (const [apiKey, entry] of entries) {
       const key = keys.get(entry.caller.key.id);
       if (!key) {
+        // Its row is gone, unless it was found after this read began. Who goes on calling with it must not have all keys read each time.
         if (entry.keyReadAt < readAt) entries.delete(apiKey);
         continue;
       }
@@ -123,11 +123,8 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
   async function merchantsAgain(readAt: number) {
     const stale = [...entries.values()].filter(({ merchantReadAt }) => readAt - merchantReadAt >= MERCHANT_MS);
     const ids = [...new Set(stale.map(({ caller }) => caller.merchant.id))];
-    const merchants = new Map<string, Merchant>();
-    for (const id of ids) {
-      const merchant = await findMerchant(db, id);
-      if (merchant) merchants.set(id, merchant);
-    }
+    const merchants = new Map<string, Merchant | null>();
+    for (const id of ids) merchants.set(id, await findMerchant(db, id));
     return merchants;
   }
 
@@ -139,8 +136,7 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
     await touchApiKeys(db, batch);
   }
 
-  const hasFound = (apiKey: string) =>
-    entries.has(apiKey) || (found.size > 0 && found.has(hashOfApiKey(apiKey).toString("base64")));
+  const hasFound = (apiKey: string) => found.has(hashOfApiKey(apiKey).toString("base64"));
 
   return { find, hasFound, flush };
 }

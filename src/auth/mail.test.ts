@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { networkInterfaces } from "node:os";
 import { test } from "node:test";
 import { setDefaultCACertificates } from "node:tls";
 import { selfSigned } from "../../test/certificate.ts";
@@ -18,6 +19,7 @@ test("a mail arrives with its address, its subject and its text, and nothing typ
   const [mail, odd] = server.mails;
   assert.deepEqual([mail!.from, mail!.to], [FROM, ["ada@example.com"]]);
   assert.match(mail!.text, /^From: Dunlin <dunlin@example\.com>\r$/m);
+  assert.match(mail!.text, /^To: ada@example\.com\r$/m);
   assert.match(mail!.text, /Hello Ada,\r\n\r\nyours/);
   assert.doesNotMatch(mail!.text, /^Bcc:/m);
   assert.deepEqual(odd!.to.length, 1);
@@ -61,6 +63,37 @@ test("what a server says no to is told in its words, as text of one line", async
   assert.match(says!, /^the mail server refuses the address \(it says: .*no such person/);
   assert.doesNotMatch(says!, /\p{Cc}/u);
   await server.stop();
+});
+
+test("a server that refuses the text of a mail is told from one that refuses its address", async () => {
+  const server = await startMailServer({ refusesText: "too odd" });
+  const { send } = createMailer({ url: `smtp://localhost:${server.port}`, from: FROM });
+  assert.equal(await send(MAIL), "the mail server refuses the text (it says: 450 too odd)");
+  await server.stop();
+});
+
+test("an answer in several lines becomes one line of at most 200 characters", async () => {
+  const answers = ["550-\u001b\u0007 one\r\n550 two\t\r\n", `550 ${"x".repeat(300)}\r\n`];
+  const server = createServer((socket) => {
+    socket.write("220 mail.example.com\r\n");
+    socket.on("data", (line) => socket.write(String(line).startsWith("MAIL") ? answers.shift()! : "250 yes\r\n"));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  const { send } = createMailer({ url: `smtp://127.0.0.1:${port}`, from: FROM });
+  assert.equal(await send(MAIL), "the mail server refuses the address (it says: 550-  one 550 two)");
+  assert.match((await send(MAIL))!, /\(it says: 550 x{196}\)$/);
+  server.close();
+});
+
+test("a server on this machine needs no TLS, whichever address it has", async () => {
+  const hasIpv6 = Object.values(networkInterfaces()).some((all) => all!.some(({ address }) => address === "::1"));
+  for (const host of hasIpv6 ? ["127.0.0.1", "::1"] : ["127.0.0.1"]) {
+    const server = await startMailServer({ host });
+    const at = host.includes(":") ? `[${host}]` : host;
+    assert.equal(await createMailer({ url: `smtp://${at}:${server.port}`, from: FROM }).send(MAIL), null);
+    await server.stop();
+  }
 });
 
 test("a server that is down, or that never says a word, is not waited for", async () => {

@@ -6,7 +6,7 @@ const PORTED = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
 
 /** The one that was asked for last: many requests come over one connection. */
 let lastText = "";
-let lastNetwork = "unknown";
+let lastNetwork = readNetwork(lastText);
 
 /** By what callers are counted: of IPv6 the network, since whoever has one has all its addresses; "unknown" of what is no address. */
 export function networkOf(text: string): string {

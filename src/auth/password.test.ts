@@ -61,3 +61,16 @@ test("a password is long, is not one letter, and is not the address", () => {
   ] as const)
     assert.match(passwordProblem(password, email)!, says);
 });
+
+test("a password passes at each limit, and may hold the address when it is twice as long as it must be", () => {
+  const email = "grace@example.com";
+  for (const fine of ["abcdeabcdeab", WORDS.repeat(20).slice(0, 256), "grace and a hopper of it"])
+    assert.equal(passwordProblem(fine, email), null, fine);
+  for (const [password, says] of [
+    ["abcdeabcdea", /at least 12/],
+    [WORDS.repeat(20).slice(0, 257), /at most 256/],
+    ["abcdabcdabcd", /5 different/],
+    ["grace and a hopper of i", /around your address/],
+  ] as const)
+    assert.match(passwordProblem(password, email)!, says);
+});

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { testDatabase } from "../../test/database.ts";
+import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
+import { HOUR_MS } from "../domain/durations.ts";
+import { holdApiKey } from "../store/api-keys.ts";
+import { createApiKey, rotateApiKey } from "./api-keys.ts";
+
+const database = await testDatabase();
+after(() => database.drop());
+const { db } = database;
+const clock = testClock();
+const ports = testPorts(clock);
+const merchant = await testMerchant(db, ports);
+const newKey = (lifeMs?: number) =>
+  createApiKey(
+    db,
+    {
+      merchantId: merchant.id,
+      permissions: ["ingest:invoices"],
+      expiresAt: lifeMs === undefined ? undefined : new Date(clock.serviceMs + lifeMs),
+    },
+    ports,
+  );
+const rotate = (keyId: string, overlapMs: number) =>
+  db.transaction(async (tx) => {
+    const former = (await holdApiKey(tx, merchant.id, keyId))!;
+    return rotateApiKey(tx, former, overlapMs, { madeBy: "ada@example.com" }, ports);
+  });
+
+test("a rotation tells when the former key ends: never later than it would have, and at once without an overlap", async () => {
+  for (const [lifeMs, overlapMs, endsMs] of [
+    [undefined, HOUR_MS, HOUR_MS],
+    [30 * 60_000, HOUR_MS, 30 * 60_000],
+    [2 * HOUR_MS, HOUR_MS, HOUR_MS],
+    [undefined, 0, 0],
+  ] as const) {
+    const { keyId } = await newKey(lifeMs);
+    const rotated = await rotate(keyId, overlapMs);
+    assert.ok(typeof rotated === "object");
+    assert.equal(rotated.formerEndsAt.getTime() - clock.serviceMs, endsMs);
+    const stored = (await holdApiKey(db, merchant.id, keyId))!;
+    assert.equal(stored.revokedAt !== null, overlapMs === 0);
+    assert.equal((stored.revokedAt ?? stored.expiresAt)!.getTime() - clock.serviceMs, endsMs);
+  }
+});
+
+test("a key that has ended has no next key, and the reason is told", async () => {
+  const { keyId } = await newKey(1);
+  clock.serviceMs += 1;
+  assert.equal(await rotate(keyId, HOUR_MS), "This key does not work any more.");
+});
