@@ -137,8 +137,8 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
     await page.goto(path);
     return (await page.locator(selector).first().getAttribute("href"))!;
   };
-  const invoice = await first("/invoices?outcome=recovered", "td a.id");
-  const open = await first("/invoices?outcome=open", "td a.id");
+  const invoice = await first("/invoices?outcome=recovered", "td a.id[href^='/invoices/in_']");
+  const open = await first("/invoices?outcome=open", "td a.id[href^='/invoices/in_']");
   const exhausted = await first("/deliveries?state=exhausted", "tbody td a");
   const waiting = await first("/deliveries?state=waiting", "tbody td a");
   const key = await first("/org/api_keys", "tbody td a");
