@@ -86,7 +86,7 @@ async function portIsFree(
   return false;
 }
 
-/** Waits until the database takes writes, and meanwhile says on the port why nothing else is answered. */
+/** Waits until the database takes writes. Meanwhile the port says that it is out of reach; only the log says why, for callers need no address of ours. */
 async function databaseIsThere(
   settings: Settings,
   answers: boolean,
@@ -101,13 +101,7 @@ async function databaseIsThere(
   let why: string | null = error.message;
   log.warn({ why }, "database.unreachable");
   const room = answers
-    ? await openWaitingRoom(
-        (await identity(settings, realNow())).tls,
-        settings.host,
-        settings.port,
-        () => `the database is out of reach: ${why}`,
-        log,
-      )
+    ? await openWaitingRoom((await identity(settings, realNow())).tls, settings.host, settings.port, log)
     : null;
   try {
     for (let pauseMs = LOOK_MS; !givesUp(); pauseMs = Math.min(2 * pauseMs, LOOK_MAX_MS)) {

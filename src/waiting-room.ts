@@ -6,15 +6,13 @@ import { createListener, listen, type Tls } from "./api/listener.ts";
 const RETRY_AFTER_S = 5;
 
 /**
- * Answers while the service waits for its database, so that a balancer and a person see why: `/healthz` that the process lives, everything else 503.
- *
- * @param why  the service is not ready; asked for each answer
+ * Answers while the service waits for its database, so that a balancer and a person see it: `/healthz` that the process lives, everything else 503.
  */
-export async function openWaitingRoom(tls: Tls, host: string, port: number, why: () => string, log: Log) {
+export async function openWaitingRoom(tls: Tls, host: string, port: number, log: Log) {
   const server = createListener(tls, (request, reply) => {
     request.resume();
     const isAlive = request.method === "GET" && request.url === "/healthz";
-    const body = isAlive ? { status: "ok" } : errorBody("other", 503, `not ready: ${why()}`);
+    const body = isAlive ? { status: "ok" } : errorBody("other", 503, "not ready: the database is out of reach");
     reply.writeHead(isAlive ? 200 : 503, {
       "content-type": "application/json",
       connection: "close",

@@ -65,11 +65,12 @@ test("a service whose database is down says so on its port, and starts when the 
   const port = await freePort();
   const child = start(["serve"], { DATABASE_URL, DUNLIN_PORT: String(port) });
   const logged = logOf(child);
-  assert.match(await until(port, "/readyz", 503), /not ready: the database is out of reach: .*ENOENT/);
+  assert.match(await until(port, "/readyz", 503), /"not ready: the database is out of reach"/);
   assert.deepEqual((await asked(port, "/healthz"))[0], 200);
   assert.equal((await asked(port, "/v1/recovery_actions"))[0], 503);
   await sleep(1_500);
   assert.equal(logged().match(/database\.unreachable/g)?.length, 1, logged());
+  assert.match(logged(), /ENOENT/);
   const second = await server();
   await until(port, "/readyz", 200);
   assert.match(logged(), /database\.reached/);

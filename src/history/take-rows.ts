@@ -77,7 +77,7 @@ export interface Copies {
   line: number;
 }
 
-/** So many ids are remembered, in some 100 MB. A copy of a record behind them is not seen. */
+/** So many ids are remembered. A copy of a record behind them is not seen. */
 const IDS_MAX = 1_000_000;
 
 /** "2 rows, 1 record: line 3 is a further copy of a record above it"; null where each row is a record of its own. */
