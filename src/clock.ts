@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Ports } from "./domain/ports.ts";
 import { type ClockAnchor, findClockAnchor, setClockAnchor } from "./store/clock-anchor.ts";
 import type { Database } from "./store/database.ts";
+import { createWallClock, type WallClock } from "./wall-clock.ts";
 
 /**
  * Find, or make, the anchor of service time. It stays where it is over restarts; another rate goes on from the moment
@@ -25,12 +26,15 @@ export const serviceTime = (anchor: ClockAnchor, real: Date) => new Date(service
 const serviceMs = ({ realAt, serviceAt, rate }: ClockAnchor, realMs: number) =>
   serviceAt.getTime() + (realMs - realAt.getTime()) * rate;
 
+/** The clock of this machine. */
+export const machineClock = () => createWallClock(Date.now, () => performance.now());
+
 /** The real clock and real chance. */
-export function realPorts(anchor: ClockAnchor): Ports {
-  const nowMs = () => serviceMs(anchor, Date.now());
+export function realPorts(anchor: ClockAnchor, clock: WallClock = machineClock()): Ports {
+  const nowMs = () => serviceMs(anchor, clock.nowMs());
   return {
     now: () => new Date(nowMs()),
-    realNow: () => new Date(),
+    realNow: () => new Date(clock.nowMs()),
     monotonicMs: () => performance.now(),
     clockRate: anchor.rate,
     randomBytes,

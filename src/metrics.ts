@@ -1,9 +1,10 @@
 import { createServer } from "node:http";
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { listen } from "./api/listener.ts";
 import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.ts";
 import type { Ports } from "./domain/ports.ts";
 import type { Database } from "./store/database.ts";
+import type { ClockFigures } from "./wall-clock.ts";
 
 /** What operators see, and the hooks that feed it. */
 export interface Metrics extends DeliveryMetrics {
@@ -16,6 +17,8 @@ export interface Metrics extends DeliveryMetrics {
   requestsUnlogged(count: number): void;
   /** Cases were looked at. */
   onSteps(count: number): void;
+  /** `look` is asked at each scrape. */
+  watchClock(look: () => ClockFigures): void;
 }
 
 /** Metrics of this process, and of the queue in the database. */
@@ -56,8 +59,29 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     },
     requestsUnlogged: (count) => unlogged.inc(count),
     onSteps: (count) => steps.inc(count),
+    watchClock: (look) => addClockGauges(registers, look),
     ...createDeliveryMetrics(registry, db, ports),
   };
+}
+
+function addClockGauges(registers: Registry[], look: () => ClockFigures) {
+  new Gauge({
+    name: "dunlin_clock_offset_seconds",
+    help: "By how much this machine's clock is behind the database's, whose time is used; 0 while they are within a second",
+    registers,
+    collect() {
+      this.set(look().offsetMs / 1000);
+    },
+  });
+  new Counter({
+    name: "dunlin_clock_jumps_total",
+    help: "Jumps of this machine's clock by more than a second since the start",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(look().jumps);
+    },
+  });
 }
 
 /** Serve `/metrics`, and nothing else, in the clear: for the network of the operator only. */

@@ -2,7 +2,8 @@ import { createHmac, randomBytes } from "node:crypto";
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger as Log } from "pino";
-import { anchorClock, realPorts } from "./clock.ts";
+import { anchorClock, machineClock, realPorts } from "./clock.ts";
+import { agreeWithDatabase } from "./clock-watch.ts";
 import { ConfigError, type Settings } from "./config.ts";
 import type { Ports } from "./domain/ports.ts";
 import { startStatistics } from "./statistics.ts";
@@ -13,6 +14,7 @@ import { migrate } from "./store/migrate.ts";
 import { refusalOf } from "./store/reach.ts";
 import { rolesAreUsable, signedIn } from "./store/roles.ts";
 import { openWalled, type Walled } from "./store/walled.ts";
+import type { WallClock } from "./wall-clock.ts";
 
 /** The database of this installation, migrated, with its clock and its key. */
 export interface Store {
@@ -24,6 +26,8 @@ export interface Store {
   /** What makes and drops partitions. */
   owner: Database;
   ports: Ports;
+  /** Behind the ports' time. */
+  clock: WallClock;
   secretKey: Buffer;
   close(): Promise<void>;
 }
@@ -60,10 +64,13 @@ export async function openStore(
     const { worker, api } = signedIn(address, await rolesAreUsable(owner));
     const db = open(openDatabase(worker, connections, onError));
     const walled = open(openWalled(api, connections, onError));
-    const anchor = await anchorClock(db, mode === "own" ? (settings.clockRate ?? 1) : null, new Date());
+    const clock = machineClock();
+    await agreeWithDatabase(clock, db, log);
+    const rate = mode === "own" ? (settings.clockRate ?? 1) : null;
+    const anchor = await anchorClock(db, rate, new Date(clock.nowMs()));
     const secretKey = settings.secretKey ?? secretKeyIn(settings.dataDir);
     await checkKey(db, secretKey, settings);
-    const ports = realPorts(anchor);
+    const ports = realPorts(anchor, clock);
     const stopStatistics = startStatistics(owner, ports, log);
     return {
       address,
@@ -71,6 +78,7 @@ export async function openStore(
       walled,
       owner,
       ports,
+      clock,
       secretKey,
       async close() {
         await stopStatistics();

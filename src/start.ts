@@ -8,6 +8,7 @@ import { createApi } from "./api/server.ts";
 import { createMailer } from "./auth/mail.ts";
 import { createOidc } from "./auth/oidc.ts";
 import { createPasswords } from "./auth/password.ts";
+import { watchClock } from "./clock-watch.ts";
 import type { Settings } from "./config.ts";
 import { consolePages } from "./console/console-pages.ts";
 import { createDeliverer } from "./delivery/deliverer.ts";
@@ -91,8 +92,9 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
     await store.close();
   };
   try {
-    const { db, walled, owner, ports, secretKey } = store;
+    const { db, walled, owner, ports, clock, secretKey } = store;
     const metrics = createMetrics(db, ports);
+    metrics.watchClock(() => clock.figures());
     if (metricsPort !== null) stops.push(await startMetricsServer(metrics, metricsHost, metricsPort));
 
     async function keepLog() {
@@ -177,6 +179,15 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
           return Math.max(LOOK_MS, Math.min(COUNT_LOOK_MS, dueMs));
         }).stop,
       );
+    }
+
+    if (decide || deliverer) {
+      const onSetBack = () => {
+        deliverer?.wake();
+        decide?.wake();
+        hints.cases();
+      };
+      stops.push(watchClock({ db, clock, ports, log, onSetBack }).stop);
     }
 
     if (roles.has("learn") && prior) {

@@ -7,6 +7,7 @@ import { parseMoment } from "../domain/moment.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
+import type { WallClock } from "../wall-clock.ts";
 
 /** As sysexits.h has them, but for 1 and 2. A unit of systemd starts the service again after 69, and not after 78. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 69, config: 78 } as const;
@@ -18,6 +19,7 @@ export interface Opened {
   /** For one merchant at a time. */
   walled: Walled;
   ports: Ports;
+  clock: WallClock;
   /** 32 bytes: opens the credentials at rest. */
   secretKey: Buffer;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import pino from "pino";
+import { machineClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import { realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
 import type { Ports } from "../domain/ports.ts";
@@ -27,6 +28,7 @@ export function testContext(
       db,
       walled,
       ports,
+      clock: machineClock(),
       secretKey: SECRET_KEY,
       close: async () => {},
     }),

@@ -123,14 +123,20 @@ async function database(context: Context): Promise<Finding[]> {
     return [finding("fail", "database", unreachable(error, context.settings) ?? (error as Error).message)];
   }
   try {
-    const { db, ports } = opened;
+    const { db, ports, clock } = opened;
     const startedMs = ports.monotonicMs();
     const facts = await serverFacts(db);
     const ms = ports.monotonicMs() - startedMs;
-    const skewS = Math.abs(facts.now.getTime() - ports.realNow().getTime()) / 1000;
+    const skewS = Math.abs(clock.figures().offsetMs) / 1000;
     return [
       finding(ms > 50 ? "warn" : "ok", "database", `PostgreSQL ${facts.version}, answers in ${ms.toFixed(1)} ms`),
-      finding(skewS > 30 ? "fail" : "ok", "clock", `${skewS.toFixed(1)} s apart from the database's`),
+      skewS === 0
+        ? finding("ok", "clock", "agrees with the database's")
+        : finding(
+            skewS > 30 ? "fail" : "warn",
+            "clock",
+            `${skewS.toFixed(1)} s apart from the database's, which is used. Let both machines take their time from one source.`,
+          ),
       ...(ports.clockRate === 1
         ? []
         : [finding("warn", "clock rate", `service time runs ${ports.clockRate} times as fast`)]),

@@ -84,7 +84,8 @@ async function stepBatch(
   // Read outside of the transaction: what is wrong with it must not undo a step.
   const model = await models.of(merchantId);
   const { steps, withdrawn } = await db.transaction(async (tx) => {
-    const now = await advanceMerchantClock(tx, merchantId, ports.now());
+    const listedAt = await advanceMerchantClock(tx, merchantId, ports.now());
+    const now = ports.now();
     const cases = await takeCases(tx, merchantId, now, limit);
     if (cases.length === 0) return { steps: [], withdrawn: [] };
     onTaken(cases[0]!);
@@ -97,7 +98,7 @@ async function stepBatch(
     const watched: WatchedRetry[] = [];
     for (const kase of cases) {
       const view = facts.view(kase);
-      const made = step(view, now, ports.newId, knowledge);
+      const made = step(view, now, ports.newId, knowledge, listedAt);
       // Of the case as the step leaves it: what came after its payment is not of this case.
       for (const { id } of watchedRetries({ ...view, case: { ...kase, ...made.state } }))
         watched.push({ id: ports.newId(), transactionId: id, caseId: kase.id });
@@ -108,7 +109,7 @@ async function stepBatch(
     }
     const [withdrawn] = await Promise.all([
       writeSteps(tx, merchantId, steps, now),
-      watched.length > 0 && noteWatchedRetries(tx, merchantId, watched, now),
+      watched.length > 0 && noteWatchedRetries(tx, merchantId, watched, listedAt),
     ]);
     return { steps, withdrawn };
   });

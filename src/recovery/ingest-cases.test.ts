@@ -135,22 +135,6 @@ test("a newer version of an unpaid invoice queues its case, and an older one doe
   assert.deepEqual(await queued(), ["inv_1"]);
 });
 
-test("an invoice without a date of change is unpaid since it was made: a case opens for one of today, not for one of long ago", async () => {
-  const undated = (id: string, days: number) =>
-    anInvoice({ id, createdAt: new Date(START.getTime() - days * DAY), updatedAt: undefined });
-  await pushInvoices(undated("inv_1", 90), undated("inv_2", 0));
-  assert.deepEqual(await ends(), ["inv_2 open"]);
-});
-
-test("a history of payments that no longer stand opens no case, also for invoices that were known before", async () => {
-  await importInvoices(stage.db, merchant, packInvoices(anInvoice()), stage.ports, onWithdrawn);
-  const paid = packTransactions(attempt({ state: "PAID" }));
-  await importTransactions(stage.db, merchant, paid, stage.ports, onWithdrawn);
-  const failed = packTransactions(attempt({ updatedAt: at(1) }));
-  await importTransactions(stage.db, merchant, failed, stage.ports, onWithdrawn);
-  assert.deepEqual(await ends(), []);
-});
-
 test("a history opens no case, neither by its unpaid invoices nor by its disputed payments", async () => {
   await importInvoices(stage.db, merchant, packInvoices(anInvoice()), stage.ports, onWithdrawn);
   const disputed = packTransactions(attempt({ state: "DISPUTED" }));

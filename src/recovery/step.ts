@@ -4,7 +4,7 @@ import { type Case, completesDunning } from "../domain/case.ts";
 import { moneyWords } from "../domain/currency.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
+import type { Event } from "../domain/event.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { CaseState } from "../store/cases.ts";
@@ -26,6 +26,7 @@ import {
   recovers,
 } from "./outcome.ts";
 import { paymentFacts } from "./payment-facts.ts";
+import { actionEvent, caseEvent } from "./step-events.ts";
 
 /** What is to be written, all in one transaction. */
 export interface Step {
@@ -52,16 +53,17 @@ const CARD_CHANGE_AGAIN_MS = DAY_MS;
  * One step of a case: settle what is known of its actions, end it when it is over, else plan the next action, and decide
  * it when its time has come. Pure; the same view and moment give the same step, but for the ids of what is new.
  *
- * @param now  later than every moment this merchant's listed rows have
+ * @param now  what time it is: everything is decided and due by it
  * @param knowledge  what there is to decide by
+ * @param listedAt  later than every moment this merchant's listed rows have, and `now` unless a clock was set back
  */
-export function step(view: CaseView, now: Date, newId: () => string, knowledge: Knowledge): Step {
+export function step(view: CaseView, now: Date, newId: () => string, knowledge: Knowledge, listedAt: Date = now): Step {
   const balance = balanceOf(view.invoice, view.transactions);
   const over = endOfCase(view, balance, now);
   const facts = paymentFacts(view, balance, over);
-  const settled = view.actions.map((_, index) => settle(view, index, facts, now));
+  const settled = view.actions.map((_, index) => settle(view, index, facts, now, listedAt));
   const draft: Draft = {
-    ...{ view, balance, now, newId, knowledge, settled },
+    ...{ view, balance, now, listedAt, newId, knowledge, settled },
     ...{ events: [], inserted: [], decision: null, error: null },
   };
   const { end, dueAt } = over.endedAt ? { end: over, dueAt: null } : proceed(draft, facts);
@@ -72,7 +74,7 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
   const endsNow = end.endedAt !== null && view.case.endedAt === null;
   const isTellable = isTreated(view) && view.merchant.webhookUrl !== null;
   if (endsNow && isTellable && completesDunning(end.endReason!) && !view.told.completeDunning)
-    draft.events.push(caseEvent(draft, "complete_dunning"));
+    draft.events.push(caseEvent(view, "complete_dunning", now, newId()));
   const updated = draft.settled.filter((action, index) => action !== view.actions[index]);
   return {
     state: {
@@ -105,6 +107,7 @@ interface Draft {
   view: CaseView;
   balance: Balance;
   now: Date;
+  listedAt: Date;
   newId: () => string;
   knowledge: Knowledge;
   events: Event[];
@@ -115,7 +118,7 @@ interface Draft {
 }
 
 /** The action with its outcome by now; the same object when nothing changed. */
-function settle(view: CaseView, index: number, facts: PaymentFacts, now: Date): DeliveredAction {
+function settle(view: CaseView, index: number, facts: PaymentFacts, now: Date, listedAt: Date): DeliveredAction {
   const action = view.actions[index]!;
   if (action.decidedAt === null && !isNamed(action, facts)) return action;
   const next = view.actions.slice(index + 1).find((a) => a.type === "RETRY" && a.firstAttemptAt !== null);
@@ -132,8 +135,8 @@ function settle(view: CaseView, index: number, facts: PaymentFacts, now: Date): 
     // A merchant who only polls the list carries out a plan: then it was decided, too.
     decidedAt: action.decidedAt ?? now,
     attemptedAt: executed ? (attemptedAt ?? action.attemptedAt) : null,
-    executedAt: executed ? (action.executedAt ?? now) : null,
-    updatedAt: now,
+    executedAt: executed ? (action.executedAt ?? listedAt) : null,
+    updatedAt: listedAt,
   };
 }
 
@@ -154,7 +157,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   }
   if (!isTreated(view)) return wakeAt((view.case.arm === "shadow" && noteInShadow(draft)) || windowEndsAt);
   if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
-    draft.events.push(caseEvent(draft, "pause_collection"));
+    draft.events.push(caseEvent(view, "pause_collection", now, draft.newId()));
   // Nothing may be charged to what was disputed, whatever was decided before.
   if (isOnDisputed(view)) cancelUndelivered(draft, isRetry);
   if (left < view.merchant.smallestAmount) {
@@ -182,9 +185,14 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   // Without an endpoint there is nobody to tell: look again once the moment has passed, or when one is set.
   if (view.merchant.webhookUrl === null)
     return wakeAt(later(planned.idealRetryTime, new Date(now.getTime() + HOUR_MS)));
-  const decided = { ...planned, idealRetryTime: later(planned.idealRetryTime, now), decidedAt: now, updatedAt: now };
+  const decided = {
+    ...planned,
+    idealRetryTime: later(planned.idealRetryTime, now),
+    decidedAt: now,
+    updatedAt: draft.listedAt,
+  };
   put(draft, decided);
-  draft.events.push(actionEvent(draft, decided));
+  draft.events.push(actionEvent(view, decided, now));
   return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null }, facts, now));
 }
 
@@ -200,7 +208,7 @@ const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && 
 
 /** Write the decision into the action that is planned, or list a new one; a plan that says the same is left alone. */
 function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
-  const { view, now } = draft;
+  const { view, listedAt } = draft;
   const { left } = draft.balance;
   const type = decision.kind === "retry" ? "RETRY" : "CARD_CHANGE";
   const wanted = {
@@ -216,7 +224,7 @@ function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" 
   const existing = draft.settled.find(isPlan);
   if (existing) {
     if (isDeepStrictEqual({ ...existing, ...wanted }, existing)) return existing;
-    const replanned = { ...existing, ...wanted, updatedAt: now };
+    const replanned = { ...existing, ...wanted, updatedAt: listedAt };
     put(draft, replanned);
     return replanned;
   }
@@ -231,8 +239,8 @@ function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" 
     decidedAt: null,
     executedAt: null,
     attemptedAt: null,
-    createdAt: now,
-    updatedAt: now,
+    createdAt: listedAt,
+    updatedAt: listedAt,
     ...wanted,
   };
   draft.inserted.push(listed);
@@ -260,7 +268,7 @@ function notInACircle({ settled }: Draft, at: Date): Date {
 function cancelPlans(draft: Draft) {
   draft.inserted = [];
   for (const action of draft.settled)
-    if (isPlan(action)) put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
+    if (isPlan(action)) put(draft, { ...action, status: "CANCELED", updatedAt: draft.listedAt });
 }
 
 const isRetry = ({ type }: RecoveryAction) => type === "RETRY";
@@ -269,7 +277,7 @@ const isRetry = ({ type }: RecoveryAction) => type === "RETRY";
 function cancelUndelivered(draft: Draft, which: (action: RecoveryAction) => boolean = () => true) {
   for (const action of draft.settled)
     if (isAwaited(action) && action.delivery === "waiting" && which(action))
-      put(draft, { ...action, status: "CANCELED", updatedAt: draft.now });
+      put(draft, { ...action, status: "CANCELED", updatedAt: draft.listedAt });
 }
 
 function nextOutcomeAt({ settled, now }: Draft, facts: PaymentFacts): Date | null {
@@ -281,18 +289,6 @@ function nextOutcomeAt({ settled, now }: Draft, facts: PaymentFacts): Date | nul
 function cardFields({ invoice, transactions }: CaseView) {
   const latest = transactions.findLast((t) => t.invoiceId === invoice.id);
   return { paymentMethodType: latest?.paymentMethodType ?? null, cardCountry: latest?.cardCountry ?? null };
-}
-
-function caseEvent({ view, now, newId }: Draft, type: "pause_collection" | "complete_dunning"): Event {
-  const id = newId();
-  const invoiceId = view.invoice.id;
-  return { id, caseId: view.case.id, invoiceId, type, body: envelope(id, type, now, { invoiceId }), createdAt: now };
-}
-
-function actionEvent({ view, now }: Draft, action: RecoveryAction): Event {
-  const { id, caseId, invoiceId } = action;
-  const body = view.merchant.webhookFlat ? flatRetryRequest(id, action) : envelope(id, "recovery_action", now, action);
-  return { id, caseId, invoiceId, type: "recovery_action", body, createdAt: now };
 }
 
 const earlier = (a: Date, b: Date) => (a < b ? a : b);

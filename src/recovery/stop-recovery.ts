@@ -51,14 +51,15 @@ export async function stopRecovery(
   const { db, ports } = stopping;
   const { made, withdrawn, says } = await db.transaction(async (tx) => {
     // First the clock, as in every step: what a step has made by then is taken back, too.
-    const now = await advanceMerchantClock(tx, merchantId, ports.now());
+    const listedAt = await advanceMerchantClock(tx, merchantId, ports.now());
+    const now = ports.now();
     const kase = await lockOpenCase(tx, merchantId, wish.invoiceId);
     if (kase && wish.caseId !== undefined && kase.id !== wish.caseId) return { made: null, withdrawn: [], says: ANEW };
     if (kase?.arm !== "dunlin")
       return { made: null, withdrawn: [], says: await whyNothing(tx, merchantId, wish.invoiceId) };
     const merchant = (await findMerchant(tx, merchantId))!;
     const facts = await loadFacts(tx, merchant, [kase]);
-    const made = step({ ...facts.view(kase), isStopped: true }, now, ports.newId, NOTHING_TO_DECIDE_BY);
+    const made = step({ ...facts.view(kase), isStopped: true }, now, ports.newId, NOTHING_TO_DECIDE_BY, listedAt);
     const withdrawn = await writeSteps(tx, merchantId, [made], now);
     // The facts may say an end that no step has seen yet.
     const isByHand = made.state.endReason === "stopped_by_hand";

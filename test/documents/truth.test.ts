@@ -154,12 +154,13 @@ test("every line of the log that the guides name is one that the code writes", (
 
 /** Metrics by the names that Prometheus stores them under, with their labels. */
 function storedMetrics(): Map<string, readonly string[]> {
-  const { registry, watchDeliverer } = createMetrics(
+  const { registry, watchDeliverer, watchClock } = createMetrics(
     database.db,
     realPorts({ serviceAt: new Date(), realAt: new Date(), rate: 1 }),
   );
   // They are made when there is a sender; nothing is measured here.
   watchDeliverer(() => assert.fail());
+  watchClock(() => assert.fail());
   const stored = new Map<string, readonly string[]>([["up", ["job", "instance"]]]);
   for (const { name, type } of registry.getMetricsAsArray() as unknown as { name: string; type: string }[]) {
     const { labelNames } = registry.getSingleMetric(name) as unknown as { labelNames: string[] };
