@@ -90,12 +90,14 @@ test("attempts are counted by result, and their lateness by attempt 1, 2 to 4 an
 test("a process that sends shows leases, attempts on the wire and connections, also those made for reuse", async () => {
   const { ports } = standingClock();
   const metrics = createMetrics(database.db, ports);
-  metrics.watchDeliverer(() => ({ leases: 32, inFlight: 7, connections: { open: 10, idle: 3, made: 25 } }));
+  metrics.watchDeliverer(() => ({ leases: 32, inFlight: 7, unsent: 4, connections: { open: 10, idle: 3, made: 25 } }));
   assert.equal((await series(metrics, "dunlin_leases_held")).get(""), 32);
   assert.equal((await series(metrics, "dunlin_deliveries_in_flight")).get(""), 7);
   assert.deepEqual(Object.fromEntries(await series(metrics, "dunlin_webhook_connections")), { busy: 7, idle: 3 });
-  for (let i = 0; i < 2; i++)
+  for (let i = 0; i < 2; i++) {
     assert.equal((await series(metrics, "dunlin_webhook_connections_made_total")).get(""), 25);
+    assert.equal((await series(metrics, "dunlin_deliveries_unsent_total")).get(""), 4);
+  }
 });
 
 test("records count from nothing on: what is never pushed after a start has a line, too", async () => {

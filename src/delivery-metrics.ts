@@ -18,6 +18,7 @@ export interface AttemptSeen {
 export interface DelivererFigures {
   leases: number;
   inFlight: number;
+  unsent: number;
   connections: { open: number; idle: number; made: number };
 }
 
@@ -94,6 +95,15 @@ function addDelivererGauges(registers: Registry[], look: () => DelivererFigures)
       const { open, idle } = look().connections;
       this.set({ state: "busy" }, open - idle);
       this.set({ state: "idle" }, idle);
+    },
+  });
+  new Counter({
+    name: "dunlin_deliveries_unsent_total",
+    help: "Webhook attempts that were not made, because this process had no more files, memory or ports; they are no attempts of the merchant's",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(look().unsent);
     },
   });
   new Counter({

@@ -63,6 +63,8 @@ export interface StartOptions {
 }
 
 const CONNECTIONS = 10;
+/** Of which cases are decided at once: while one waits for the database another one is computed. */
+const MERCHANTS_AT_ONCE = 4;
 /** Cases that another process changed are found within this long. */
 const LOOK_MS = 1_000;
 const BUSY_MS = 50;
@@ -164,6 +166,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
           onEvents,
           onWithdrawn,
           models,
+          merchantsAtOnce: MERCHANTS_AT_ONCE,
         });
         metrics.onSteps(stepped);
         if (stepped > 0) return 0;

@@ -69,7 +69,12 @@ function signerOf({ webhookSecret, webhookOldSecret, webhookOldSecretUntil }: Me
   return signer({ current: unseal(secretKey, webhookSecret), old });
 }
 
-/** Send one event once. The number of an attempt is that of the ended ones + 1, so one that was cut short is repeated. */
+/** Nothing was sent: this process ran out of something. */
+export interface Unsent {
+  unsent: string;
+}
+
+/** Send one event once. The number of an attempt is that of the ended ones + 1, so one that was cut short, or not sent, is repeated. */
 export async function attempt(
   merchant: Merchant,
   target: Target,
@@ -77,7 +82,7 @@ export async function attempt(
   epoch: number,
   send: Send,
   ports: Ports,
-): Promise<EndedAttempt> {
+): Promise<EndedAttempt | Unsent> {
   const startedAt = ports.now();
   const startedMs = ports.monotonicMs();
   const timings = noTimings();
@@ -94,6 +99,7 @@ export async function attempt(
   } catch (error) {
     reply = { outcome: "failed", error: `not sent: ${error}` };
   }
+  if (reply.outcome === "failed" && reply.isOurs) return { unsent: reply.error };
   // The wall clock may have been set back meanwhile.
   const endedAt = new Date(Math.max(startedAt.getTime(), ports.now().getTime()));
   const number = delivery.attempts + 1;

@@ -88,7 +88,9 @@ async function attempted(auth: WebhookAuth, secret: string, origin = receiver.or
     attemptsMax: 6,
     dueMs: START.getTime(),
   };
-  return attempt(merchant, targetOf(merchant, SECRET_KEY)!, delivery, 1, send, realPorts);
+  const ended = await attempt(merchant, targetOf(merchant, SECRET_KEY)!, delivery, 1, send, realPorts);
+  assert.ok(!("unsent" in ended));
+  return ended;
 }
 
 for (const [name, form] of ECHOES)

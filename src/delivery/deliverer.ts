@@ -4,9 +4,10 @@ import type { Ports } from "../domain/ports.ts";
 import { type Database, errorFields } from "../store/database.ts";
 import { type DueDelivery, dueDeliveries, firstDeliveriesDue } from "../store/deliveries.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
-import { type AttemptFigures, attempt, figuresOf, logAttempt } from "./attempt.ts";
+import { type AttemptFigures, attempt, figuresOf, logAttempt, type Unsent } from "./attempt.ts";
 import { createEndpointHealth } from "./endpoint-health.ts";
 import { every } from "./every.ts";
+import { createHold } from "./hold.ts";
 import type { Send } from "./https/send.ts";
 import {
   dropWithdrawn,
@@ -59,8 +60,8 @@ export interface Deliverer {
   wake(merchantId?: string): void;
   /** Whether this process is the one that sends for the merchant now, so that nobody else has to be told. */
   sendsFor(merchantId: string): boolean;
-  /** Buckets owned, and attempts on the wire, for metrics. */
-  figures(): { leases: number; inFlight: number };
+  /** Buckets owned, attempts on the wire, and attempts that this process could not send, for metrics. */
+  figures(): { leases: number; inFlight: number; unsent: number };
   /** These events were withdrawn: do not begin them, even if they were read already. */
   withdrawn(merchantId: string, eventIds: readonly string[]): void;
   /** Start nothing new, wait for what is on the wire, record it, give the leases back. What takes longer is made again later. */
@@ -94,6 +95,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const health = createEndpointHealth({ db, ports, log });
   const wire = createWire(ports.monotonicMs, advanceAll);
   const timers = createLaneTimers(ports, advance);
+  const hold = createHold(log, lookEverywhere);
   const reader = createReader({ db, ports, log, maySend, isFull: () => wire.isFull(true), onRead: advance });
 
   function maySend(lane: Lane) {
@@ -127,7 +129,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   function serve(line: Set<Lane>, isProven: boolean) {
     for (const lane of line) {
-      if (wire.isFull(isProven) || recorder.pending() >= PENDING_MAX || state !== "running") return;
+      if (hold.isOn() || wire.isFull(isProven) || recorder.pending() >= PENDING_MAX || state !== "running") return;
       line.delete(lane);
       const epoch = leases.epochOf(lane.merchant.bucket);
       if (epoch === null || !maySend(lane) || !wire.mayBegin(lane) || timers.waitsForRate(lane)) continue;
@@ -151,12 +153,18 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     lane.busy.set(delivery.eventId, delivery.dueMs);
     spendToken(merchant, lane.rate);
     const end = wire.begin(lane);
-    let ended: EndedAttempt;
+    let ended: EndedAttempt | Unsent;
     try {
       ended = await attempt(merchant, target, delivery, epoch, send, ports);
     } finally {
       end();
     }
+    if ("unsent" in ended) {
+      lane.busy.delete(delivery.eventId);
+      noteDue(lane, delivery.dueMs);
+      return hold.begin(ended.unsent);
+    }
+    hold.end();
     if (ended.success && isFailing(lane)) await health.succeeded(lane, epoch);
     // Cut short by our own end: it is made again under its number.
     if (state === "stopped") return;
@@ -265,7 +273,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         if (fresh !== undefined && state === "running") notice(fresh);
       }, warn("merchants"));
     },
-    figures: () => ({ leases: leases.held().length, inFlight: wire.inFlight() }),
+    figures: () => ({ leases: leases.held().length, inFlight: wire.inFlight(), unsent: hold.unsent() }),
     sendsFor(merchantId) {
       const lane = lanes.get(merchantId);
       return lane !== undefined && leases.epochOf(lane.merchant.bucket) !== null;
@@ -278,6 +286,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       state = "stopping";
       for (const loop of loops) loop.stop();
       timers.clear(lanes.all());
+      hold.clear();
       const deadlineMs = ports.monotonicMs() + graceMs;
       const open = () => wire.inFlight() + recorder.pending() - recorder.setAside();
       while (open() > 0 && ports.monotonicMs() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, 20));

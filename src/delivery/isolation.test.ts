@@ -179,3 +179,31 @@ test("a process whose connections are all cut goes on within two seconds", async
   await database.db.run(KILL_ALL);
   assert.ok((await waitMs(scene, merchant, 5_000)) < 2_000);
 });
+
+test("what this process cannot send, because it ran out of files, is no attempt, and goes out once it can", async () => {
+  const merchant = await makeMerchant(database.db);
+  const events = await makeEvents(database.db, merchant, 3, new Date());
+  let isOut = true;
+  const bodies: string[] = [];
+  const { deliverer } = run({
+    send: (request) => {
+      if (isOut) return Promise.resolve({ outcome: "failed", error: "open EMFILE", isOurs: true });
+      bodies.push(request.body);
+      return Promise.resolve(OK);
+    },
+  });
+  await until(() => deliverer.figures().unsent > 0, 5_000);
+  await sleep(1_500);
+  const { unsent } = deliverer.figures();
+  assert.ok(unsent < 20, `${unsent} in two seconds`);
+  isOut = false;
+  await until(() => bodies.length === 3, 5_000);
+  assert.deepEqual(bodies.sort(), events.map(({ body }) => body).sort());
+  await deliverer.stop();
+  const { rows } = await database.db.run<{ number: number; ok: boolean }>(ATTEMPTS, [merchant.id]);
+  assert.deepEqual(rows, Array(3).fill({ number: 1, ok: true }), "each was delivered by its first attempt");
+});
+const ATTEMPTS = prepared(
+  "test_attempts_of_merchant",
+  "select number, success as ok from delivery_attempts where merchant_id = $1",
+);

@@ -1,48 +1,50 @@
-import { setImmediate as othersFirst } from "node:timers/promises";
-import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import { type Database, errorFields } from "../store/database.ts";
-import { firstDueCases, setCaseAside } from "../store/due-cases.ts";
-import { advanceMerchantClock } from "../store/merchant-clocks.ts";
-import { findMerchant } from "../store/merchants.ts";
-import { noteWatchedRetries, type WatchedRetry } from "../store/watched-retries.ts";
+import { errorFields, isHeldUp } from "../store/database.ts";
+import { dueMerchants, nextDueCase, setCaseAside } from "../store/due-cases.ts";
 import { asideMs } from "./aside.ts";
-import type { Knowledge } from "./decide-case.ts";
-import type { MerchantModel, Models } from "./models.ts";
-import { type Step, step } from "./step.ts";
-import { takeCases } from "./take-cases.ts";
-import { loadFacts } from "./views.ts";
-import { watchedRetries } from "./watched-retries.ts";
-import { type ToldOfSteps, tellOfSteps, writeSteps } from "./write-steps.ts";
+import { type Deciding, stepBatch } from "./step-batch.ts";
 
 const CASES_PER_STEP = 100;
+/** A round is over after so long, so that who fell due meanwhile is seen. */
+const ROUND_MS = 250;
 
-export interface DecideDue extends ToldOfSteps {
-  db: Database;
-  ports: Ports;
-  log: Log;
-  models: Models;
-  /** Between two cases: lets everything else in the process go first. */
-  pause?(): Promise<unknown>;
+export interface DecideDue extends Deciding {
+  /** For so many merchants at once, 1 unless it is said; every second worker begins with those that wait for the shortest time. */
+  merchantsAtOnce?: number;
 }
 
 /**
- * Take the cases that are due or poked once, one step for each, and write the next due time with the result.
+ * Takes the cases that are due or poked once, one step for each, and writes the next due time with the result.
  *
  * @returns how many cases were stepped, and when the next one falls due (null: none)
  */
 export async function decideDue(deciding: DecideDue): Promise<{ stepped: number; nextDueAt: Date | null }> {
-  const { db, ports } = deciding;
-  let stepped = 0;
-  const dues = await firstDueCases(db);
+  const { db, ports, merchantsAtOnce = 1 } = deciding;
   const now = ports.now();
-  let nextDueAt: Date | null = null;
-  for (const { merchantId, poked, dueAt } of dues) {
-    const at = poked || dueAt === null ? now : dueAt;
-    if (at <= now) stepped += await stepMerchant(deciding, merchantId);
-    if (nextDueAt === null || at < nextDueAt) nextDueAt = at;
-  }
-  return { stepped, nextDueAt };
+  const due = await dueMerchants(db, now);
+  if (due.length === 0) return { stepped: 0, nextDueAt: await nextDueCase(db, now) };
+  const waiting = due.map(({ merchantId }) => merchantId);
+  const workers = Math.min(merchantsAtOnce, waiting.length);
+  const isOver = timer(ports, workers);
+  let stepped = 0;
+  const work = async (isNewestFirst: boolean) => {
+    while (!isOver()) {
+      const merchantId = isNewestFirst ? waiting.pop() : waiting.shift();
+      if (merchantId === undefined) return;
+      const done = await stepMerchant(deciding, merchantId);
+      stepped += done; // read after the wait, for others add to it meanwhile
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: workers }, (_, n) => work(n % 2 === 1)));
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed) throw failed.reason;
+  return { stepped, nextDueAt: now };
+}
+
+/** Whether a round has lasted long enough. One worker comes to everybody. */
+function timer({ monotonicMs }: Pick<Ports, "monotonicMs">, workers: number) {
+  const begunMs = monotonicMs();
+  return () => workers > 1 && monotonicMs() - begunMs > ROUND_MS;
 }
 
 /** One batch, so that a merchant with many due cases does not keep the others waiting. */
@@ -50,6 +52,10 @@ async function stepMerchant(deciding: DecideDue, merchantId: string): Promise<nu
   try {
     return await stepBatch(deciding, merchantId, CASES_PER_STEP);
   } catch (error) {
+    if (isHeldUp(error)) {
+      deciding.log.warn({ ...errorFields(error), merchantId }, "decide.held_up");
+      return 0;
+    }
     deciding.log.error({ ...errorFields(error), merchantId }, "decide.failed");
     return await stepOneByOne(deciding, merchantId);
   }
@@ -73,51 +79,3 @@ async function stepOneByOne(deciding: DecideDue, merchantId: string): Promise<nu
   }
   return CASES_PER_STEP;
 }
-
-async function stepBatch(
-  deciding: DecideDue,
-  merchantId: string,
-  limit: number,
-  onTaken: (first: { id: string; failures: number }) => void = () => {},
-): Promise<number> {
-  const { db, ports, models, pause = othersFirst } = deciding;
-  // Read outside of the transaction: what is wrong with it must not undo a step.
-  const model = await models.of(merchantId);
-  const { steps, withdrawn } = await db.transaction(async (tx) => {
-    const listedAt = await advanceMerchantClock(tx, merchantId, ports.now());
-    const now = ports.now();
-    const cases = await takeCases(tx, merchantId, now, limit);
-    if (cases.length === 0) return { steps: [], withdrawn: [] };
-    onTaken(cases[0]!);
-    // Read after the cases are locked: a change of settings that comes later finds them and pokes them again.
-    const merchant = await findMerchant(tx, merchantId);
-    if (!merchant) return { steps: [], withdrawn: [] };
-    const facts = await loadFacts(tx, merchant, cases, now);
-    const knowledge = knowledgeOf(model);
-    const steps: Step[] = [];
-    const watched: WatchedRetry[] = [];
-    for (const kase of cases) {
-      const view = facts.view(kase);
-      const made = step(view, now, ports.newId, knowledge, listedAt);
-      // Of the case as the step leaves it: what came after its payment is not of this case.
-      for (const { id } of watchedRetries({ ...view, case: { ...kase, ...made.state } }))
-        watched.push({ id: ports.newId(), transactionId: id, caseId: kase.id });
-      facts.note(made);
-      steps.push(made);
-      // A step takes some 0.4 ms, and requests and deliveries of this process want to go on.
-      await pause();
-    }
-    const [withdrawn] = await Promise.all([
-      writeSteps(tx, merchantId, steps, now),
-      watched.length > 0 && noteWatchedRetries(tx, merchantId, watched, listedAt),
-    ]);
-    return { steps, withdrawn };
-  });
-  tellOfSteps(deciding, merchantId, steps, withdrawn);
-  return steps.length;
-}
-
-const knowledgeOf = (model: MerchantModel): Knowledge =>
-  "trouble" in model
-    ? { model: null, trouble: model.trouble }
-    : { model: { learned: model.learned(), version: model.version }, trouble: null };

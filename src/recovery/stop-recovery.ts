@@ -50,13 +50,13 @@ export async function stopRecovery(
 ): Promise<Stopped | string | null> {
   const { db, ports } = stopping;
   const { made, withdrawn, says } = await db.transaction(async (tx) => {
-    // First the clock, as in every step: what a step has made by then is taken back, too.
-    const listedAt = await advanceMerchantClock(tx, merchantId, ports.now());
-    const now = ports.now();
+    // It waits for a step that is under way: what that has made is taken back, too.
     const kase = await lockOpenCase(tx, merchantId, wish.invoiceId);
     if (kase && wish.caseId !== undefined && kase.id !== wish.caseId) return { made: null, withdrawn: [], says: ANEW };
     if (kase?.arm !== "dunlin")
       return { made: null, withdrawn: [], says: await whyNothing(tx, merchantId, wish.invoiceId) };
+    const listedAt = await advanceMerchantClock(tx, merchantId, ports.now());
+    const now = ports.now();
     const merchant = (await findMerchant(tx, merchantId))!;
     const facts = await loadFacts(tx, merchant, [kase]);
     const made = step({ ...facts.view(kase), isStopped: true }, now, ports.newId, NOTHING_TO_DECIDE_BY, listedAt);

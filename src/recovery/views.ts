@@ -40,10 +40,12 @@ export interface Facts {
   view(kase: Case): CaseView;
   /** A step decided: later ones of the batch must see what was asked for, or together they could break a network's limit. */
   note(step: Step): void;
+  /** Whether one of these retries counts for a case, as one of its view's would. */
+  isConcerned(kase: Case, asks: readonly Ask[]): boolean;
 }
 
 /**
- * Read the facts about these cases. They are locked, and so is the merchant's clock: nobody else decides meanwhile.
+ * Read the facts about these cases. They are locked: nobody else decides about them meanwhile, but perhaps about others of their customers.
  *
  * @param now  when something is decided by them: only then it matters whether banks can be reached
  */
@@ -118,6 +120,7 @@ export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case
         if (type === "RETRY" && decided.has(id))
           asks.push({ actionId: id, caseId, invoiceId, customerId, at: idealRetryTime, mayBeAnswered: true });
     },
+    isConcerned: (kase, others) => asksOf(kase, concern(kase, transactions), others).length > 0,
   };
 }
 

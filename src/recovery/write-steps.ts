@@ -11,7 +11,7 @@ import type { Step } from "./step.ts";
 import type { OnWithdrawn } from "./stored.ts";
 
 /**
- * Write all that steps came to, next due times too. Their cases are locked, and so is the merchant's clock.
+ * Write all that steps came to, next due times too. Their cases are locked, and so is the merchant's clock: what is listed is written in the order of its moments.
  *
  * @returns the events that were taken back
  */

@@ -27,12 +27,12 @@ const FIRST = prepared(
   `select id, part, array_to_string(case_ids, ' ') as "caseIds"
    from (
      select *, sum(cardinality(case_ids)) over (order by id, part rows unbounded preceding) - cardinality(case_ids) as before
-     from (select id, part, case_ids from case_pokes where merchant_id = $1 order by id, part limit $2) p
+     from (select id, part, case_ids from case_pokes where merchant_id = $1 order by id, part limit $2 for update skip locked) p
    ) p
    where before < $3 order by id, part`,
 );
 
-/** The first pokes of a merchant, oldest first: at most `pokes`, and no more than it takes to hold `cases`. */
+/** Lock the first pokes of a merchant that nobody else holds, oldest first: at most `pokes`, and no more than it takes to hold `cases`. */
 export async function firstPokes(tx: Tx, merchantId: string, pokes: number, cases: number) {
   const { rows } = await tx.run<Omit<Poke, "caseIds"> & { caseIds: string }>(FIRST, [merchantId, pokes, cases]);
   return rows.map((poke) => ({ ...poke, caseIds: poke.caseIds === "" ? [] : poke.caseIds.split(" ") }));
@@ -51,7 +51,7 @@ const LEAVE = prepared(
 /**
  * The pokes of these cases are heeded: facts that were written with them are visible to every later statement.
  *
- * @param pokes  as they were read; the merchant's clock is locked, so they are still the same
+ * @param pokes  as they were read; they are locked, so they are still the same
  */
 export async function takePokes(tx: Tx, merchantId: string, pokes: readonly Poke[], isHeeded: (id: string) => boolean) {
   const left = pokes.map((poke) => ({ ...poke, caseIds: poke.caseIds.filter((id) => !isHeeded(id)) }));
@@ -161,6 +161,16 @@ const POKE_BY_EVENT = prepared(
 /** These events are on their way again: their cases wait for them. */
 export async function pokeCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[], pokeId: string) {
   await tx.run(POKE_BY_EVENT, [merchantId, eventIds, pokeId]);
+}
+
+const POKE = prepared(
+  "poke_cases",
+  "insert into case_pokes (merchant_id, id, part, case_ids) values ($1, $2, 0, $3::uuid[])",
+);
+
+/** These cases want another look. */
+export async function pokeCases(tx: Tx, merchantId: string, caseIds: readonly string[], pokeId: string) {
+  await tx.run(POKE, [merchantId, pokeId, caseIds]);
 }
 
 const POKE_OPEN = prepared(

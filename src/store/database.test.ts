@@ -134,7 +134,7 @@ test("whole numbers beyond 2^53 are an error, never another number", async () =>
 });
 
 test("what passes by itself is repeated after a short, growing pause, as long as nothing can have been committed", async () => {
-  for (const code of ["08006", "53300", "55P03", "57P03"]) {
+  for (const code of ["08006", "25P03", "53300", "57P03"]) {
     let runs = 0;
     const startedMs = performance.now();
     await db.transaction(async (tx) => {

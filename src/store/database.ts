@@ -106,7 +106,12 @@ export function openDatabase(
  * @param answerMs  how long a statement may take before it fails
  */
 export function poolOf(address: Address, connections: number, onError: (error: Error) => void, answerMs: number) {
-  const config = { ...clientConfig(address), max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
+  // A little longer than we wait, so that it is we who give up, and the server does not go on for nobody.
+  const session = [address.session ?? "", ...PATIENCE, `-c statement_timeout=${answerMs + 1_000}`].join(" ");
+  const config = {
+    ...clientConfig({ ...address, session }),
+    ...{ max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs },
+  };
   // What a transaction asks at once goes out at once. Not for connections of their own, whose end would wait for an answer under way.
   const pool = new pg.Pool({ ...config, pipeline: true } as pg.PoolConfig);
   // A server that is stopped right after the last connection was let go may not have read of it yet: that loses nothing.
@@ -117,6 +122,22 @@ export function poolOf(address: Address, connections: number, onError: (error: E
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
+
+/** A process that hangs in a transaction must not hold its locks for long. */
+const IDLE_MS = 30_000;
+/** Who waits for a lock for so long asks again later, and does something else meanwhile. */
+const LOCK_MS = 10_000;
+
+/**
+ * For connections that transactions are made on. The server ends the session of a process that stopped in a transaction, and of a host that vanished
+ * without a word: it notices by probes, or by what it sent and nobody acknowledged.
+ */
+const PATIENCE = [
+  `-c idle_in_transaction_session_timeout=${IDLE_MS}`,
+  `-c lock_timeout=${LOCK_MS}`,
+  "-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3",
+  "-c tcp_user_timeout=30000",
+];
 
 /** Moments are read from text, which a server that is set up so would write as `02.03.2026`. */
 const READABLE = "-c datestyle=ISO";
@@ -136,6 +157,7 @@ const clientConfig = (address: Address): pg.ClientConfig => ({
   application_name: "dunlin",
   connectionTimeoutMillis: 10_000,
   keepAlive: true,
+  keepAliveInitialDelayMillis: 15_000,
 });
 
 const sessionOf = ({ session }: Address) => (session === undefined ? READABLE : `${READABLE} ${session}`);
@@ -184,7 +206,7 @@ export async function retrying<T>(run: (commits: () => void) => Promise<T>): Pro
       });
     } catch (error) {
       const pauseMs = PAUSES_MS[failures];
-      const again = mayBeDone ? wasRolledBack(error) : isOutage(error) && !tookTooLong(error);
+      const again = mayBeDone ? wasRolledBack(error) : isOutage(error) && !tookTooLong(error) && !isHeldUp(error);
       if (pauseMs === undefined || !again) throw error;
       await sleep(pauseMs);
     }
@@ -231,8 +253,11 @@ export function isOutage(error: unknown): boolean {
     )
   )
     return true;
-  return /^(08|40001|40P01|53|55P03|57)/.test(code);
+  return /^(08|25P03|40001|40P01|53|55P03|57)/.test(code);
 }
+
+/** Whether a statement waited in vain for a lock that somebody else holds. */
+export const isHeldUp = (error: unknown) => sqlState(error) === "55P03";
 
 /** Outages in which the server said no word for long: nothing is gained by asking again at once. */
 function tookTooLong(error: unknown): boolean {
@@ -243,8 +268,9 @@ function tookTooLong(error: unknown): boolean {
   );
 }
 
-/** Said of COMMIT, or of a statement outside a transaction, these mean for sure that nothing of it is left. */
-const wasRolledBack = (error: unknown) => /^(40001|40P01|53|55P03)/.test(sqlState(error) ?? "");
+/** Said of COMMIT, or of a statement outside a transaction, these mean for sure that nothing of it is left: the last one means that it was not even sent. */
+const wasRolledBack = (error: unknown) =>
+  /^(25P03|40001|40P01|53)/.test(sqlState(error) ?? "") || /is not queryable/.test(String(error));
 
 /** What may be logged of an error. Messages and details of database errors quote values, so only the place is kept. */
 export function errorFields(error: unknown) {

@@ -1,36 +1,82 @@
 import assert from "node:assert/strict";
 import { arrays, type Column, columnValues } from "./batch.ts";
+import { arrayOf } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 
-// Both by the first row of an index. Whether a poke exists looks as cheap by reading all pokes: the planner takes each to be of the merchant asked for.
-const FIRST = prepared(
-  "first_due_cases",
-  `select * from (
-     select m.id as "merchantId", (select min(d.due_at) from due_cases d where d.merchant_id = m.id) as "dueAt",
-       (select p.id from case_pokes p where p.merchant_id = m.id order by p.id limit 1) is not null as poked
-     from merchants m
-   ) f where poked or "dueAt" is not null order by "dueAt" nulls first`,
-);
-
-/** Whether a merchant has poked cases, and when its first case falls due: two index probes per merchant, however long the queues are. */
-export interface FirstDue {
+/** A merchant with cases that want a look. */
+export interface DueMerchant {
   merchantId: string;
-  dueAt: Date | null;
-  poked: boolean;
+  /** Since when the first of them waits, in service time. */
+  since: Date;
 }
 
-/** Merchants with cases in need of a look, now or later; who waits longest comes first. */
-export async function firstDueCases(tx: Tx) {
-  return (await tx.run<FirstDue>(FIRST)).rows;
+/** So many due cases are read at once. Where they are of few merchants, those are left out, and more are read. */
+const READ_AT_ONCE = 1_000;
+const READS_MAX = 4;
+
+const DUE_MERCHANTS = prepared(
+  "due_merchants",
+  `select merchant_id as "merchantId", min(due_at) as since, count(*)::int4 as cases
+   from (
+     select merchant_id, due_at from due_cases where due_at <= $1 and merchant_id <> all($2::uuid[])
+     order by due_at limit ${READ_AT_ONCE}
+   ) d
+   group by merchant_id`,
+);
+
+// From one merchant's first poke to the next one's, however many pokes each has.
+const POKED = prepared(
+  "poked_merchants",
+  `with recursive p (merchant_id, id) as (
+     (select merchant_id, id from case_pokes order by merchant_id, id limit 1)
+     union all
+     select n.* from p cross join lateral (
+       select merchant_id, id from case_pokes where merchant_id > p.merchant_id order by merchant_id, id limit 1) n
+   )
+   select merchant_id as "merchantId", id from p`,
+);
+
+/** Merchants with cases that were poked or are due; who waits longest comes first. Others cost nothing, however many there are. */
+export async function dueMerchants(tx: Tx, now: Date): Promise<DueMerchant[]> {
+  const [poked, due] = await Promise.all([tx.run<{ merchantId: string; id: string }>(POKED), readDue(tx, now)]);
+  const found = new Map(poked.rows.map(({ merchantId, id }) => [merchantId, momentOf(id)]));
+  for (const { merchantId, since } of due) {
+    const known = found.get(merchantId);
+    if (known === undefined || since < known) found.set(merchantId, since);
+  }
+  return [...found]
+    .map(([merchantId, since]) => ({ merchantId, since }))
+    .sort((a, b) => a.since.getTime() - b.since.getTime());
+}
+
+async function readDue(tx: Tx, now: Date): Promise<DueMerchant[]> {
+  const found: DueMerchant[] = [];
+  for (let reads = 0; reads < READS_MAX; reads++) {
+    const leftOut = found.map(({ merchantId }) => merchantId);
+    const { rows } = await tx.run<DueMerchant & { cases: number }>(DUE_MERCHANTS, [now, arrayOf(leftOut, "uuid")]);
+    found.push(...rows);
+    if (rows.reduce((sum, { cases }) => sum + cases, 0) < READ_AT_ONCE) break;
+  }
+  return found;
+}
+
+/** The moment in a UUID of version 7. */
+const momentOf = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+
+const NEXT = prepared("next_due_case", `select min(due_at) as "dueAt" from due_cases where due_at > $1`);
+
+/** When the next case falls due after `now`, of whichever merchant; null: none. */
+export async function nextDueCase(tx: Tx, now: Date): Promise<Date | null> {
+  return (await tx.run<{ dueAt: Date | null }>(NEXT, [now])).rows[0]!.dueAt;
 }
 
 const DUE = prepared(
   "due_cases",
   `select case_id as "caseId", failures from due_cases
-   where merchant_id = $1 and due_at <= $2 order by due_at, case_id limit $3`,
+   where merchant_id = $1 and due_at <= $2 order by due_at, case_id limit $3 for update skip locked`,
 );
 
-/** Up to `limit` cases of a merchant that are due, longest due first, and how many steps on each have failed in a row. */
+/** Lock up to `limit` cases of a merchant that are due and that nobody else took, longest due first, and how many steps on each have failed in a row. */
 export async function dueCases(tx: Tx, merchantId: string, now: Date, limit: number) {
   return (await tx.run<{ caseId: string; failures: number }>(DUE, [merchantId, now, limit])).rows;
 }
@@ -54,7 +100,7 @@ const MOVE = prepared(
 );
 const REST = prepared("rest_due_cases", "delete from due_cases where merchant_id = $1 and case_id = any($2::uuid[])");
 
-/** Write when these cases, which were stepped at `now`, are due next. They are locked, and so is the merchant's clock. */
+/** Write when these cases, which were stepped at `now`, are due next. They are locked. */
 export async function moveDueCases(tx: Tx, merchantId: string, looks: readonly NextLook[], now: Date) {
   const moved = looks.filter(({ dueAt }) => dueAt !== null);
   // Stepped again at once and for ever, such a case would hold up those that are due after it: it is set aside as one that fails.

@@ -57,11 +57,14 @@ export async function listMerchants(tx: Tx) {
 
 const INSERT = prepared(
   "insert_merchant",
-  `insert into merchants (${FIELDS.map((field) => COLUMNS[field]).join(", ")}, updated_at)
-   values (${FIELDS.map((_, index) => `$${index + 1}`).join(", ")}, $${FIELDS.length})`,
+  `with made as (
+     insert into merchants (${FIELDS.map((field) => COLUMNS[field]).join(", ")}, updated_at)
+     values (${FIELDS.map((_, index) => `$${index + 1}`).join(", ")}, $${FIELDS.length})
+     returning id, created_at)
+   insert into merchant_clocks (merchant_id, last_at) select id, created_at from made`,
 );
 
-/** Store a new merchant. */
+/** Store a new merchant, with its clock: so nobody ever waits for whoever begins it. */
 export async function insertMerchant(tx: Tx, merchant: Merchant) {
   await tx.run(
     INSERT,

@@ -148,6 +148,18 @@ const ASKS = prepared(
      and (status <> 'CANCELED' or (select true from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id limit 1))`,
 );
 
+const ASKS_AFTER = prepared(
+  "asks_after",
+  `select id as "actionId", case_id as "caseId", invoice_id as "invoiceId", customer_id as "customerId", ideal_retry_time as at,
+     true as "mayBeAnswered"
+   from recovery_actions where merchant_id = $1 and updated_at > $2 and type = 'RETRY' and decided_at is not null`,
+);
+
+/** Retries of a merchant that were asked for, or came to something, after this moment of its clock. */
+export async function asksAfter(tx: Tx, merchantId: string, listedAfter: Date): Promise<Ask[]> {
+  return (await tx.run<Ask>(ASKS_AFTER, [merchantId, listedAfter])).rows;
+}
+
 /** Retries asked for on these invoices or in any case of these customers, listed after `since`, that no transaction answers. */
 export async function asksConcerning(
   tx: Tx,

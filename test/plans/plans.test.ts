@@ -36,7 +36,7 @@ const SIZES: Readonly<Record<string, readonly Shops[]>> = {
 /** Those of one customer or invoice are planned for whom they are asked. */
 const LISTS = /^list_(first|next)_/;
 /** Those that take the first rows of an order of a merchant's rows. */
-const FIRST = /^(first_due_cases|due_cases|first_pokes|merchants_with_lessons|lessons)$/;
+const FIRST = /^(due_merchants|poked_merchants|next_due_case|due_cases|first_pokes|merchants_with_lessons|lessons)$/;
 const TABLES = ["invoices", "cases", "recovery_actions", "events", "deliveries"];
 
 for (const [whose, shops] of Object.entries(SIZES))

@@ -1,9 +1,9 @@
 import type { Trace } from "./trace.ts";
 
-/** What came of one request. `text` is the beginning of the body, of a reply that was no success. */
+/** What came of one request. `text` is the beginning of the body, of a reply that was no success. `isOurs`: it was not sent, because we ran out of something. */
 export type Reply =
   | { outcome: "response"; status: number; retryAfter: string | null; text: string | null }
-  | { outcome: "failed"; error: string };
+  | { outcome: "failed"; error: string; isOurs?: true };
 
 /** Milliseconds from the start of the attempt to the end of each step; null when it was not reached, or not needed. */
 export interface Timings {

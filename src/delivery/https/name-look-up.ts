@@ -2,6 +2,7 @@ import { promises as dns, type LookupAddress } from "node:dns";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isExhaustion } from "./exhaustion.ts";
 
 /** The addresses of a host name, or an Error with code ENOTFOUND (it has none) or EAI_AGAIN (nobody says). */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
@@ -42,12 +43,19 @@ export function lookUpNames(settings: NameSettings = SYSTEM_NAMES): Resolve {
 }
 
 async function lookUpName(name: string, settings: NameSettings): Promise<LookupAddress[]> {
-  const listed = inHostsFile(await readFile(settings.hostsFile, "utf8").catch(() => ""), name);
+  const listed = inHostsFile(await readHosts(settings.hostsFile), name);
   if (listed.length > 0) return listed;
   // Never asked for in public: https://www.rfc-editor.org/rfc/rfc6761#section-6.3
   if (name === "localhost" || name.endsWith(".localhost")) return [...LOOPBACK];
   return ask(name, settings);
 }
+
+/** @throws when we have no more files: then nobody knows whether a name is in it */
+const readHosts = (file: string) =>
+  readFile(file, "utf8").catch((error: unknown) => {
+    if (isExhaustion(error)) throw error;
+    return "";
+  });
 
 function inHostsFile(text: string, name: string): LookupAddress[] {
   return text.split("\n").flatMap((line) => {

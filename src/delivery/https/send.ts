@@ -15,6 +15,7 @@ import {
   type Timings,
   wordsOf,
 } from "./exchange.ts";
+import { isExhaustion } from "./exhaustion.ts";
 import type { Resolve } from "./name-look-up.ts";
 import { headersOf } from "./request-head.ts";
 import type { Trace } from "./trace.ts";
@@ -164,6 +165,7 @@ export function createSender(options: SenderOptions): Sender {
       const { exchange } = connection;
       if (exchange === null) return;
       if (exchange.status !== 0) endWithout(connection, exchange);
+      else if (isExhaustion(error)) runOut(connection, exchange, error);
       else fail(connection, exchange, wordsOf(error));
     },
   });
@@ -172,6 +174,12 @@ export function createSender(options: SenderOptions): Sender {
     fail(connection, exchange, `no status line within ${limits.replyMs / 1_000} s`);
   const fail = (connection: Connection, exchange: Exchange, error: string) =>
     end(connection, exchange, { outcome: "failed", error }, false);
+
+  /** What rests on idle connections is better used for the next attempt. */
+  function runOut(connection: Connection, exchange: Exchange, error: Error) {
+    end(connection, exchange, { outcome: "failed", error: wordsOf(error), isOurs: true }, false);
+    for (const each of [...idle.values()].flat()) retire(each);
+  }
 
   /** The status line is the reply; what may follow it is not waited for. */
   const endWithout = (connection: Connection, exchange: Exchange) =>
