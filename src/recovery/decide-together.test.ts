@@ -106,5 +106,5 @@ test("several merchants are decided at once, and all that are due come to their 
   for (let more = 1; more > 0; stepped += more)
     more = (await decideDue({ ...deciding({ pause }), merchantsAtOnce: 4 })).stepped;
   assert.ok(stepped >= 9, `${stepped}`);
-  assert.equal(most, 4);
+  assert.ok(most > 1 && most <= 4, `${most}`);
 });

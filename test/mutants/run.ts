@@ -1,5 +1,6 @@
 // `npm run mutants`: how many of the bugs that StrykerJS plants in a room are seen by its tests; rooms as arguments, or all.
-// A room with long loops is slow while each of its lines counts: `--sample 0.1 --seed 1` plants bugs in a tenth of its lines.
+// A room with long loops is slow while each of its lines counts: `--sample 0.1 --seed 1` plants bugs in a tenth of its lines, and `--patience 30` gives the tests
+// 30 seconds for each.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,6 +28,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     file: { type: "string", multiple: true },
+    patience: { type: "string", default: "10" },
     sample: { type: "string", default: "1" },
     seed: { type: "string", default: "1" },
     survivors: { type: "boolean" },
@@ -73,7 +75,8 @@ const chanceOf = (key: string) => createHash("sha256").update(key).digest().read
 
 async function runRoom(name: string) {
   const { mutate, tests } = ROOMS[name]!;
-  const run: MutantsRun = { tests, durations: join(folder, `${name}.json`) };
+  const patienceMs = Number(values.patience) * 1_000;
+  const run: MutantsRun = { tests, durations: join(folder, `${name}.json`), patienceMs };
   process.env[MUTANTS_RUN] = JSON.stringify(run);
   const results = await new Stryker({
     mutate: partsOf(values.file ?? mutate),

@@ -18,11 +18,15 @@ import {
 } from "@stryker-mutator/api/test-runner";
 import { declared, type HotFile, type HotTest, runHot } from "./hot-test.ts";
 
-/** What `run.ts` tells its runners, as JSON: the patterns of the test files, and where the duration of each test is kept. */
+/** What `run.ts` tells its runners, as JSON. */
 export const MUTANTS_RUN = "DUNLIN_MUTANTS_RUN";
 export interface MutantsRun {
+  /** Patterns of the test files. */
   tests: readonly string[];
+  /** The file in which the duration of each test is kept. */
   durations: string;
+  /** A mutant that no test has seen after so many milliseconds counts as unseen. */
+  patienceMs: number;
 }
 
 const told = JSON.parse(process.env[MUTANTS_RUN] ?? "null") as MutantsRun | null;
@@ -30,8 +34,6 @@ const realm = globalThis as { __stryker__?: InstrumenterContext };
 realm.__stryker__ ??= {};
 const stryker = realm.__stryker__;
 
-/** A mutant that no test has seen after so long counts as unseen. */
-const MUTANT_MS = 10_000;
 /** What a test file costs beside its tests: an import, and mostly a database. */
 const FILE_MS = 100;
 const HOT_TEST = new URL("hot-test.ts", import.meta.url).href;
@@ -105,7 +107,7 @@ class HotRunner implements TestRunner {
     try {
       for (const path of pathsOf(filter)) {
         // Those that see most have had their turn: what they missed, the others hardly see.
-        if (!keepsOn && performance.now() - begunAt > MUTANT_MS) break;
+        if (!keepsOn && performance.now() - begunAt > told!.patienceMs) break;
         const file = this.#files.get(path) ?? (await this.#load(path).catch((error: unknown) => error));
         // A bug that keeps the code from being loaded is seen by whoever starts it.
         if (!isLoaded(file)) {
