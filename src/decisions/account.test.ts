@@ -121,3 +121,31 @@ test("the rule of a debit rules out the rest of the window only after a code tha
     [],
   );
 });
+
+test("of the tries of this invoice the latest four that failed are told, then the latest four of which nobody knows, each in its words", () => {
+  const mine = (hours: number, over: Partial<LedgerEntry> = {}) => entry(hours, { onThisInvoice: true, ...over });
+  const tries = tried(
+    entry(3, {}),
+    mine(4, { approved: true }),
+    ...[1, 2, 5].map((hours) => mine(hours)),
+    ...[6, 7, 8, 9].map((hours) => mine(hours, { approved: null })),
+    mine(10, { approved: null, codes: null }),
+  );
+  const { known, tally } = account(tries, 11);
+  const told = known.filter((fact) => /^A (first )?try /.test(fact));
+  const clock = (hours: number) => `Mon 6 April, ${12 + hours}:00 (Europe/Berlin)`;
+  assert.deepEqual(told, [
+    ...[0, 1, 2, 5].map((hours) => `A try failed on ${clock(hours)}.`),
+    ...[7, 8, 9].map((hours) => `A try was made on ${clock(hours)}, and how it ended is not known.`),
+    `A try was asked for on ${clock(10)}, and how it ended is not known.`,
+  ]);
+  assert.deepEqual(tally, []);
+});
+
+test("a first try that nobody reported is told as what it is taken for", () => {
+  const presumed = { ...failed(null), ledger: [entry(0, { onThisInvoice: true, codes: null })] };
+  const told = account(presumed).known.filter((fact) => /try/.test(fact) && /failed/.test(fact));
+  assert.deepEqual(told, [
+    "A first try is taken to have failed when the invoice became unpaid, on Mon 6 April, 12:00 (Europe/Berlin).",
+  ]);
+});

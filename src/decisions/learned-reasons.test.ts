@@ -7,8 +7,12 @@ import { newLearned } from "../model/learned.ts";
 import { fromPrior } from "../model/prior.ts";
 import { noteSaid } from "../model/shortfall.ts";
 import { readPrior } from "../prior-file.ts";
+import { belief, question, START } from "./choose-try.fixture.ts";
+import { chooseTry } from "./choose-try.ts";
 import { bill, caseOf, paidOnThe25th, soon } from "./decide-learned.fixture.ts";
 import { decideLearned } from "./decide-learned.ts";
+import { reasonsToTry } from "./learned-reasons.ts";
+import { situationOf } from "./situation.ts";
 
 const warm = fromPrior(readPrior(pino({ level: "silent" }))!);
 
@@ -75,4 +79,54 @@ test("when money comes is told where one rhythm is likely enough, and not where 
     /next payday \(\d+%\), which seems to come .* \(\d+%\)\./,
   );
   assert.match(said([bill("2026-05-11", [])]), /with the next payday \(\d+%\)\. /);
+});
+
+test("how a moment was chosen is told by what chose it: evenly, in spite of little hope, by a lot, by the hour, or by its worth", () => {
+  const [known] = caseOf([bill("2026-05-11", [])]);
+  const kase = belief("FUNDS");
+  const model = newLearned();
+  const chosen = {
+    ...chooseTry(model, kase, question())!,
+    spread: false,
+    hopeless: false,
+    drawn: false,
+    hourDrawn: false,
+  };
+  const words = (over: Partial<typeof chosen>) =>
+    reasonsToTry(situationOf(known, soon(known)), model, kase, { ...chosen, ...over }, START + 86_400_000).join(" ");
+  const said: [Partial<typeof chosen>, RegExp][] = [
+    [{}, /The moments were weighed together, and the best next one is Tue 7 April/],
+    [
+      { spread: true },
+      /some are spread evenly over what is left of the window, whatever is believed of the days: this one is Tue 7 April/,
+    ],
+    [{ hopeless: true }, /no try is likely enough to succeed .*: the best next moment is Tue 7 April/],
+    [{ drawn: true }, /Some first tries are drawn by lot, .*; this one is Tue 7 April/],
+    [{ hourDrawn: true }, /In one try of five the hour is drawn, .* is Tue 7 April/],
+  ];
+  for (const [over] of said) {
+    const matching = said.filter(([, pattern]) => pattern.test(words(over))).map(([each]) => each);
+    assert.deepEqual(matching, [over], words(over));
+  }
+});
+
+test("payments around a date are a word only where three went well, none failed, and they speak for the moment", () => {
+  const cellOf = (approved: number, failed: number) => 5 * approved + failed;
+  const [known] = caseOf([bill("2026-05-11", [])]);
+  const isTold = (cell: number, here: number, without: number) => {
+    const model = newLearned();
+    model.mean[dateCellWeight(classOf("FUNDS"), cell)] = here;
+    model.mean[dateCellWeight(classOf("FUNDS"), 0)] = without;
+    const kase = { ...belief("FUNDS"), dateCells: new Uint8Array(31).fill(cell) } as ReturnType<typeof belief>;
+    const chosen = { ...chooseTry(model, kase, question())!, spread: false, drawn: false };
+    const said = reasonsToTry(situationOf(known, soon(known)), model, kase, chosen, START + 86_400_000).join(" ");
+    return /Around that date of the month, payments of this customer went through before/.test(said);
+  };
+  assert.ok(isTold(cellOf(3, 0), 0.3, 0));
+  assert.ok(isTold(cellOf(3, 0), 0.05, 0));
+  assert.ok(!isTold(cellOf(3, 0), 0.049, 0));
+  assert.ok(!isTold(cellOf(3, 0), 0.1, 0.08));
+  assert.ok(isTold(cellOf(3, 0), -0.1, -0.2));
+  assert.ok(!isTold(cellOf(2, 0), 0.3, 0));
+  assert.ok(!isTold(cellOf(3, 1), 0.3, 0));
 });

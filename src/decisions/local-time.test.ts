@@ -45,10 +45,10 @@ test("the remembered offset is what Intl says, at any moment in any zone", () =>
 });
 
 test("a moment is written with its weekday, clock and zone", () => {
-  assert.equal(
-    momentWords(zoneOf("Europe/Berlin")!, at("2026-04-14T07:07:00Z")),
-    "Tue 14 April, 09:07 (Europe/Berlin)",
-  );
+  const words = (text: string) => momentWords(zoneOf("Europe/Berlin")!, at(text));
+  assert.equal(words("2026-04-14T07:07:00Z"), "Tue 14 April, 09:07 (Europe/Berlin)");
+  const days = [19, 20, 21, 22, 23, 24, 25].map((day) => words(`2026-04-${day}T10:00:00Z`).slice(0, 6));
+  assert.deepEqual(days, ["Sun 19", "Mon 20", "Tue 21", "Wed 22", "Thu 23", "Fri 24", "Sat 25"]);
 });
 
 test("the zone is the customer's, else of the card's country, else of the currency, else UTC", () => {
@@ -70,7 +70,7 @@ test("the zone is the customer's, else of the card's country, else of the curren
     "Asia/Almaty",
     "Europe/Moscow",
   ]);
-  for (const stranger of ["", "gt", "a country"]) assert.equal(zone(null, stranger, "EUR"), "UTC");
+  for (const stranger of ["", "gt", "a country", "GTM", "xGT", "GT "]) assert.equal(zone(null, stranger, "EUR"), "UTC");
 });
 
 test("pay days are moved to the business day before a weekend", () => {

@@ -164,3 +164,56 @@ test("where no try is worth making, the best moment is the one whose try alone w
     assert.ok(outlook.even!.tries.every((at) => +at >= now) && outlook.even!.plan.length === 0);
   }
 });
+
+/** Days after START of the even tries of a case, each the weighed moment next to the wanted one. */
+function evenDays(rest: Parameters<typeof question>[0] = {}, kase = belief("FUNDS"), unpaidAt = START) {
+  const asked = question({ dollars: 400, ...rest });
+  const { even } = outlookOf(learned, kase, asked, chooseTry(learned, kase, asked)!, unpaidAt, START);
+  return even!.tries.map((at) => (+at - START) / DAY);
+}
+const nearly = (found: readonly number[], wanted: readonly number[]) => {
+  assert.equal(found.length, wanted.length, `${found}`);
+  for (const [n, day] of found.entries()) assert.ok(Math.abs(day - wanted[n]!) < 0.26, `${found}, not ${wanted}`);
+};
+
+test("even tries are six, or as many as are left, after equal parts of the window, the last one an hour before its end", () => {
+  nearly(
+    evenDays(),
+    [1, 2, 3, 4, 5, 6].map((n) => (28 * n) / 6),
+  );
+  nearly(
+    evenDays({ triesLeft: 20 }),
+    [1, 2, 3, 4, 5, 6].map((n) => (28 * n) / 6),
+  );
+  nearly(evenDays({ triesLeft: 2 }), [14, 28]);
+  const last = (days: number) => evenDays({ windowEndsAt: START + days * DAY }).at(-1)! * 24;
+  for (const days of [3, 0.5]) assert.ok(last(days) <= days * 24 - 0.5 && last(days) > days * 24 - 5, `${last(days)}`);
+});
+
+test("even tries are counted from when the invoice became unpaid, and those that are over or not allowed are left out", () => {
+  const kase = { ...belief("FUNDS"), tries: 1, lastTriedAt: START };
+  nearly(
+    evenDays({ triesLeft: 5 }, kase, START - 14 * DAY),
+    [3, 4, 5, 6].map((n) => -14 + 7 * n).filter((day) => day > 0.5),
+  );
+  nearly(
+    evenDays({ allow: (at) => at > START + 10 * DAY }),
+    [3, 4, 5, 6].map((n) => (28 * n) / 6),
+  );
+});
+
+test("only the first plan of a case is set beside one of as many tries as even ones", () => {
+  const asMany = (tries: number) => {
+    const kase = { ...belief("FUNDS"), tries };
+    const asked = question({
+      dollars: 400,
+      triesLeft: 8,
+      allow: (at) => at > START + 20 * DAY || at < START + 8 * DAY,
+    });
+    const chosen = chooseTry(learned, kase, asked)!;
+    const { even } = outlookOf(learned, kase, asked, chosen, START, START);
+    return { isMore: even!.plan.length > even!.tries.length, is: even!.asMany !== null };
+  };
+  assert.deepEqual(asMany(0), { isMore: true, is: true });
+  assert.deepEqual(asMany(1), { isMore: true, is: false });
+});
