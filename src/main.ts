@@ -15,7 +15,7 @@ import { didYouMean } from "./did-you-mean.ts";
 import { type LogLines, linesTo, together } from "./log-lines.ts";
 import { openStore, whatIsMissing } from "./open.ts";
 import { applyRules } from "./rules/override.ts";
-import { stopSignal } from "./stop-signal.ts";
+import { STOP_MS, stopSignal } from "./stop-signal.ts";
 import { FolderTaken } from "./store/embedded/seat.ts";
 
 // The only place of environment and standard streams and, with clock.ts and open.ts, of clock and chance: everything else gets them as arguments.
@@ -119,8 +119,18 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
     realNow: () => new Date(),
     monotonicMs: () => performance.now(),
     randomBytes,
-    stopped: command.computes ? new Promise(() => {}) : stopSignal(),
+    stopped: command.computes ? new Promise(() => {}) : stopSignal().then(() => void cutShort(log, lines)),
   };
+}
+
+/** What is not over in time is made again, by the next process. */
+function cutShort(log: Log, lines: LogLines) {
+  const end = async () => {
+    log.error({ afterMs: STOP_MS }, "service.stop_cut_short");
+    await lines.end();
+    process.exit(EXIT.failed);
+  };
+  setTimeout(end, STOP_MS).unref();
 }
 
 /** The service logs to standard error; the demo, whose lines are for people, to a file; other commands only trouble. */

@@ -1,3 +1,5 @@
+/** A database that hangs must not keep the process from ending for longer. */
+export const STOP_MS = 34_500;
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 /** The terminal signals all processes, and npm passes on to its own what they have got: so soon after the first it is the same. */
 const SAME_MS = 1_000;
