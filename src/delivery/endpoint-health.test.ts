@@ -5,11 +5,14 @@ import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { HOUR_MS } from "../domain/durations.ts";
 import { setMerchant } from "../recovery/merchants.ts";
 import { type Database, prepared } from "../store/database.ts";
+import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../store/endpoint-states.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEY, standingClock } from "./deliverer.fixture.ts";
 import type { Deliverer } from "./deliverer.ts";
+import { createEndpointHealth } from "./endpoint-health.ts";
 import type { Reply } from "./https/exchange.ts";
+import { newLane } from "./lane.ts";
 
 let database: TestDatabase;
 before(async () => {
@@ -200,4 +203,92 @@ test("what a former owner saw changes nothing", async () => {
   assert.deepEqual([webhookPaused, webhookFailingSince], [false, ports.now()]);
   assert.equal(await pauseFailingEndpoint(db, merchant.id, epoch, ports.now(), ports.now()), true);
   await db.run(TAKE_OVER, [null]);
+});
+
+/** A lane of a merchant, and what is written of it. */
+async function watched(over: Partial<Database> = {}) {
+  const { ports, wait } = standingClock();
+  const merchant = await makeMerchant(database.db);
+  const lines: { msg: string; merchantId?: string; failingSince?: string; errorMessage?: string }[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const { db } = database;
+  await db.run(TAKE_OVER, ["01990000-0000-7000-8000-000000000001"]);
+  const epoch = (await db.run<{ epoch: number }>(EPOCH, [merchant.bucket])).rows[0]!.epoch;
+  const health = createEndpointHealth({ db: { ...db, ...over }, ports, log });
+  const lane = newLane(merchant);
+  const failed = (number = 5) => health.failed(lane, { endedAt: ports.now(), epoch, number } as EndedAttempt);
+  const written = () => new Promise((resolve) => setTimeout(resolve, 50));
+  return { lane, lines, health, failed, written, wait, ports, epoch, merchant };
+}
+
+test("the lane knows at once that its endpoint is paused, and the log says since when it failed", async () => {
+  const { lane, lines, failed, written, wait, ports, merchant } = await watched();
+  const since = ports.now();
+  failed();
+  wait(60_000);
+  failed();
+  await written();
+  assert.deepEqual([lane.merchant.webhookFailingSince, lane.failing.since], [since, null]);
+  wait(24 * HOUR_MS);
+  failed();
+  failed();
+  assert.deepEqual(
+    lines.map(({ msg, merchantId, failingSince }) => [msg, merchantId, failingSince]),
+    [["endpoint.failing", merchant.id, since.toISOString()]],
+  );
+  wait(48 * HOUR_MS);
+  failed(3);
+  await written();
+  assert.equal(lane.merchant.webhookPaused, false, "the short retries are not over");
+  failed(4);
+  await written();
+  assert.partialDeepStrictEqual(lane.merchant, {
+    webhookPaused: true,
+    webhookPausedAt: ports.now(),
+    webhookPausedBy: "dunlin",
+  });
+  assert.partialDeepStrictEqual(lines.at(-1), { msg: "endpoint.paused", failingSince: since.toISOString() });
+});
+
+test("a success takes the mark from the lane as well, and one without failures writes nothing", async () => {
+  let writes = 0;
+  const { lane, health, failed, written, wait, epoch } = await watched({
+    run: (statement, values) => {
+      writes++;
+      return database.db.run(statement, values);
+    },
+  });
+  await health.succeeded(lane, epoch);
+  assert.equal(writes, 0);
+  failed();
+  wait(60_000);
+  failed();
+  // While the mark is being written.
+  await health.succeeded(lane, epoch);
+  assert.deepEqual(
+    [lane.merchant.webhookFailingSince, lane.failing, writes],
+    [null, { since: null, warned: false }, 2],
+  );
+  await written();
+  await health.succeeded(lane, epoch);
+  assert.equal(writes, 2);
+});
+
+test("a mark that cannot be written is warned about, and written at the next failure", async () => {
+  let isDown = true;
+  const { lane, lines, failed, written, wait, merchant } = await watched({
+    run: (statement, values) => (isDown ? Promise.reject(new Error("away")) : database.db.run(statement, values)),
+  });
+  failed();
+  wait(60_000);
+  failed();
+  await written();
+  assert.partialDeepStrictEqual(lines, [
+    { msg: "endpoint.state-failed", merchantId: merchant.id, errorMessage: "away" },
+  ]);
+  assert.equal(lane.merchant.webhookFailingSince, null);
+  isDown = false;
+  failed();
+  await written();
+  assert.notEqual(lane.merchant.webhookFailingSince, null);
 });

@@ -151,3 +151,92 @@ test("a process that stops without its connection gives its buckets back all the
   await one.release();
   assert.deepEqual((await database.db.run(OWNED)).rows, [{ count: 0 }]);
 });
+
+test("what is taken, shared and lost is logged, with how many, and nothing when nothing changes", async () => {
+  const lines: { msg: string; buckets: number | number[]; held?: number; kept?: number }[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const [one, two] = [process(undefined, { log }), process()];
+  const said = () => lines.splice(0).map(({ msg, buckets, held, kept }) => ({ msg, buckets, held, kept }));
+  await one.tick();
+  assert.deepEqual(said(), [{ msg: "leases.taken", buckets: 64, held: 64, kept: undefined }]);
+  await one.tick();
+  assert.deepEqual(said(), []);
+  await two.tick();
+  await one.tick();
+  assert.deepEqual(said(), [{ msg: "leases.shared", buckets: 32, held: undefined, kept: 32 }]);
+  assert.deepEqual(
+    one.held().sort((a, b) => a - b),
+    Array.from({ length: 32 }, (_, n) => n),
+    "the lowest are kept",
+  );
+  await two.tick();
+  await database.db.run(KILL, [one.owner]);
+  await two.tick();
+  await two.tick();
+  await one.tick();
+  const [lost] = lines.filter(({ msg }) => msg === "leases.lost");
+  assert.equal((lost!.buckets as number[]).length, 32);
+  await one.release();
+  await two.release();
+});
+
+test("leases are renewed when their time has come, and not before", async () => {
+  const renewed: string[] = [];
+  const counting: Database = {
+    ...database.db,
+    async connect(answerMs) {
+      const connection = await database.db.connect(answerMs);
+      const run: Connection["run"] = (statement, values) => {
+        if (/renew_bucket|announce/.test(statement.name)) renewed.push(statement.name);
+        return connection.run(statement, values);
+      };
+      return { ...connection, run };
+    },
+  };
+  const one = process(undefined, { db: counting });
+  const tick = async () => {
+    await one.tick();
+    return renewed.splice(0);
+  };
+  assert.deepEqual(await tick(), ["announce_deliverer", "renew_bucket_leases"]);
+  clock.wait(LEASE_TIMINGS.renewMs - 1);
+  assert.deepEqual(await tick(), []);
+  clock.wait(1);
+  assert.deepEqual(await tick(), ["renew_bucket_leases"]);
+  await one.release();
+});
+
+test("a lane is told of a gain only when there is one", async () => {
+  let gained = 0;
+  const one = process(undefined, { onGained: () => gained++ });
+  await one.tick();
+  await one.tick();
+  assert.equal(gained, 1);
+  await one.release();
+});
+
+test("a bucket whose taking was answered to nobody is used all the same", async () => {
+  let losesReply = true;
+  const forgetful: Database = {
+    ...database.db,
+    async connect(answerMs) {
+      const connection = await database.db.connect(answerMs);
+      const run: Connection["run"] = async (statement, values) => {
+        const result = await connection.run(statement, values);
+        if (statement.name === "take_bucket_leases" && losesReply) {
+          losesReply = false;
+          return { ...result, rows: [] };
+        }
+        return result as never;
+      };
+      return { ...connection, run };
+    },
+  };
+  const one = process(undefined, { db: forgetful });
+  await one.tick();
+  assert.equal(one.mayStart(), 0);
+  clock.wait(LEASE_TIMINGS.renewMs);
+  await one.tick();
+  assert.equal(one.mayStart(), 64);
+  await one.release();
+});

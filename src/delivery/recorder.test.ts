@@ -95,3 +95,59 @@ test("a row that was refused is tried again by itself, and recorded when the rea
   assert.ok(recorded.has(event!.id));
   assert.equal((await attemptsOf(database.db, merchant.id, event!.id)).length, 1);
 });
+
+/** A recorder whose database fails in this way, so many times. */
+function failing(times: number, error: Error) {
+  let left = times;
+  const lines: { msg: string; attempts?: number; failures?: number; times?: number }[] = [];
+  const pauses: number[] = [];
+  const recorded: string[] = [];
+  const recorder = createRecorder({
+    db: {
+      ...database.db,
+      run: (statement, values) => (left-- > 0 ? Promise.reject(error) : database.db.run(statement, values)),
+      transaction: (work) => (left-- > 0 ? Promise.reject(error) : database.db.transaction(work)),
+    },
+    ports: realPorts,
+    log: pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }),
+    sleep: async (ms) => void pauses.push(ms),
+    onRecorded: (batch) => recorded.push(...batch.map(({ eventId }) => eventId)),
+  });
+  cleanups.push(recorder.abandon);
+  return { recorder, lines, pauses, recorded };
+}
+const coded = (code: string) => Object.assign(new Error("planned"), { code });
+
+test("in an outage a batch is kept, tried again after ever longer pauses, and each failure is logged with their number", async () => {
+  const merchant = await makeMerchant(database.db);
+  const events = await makeEvents(database.db, merchant, 2, START);
+  const { recorder, lines, pauses, recorded } = failing(10, coded("57P01"));
+  for (const event of events) recorder.add(delivered(merchant, event));
+  await recorder.idle();
+  assert.deepEqual(recorded.sort(), events.map(({ id }) => id).sort());
+  assert.deepEqual(pauses, [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000]);
+  assert.deepEqual(
+    lines.map(({ msg, attempts, failures }) => [msg, attempts, failures]),
+    Array.from({ length: 10 }, (_, n) => ["attempts.record-failed", 2, n + 1]),
+  );
+  assert.deepEqual([recorder.pending(), recorder.setAside()], [0, 0]);
+});
+
+test("what is pending when it is abandoned is written by nobody, also what was set aside", async () => {
+  const merchant = await makeMerchant(database.db);
+  const [event] = await makeEvents(database.db, merchant, 1, START);
+  const { recorder, lines, recorded } = failing(1, coded("23514"));
+  recorder.add(delivered(merchant, event!));
+  await recorder.idle();
+  assert.equal(recorder.setAside(), 1);
+  assert.deepEqual(
+    lines.map(({ msg, times }) => [msg, times]),
+    [["attempts.refused", 1]],
+  );
+  recorder.abandon();
+  await sleep(250);
+  assert.deepEqual([recorded, recorder.pending()], [[], 0]);
+  recorder.add(delivered(merchant, event!));
+  await recorder.idle();
+  assert.deepEqual(recorded, []);
+});

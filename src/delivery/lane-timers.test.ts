@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Merchant } from "../domain/merchant.ts";
+import { realPorts } from "./deliverer.fixture.ts";
+import { type Lane, newLane } from "./lane.ts";
+import { createLaneTimers } from "./lane-timers.ts";
+import { spendToken } from "./rate.ts";
+
+function scene(merchant: Partial<Merchant> = {}) {
+  const lane = newLane({ webhookCap: 5, webhookRate: null, ...merchant } as Merchant);
+  const back: Lane[] = [];
+  const timers = createLaneTimers(realPorts, (each) => back.push(each));
+  const wakeAt = (delayMs: number, dueMs: number) => {
+    lane.nextDueMs = dueMs;
+    timers.wakeAt(lane, delayMs);
+  };
+  return { lane, back, timers, wakeAt };
+}
+
+test("a lane comes back once when its time has come, however often it is asked for the same moment", async () => {
+  const { lane, back, wakeAt } = scene();
+  wakeAt(30, 1_000);
+  const first = lane.timer;
+  wakeAt(30, 1_000);
+  assert.equal(lane.timer, first);
+  assert.deepEqual(back, []);
+  await sleep(80);
+  assert.deepEqual([back, lane.timer], [[lane], null]);
+});
+
+test("another moment takes the place of the one before it", async () => {
+  const { lane, back, wakeAt } = scene();
+  wakeAt(200, 2_000);
+  wakeAt(20, 1_000);
+  assert.equal(lane.timerDueMs, 1_000);
+  await sleep(300);
+  assert.equal(back.length, 1);
+  wakeAt(20, 3_000);
+  await sleep(60);
+  assert.equal(back.length, 2);
+});
+
+test("a moment that is more than five seconds off is left to the sweep, and one of before is forgotten", async () => {
+  const { lane, back, wakeAt, timers } = scene();
+  wakeAt(5_001, 1_000);
+  assert.equal(lane.timer, null);
+  wakeAt(5_000, 1_000);
+  assert.notEqual(lane.timer, null);
+  wakeAt(20, 500);
+  wakeAt(6_000, 9_000);
+  assert.equal(lane.timer, null);
+  await sleep(60);
+  assert.deepEqual(back, []);
+  timers.clear([lane]);
+});
+
+test("a merchant's rate that is used up brings the lane back by itself, once", async () => {
+  const { lane, back, timers } = scene({ webhookRate: 20 });
+  while (!timers.waitsForRate(lane)) spendToken(lane.merchant, lane.rate);
+  const timer = lane.rateTimer;
+  assert.ok(timer !== null && timers.waitsForRate(lane) && lane.rateTimer === timer);
+  await sleep(200);
+  assert.deepEqual([back, lane.rateTimer], [[lane], null]);
+  const free = scene();
+  for (let n = 0; n < 1_000; n++) spendToken(free.lane.merchant, free.lane.rate);
+  assert.equal(free.timers.waitsForRate(free.lane), false);
+});
+
+test("a stop clears what would bring lanes back", async () => {
+  const { lane, back, timers, wakeAt } = scene({ webhookRate: 20 });
+  while (!timers.waitsForRate(lane)) spendToken(lane.merchant, lane.rate);
+  wakeAt(20, 1_000);
+  timers.clear([lane]);
+  await sleep(200);
+  assert.deepEqual(back, []);
+});
