@@ -13,7 +13,7 @@ import { ConfigError, type Problem, readSettings, type Settings } from "./config
 import { parseAllow } from "./delivery/https/address-guard.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { type LogLines, linesTo, together } from "./log-lines.ts";
-import { openStore, whatIsMissing } from "./open.ts";
+import { missingDatabase, openServer, openStore, whatIsMissing } from "./open.ts";
 import { applyRules } from "./rules/override.ts";
 import { STOP_MS, stopSignal } from "./stop-signal.ts";
 import { FolderTaken } from "./store/embedded/seat.ts";
@@ -115,6 +115,11 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
       const missing = command.begins ? null : whatIsMissing(settings);
       if (missing) throw new Failure(missing);
       return openStore(settings, "borrow", 2, log, () => {});
+    },
+    async server() {
+      const missing = command.begins ? null : missingDatabase(settings);
+      if (missing) throw new Failure(missing);
+      return openServer(settings, log);
     },
     realNow: () => new Date(),
     monotonicMs: () => performance.now(),

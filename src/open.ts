@@ -95,6 +95,23 @@ export async function openStore(
   }
 }
 
+/** The server of a database alone, for commands that copy all of it. */
+export interface Server {
+  address: Address;
+  /** Sessions that this process has on it already. */
+  sessions: number;
+  close(): Promise<void>;
+}
+
+/** Opens the server, and migrates nothing. The embedded one is made where there is none. */
+export async function openServer(settings: Settings, log: Log): Promise<Server> {
+  if (settings.databaseUrl) return { address: { url: settings.databaseUrl }, sessions: 0, async close() {} };
+  makeFolder(settings.dataDir);
+  const dataDir = join(settings.dataDir, "postgres");
+  const { address, stop } = await startEmbedded({ dataDir, log, mode: "borrow" });
+  return { address, sessions: 1, close: stop };
+}
+
 /** @throws ConfigError when it is not there and cannot be made, or nothing can be written in it */
 function makeFolder(dataDir: string) {
   try {
@@ -112,16 +129,21 @@ function makeFolder(dataDir: string) {
 export const demoFolder = (dataDir: string): string => join(dataDir, "demo");
 
 /** Why there is no installation that these settings lead to, or null: a folder may be mistyped, and a new database would be silent about it. */
-export function whatIsMissing({ dataDir, databaseUrl, secretKey }: Settings): string | null {
-  const where = `${dataDir} (DUNLIN_DATA, or ./data without it)`;
-  if (databaseUrl === null)
-    return existsSync(join(dataDir, "postgres"))
-      ? null
-      : `There is no database in ${where}, and DATABASE_URL names none. "npx dunlin serve" makes one there.${ofDemo(dataDir)}`;
+export function whatIsMissing(settings: Settings): string | null {
+  const { dataDir, databaseUrl, secretKey } = settings;
+  if (databaseUrl === null) return missingDatabase(settings);
   return secretKey !== null || existsSync(join(dataDir, "secret.key"))
     ? null
-    : `There is no secret.key in ${where}, and DUNLIN_SECRET_KEY is not set. "npx dunlin serve" makes one for a new database.`;
+    : `There is no secret.key in ${whereOf(settings)}, and DUNLIN_SECRET_KEY is not set. "npx dunlin serve" makes one for a new database.`;
 }
+
+/** The same of the database alone. */
+export const missingDatabase = (settings: Settings): string | null =>
+  settings.databaseUrl !== null || existsSync(join(settings.dataDir, "postgres"))
+    ? null
+    : `There is no database in ${whereOf(settings)}, and DATABASE_URL names none. "npx dunlin serve" makes one there.${ofDemo(settings.dataDir)}`;
+
+const whereOf = ({ dataDir }: Settings) => `${dataDir} (DUNLIN_DATA, or ./data without it)`;
 
 /** Where the demo, which runs or ran, keeps its own. */
 function ofDemo(dataDir: string): string {

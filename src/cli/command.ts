@@ -5,6 +5,7 @@ import type { Settings } from "../config.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { parseMoment } from "../domain/moment.ts";
 import type { Ports } from "../domain/ports.ts";
+import type { Server } from "../open.ts";
 import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
 import type { WallClock } from "../wall-clock.ts";
@@ -41,6 +42,8 @@ export interface Context extends Lines {
   /** Standard error: for people, beside what is written to the output. */
   aside: Lines;
   open(): Promise<Opened>;
+  /** The server of the database alone. The command `begins` where there need not be one. */
+  server(): Promise<Server>;
   realNow(): Date;
   /** Real milliseconds since some moment, which no setting of the clock changes. */
   monotonicMs(): number;

@@ -32,6 +32,7 @@ export function testContext(
       secretKey: SECRET_KEY,
       close: async () => {},
     }),
+    server: () => Promise.reject(new Error("there is no server of its own")),
     realNow: realPorts.realNow,
     monotonicMs: realPorts.monotonicMs,
     randomBytes: realPorts.randomBytes,

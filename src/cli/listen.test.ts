@@ -52,6 +52,7 @@ function shell(t: TestContext) {
       output: new PassThrough(),
       aside: { print: (line) => void lines.push(line), isTerminal: false },
       open: () => assert.fail("it needs no database"),
+      server: () => assert.fail("it needs no database"),
       realNow: () => new Date(),
       monotonicMs: () => performance.now(),
       randomBytes,

@@ -108,10 +108,8 @@ export function openDatabase(
 export function poolOf(address: Address, connections: number, onError: (error: Error) => void, answerMs: number) {
   // A little longer than we wait, so that it is we who give up, and the server does not go on for nobody.
   const session = [address.session ?? "", ...PATIENCE, `-c statement_timeout=${answerMs + 1_000}`].join(" ");
-  const config = {
-    ...clientConfig({ ...address, session }),
-    ...{ max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs },
-  };
+  const limits = { max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
+  const config = { ...clientConfig({ ...address, session }), ...limits };
   // What a transaction asks at once goes out at once. Not for connections of their own, whose end would wait for an answer under way.
   const pool = new pg.Pool({ ...config, pipeline: true } as pg.PoolConfig);
   // A server that is stopped right after the last connection was let go may not have read of it yet: that loses nothing.
@@ -135,8 +133,7 @@ const LOCK_MS = 10_000;
 const PATIENCE = [
   `-c idle_in_transaction_session_timeout=${IDLE_MS}`,
   `-c lock_timeout=${LOCK_MS}`,
-  "-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3",
-  "-c tcp_user_timeout=30000",
+  "-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30000",
 ];
 
 /** Moments are read from text, which a server that is set up so would write as `02.03.2026`. */
@@ -219,20 +216,26 @@ export async function retrying<T>(run: (commits: () => void) => Promise<T>): Pro
  * @param answerMs  how long a statement may take before it fails; without it as long as it takes
  */
 export async function connect(address: Address, answerMs?: number): Promise<Connection> {
-  const { session: _, ...login } = address;
-  const client = new pg.Client({ ...clientConfig(login), ...(answerMs && { query_timeout: answerMs }) });
   const listeners: (() => void)[] = [];
-  client.on("error", () => {});
+  const client = await openClient(address, answerMs);
   client.on("end", () => {
     for (const listener of listeners) listener();
   });
-  await client.connect();
   return {
     run: (statement, values) => runOn(client, statement, values),
     onLost: (listener) => listeners.push(listener),
     onNotified: (listener) => client.on("notification", ({ channel, payload = "" }) => listener(channel, payload)),
     close: () => client.end(),
   };
+}
+
+/** As `connect`, for streams of rows: the driver's own client. */
+export async function openClient(address: Address, answerMs?: number): Promise<pg.Client> {
+  const { session: _, ...login } = address;
+  const client = new pg.Client({ ...clientConfig(login), ...(answerMs && { query_timeout: answerMs }) });
+  client.on("error", () => {});
+  await client.connect();
+  return client;
 }
 
 /** The SQLSTATE of a database error, or undefined for any other error. */

@@ -18,6 +18,8 @@ export interface MigrateOptions {
   folder?: string;
   /** Accept a server that may lose acknowledged writes. Only for tests, whose data nobody misses. */
   volatile?: boolean;
+  /** Only as far as another database is, which must know no other files. */
+  like?: readonly Pick<Migration, "name" | "checksum">[];
 }
 
 const FOLDER = join(import.meta.dirname, "../../migrations");
@@ -29,7 +31,7 @@ const NO_TRANSACTION = /^-- no-transaction\s*$/m;
  * can be repeated, since it may be cut short before it is noted as applied.
  */
 export async function migrate(address: Address, log: Log, options: MigrateOptions = {}): Promise<{ applied: number }> {
-  const known = await readMigrations(options.folder ?? FOLDER);
+  const known = asFar(await readMigrations(options.folder ?? FOLDER), options.like);
   const connection = await openDatabase(address, 1, () => {}).connect();
   try {
     await checkServer(connection, options.volatile === true);
@@ -52,6 +54,18 @@ export async function migrate(address: Address, log: Log, options: MigrateOption
     // Ends the lock too.
     await connection.close();
   }
+}
+
+/** Rows of a schema that this version can't make. */
+export class UnknownMigration extends Error {}
+
+function asFar(known: Migration[], like: MigrateOptions["like"]): Migration[] {
+  for (const [index, { name, checksum }] of (like ?? []).entries())
+    if (known[index]?.name !== name || known[index].checksum !== checksum)
+      throw new UnknownMigration(
+        `it has migration ${name}, which this version does not know: use its version, or a newer one`,
+      );
+  return known.slice(0, like?.length);
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {

@@ -52,3 +52,25 @@ for (const [zone, year] of [
       [days[0]],
     );
   });
+
+const WALLS = prepared(
+  "test_walls",
+  `select i.inhrelid::regclass::text as part, c.relrowsecurity and c.relforcerowsecurity as forced,
+     pg_get_expr(own.polqual, own.polrelid) = pg_get_expr(p.polqual, p.polrelid) as same
+   from pg_inherits i join pg_class c on c.oid = i.inhrelid and c.relkind = 'r'
+   left join pg_policy p on p.polrelid = i.inhparent and p.polname = 'wall'
+   left join pg_policy own on own.polrelid = i.inhrelid and own.polname = 'wall' order by 1`,
+);
+
+test("every partition is behind the wall of its table, so that a dump which may see all merchants sees all rows", async () => {
+  const now = new Date("2050-06-15T00:00:00Z");
+  for (const keep of [keepRequestLog, keepDecisions]) await keep(database.db, now, LONG_AGO);
+  const { rows } = await database.db.run<{ part: string; forced: boolean; same: boolean }>(WALLS);
+  const names = rows.map(({ part }) => part);
+  for (const name of ["request_log_2050_06_15", "decisions_2050_06", "decisions_default", "delivery_attempts_default"])
+    assert.ok(names.includes(name), `${names}`);
+  assert.deepEqual(
+    rows.filter(({ forced, same }) => !forced || !same),
+    [],
+  );
+});

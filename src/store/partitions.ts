@@ -78,17 +78,21 @@ const LIES_IN_DEFAULT = "23514";
 /** False when it was there already, or must not be because the default holds its rows. */
 async function makePartition(db: Database, table: TimedTable, { name, startMs, endMs }: Partition) {
   try {
-    const range = `from ('${firstId(startMs)}') to ('${firstId(endMs)}')`;
-    return await alter(db, name, false, [
-      `create table ${name} partition of ${table.name} for values ${range}`,
-      // Whoever reads a partition by its own name would get around the policy of its table: so nobody may.
-      `alter table ${name} enable row level security, force row level security`,
-    ]);
+    const bound = `for values from ('${firstId(startMs)}') to ('${firstId(endMs)}')`;
+    return await alter(db, name, false, partitionTexts(table.name, name, bound));
   } catch (error) {
     if (sqlState(error) === LIES_IN_DEFAULT) return false;
     throw error;
   }
 }
+
+/** What makes a partition. Whoever reads it by its own name, as a dump does, is behind the same wall as at its table. */
+export const partitionTexts = (table: string, name: string, bound: string): string[] => [
+  `create table ${name} partition of ${table} ${bound}`,
+  `alter table ${name} enable row level security, force row level security`,
+  `do $$ begin execute format('create policy wall on ${name} using (%s)', (
+     select pg_get_expr(polqual, polrelid) from pg_policy where polrelid = '${table}'::regclass and polname = 'wall')); end $$`,
+];
 
 /** With all that is in it; false when it was gone already. */
 const dropPartition = (db: Database, name: string) => alter(db, name, true, [`drop table ${name}`]);
