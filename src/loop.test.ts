@@ -27,17 +27,32 @@ test("a loop that is woken does not wait out its pause, and stops after the roun
   assert.equal(rounds.calls(), calls);
 });
 
-test("a loop that fails logs it and comes again", async () => {
-  const lines: string[] = [];
-  const rounds = counter(2);
-  const loop = startLoop("test", pino({}, { write: (line: string) => lines.push(line) }), async () => {
+test("a loop that fails comes again, logs it ever more seldom, and says when it is over", async () => {
+  const lines: { msg: string; failures: number; errorMessage?: string }[] = [];
+  const rounds = counter(6);
+  const loop = startLoop("test", pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }), async () => {
     rounds.call();
-    if (rounds.calls() === 1) throw new Error("no luck");
+    queueMicrotask(() => loop.wake());
+    if (rounds.calls() < 6) throw new Error("no luck");
     return 3_600_000;
   });
   await rounds.reached;
   await loop.stop();
-  assert.equal(JSON.parse(lines[0]!).msg, "test.failed");
+  const failed = (failures: number) => ({ msg: "test.failed", failures, errorMessage: "no luck" });
+  assert.partialDeepStrictEqual(lines, [failed(1), failed(2), failed(4), { msg: "test.recovered", failures: 5 }]);
+  assert.equal(lines.length, 4);
+});
+
+test("a loop that fails for long comes again every two seconds", async () => {
+  const atMs: number[] = [];
+  const loop = startLoop("test", log, async () => {
+    atMs.push(performance.now());
+    throw new Error("no luck");
+  });
+  while (atMs.length < 6) await new Promise((resolve) => setTimeout(resolve, 20));
+  await loop.stop();
+  const pauses = atMs.slice(1).map((at, n) => at - atMs[n]!);
+  assert.ok(pauses[0]! < 400 && pauses[4]! > 1_900 && pauses[4]! < 2_500, `${pauses}`);
 });
 
 test("a wake during a round begins the next one at once", async () => {

@@ -10,11 +10,13 @@ export interface Loop {
 }
 
 const RETRY_MS = 250;
-const RETRY_MAX_MS = 10_000;
+/** Work goes on within this long after an outage. */
+const RETRY_MAX_MS = 2_000;
 
 /**
  * @param runOnce  does what is due and returns how many real milliseconds may pass until it is worth looking again;
- *   `wake` cuts them short. When it throws, the loop logs `NAME.failed` and comes again, later each time.
+ *   `wake` cuts them short. When it throws, the loop comes again, a little later each time. It logs `NAME.failed` at the first failure in a row, the second,
+ *   the fourth and so on, and `NAME.recovered` when they are over.
  */
 export function startLoop(name: string, log: Log, runOnce: () => Promise<number>): Loop {
   let stopped = false;
@@ -34,10 +36,11 @@ export function startLoop(name: string, log: Log, runOnce: () => Promise<number>
       let pauseMs: number;
       try {
         pauseMs = await runOnce();
+        if (failures > 0) log.info({ failures }, `${name}.recovered`);
         failures = 0;
       } catch (error) {
         pauseMs = Math.min(RETRY_MS * 2 ** failures++, RETRY_MAX_MS);
-        log.error({ ...errorFields(error), retryMs: pauseMs }, `${name}.failed`);
+        if (Number.isInteger(Math.log2(failures))) log.error({ ...errorFields(error), failures }, `${name}.failed`);
       }
       if (!woken && !stopped && pauseMs > 0) await nap(pauseMs);
     }

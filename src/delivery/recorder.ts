@@ -26,7 +26,7 @@ interface Options {
 }
 
 const BATCH_MAX = 500;
-const OUTAGE_PAUSE_MAX_MS = 5_000;
+const OUTAGE_PAUSE_MAX_MS = 2_000;
 const REFUSED_PAUSE_MAX_MS = 60_000;
 
 /**
