@@ -10,6 +10,7 @@ import { HOUR } from "./decide.fixture.ts";
 import { bill, caseOf, codes, DAY, paidOnThe25th, soon } from "./decide-learned.fixture.ts";
 import { decideLearned } from "./decide-learned.ts";
 import type { Known } from "./known.ts";
+import { jitterMs } from "./moments.ts";
 import type { History, PastBill } from "./recall.ts";
 
 const learned = newLearned();
@@ -273,4 +274,23 @@ test("where rules leave few tries they are not spent early, and the reasons say 
   const prepaid = plannedFor({ network: "mastercard", ledger, lastDecline: { ...known.lastDecline!, ...codes } });
   assert.ok(prepaid.tries.length <= 2, `${prepaid.tries}`);
   assert.match(prepaid.decision.reasons.join(" "), /1 more try may be made .* Only 3 tries are advised on such a card/);
+});
+
+test("a try comes some minutes after its moment, the same ones for each look at it, unless the window is over by then", () => {
+  const [known, history] = caseOf([bill("2026-05-11", [])]);
+  const late = new Set<number>();
+  for (let n = 0; n < 20; n++) {
+    const own = { ...known, caseId: `case ${n}` };
+    const { decision, chosen } = decideLearned(own, history, newLearned(), soon(known));
+    assert.equal(decision.kind, "retry");
+    assert.equal(+decision.at - chosen!.at, jitterMs(own));
+    late.add(jitterMs(own));
+    // A window that ends in between.
+    const short = { ...own, windowEndsAt: new Date(chosen!.at + jitterMs(own)) };
+    const again = decideLearned(short, history, newLearned(), soon(known));
+    if (again.decision.kind === "retry" && again.chosen!.at === chosen!.at)
+      assert.equal(+again.decision.at, chosen!.at);
+    assert.ok(again.decision.kind !== "retry" || again.decision.at < short.windowEndsAt);
+  }
+  assert.ok(late.size > 15 && Math.min(...late) >= 0 && Math.max(...late) < 15 * 60_000);
 });

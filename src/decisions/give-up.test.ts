@@ -271,3 +271,15 @@ test("whose rule bars a card is said: Visa's own on a Visa card, and on others t
   assert.match(reasons("visa"), /\. Visa does not allow another try/);
   assert.match(reasons("discover"), /Visa's categories, kept here as the safe choice, do not allow another try/);
 });
+
+test("while an attempt is pending nothing else is asked for, until when is said, and after that tries go on", () => {
+  const pending = { at: soon(1), until: soon(49) };
+  const known = failed({ networkDeclineCode: "51" }, { pending });
+  const waiting = decide(known, soon(2));
+  assert.deepEqual([waiting.kind, waiting.kind === "wait" && waiting.until], ["wait", pending.until]);
+  assert.equal(
+    waiting.reasons.at(-1),
+    "An attempt was made on Mon 6 April, 13:00 (Europe/Berlin) and may still go through, so nothing else is asked for before its outcome is known, or until Wed 8 April, 13:00 (Europe/Berlin).",
+  );
+  assert.equal(decide(known, soon(49)).kind, "retry");
+});

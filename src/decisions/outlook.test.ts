@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { belief, DAY, HOUR, learned, question, START } from "./choose-try.fixture.ts";
 import { chooseTry } from "./choose-try.ts";
-import { outlookOf, outlookWithoutTry } from "./outlook.ts";
+import { besideEven, besidePlans, outlookOf, outlookWithoutTry } from "./outlook.ts";
 import { followers, judge, planTries } from "./plan-tries.ts";
 
 test("the plan is worth as much beside even tries as its moment among the days, and even tries are worth more only where something was drawn", () => {
@@ -216,4 +216,27 @@ test("only the first plan of a case is set beside one of as many tries as even o
   };
   assert.deepEqual(asMany(0), { isMore: true, is: true });
   assert.deepEqual(asMany(1), { isMore: true, is: false });
+});
+
+test("what is said beside a plan's figures is what was measured of that way of paying, and of no other", () => {
+  const paidBy = (paymentMethodType: string) => ({ paymentMethodType, network: null, cardCountry: null });
+  const flatters = /^A model flatters the plans that it made: in simulated worlds of cards/;
+  assert.match(besideEven(paidBy("card")), flatters);
+  assert.match(besideEven(paidBy("card")), /\. Even tries recovered up to 6 points more than it said\.$/);
+  assert.equal(
+    besideEven(paidBy("card"), false),
+    "In simulated worlds of cards even tries recovered up to 6 points more than a model said.",
+  );
+  const debits = "In a simulated world of bank debits plans recovered what the model said of them";
+  assert.equal(besideEven(paidBy("sepa_debit")), `${debits}, and even tries 6 to 11 points less.`);
+  assert.match(besideEven(paidBy("paypal")), /was measured in no world of such payments/);
+  const beside = (plans: number, debitPlans: number, others: number) =>
+    besidePlans({ plans, debits: debitPlans, others });
+  assert.match(beside(3, 0, 0), /^A model flatters .* less than it said\.$/);
+  assert.equal(beside(3, 3, 0), `${debits}.`);
+  assert.match(
+    beside(3, 1, 1),
+    /less than it said\. In a simulated world of bank debits .* of them\. A model flatters .* nor bank debits\.$/,
+  );
+  assert.match(beside(2, 0, 2), /^A model flatters the plans that it made; by how much/);
 });

@@ -88,6 +88,7 @@ const CURRENCY_COUNTRIES: Readonly<Record<string, string>> = {
   BGN: "BG",
   BRL: "BR",
   CAD: "CA",
+  CHF: "CH",
   CLP: "CL",
   CNY: "CN",
   COP: "CO",
