@@ -17,6 +17,7 @@ import { missingDatabase, openServer, openStore, whatIsMissing } from "./open.ts
 import { applyRules } from "./rules/override.ts";
 import { STOP_MS, stopSignal } from "./stop-signal.ts";
 import { FolderTaken } from "./store/embedded/seat.ts";
+import { UnknownMigration } from "./store/migrate.ts";
 
 // The only place of environment and standard streams and, with clock.ts and open.ts, of clock and chance: everything else gets them as arguments.
 
@@ -187,6 +188,10 @@ function explain(error: unknown, command: Command, settings: Settings): number {
   if (error instanceof Failure || error instanceof FolderTaken) {
     complain(`dunlin ${command.name}: ${error.message}`);
     return EXIT.failed;
+  }
+  if (error instanceof UnknownMigration) {
+    complain(`dunlin ${command.name}: ${error.message}`);
+    return EXIT.config;
   }
   if (error instanceof ConfigError) return refuse([{ name: error.setting, problem: error.message }]);
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };

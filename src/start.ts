@@ -32,6 +32,7 @@ import { createModels } from "./recovery/models.ts";
 import type { OnWithdrawn } from "./recovery/stored.ts";
 import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
+import { mustBeNewest, UnknownMigration } from "./store/migrate.ts";
 import { readiness } from "./store/readiness.ts";
 
 /**
@@ -70,6 +71,8 @@ const LOOK_MS = 1_000;
 const BUSY_MS = 50;
 /** An experiment that another process started gets its first look within this long. */
 const COUNT_LOOK_MS = 60_000;
+/** A newer version's schema is noticed within this long. */
+const VERSION_LOOK_MS = 5_000;
 /** Nobody waits for what is learned. */
 const LEARN_MS = 2_000;
 /** The log has a partition for the month after the present one, so there is time; with a fast clock less. */
@@ -105,6 +108,16 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
       const { made, dropped } = await keepDeliveryLog(owner, now, keepFrom);
       if (made.length + dropped.length > 0) log.info({ made, dropped }, "delivery_log.kept");
     }
+
+    // A newer version may bring its schema while this one runs; then this one takes no more work.
+    const version = startLoop("version", log, async () => {
+      await mustBeNewest(owner).catch((error: Error) => {
+        if (!(error instanceof UnknownMigration)) throw error;
+        onFatal(error);
+      });
+      return VERSION_LOOK_MS;
+    });
+    stops.push(version.stop);
 
     const prior = readPrior(log);
     const models = createModels({ db, ports, log, prior });

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
+import { openDatabase, prepared } from "../src/store/database.ts";
 import { startEmbedded } from "../src/store/embedded/start.ts";
 import { databaseUrl } from "./database-url.ts";
 import { freePort } from "./free-port.ts";
@@ -122,4 +123,32 @@ test("a folder that cannot be made or written is a wrong setting", async () => {
   });
   assert.equal(code, 78);
   assert.match(err, /^config: 1 problem\n {2}DUNLIN_DATA .*file.*\n$/);
+});
+
+test("a service whose database a newer version has migrated ends by itself, says why, and does not start again", {
+  timeout: 90_000,
+}, async () => {
+  const embedded = await server();
+  const settings = { DATABASE_URL: databaseUrl(embedded.address), DUNLIN_PORT: String(await freePort()) };
+  const child = start(["serve"], settings);
+  const logged = logOf(child);
+  await until(Number(settings.DUNLIN_PORT), "/readyz", 200);
+  const db = openDatabase(embedded.address, 1, () => {});
+  const newer =
+    "insert into schema_migrations (number, name, checksum, applied_at) values (9001, '9001_of_tomorrow.sql', '', now())";
+  await db.run(prepared("", newer));
+  const [code] = await once(child, "close");
+  assert.equal(code, 78);
+  assert.match(
+    logged(),
+    /9001_of_tomorrow\.sql, which this version does not know: run a newer version","msg":"service\.outdated"/,
+  );
+  const again = await run(["serve"], settings);
+  assert.equal(again.code, 78);
+  assert.match(
+    again.err,
+    /^dunlin serve: the database has migration 9001_of_tomorrow\.sql, .* run a newer version\n$/m,
+  );
+  await db.close();
+  await embedded.stop();
 });

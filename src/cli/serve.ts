@@ -8,6 +8,7 @@ import { auditCreation } from "../recovery/settings-audit.ts";
 import { ROLES, type Role, type Running } from "../start.ts";
 import { startWhenPossible } from "../start-when-possible.ts";
 import { listMerchants, lockMerchants } from "../store/merchants.ts";
+import { UnknownMigration } from "../store/migrate.ts";
 import { type Command, type Context, duration, EXIT, text, UsageError } from "./command.ts";
 import { makeKey } from "./key.ts";
 import { setupWords } from "./setup-link.ts";
@@ -36,10 +37,13 @@ export const serve: Command = {
     if (!running) return EXIT.ok;
     await greet(context, running, roles);
     await Promise.race([context.stopped, died.promise]);
-    if (fatal) log.fatal({ err: fatal }, "service.failed");
+    const isOutdated = (fatal as unknown) instanceof UnknownMigration;
+    if (isOutdated) log.fatal({ why: fatal!.message }, "service.outdated");
+    else if (fatal) log.fatal({ err: fatal }, "service.failed");
     else log.info("service.stopping");
     await running.stop();
     log.info("service.stopped");
+    if (isOutdated) return EXIT.config;
     return fatal ? EXIT.failed : EXIT.ok;
   },
 };

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger as Log } from "pino";
-import { type Address, type Connection, openDatabase, prepared } from "./database.ts";
+import { type Address, type Connection, openDatabase, prepared, type Tx } from "./database.ts";
 import { prepareRoles } from "./roles.ts";
 
 interface Migration {
@@ -56,8 +56,28 @@ export async function migrate(address: Address, log: Log, options: MigrateOption
   }
 }
 
-/** Rows of a schema that this version can't make. */
+/** A schema that this version can't make. */
 export class UnknownMigration extends Error {}
+
+const outdated = (name: string) =>
+  `the database has migration ${name}, which this version does not know: run a newer version`;
+
+const NEWER = prepared(
+  "newer_migration",
+  "select name from schema_migrations where number > $1 order by number limit 1",
+);
+
+/**
+ * Looks whether a newer version has migrated the database since this one did.
+ *
+ * @param owner  a login that may read which migrations were applied
+ * @throws UnknownMigration when one has
+ */
+export async function mustBeNewest(owner: Tx): Promise<void> {
+  const known = (await readdir(FOLDER)).filter((name) => name.endsWith(".sql")).length;
+  const [newer] = (await owner.run<{ name: string }>(NEWER, [known])).rows;
+  if (newer) throw new UnknownMigration(outdated(newer.name));
+}
 
 function asFar(known: Migration[], like: MigrateOptions["like"]): Migration[] {
   for (const [index, { name, checksum }] of (like ?? []).entries())
@@ -138,7 +158,7 @@ function checkHistory(applied: Applied[], known: Migration[]): void {
   for (const [index, row] of applied.entries()) {
     const file = known[index];
     if (!file) {
-      throw new Error(`the database has migration ${row.name}, which this version does not know: run a newer version`);
+      throw new UnknownMigration(outdated(row.name));
     }
     if (row.number !== file.number || row.checksum !== file.checksum) {
       throw new Error(
