@@ -1,6 +1,7 @@
 import type { Logger as Log } from "pino";
 import { every } from "./delivery/every.ts";
-import { type Connection, type Database, errorFields } from "./store/database.ts";
+import type { Connection, Database } from "./store/database.ts";
+import { errorFields } from "./store/database-errors.ts";
 import {
   announceListener,
   type Channel,

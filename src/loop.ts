@@ -1,5 +1,5 @@
 import type { Logger as Log } from "pino";
-import { errorFields } from "./store/database.ts";
+import { errorFields } from "./store/database-errors.ts";
 
 /** A background program: `runOnce`, again and again, until it is stopped. */
 export interface Loop {

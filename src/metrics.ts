@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { listen } from "./api/listener.ts";
 import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.ts";
 import type { Ports } from "./domain/ports.ts";
+import { addServiceGauges, type Watched } from "./service-metrics.ts";
 import type { Database } from "./store/database.ts";
 import type { ClockFigures } from "./wall-clock.ts";
 
@@ -17,6 +18,8 @@ export interface Metrics extends DeliveryMetrics {
   requestsUnlogged(count: number): void;
   /** Cases were looked at. */
   onSteps(count: number): void;
+  /** Deciding, learning, money, the database, certificates and the disk are shown from now on. */
+  watchService(watched: Watched): void;
   /** `look` is asked at each scrape. */
   watchClock(look: () => ClockFigures): void;
 }
@@ -59,6 +62,7 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     },
     requestsUnlogged: (count) => unlogged.inc(count),
     onSteps: (count) => steps.inc(count),
+    watchService: (watched) => addServiceGauges(registry, watched),
     watchClock: (look) => addClockGauges(registers, look),
     ...createDeliveryMetrics(registry, db, ports),
   };

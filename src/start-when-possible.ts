@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import { tryPort } from "./api/listener.ts";
 import type { Settings } from "./config.ts";
-import { identity, type Running, type StartOptions, start } from "./start.ts";
-import { isOutage } from "./store/database.ts";
+import { identity } from "./identity.ts";
+import { type Running, type StartOptions, start } from "./start.ts";
+import { isOutage } from "./store/database-errors.ts";
 import { whyUnreachable } from "./store/reach.ts";
 import { openWaitingRoom } from "./waiting-room.ts";
 

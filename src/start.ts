@@ -1,7 +1,5 @@
-import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import type { Logger as Log } from "pino";
-import { localCertificate } from "./api/certificate.ts";
 import { tokenKeys } from "./api/list/page-token.ts";
 import { tryPort } from "./api/listener.ts";
 import { createApi } from "./api/server.ts";
@@ -17,6 +15,7 @@ import { createSender } from "./delivery/https/send.ts";
 import { createTestEvents } from "./delivery/test-event.ts";
 import { DAY_MS, HOUR_MS } from "./domain/durations.ts";
 import { startHints } from "./hints.ts";
+import { identity } from "./identity.ts";
 import { startJobs } from "./jobs.ts";
 import { type Loop, startLoop } from "./loop.ts";
 import { createMetrics, startMetricsServer } from "./metrics.ts";
@@ -34,6 +33,7 @@ import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
 import { mustBeNewest, UnknownMigration } from "./store/migrate.ts";
 import { readiness } from "./store/readiness.ts";
+import { watchStore } from "./watch-store.ts";
 
 /**
  * How much the heap may grow, in percent, before all of it is looked through again. Left to choose, V8 lets it grow by some 8 MB once it has rested for
@@ -99,7 +99,8 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
   try {
     const { db, walled, owner, ports, clock, secretKey } = store;
     const metrics = createMetrics(db, ports);
-    metrics.watchClock(() => clock.figures());
+    const shown = answers ? await identity(settings, ports.realNow()) : null;
+    watchStore(metrics, store, settings, shown?.tls ?? null);
     if (metricsPort !== null) stops.push(await startMetricsServer(metrics, metricsHost, metricsPort));
 
     async function keepLog() {
@@ -220,10 +221,8 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
     const jobs = roles.has("console") && startJobs({ everyone: db, walled, ports, log, prior, onReplayed: onEvents });
     if (jobs) stops.push(jobs.stop);
 
-    let caPath: string | null = null;
-    if (answers) {
-      const { tls, caFile } = await identity(settings, ports.realNow());
-      caPath = caFile;
+    if (shown) {
+      const { tls, caFile } = shown;
       const dbOf = ({ id }: { id: string }) => walled.of(id);
       const api = await createApi({
         everyone: db,
@@ -281,17 +280,9 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
       stops.push(() => api.close());
       await api.listen({ host, port });
     }
-    return { store, caPath, stop };
+    return { store, caPath: shown?.caFile ?? null, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-/** What the service shows to callers, and the file of the authority behind it. */
-export async function identity({ tls, certificate, dataDir, baseUrl }: Settings, realNow: Date) {
-  if (tls === "proxy") return { tls, caFile: null };
-  if (certificate) return { tls: certificate, caFile: null };
-  const { cert, key, caFile } = await localCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, realNow);
-  return { tls: { cert, key }, caFile };
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { testConsole } from "../src/console/console.fixture.ts";
-import { prepared, sqlState } from "../src/store/database.ts";
+import { prepared } from "../src/store/database.ts";
+import { sqlState } from "../src/store/database-errors.ts";
 import { merchantWithPast } from "./wall/past.ts";
 
 // What comes from outside lies in some column of text, also of tables that are yet to be made. Here each of them is made hostile, as far as

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { errorFields, isOutage, sqlState } from "../store/database.ts";
+import { errorFields, isOutage, sqlState } from "../store/database-errors.ts";
 import { ApiError, errorBody, type Family, LIST_PATH } from "./errors.ts";
 import { tooLarge } from "./framing.ts";
 

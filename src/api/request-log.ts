@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger as Log } from "pino";
 import { DAY_MS } from "../domain/durations.ts";
 import type { Ports } from "../domain/ports.ts";
-import { type Database, errorFields, isOutage } from "../store/database.ts";
+import type { Database } from "../store/database.ts";
+import { errorFields, isOutage } from "../store/database-errors.ts";
 import { keepRequestLog, type LoggedRequest, logRequests, NOBODY } from "../store/request-log.ts";
 
 declare module "fastify" {

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger as Log } from "pino";
 import { createKeyring, type Keyring } from "../auth/keyring.ts";
 import { networkOf } from "../auth/network.ts";
-import { errorFields } from "../store/database.ts";
+import { errorFields } from "../store/database-errors.ts";
 import { answerError } from "./answer-error.ts";
 import { answerUnreadable, TOO_SLOW } from "./answer-unreadable.ts";
 import type { Api, ApiOptions } from "./api.ts";

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../api/errors.ts";
-import { errorFields, isOutage } from "../store/database.ts";
+import { errorFields, isOutage } from "../store/database-errors.ts";
 import { type ConsoleOptions, sendHtml } from "./console.ts";
 import { bare, framed, type Page } from "./frame.ts";
 import { type Html, html } from "./html.ts";

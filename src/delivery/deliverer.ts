@@ -1,7 +1,8 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import { type Database, errorFields } from "../store/database.ts";
+import type { Database } from "../store/database.ts";
+import { errorFields } from "../store/database-errors.ts";
 import { type DueDelivery, dueDeliveries, firstDeliveriesDue } from "../store/deliveries.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { type AttemptFigures, attempt, figuresOf, logAttempt, type Unsent } from "./attempt.ts";

@@ -1,7 +1,8 @@
 import type { Logger as Log } from "pino";
 import { DAY_MS, MINUTE_MS } from "../domain/durations.ts";
 import type { Ports } from "../domain/ports.ts";
-import { type Database, errorFields } from "../store/database.ts";
+import type { Database } from "../store/database.ts";
+import { errorFields } from "../store/database-errors.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../store/endpoint-states.ts";
 import type { Lane } from "./lane.ts";

@@ -1,6 +1,7 @@
 import type { Logger as Log } from "pino";
 import type { Merchant } from "../domain/merchant.ts";
-import { type Database, errorFields } from "../store/database.ts";
+import type { Database } from "../store/database.ts";
+import { errorFields } from "../store/database-errors.ts";
 import { listMerchants } from "../store/merchants.ts";
 import { insertRequestHeads } from "../store/request-heads.ts";
 import { type Target, targetOf } from "./attempt.ts";

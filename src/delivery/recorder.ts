@@ -1,6 +1,7 @@
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import { type Database, errorFields, isOutage } from "../store/database.ts";
+import type { Database } from "../store/database.ts";
+import { errorFields, isOutage } from "../store/database-errors.ts";
 import { type EndedAttempt, recordAttempts, recordWithdrawnAttempts } from "../store/delivery-attempts.ts";
 
 export interface Recorder {

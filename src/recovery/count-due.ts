@@ -4,7 +4,8 @@ import { COUNT, type Experiment, type Measure } from "../domain/experiment.ts";
 import type { Ports } from "../domain/ports.ts";
 import { type Look, lookAt } from "../experiments/look.ts";
 import { countCustomer, emptyTally } from "../experiments/tally.ts";
-import { type Database, errorFields, type Tx } from "../store/database.ts";
+import type { Database, Tx } from "../store/database.ts";
+import { errorFields } from "../store/database-errors.ts";
 import {
   type CustomerSums,
   customerSums,

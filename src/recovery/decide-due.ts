@@ -1,5 +1,5 @@
 import type { Ports } from "../domain/ports.ts";
-import { errorFields, isHeldUp } from "../store/database.ts";
+import { errorFields, isHeldUp } from "../store/database-errors.ts";
 import { dueMerchants, nextDueCase, setCaseAside } from "../store/due-cases.ts";
 import { asideMs } from "./aside.ts";
 import { type Deciding, stepBatch } from "./step-batch.ts";

@@ -1,7 +1,8 @@
 import type { Logger as Log } from "pino";
 import type { Job, JobKind } from "../domain/job.ts";
 import type { Ports } from "../domain/ports.ts";
-import { type Database, errorFields, isOutage, type Tx } from "../store/database.ts";
+import type { Database, Tx } from "../store/database.ts";
+import { errorFields, isOutage } from "../store/database-errors.ts";
 import { endJob, keepJob, takeJob } from "../store/jobs.ts";
 import type { Walled } from "../store/walled.ts";
 

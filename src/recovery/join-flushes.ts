@@ -1,5 +1,5 @@
 import type { Merchant } from "../domain/merchant.ts";
-import { isOutage } from "../store/database.ts";
+import { isOutage } from "../store/database-errors.ts";
 import { type Packed, release } from "../store/packed.ts";
 import type { Stored } from "./stored.ts";
 

@@ -14,7 +14,8 @@ import { shortfallOf } from "../model/shortfall.ts";
 import { declineGroup } from "../rules/decline-group.ts";
 import { isUnsent } from "../rules/unsent.ts";
 import { findCases } from "../store/cases.ts";
-import { type Database, errorFields, isOutage } from "../store/database.ts";
+import type { Database } from "../store/database.ts";
+import { errorFields, isOutage } from "../store/database-errors.ts";
 import {
   findLearnedMerchant,
   findModel,

@@ -3,7 +3,8 @@ import type { Ports } from "../domain/ports.ts";
 import type { Learned } from "../model/learned.ts";
 import { putOwn } from "../model/own.ts";
 import type { Prior } from "../model/prior.ts";
-import { type Database, errorFields } from "../store/database.ts";
+import type { Database } from "../store/database.ts";
+import { errorFields } from "../store/database-errors.ts";
 import { type ModelOfMerchant, modelOfMerchant, SHARED_MODEL } from "../store/learned.ts";
 import { catchUp, type HeldModel, newModel, ownNumbers, UnreadableModel } from "./stored-model.ts";
 

@@ -1,6 +1,7 @@
 import type { Logger as Log } from "pino";
 import { saveCaseStates } from "../store/cases.ts";
-import { errorFields, type Tx } from "../store/database.ts";
+import type { Tx } from "../store/database.ts";
+import { errorFields } from "../store/database-errors.ts";
 import { insertDecisions } from "../store/decisions.ts";
 import { moveDueCases } from "../store/due-cases.ts";
 import { insertEvents, withdrawEvents } from "../store/events.ts";

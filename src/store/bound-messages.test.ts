@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { binaryArray } from "./binary-array.ts";
-import { prepared, sqlState } from "./database.ts";
+import { prepared } from "./database.ts";
+import { sqlState } from "./database-errors.ts";
 
 let database: TestDatabase;
 before(async () => {

@@ -4,7 +4,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { testDatabase } from "../../test/database.ts";
-import { errorFields, isOutage, openDatabase, prepared, sqlState } from "./database.ts";
+import { openDatabase, prepared } from "./database.ts";
+import { errorFields, isOutage, sqlState } from "./database-errors.ts";
 
 const { db, address, drop } = await testDatabase();
 after(drop);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { setColumnReaders } from "./column-readers.ts";
+import { isHeldUp, isOutage, tookTooLong, wasRolledBack } from "./database-errors.ts";
 import { BEGIN, inTransaction, runOn } from "./in-transaction.ts";
 
 setColumnReaders();
@@ -51,7 +52,16 @@ export interface Database extends Tx {
    * @param answerMs  how long a statement may take before it fails; without it as long as it takes
    */
   connect(answerMs?: number): Promise<Connection>;
+  /** Of its pool, where it has one. */
+  figures?(): PoolFigures;
   close(): Promise<void>;
+}
+
+/** Connections of a pool: all, those that nobody uses, and how many wait for one. */
+export interface PoolFigures {
+  open: number;
+  idle: number;
+  waiting: number;
 }
 
 export interface Connection extends Tx {
@@ -95,9 +105,16 @@ export function openDatabase(
     transaction: (work) =>
       retrying((commits) => borrowing(pool, (client) => inTransaction(client, [BEGIN], work, commits))),
     connect: (answerMs) => connect(address, answerMs),
+    figures: () => figuresOf(pool),
     close: () => pool.end(),
   };
 }
+
+export const figuresOf = ({ totalCount: open, idleCount: idle, waitingCount: waiting }: pg.Pool) => ({
+  open,
+  idle,
+  waiting,
+});
 
 /**
  * The connections that `borrowing` hands out. Whoever asks for the pool ends it, which waits for what is borrowed.
@@ -236,64 +253,4 @@ export async function openClient(address: Address, answerMs?: number): Promise<p
   client.on("error", () => {});
   await client.connect();
   return client;
-}
-
-/** The SQLSTATE of a database error, or undefined for any other error. */
-export function sqlState(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code;
-  // EPIPE and its like are as long, but no SQLSTATE begins with E.
-  return typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined;
-}
-
-/** Whether the database was out of reach or overloaded, so that the same call may go through later. */
-export function isOutage(error: unknown): boolean {
-  if (tookTooLong(error)) return true;
-  const code = (error as { code?: unknown } | null)?.code;
-  if (typeof code !== "string") return /Connection terminated|not queryable/.test(String(error));
-  if (
-    /^(ECONNABORTED|ECONNREFUSED|ECONNRESET|EPIPE|ENOENT|EAI_AGAIN|ENOTFOUND|EHOSTDOWN|EHOSTUNREACH|ENETUNREACH)$/.test(
-      code,
-    )
-  )
-    return true;
-  return /^(08|25P03|40001|40P01|53|55P03|57)/.test(code);
-}
-
-/** Whether a statement waited in vain for a lock that somebody else holds. */
-export const isHeldUp = (error: unknown) => sqlState(error) === "55P03";
-
-/** Outages in which the server said no word for long: nothing is gained by asking again at once. */
-function tookTooLong(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  if (code !== undefined) return code === "ETIMEDOUT";
-  return /^(Query read timeout|timeout expired|timeout exceeded when trying|.*due to connection timeout)/.test(
-    `${message}`,
-  );
-}
-
-/** Said of COMMIT, or of a statement outside a transaction, these mean for sure that nothing of it is left: the last one means that it was not even sent. */
-const wasRolledBack = (error: unknown) =>
-  /^(25P03|40001|40P01|53)/.test(sqlState(error) ?? "") || /is not queryable/.test(String(error));
-
-/** What may be logged of an error. Messages and details of database errors quote values, so only the place is kept. */
-export function errorFields(error: unknown) {
-  const { name, code, message, stack, table, constraint } = (error ?? {}) as Partial<Error & Placed>;
-  const fromDatabase = sqlState(error) !== undefined;
-  return {
-    errorName: name,
-    errorCode: code,
-    errorTable: fromDatabase ? table : undefined,
-    errorConstraint: fromDatabase ? constraint : undefined,
-    errorMessage: fromDatabase ? undefined : (message ?? String(error)).replace(/\d{4,}/g, "…"),
-    errorStack: stack
-      ?.split("\n")
-      .filter((line) => /^\s+at /.test(line))
-      .map((line) => line.trim()),
-  };
-}
-
-interface Placed {
-  code: string;
-  table: string;
-  constraint: string;
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
 import { startBetween } from "./between.fixture.ts";
-import { ANSWER_MS, borrowing, type Last, poolOf, prepared, sqlState, type Tx } from "./database.ts";
+import { ANSWER_MS, borrowing, type Last, poolOf, prepared, type Tx } from "./database.ts";
+import { sqlState } from "./database-errors.ts";
 import { BEGIN, inTransaction } from "./in-transaction.ts";
 import type { Asked } from "./together.ts";
 

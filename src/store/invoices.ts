@@ -14,7 +14,8 @@ import {
 } from "./batch.ts";
 import { arrayOf } from "./binary-array.ts";
 import { poke, toldByBills } from "./case-pokes.ts";
-import { prepared, sqlState, type Tx } from "./database.ts";
+import { prepared, type Tx } from "./database.ts";
+import { sqlState } from "./database-errors.ts";
 import { type Packed, placesWith } from "./packed.ts";
 
 export const INVOICE_COLUMNS: readonly Column<Invoice>[] = [

@@ -1,4 +1,5 @@
-import { type Database, prepared, sqlState } from "./database.ts";
+import { type Database, prepared } from "./database.ts";
+import { sqlState } from "./database-errors.ts";
 
 /** A table partitioned by a range of ids that begin with their moment (UUIDv7), with a default partition. */
 export interface TimedTable {

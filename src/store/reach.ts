@@ -1,4 +1,5 @@
-import { type Address, connect, isOutage, prepared, sqlState } from "./database.ts";
+import { type Address, connect, prepared } from "./database.ts";
+import { isOutage, sqlState } from "./database-errors.ts";
 
 /** How long a server that does not answer holds up a look at it. */
 const LOOK_MS = 5_000;

@@ -1,5 +1,6 @@
 import type { Logger as Log } from "pino";
-import { type Address, type Connection, prepared, sqlState, type Tx } from "./database.ts";
+import { type Address, type Connection, prepared, type Tx } from "./database.ts";
+import { sqlState } from "./database-errors.ts";
 
 /**
  * Who a connection is besides its login, which owns the tables: `dunlin_api` works for one merchant at a time, `dunlin_worker` for

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
 import { startBetween } from "./between.fixture.ts";
-import { ANSWER_MS, borrowing, poolOf, prepared, sqlState } from "./database.ts";
+import { ANSWER_MS, borrowing, poolOf, prepared } from "./database.ts";
+import { sqlState } from "./database-errors.ts";
 import { runTogether } from "./together.ts";
 
 const { db, address, drop } = await testDatabase();

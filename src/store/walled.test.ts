@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
 import { startBetween } from "./between.fixture.ts";
-import { isOutage, prepared } from "./database.ts";
+import { prepared } from "./database.ts";
+import { isOutage } from "./database-errors.ts";
 import { openWalled } from "./walled.ts";
 
 const { db, address, drop } = await testDatabase();

@@ -5,6 +5,8 @@ import {
   borrowing,
   connect,
   type Database,
+  figuresOf,
+  type PoolFigures,
   poolOf,
   prepared,
   type Result,
@@ -17,6 +19,7 @@ import { type Asked, runTogether } from "./together.ts";
 export interface Walled {
   /** Its statements and transactions see no row of another merchant's, whatever their texts say. */
   of(merchantId: string): Database;
+  figures?(): PoolFigures;
   close(): Promise<void>;
 }
 
@@ -44,6 +47,7 @@ export function openWalled(
         close: () => pool.end(),
       };
     },
+    figures: () => figuresOf(pool),
     close: () => pool.end(),
   };
 }

@@ -154,13 +154,15 @@ test("every line of the log that the guides name is one that the code writes", (
 
 /** Metrics by the names that Prometheus stores them under, with their labels. */
 function storedMetrics(): Map<string, readonly string[]> {
-  const { registry, watchDeliverer, watchClock } = createMetrics(
+  const { registry, watchDeliverer, watchClock, watchService } = createMetrics(
     database.db,
     realPorts({ serviceAt: new Date(), realAt: new Date(), rate: 1 }),
   );
   // They are made when there is a sender; nothing is measured here.
   watchDeliverer(() => assert.fail());
   watchClock(() => assert.fail());
+  const ports = realPorts({ serviceAt: new Date(), realAt: new Date(), rate: 1 });
+  watchService({ db: database.db, owner: database.db, ports, pools: {}, certificates: {}, dataDir: "." });
   const stored = new Map<string, readonly string[]>([["up", ["job", "instance"]]]);
   for (const { name, type } of registry.getMetricsAsArray() as unknown as { name: string; type: string }[]) {
     const { labelNames } = registry.getSingleMetric(name) as unknown as { labelNames: string[] };
@@ -218,7 +220,10 @@ test("the rules for Prometheus have the shape of a rule file, and group by label
     for (const part of ["expr: ", "severity: ", "annotations:", "summary: "]) assert.ok(rule.includes(part), rule);
     const expression = /expr: (.*)/.exec(rule)![1]!;
     assert.equal(expression.split("(").length, expression.split(")").length, expression);
-    const labels = [...expression.matchAll(/[a-z]\w*(?=[{[ )]|$)/g)].flatMap(([name]) => stored.get(name) ?? []);
+    // Prometheus says of each line where it read it.
+    const labels = ["job", "instance"].concat(
+      [...expression.matchAll(/[a-z]\w*(?=[{[ )]|$)/g)].flatMap(([name]) => stored.get(name) ?? []),
+    );
     for (const [, by] of expression.matchAll(/ by \(([^)]*)\)/g))
       assert.ok(labels.includes(by!), `${expression}: ${by}`);
     for (const [, shown] of rule.matchAll(/\$labels\.(\w+)/g)) assert.ok(labels.includes(shown!), rule);

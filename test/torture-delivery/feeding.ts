@@ -4,7 +4,8 @@ import { between, chance, pick } from "../../simulator/world/chance.ts";
 import { EVENT_TYPES, type Event, envelope } from "../../src/domain/event.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import { openCases } from "../../src/store/cases.ts";
-import { type Database, prepared, sqlState } from "../../src/store/database.ts";
+import { type Database, prepared } from "../../src/store/database.ts";
+import { sqlState } from "../../src/store/database-errors.ts";
 import { insertEvents, withdrawEvents } from "../../src/store/events.ts";
 
 /** The other half of the service: commits events while there is room for them, and takes some back. */

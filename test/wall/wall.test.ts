@@ -14,8 +14,8 @@ import {
   plannedOnce,
   prepared,
   type Statement,
-  sqlState,
 } from "../../src/store/database.ts";
+import { sqlState } from "../../src/store/database-errors.ts";
 import { keepDeliveryLog } from "../../src/store/delivery-log.ts";
 import { findInvoices } from "../../src/store/invoices.ts";
 import { migrate } from "../../src/store/migrate.ts";

@@ -3,7 +3,7 @@ import { openInvite } from "../../auth/invites.ts";
 import { OIDC_CALLBACK, type Oidc, type Trouble } from "../../auth/oidc.ts";
 import { type Refusal, signInByProvider } from "../../auth/provider-sign-in.ts";
 import { AWAY_MS, beginProviderVisit, endProviderVisit } from "../../auth/provider-visit.ts";
-import { errorFields } from "../../store/database.ts";
+import { errorFields } from "../../store/database-errors.ts";
 import { type Console, goTo, sendHtml } from "../console.ts";
 import { safePath } from "../cross-site.ts";
 import { bare } from "../frame.ts";

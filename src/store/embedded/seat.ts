@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Address, type Connection, openDatabase, prepared, sqlState } from "../database.ts";
+import { type Address, type Connection, openDatabase, prepared } from "../database.ts";
+import { sqlState } from "../database-errors.ts";
 import type { Folder } from "./folder.ts";
 import { USER } from "./initialize.ts";
 import { ensureServer, type Server, type ServerPlace } from "./server.ts";
