@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { testClock, testPorts } from "../api/api.fixture.ts";
-import type { Database } from "../store/database.ts";
-import { updatePerson } from "../store/people.ts";
+import { type Database, prepared } from "../store/database.ts";
 import { listRequests, NOBODY } from "../store/request-log.ts";
 import { type TestConsole, testConsole } from "./console.fixture.ts";
 
@@ -41,7 +40,8 @@ test("every page forbids scripts of others, frames, sniffing and keeping", async
 
 test("what people typed is shown as text", async () => {
   const browser = await at.as("viewer");
-  await updatePerson(at.db, { ...browser.person, name: `<script>alert(1)</script>"'&` });
+  const rename = prepared("test_rename_person", "update people set name = $2 where id = $1");
+  await at.db.run(rename, [browser.person.id, `<script>alert(1)</script>"'&`]);
   const { body } = await browser.get("/account");
   assert.ok(!body.includes("<script>alert"));
   assert.ok(body.includes("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));

@@ -23,14 +23,26 @@ export async function findPersonByEmail(tx: Tx, email: string) {
   return (await tx.run<Person>(BY_EMAIL, [email])).rows[0] ?? null;
 }
 
-const UPDATE = prepared(
-  "update_person",
-  "update people set name = $2, password = $3, zone = $4, theme = $5 where id = $1",
+const SET_VIEW = prepared("set_view_of_person", "update people set zone = $2, theme = $3 where id = $1");
+
+/** How a person sees pages. Nothing else is written: what was read with the page may be old by now. */
+export async function setView(tx: Tx, personId: string, { zone, theme }: Pick<Person, "zone" | "theme">) {
+  await tx.run(SET_VIEW, [personId, zone, theme]);
+}
+
+const CHANGE_PASSWORD = prepared(
+  "change_password",
+  "update people set password = $3 where id = $1 and password is not distinct from $2",
 );
 
-/** Write what a person may change. */
-export async function updatePerson(tx: Tx, { id, name, password, zone, theme }: Person) {
-  await tx.run(UPDATE, [id, name, password, zone, theme]);
+/**
+ * Change a person's password.
+ *
+ * @param former  the hash that was looked at; null: there was none
+ * @returns false when it is another one by now, and nothing was changed
+ */
+export async function changePassword(tx: Tx, personId: string, former: string | null, password: string) {
+  return (await tx.run(CHANGE_PASSWORD, [personId, former, password])).rowCount === 1;
 }
 
 const DROP_PASSWORD = prepared("drop_password", "update people set password = null where id = $1");

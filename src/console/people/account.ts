@@ -3,7 +3,7 @@ import { signIn } from "../../auth/sign-in.ts";
 import { hashOfToken } from "../../auth/token.ts";
 import { THEMES } from "../../domain/person.ts";
 import { isZone } from "../../domain/time-zone.ts";
-import { updatePerson } from "../../store/people.ts";
+import { changePassword, setView } from "../../store/people.ts";
 import { deleteOtherSessions } from "../../store/sessions.ts";
 import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
@@ -21,7 +21,7 @@ export function accountRoutes(console: Console) {
     const zone = visit.form.get("zone") ?? "";
     const theme = THEMES.find((each) => each === visit.form.get("theme")) ?? "system";
     if (!isZone(zone)) return { ...accountPage(visit, notice("bad", "There is no such time zone.")), status: 400 };
-    await updatePerson(everyone, { ...visit.person, zone, theme });
+    await setView(everyone, visit.person.id, { zone, theme });
     return goTo(visit.reply, "/account?done=saved");
   });
   console.post("/account/password", null, async (visit) => {
@@ -40,10 +40,12 @@ export function accountRoutes(console: Console) {
     const problem = passwordProblem(wanted, person.email);
     if (problem) return refuse(`The password ${problem}.`);
     const password = await passwords.hash(wanted);
-    await everyone.transaction(async (tx) => {
-      await updatePerson(tx, { ...person, password });
+    const isChanged = await everyone.transaction(async (tx) => {
+      if (!(await changePassword(tx, person.id, person.password, password))) return false;
       await deleteOtherSessions(tx, person.id, hashOfToken(visit.token)!);
+      return true;
     });
+    if (!isChanged) return refuse("The password was changed meanwhile, in another browser.");
     return goTo(visit.reply, "/account?done=password");
   });
   console.post("/account/sessions", null, async ({ person, token, reply }) => {
