@@ -149,3 +149,13 @@ test("a first try that nobody reported is told as what it is taken for", () => {
     "A first try is taken to have failed when the invoice became unpaid, on Mon 6 April, 12:00 (Europe/Berlin).",
   ]);
 });
+
+test("from when to when a rule rules a try out is told to the minute", () => {
+  const last = { ...MASTERCARD.lastDecline!, networkAdviceCode: "26" };
+  const advised: Known = { ...MASTERCARD, ledger: [entry(0, { onThisInvoice: true, codes: last })], lastDecline: last };
+  const [first] = account(advised, 0.1).ruledOut;
+  const waitMs = +first!.to - +soon(0);
+  assert.equal(+first!.from, +soon(0.1));
+  // The advice is to wait for two days, and a retry may be made as long before its moment as the merchant is told of it.
+  assert.ok(Math.abs(waitMs - 2 * DAY_MS - advised.leadMs) <= 60_000, `${waitMs / HOUR_MS} hours`);
+});

@@ -104,6 +104,22 @@ test("on small worlds the plan is nearly as good as the best of all plans", () =
   assert.ok(reached >= 0.995, `${reached}`);
 });
 
+test("no try of a plan is worth more anywhere else between its neighbours", () => {
+  const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
+  let most = 0;
+  let moved = 0;
+  for (let seed = 1; seed <= 200; seed++) {
+    const world = smallWorld(24, seed);
+    const { slots, worth, grown } = planTries(world, 5, { worthAt, cost: 0.02 });
+    if ([...grown].sort((a, b) => a - b).join() !== slots.join()) moved++;
+    for (let n = 0; n < slots.length; n++)
+      for (let slot = (slots[n - 1] ?? -1) + 1; slot < (slots[n + 1] ?? 24); slot++)
+        most = Math.max(most, worthOf(world, slots.with(n, slot), 0.02, worthAt) - worth);
+  }
+  assert.ok(most < 0.004, `${most}`);
+  assert.ok(moved > 20, `${moved}`);
+});
+
 test("the worth of another next try is that of the plan with it in place of its own", () => {
   const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
   for (let seed = 1; seed <= 20; seed++) {
