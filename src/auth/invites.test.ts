@@ -26,7 +26,7 @@ const aPerson = (email: string): Person => ({
 /** An invite of a merchant of its own, and its link's token. */
 async function invited(over: { role?: Role; email?: string | null; lifeMs?: number } = {}) {
   const merchant = await testMerchant(db, ports);
-  const asked = { role: "viewer" as const, email: null, lifeMs: INVITE_MS, ...over };
+  const asked = { role: "viewer" as const, email: null, lifeMs: INVITE_MS, madeBy: null, ...over };
   const { id, token } = await createInvite(db, merchant.id, asked, ports);
   const invite = (await openInvite(db, token, ports))!;
   const members = async () => (await membersOf(db, merchant.id)).map(({ email, role }) => `${email} ${role}`);
@@ -78,7 +78,12 @@ test("nobody joins as a new person under the address of somebody else, and nobod
   assert.deepEqual(await second.members(), []);
   assert.equal(await acceptInvite(db, second.invite, mary, false, FROM, ports), null);
   assert.deepEqual(await second.members(), ["mary@example.com viewer"]);
-  const { token } = await createInvite(db, second.merchant.id, { role: "owner", email: null, lifeMs: SETUP_MS }, ports);
+  const { token } = await createInvite(
+    db,
+    second.merchant.id,
+    { role: "owner", email: null, lifeMs: SETUP_MS, madeBy: null },
+    ports,
+  );
   const third = (await openInvite(db, token, ports))!;
   assert.equal(await acceptInvite(db, third, mary, false, FROM, ports), "member");
   assert.ok(await openInvite(db, token, ports), "who is a member already uses up no link");

@@ -17,14 +17,18 @@ export const INVITE_MS = 7 * DAY_MS;
 export async function createInvite(
   tx: Tx,
   merchantId: string,
-  invite: { role: Role; email: string | null; lifeMs: number },
+  invite: { role: Role; email: string | null; lifeMs: number; madeBy: string | null },
   ports: Ports,
 ): Promise<{ id: string; token: string }> {
-  const { role, email, lifeMs } = invite;
+  const { role, email, lifeMs, madeBy } = invite;
   const id = ports.newId();
   const token = newToken(ports.randomBytes);
   const expiresAt = new Date(ports.realNow().getTime() + lifeMs);
-  await insertInvite(tx, { merchantId, id, role, email, createdAt: ports.now(), expiresAt }, hashOfToken(token)!);
+  await insertInvite(
+    tx,
+    { merchantId, id, role, email, createdAt: ports.now(), expiresAt, madeBy },
+    hashOfToken(token)!,
+  );
   return { id, token };
 }
 

@@ -32,7 +32,7 @@ export const invite: Command = {
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await merchantOf(db, values);
       const token = await db.transaction(async (tx) => {
-        const made = await createInvite(tx, merchantId, { role, email, lifeMs: INVITE_MS }, ports);
+        const made = await createInvite(tx, merchantId, { role, email, lifeMs: INVITE_MS, madeBy: null }, ports);
         const details = { role, invite: made.id };
         await audit(
           tx,

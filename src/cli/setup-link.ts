@@ -26,7 +26,8 @@ export async function setupWords(
     if (!first || (await hasPeople(tx))) return null;
     // One link at a time: what an earlier start printed may lie in some log.
     await forgetSetupInvites(tx, first.id);
-    return (await createInvite(tx, first.id, { role: "owner", email: null, lifeMs: SETUP_MS }, ports)).token;
+    return (await createInvite(tx, first.id, { role: "owner", email: null, lifeMs: SETUP_MS, madeBy: null }, ports))
+      .token;
   });
   if (token === null) return null;
   const link = `${settings.authUrl}/setup?t=${token}`;

@@ -6,6 +6,8 @@ export interface Invite {
   merchantId: string;
   id: string;
   role: Role;
+  /** The person who made it; null: the command line did. */
+  madeBy: string | null;
   /** The only address that it is for; null: whoever has the link. */
   email: string | null;
   createdAt: Date;
@@ -15,12 +17,12 @@ export interface Invite {
   revokedAt: Date | null;
 }
 
-const COLUMNS = `merchant_id as "merchantId", id, role, email, created_at as "createdAt", expires_at as "expiresAt",
+const COLUMNS = `merchant_id as "merchantId", id, role, made_by as "madeBy", email, created_at as "createdAt", expires_at as "expiresAt",
   used_at as "usedAt", revoked_at as "revokedAt"`;
 
 const INSERT = prepared(
   "insert_invite",
-  "insert into invites (merchant_id, id, hash, role, email, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7)",
+  "insert into invites (merchant_id, id, hash, role, email, created_at, expires_at, made_by) values ($1, $2, $3, $4, $5, $6, $7, $8)",
 );
 
 const FORGET_SETUP = prepared(
@@ -35,8 +37,8 @@ export async function forgetSetupInvites(tx: Tx, merchantId: string) {
 
 /** @param hash  SHA-256 of the token in the link */
 export async function insertInvite(tx: Tx, invite: Omit<Invite, "usedAt" | "revokedAt">, hash: Buffer) {
-  const { merchantId, id, role, email, createdAt, expiresAt } = invite;
-  await tx.run(INSERT, [merchantId, id, hash, role, email, createdAt, expiresAt]);
+  const { merchantId, id, role, email, createdAt, expiresAt, madeBy } = invite;
+  await tx.run(INSERT, [merchantId, id, hash, role, email, createdAt, expiresAt, madeBy]);
 }
 
 const FIND = prepared("find_invite", `select ${COLUMNS} from invites where hash = $1`);
@@ -86,4 +88,15 @@ const REVOKE = prepared(
 /** Make a link worthless; null when it was. */
 export async function revokeInvite(tx: Tx, merchantId: string, id: string, now: Date) {
   return (await tx.run<Invite>(REVOKE, [merchantId, id, now])).rows[0] ?? null;
+}
+
+const REVOKE_OF = prepared(
+  "revoke_invites_of",
+  `update invites set revoked_at = $3
+   where merchant_id = $1 and made_by = $2 and role = any($4::text[]) and used_at is null and revoked_at is null`,
+);
+
+/** Make the links to these roles worthless that a person made; returns how many there were. */
+export async function revokeInvitesOf(tx: Tx, merchantId: string, personId: string, roles: readonly Role[], now: Date) {
+  return (await tx.run(REVOKE_OF, [merchantId, personId, now, roles])).rowCount;
 }

@@ -14,7 +14,7 @@ export async function merchantWithPast(at: TestConsole, prefix: string) {
   const merchant = await shop(at.db, ports);
   await live(at.db, merchant, ports, "cus");
   await createApiKey(at.db, { merchantId: merchant.id, permissions: PERMISSIONS, note: `of ${prefix}` }, ports);
-  const invite = { role: "viewer", email: `${prefix}@example.com`, lifeMs: 1e12 } as const;
+  const invite = { role: "viewer", email: `${prefix}@example.com`, lifeMs: 1e12, madeBy: null } as const;
   const { id } = await createInvite(at.db, merchant.id, invite, { ...at.ports, newId: ports.newId });
   await audit(at.db, merchant.id, COMMAND_LINE, { deed: "member.invited", object: prefix }, ports);
   await at.db.run(EXHAUST, [merchant.id, ports.now()]);

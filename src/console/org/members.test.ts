@@ -51,6 +51,35 @@ test("an invite that was taken back is worth nothing", async (t) => {
   assert.equal((await at.http.inject({ url: `/join?t=${token}` })).statusCode, 404);
 });
 
+test("the invites of a person end with the right to make them, and those of others stay", async (t) => {
+  t.after(close);
+  const [owner, second, admin] = [await at.as("owner"), await at.as("owner"), await at.as("admin")];
+  const invited = async (by: typeof owner, role: string) =>
+    linkIn((await by.post("/org/members/invite", { role, email: "" })).body)!;
+  const works = async (token: string) => (await at.http.inject({ url: `/join?t=${token}` })).statusCode === 200;
+  const [owners, byAdmin, byOwner, toOwn, toView] = [
+    await invited(owner, "owner"),
+    await invited(admin, "admin"),
+    await invited(owner, "viewer"),
+    await invited(second, "owner"),
+    await invited(second, "viewer"),
+  ];
+  const all = async () => Promise.all([owners, byAdmin, byOwner, toOwn, toView].map(works));
+  assert.deepEqual(await all(), [true, true, true, true, true]);
+  // Who is no owner any more makes no owners, but an admin still invites others.
+  assert.equal((await owner.post("/org/members/role", { person: second.person.id, role: "admin" })).statusCode, 303);
+  assert.deepEqual(await all(), [true, true, true, false, true]);
+  assert.equal(
+    (await owner.post("/org/members/role", { person: second.person.id, role: "developer" })).statusCode,
+    303,
+  );
+  assert.deepEqual(await all(), [true, true, true, false, false]);
+  assert.equal((await owner.post("/org/members/remove", { person: admin.person.id })).statusCode, 303);
+  assert.deepEqual(await all(), [true, false, true, false, false]);
+  const [removed] = await at.audited();
+  assert.partialDeepStrictEqual(removed, { deed: "member.removed", details: { invites: 1 } });
+});
+
 test("an admin changes everybody but owners, makes no owners, and the last owner stays", async (t) => {
   t.after(close);
   const [owner, admin, viewer] = [await at.as("owner"), await at.as("admin"), await at.as("viewer")];

@@ -1,10 +1,10 @@
 import { inviteMail } from "../../auth/invite-mail.ts";
 import { createInvite, INVITE_MS } from "../../auth/invites.ts";
 import { isEmail, normalEmail } from "../../auth/sign-in.ts";
-import { ROLES, type Role } from "../../domain/role.ts";
+import { may, ROLES, type Role } from "../../domain/role.ts";
 import { audit } from "../../store/audit-log.ts";
 import { forgetIdentities } from "../../store/identities.ts";
-import { revokeInvite } from "../../store/invites.ts";
+import { revokeInvite, revokeInvitesOf } from "../../store/invites.ts";
 import { holdMembers, membersOf, removeMember, setRole } from "../../store/members.ts";
 import { type Console, goTo } from "../console.ts";
 import { type Html, html } from "../html.ts";
@@ -30,7 +30,12 @@ export function memberRoutes(console: Console) {
     const members = await membersOf(console.everyone, visit.merchantId);
     if (members.some((member) => member.email === email)) return refuse(`${email} is a member already.`);
     const token = await visit.db.transaction(async (tx) => {
-      const made = await createInvite(tx, visit.merchantId, { role, email, lifeMs: INVITE_MS }, ports);
+      const made = await createInvite(
+        tx,
+        visit.merchantId,
+        { role, email, lifeMs: INVITE_MS, madeBy: visit.person.id },
+        ports,
+      );
       const change = { deed: "member.invited", object: email ?? "a link", details: { role, invite: made.id } };
       await audit(tx, visit.merchantId, visit.actor, change, ports);
       return made.token;
@@ -95,7 +100,11 @@ async function change({ everyone, ports }: Console, visit: Visit, role: Role | n
       await removeMember(tx, merchantId, held.personId);
       await forgetIdentities(tx, held.personId);
     } else await setRole(tx, merchantId, held.personId, role);
-    const details = role === null ? { role: held.role } : { before: held.role, now: role };
+    const revoked = await revokeInvitesOf(tx, merchantId, held.personId, notGivenBy(role), ports.now());
+    const details = {
+      ...(role === null ? { role: held.role } : { before: held.role, now: role }),
+      ...(revoked > 0 && { invites: revoked }),
+    };
     const deed = role === null ? "member.removed" : "member.changed";
     await audit(
       tx,
@@ -106,6 +115,10 @@ async function change({ everyone, ports }: Console, visit: Visit, role: Role | n
     );
   });
 }
+
+/** The roles to which a person may not invite any more, being this from now on; null: no member. */
+const notGivenBy = (role: Role | null): Role[] =>
+  ROLES.filter((each) => role === null || !may(role, "members") || (each === "owner" && !may(role, "owners")));
 
 /** The role that a form names. Nobody makes owners but owners. */
 function roleFor(visit: Visit, named: string | null): Role {

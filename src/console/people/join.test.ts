@@ -12,7 +12,7 @@ before(async () => {
 after(() => at.close());
 
 const invite = (role: Role, email: string | null = null, lifeMs = INVITE_MS) =>
-  createInvite(at.db, at.merchant.id, { role, email, lifeMs }, at.ports);
+  createInvite(at.db, at.merchant.id, { role, email, lifeMs, madeBy: null }, at.ports);
 const answers = (t: string, email: string, over = {}) => ({
   t,
   email,

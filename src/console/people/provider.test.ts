@@ -59,7 +59,7 @@ const sessionOf = (reply: Reply) =>
     ?.split(";")[0];
 const verified = (email: string, sub = email) => ({ sub, email, email_verified: "true", name: "Ada Lovelace" });
 const invite = (role: Role, email: string | null, merchantId = at.merchant.id) =>
-  createInvite(at.db, merchantId, { role, email, lifeMs: INVITE_MS }, at.ports);
+  createInvite(at.db, merchantId, { role, email, lifeMs: INVITE_MS, madeBy: null }, at.ports);
 const roleOf = async (email: string) =>
   (await membersOf(at.db, at.merchant.id)).find((each) => each.email === email)?.role;
 const refused = (reply: Reply & { statusCode: number; body: string }, status: number, says: RegExp) => {
