@@ -12,7 +12,7 @@ import { bare } from "../frame.ts";
 import { html } from "../html.ts";
 import { field, hiddenFields, notice } from "../show/fields.ts";
 import { addressOf, formOf, urlOf } from "../visit.ts";
-import { providerLink } from "./provider.ts";
+import { providerJoin } from "./provider.ts";
 import { remember } from "./session-cookie.ts";
 import { BUSY } from "./sign-in.ts";
 
@@ -101,4 +101,4 @@ ${field({ label: "Name", name: "name", value: typed.name ?? "", autocomplete: "n
 ${field({ label: "Password", name: "password", type: "password", required: true, autocomplete: "new-password", hint: "At least 12 characters. A sentence is easier to keep in mind than signs." })}
 ${hiddenFields({ t: token, zone: "" })}<button class="main">Join</button>
 </form>
-${providerLink(oidc, { t: token })}`;
+${providerJoin(oidc, token)}`;

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { passProvider, startProvider } from "../../../test/oidc/provider.ts";
-import { testApi, testMerchant } from "../../api/api.fixture.ts";
+import { testMerchant } from "../../api/api.fixture.ts";
 import { createInvite, INVITE_MS } from "../../auth/invites.ts";
-import { createOidc, OIDC_CALLBACK } from "../../auth/oidc.ts";
+import { OIDC_CALLBACK } from "../../auth/oidc.ts";
 import type { Role } from "../../domain/role.ts";
 import { membersOf } from "../../store/members.ts";
 import { findPersonByEmail, membershipsOf } from "../../store/people.ts";
 import { ORIGIN, PASSWORD, type TestConsole, testConsole } from "../console.fixture.ts";
-import { consolePages } from "../console-pages.ts";
 import { COOKIE } from "../visit.ts";
+import { consoleWith, cookieOf, type Reply, sessionOf, setCookies, verified } from "./provider.fixture.ts";
 
 const REDIRECT_URI = ORIGIN + OIDC_CALLBACK;
 let at: TestConsole;
@@ -18,7 +18,7 @@ let pages: Awaited<ReturnType<typeof consoleWith>>;
 before(async () => {
   at = await testConsole();
   provider = await startProvider(REDIRECT_URI);
-  pages = await consoleWith(provider.issuer);
+  pages = await consoleWith(at, provider.issuer);
 });
 after(async () => {
   await pages.close();
@@ -26,38 +26,6 @@ after(async () => {
   await provider.stop();
 });
 
-/** The console of this database, with this provider. */
-async function consoleWith(issuer: string) {
-  const settings = { issuer, clientId: "dunlin", clientSecret: "s3cret: of a /client", name: "Harbor ID" };
-  const oidc = createOidc(settings, ORIGIN, () => at.clock.monotonicMs);
-  const { http, close, lines } = await testApi(at.db, at.clock, { pages: consolePages({ ...at.options, oidc }) });
-  const get = (url: string, cookie = "") => http.inject({ url, headers: { cookie } });
-  return {
-    get,
-    close,
-    lines,
-    /** Leave for the provider; `query` stands behind the link. */
-    async leave(query = "") {
-      const left = await get(`/sign-in/oidc${query}`);
-      return { left, cookie: cookieOf(left), url: String(left.headers.location) };
-    },
-    /** All of it: leave, log in there, come back. */
-    async signIn(login: Record<string, string>, query = "") {
-      const { cookie, url } = await this.leave(query);
-      const callback = await passProvider(url, login);
-      return { reply: await get(callback.pathname + callback.search, cookie), callback, cookie };
-    },
-  };
-}
-
-type Reply = { headers: Record<string, unknown> };
-const setCookies = (reply: Reply) => [reply.headers["set-cookie"] ?? []].flat().map(String);
-const cookieOf = (reply: Reply) => setCookies(reply)[0]?.split(";")[0] ?? "";
-const sessionOf = (reply: Reply) =>
-  setCookies(reply)
-    .find((each) => each.startsWith(`${COOKIE}=`))
-    ?.split(";")[0];
-const verified = (email: string, sub = email) => ({ sub, email, email_verified: "true", name: "Ada Lovelace" });
 const invite = (role: Role, email: string | null, merchantId = at.merchant.id) =>
   createInvite(at.db, merchantId, { role, email, lifeMs: INVITE_MS, madeBy: null }, at.ports);
 const roleOf = async (email: string) =>
@@ -110,7 +78,10 @@ test("nobody gets in whom nobody invited, and nobody with an address that the pr
 
 test("an invite's link leads over the provider, also for those who have an account, and works once", async () => {
   const { token } = await invite("viewer", null);
-  assert.match((await pages.get(`/join?t=${token}`)).body, new RegExp(`href="/sign-in/oidc\\?t=${token}"`));
+  assert.match(
+    (await pages.get(`/join?t=${token}`)).body,
+    new RegExp(`action="/join/oidc"><input type="hidden" name="t" value="${token}">`),
+  );
   assert.equal((await pages.signIn(verified("grace@example.com"), `?t=${token}`)).reply.statusCode, 303);
   assert.equal(await roleOf("grace@example.com"), "viewer");
   refused((await pages.signIn(verified("heidi@example.com"), `?t=${token}`)).reply, 403, /not known here/);
@@ -131,12 +102,31 @@ test("an invite's link leads over the provider, also for those who have an accou
   refused((await pages.signIn(verified("ivan@example.com"), `?t=${third.token}`)).reply, 403, /not known here/);
 });
 
+test("no link of another site makes anybody a member: an invite is followed from its own page", async () => {
+  const { token } = await invite("admin", null);
+  const member = await at.person("viewer");
+  await pages.signIn(verified(member.email, "clicked"));
+  const other = await testMerchant(at.db, at.ports, { name: "Evil Books" });
+  const evil = await invite("admin", null, other.id);
+  const { url, cookie } = await pages.leave(`?t=${evil.token}`);
+  const callback = await passProvider(url, verified(member.email, "clicked"));
+  assert.equal((await pages.get(callback.pathname + callback.search, cookie)).statusCode, 303);
+  assert.equal((await membershipsOf(at.db, member.id)).length, 1);
+  for (const site of ["cross-site", "same-site", "none"]) {
+    const { left } = await pages.join(token, site);
+    assert.deepEqual([left.statusCode, cookieOf(left)], [403, ""], site);
+  }
+  const joined = await pages.join(token);
+  assert.match(joined.left.body, /Go on to Harbor ID/);
+  assert.ok(joined.url.startsWith(provider.issuer), joined.url);
+});
+
 test("of two who come back with one link at once one becomes a member, and the other is not made", async () => {
   const { token } = await invite("viewer", null);
   const logins = ["niaj@example.com", "olga@example.com"];
   const backs = await Promise.all(
     logins.map(async (email) => {
-      const { cookie, url } = await pages.leave(`?t=${token}`);
+      const { cookie, url } = await pages.join(token);
       const callback = await passProvider(url, verified(email));
       return () => pages.get(callback.pathname + callback.search, cookie);
     }),
@@ -264,7 +254,7 @@ test("clocks may differ by some seconds, and a token that is over by more signs 
     [-120_000, 60, 400],
   ] as const) {
     const off = await startProvider(REDIRECT_URI, { clockOffMs, idTokenS });
-    const beside = await consoleWith(off.issuer);
+    const beside = await consoleWith(at, off.issuer);
     const { reply } = await beside.signIn(verified(email, "skewed"));
     assert.equal(reply.statusCode, status, `${clockOffMs} ms`);
     await beside.close();
@@ -277,13 +267,13 @@ test("a provider that is down is said to be, before and after the way there, and
   const shaky = await startProvider(REDIRECT_URI, {
     client: { id: "dunlin", secret: "s3cret: of a /client", redirectUri: REDIRECT_URI, auth: "client_secret_post" },
   });
-  const beside = await consoleWith(shaky.issuer);
+  const beside = await consoleWith(at, shaky.issuer);
   const { url, cookie } = await beside.leave();
   const callback = await passProvider(url, verified(email, "down"));
   await shaky.stop();
   refused(await beside.get(callback.pathname + callback.search, cookie), 502, /does not answer right now/);
   await beside.close();
-  const down = await consoleWith(shaky.issuer);
+  const down = await consoleWith(at, shaky.issuer);
   refused((await down.leave()).left, 502, /Harbor ID does not answer right now/);
   assert.equal((await at.post("/sign-in", { email, password: PASSWORD })).statusCode, 303, "the password works");
   await down.close();

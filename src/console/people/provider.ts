@@ -8,8 +8,8 @@ import { type Console, goTo, sendHtml } from "../console.ts";
 import { safePath } from "../cross-site.ts";
 import { bare } from "../frame.ts";
 import { html, type Part } from "../html.ts";
-import { notice } from "../show/fields.ts";
-import { addressOf, cookieOf, urlOf } from "../visit.ts";
+import { hiddenFields, notice } from "../show/fields.ts";
+import { addressOf, cookieOf, formOf, urlOf } from "../visit.ts";
 import { cookie, remember } from "./session-cookie.ts";
 
 /** What the browser keeps while it is at the provider; `__Host-`: no other site can plant it. */
@@ -19,27 +19,58 @@ const COOKIE = "__Host-dunlin-provider";
 export function providerRoutes(console: Console) {
   const { http, oidc } = console;
   if (oidc === null) return;
-  http.get("/sign-in/oidc", (request, reply) => leave(console, oidc, request, reply));
+  http.get("/sign-in/oidc", (request, reply) => {
+    const next = safePath(urlOf(request).searchParams.get("next"), console.origin);
+    return leave(console, oidc, request, reply, { next, invite: null }, (url) => goTo(reply, url));
+  });
+  // An invite is followed from its own page alone, which names the merchant: a link on another site makes nobody a member.
+  http.post("/join/oidc", (request, reply) => {
+    const plan = { next: "/overview", invite: formOf(request).get("t") };
+    return leave(console, oidc, request, reply, plan, (url) => sendHtml(reply, onward(oidc, url)));
+  });
   http.get(OIDC_CALLBACK, (request, reply) => comeBack(console, oidc, request, reply));
 }
 
 /** The way to the provider, as a link: a form would be held up by the content security policy where it goes on elsewhere. */
-export const providerLink = (oidc: Oidc | null, query: Record<string, string>): Part =>
+export const providerLink = (oidc: Oidc | null, next: string): Part =>
   oidc &&
-  html`<p><a class="button" href="/sign-in/oidc?${new URLSearchParams(query).toString()}">Sign in with ${oidc.name}</a></p>`;
+  html`<p><a class="button" href="/sign-in/oidc?${new URLSearchParams({ next }).toString()}">Sign in with ${oidc.name}</a></p>`;
 
-async function leave(console: Console, oidc: Oidc, request: FastifyRequest, reply: FastifyReply) {
-  const { everyone, ports, origin } = console;
-  const { searchParams } = urlOf(request);
+/** The same for who follows an invite. */
+export const providerJoin = (oidc: Oidc | null, token: string): Part =>
+  oidc &&
+  html`<form method="post" action="/join/oidc">${hiddenFields({ t: token })}<button>Join with ${oidc.name}</button></form>`;
+
+/** A page in place of a redirect, which browsers do not let a form follow to another site. */
+const onward = ({ name }: Oidc, url: string) =>
+  bare(
+    `To ${name}`,
+    html`<meta http-equiv="refresh" content="0; url=${url}"><p><a class="button" href="${url}">Go on to ${name}</a></p>`,
+  );
+
+async function leave(
+  console: Console,
+  oidc: Oidc,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  plan: Plan,
+  go: (url: string) => unknown,
+) {
+  const { everyone, ports } = console;
   const token = await beginProviderVisit(everyone, addressOf(request, console), ports);
   if (token === null)
     return refuse(reply.header("retry-after", "900"), 429, "Too many tries. Wait a quarter of an hour.");
   const to = await oidc.authorizationUrl(token);
   if ("trouble" in to) return refuseTrouble(oidc, request, reply, to);
-  const plan = { next: safePath(searchParams.get("next"), origin), invite: searchParams.get("t") };
   const value = `${token}.${Buffer.from(JSON.stringify(plan)).toString("base64url")}`;
   reply.header("set-cookie", cookie(COOKIE, value, AWAY_MS));
-  return goTo(reply, to.url);
+  return go(to.url);
+}
+
+/** What the browser keeps of a sign-in: where it goes on, and which invite was followed. */
+interface Plan {
+  next: string | null;
+  invite: string | null;
 }
 
 async function comeBack(console: Console, oidc: Oidc, request: FastifyRequest, reply: FastifyReply) {
@@ -73,7 +104,7 @@ const WHY: Record<Refusal, (email: string | null, provider: string) => string> =
 };
 
 /** The browser's own words; what they lead to is checked as if they stood in an address. */
-function readPlan(text: string): { next: string | null; invite: string | null } {
+function readPlan(text: string): Plan {
   try {
     const { next, invite } = JSON.parse(Buffer.from(text, "base64url").toString());
     return { next: typeof next === "string" ? next : null, invite: typeof invite === "string" ? invite : null };

@@ -71,5 +71,5 @@ ${field({ label: "E-mail", name: "email", type: "email", value: email, required:
 ${field({ label: "Password", name: "password", type: "password", required: true, autocomplete: "current-password" })}
 ${hiddenFields({ next })}<button class="main">Sign in</button>
 </form>
-${providerLink(oidc, { next })}`,
+${providerLink(oidc, next)}`,
   );
