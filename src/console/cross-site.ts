@@ -17,5 +17,7 @@ export function safePath(path: string | null, origin: string): string {
   const home = "/overview";
   if (path === null || !/^\/(?![/\\])[\x21-\x7e]*$/.test(path) || !URL.canParse(path, origin)) return home;
   const url = new URL(path, origin);
-  return url.origin === origin ? url.pathname + url.search : home;
+  // What is left of "/.//evil.example" is the address of another site.
+  const isHere = url.origin === origin && !url.pathname.startsWith("//");
+  return isHere ? url.pathname + url.search : home;
 }

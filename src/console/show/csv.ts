@@ -3,15 +3,17 @@ import type { FastifyReply } from "fastify";
 
 export type Cell = string | number | bigint | null;
 
-// A spreadsheet takes what begins so for a formula, and runs it.
-const FORMULA = /^[=+\-@\t\r]/;
+// A spreadsheet takes what begins so for a formula, and runs it; some read the signs of full width as the others.
+const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r]/;
+// In many countries a semicolon parts cells, and a tab does in what is pasted.
+const TO_QUOTE = /[",;\t\r\n]/;
 
 /** A line of RFC 4180. Text that a spreadsheet would take for a formula gets an apostrophe in front, which it shows as text. */
 export function csvLine(cells: readonly Cell[]): string {
   const written = cells.map((cell) => {
     if (cell === null) return "";
     const text = typeof cell === "string" && FORMULA.test(cell) ? `'${cell}` : String(cell);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    return TO_QUOTE.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
   return `${written.join(",")}\r\n`;
 }

@@ -69,7 +69,20 @@ test("a template escapes text and attributes, keeps markup, and shows nothing fo
 });
 
 test("cells that a spreadsheet would run are shown as text", () => {
-  for (const cell of ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
+  for (const cell of [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\tx",
+    "\rx",
+    " =1+1",
+    "\uff1d1+1",
+    "\uff0b1",
+    "\uff0d1",
+    "\uff20A1",
+  ])
     assert.ok(csvLine([cell]).replace('"', "").startsWith(`'${cell[0]}`), cell);
+  for (const cell of ["x;=1+1", "x\t=1+1"]) assert.equal(csvLine([cell]), `"${cell}"\r\n`);
   assert.equal(csvLine(['a"b', "c,d", "e\nf", null, 5]), '"a""b","c,d","e\nf",,5\r\n');
 });
