@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { holdsCardNumber, isCardNumber } from "./card-number.ts";
 
-const SEPARATOR = "[\\s\\u2010-\\u2015\\u2212-]{1,3}";
+const SEPARATOR = "[\\s./\\u00ad\\u200b-\\u200d\\u2010-\\u2015\\u2060\\u2212\\ufeff-]{1,3}";
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
 /** The rule as it is said, without a thought for time: every run of groups, every first and last group. */
@@ -37,4 +37,18 @@ test("one walk over a text finds just the card numbers that trying every group w
   );
   // About 225 of these texts hold one, give or take 15: the bounds only say that both kinds were tried.
   assert.ok(found > 100 && found < 4_900, `${found} of 5,000`);
+});
+
+test("a card number is found whatever sets its groups apart, and in the digits of any script", () => {
+  const groups = ["4111", "1111", "1111", "1111"];
+  for (const between of [" ", "-", ".", "/", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u2011", " . "])
+    for (const groupsMin of [1, 2] as const)
+      assert.ok(holdsCardNumber(`paid by ${groups.join(between)} today`, groupsMin), JSON.stringify(between));
+  const inScript = (zero: number) =>
+    groups.join("").replace(/\d/g, (digit) => String.fromCodePoint(zero + Number(digit)));
+  for (const zero of [0xff10, 0x0660, 0x0966, 0x1d7ce, 0x1d7d8, 0x1d7f6])
+    assert.ok(holdsCardNumber(inScript(zero), 1), zero.toString(16));
+  assert.ok(!holdsCardNumber(inScript(0xff10).replace(/.$/u, "\uff12"), 1), "Luhn");
+  assert.ok(!holdsCardNumber("\u2160".repeat(16), 1), "a numeral that is no digit");
+  for (const other of ["10.11.12.13", "2026.11.29/0001", "4.11111"]) assert.ok(!holdsCardNumber(other, 1), other);
 });

@@ -75,7 +75,8 @@ const END = 0x7a;
 const SEPARATORS_MAX = 3;
 const MANY = SEPARATORS_MAX + 1;
 
-const SEPARATOR = /[\s\u2010-\u2015\u2212-]/;
+/** Spaces, hyphens, dots and slashes, and what nobody sees: of no width, or a hyphen where a line may end. */
+const SEPARATOR = /[\s./\u00ad\u200b-\u200d\u2010-\u2015\u2060\u2212\ufeff-]/;
 const TWO_GROUPS = new RegExp(`\\d${SEPARATOR.source}{1,${SEPARATORS_MAX}}\\d`);
 /** 1 for those up to \uffff that set groups of digits apart. */
 const separates = Uint8Array.from({ length: 0x10000 }, (_, code) => Number(SEPARATOR.test(String.fromCharCode(code))));
@@ -97,8 +98,8 @@ function prefixAt(start: number) {
 }
 
 /**
- * Whether a card number stands in this text, as one run of digits or in groups set apart by spaces or hyphens, three of
- * them at most. It must begin and end where a group does, so a longer number that contains one by chance is none.
+ * Whether a card number stands in this text, as one run of digits or in groups set apart by spaces, hyphens, dots, slashes or characters of no width, three of
+ * them at most, in digits of any script. It must begin and end where a group does, so a longer number that contains one by chance is none.
  *
  * One walk over the text: a body may be two megabytes of single digits.
  *
@@ -106,6 +107,23 @@ function prefixAt(start: number) {
  */
 export function holdsCardNumber(text: string, groupsMin: 1 | 2): boolean {
   if (text.length < SHORTEST) return false;
+  if (NOT_ASCII.test(text)) return holdsPlainly(text.replace(OTHER_DIGIT, plainDigit), groupsMin);
+  return holdsPlainly(text, groupsMin);
+}
+
+const NOT_ASCII = /[^\0-\x7f]/;
+const OTHER_DIGIT = /(?![0-9])\p{Nd}/gu;
+const isDigit = /^\p{Nd}$/u;
+
+/** The digits of a script follow each other, zero first; where scripts follow each other, too, each has ten. */
+function plainDigit(digit: string): string {
+  const code = digit.codePointAt(0)!;
+  let before = 0;
+  while (isDigit.test(String.fromCodePoint(code - before - 1))) before++;
+  return String(before % 10);
+}
+
+function holdsPlainly(text: string, groupsMin: 1 | 2): boolean {
   // Most texts have none, and this search is several times quicker than the walk.
   if (!(groupsMin === 1 ? /\d/ : TWO_GROUPS).test(text)) return false;
   return isIn(text.length < UUID_CHARS ? text : withoutUuids(text), groupsMin);
