@@ -26,18 +26,19 @@ export interface Door {
   networkOf(request: FastifyRequest): string | null;
 }
 
-/** A hook for operations that need a key with this permission: 401, then 403, then 429, before anything of the body is read. */
+/** A hook for operations that need a key with this permission: 401, then 429, then 403, before anything of the body is read. */
 export function requires(permission: Permission, door: Door) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = await callerOf(request, door);
     request.caller = caller;
-    if (!caller.key.permissions.includes(permission))
-      throw new ApiError(403, `the API key lacks the permission ${permission}`);
     const { id: keyId, merchantId } = caller.key;
     const { ratePerSecond: perSecond, rateBurst: burst } = caller.merchant;
     const { allowed, headers } = await door.rateLimit.take({ merchantId, keyId, perSecond, burst });
     reply.headers(headers);
     if (!allowed) throw new ApiError(429, `rate limit of ${perSecond} requests per second exceeded`);
+    // Behind the limit: who asks for what it may not have counts as everybody else.
+    if (!caller.key.permissions.includes(permission))
+      throw new ApiError(403, `the API key lacks the permission ${permission}`);
     const most = inFlightMax(perSecond);
     if (!door.inFlight.enter(keyId, most, reply.raw))
       throw new ApiError(429, `more than ${most} requests of this key at once`, { headers: SOON });
@@ -52,13 +53,17 @@ async function callerOf(request: FastifyRequest, { keyring, strangers, networkOf
   if (apiKey === undefined) throw new ApiError(401, "the Authorization header must be: Bearer <API_KEY>", UNAUTHORIZED);
   const network = networkOf(request);
   const waitSeconds = network === null ? 0 : strangers.heldUpSeconds(network);
-  // Whoever guesses is not told whether the guess is right. A key that was right before is no guess.
-  if (waitSeconds > 0 && !keyring.hasFound(apiKey))
+  const refuse = () => {
     throw new ApiError(429, "too many API keys from this address are not valid", {
       headers: { "retry-after": String(waitSeconds) },
     });
+  };
+  // Whoever guesses is not told whether the guess is right. A key that was right before is no guess.
+  if (waitSeconds > 0 && !keyring.hasFound(apiKey)) refuse();
   const caller = await keyring.find(apiKey);
   if (caller) return caller;
+  // It was right once, and is not any more.
+  if (waitSeconds > 0) refuse();
   if (network !== null) strangers.note(network);
   // One answer for unknown, revoked and expired: whoever guesses learns nothing.
   throw new ApiError(401, "the API key is not valid", UNAUTHORIZED);
