@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import pino, { type Logger as Log } from "pino";
 import { type Command, type Context, EXIT, Failure, UsageError } from "./cli/command.ts";
 import { allCommands, findCommand } from "./cli/commands.ts";
+import { harmless } from "./cli/harmless.ts";
 import { commandHelp, help } from "./cli/help.ts";
 import { unknownCommand } from "./cli/unknown-command.ts";
 import { unreachable } from "./cli/unreachable.ts";
@@ -21,8 +22,8 @@ import { UnknownMigration } from "./store/migrate.ts";
 
 // The only place of environment and standard streams and, with clock.ts and open.ts, of clock and chance: everything else gets them as arguments.
 
-const print = (line: string) => process.stdout.write(`${line}\n`);
-const complain = (line: string) => process.stderr.write(`${line}\n`);
+const print = (line: string) => process.stdout.write(`${harmless(line)}\n`);
+const complain = (line: string) => process.stderr.write(`${harmless(line)}\n`);
 
 // Who reads may stop before the end, as `head` does: then there is nobody to write to, and the command goes on with what it is there for.
 for (const stream of [process.stdout, process.stderr])

@@ -1,7 +1,5 @@
 import type { Lines } from "./command.ts";
-
-/** Up one line, which is cleared. */
-const AGAIN = "\u001b[1A\u001b[2K";
+import { AGAIN } from "./harmless.ts";
 
 /** A line that is printed again in place of itself, on a terminal; elsewhere nothing is. */
 export function growingLine({ isTerminal, print }: Lines): (line: string) => void {
