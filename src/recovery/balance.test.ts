@@ -16,8 +16,11 @@ suite("what is left", () => {
   test("payments that stand are taken off the total", () => {
     assert.equal(left({}, payment(2000, 1)), 2900);
     assert.equal(left({}, payment(2000, 1), payment(2900, 2)), 0);
-    for (const state of ["FAILED", "PENDING", "VOIDED", "REFUNDED", "DISPUTED"] as const)
+    for (const state of ["FAILED", "PENDING", "VOIDED", "DISPUTED"] as const)
       assert.equal(left({}, payment(4900, 1, { state })), 4900, state);
+    const refunded = payment(4900, 1, { state: "REFUNDED" });
+    assert.equal(left({}, refunded), 0, "no version since then says that it is owed again");
+    for (const minutes of [1, 2]) assert.equal(left({ updatedAt: at(minutes) }, refunded), 4900);
     assert.equal(left({}, payment(4900, 1, { invoiceId: "inv_2" })), 4900);
     assert.equal(left({}, payment(4900, -1)), 4900, "older than the invoice");
     assert.equal(left({}, payment(4900, 0)), 0, "of the same second");
@@ -83,10 +86,19 @@ suite("what is left", () => {
     assert.deepEqual(balanceOf(credited, [payment(2000, 1)]), { left: 0, paidAt: null, conflict: null });
   });
 
-  test("a PARTIALLY_PAID version without a rest has left its total less the payments, or its total if they cover it", () => {
+  test("a PARTIALLY_PAID version without a rest has left its total less the payments, and nobody knows how much if they cover it", () => {
     const partly = { state: "PARTIALLY_PAID", updatedAt: at(5) } as const;
     assert.equal(left(partly, payment(2900, 1)), 2000);
-    assert.equal(left({ ...partly, amount: 2000 }, payment(2000, 1)), 2000);
+    for (const parts of [
+      [payment(4900, 1)],
+      [payment(2900, 1), payment(2000, 2)],
+      [payment(2900, 1), payment(2900, 2)],
+    ]) {
+      const { left, conflict } = balanceOf(anInvoice(partly), parts);
+      assert.deepEqual([left, conflict?.kind], [0, "paid_but_unpaid"], "it says that something is left");
+    }
+    const tied = balanceOf(anInvoice(partly), [payment(2900, 1), payment(2000, 5)]);
+    assert.deepEqual([tied.left, tied.conflict, tied.paidAt], [0, null, at(5)], "it may not know of the last part");
     assert.equal(
       left({ ...partly, amount: 2000 }, payment(2000, 5)),
       0,
@@ -100,7 +112,11 @@ suite("what is left", () => {
     assert.equal(left(partly, payment(2000, 1), payment(900, 5)), 2000, "it knows");
     assert.equal(left(partly, payment(2000, 1), payment(900, 5), payment(1000, 6)), 1000, "and of nothing later");
     assert.equal(left(partly, payment(1900, 1), payment(1000, 2), payment(500, 5)), 1500, "it does not know");
-    assert.equal(left(partly, payment(2900, 1), payment(2500, 5)), 2000, "more than was left cannot be meant");
+    assert.equal(left(partly, payment(2900, 1), payment(2500, 5)), 0, "more was paid than the total");
+    assert.equal(left(partly, payment(2000, 5)), 0, "it may be the rest that is paid: nothing is asked for twice");
+    assert.equal(left({ ...partly, amountDue: 3900 }, payment(1000, 5), payment(1000, 5)), 2900, "it knows one of two");
+    assert.equal(left({ ...partly, state: "UNPAID" }, payment(2000, 5)), 0);
+    assert.equal(left(partly, ...Array.from({ length: 13 }, () => payment(10, 5))), 1870, "of very many it knows none");
   });
 
   test("an UNPAID version asks for no more than payments leave, whatever it says is left", () => {

@@ -23,19 +23,21 @@ export interface Balance {
 /**
  * Returns what is owed on an invoice that is in recovery. See decision 52.
  *
- * A payment stands while its attempt is PAID, in the invoice's currency, and not older than the invoice.
+ * A payment stands while its attempt is PAID, in the invoice's currency, and not older than the invoice. One that was refunded stands until a newer version
+ * says what is owed since: nobody is asked again because somebody gave the money back.
  *
  * @param attempts  on any invoice, in any order
  */
 export function balanceOf(invoice: Invoice, attempts: readonly Payment[]): Balance {
   const { id, amount, currency, createdAt, updatedAt: saidAt } = invoice;
-  const paid = attempts.filter((t) => t.invoiceId === id && t.state === "PAID" && t.updatedAt >= createdAt);
+  const isStanding = (t: Payment) => t.state === "PAID" || (t.state === "REFUNDED" && t.updatedAt > saidAt);
+  const paid = attempts.filter((t) => t.invoiceId === id && isStanding(t) && t.updatedAt >= createdAt);
   const payments = paid.filter((t) => t.currency === currency);
   const sum = sumOf(payments);
   const due = dueOf(invoice, payments);
   const left = Math.max(0, due === null ? amount - sum : leftSince(due, invoice, payments));
   const isPaid = left === 0 && ((sum > 0 && sum >= amount) || (due !== null && due > 0));
-  // Never of a PARTIALLY_PAID version: payments from before it leave what it says.
+  // Payments from before a version that says what is left are part of what it says.
   const isContradicted = isPaid && amount > 0 && due !== 0 && payments.every((t) => t.updatedAt < saidAt);
   return {
     left,
@@ -52,19 +54,34 @@ export function balanceOf(invoice: Invoice, attempts: readonly Payment[]): Balan
 /** Returns what the version itself says is left to pay at its date; null if it names only the total. */
 function dueOf({ state, amount, amountDue, updatedAt: saidAt }: Invoice, payments: readonly Payment[]): number | null {
   if (amountDue !== undefined) return amountDue;
-  // A partly paid invoice has something left. When payments from before cover its amount, the amount is the rest.
-  const before = sumOf(payments.filter((t) => t.updatedAt <= saidAt));
-  return state === "PARTIALLY_PAID" && before >= amount ? amount : null;
+  // Its total was never seen: a part that is larger than the amount shows that the amount is the rest.
+  const isRest = state === "PARTIALLY_PAID" && payments.some((t) => t.updatedAt <= saidAt && t.amount > amount);
+  return isRest ? amount : null;
 }
 
-/** Returns what later payments leave of `due`; less than 0 if more was paid. */
-function leftSince(due: number, { state, amount, updatedAt: saidAt }: Invoice, payments: readonly Payment[]): number {
-  const since = due - sumOf(payments.filter((t) => t.updatedAt > saidAt));
-  if (state === "UNPAID") return Math.min(since, amount - sumOf(payments));
-  // Clocks count seconds, so the sums have to tell whether the version includes a payment of its own second. In doubt it does not: nothing is asked for twice.
-  const isKnown = due <= amount - sumOf(payments.filter((t) => t.updatedAt <= saidAt));
-  if (isKnown) return since;
-  return since - sumOf(payments.filter((t) => t.updatedAt.getTime() === saidAt.getTime() && t.amount <= due));
+/** Returns what payments leave of `due` that the version does not include; less than 0 if more was paid. */
+function leftSince(due: number, invoice: Invoice, payments: readonly Payment[]): number {
+  const { state, amount, amountDue, updatedAt: saidAt } = invoice;
+  const later = sumOf(payments.filter((t) => t.updatedAt > saidAt));
+  const before = sumOf(payments.filter((t) => t.updatedAt < saidAt));
+  // Clocks count seconds, so the sums have to tell which payments of its own second the version includes.
+  const tied = payments.filter((t) => t.updatedAt.getTime() === saidAt.getTime()).map((t) => t.amount);
+  const isTold = amountDue !== undefined && hasParts(tied, amount - due - before);
+  // In doubt it includes none: nothing is asked for twice.
+  const sinceThen = tied.filter((part) => part <= due).reduce((sum, part) => sum + part, 0);
+  const left = isTold ? amount - sumOf(payments) : due - sinceThen - later;
+  return state === "UNPAID" ? Math.min(left, amount - sumOf(payments)) : left;
+}
+
+/** More payments of one second than this are not tried out. */
+const TIED_MAX = 12;
+
+/** Whether some of these amounts, or none, come to exactly this sum. */
+function hasParts(amounts: readonly number[], sum: number): boolean {
+  if (sum === 0) return true;
+  const [first, ...others] = amounts;
+  if (first === undefined || sum < 0 || amounts.length > TIED_MAX) return false;
+  return hasParts(others, sum - first) || hasParts(others, sum);
 }
 
 function paidOtherwise({ currency }: Invoice, paid: readonly Payment[]): Conflict | null {

@@ -9,6 +9,7 @@ import { withdrawEvents } from "../store/events.ts";
 import {
   insertNewInvoices,
   isOvertaken,
+  learnTotals,
   olderInvoices,
   placesInRecovery,
   type StoredInvoice,
@@ -156,6 +157,10 @@ async function storeVersions(
     upsertInvoices(tx, merchantId, invoices, now, pokeIds.told),
     endCasesOfLeft(tx, merchantId, now, pokeIds.ended),
   ]);
-  const older = known === null ? [] : await olderInvoices(tx, merchantId, invoices);
-  return { unchanged: { known, older }, again, ended, fresh: unpaid };
+  if (known === null) return { unchanged: { known, older: [] }, again, ended, fresh: unpaid };
+  const [older, totals] = await Promise.all([
+    olderInvoices(tx, merchantId, invoices),
+    learnTotals(tx, merchantId, invoices),
+  ]);
+  return { unchanged: { known, older }, again: [...again, ...totals], ended, fresh: unpaid };
 }

@@ -130,14 +130,14 @@ suite("what is owed", () => {
     );
   });
 
-  test("after a payment an attempt opens a case only if it failed or was disputed, and from the time it did", () => {
+  test("after a payment an attempt opens a case only if it failed, was voided or disputed, and from the time it did", () => {
     const invoice = { updatedAt: at(2 * DAY) };
     const cases = [ended("paid", { unpaidAt: at(3 * DAY) })];
     const by = (attempts: Attempt[], ids = ["txn_1"], nowMs = 9 * DAY) =>
       owed({ invoice, cases, attempts }, nowMs, ids);
-    for (const state of ["FAILED", "DISPUTED"] as const)
+    for (const state of ["FAILED", "VOIDED", "DISPUTED"] as const)
       assert.deepEqual(by([attempt(state, 4 * DAY, { updatedAt: at(5 * DAY) })]), [[4900, 5 * DAY]], state);
-    for (const state of ["PAID", "PENDING", "VOIDED", "REFUNDED"] as const)
+    for (const state of ["PAID", "PENDING", "REFUNDED"] as const)
       assert.deepEqual(by([attempt(state, 4 * DAY)]), [], state);
     assert.deepEqual(by([attempt("FAILED", 4 * DAY)], ["txn_2"]), [], "it was known before");
     const two = [attempt("FAILED", 6 * DAY), attempt("DISPUTED", 4 * DAY, { id: "txn_2" })];

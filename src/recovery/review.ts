@@ -90,7 +90,7 @@ export interface Owed {
  * gets a case, too: the next step ends it as paid, and it is counted.
  *
  * @param broughtBy  ids of the attempts that brought this; null: a version of the invoice did. After a payment, an invoice is owed again by a newer
- *   version, or by an attempt that failed or was disputed
+ *   version, or by an attempt that failed, was voided or disputed
  */
 export const owedIn = (
   reviewed: readonly Reviewed[],
@@ -128,7 +128,7 @@ function startOf(
   if (last && LEFT_BY_BALANCE.includes(last.endReason) && last.unpaidAt >= since) {
     // Paid, and not any more: what shows that begins a window of its own.
     const broken = attempts.filter(
-      ({ id, state }) => broughtBy?.has(id) && (state === "FAILED" || state === "DISPUTED"),
+      ({ id, state }) => broughtBy?.has(id) && (state === "FAILED" || state === "VOIDED" || state === "DISPUTED"),
     );
     const at = broughtBy ? latestOf(broken.map((t) => t.updatedAt)) : updatedAt;
     return at && isInWindow(at) ? at : null;

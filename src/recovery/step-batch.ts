@@ -10,6 +10,8 @@ import { noteWatchedRetries, type WatchedRetry } from "../store/watched-retries.
 import type { Knowledge } from "./decide-case.ts";
 import { listed } from "./listed.ts";
 import type { MerchantModel, Models } from "./models.ts";
+import { readBeginning, settleReview } from "./open-cases.ts";
+import { reviewInvoices } from "./review.ts";
 import { type Step, step } from "./step.ts";
 import { type TakenCase, takeCases } from "./take-cases.ts";
 import { type Facts, loadFacts } from "./views.ts";
@@ -59,6 +61,8 @@ export async function stepBatch(
     const facts = await loadFacts(tx, merchant, cases, now);
     const provisional = new Date(now);
     const made = await stepEach(deciding, cases, facts, { now, provisional, knowledge });
+    const owedAgain = made.filter(({ step }) => step.isOwedAgain).map(({ kase }) => kase.invoiceId);
+    if (owedAgain.length > 0) await openAgain(tx, merchantId, owedAgain, ports);
     const listedAt = await advanceMerchantClock(tx, merchantId, now, CLOCK_WAIT_MS);
     const { standing, overtaken } = await withoutOvertaken(tx, merchantId, made, facts, seenUntil);
     const steps = standing.map(({ step }) => listed(step, provisional, listedAt));
@@ -72,6 +76,14 @@ export async function stepBatch(
   });
   tellOfSteps(deciding, merchantId, steps, withdrawn);
   return steps.length;
+}
+
+/** Opens cases of invoices on which payments no longer stand, whichever attempt said so. */
+async function openAgain(tx: Tx, merchantId: string, invoiceIds: readonly string[], ports: Ports) {
+  const beginning = await readBeginning(tx, merchantId);
+  const reviewed = await reviewInvoices(tx, merchantId, [], invoiceIds);
+  const attemptIds = new Set(reviewed.flatMap(({ attempts }) => attempts.map(({ id }) => id)));
+  await (await settleReview(tx, merchantId, reviewed, beginning, ports, attemptIds))();
 }
 
 const NOTHING = { steps: [], withdrawn: [] };

@@ -5,7 +5,7 @@ import { moneyWords } from "../domain/currency.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Event } from "../domain/event.ts";
-import type { Invoice } from "../domain/invoice.ts";
+import { type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { CaseState } from "../store/cases.ts";
 import type { NextLook } from "../store/due-cases.ts";
@@ -42,6 +42,8 @@ export interface Step {
   conflict: Conflict | null | undefined;
   /** The case ends: every event of it that was not delivered is taken back, before `events` are queued. */
   endsNow: boolean;
+  /** The case ended as paid or settled by facts that do not hold any more: another one is to be opened. */
+  isOwedAgain: boolean;
   /** Take back these events: their actions were canceled, or carried out although no answer came. */
   withdrawn: string[];
 }
@@ -91,9 +93,14 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
     error: draft.error,
     conflict: end.endedAt ? undefined : newConflict(view, balance),
     endsNow,
+    isOwedAgain: isOwedAgain(view, balance),
     withdrawn: draft.settled.filter(isStale).map(({ id }) => id),
   };
 }
+
+/** A step may end a case by a payment that is taken back while it reads. */
+const isOwedAgain = ({ case: { endReason }, invoice }: CaseView, { left, conflict }: Balance) =>
+  (endReason === "paid" || endReason === "settled") && inRecovery(invoice.state) && left > 0 && !conflict;
 
 function newConflict({ storedConflict: known }: CaseView, { conflict }: Balance): Conflict | null | undefined {
   if (!conflict || !known) return conflict || known ? conflict : undefined;
@@ -272,8 +279,6 @@ function cancelPlans(draft: Draft) {
 }
 
 const isRetry = ({ type }: RecoveryAction) => type === "RETRY";
-
-/** Takes back what is still on its way. */
 function cancelUndelivered(draft: Draft, which: (action: RecoveryAction) => boolean = () => true) {
   for (const action of draft.settled)
     if (isAwaited(action) && action.delivery === "waiting" && which(action))

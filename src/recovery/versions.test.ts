@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { Invoice, InvoiceState } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
+import { prepared } from "../store/database.ts";
 import { findInvoices } from "../store/invoices.ts";
 import { packInvoices } from "../store/packed.fixture.ts";
 import { ingestInvoices } from "./ingest-invoices.ts";
@@ -132,6 +133,90 @@ test("while a payment in full stands, a newer UNPAID version opens no case, and 
   await stage.transaction({ id: "txn_paid", state: "REFUNDED" });
   await push(anInvoice({ updatedAt: stage.now() }));
   assert.deepEqual([await ends(), await stage.conflicts()], [["paid", null], []]);
+});
+
+test("a payment that was refunded or voided has one result, whichever of the records comes first", async () => {
+  const paid = { id: "txn_paid", state: "PAID", createdAt: START } as const;
+  const later = new Date(START.getTime() + HOUR);
+  for (const [state, isOpen] of [
+    ["REFUNDED", false],
+    ["VOIDED", true],
+    ["FAILED", true],
+  ] as const) {
+    const records = [
+      () => push(anInvoice()),
+      () => stage.transaction({ ...paid, updatedAt: new Date(START.getTime() + MINUTE) }),
+      () => stage.transaction({ ...paid, state, updatedAt: later }),
+    ];
+    for (const order of [
+      [0, 1, 2],
+      [0, 2, 1],
+      [1, 0, 2],
+      [1, 2, 0],
+      [2, 0, 1],
+      [2, 1, 0],
+    ]) {
+      merchant = await stage.enter();
+      stage.at(later);
+      for (const n of order) {
+        await records[n]!();
+        await stage.decide();
+      }
+      assert.equal(
+        (await stage.cases()).some(({ end }) => end === null),
+        isOpen,
+        `${state}: ${order}`,
+      );
+    }
+  }
+});
+
+test("the total of a partly paid invoice is learned from an older version, too", async () => {
+  const part = anInvoice({ state: "PARTIALLY_PAID", amount: 3000, updatedAt: new Date(START.getTime() + 2 * MINUTE) });
+  const orders = [
+    [[anInvoice()], [part]],
+    [[part], [anInvoice()]],
+    [[part, anInvoice()]],
+    [[anInvoice(), part]],
+    [[part], [anInvoice({ state: "DRAFT" }), anInvoice({ amount: 3000 })], [anInvoice()]],
+  ];
+  for (const [n, batches] of orders.entries()) {
+    merchant = await stage.enter();
+    stage.at(START.getTime() + HOUR);
+    await stage.transaction({
+      id: "txn_part",
+      state: "PAID",
+      amount: 1900,
+      updatedAt: new Date(START.getTime() + MINUTE),
+    });
+    for (const batch of batches) await push(...batch);
+    await stage.decide();
+    const stored = (await findInvoices(stage.db, merchant.id, ["inv_1"])).get("inv_1")!;
+    assert.deepEqual([stored.amount, stored.amountDue, stored.state], [4900, 3000, "PARTIALLY_PAID"], `order ${n}`);
+    assert.deepEqual(await stage.amountsDue(), [3000], `order ${n}`);
+  }
+});
+
+test("what a step ends by a payment while that is taken back is opened again", async () => {
+  await push(anInvoice());
+  await stage.decide();
+  const paid = { id: "txn_paid", createdAt: START };
+  await stage.transaction({ ...paid, state: "PAID" });
+  stage.wait(MINUTE);
+  // It was pushed when the case was open, and no step has seen it.
+  const reopen = prepared(
+    "test_open_again",
+    "update cases set ended_at = null, end_reason = null, invoice_left = false, paid_at = null where merchant_id = $1",
+  );
+  await stage.db.run(reopen, [merchant.id]);
+  await stage.transaction({ ...paid, state: "FAILED", updatedAt: stage.now() });
+  const end = prepared(
+    "test_end_as_paid",
+    "update cases set ended_at = opened_at, end_reason = 'paid', invoice_left = true where merchant_id = $1",
+  );
+  await stage.db.run(end, [merchant.id]);
+  await stage.decide();
+  assert.deepEqual(await ends(), ["paid", null]);
 });
 
 test("a newer PARTIALLY_PAID version says that something is left, and opens a case", async () => {

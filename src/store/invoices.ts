@@ -152,6 +152,31 @@ export async function upsertInvoices(
 /** Returns the ids of those versions that are older than what is stored. */
 export const olderInvoices = olderVersions(VERSIONS);
 
+const TOTALS = prepared(
+  "learn_invoice_totals",
+  `update invoices i set amount = p.amount, amount_due = i.amount
+   from unnest($2::text[], $3::text[], $4::timestamptz[], $5::int8[], $6::int8[], $7::text[]) as p (id, state, at, amount, due, currency)
+   where i.merchant_id = $1 and i.id = p.id and i.state = 'PARTIALLY_PAID' and i.amount_due is null
+     and p.state = 'UNPAID' and p.due is null and p.currency = i.currency and p.amount > i.amount
+     and p.at <= coalesce(i.version_at, i.updated_at)
+   returning i.id`,
+);
+
+/**
+ * An older version of a partly paid invoice is not its truth, and may still tell its total: then the amount that is stored is what was left.
+ *
+ * @returns the ids of the invoices of which it did
+ */
+export async function learnTotals(
+  tx: Tx,
+  merchantId: string,
+  { columns, arrays }: Arranged<Invoice>,
+): Promise<string[]> {
+  const of = (field: keyof Invoice) => arrays[columns.findIndex(([, , name]) => name === field)]!;
+  const fields = ["id", "state", "updatedAt", "amount", "amountDue", "currency"] as const;
+  return (await tx.run<{ id: string }>(TOTALS, [merchantId, ...fields.map(of)])).rows.map(({ id }) => id);
+}
+
 /** An invoice as it is stored. */
 export interface StoredInvoice extends Invoice {
   /** The date of the first unpaid version since it was out of recovery; absent while it is out. */
