@@ -89,7 +89,14 @@ export function learn(known: Known, version: Version, now: number) {
   const old = known.invoice;
   if (old && version.at === null && isSame(old.version, version)) return;
   const next = kept(old, version, now, known.createdAt);
-  if (!next) return;
+  if (!next) {
+    // It is not the truth, and may tell the total all the same.
+    const isPart = old?.version.state === "PARTIALLY_PAID" && old.due === null;
+    const isTotal = version.state === "UNPAID" && version.amountDue === null;
+    if (old && isPart && isTotal && version.amount > old.total)
+      known.invoice = { ...old, total: version.amount, due: old.total };
+    return;
+  }
   const saysRest =
     old !== null && version.state === "PARTIALLY_PAID" && version.amountDue === null && version.amount < old.total;
   known.invoice = {
