@@ -7,7 +7,7 @@ export function conflictWords(conflict: Conflict, when: (at: Date) => string): s
   switch (conflict.kind) {
     case "paid_but_unpaid": {
       const { paid, currency, paidAt, unpaidAt } = conflict;
-      return `Payments of ${moneyWords(paid, currency)} cover the invoice since ${when(paidAt)}, but a version from ${when(unpaidAt)} says that it is not. If it is paid, push the invoice as PAID. If the money was returned, push the payment as REFUNDED or FAILED.`;
+      return `Payments of ${moneyWords(paid, currency)} cover the invoice since ${when(paidAt)}, but a version from ${when(unpaidAt)} says that it is not paid in full. If it is paid, push the invoice as PAID. If something is left, push the invoice with amountDue. If the money came back, push the payment as FAILED.`;
     }
     case "two_currencies": {
       const { currency, paid, paidCurrency } = conflict;
