@@ -7,6 +7,8 @@ import type { Database, Tx } from "../store/database.ts";
 import { findInvite, type Invite, insertInvite, useInvite } from "../store/invites.ts";
 import { addMember } from "../store/members.ts";
 import { insertPerson } from "../store/people.ts";
+import { countSignIn } from "../store/sign-in-counts.ts";
+import { subject, TRIES_MS } from "./sign-in.ts";
 import { hashOfToken, newToken } from "./token.ts";
 
 /** The link that is printed when nobody can sign in yet. */
@@ -38,6 +40,16 @@ export async function openInvite(tx: Tx, token: string, ports: Ports): Promise<I
   const invite = hash && (await findInvite(tx, hash));
   const isOpen = invite && !invite.usedAt && !invite.revokedAt && invite.expiresAt > ports.realNow();
   return isOpen ? invite : null;
+}
+
+/** Nobody mistypes more often than this within a quarter of an hour; each try costs as much as a sign-in. */
+const JOINS_MAX = 20;
+
+/** Counts one more try to join by an invite, before a password is looked at or made; false when there were too many. */
+export async function mayTryToJoin(db: Database, { id }: Invite, ports: Ports): Promise<boolean> {
+  const realNow = ports.realNow();
+  const from = new Date(realNow.getTime() - TRIES_MS);
+  return (await countSignIn(db, subject("join", id), realNow, from)) <= JOINS_MAX;
 }
 
 /** Why somebody does not become a member by an invite. */

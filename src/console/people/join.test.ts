@@ -98,3 +98,22 @@ test("weak passwords and broken addresses are named, and the link still works af
   }
   assert.equal((await at.post("/join", answers(token, "grace@example.com"))).statusCode, 303);
 });
+
+test("a link for somebody else keeps no password busy, and one is tried twenty times in a quarter of an hour", async () => {
+  const bound = await invite("viewer", "bound@example.com");
+  const begunMs = performance.now();
+  for (let n = 0; n < 30; n++) {
+    const reply = await at.post("/join", answers(bound.token, `eve-${n}@example.com`));
+    assert.equal(reply.statusCode, 400);
+    assert.match(reply.body, /not for this address/);
+  }
+  assert.ok(performance.now() - begunMs < 5_000);
+  const { email } = await at.person(null);
+  const { token } = await invite("viewer");
+  const wrong = () => at.post("/join", answers(token, email, { password: "not the password" }));
+  const statuses: number[] = [];
+  for (let n = 0; n < 22; n++) statuses.push((await wrong()).statusCode);
+  assert.deepEqual([statuses.slice(0, 20).every((status) => status === 400), statuses.slice(20)], [true, [429, 429]]);
+  at.clock.realMs += 15 * 60_000;
+  assert.equal((await at.post("/join", answers(token, "patient@example.com"))).statusCode, 303);
+});

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { acceptInvite, openInvite } from "../../auth/invites.ts";
+import { acceptInvite, mayTryToJoin, openInvite } from "../../auth/invites.ts";
 import { passwordProblem } from "../../auth/password.ts";
 import { isEmail, normalEmail, signIn } from "../../auth/sign-in.ts";
 import type { Person } from "../../domain/person.ts";
@@ -43,6 +43,16 @@ async function join(console: Console, request: FastifyRequest, reply: FastifyRep
   const invite = await openInvite(everyone, token, ports);
   if (!invite) return show(console, reply, token, {}, null);
   if (!isEmail(email)) return refuse("This is not an e-mail address.");
+  // What costs much comes last: who holds a link for somebody else keeps nobody busy.
+  if (invite.email !== null && invite.email !== email) return refuse(REFUSED.over);
+  if (!(await mayTryToJoin(everyone, invite, ports)))
+    return show(
+      console,
+      reply.code(429).header("retry-after", "900"),
+      token,
+      {},
+      "Too many tries. Wait a quarter of an hour.",
+    );
   const address = addressOf(request, console);
   const known = await findPersonByEmail(everyone, email);
   if (known) {
@@ -59,6 +69,7 @@ async function join(console: Console, request: FastifyRequest, reply: FastifyRep
     if (problem) return refuse(`The password ${problem}.`);
   }
   const zone = form.get("zone") ?? "";
+  if (passwords.isBusy()) return refuse(BUSY);
   const person: Person = known ?? {
     id: ports.newId(),
     email,

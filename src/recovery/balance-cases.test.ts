@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { openOwed } from "./owed.fixture.ts";
+import { DAY, HOUR, MINUTE, START } from "./stage.fixture.ts";
+
+let stage: Awaited<ReturnType<typeof openOwed>>;
+before(async () => {
+  stage = await openOwed();
+});
+after(() => stage.drop());
+beforeEach(async () => {
+  await stage.enter();
+  await stage.invoice();
+});
+const ends = async () => (await stage.cases()).map(({ end }) => end);
+const statuses = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
+
+test("a case ends when payments in parts have paid all, at once and with what waited for delivery", async () => {
+  await stage.transaction({ state: "PAID", amount: 2000 });
+  await stage.untilDecidedFrom();
+  await stage.transaction({ state: "PAID", amount: 2900 });
+  assert.deepEqual(await ends(), ["paid"]);
+  assert.deepEqual(
+    (await stage.events()).filter(({ type, waiting }) => type === "recovery_action" && waiting),
+    [],
+  );
+});
+
+test("a debit that began before its invoice failed, and is pushed as paid before it, ends the case", async () => {
+  const began = new Date(START.getTime() - DAY);
+  const paidAt = new Date(START.getTime() + HOUR);
+  stage.at(paidAt);
+  await stage.transaction({ invoiceId: "inv_2", state: "PAID", createdAt: began, updatedAt: paidAt });
+  await stage.invoice({ id: "inv_2", updatedAt: START });
+  await stage.decide();
+  assert.deepEqual(await ends(), [null, "paid"]);
+  assert.deepEqual(await statuses(), ["RETRY SCHEDULED"], "nothing is planned for the paid one");
+});
+
+test("two parts that are paid at once end the case", async () => {
+  await Promise.all([1, 2].map((n) => stage.transaction({ id: `txn_${n}`, state: "PAID", amount: 2450 })));
+  assert.deepEqual(await ends(), ["paid"]);
+});
+
+test("a case stays open while a part is left, and asks for that", async () => {
+  await stage.transaction({ state: "PAID", amount: 2900 });
+  stage.wait(MINUTE);
+  await stage.invoice({ state: "PARTIALLY_PAID", amount: 2000 });
+  await stage.decide();
+  assert.deepEqual([await ends(), await stage.amountsDue()], [[null], [2000]]);
+  assert.match((await stage.reasons())[0]!, /EUR 20\.00 of EUR 49\.00 is left to pay\.$/);
+  stage.wait(HOUR);
+  await stage.transaction({ id: "txn_other", invoiceId: "inv_9", customerId: "cus_1" });
+  await stage.decide();
+  assert.equal((await stage.reasons())[0]!.match(/is left to pay/g)!.length, 1);
+});
+
+test("an invoice that is credited in full ends settled, and nothing is sent", async () => {
+  await stage.decide();
+  stage.wait(MINUTE);
+  await stage.invoice({ amount: 0 });
+  await stage.decide();
+  assert.deepEqual(await ends(), ["settled"]);
+  assert.deepEqual(
+    (await stage.events()).map(({ type }) => type),
+    ["pause_collection"],
+  );
+  await stage.invoice({ id: "inv_2" });
+  stage.wait(MINUTE);
+  await stage.invoice({ id: "inv_2", amountDue: 0 });
+  assert.deepEqual(await ends(), ["settled", "settled"]);
+});
+
+test("a case opens when a credit that ended the last one is taken back, whoever found that nothing was left", async () => {
+  // The step finds it: a payment in full comes first, so a case is opened to be ended.
+  await stage.transaction({ id: "txn_1", invoiceId: "inv_2", state: "PAID" });
+  stage.wait(MINUTE);
+  await stage.invoice({ id: "inv_2", amountDue: 0, updatedAt: stage.now() });
+  await stage.transaction({ id: "txn_1", invoiceId: "inv_2", state: "FAILED", updatedAt: stage.now() });
+  await stage.decide();
+  stage.wait(MINUTE);
+  await stage.invoice({ id: "inv_2", updatedAt: stage.now() });
+  assert.deepEqual(await ends(), [null, "settled", null]);
+});
+
+test("a retry that pays the last part ends the case as paid", async () => {
+  await stage.transaction({ state: "PAID", amount: 2000 });
+  await stage.decide();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal);
+  await stage.transaction({ state: "PAID", amount: 2900, recoveryActionId: sent.id });
+  await stage.decide();
+  assert.deepEqual([await ends(), await statuses()], [["paid"], ["RETRY SUCCEEDED"]]);
+});
+
+test("a payment in another currency, or one that is too large, lets the case wait and is shown", async () => {
+  await stage.decide();
+  await stage.transaction({ id: "txn_usd", state: "PAID", currency: "USD" });
+  await stage.decide();
+  assert.deepEqual([await ends(), await statuses()], [[null], ["RETRY CANCELED"]]);
+  assert.equal((await stage.conflicts())[0]?.kind, "two_currencies");
+  assert.match(await stage.planned(), /^Facts contradict each other.*in EUR, and a payment of USD 49\.00 stands/);
+  await stage.transaction({ id: "txn_usd", state: "PAID", currency: "USD", amount: 5000 });
+  await stage.decide();
+  assert.equal((await stage.conflicts())[0]?.facts.paid, 5000);
+  stage.wait(HOUR);
+  await stage.transaction({ id: "txn_usd", state: "VOIDED", currency: "USD" });
+  await stage.decide();
+  assert.deepEqual([await stage.conflicts(), (await statuses()).at(-1)], [[], "RETRY SCHEDULED"]);
+});
+
+test("for less than the merchant's smallest amount no retry is made", async () => {
+  await stage.set({ smallestAmount: 500 });
+  await stage.transaction({ state: "PAID", amount: 4500 });
+  stage.wait(DAY);
+  await stage.decide();
+  assert.deepEqual([await ends(), await statuses()], [[null], []]);
+  assert.match(
+    await stage.planned(),
+    /^EUR 4\.00 is left, and this merchant has no retry made for less than EUR 5\.00/,
+  );
+});
+
+test("an attempt that names a plan carries it out, paid or failed", async () => {
+  await stage.decide();
+  const [plan] = await stage.actions();
+  await stage.transaction({ id: "txn_failed", recoveryActionId: plan!.id });
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.actions()).slice(0, 1).map((a) => [a.status, a.executed, a.transaction]),
+    [["FAILED", true, "txn_failed"]],
+  );
+  const next = (await stage.actions()).at(-1)!;
+  await stage.transaction({ id: "txn_paid", state: "PAID", recoveryActionId: next.id });
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.actions()).slice(1).map((a) => [a.status, a.executed, a.transaction]),
+    [["SUCCEEDED", true, "txn_paid"]],
+  );
+});
+
+test("after a dispute the card is not charged: another is asked for, on this and on the holder's other invoices", async () => {
+  await stage.invoice({ id: "inv_2" });
+  await stage.transaction({ id: "txn_2", invoiceId: "inv_2" });
+  await stage.decide();
+  assert.deepEqual(await statuses(), ["RETRY SCHEDULED", "RETRY SCHEDULED"]);
+  await stage.transaction({ id: "txn_1", state: "PAID" });
+  stage.wait(HOUR);
+  await stage.transaction({ id: "txn_1", state: "DISPUTED", createdAt: START });
+  await stage.invoice();
+  await stage.decide();
+  const open = (await statuses()).filter((status) => /SCHEDULED|SENT/.test(status));
+  assert.deepEqual(open, ["CARD_CHANGE SCHEDULED", "CARD_CHANGE SCHEDULED"]);
+  assert.match((await stage.reasons()).at(-1)!, /The customer disputed a payment/);
+  stage.wait(HOUR);
+  await stage.transaction({ id: "txn_3", invoiceId: "inv_3", state: "PAID" });
+  await stage.decide();
+  const after = (await statuses()).filter((status) => /SCHEDULED|SENT/.test(status));
+  assert.ok(after.includes("RETRY SCHEDULED"), `${after}: a later charge of the card was paid`);
+});
