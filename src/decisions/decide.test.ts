@@ -161,3 +161,33 @@ test("a code that is a limit or wants the customer is tried again twice, then th
   );
   assert.match(after(3).reasons[0]!, /may mean that the customer has to confirm/);
 });
+
+test("only the first of several faults at the bank is followed by a try after twelve hours", () => {
+  const down = failed({ networkDeclineCode: "91" });
+  const [first] = down.ledger;
+  const entry = (hours: number, over: Partial<typeof first> = {}) => ({ ...first!, at: soon(hours), ...over });
+  const money = { ...first!.codes!, networkDeclineCode: "51" };
+  const isSoon = (ledger: typeof down.ledger, lastAt: number, over: Partial<typeof down> = {}) => {
+    const known = { ...down, ledger, lastDecline: { ...down.lastDecline!, at: soon(lastAt) }, ...over };
+    const { at, reasons } = retryOf(decide(known, soon(lastAt + 0.5)));
+    const isTold = /Such faults pass within hours/.test(reasons.join(" "));
+    assert.equal(isTold, +at <= +soon(lastAt + 12.5), reasons.join(" "));
+    return isTold;
+  };
+  assert.ok(isSoon([entry(0)], 0));
+  assert.ok(isSoon([entry(-48, { codes: money }), entry(0)], 0), "the one before it had another reason");
+  assert.ok(!isSoon([entry(-48), entry(0)], 0), "it is the second one");
+  assert.ok(isSoon([entry(-48, { onThisInvoice: false }), entry(0)], 0), "the one before it was of another invoice");
+  assert.ok(isSoon([entry(-48, { approved: true }), entry(0)], 0), "the one before it was approved");
+  assert.ok(isSoon([entry(-48, { codes: null }), entry(0)], 0), "of the one before it nothing is known");
+  // The last decline is not of the latest try, whose outcome is not known.
+  assert.ok(!isSoon([entry(0), entry(2, { approved: null, codes: null })], 0));
+});
+
+test("a new card whose hour is beyond the window is tried at once", () => {
+  const changed = failed({ networkDeclineCode: "41" }, { cardChangedAt: soon(30), windowEndsAt: soon(30.5) });
+  const known = { ...changed, ledger: changed.ledger.map((entry) => ({ ...entry, onPresentCard: false })) };
+  const decision = retryOf(decide(known, soon(30.2)));
+  assert.deepEqual(decision.at, soon(30.2));
+  assert.match(decision.reasons.join(" "), /new card or payment method/);
+});
