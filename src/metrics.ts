@@ -16,6 +16,8 @@ export interface Metrics extends DeliveryMetrics {
   recordsIngested(kind: string, received: number, changed: number, older: number): void;
   /** Requests that the request log has no row of. */
   requestsUnlogged(count: number): void;
+  /** A request without a good key was counted alone, because there were many. */
+  requestOfNobody(): void;
   /** Cases were looked at. */
   onSteps(count: number): void;
   /** Deciding, learning, money, the database, certificates and the disk are shown from now on. */
@@ -50,6 +52,11 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     help: "Requests that the request log has no row of, because the database was away for too long",
     registers,
   });
+  const strange = new Counter({
+    name: "dunlin_requests_of_nobody_total",
+    help: "Requests without a good key that the request log has no row of, because there were many",
+    registers,
+  });
   const steps = new Counter({ name: "dunlin_case_steps_total", help: "Looks at cases that were due", registers });
   return {
     registry,
@@ -61,6 +68,7 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
       records.inc({ kind, result: "older" }, older);
     },
     requestsUnlogged: (count) => unlogged.inc(count),
+    requestOfNobody: () => strange.inc(),
     onSteps: (count) => steps.inc(count),
     watchService: (watched) => addServiceGauges(registry, watched),
     watchClock: (look) => addClockGauges(registers, look),

@@ -121,7 +121,7 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
     tokenKeys: [Buffer.alloc(32, 7)],
     egressRanges: ["203.0.113.0/24"],
     ready: async () => ({ ok: true, problems: [] }),
-    metrics: { requestFinished() {}, recordsIngested() {}, requestsUnlogged() {} },
+    metrics: { requestFinished() {}, recordsIngested() {}, requestsUnlogged() {}, requestOfNobody() {} },
     ...options,
   });
   return { ...api, ports, ingested, lines };

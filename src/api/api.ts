@@ -53,6 +53,7 @@ export interface ApiMetrics {
   recordsIngested(kind: string, received: number, changed: number, older: number): void;
   /** Requests that the request log has no row of. */
   requestsUnlogged(count: number): void;
+  requestOfNobody(): void;
 }
 
 /** What routes are made of. */

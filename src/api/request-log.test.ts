@@ -124,7 +124,14 @@ test("no body, path, key or card number gets into the log", async () => {
 
 test("what never became a request is in the log as well", async () => {
   const { db } = database;
-  const log = createRequestLog(db, db, testPorts(clock), silent(), () => {});
+  const log = createRequestLog(
+    db,
+    db,
+    testPorts(clock),
+    silent(),
+    () => {},
+    () => {},
+  );
   const id = uuidv7(clock.serviceMs);
   log.add(noteOfUnreadable(`req_${id}`, 431, "the headers are too large", new Date(clock.serviceMs)));
   await log.flush();
@@ -133,7 +140,10 @@ test("what never became a request is in the log as well", async () => {
 });
 
 const silent = () => ({ info() {}, warn() {}, error() {} }) as never;
-const note = () => noteOfUnreadable(`req_${uuidv7(clock.serviceMs)}`, 400, "wrong", new Date(clock.serviceMs));
+const note = () => ({
+  ...noteOfUnreadable(`req_${uuidv7(clock.serviceMs)}`, 400, "wrong", new Date(clock.serviceMs)),
+  merchantId: merchant.id,
+});
 
 test("while the database is away notes wait, up to a bound; what is beyond it is dropped and counted", async () => {
   let away = true;
@@ -143,9 +153,16 @@ test("while the database is away notes wait, up to a bound; what is beyond it is
       away ? Promise.reject(Object.assign(new Error(), { code: "ECONNREFUSED" })) : database.db.run(...call),
   } as Database;
   let dropped = 0;
-  const log = createRequestLog(db, db, testPorts(clock), silent(), (count) => {
-    dropped += count;
-  });
+  const log = createRequestLog(
+    db,
+    db,
+    testPorts(clock),
+    silent(),
+    (count) => {
+      dropped += count;
+    },
+    () => {},
+  );
   const [first, ...others] = Array.from({ length: 50_010 }, note);
   log.add(first!);
   await log.flush();
@@ -161,9 +178,16 @@ test("while the database is away notes wait, up to a bound; what is beyond it is
 
 test("a batch that the database will never take is dropped and counted, and keeps nothing back", async () => {
   let dropped = 0;
-  const log = createRequestLog(database.db, database.db, testPorts(clock), silent(), (count) => {
-    dropped += count;
-  });
+  const log = createRequestLog(
+    database.db,
+    database.db,
+    testPorts(clock),
+    silent(),
+    (count) => {
+      dropped += count;
+    },
+    () => {},
+  );
   log.add({ ...note(), status: 70_000 });
   await log.flush();
   assert.equal(dropped, 1);
@@ -177,7 +201,14 @@ test("a list holds one merchant's requests, newest first, of the statuses that a
   const other = await testMerchant(database.db, testPorts(clock));
   const { all } = await logged([{ url: "/healthz" }], other.id);
   assert.deepEqual(all, []);
-  const log = createRequestLog(database.db, database.db, testPorts(clock), silent(), () => {});
+  const log = createRequestLog(
+    database.db,
+    database.db,
+    testPorts(clock),
+    silent(),
+    () => {},
+    () => {},
+  );
   const rows = [200, 400, 429, 500].map((status) => {
     clock.serviceMs++;
     return { ...note(), merchantId: other.id, status };
@@ -190,4 +221,40 @@ test("a list holds one merchant's requests, newest first, of the statuses that a
   assert.deepEqual(await statuses(400, 499), [429, 400]);
   assert.deepEqual(await statuses(500, 599), [500]);
   assert.deepEqual(await statuses(0, 999, 2), [500, 429]);
+});
+
+test("of a flood of requests without a good key some rows are kept, and the others are counted", async () => {
+  const { db } = database;
+  let counted = 0;
+  const log = createRequestLog(
+    db,
+    db,
+    testPorts(clock),
+    silent(),
+    () => assert.fail(),
+    () => counted++,
+  );
+  const ports = testPorts(clock);
+  const request = (merchantId: string) => ({
+    ...{
+      merchantId,
+      id: ports.newId(),
+      at: ports.now(),
+      callerRequestId: null,
+      keyId: null,
+      method: "GET",
+      route: "flood",
+    },
+    ...{ status: 401, durationUs: 1, records: null, stored: null, older: null, error: null },
+  });
+  for (let n = 0; n < 1_000; n++) log.add(request(NOBODY));
+  assert.equal(counted, 800);
+  for (let n = 0; n < 5; n++) log.add(request(merchant.id));
+  clock.monotonicMs += 10_000;
+  for (let n = 0; n < 5; n++) log.add(request(NOBODY));
+  assert.equal(counted, 803, "two more in ten seconds");
+  await log.flush();
+  const rows = async (merchantId: string) =>
+    (await listRequests(db, merchantId, { limit: 2_000 })).filter(({ route }) => route === "flood").length;
+  assert.deepEqual([await rows(NOBODY), await rows(merchant.id)], [202, 5]);
 });

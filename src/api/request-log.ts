@@ -37,6 +37,9 @@ export interface RequestLog {
 const KEPT_DAYS = 30;
 /** A second of what one process answers at its best, in a statement of about 20 ms. */
 const BATCH_MAX = 2_000;
+/** Requests without a good key: so many at once are somebody's first steps, and more than so many a second are nobody's. The others are counted. */
+const STRANGE_BURST = 200;
+const STRANGE_PER_SECOND = 0.2;
 /** Some ten megabytes: minutes of an outage under usual load, and no more memory than that under any. */
 const WAITING_MAX = 50_000;
 
@@ -46,6 +49,7 @@ const WAITING_MAX = 50_000;
  *
  * @param owner  may make and drop partitions
  * @param onDropped  told how many were dropped
+ * @param onStrange  told of each request of nobody's that is counted alone
  */
 export function createRequestLog(
   db: Database,
@@ -53,7 +57,9 @@ export function createRequestLog(
   ports: Ports,
   log: Log,
   onDropped: (count: number) => void,
+  onStrange: () => void,
 ): RequestLog {
+  const strange = { room: STRANGE_BURST, at: ports.monotonicMs() };
   let waiting: LoggedRequest[] = [];
   let dropped = 0;
   let keptDay = Number.NaN;
@@ -62,6 +68,16 @@ export function createRequestLog(
   function drop(count: number) {
     dropped += count;
     onDropped(count);
+  }
+
+  /** Whether there is room for one more request of nobody's. */
+  function isTold(): boolean {
+    const now = ports.monotonicMs();
+    strange.room = Math.min(STRANGE_BURST, strange.room + ((now - strange.at) * STRANGE_PER_SECOND) / 1_000);
+    strange.at = now;
+    if (strange.room < 1) return false;
+    strange.room--;
+    return true;
   }
 
   async function write() {
@@ -96,6 +112,7 @@ export function createRequestLog(
 
   return {
     add(request) {
+      if (request.merchantId === NOBODY && !isTold()) return onStrange();
       if (waiting.length < WAITING_MAX) waiting.push(request);
       else drop(1);
     },

@@ -58,7 +58,14 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
     },
   };
   let closing = false;
-  const requestLog = createRequestLog(everyone, owner, ports, log, (count) => options.metrics.requestsUnlogged(count));
+  const requestLog = createRequestLog(
+    everyone,
+    owner,
+    ports,
+    log,
+    (count) => options.metrics.requestsUnlogged(count),
+    () => options.metrics.requestOfNobody(),
+  );
   const http = createHttp(options, requestLog, () => closing);
   const api: Api = { ...options, http, requires: (permission) => requires(permission, door) };
   for (const route of options.operations === false ? OPEN_ROUTES : ROUTES) route(api);

@@ -108,7 +108,7 @@ async function life(seed: number, operations: number, stranger: Seen["stranger"]
     tokenKeys: [Buffer.alloc(32, 7)],
     egressRanges: [],
     ready: async () => ({ ok: true, problems: [] }),
-    metrics: { requestFinished() {}, recordsIngested() {}, requestsUnlogged() {} },
+    metrics: { requestFinished() {}, recordsIngested() {}, requestsUnlogged() {}, requestOfNobody() {} },
   });
   const lines: string[] = [];
   const tokens: string[] = [];
