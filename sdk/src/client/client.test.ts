@@ -145,3 +145,51 @@ test("only https addresses, keys and counts are taken", () => {
   ])
     assert.throws(() => createClient({ ...good, ...wrong }), TypeError, JSON.stringify(wrong));
 });
+
+test("a request is repeated for five minutes, or as long as is asked for", async (t) => {
+  const down: Answer = (_, response) => json(response, 503, { code: 503, message: "down", details: [] });
+  const { client, requests, delays } = await clientOf(t, down);
+  await assert.rejects(client.ingest.invoices([invoice(1)]), { code: 503 });
+  const waitedMs = delays.reduce((sum, ms) => sum + ms, 0);
+  assert.ok(waitedMs > 4 * 60_000 && waitedMs <= 5 * 60_000, `${waitedMs}`);
+  assert.equal(requests.length, delays.length + 1);
+  const short = await clientOf(t, down, { retryForMs: 1_000 });
+  await assert.rejects(short.client.ingest.invoices([invoice(1)]), { code: 503 });
+  assert.deepEqual(short.delays, [125, 250, 500]);
+  const once = await clientOf(t, down, { retryForMs: 0 });
+  await assert.rejects(once.client.ingest.invoices([invoice(1)]), { code: 503 });
+  assert.equal(once.requests.length, 1);
+});
+
+test("of several addresses the next one is asked when one fails or does not answer, and the one that answered stays", async (t) => {
+  const [first, second] = [
+    await clientOf(t, (_, response, count) => {
+      if (count === 1) json(response, 503, { code: 503, message: "restarts", details: [] });
+      else response.socket?.destroy();
+    }),
+    await clientOf(t, (_, response, count) => {
+      if (count === 2) json(response, 429, { code: 429, message: "slow down", details: [] });
+      else json(response, 200, { requestId: "r" });
+    }),
+  ];
+  const sleep = async () => {};
+  // The authority of both: each server has its own.
+  const ca = [first.server.ca, second.server.ca].join("\n");
+  const client = createClient({ baseUrl: [first.server.url, second.server.url], apiKey: "k", ca, sleep });
+  t.after(() => client.close());
+  for (let n = 0; n < 3; n++) await client.ingest.invoices([invoice(n)]);
+  assert.deepEqual([first.requests.length, second.requests.length], [1, 4]);
+  const gone = createClient({ baseUrl: ["https://127.0.0.1:1", second.server.url], apiKey: "k", ca, sleep });
+  t.after(() => gone.close());
+  await gone.ingest.invoices([invoice(9)]);
+  assert.equal(second.requests.length, 5);
+});
+
+test("addresses and times that mean nothing are refused", () => {
+  for (const options of [
+    { baseUrl: [] },
+    { baseUrl: ["https://a.example", "http://b.example"] },
+    { baseUrl: "https://a.example", retryForMs: -1 },
+  ])
+    assert.throws(() => createClient({ apiKey: "k", ...options }), TypeError);
+});

@@ -5,10 +5,12 @@ import { createPace } from "./pace.ts";
 import type { Transport, TransportAnswer, TransportRequest } from "./transport.ts";
 
 export interface RequestOptions {
-  /** Such as `https://localhost:8443`. */
-  baseUrl: string;
+  /** Such as `https://localhost:8443`; of several, another one is asked when one does not answer or fails. */
+  baseUrl: string | readonly string[];
   apiKey: string;
-  /** Tries of one request, the first one included; the default is 6. */
+  /** For how long a request is repeated, counted in waits between tries; the default is 5 minutes, which outlasts a restart of Dunlin. */
+  retryForMs?: number;
+  /** Tries of one request at most, the first one included; without it the time alone counts. */
   triesMax?: number;
   /** For one try; the default is 30 s. */
   timeoutMs?: number;
@@ -33,19 +35,26 @@ export type Request = (
 /** Somebody waits for this call: what asks for longer is told to the caller instead. */
 const RETRY_AFTER_MAX_MS = 5 * 60_000;
 
+const RETRY_FOR_MS = 5 * 60_000;
+
 const COUNTS = ["triesMax", "timeoutMs", "inFlightMax", "requestsPerSecond"] as const;
 
 /** @throws TypeError when the address is not https, the key is none, or a count is none */
 export function createRequest(options: RequestOptions, transport: Transport): Request {
-  const { triesMax = 6, timeoutMs = 30_000, jitter = Math.random, sleep = sleepFor } = options;
-  const address = new URL(options.baseUrl);
-  if (address.protocol !== "https:") throw new TypeError("baseUrl must start with https://");
+  const { triesMax = Number.POSITIVE_INFINITY, retryForMs = RETRY_FOR_MS, timeoutMs = 30_000 } = options;
+  const { jitter = Math.random, sleep = sleepFor } = options;
+  const addresses = [options.baseUrl].flat().map((url) => new URL(url));
+  if (addresses.length === 0) throw new TypeError("baseUrl must name an address");
+  if (addresses.some(({ protocol }) => protocol !== "https:")) throw new TypeError("baseUrl must start with https://");
+  if (!(retryForMs >= 0)) throw new TypeError("retryForMs must be a number from 0 on");
   // An unset setting is noticed here, and not as a refusal of every request.
   if (!/^[\x21-\x7e]+$/.test(options.apiKey ?? "")) throw new TypeError("apiKey must be a key of Dunlin's");
   for (const name of COUNTS)
     if (options[name] !== undefined && !(Number.isInteger(options[name]) && options[name] >= 1))
       throw new TypeError(`${name} must be a whole number from 1 on`);
-  const prefix = address.href.replace(/\/+$/, "");
+  const prefixes = addresses.map(({ href }) => href.replace(/\/+$/, ""));
+  /** Of the address that answered last. */
+  let present = 0;
   const pace = createPace({
     inFlightMax: options.inFlightMax ?? 5,
     perSecond: options.requestsPerSecond ?? 100,
@@ -56,18 +65,26 @@ export function createRequest(options: RequestOptions, transport: Transport): Re
   return async (method, path, body, signal) => {
     const headers: Record<string, string> = { authorization: `Bearer ${options.apiKey}`, accept: "application/json" };
     if (body !== undefined) headers["content-type"] = "application/json";
-    const request: TransportRequest = { method, url: prefix + path, headers, body, timeoutMs, signal };
+    let waitedMs = 0;
     for (let tries = 1; ; tries++) {
+      const asked = present;
+      const request: TransportRequest = { method, url: prefixes[asked]! + path, headers, body, timeoutMs, signal };
       const answer = await pace.run(signal, () => attempt(transport, request));
       signal?.throwIfAborted();
-      const last = tries >= triesMax;
+      const askedMs = answer instanceof Error ? 0 : retryAfterMs(answer);
+      const delayMs = delayBeforeNextTryMs(tries, askedMs, jitter());
+      const last = tries >= triesMax || waitedMs + delayMs > retryForMs;
       if (answer instanceof Error) {
-        if (last) throw new DunlinError(0, `no answer from ${address.host}: ${answer.message}`, { cause: answer });
+        if (last)
+          throw new DunlinError(0, `no answer from ${addresses[asked]!.host}: ${answer.message}`, { cause: answer });
       } else if (last || !mayBeRepeated(answer.status) || retryAfterMs(answer) > RETRY_AFTER_MAX_MS) {
         return readAnswer(answer);
       }
-      const askedMs = answer instanceof Error ? 0 : retryAfterMs(answer);
-      await sleep(delayBeforeNextTryMs(tries, askedMs, jitter()), signal);
+      // Whoever is too fast for one address is too fast for all of them: the limit is of the key.
+      const isDown = answer instanceof Error || answer.status >= 500;
+      if (isDown && present === asked) present = (asked + 1) % prefixes.length;
+      waitedMs += delayMs;
+      await sleep(delayMs, signal);
     }
   };
 }
