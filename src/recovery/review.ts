@@ -23,14 +23,15 @@ export interface Reviewed {
  * later one sees both.
  *
  * @param fresh  invoices that this transaction stored as new: they have no cases
- * @param knownIds  invoices that may have some
+ * @param toldIds  invoices that may have some; one that is named twice is one
  */
 export async function reviewInvoices(
   tx: Tx,
   merchantId: string,
   fresh: readonly StoredInvoice[],
-  knownIds: readonly string[],
+  toldIds: readonly string[],
 ): Promise<Reviewed[]> {
+  const knownIds = [...new Set(toldIds)];
   if (fresh.length + knownIds.length === 0) return [];
   const ids = [...fresh.map(({ id }) => id), ...knownIds];
   const [cases, known, attempts] = await Promise.all([

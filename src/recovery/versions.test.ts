@@ -197,26 +197,33 @@ test("the total of a partly paid invoice is learned from an older version, too",
   }
 });
 
-test("what a step ends by a payment while that is taken back is opened again", async () => {
-  await push(anInvoice());
-  await stage.decide();
-  const paid = { id: "txn_paid", createdAt: START };
-  await stage.transaction({ ...paid, state: "PAID" });
-  stage.wait(MINUTE);
-  // It was pushed when the case was open, and no step has seen it.
+test("what a step ends by a payment while that is taken back is opened again, however many cases the invoice had", async () => {
+  const last = "id = (select id from cases where merchant_id = $1 order by id desc limit 1)";
+  // A payment that was pushed when the case was open, and that no step has seen.
   const reopen = prepared(
     "test_open_again",
-    "update cases set ended_at = null, end_reason = null, invoice_left = false, paid_at = null where merchant_id = $1",
+    `update cases set ended_at = null, end_reason = null, invoice_left = false, paid_at = null where merchant_id = $1 and ${last}`,
   );
-  await stage.db.run(reopen, [merchant.id]);
-  await stage.transaction({ ...paid, state: "FAILED", updatedAt: stage.now() });
   const end = prepared(
     "test_end_as_paid",
-    "update cases set ended_at = opened_at, end_reason = 'paid', invoice_left = true where merchant_id = $1",
+    `update cases set ended_at = opened_at, end_reason = 'paid', invoice_left = true where merchant_id = $1 and ${last}`,
   );
-  await stage.db.run(end, [merchant.id]);
-  await stage.decide();
-  assert.deepEqual(await ends(), ["paid", null]);
+  await push(anInvoice());
+  await stage.transaction({ id: "txn_part", state: "PAID", amount: 3000 });
+  for (const expected of [
+    ["paid", null],
+    ["paid", "paid", null],
+  ]) {
+    await stage.decide();
+    const rest = { id: `txn_rest_${expected.length}`, createdAt: stage.now(), amount: 1900 };
+    await stage.transaction({ ...rest, state: "PAID" });
+    stage.wait(MINUTE);
+    await stage.db.run(reopen, [merchant.id]);
+    await stage.transaction({ ...rest, state: "FAILED", updatedAt: stage.now() });
+    await stage.db.run(end, [merchant.id]);
+    await stage.decide();
+    assert.deepEqual(await ends(), expected);
+  }
 });
 
 test("a newer PARTIALLY_PAID version says that something is left, and opens a case", async () => {
