@@ -21,6 +21,7 @@ const OPEN = [
   "/sign-in/oidc/callback",
   "/setup",
   "/join",
+  "/join/oidc",
   "/console.css",
   "/console.js",
 ];

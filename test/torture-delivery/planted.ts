@@ -44,8 +44,8 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: DELIVERER,
-        find: "import { type Database, errorFields }",
-        replace: "import { type Database, errorFields, prepared }",
+        find: "import type { Database } from",
+        replace: "import { type Database, prepared } from",
       },
       {
         file: DELIVERER,

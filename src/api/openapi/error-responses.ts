@@ -50,7 +50,7 @@ const SHARED: Readonly<Record<string, Shared>> = {
   Forbidden: {
     description: "The key lacks the permission of the operation.",
     status: 403,
-    headers: ["X-Request-Id"],
+    headers: [...LET_IN],
     messages: Object.fromEntries(PERMISSIONS.map((name) => [nameOf(name), `the API key lacks the permission ${name}`])),
   },
   TooLarge: {

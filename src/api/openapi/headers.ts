@@ -80,5 +80,5 @@ export const CALLER_REQUEST_ID = { $ref: "#/components/parameters/CallerRequestI
 export const headers = (...names: (keyof typeof HEADERS & string)[]): Part =>
   Object.fromEntries([...names, "X-Caller-Request-Id"].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** Those of every reply to a key that was let in. */
+/** Those of every reply to a key of this service, also where it may not do what it asks. */
 export const LET_IN = ["X-Request-Id", "RateLimit", "RateLimit-Policy"] as const;
