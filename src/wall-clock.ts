@@ -28,8 +28,8 @@ export interface WallClock {
 
 /**
  * This machine's clock, set to the database's: so all processes of an installation agree on the time, and a clock that jumps on one
- * machine makes nothing early or late. A jump is told by a clock that never jumps; the time goes on as if there had been none, until
- * the database has been asked.
+ * machine makes nothing early or late. The monotonic clock shows a jump. Until the
+ * database has answered, the time goes on as if there had been none.
  */
 export function createWallClock(wallMs: () => number, monotonicMs: () => number): WallClock {
   /** Between the two clocks. */

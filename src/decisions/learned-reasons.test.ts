@@ -81,7 +81,7 @@ test("when money comes is told where one rhythm is likely enough, and not where 
   assert.match(said([bill("2026-05-11", [])]), /with the next payday \(\d+%\)\. /);
 });
 
-test("how a moment was chosen is told by what chose it: evenly, in spite of little hope, by a lot, by the hour, or by its worth", () => {
+test("the reason names the way a moment was chosen: evenly, in spite of little hope, by a lot, by the hour, or by its worth", () => {
   const [known] = caseOf([bill("2026-05-11", [])]);
   const kase = belief("FUNDS");
   const model = newLearned();

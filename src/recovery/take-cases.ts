@@ -14,8 +14,8 @@ export interface TakenCase extends Case {
 const STEPS_SEEN = 10;
 
 /**
- * Lock up to `limit` cases that were poked or are due, and take their pokes away: so what is read from now on holds the facts
- * that they were poked for, and what comes later pokes again. What another transaction holds right now is left to it, or for
+ * Locks up to `limit` cases that were poked or are due, and deletes their pokes. What is read from now on holds the facts
+ * that they were poked for. Later facts poke again. What another transaction holds right now is left to it, or for
  * the next time: so several processes decide for one merchant at once.
  */
 export async function takeCases(tx: Tx, merchantId: string, now: Date, limit: number): Promise<TakenCase[]> {

@@ -31,8 +31,8 @@ const CASES = prepared(
 );
 
 /**
- * Mends what was written while a clock was ahead: deliveries that wait for a moment that was counted from then are due as if it had been now, and
- * cases that were opened or stepped then get a look.
+ * Mends what was written while a clock was ahead. Deliveries whose time was counted from that clock are due at once or after their usual pause.
+ * Cases that were opened or stepped by it get a look.
  *
  * @param pokeId  a new id
  * @returns how many of each there were

@@ -144,8 +144,8 @@ const IDLE_MS = 30_000;
 const LOCK_MS = 10_000;
 
 /**
- * For connections that transactions are made on. The server ends the session of a process that stopped in a transaction, and of a host that vanished
- * without a word: it notices by probes, or by what it sent and nobody acknowledged.
+ * For connections that transactions are made on. The server ends the session of a process that stopped in a transaction. It also ends the session of a
+ * host that vanished: TCP probes and unacknowledged data show it.
  */
 const PATIENCE = [
   `-c idle_in_transaction_session_timeout=${IDLE_MS}`,

@@ -76,7 +76,7 @@ const DUE = prepared(
    where merchant_id = $1 and due_at <= $2 order by due_at, case_id limit $3 for update skip locked`,
 );
 
-/** Lock up to `limit` cases of a merchant that are due and that nobody else took, longest due first, and how many steps on each have failed in a row. */
+/** Locks up to `limit` due cases of a merchant, longest due first, and skips those that another transaction holds. `failures`: failed steps in a row. */
 export async function dueCases(tx: Tx, merchantId: string, now: Date, limit: number) {
   return (await tx.run<{ caseId: string; failures: number }>(DUE, [merchantId, now, limit])).rows;
 }

@@ -98,8 +98,8 @@ function prefixAt(start: number) {
 }
 
 /**
- * Whether a card number stands in this text, as one run of digits or in groups set apart by spaces, hyphens, dots, slashes or characters of no width, three of
- * them at most, in digits of any script. It must begin and end where a group does, so a longer number that contains one by chance is none.
+ * Whether a card number stands in this text. It may be one run of digits, or groups with up to three spaces, hyphens, dots, slashes or characters of no width
+ * between them. Digits may be of any script. It must begin and end where a group does, so a longer number that contains one by chance is none.
  *
  * One walk over the text: a body may be two megabytes of single digits.
  *
