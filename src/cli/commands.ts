@@ -5,6 +5,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serve,
   demo: async () => (await import("./demo.ts")).demo,
   doctor: async () => (await import("./doctor.ts")).doctor,
+  trust: async () => (await import("./trust.ts")).trust,
   "merchant create": async () => (await import("./merchant.ts")).merchantCreate,
   "merchant set": async () => (await import("./merchant.ts")).merchantSet,
   "merchant list": async () => (await import("./merchant.ts")).merchantList,

@@ -135,6 +135,8 @@ async function open(context: Context, running: Running, settings: Settings, shop
   if (caPath) context.print(`CA file      ${caPath}`);
   context.print(`Key file     ${keyPath}`);
   const setup = await setupWords(context, running, settings);
+  if (setup && caPath)
+    context.print(`Browser      warns of the certificate; how to trust it: ${cliOf(context.settings)} trust`);
   if (setup) context.print(`Console      ${setup}`);
   context.print(`Merchant     ${merchant.name}, webhooks to ${shop.webhookUrl}`);
   const ca = caPath ? readFileSync(caPath, "utf8") : undefined;

@@ -2,7 +2,7 @@ import type { Command } from "./command.ts";
 
 /** The chapters of the help, and which commands are in each. */
 export const GROUPS: readonly [title: string, prefix: RegExp][] = [
-  ["Run", /^(serve|demo|doctor)$/],
+  ["Run", /^(serve|demo|doctor|trust)$/],
   ["The database", /^(backup|restore|move)$/],
   ["Merchants, people and keys", /^(merchant|key) |^invite$/],
   ["What came in", /^request |^(import|export)$/],

@@ -69,6 +69,8 @@ async function greet(context: Context, running: Running, roles: ReadonlySet<Role
   if (roles.has("api")) line("API", settings.baseUrl);
   if (running.caPath) line("CA file", running.caPath);
   if (roles.has("console")) {
+    if (running.caPath)
+      line("Browser", 'warns of the certificate until it trusts the CA file: "npx dunlin trust" says how');
     line("Console", settings.authUrl);
     const setup = await setupWords(context, running, settings);
     if (setup) line("Set up", setup);

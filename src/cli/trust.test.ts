@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { X509Certificate } from "node:crypto";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { localCertificate } from "../api/certificate.ts";
+import type { Settings } from "../config.ts";
+import type { Database } from "../store/database.ts";
+import { testContext } from "./context.fixture.ts";
+import { trust } from "./trust.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "dunlin-trust-"));
+after(() => rmSync(folder, { recursive: true }));
+
+async function trusted(settings: Partial<Settings>) {
+  const { context, lines } = testContext({} as Database, { authUrl: "https://localhost:8443", ...settings });
+  await trust.run(context, {}, []);
+  return lines;
+}
+
+test("dunlin trust names the authority's file and the steps of each system, and changes nothing", async () => {
+  const dataDir = join(folder, "it's data");
+  const local = { tls: "on" as const, certificate: null, dataDir };
+  await assert.rejects(trusted(local), /ca\.pem is not there yet. The first start makes it: npm start/);
+  mkdirSync(dataDir);
+  const { caFile } = await localCertificate(join(dataDir, "tls"), "localhost", new Date());
+  const before = readdirSync(dataDir, { recursive: true }).map((name) => statSync(join(dataDir, `${name}`)).mtimeMs);
+  const lines = await trusted(local);
+  const after = readdirSync(dataDir, { recursive: true }).map((name) => statSync(join(dataDir, `${name}`)).mtimeMs);
+  assert.deepEqual(after, before);
+  assert.equal(lines[1], `  ${caFile}`);
+  const { fingerprint256 } = new X509Certificate(readFileSync(caFile));
+  assert.ok(lines[2]!.includes(fingerprint256));
+  for (const system of ["Linux: Chrome", "Linux: curl", "macOS: Safari", "Windows: Chrome", "Firefox"])
+    assert.ok(
+      lines.some((line) => line.startsWith(system)),
+      system,
+    );
+  // The file stands in a command as a shell reads it, whatever its name.
+  const copy = lines.find((line) => line.includes("sudo cp "))!;
+  const [, word] = /sudo cp (.*) \/usr/.exec(copy)!;
+  assert.equal(execFileSync("/bin/sh", ["-c", `printf %s ${word}`], { encoding: "utf8" }), caFile);
+});
+
+test("dunlin trust has nothing to import where the certificate is not Dunlin's own", async () => {
+  assert.match((await trusted({ tls: "proxy" })).join("\n"), /^A proxy in front of Dunlin has the certificate/);
+  const certificate = { cert: "", key: "" };
+  assert.match((await trusted({ tls: "on", certificate })).join("\n"), /^DUNLIN_TLS_CERT names the certificate/);
+});
