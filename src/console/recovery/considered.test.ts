@@ -61,11 +61,13 @@ test("the plot and the table say the same, and between them stands what is said 
   const page = textOf(considered(decided({ days: DAYS, ruledOut, even: EVEN }), day(28), "UTC", said));
   assert.match(
     page,
-    /aria-label="The best moment of each of 4 days[^"]*Chosen: 5 Mar 2026 08:00, with a chance of 41%\./,
+    /aria-label="The best time of each of 4 days[^"]*Chosen: 5 Mar 2026 08:00, with an expected value of 50% of the amount and a chance of 41%\./,
   );
-  assert.equal(page.match(/class="moment"/g)?.length, 3);
-  assert.equal(page.match(/class="moment chosen"/g)?.length, 1);
-  assert.equal(page.match(/class="ruled"/g)?.length, 1);
+  for (const panel of ["moment", "moment chance"]) {
+    assert.equal(page.match(new RegExp(`class="${panel}"`, "g"))?.length, 3);
+    assert.equal(page.match(new RegExp(`class="${panel} chosen"`, "g"))?.length, 1);
+  }
+  assert.equal(page.match(/class="ruled"/g)?.length, 2);
   assert.match(page, /<p class="text">No try from here to there: Visa allows &lt;15&gt; tries\.<\/p>/);
   assert.equal(page.match(/<tr><td[^>]*><time/g)?.length, 4);
   assert.match(page, /41%<\/td><td class="number"[^>]*>50%<\/td><td><small>chosen/);
@@ -91,6 +93,38 @@ test("a moment that was drawn stands beside the best one of its day, each with w
   assert.match(page, /41%<\/td><td class="number"[^>]*>48%<\/td><td><small>chosen/);
   assert.match(page, /40%<\/td><td class="number"[^>]*>50%<\/td><td><small>best compared of its day/);
   assert.match(page, /41%<\/td><td class="number"[^>]*>not compared<\/td><td><small>hour of the chosen day, chosen/);
+});
+
+/** What stands where in the plot: [x, y] of each mark of a class. */
+const marks = (page: string, name: string) =>
+  [...page.matchAll(new RegExp(`<circle class="${name}" cx="([\\d.]+)" cy="([\\d.]+)"`, "g"))].map(([, x, y]) => [
+    Number(x),
+    Number(y),
+  ]);
+
+test("the chosen time is the highest one where it was chosen by expected value, though its chance is the lowest", () => {
+  const days = DAYS.map((each, n) => ({ ...each, chance: 0.5, worth: n === 2 ? 0.6 : 0.5 }));
+  const even = { ...EVEN, planWorth: 0.6 };
+  const page = textOf(considered({ ...decided({ days, even }), chance: 0.1 }, day(28), "UTC"));
+  const highest = (name: string) => Math.min(...marks(page, name).map(([, y]) => y!));
+  const chosen = (name: string) => marks(page, `${name} chosen`)[0]![1]!;
+  assert.ok(chosen("moment") < highest("moment"));
+  assert.ok(chosen("moment chance") > highest("moment chance"));
+});
+
+test("a date stands under the beginning of its day on the reader's clocks, also when they are changed meanwhile", () => {
+  for (const [zone, midnight, date] of [
+    ["Pacific/Auckland", "2026-03-04T11:00:00Z", "5 Mar"],
+    ["America/New_York", "2026-03-09T04:00:00Z", "9 Mar"],
+    ["UTC", "2026-03-06T00:00:00Z", "6 Mar"],
+  ] as const) {
+    const at = new Date(midnight);
+    const page = textOf(
+      considered({ ...decided({ days: [{ at, chance: 0.4, worth: 0.5 }] }), idealTime: at }, day(6), zone),
+    );
+    const [[x]] = marks(page, "moment chance chosen") as [[number]];
+    assert.match(page, new RegExp(`<text x="${x}" [^>]*text-anchor="middle">${date}</text>`), zone);
+  }
 });
 
 test("on the clocks of the reader a moment is on the day that it is there", () => {

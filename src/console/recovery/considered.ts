@@ -2,7 +2,7 @@ import { percent } from "../../decisions/shares.ts";
 import type { DecisionRecord, HourProspect, Prospect } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { type Html, html } from "../html.ts";
-import { dayText, localField, moment, momentText } from "../show/moments.ts";
+import { daysBetween, moment, momentText } from "../show/moments.ts";
 import { momentsPlot } from "../show/moments-plot.ts";
 import { table } from "../show/table.ts";
 
@@ -26,22 +26,22 @@ export function considered(
   zone: string,
   said: readonly string[] = [],
 ): Html {
-  const { account, madeAt, idealTime, chance } = decision;
+  const { account, madeAt, idealTime } = decision;
   const { days, hours, ruledOut, even } = account;
   const chosen = chosenOf(decision);
   const others = days.filter((each) => !isMomentOf(each, idealTime!));
   const moments = [...others, chosen].sort((a, b) => +a.at - +b.at);
   const to = new Date(Math.max(+windowEndsAt, ...days.map(({ at }) => +at)) + DAY_MS / 2);
-  const day = (at: Date) => dayText(localField(at, zone).slice(0, 10)).slice(0, -5);
   const plot = momentsPlot(
-    `The best moment of each of ${days.length} days that were compared, by the chance of success. Chosen: ${momentText(idealTime!, zone)}, with a chance of ${percent(chance!)}. All of them are in the table of numbers.`,
+    `The best time of each of ${days.length} days that were compared, by expected value. Chosen: ${momentText(idealTime!, zone)}, with ${valueWords(chosen)}. All of them are in the table of numbers.`,
     {
       from: madeAt,
       to,
       moments: moments.map((each) => ({
         ...each,
+        value: each.worth,
         isChosen: each === chosen,
-        words: `${momentText(each.at, zone)}: a chance of ${percent(each.chance)}`,
+        words: `${momentText(each.at, zone)}: ${valueWords(each)}`,
       })),
       ruledOut: ruledOut.map(({ rule, from, to }) => ({ from, to, words: rule })),
       rows:
@@ -49,20 +49,20 @@ export function considered(
           ? []
           : [
               { label: "this plan", moments: even.plan },
-              { label: "even tries", moments: even.tries },
+              { label: "even retries", moments: even.tries },
             ],
+      days: daysBetween(madeAt, to, zone, LABELS),
     },
-    day,
   );
-  return html`<figure class="chart considered"><figcaption><span class="key dot"></span> the best compared moment of a day, by the chance of success <span class="key dot chosen"></span> chosen${ruledOut.length > 0 && html` <span class="key ruled"></span> a rule forbids it`}</figcaption>${plot}</figure>
+  return html`<figure class="chart considered"><figcaption>By expected value, with the retries that would follow. <span class="key dot"></span> the best compared time of a day <span class="key dot chosen"></span> chosen${ruledOut.length > 0 && html` <span class="key ruled"></span> a rule forbids it`}</figcaption>${plot}</figure>
 ${said.map((line) => html`<p class="text">${line}</p>`)}
 <details class="more"><summary>The numbers</summary>${table(
-    "Moments that were considered",
+    "Times that were considered",
     [
-      { head: "Moment", cell: ({ at }: Row) => moment(at, zone) },
+      { head: "Time", cell: ({ at }: Row) => moment(at, zone) },
       { head: "Chance", cell: ({ chance }) => percent(chance), numeric: true },
       {
-        head: "Worth, of the amount",
+        head: "Expected value, of the amount",
         cell: ({ worth }) => (worth === null ? "not compared" : percent(worth)),
         numeric: true,
       },
@@ -79,6 +79,12 @@ ${said.map((line) => html`<p class="text">${line}</p>`)}
     ],
   )}</details>`;
 }
+
+/** At most so many dates stand below the plot. */
+const LABELS = 8;
+
+const valueWords = ({ worth, chance }: HourProspect) =>
+  `${worth === null ? "" : `an expected value of ${percent(worth)} of the amount and `}a chance of ${percent(chance)}`;
 
 type Row = HourProspect & { note: string };
 

@@ -284,7 +284,7 @@ test("what else was considered for a decision is plotted in the story, for one d
   const link = /href="(\?decision=[0-9a-f-]+)#considered"/.exec(other)![1]!;
   assert.match((await browser.get(`/invoices/in_a${link}`)).body, /id="considered"/);
   const csv = (await browser.get("/decisions.csv?invoiceId=in_a")).body.trim().split("\r\n");
-  const shown = page.split("Moments that were considered")[1]!.match(/best compared of its day/g)!.length;
+  const shown = page.split("Times that were considered")[1]!.match(/best compared of its day/g)!.length;
   const listed = csv.filter((line) => line.includes(",best compared of its day,")).length;
   assert.ok([shown, shown + 1].includes(listed), "the chosen one may be one of them");
   assert.equal((await browser.get("/decisions.csv")).statusCode, 400);

@@ -2,48 +2,64 @@ import { DAY_MS } from "../../domain/durations.ts";
 import { scale, ticks } from "../../report/scale.ts";
 import { type Html, html } from "../html.ts";
 
-/** Moments that were thought of for one try, as they are drawn. */
+/** Times that were compared for one retry, as they are drawn. */
 export interface PlottedMoments {
   from: Date;
   to: Date;
-  /** Moments, earliest first; `chance` from 0 to 1. */
-  moments: readonly { at: Date; chance: number; isChosen: boolean; words: string }[];
+  /** Earliest first. `value`: what the choice was made by, as a share of the amount due, null where nobody worked it out; `chance` from 0 to 1. */
+  moments: readonly { at: Date; value: number | null; chance: number; isChosen: boolean; words: string }[];
   ruledOut: readonly { from: Date; to: Date; words: string }[];
-  /** Marks below the plot, a row each: other tries that were compared. */
+  /** Marks below the plot, a row each: other plans that were compared. */
   rows: readonly { label: string; moments: readonly Date[] }[];
+  /** The beginnings of days that are labeled. */
+  days: readonly { at: Date; text: string }[];
 }
 
 const WIDTH = 720;
 const LEFT = 74;
 const RIGHT = 14;
 const INSIDE = 10;
-const ABOVE = 12;
-const BASE = 168;
 const ROW = 20;
-/** Dates below the plot. */
-const LABELS = 7;
+const VALUES = { above: 24, base: 138 };
+const CHANCES = { above: 172, base: 230 };
+/** Less than this apart, values are drawn as alike as they are. */
+const SPAN_MIN = 0.02;
+/** Half of a date's width. */
+const LABEL = 22;
 
-/** Moments as dots by their chance, stretches that a rule forbids behind them, and below them the tries that were compared. */
-export function momentsPlot(summary: string, plotted: PlottedMoments, dayOf: (at: Date) => string): Html {
-  const { from, to, moments, ruledOut, rows } = plotted;
+/**
+ * Dots by the expected value of a retry at that time, and below them by its chance; behind both the periods that a rule forbids, and under them the plans
+ * that were compared. The dates stand under the beginning of their day.
+ */
+export function momentsPlot(summary: string, plotted: PlottedMoments): Html {
+  const { from, to, moments, ruledOut, rows, days } = plotted;
   const x = scale(from.getTime(), Math.max(to.getTime(), from.getTime() + DAY_MS), LEFT + INSIDE, WIDTH - RIGHT);
   const at = (moment: Date) => x(Math.min(to.getTime(), Math.max(from.getTime(), moment.getTime())));
-  const steps = ticks(0, Math.max(0.02, ...moments.map(({ chance }) => chance)));
-  const y = scale(0, steps.at(-1)!, BASE, ABOVE);
-  const height = BASE + rows.length * ROW + 28;
-  const every = Math.max(1, Math.ceil((to.getTime() - from.getTime()) / DAY_MS / LABELS));
-  const labels = Array.from(
-    { length: Math.floor((to.getTime() - from.getTime()) / DAY_MS / every) + 1 },
-    (_, n) => new Date(from.getTime() + n * every * DAY_MS),
-  ).filter((each) => at(each) < WIDTH - 40);
-  return html`<div class="plot" tabindex="0" role="region" aria-label="Plot of the moments"><svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${summary}">
-${ruledOut.map((each) => html`<rect class="ruled" x="${at(each.from)}" y="${ABOVE}" width="${Math.max(2, at(each.to) - at(each.from))}" height="${BASE - ABOVE}"><title>${each.words}</title></rect>`)}
-${steps.map((value) => html`<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(value)}" y2="${y(value)}"/><text x="${LEFT - 8}" y="${y(value) + 4}" text-anchor="end">${Math.round(value * 1000) / 10}%</text>`)}
-${moments.map(({ at: moment, chance, isChosen, words }) => html`<circle class="moment${isChosen ? " chosen" : ""}" cx="${at(moment)}" cy="${y(chance)}" r="${isChosen ? 7 : 4}"><title>${words}</title></circle>`)}
+  const values = moments.flatMap(({ value }) => (value === null ? [] : [value]));
+  const low = values.length > 0 ? Math.min(...values) : 0;
+  const valueSteps = ticks(low, Math.max(low + SPAN_MIN, ...values));
+  const chanceSteps = ticks(0, Math.max(SPAN_MIN, ...moments.map(({ chance }) => chance)));
+  const panel = (name: string, steps: readonly number[], { above, base }: typeof VALUES, isValue: boolean): Html => {
+    const y = scale(steps[0]!, steps.at(-1)!, base, above);
+    const lines = steps.length > 4 && !isValue ? steps.filter((_, n) => n % 2 === 0) : steps;
+    return html`<text class="label" x="${LEFT}" y="${above - 10}">${name}</text>
+${ruledOut.map((each) => html`<rect class="ruled" x="${at(each.from)}" y="${above}" width="${Math.max(2, at(each.to) - at(each.from))}" height="${base - above}"><title>${each.words}</title></rect>`)}
+${lines.map((step) => html`<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(step)}" y2="${y(step)}"/><text x="${LEFT - 8}" y="${y(step) + 4}" text-anchor="end">${Math.round(step * 1000) / 10}%</text>`)}
+${moments.map(({ at: moment, value, chance, isChosen, words }) => {
+  const height = isValue ? value : chance;
+  return height === null
+    ? null
+    : html`<circle class="${isValue ? "moment" : "moment chance"}${isChosen ? " chosen" : ""}" cx="${at(moment)}" cy="${y(height)}" r="${isChosen ? 7 : 4}"><title>${words}</title></circle>`;
+})}`;
+  };
+  const bottom = CHANCES.base + rows.length * ROW;
+  return html`<div class="plot" tabindex="0" role="region" aria-label="Plot of the times"><svg viewBox="0 0 ${WIDTH} ${bottom + 32}" role="img" aria-label="${summary}">
+${panel("Expected value, share of the amount due", valueSteps, VALUES, true)}
+${panel("Chance that this retry succeeds", chanceSteps, CHANCES, false)}
 ${rows.map(({ label, moments: marked }, index) => {
-  const middle = BASE + 16 + index * ROW;
+  const middle = CHANCES.base + 18 + index * ROW;
   return html`<text x="${LEFT - 8}" y="${middle + 4}" text-anchor="end">${label}</text><line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${middle}" y2="${middle}"/>${marked.map((moment) => html`<circle class="mark" cx="${at(moment)}" cy="${middle}" r="4"/>`)}`;
 })}
-${labels.map((each) => html`<text x="${at(each)}" y="${height - 6}" text-anchor="start">${dayOf(each)}</text>`)}
+${days.filter((day) => at(day.at) + LABEL < WIDTH).map((day) => html`<line class="day" x1="${at(day.at)}" x2="${at(day.at)}" y1="${bottom + 8}" y2="${bottom + 14}"/><text x="${at(day.at)}" y="${bottom + 26}" text-anchor="middle">${day.text}</text>`)}
 </svg></div>`;
 }

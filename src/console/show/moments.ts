@@ -97,3 +97,18 @@ export function fromLocalField(text: string, zone: string): Date | null {
   if (!wall) return null;
   return new Date(fromLocal(zoneOf(zone)!, wall.getTime()));
 }
+
+/** The beginnings of days between two moments on a zone's clocks, every so many days that there are at most `count`. */
+export function daysBetween(from: Date, to: Date, zone: string, count: number): { at: Date; text: string }[] {
+  const [first, last] = [from, to].map((at) => Date.parse(`${localField(at, zone).slice(0, 10)}T00:00Z`)) as [
+    number,
+    number,
+  ];
+  const every = Math.max(1, Math.ceil((last - first) / DAY_MS / count));
+  const days: { at: Date; text: string }[] = [];
+  for (let day = first + DAY_MS; day <= last; day += every * DAY_MS) {
+    const date = new Date(day).toISOString().slice(0, 10);
+    days.push({ at: fromLocalField(`${date}T00:00`, zone)!, text: dayText(date).slice(0, -5) });
+  }
+  return days;
+}
