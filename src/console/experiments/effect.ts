@@ -3,7 +3,7 @@ import type { Comparison, Look } from "../../experiments/look.ts";
 import { pointsOf } from "../../experiments/points.ts";
 import type { Outcome } from "../../experiments/verdict.ts";
 import { type Html, html, type Part } from "../html.ts";
-import { type Interval, sideOf } from "../show/interval-plot.ts";
+import { type Interval, type Side, sideOf } from "../show/interval-plot.ts";
 import { moment } from "../show/moments.ts";
 import { money } from "../show/money.ts";
 import { state } from "../show/words.ts";
@@ -57,6 +57,15 @@ export function standing({ startedAt, comparedFrom, stoppedAt }: Experiment, zon
   return "running";
 }
 
+/** An amount with its range, each with its sign; on no side as long as the range holds zero. */
+export interface Uplift {
+  amount: string;
+  currency: string;
+  low: string;
+  high: string;
+  side: Side;
+}
+
 /** An amount with its sign. */
 const signed = (minor: number, currency: string) => `${minor < 0 ? "−" : "+"}${money(Math.abs(minor), currency)}`;
 
@@ -64,12 +73,12 @@ const signed = (minor: number, currency: string) => `${minor < 0 ? "−" : "+"}$
  * What Dunlin's arm recovered beyond what it would have without, with its range: nothing as long as nothing can be told, and nothing from
  * arms that can't be compared.
  */
-export function uplift({ comparisons, verdict }: Look): { amount: string; low: string; high: string; side: string }[] {
+export function uplift({ comparisons, verdict }: Look): Uplift[] {
   if (verdict.outcome === "void") return [];
   return comparisons.filter(isTold).flatMap((comparison) => {
     const { measure, dunlin, difference, lower, upper } = comparison;
     if (measure === COUNT || lower > upper) return [];
     const [amount, low, high] = [difference, lower, upper].map((share) => signed(share * dunlin.due, measure));
-    return [{ amount: amount!, low: low!, high: high!, side: sideOf(intervalOf(comparison)) }];
+    return [{ amount: amount!, currency: measure, low: low!, high: high!, side: sideOf(intervalOf(comparison)) }];
   });
 }

@@ -53,7 +53,13 @@ async function push(merchant: Merchant, invoices: readonly Invoice[]) {
 }
 
 /** Every customer's invoice fails; of an arm so many of a hundred are paid before they count. */
-async function run(merchant: Merchant, paidOf: Record<Arm, number>, isLosing = false, customers = CUSTOMERS) {
+async function run(
+  merchant: Merchant,
+  paidOf: Record<Arm, number>,
+  isLosing = false,
+  customers = CUSTOMERS,
+  amountOf = (_n: number) => 5_000,
+) {
   const now = at.ports.now();
   const invoices = Array.from({ length: customers }, (_, n): Invoice => {
     const id = `in_${String(n).padStart(4, "0")}`;
@@ -61,7 +67,7 @@ async function run(merchant: Merchant, paidOf: Record<Arm, number>, isLosing = f
       id,
       state: "UNPAID",
       customerId: `cus_${n}`,
-      amount: 5_000,
+      amount: amountOf(n),
       currency: "EUR",
       createdAt: now,
       updatedAt: now,
@@ -174,6 +180,21 @@ test("an effect is never shown without its range, and is green only when all of 
   const overview = (await browser.get("/overview")).body;
   assert.match(overview, /What Dunlin added, by the experiment <a[^>]+>Holdout/);
   assert.match(overview, /class="effect good">\+EUR\u00a0[\d,.]+<\/span> <small>between \+EUR\u00a0[\d,.]+ and \+EUR/);
+});
+
+test("money is no headline where its range holds zero, though the verdict on the count is clear", async () => {
+  const { merchant, browser } = await shop();
+  await browser.post("/experiments", PLAN);
+  // Nearly all of the money is in large invoices, and both arms are paid half of those.
+  const isLarge = (n: number) => Math.abs(((n * 37) % 100) - 49.5) > 27;
+  await run(merchant, { dunlin: 75, merchant: 35 }, false, CUSTOMERS, (n) => (isLarge(n) ? 60_000 : 1_000));
+  const overview = (await browser.get("/overview")).body;
+  assert.match(
+    overview,
+    /By the count of invoices: <span class="state good">recovers more<\/span> Dunlin recovers more/,
+  );
+  assert.match(overview, /<li>EUR: cannot tell yet <small>between −EUR\u00a0[\d,.]+ and \+EUR/);
+  assert.doesNotMatch(overview, /class="effect/);
 });
 
 test("a range that holds nothing is no success, whichever way it leans", async () => {

@@ -1,4 +1,4 @@
-import type { Experiment } from "../../domain/experiment.ts";
+import { COUNT, type Experiment } from "../../domain/experiment.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Look } from "../../experiments/look.ts";
 import { AFTER_WINDOW_DAYS } from "../../recovery/experiments.ts";
@@ -10,7 +10,7 @@ import { countFailed, type Outcome, type Sum, sumEnded, sumInvoices } from "../.
 import { findMerchant } from "../../store/merchants.ts";
 import type { Console } from "../console.ts";
 import { endpointNotice } from "../endpoint-notice.ts";
-import { uplift, verdictState } from "../experiments/effect.ts";
+import { type Uplift, uplift, verdictState } from "../experiments/effect.ts";
 import type { Page } from "../frame.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { oneOf, readQuery } from "../query.ts";
@@ -213,9 +213,16 @@ function added({ measured, isShadow }: Known, { may }: Visit): Html {
   if (look?.verdict.outcome === "void")
     return notice("bad", html`The experiment ${link} can't tell what Dunlin added. ${says}`);
   return html`<section class="added"><h2>What Dunlin added, by the experiment ${link}</h2>
-${amounts.length > 0 && html`<ul class="amounts">${amounts.map(({ amount, low, high, side }) => html`<li><span class="effect ${side}">${amount}</span> <small>between ${low} and ${high}</small></li>`)}</ul>`}
-<p class="text">${look && verdictState(look.verdict.outcome)} ${says} ${amounts.length > 0 && "Amounts are those of all invoices in Dunlin's arm that are old enough to count, beyond what your own system recovers of as many."} Invoices that it leaves alone are not counted elsewhere on this page.</p></section>`;
+<p class="text">${look && html`By ${experiment.primary === COUNT ? "the count of invoices" : `money in ${experiment.primary}`}: ${verdictState(look.verdict.outcome)}`} ${says}</p>
+${amounts.length > 0 && html`<p class="text">By money, of all invoices in Dunlin's arm that are old enough to count, beyond what your own system recovers of as many:</p><ul class="amounts">${amounts.map(addedAmount)}</ul>`}
+<p class="text soft">Invoices that Dunlin leaves alone are not counted elsewhere on this page.</p></section>`;
 }
+
+/** An amount is a headline only if all of its range is on one side of zero; the verdict beside it may be on something else. */
+const addedAmount = ({ amount, currency, low, high, side }: Uplift): Html =>
+  side === ""
+    ? html`<li>${currency}: cannot tell yet <small>between ${low} and ${high}</small></li>`
+    : html`<li><span class="effect ${side}">${amount}</span> <small>between ${low} and ${high}</small></li>`;
 
 const tile = (name: string, figure: Part, words: Part): Html =>
   html`<section class="tile"><h2>${name}</h2><p class="figure">${figure}</p><p><small>${words}</small></p></section>`;
