@@ -60,6 +60,7 @@ const decision = cpuMicros((n) => {
     now: failedAt,
     windowEndsAt: failedAt + 28 * DAY_MS,
     triesLeft: 6,
+    explores: true,
     allow: () => true,
     limits: [],
     dollars: 24,

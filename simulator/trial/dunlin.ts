@@ -207,6 +207,8 @@ export function dunlin(learned: Learned, { named, tell, promised, foresaw }: Opt
           now,
           windowEndsAt: open.endsAt,
           triesLeft,
+          // Trials are of an engine that explores, as it does once it has trained on enough outcomes.
+          explores: true,
           allow: (at) => at >= from && rules.allow(at),
           limits: rules.limits(now, triesLeft),
           dollars: dollars(open.bill),

@@ -86,6 +86,8 @@ function knownOf(
     caseId: invoiceId,
     unpaidAt,
     windowEndsAt: new Date(unpaidAt.getTime() + WINDOW_DAYS * DAY_MS),
+    // As by a model that has trained on enough outcomes: this history holds them.
+    explores: true,
     budgetLeft: Math.max(0, MERCHANT_DEFAULTS.budget - k),
     leadMs: 0,
     amount,

@@ -1,5 +1,6 @@
 import { checkWebhookUrl, parseAllow } from "../delivery/https/address-guard.ts";
 import type { MerchantSettings } from "../recovery/merchants.ts";
+import { EXPLORES_FROM } from "../recovery/models.ts";
 import { type Options, text, UsageError, type Values, wholeNumber } from "./command.ts";
 
 /** Options that `merchant create` and `merchant set` share. */
@@ -18,6 +19,7 @@ export const MERCHANT_OPTIONS: Options = {
   "smallest-amount": { type: "string" },
   engine: { type: "string" },
   shadow: { type: "string" },
+  explore: { type: "string" },
   "share-learning": { type: "string" },
   "rate-per-second": { type: "string" },
   "rate-burst": { type: "string" },
@@ -40,6 +42,7 @@ export const MERCHANT_USAGE = `
   --smallest-amount N      no retry for less than this, in minor units (0)
   --engine learned|static  decide by what was learned from outcomes, or by fixed rules (learned)
   --shadow yes|no          decide and log, and ask for nothing, in cases that begin while yes (no)
+  --explore yes|no|auto    sample a share of retries to learn from them; auto: after ${EXPLORES_FROM} outcomes (auto)
   --share-learning yes|no  learn with and from all merchants that share, or alone (yes)
   --rate-per-second N      API requests per second and key (100)
   --rate-burst N           API requests at once (100)
@@ -89,6 +92,8 @@ export function merchantSettings(values: Values, allow: string): MerchantSetting
   if (engine !== undefined) settings.engine = oneOf("engine", engine, { learned: "learned", static: "static" });
   const shadow = text(values, "shadow");
   if (shadow !== undefined) settings.shadow = oneOf("shadow", shadow, YES_NO);
+  const explore = text(values, "explore");
+  if (explore !== undefined) settings.explore = oneOf("explore", explore, { ...YES_NO, auto: null });
   const shares = text(values, "share-learning");
   if (shares !== undefined) settings.sharesLearning = oneOf("share-learning", shares, YES_NO);
   const rate = wholeNumber(values, "rate-per-second", 1, 1_000_000);

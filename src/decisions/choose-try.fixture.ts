@@ -33,6 +33,7 @@ export const question = (rest: Partial<TryQuestion> = {}): TryQuestion => ({
   now: START,
   windowEndsAt: START + 28 * DAY,
   triesLeft: 6,
+  explores: true,
   allow: () => true,
   limits: [],
   dollars: 24,

@@ -125,6 +125,27 @@ test("of the cases that are not worth a try one in twenty is tried all the same,
   assert.equal(chooseTry(familiar(0), belief("REVOKED"), dearest), null, "a dear try");
 });
 
+test("without exploring the plan's next moment is chosen for certain, and hopeless cases are tried until enough tries were seen", () => {
+  for (const reason of ["FUNDS", "GENERIC", "ISSUER_DOWN"] as const)
+    for (let n = 0; n < 300; n++) {
+      // A model that has seen no first tries would make many of them sooner.
+      const chosen = chooseTry(newLearned(), belief(reason), question({ key: `case-${n}`, explores: false }))!;
+      const { forecast, plan } = chosen.weighed;
+      assert.deepEqual([chosen.drawn, chosen.hourDrawn, chosen.propensity], [false, false, 1]);
+      assert.equal(chosen.at, forecast.slots[plan.slots[0]!]);
+    }
+  for (let n = 0; n < 300; n++) {
+    const dear = question({ key: `case-${n}`, explores: false, stakes: { worthAt: () => 1, cost: 0.1 } });
+    const tried = [0, HOPELESS_HALF_TRIES - 1, HOPELESS_HALF_TRIES].map((seen) =>
+      chooseTry(familiar(seen), belief("REVOKED"), dear),
+    );
+    assert.deepEqual(
+      tried.map((chosen) => chosen && [chosen.hopeless, chosen.propensity]),
+      [[true, 1], [true, 1], null],
+    );
+  }
+});
+
 test("where an issuer trusts an hour more than others, its customers' cards are tried then", () => {
   const trusting = { ...newLearned() };
   const of = belief("GENERIC");

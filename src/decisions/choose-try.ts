@@ -8,7 +8,7 @@ import { trimmed, trimOf } from "../model/trim.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
 import type { PlanLimit } from "../rules/plan-limits.ts";
 import { drawFirst, noDraw } from "./draw-first.ts";
-import { drawHour, goodHours, SLOT_MS, SLOT_START_MS, SLOTS_A_DAY, slotOf, slotOfDay } from "./hours.ts";
+import { drawHour, goodHours, noHour, SLOT_MS, SLOT_START_MS, SLOTS_A_DAY, slotOf, slotOfDay } from "./hours.ts";
 import { lot } from "./lot.ts";
 import { followers, planTries, type TryPlan, worthOfNext } from "./plan-tries.ts";
 import { evenSlot, spreadShare } from "./spread-evenly.ts";
@@ -36,6 +36,8 @@ export interface TryQuestion {
   now: number;
   windowEndsAt: number;
   triesLeft: number;
+  /** Whether a share of retries may be sampled to learn from them. Without it nothing is left to chance, but where what is said does not come true. */
+  explores: boolean;
   /** Whether the rules allow a try then. */
   allow(at: number): boolean;
   /** What the rules allow of several tries together, as far as those that are left could be too many. */
@@ -91,7 +93,7 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
   const planWithout = (aside?: number) => planTries(forecast, question.triesLeft, planStakes, question.limits, aside);
   let plan = planWithout();
   const hopeless = plan.slots.length === 0;
-  const triedShare = hopeless ? hopelessShare(learned, belief, question.stakes) : 1;
+  const triedShare = hopeless ? hopelessShare(learned, belief, question) : 1;
   const evenShare = spreadShare(learned, belief, question, hopeless);
   const spread = lot(`${turn}:spread`) < evenShare;
   if (hopeless) {
@@ -100,12 +102,14 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
     plan = planWithout();
   }
   if (plan.slots.length === 0) return null;
-  const worth = belief.tries === 0 ? worthOfNext(forecast, plan, planStakes) : null;
+  const worth = question.explores && belief.tries === 0 ? worthOfNext(forecast, plan, planStakes) : null;
   const best = plan.slots[0]!;
   const planned = slots[best]!;
   const draw = worth ? drawFirst(learned, belief, question.key, forecast, plan, worth, question.dollars) : noDraw(best);
   const chanceAt = chancesOf(learned, belief);
-  const hour = drawHour(learned, belief, turn, planned, momentsOfDay(belief, question, planned), chanceAt);
+  const hour = question.explores
+    ? drawHour(learned, belief, turn, planned, momentsOfDay(belief, question, planned), chanceAt)
+    : noHour(planned);
   const even = slots[evenSlot(slots, belief, question)]!;
   const at = spread ? even : draw.drawn ? slots[draw.slot]! : hour.at;
   const lots = slots.indexOf(at) === best ? 0 : draw.propensityOf(slots.indexOf(at));
@@ -134,12 +138,13 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
 
 /**
  * How many of the hopeless cases are tried. Banks differ in what they mean by a code, so what is believed of one is worth little before tries
- * have shown it.
+ * have shown it. Where nothing is left to chance all are tried until enough tries were seen, and none after that.
  */
-function hopelessShare({ seen }: Learned, { codeName }: Belief, { cost }: Stakes): number {
-  if (cost >= DEAR) return 0;
+function hopelessShare({ seen }: Learned, { codeName }: Belief, { explores, stakes }: TryQuestion): number {
+  if (stakes.cost >= DEAR) return 0;
   const half = HOPELESS_HALF_TRIES;
-  return Math.max(HOPELESS_TRIED_SHARE, half / (half + seen[codeName - AT.name]!));
+  const tries = seen[codeName - AT.name]!;
+  return explores ? Math.max(HOPELESS_TRIED_SHARE, half / (half + tries)) : Number(tries < half);
 }
 
 /**

@@ -30,6 +30,7 @@ export function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [
     caseId: "0198c0de-0000-7000-8000-000000000007",
     unpaidAt,
     windowEndsAt: new Date(+unpaidAt + 28 * DAY),
+    explores: true,
     budgetLeft: 8 - (open.charges.length - 1),
     amount: 29_900,
     currency: "SEK",

@@ -113,6 +113,7 @@ function questionOf(situation: Situation, belief: Belief): TryQuestion {
     now,
     windowEndsAt: known.windowEndsAt.getTime(),
     triesLeft: left,
+    explores: known.explores,
     allow: (at) => forbiddenAt(guard, at) === null,
     limits: fillable(guard, now, left),
     dollars,

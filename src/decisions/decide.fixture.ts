@@ -46,6 +46,7 @@ export function failed(codes: Partial<DeclineCodes> | null, rest: Partial<Known>
     caseId: "0198c0de-0000-7000-8000-000000000001",
     unpaidAt: FAILED_AT,
     windowEndsAt: soon(28 * 24),
+    explores: true,
     budgetLeft: 8,
     amount: 2900,
     currency: "EUR",

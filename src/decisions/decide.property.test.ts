@@ -94,6 +94,7 @@ const cases: fc.Arbitrary<{ known: Known; now: Date }> = fc
       caseId: `case-${given.seed}`,
       unpaidAt: at(0),
       windowEndsAt: at(given.windowDays * 24),
+      explores: true,
       budgetLeft: given.budgetLeft,
       leadMs: given.leadMs,
       amount: 1000,

@@ -64,6 +64,12 @@ interface HourDraw {
   propensityOf(at: number): number;
 }
 
+/** Where no hour is drawn: the planned moment. */
+export const noHour = (planned: number): HourDraw => ({
+  at: planned,
+  propensityOf: (at) => Number(at === planned),
+});
+
 /**
  * The planned moment, or in one turn of five an hour of its day that is drawn. What is not known of a case's rows is not drawn: each would be
  * explored anew, and what all of them say of an hour tells enough to look there.

@@ -21,6 +21,8 @@ export interface Known {
   windowEndsAt: Date;
   /** Retries that may still be asked for: the case's budget less those sent, whatever became of them. */
   budgetLeft: number;
+  /** Whether a share of retries may be sampled to learn from them. */
+  explores: boolean;
   /** The decision is made this long before the ideal time, and the merchant may execute it at once. */
   leadMs: number;
   /** Minor units of `currency`. */

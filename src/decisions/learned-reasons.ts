@@ -25,7 +25,7 @@ export function reasonsToTry(situation: Situation, learned: Learned, belief: Bel
     [declineWords(decline, false), renewalWords(known, decline)],
     [likeliestWords(belief, decline), besideWords(belief, place.zone)],
     [
-      choiceWords(chosen, at, place.zone),
+      choiceWords(chosen, at, place.zone, known.explores),
       bookedWords(belief, at),
       drawn || spread ? null : dateWords(learned, belief, at),
       after === undefined ? null : `If it fails, ${momentWords(place.zone, after)} would be next.`,
@@ -99,10 +99,17 @@ const besideWords = ({ beside }: Belief, zone: Zone): string | null =>
   `Since the last try another bill of this customer was ${beside.approved ? "paid" : "declined"}, on ${momentWords(zone, beside.at)}.`;
 
 /** How a moment was chosen, and with what chance. */
-function choiceWords({ hopeless, drawn, hourDrawn, spread, chance }: ChosenTry, at: number, zone: Zone): string {
+function choiceWords(
+  { hopeless, drawn, hourDrawn, spread, chance }: ChosenTry,
+  at: number,
+  zone: Zone,
+  explores: boolean,
+): string {
   const is = `is ${momentWords(zone, at)}, with a chance of ${percent(chance)}.`;
   if (spread)
     return `Of late far fewer tries were approved than was said, in cases that began with such a decline, so until what is said comes true again some are spread evenly over what is left of the window, whatever is believed of the days: this one ${is}`;
+  if (hopeless && !explores)
+    return `By what is known no try is likely enough to succeed to be worth making, but few tries were seen after such a code, so it is not relied on: the best next moment ${is}`;
   if (hopeless)
     return `By what is known no try is likely enough to succeed to be worth making; a share of such cases, larger after codes that were seldom met, is tried all the same, to keep learning: the best next moment ${is}`;
   if (drawn)

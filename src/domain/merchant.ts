@@ -50,6 +50,8 @@ export interface Merchant {
   shadow: boolean;
   /** Its outcomes teach the model of all who share, and that model decides for it; otherwise it has one of its own. */
   sharesLearning: boolean;
+  /** Whether a share of retries is sampled to learn from them; null: once its model has trained on enough outcomes. */
+  explore: boolean | null;
   ratePerSecond: number;
   rateBurst: number;
   createdAt: Date;
@@ -80,6 +82,7 @@ export const MERCHANT_DEFAULTS = {
   engine: "learned",
   shadow: false,
   sharesLearning: true,
+  explore: null,
   ratePerSecond: 100,
   rateBurst: 100,
 } as const;

@@ -18,7 +18,7 @@ import type { DeliveredAction } from "./outcome.ts";
 /** What is there to decide by. */
 export interface Knowledge {
   /** null: the static policy decides. */
-  model: { learned: Learned; version: number } | null;
+  model: { learned: Learned; version: number; isTrained: boolean } | null;
   /** Why there is no model, where one is wanted. */
   trouble: string | null;
 }
@@ -107,10 +107,11 @@ interface Basis {
 }
 
 function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Knowledge["model"]): Basis {
-  const known = knownOf(view, actions);
+  const known = knownOf(view, actions, model?.isTrained ?? false);
   const history = view.merchant.engine === "learned" && model ? historyOf(view, known, actions) : null;
   // An outage moves a plan that lies within it, and its end moves none. What is to come of other bills is asked when no try is worth making.
-  const { issuerDownAt: _, billed: __, othersPlanned: ___, pending, ...lasting } = known;
+  // Whether retries are sampled counts from the next plan on.
+  const { issuerDownAt: _, billed: __, othersPlanned: ___, explores: ____, pending, ...lasting } = known;
   // Where nothing is pending, as earlier programs had it: plans stay over an upgrade.
   const all = [lasting, history?.bills, history?.traits, ...(pending ? [pending] : [])];
   const facts = hash("sha1", JSON.stringify(all), "hex").slice(0, 20);

@@ -113,6 +113,7 @@ test("after the first day only the likeliest moment of each 24 hours is compared
 });
 
 test("another day is said to be worth more where a lot or a drawn hour chose, which is said too", async () => {
+  await enter({ explore: true });
   const worthMore: boolean[] = [];
   for (let n = 0; n < 150; n++) {
     const [id, customerId] = [`inv_${n}`, `cus_${n}`];
@@ -143,6 +144,7 @@ test("another day is said to be worth more where a lot or a drawn hour chose, wh
 });
 
 test("Why this hour? Because it was drawn, in one try of five, and only there is it said", async () => {
+  await enter({ explore: true });
   const invoices = Array.from({ length: 80 }, (_, n) => `inv_${n}`);
   for (const [n, id] of invoices.entries()) {
     await stage.invoice({ id, customerId: `cus_${n}` });

@@ -212,6 +212,9 @@ test("What was known? The customer's earlier bills, card, place and window", asy
 
 test("How was it chosen? Engine, version and probability; by fixed rules where the merchant wants that", async () => {
   await failing();
+  assert.match(await asked("How was it chosen?"), /with version 0.*\nNothing was sampled: by what is known/s);
+  merchantId = (await stage.enter(true, { explore: true })).id;
+  await failing();
   assert.match(
     await asked("How was it chosen?"),
     /learned engine decided, with version 0.*\nDraws counted in, .* probability of \d+\.\d%: that is kept to weigh .*, and is no chance of success\.$/s,

@@ -254,7 +254,8 @@ function howChosen(latest: DecisionRecord): string[] {
   if (modelVersion === 0) lines.push(NOTHING_LEARNED);
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   lines.push(...drawnWords(account));
-  if (propensity !== null)
+  if (propensity === 1) lines.push("Nothing was sampled: by what is known, no other time would bring more.");
+  else if (propensity !== null)
     lines.push(`Draws counted in, it was chosen with a probability of ${tenths(propensity)}${WEIGHED}`);
   return lines;
 }

@@ -16,8 +16,12 @@ import type { CaseView } from "./case-view.ts";
 import { type DeliveredAction, isAwaited, PENDING_OUTCOME_MS } from "./outcome.ts";
 import { type Payer, payerOf } from "./payer.ts";
 
-/** What is known of a case when deciding, from its view; `actions` are its actions with their outcomes by now. */
-export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Known {
+/**
+ * What is known of a case when deciding, from its view; `actions` are its actions with their outcomes by now.
+ *
+ * @param isTrained  the model has trained on enough outcomes to sample retries where the merchant did not choose
+ */
+export function knownOf(view: CaseView, actions: readonly DeliveredAction[], isTrained = false): Known {
   const { case: kase, invoice, merchant, transactions } = view;
   const onInvoice = transactions.filter((t) => t.invoiceId === invoice.id);
   const present = presentCard(view);
@@ -28,6 +32,7 @@ export function knownOf(view: CaseView, actions: readonly DeliveredAction[]): Kn
     unpaidAt: kase.unpaidAt,
     windowEndsAt: kase.windowEndsAt,
     budgetLeft: Math.max(0, kase.budget - (kase.arm === "shadow" ? ownRetries(kase, onInvoice) : retries).length),
+    explores: merchant.explore ?? isTrained,
     leadMs: merchant.leadMs,
     amount: amountOf(view),
     currency: invoice.currency,

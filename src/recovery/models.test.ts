@@ -11,8 +11,9 @@ import { partsOf } from "../model/parts.ts";
 import { fromPrior, LAYOUT } from "../model/prior.ts";
 import { type Database, prepared } from "../store/database.ts";
 import { SHARED_MODEL, saveLearning } from "../store/learned.ts";
-import { createModels, type MerchantModel } from "./models.ts";
-import { openStage, START } from "./stage.fixture.ts";
+import { explain } from "./explain.ts";
+import { createModels, EXPLORES_FROM, type MerchantModel } from "./models.ts";
+import { HOUR, openStage, START } from "./stage.fixture.ts";
 import { bytesOf, NOBODY, ownNumbers } from "./stored-model.ts";
 
 const stage = await openStage();
@@ -33,7 +34,7 @@ function reader(db: Database = stage.db, prior = shippedPrior() as ReturnType<ty
 }
 
 /** Store a model whose first weight is `first`, and `own` for the merchant. */
-async function store(version: number, first: number, own = 0) {
+async function store(version: number, first: number, own = 0, lessons = 1) {
   const learned = fromPrior(shippedPrior());
   learned.mean[0] = first;
   const parts = [...partsOf(learned)].map(([name, numbers]) => ({ name, numbers: bytesOf(numbers) }));
@@ -47,7 +48,7 @@ async function store(version: number, first: number, own = 0) {
       parts: version === 0 ? parts : parts.filter(({ name }) => name === "mean/0"),
       merchantId: merchant.id,
       cursor: { notedAt: START, lessonId: merchant.id },
-      lessons: 1,
+      lessons,
       own: bytesOf(new Float64Array(OWN_SIZE).fill(own)),
     },
     START,
@@ -78,6 +79,37 @@ test("a new version is there after two seconds, or at once after a hint", async 
   await store(2, 9);
   models.hint();
   assert.equal(learnedOf(await models.of(merchant.id)).mean[0], 9);
+});
+
+test("a model has trained enough once its merchants' outcomes are 500, and others' models not by those", async () => {
+  const { models } = reader();
+  const isTrained = async (id: string) => ((await models.of(id)) as { isTrained: boolean }).isTrained;
+  await store(0, 7, 0, EXPLORES_FROM - 1);
+  const [sharing, alone] = [await stage.enter(), await stage.enter(true, { sharesLearning: false })];
+  const all = [merchant.id, sharing.id, alone.id];
+  assert.deepEqual(await Promise.all(all.map(isTrained)), [false, false, false]);
+  await store(1, 7);
+  models.hint();
+  assert.deepEqual(await Promise.all(all.map(isTrained)), [true, true, false]);
+});
+
+test("of a new installation no retry is sampled, until its model has trained on 500 outcomes or its merchant wants it", async () => {
+  const sampled = async (settings: { explore?: boolean }) => {
+    const { id } = await stage.enter(true, settings);
+    for (let n = 0; n < 3; n++) {
+      await stage.invoice({ id: `inv_${n}`, customerId: `cus_${n}` });
+      await stage.transaction({ invoiceId: `inv_${n}`, customerId: `cus_${n}`, cardFingerprint: `fp_${n}` });
+    }
+    await stage.decide();
+    const told = await Promise.all(Array.from({ length: 3 }, (_, n) => explain(stage.db, id, `inv_${n}`, stage.now())));
+    return told.filter((each) => each!.decisions[0]!.propensity !== 1).length;
+  };
+  assert.equal(await sampled({}), 0);
+  assert.equal(await sampled({ explore: true }), 3);
+  await stage.taught(fromPrior(shippedPrior()), 500);
+  stage.wait(HOUR);
+  assert.equal(await sampled({ explore: false }), 0);
+  assert.equal(await sampled({}), 3);
 });
 
 test("a merchant's own numbers are in place for it, and for nobody else", async () => {

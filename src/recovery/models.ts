@@ -5,11 +5,21 @@ import { putOwn } from "../model/own.ts";
 import type { Prior } from "../model/prior.ts";
 import type { Database } from "../store/database.ts";
 import { errorFields } from "../store/database-errors.ts";
-import { type ModelOfMerchant, modelOfMerchant, SHARED_MODEL } from "../store/learned.ts";
+import { lessonsOfModel, type ModelOfMerchant, modelOfMerchant, SHARED_MODEL } from "../store/learned.ts";
 import { catchUp, type HeldModel, newModel, ownNumbers, UnreadableModel } from "./stored-model.ts";
 
 /** What was learned for a merchant, or why there is nothing to decide by. */
-export type MerchantModel = { version: number; learned(): Learned } | { trouble: string };
+export type MerchantModel =
+  | {
+      version: number;
+      /** It has trained on `EXPLORES_FROM` outcomes of this installation. */
+      isTrained: boolean;
+      learned(): Learned;
+    }
+  | { trouble: string };
+
+/** After so many outcomes retries are sampled for merchants that did not choose. Before, nothing but the pretrained model would be put to the test. */
+export const EXPLORES_FROM = 500;
 
 /** What was learned, for whoever decides. */
 export interface Models {
@@ -48,6 +58,8 @@ interface Looked {
 export function createModels({ db, ports, log, prior }: Options): Models {
   const held = new Map<string, HeldModel>();
   const looked = new Map<string, Looked>();
+  /** Models that have trained on enough outcomes: none gets fewer. */
+  const trained = new Set<string>();
   let complained: string | null = null;
 
   async function look(merchantId: string): Promise<Place> {
@@ -67,6 +79,7 @@ export function createModels({ db, ports, log, prior }: Options): Models {
     }
     held.set(modelId, model);
     for (const id of held.keys()) if (held.size > MODELS_MAX) held.delete(id);
+    if (!trained.has(modelId) && (await lessonsOfModel(db, modelId)) >= EXPLORES_FROM) trained.add(modelId);
     const own = ownNumbers(where.own);
     return { modelId, own: where.own !== null || isShared(where) ? own : null };
   }
@@ -81,6 +94,7 @@ export function createModels({ db, ports, log, prior }: Options): Models {
     held.set(place.modelId, model);
     return {
       version: model.version,
+      isTrained: trained.has(place.modelId),
       learned() {
         if (place.own !== null) putOwn(model.learned, place.own);
         return model.learned;

@@ -1,4 +1,5 @@
 import type { Merchant } from "../domain/merchant.ts";
+import { EXPLORES_FROM } from "./models.ts";
 
 const yesNo = (is: boolean) => (is ? "yes" : "no");
 
@@ -18,6 +19,7 @@ export const SETTINGS_WORDS: readonly (readonly [name: string, words: (merchant:
   ["smallest amount", ({ smallestAmount }) => String(smallestAmount)],
   ["engine", ({ engine }) => engine],
   ["shadow", ({ shadow }) => yesNo(shadow)],
+  ["explore", ({ explore }) => (explore === null ? `after ${EXPLORES_FROM} outcomes` : yesNo(explore))],
   ["share learning", ({ sharesLearning }) => yesNo(sharesLearning)],
   ["rate per second", ({ ratePerSecond }) => String(ratePerSecond)],
   ["rate burst", ({ rateBurst }) => String(rateBurst)],

@@ -101,7 +101,7 @@ const DELIVERED = prepared(
 const TAUGHT = prepared(
   "test_taught",
   `insert into learned_merchants (merchant_id, noted_at, lesson_id, lessons, version, numbers)
-   values ($1, '2026-01-01', $1, 80, 1, $2)`,
+   values ($1, '2026-01-01', $1, $3, 1, $2)`,
 );
 
 const OUT_OF_ORDER = prepared(
@@ -156,7 +156,7 @@ export async function openStage() {
       return merchant;
     },
     /** What is the merchant's own in a model, as if it had been learned. */
-    taught: (model: Learned) => db.run(TAUGHT, [merchant.id, bytesOf(ownOf(model))]),
+    taught: (model: Learned, lessons = 80) => db.run(TAUGHT, [merchant.id, bytesOf(ownOf(model)), lessons]),
     /** A process that learns. */
     learner: (owner: string, on = db, logTo = log) =>
       createLearner({ db: on, ports, log: logTo, prior: shippedPrior(), owner }),

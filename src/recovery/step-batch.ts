@@ -147,4 +147,4 @@ const asksForRetry = ({ step: { inserted, updated, events } }: Made) => {
 const knowledgeOf = (model: MerchantModel): Knowledge =>
   "trouble" in model
     ? { model: null, trouble: model.trouble }
-    : { model: { learned: model.learned(), version: model.version }, trouble: null };
+    : { model: { learned: model.learned(), version: model.version, isTrained: model.isTrained }, trouble: null };

@@ -46,7 +46,7 @@ suite("a plan", () => {
   });
 
   test("of the learned engine stays while the facts do, whatever is learned", () => {
-    const model = { learned: fromPrior(shippedPrior()), version: 1 };
+    const model = { learned: fromPrior(shippedPrior()), version: 1, isTrained: false };
     const learned = { merchant: { engine: "learned" } } as const;
     const { inserted, decision } = stepAt(0, learned, model);
     // As if less had been known then.

@@ -68,6 +68,17 @@ export async function modelOfMerchant(tx: Tx, merchantId: string) {
   return (await tx.run<ModelOfMerchant>(OF_MERCHANT, [merchantId])).rows[0] ?? null;
 }
 
+const LESSONS_OF_MODEL = prepared(
+  "lessons_of_model",
+  `select coalesce(sum(l.lessons), 0)::int4 as n from learned_merchants l join merchants m on m.id = l.merchant_id
+   where $1 = case when m.shares_learning then '${SHARED_MODEL}' else m.id end`,
+);
+
+/** How many outcomes a model has trained on in this installation, of all merchants that train it. */
+export async function lessonsOfModel(tx: Tx, modelId: string) {
+  return (await tx.run<{ n: number }>(LESSONS_OF_MODEL, [modelId])).rows[0]!.n;
+}
+
 const PARTS = prepared(
   "learned_parts",
   "select name, numbers, version from learned_parts where merchant_id = $1 and version > $2",

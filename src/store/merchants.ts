@@ -26,6 +26,7 @@ const COLUMNS = {
   engine: "engine",
   shadow: "shadow",
   sharesLearning: "shares_learning",
+  explore: "explore",
   ratePerSecond: "rate_per_second",
   rateBurst: "rate_burst",
   createdAt: "created_at",

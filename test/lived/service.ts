@@ -81,7 +81,7 @@ export function openService(db: Database, prior: Prior, receive: (event: Webhook
         webhookUrl: "https://merchant.example/dunlin",
         credential: { auth: "bearer", secret: "t" },
       } as const;
-      return createMerchant(db, name, { ...endpoint, ...settings }, SECRET_KEY, ports);
+      return createMerchant(db, name, { ...endpoint, explore: true, ...settings }, SECRET_KEY, ports);
     },
     async push(at, merchant, { subscriptions, transactions, invoices }) {
       moveTo(at);

@@ -228,6 +228,7 @@ function virtualPorts(seed: number, nowMs: () => number): Ports {
 function merchantOf(seed: number, { pushTransactions, engine }: Scenario): Merchant {
   return {
     ...MERCHANT_DEFAULTS,
+    explore: true,
     id: numberedId(START.getTime(), seed),
     name: `merchant of seed ${seed}`,
     // The lowest bucket is kept also while a connection of a former life still counts as another process.
