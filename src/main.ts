@@ -17,6 +17,7 @@ import { type LogLines, linesTo, together } from "./log-lines.ts";
 import { missingDatabase, openServer, openStore, whatIsMissing } from "./open.ts";
 import { applyRules } from "./rules/override.ts";
 import { STOP_MS, stopSignal } from "./stop-signal.ts";
+import { NoEmbeddedServer } from "./store/embedded/binaries.ts";
 import { FolderTaken } from "./store/embedded/seat.ts";
 import { UnknownMigration } from "./store/migrate.ts";
 
@@ -190,7 +191,7 @@ function explain(error: unknown, command: Command, settings: Settings): number {
     complain(`dunlin ${command.name}: ${error.message}`);
     return EXIT.failed;
   }
-  if (error instanceof UnknownMigration) {
+  if (error instanceof UnknownMigration || error instanceof NoEmbeddedServer) {
     complain(`dunlin ${command.name}: ${error.message}`);
     return EXIT.config;
   }

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { noTimings, type Timings } from "./exchange.ts";
 
@@ -109,8 +110,10 @@ function headOf(raw: string): string {
 }
 
 function certificateOf(socket: TLSSocket): Certificate | null {
-  const found = socket.getPeerX509Certificate();
-  if (found === undefined) return null;
+  // `getPeerX509Certificate` of Node 22 and 24 takes the certificate out of the chain, which is judged afterwards.
+  const { raw } = socket.getPeerCertificate() as { raw?: Buffer };
+  if (raw === undefined) return null;
+  const found = new X509Certificate(raw);
   const inOneLine = (name: string) => name.trim().replaceAll("\n", ", ");
   return {
     subject: inOneLine(found.subject),

