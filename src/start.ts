@@ -57,8 +57,6 @@ export interface StartOptions {
   settings: Settings;
   roles: ReadonlySet<Role>;
   log: Log;
-  /** How its pages call commands. */
-  cli?: string;
   /** The service cannot go on. */
   onFatal(error: Error): void;
 }
@@ -80,7 +78,7 @@ const LOG_LOOK_MS = HOUR_MS;
 const LOG_LOOK_DAYS = 5;
 
 /** Start the service: the database, and the roles that are asked for. */
-export async function start({ settings, roles, log, cli = "npx dunlin", onFatal }: StartOptions): Promise<Running> {
+export async function start({ settings, roles, log, onFatal }: StartOptions): Promise<Running> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
   const { host, port, metricsHost, metricsPort } = settings;
   const answers = roles.has("api") || roles.has("console");
@@ -265,7 +263,6 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
               baseUrl: settings.baseUrl,
               clockSkewMs: settings.clockSkewMs,
               caPath: caFile,
-              cli,
               behindProxy: settings.tls === "proxy",
               trustedProxies: settings.trustedProxies,
               egressRanges: settings.egressRanges,

@@ -74,7 +74,6 @@ export const demo: Command = {
         settings,
         roles: new Set(ROLES),
         log: context.log,
-        cli: cliOf(context.settings),
         onFatal(error) {
           fatal = error;
           died.resolve();

@@ -47,24 +47,19 @@ test("what people typed is shown as text", async () => {
   assert.ok(body.includes("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
 });
 
-test("commands that pages show begin with the settings that lead to this installation", async () => {
-  const demo = await testConsole({ cli: 'DUNLIN_DATA="/tmp/data/demo" npx dunlin' });
+test("commands on pages name no path of the server, and are folded below what can be done on the page", async () => {
+  const own = await testConsole({ caPath: "/var/lib/dunlin/tls/ca.pem" });
   try {
-    // Nobody who has not signed in is told where the data lie.
-    for (const url of ["/sign-in", "/join?t=x"]) {
-      const { body } = await demo.http.inject({ url });
-      assert.match(body, /<code>npx dunlin invite/);
-    }
-    const pages: { body: string }[] = [];
-    const owner = await demo.as("owner");
-    for (const path of ["/import", "/backtest", "/experiments", "/shadow"]) pages.push(await owner.get(path));
-    for (const { body } of pages) {
-      const said = body.split("npx dunlin ").slice(0, -1);
-      assert.ok(said.length > 0);
-      for (const before of said) assert.match(before, /DUNLIN_DATA=&quot;\/tmp\/data\/demo&quot; $/);
+    const owner = await own.as("owner");
+    for (const path of ["/overview", "/actions", "/import", "/backtest", "/experiments", "/shadow"]) {
+      const { body } = await owner.get(path);
+      assert.doesNotMatch(body, /\/var\/lib/, path);
+      const main = body.split("<main")[1]!.replaceAll(/<details[\s\S]*?<\/details>/g, "");
+      assert.doesNotMatch(main, /npx dunlin|curl /, path);
+      assert.match(main, /<(a|button) [^>]*(href="\/(org|import|settings|experiments)|class="main")/, path);
     }
   } finally {
-    await demo.close();
+    await own.close();
   }
 });
 

@@ -31,6 +31,7 @@ import { declineCodeRoutes } from "./recovery/decline-codes.ts";
 import { invoiceRoutes } from "./recovery/invoice.ts";
 import { invoiceListRoutes } from "./recovery/invoices.ts";
 import { overviewRoutes } from "./recovery/overview.ts";
+import { recoveryRoutes } from "./settings/recovery.ts";
 import { webhookRoutes } from "./settings/webhook.ts";
 import { type Visit, visitOf } from "./visit.ts";
 
@@ -113,6 +114,7 @@ const ROUTES = [
   invoiceRoutes,
   decisionRoutes,
   declineCodeRoutes,
+  recoveryRoutes,
   experimentListRoutes,
   experimentStartRoutes,
   experimentDetailRoutes,

@@ -61,7 +61,6 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     baseUrl: ORIGIN,
     clockSkewMs: 300_000,
     caPath: null,
-    cli: "npx dunlin",
     behindProxy: false,
     trustedProxies: parseTrustedProxies(""),
     egressRanges: ["203.0.113.0/24"],

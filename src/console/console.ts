@@ -32,8 +32,6 @@ export interface ConsoleOptions {
   baseUrl: string;
   /** PEM file of the authority to trust; null when every machine trusts the certificate. */
   caPath: string | null;
-  /** How commands are called, to be pasted: "npx dunlin", after settings that lead to the data of this installation. */
-  cli: string;
   /** How far the dates of what is imported may be ahead of service time. */
   clockSkewMs: number;
   /** A proxy ends TLS, and says in X-Forwarded-For who calls. */

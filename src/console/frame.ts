@@ -15,6 +15,7 @@ const PAGES = [
   ["/decline_codes", "Decline codes", null],
 ] as const;
 const ADMINISTRATION = [
+  ["/settings/recovery", "Recovery settings", "experiments"],
   ["/settings/webhook", "Webhook", "webhook"],
   ["/org/api_keys", "API keys", "keys"],
   ["/org/members", "Members", "members"],

@@ -7,7 +7,7 @@ export const DEEDS = {
   replay: "Send events again",
   stop: "Stop the recovery of an invoice",
   import: "Import history",
-  experiments: "Run experiments and backtests",
+  experiments: "Run experiments and backtests, switch shadow mode",
   keys: "See and manage API keys",
   webhook: "See and change the webhook",
   members: "Invite and manage members",

@@ -23,7 +23,7 @@ export function backtestRoutes(console: Console) {
   const { ports } = console;
   console.page("/backtest", null, async (visit) => {
     readQuery(visit.query, {});
-    return listPage(console, (await listJobs(visit.db, visit.merchantId, "backtest", LATEST)) as Job[], visit);
+    return listPage((await listJobs(visit.db, visit.merchantId, "backtest", LATEST)) as Job[], visit);
   });
   console.post("/backtest", "experiments", async ({ db, merchantId, actor, reply }) => {
     const id = await askBacktest(db, merchantId, actor, ports);
@@ -59,7 +59,7 @@ async function jobOf({ db, merchantId, params }: Visit): Promise<Job> {
   return { ...job, result: { ...job.result, backtest: { ...job.result.backtest, ...moments } } };
 }
 
-function listPage({ cli }: Console, jobs: readonly Job[], visit: Visit): Page {
+function listPage(jobs: readonly Job[], visit: Visit): Page {
   const isUnderWay = jobs.some(({ endedAt }) => endedAt === null);
   return {
     title: "Backtest",
@@ -70,8 +70,8 @@ system happened to wait as long as the other way would have, and says nothing wh
 ${
   jobs.length === 0
     ? empty(
-        html`No backtest was made yet.${visit.may("experiments") ? "" : " Owners and admins make them."} A file that is not imported can be judged, too:`,
-        `${cli} backtest attempts.csv`,
+        html`No backtest was made yet.${visit.may("experiments") ? html` <a href="/import">Import your history</a>, then press <b>Judge the history</b>.` : " Owners and admins make them."} A command judges a file that is not imported.`,
+        `npx dunlin backtest attempts.csv`,
       )
     : table(
         "Backtests",

@@ -1,7 +1,6 @@
 import { HISTORY_KINDS, KIND_NAMES } from "../../history/kinds.ts";
 import { type Audited, listAudited } from "../../store/audit-log.ts";
 import { COUNT_MAX, recordCounts } from "../../store/record-counts.ts";
-import type { ConsoleOptions } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { choice, field } from "../show/fields.ts";
@@ -26,7 +25,6 @@ export interface ImportResult {
  * @param typed  in the form, to be sent again
  */
 export async function importPage(
-  { cli }: ConsoleOptions,
   visit: Visit,
   result: ImportResult | null = null,
   typed = new URLSearchParams(),
@@ -39,7 +37,7 @@ export async function importPage(
   const all = KIND_NAMES.reduce((sum, kind) => sum + counts[kind], 0);
   const countWords = (n: number) => (n > COUNT_MAX ? `more than ${count(COUNT_MAX)}` : count(n));
   const form = html`<h2>Import a file</h2>
-<p class="text">CSV, with a first line of column names, JSONL with a record in each line, or JSON with a list of records. The fields are <a href="/docs">those of the API</a>: amounts are whole minor units and moments RFC 3339, unless you say below that a CSV writes them otherwise; card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
+<p class="text">CSV, with a first line of column names, JSONL with a record in each line, or JSON with a list of records. The fields are <a href="/docs">those of the API</a>: amounts are in cents (the smallest unit of the currency) and times as in 2026-01-31T12:00:00Z, unless you say below that a CSV writes them otherwise; card numbers are refused. Subscriptions come first, then invoices, then transactions, if you have them all.</p>
 ${visit.may("import") ? uploadForm(typed) : html`<p class="text soft">Owners, admins and developers import.</p>`}`;
   return {
     title: "Import",
@@ -54,29 +52,29 @@ ${
 <h2>Pushed or imported by now</h2>
 ${facts(KIND_NAMES.map((kind) => [capital(kind), countWords(counts[kind])] as const))}
 ${!result && form}
-<h2>Very large files</h2>
-<p class="text">The command reads files of any size on the machine that Dunlin runs on. It checks every row before it stores one, and goes on where it was when it was stopped.</p>
-${copyable("Dry run", commandOf(cli, merchantId, "transactions", "attempts.csv", " --dry-run --errors wrong.csv"))}
+<details class="more"><summary>Files above ${UPLOAD_BYTES_MAX / MIB} MiB</summary>
+<p class="text">Send them in parts, or ask whoever runs Dunlin: the command reads files of any size on its machine. It checks every row before it stores one, and goes on where it was when it was stopped.</p>
+${copyable("Dry run", commandOf(merchantId, "transactions", "attempts.csv", " --dry-run --errors wrong.csv"))}
 ${copyable(
   "Commands",
   KIND_NAMES.map((kind) =>
-    commandOf(cli, merchantId, kind, kind === "transactions" ? "attempts.csv" : `${kind}.csv`, ""),
+    commandOf(merchantId, kind, kind === "transactions" ? "attempts.csv" : `${kind}.csv`, ""),
   ).join("\n"),
-)}
+)}</details>
 ${imports.length > 0 && html`<h2>What was imported</h2>${importTable(imports, person.zone)}`}`,
   };
 }
 
 const DATES_CHOICES = [
-  ["", "With an offset, 2026-01-31 12:00:00+00, or a day: 2026-01-31, 31-Jan-2026"],
+  ["", "With an offset: 2026-01-31 12:00+00; or a day alone"],
   ["ymd", "Year, month, day: 2026-01-31 12:00, in UTC"],
   ["dmy", "Day, month, year: 31.01.2026 12:00, 31-Jan-2026 12:00, in UTC"],
   ["mdy", "Month, day, year: 01/31/2026 12:00, Jan 31, 2026 12:00, in UTC"],
 ] as const;
 const DECIMALS_CHOICES = [
-  ["", "Whole minor units: 123450"],
-  ["point", "Decimals behind a point: 1,234.50 or 1,23,456.50"],
-  ["comma", "Decimals behind a comma: 1.234,50"],
+  ["", "In cents, without decimals: 123450"],
+  ["point", "With a decimal point: 1,234.50 or 1,23,456.50"],
+  ["comma", "With a decimal comma: 1.234,50"],
 ] as const;
 
 /** Where each button sends the file is its own, so that it is known before the file comes. */
@@ -88,10 +86,10 @@ ${choice(
   KIND_NAMES.map((kind) => [kind, capital(kind)] as const),
   typed.get("kind") ?? "subscriptions",
 )}
-${field({ label: "Columns with other names (--map)", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "FIELD=COLUMN, with commas between them. Only for CSV, as are the next three." })}
-${field({ label: "Other words for states (--states)", name: "states", value: typed.get("states") ?? "", maxlength: 4096, placeholder: "Authorised=PAID,Refused=FAILED", hint: "WORD=STATE, with commas between them, in any spelling." })}
-${choice("Dates (--dates)", "dates", DATES_CHOICES, typed.get("dates") ?? "")}
-${choice("Amounts (--decimals)", "decimals", DECIMALS_CHOICES, typed.get("decimals") ?? "")}
+${field({ label: "Columns with other names", name: "map", value: typed.get("map") ?? "", maxlength: 4096, placeholder: "amount=total_cents,customerId=customer", hint: "Our field = your column, with commas between them; all our fields are below. Only for CSV, as are the next three." })}
+${field({ label: "Your words for states", name: "states", value: typed.get("states") ?? "", maxlength: 4096, placeholder: "Authorised=PAID,Refused=FAILED", hint: "Your word = our state, with commas between them, in any spelling." })}
+${choice("How dates are written", "dates", DATES_CHOICES, typed.get("dates") ?? "")}
+${choice("How amounts are written", "decimals", DECIMALS_CHOICES, typed.get("decimals") ?? "")}
 <details class="field"><summary>The fields</summary>${facts(KIND_NAMES.map((kind) => [capital(kind), fieldsOf(kind)] as const))}</details>
 <p class="field"><label for="file">File</label>
 <input id="file" name="file" type="file" required accept=".csv,.json,.jsonl,.ndjson,text/csv" aria-describedby="file-hint"><small id="file-hint">At most ${UPLOAD_BYTES_MAX / MIB} MiB. Sending a file twice changes nothing.</small></p>
@@ -127,5 +125,5 @@ const importTable = (imports: readonly Audited[], zone: string): Html =>
 
 const capital = (word: string) => word.replace(/^./, (first) => first.toUpperCase());
 
-const commandOf = (cli: string, merchantId: string, kind: string, file: string, more: string) =>
-  `${cli} import ${file} --merchant ${merchantId} --as ${kind}${more}`;
+const commandOf = (merchantId: string, kind: string, file: string, more: string) =>
+  `npx dunlin import ${file} --merchant ${merchantId} --as ${kind}${more}`;

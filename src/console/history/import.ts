@@ -27,7 +27,7 @@ export function importRoutes(console: Console) {
   const { page } = console;
   page("/import", null, (visit) => {
     readQuery(visit.query, {});
-    return importPage(console, visit);
+    return importPage(visit);
   });
   page("/import.csv", null, ({ db, query, merchantId, person: { zone }, reply }) => {
     readQuery(query, {});
@@ -71,7 +71,7 @@ function uploads(console: Console) {
       } catch (error) {
         if (!(error instanceof FileRefused)) throw error;
         return {
-          ...(await importPage(console, visit, { short: notice("bad", `${error.message}.`), long: null }, typed)),
+          ...(await importPage(visit, { short: notice("bad", `${error.message}.`), long: null }, typed)),
           status: 422,
         };
       }
@@ -105,7 +105,7 @@ function uploads(console: Console) {
       await auditImport(db, merchantId, actor, { kind, file: file.name, ...stored, whole: isWhole(taken) }, ports);
     return { kind, file: file.name, taken, stored };
   };
-  const show: Answer = (sent, visit, typed) => importPage(console, visit, importResult(sent, visit.person.zone), typed);
+  const show: Answer = (sent, visit, typed) => importPage(visit, importResult(sent, visit.person.zone), typed);
   taking("/import/check", check, show);
   taking("/import", store, show);
   taking("/import/wrong.csv", check, ({ taken: { wrong, broken, place } }, { reply }) => {

@@ -28,7 +28,7 @@ export function shadowRoutes(console: Console) {
   const { ports } = console;
   console.page("/shadow", null, async (visit) => {
     readQuery(visit.query, {});
-    return shadowPage(console, visit);
+    return shadowPage(visit);
   });
   // It reads, and changes nothing: open to all members, as what was recovered is.
   console.post("/shadow", null, async ({ db, merchantId, actor, reply }) => {
@@ -38,13 +38,13 @@ export function shadowRoutes(console: Console) {
   });
 }
 
-async function shadowPage({ cli }: Console, { db, merchantId, person: { zone } }: Visit): Promise<Page> {
+async function shadowPage({ db, merchantId, person: { zone }, may }: Visit): Promise<Page> {
   const [merchant, [latest]] = await Promise.all([findMerchant(db, merchantId), listJobs(db, merchantId, "shadow", 1)]);
   const job = latest && (await findJob(db, merchantId, latest.id, "shadow"));
   const isUnderWay = job && job.endedAt === null;
   const on = merchant?.shadow
-    ? html`<p class="text">Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin notes what it would do.</p>`
-    : html`<p class="text">Shadow mode is off. While it is on Dunlin decides and asks for nothing, so that it can be looked at before it may do anything:</p>${empty("A command switches it on.", `${cli} merchant set ${merchantId} --shadow yes`)}`;
+    ? html`<p class="text">Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin notes what it would do.${may("experiments") && html` <a href="/settings/recovery">Switch it off.</a>`}</p>`
+    : html`<p class="text">Shadow mode is off. While it is on Dunlin decides and asks for nothing, so that it can be looked at before it may do anything. ${may("experiments") ? html`<a href="/settings/recovery">Switch it on.</a>` : "An owner or admin switches it on."}</p>`;
   return {
     title: "Shadow mode",
     tools: !isUnderWay && button("/shadow", job ? "Compare anew" : "Compare", {}, "main"),

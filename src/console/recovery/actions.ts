@@ -12,12 +12,12 @@ import type { Page } from "../frame.ts";
 import { html, type Part } from "../html.ts";
 import { PageError } from "../page-error.ts";
 import { isUuid, withQuery } from "../query.ts";
-import { curlOf, ingestCommand } from "../show/commands.ts";
+import { CA_HINT, curlOf, ingestCommand } from "../show/commands.ts";
 import { sendCsv } from "../show/csv.ts";
 import { choice, field } from "../show/fields.ts";
 import { localField, moment, zonedIso } from "../show/moments.ts";
 import { count, money } from "../show/money.ts";
-import { copyable, empty, paging, table } from "../show/table.ts";
+import { byCommand, copyable, empty, paging, table } from "../show/table.ts";
 import { countryName, spaced, state } from "../show/words.ts";
 import type { Visit } from "../visit.ts";
 
@@ -105,11 +105,15 @@ ${choice(
   direction,
 )}
 <button>Filter</button>${isFiltered && html`<a class="button" href="/actions">Clear</a>`}</form>
-${rows.length > 0 ? await actionTable(db, merchantId, rows, person.zone) : isFiltered ? empty("No action fits these filters.") : empty("No action yet. The first is planned when an unpaid invoice is pushed:", ingestCommand(baseUrl, caPath))}
+${rows.length > 0 ? await actionTable(db, merchantId, rows, person.zone) : isFiltered ? empty("No action fits these filters.") : none(visit, ingestCommand(baseUrl, caPath), caPath)}
 ${paging(after === null, withQuery(path, query, { after: null }), next)}
-<details class="more"><summary>The same by the API</summary>${copyable("Command", curl)}</details>`,
+<details class="more"><summary>The same by the API</summary>${caPath && html`<p class="soft">${CA_HINT}</p>`}${copyable("Command", curl)}</details>`,
   };
 }
+
+/** Before anything was pushed. */
+const none = ({ may }: Visit, command: string, caPath: string | null) =>
+  html`<div class="empty"><p>No action yet. Dunlin plans the first one when your billing system pushes an unpaid invoice. ${may("keys") ? html`<a href="/org/api_keys">Make a key for it</a>.` : "An owner, admin or developer makes a key for it."}</p>${byCommand(command, caPath && CA_HINT)}</div>`;
 
 const KINDS: Partial<Record<ActionStatus, "good" | "bad" | "warn">> = {
   SUCCEEDED: "good",

@@ -15,11 +15,11 @@ import type { Page } from "../frame.ts";
 import { type Html, html, type Part } from "../html.ts";
 import { oneOf, readQuery } from "../query.ts";
 import { type Bar, barChart } from "../show/bar-chart.ts";
-import { ingestCommand } from "../show/commands.ts";
+import { CA_HINT, ingestCommand } from "../show/commands.ts";
 import { notice } from "../show/fields.ts";
 import { dayText, fromLocalField, localField } from "../show/moments.ts";
 import { count, money, share } from "../show/money.ts";
-import { copyable, table } from "../show/table.ts";
+import { byCommand, table } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
 import { OUTCOME_WORDS } from "./invoices.ts";
 
@@ -279,7 +279,7 @@ function firstSteps({ may }: Visit, merchant: Merchant | null, baseUrl: string, 
 <ol>
 <li>Set the endpoint that takes instructions${may("webhook") ? html`: <a href="/settings/webhook">Webhook</a>` : ""}.${done(merchant?.webhookUrl !== null)}</li>
 <li>Make a key for your billing system${may("keys") ? html`: <a href="/org/api_keys">API keys</a>` : ""}.</li>
-<li>Push what is unpaid:
-${copyable("Command", ingestCommand(baseUrl, caPath))}</li>
-</ol></div>`;
+<li>Let your billing system push what is unpaid, as the <a href="/docs/guides/ingest.html">guide to pushing</a> says.</li>
+<li>Optional: ${may("import") ? html`<a href="/import">import your history</a>` : "import your history"}, so that the first decisions are better.</li>
+</ol>${byCommand(ingestCommand(baseUrl, caPath), caPath && CA_HINT)}</div>`;
 }

@@ -1,6 +1,9 @@
+/** Where the caller keeps the authority of a certificate that Dunlin made: the path on the server says nothing to readers. */
+export const CA_HINT = "ca.pem is the certificate authority of this installation: its operator has the file.";
+
 /** The beginning of a command that calls the API. Where no key is given, the shell knows it. */
 export const curlOf = (caPath: string | null, apiKey = "$DUNLIN_API_KEY") =>
-  `curl${caPath === null ? "" : ` --cacert ${caPath}`} -H "Authorization: Bearer ${apiKey}"`;
+  `curl${caPath === null ? "" : " --cacert ca.pem"} -H "Authorization: Bearer ${apiKey}"`;
 
 /** Pushes an unpaid invoice of now. */
 export const ingestCommand = (baseUrl: string, caPath: string | null) =>

@@ -40,7 +40,11 @@ ${nextHref === null ? html`<span class="soft">End of the list</span>` : html`<a 
 
 /** What a page says where there is nothing yet, and what to do next. */
 export const empty = (says: Part, command?: string): Html =>
-  html`<div class="empty"><p>${says}</p>${command === undefined ? null : copyable("Command", command)}</div>`;
+  html`<div class="empty"><p>${says}</p>${command === undefined ? null : byCommand(command)}</div>`;
+
+/** For those who have a shell; others find their way above. */
+export const byCommand = (command: string, hint: Part = null): Html =>
+  html`<details class="more"><summary>By a command</summary>${hint && html`<p class="soft">${hint}</p>`}${copyable("Command", command)}</details>`;
 
 /** Text to take away: whole by a double click, or by the button. */
 export const copyable = (label: string, text: string): Html => html`

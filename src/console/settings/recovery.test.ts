@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createMerchant } from "../../recovery/merchants.ts";
+import { listAudited } from "../../store/audit-log.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+
+let at: TestConsole;
+before(async () => {
+  at = await testConsole();
+});
+after(() => at.close());
+
+test("shadow mode and sampling are switched by a form, for those who run experiments alone, and the audit log says who did", async () => {
+  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEY, at.ports);
+  const [admin, developer] = [
+    await at.browser(await at.person("admin", merchant)),
+    await at.browser(await at.person("developer", merchant)),
+  ];
+  const path = "/settings/recovery";
+  const stored = async () => {
+    const { shadow, explore } = (await findMerchant(at.db, merchant.id))!;
+    return { shadow, explore };
+  };
+  assert.match((await admin.get("/shadow")).body, /href="\/settings\/recovery">Switch it on/);
+  assert.doesNotMatch((await developer.get("/shadow")).body, /settings\/recovery/);
+  assert.equal((await developer.get(path)).statusCode, 403);
+  assert.equal((await developer.post(path, { shadow: "yes", explore: "no" })).statusCode, 403);
+  assert.equal((await admin.post(path, { shadow: "maybe", explore: "no" })).statusCode, 400);
+  assert.deepEqual(await stored(), { shadow: false, explore: null });
+
+  assert.equal((await admin.post(path, { shadow: "yes", explore: "no" })).headers.location, `${path}?done=saved`);
+  assert.deepEqual(await stored(), { shadow: true, explore: false });
+  const page = (await admin.get(`${path}?done=saved`)).body;
+  assert.match(page, /Saved\.[\s\S]*value="yes" selected>On[\s\S]*value="no" selected>Never/);
+  assert.match((await admin.get("/shadow")).body, /Shadow mode is on/);
+  const [written] = await listAudited(at.db, merchant.id, {}, 1);
+  assert.equal(written!.actor, admin.person.email);
+  assert.deepEqual(written!.details, { shadow: "no → yes", explore: "after 500 outcomes → no" });
+});
+
+test("shadow mode does not begin while an experiment runs", async () => {
+  const owner = await at.as("owner");
+  const plan = { name: "Holdout", share: "50", calibrationDays: "0", primary: "count", currency: "" };
+  assert.equal((await owner.post("/experiments", { ...plan, margin: "3", maturityDays: "30" })).statusCode, 303);
+  const refused = await owner.post("/settings/recovery", { shadow: "yes", explore: "auto" });
+  assert.equal(refused.statusCode, 409);
+  assert.match(refused.body, /An experiment is running\. Stop it first/);
+  assert.equal((await findMerchant(at.db, at.merchant.id))!.shadow, false);
+});

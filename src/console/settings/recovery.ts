@@ -1,0 +1,80 @@
+import type { Merchant } from "../../domain/merchant.ts";
+import { setMerchant } from "../../recovery/merchants.ts";
+import { EXPLORES_FROM } from "../../recovery/models.ts";
+import { auditSettings } from "../../recovery/settings-audit.ts";
+import { runningExperiment } from "../../store/experiments.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import { type Console, goTo } from "../console.ts";
+import type { Page } from "../frame.ts";
+import { html } from "../html.ts";
+import { PageError } from "../page-error.ts";
+import { choice, notice } from "../show/fields.ts";
+import { count } from "../show/money.ts";
+import { facts } from "../show/table.ts";
+import type { Visit } from "../visit.ts";
+
+const EXPLORES: Readonly<Record<string, boolean | null>> = { auto: null, yes: true, no: false };
+const RUNNING = "An experiment is running. Stop it first; then shadow mode can begin.";
+
+/** Whether Dunlin asks for anything, and whether it samples retries to learn. */
+export function recoveryRoutes({ page, post, ports, secretKey }: Console) {
+  page("/settings/recovery", "experiments", async (visit) => settingsPage(await merchantOf(visit), visit));
+  post("/settings/recovery", "experiments", async ({ db, merchantId, form, actor, reply }) => {
+    const explore = EXPLORES[form.get("explore") ?? ""];
+    const shadow = form.get("shadow");
+    if (explore === undefined || (shadow !== "yes" && shadow !== "no"))
+      throw new PageError(400, "Choose whether shadow mode is on, and whether retries are sampled.");
+    const audited = auditSettings(actor, "merchant.changed", ports);
+    const settings = { shadow: shadow === "yes", explore };
+    await setMerchant(db, merchantId, settings, secretKey, ports, async (tx, before, after) => {
+      // Asked while the merchant is held: no experiment can begin meanwhile.
+      if (after.shadow && !before.shadow && (await runningExperiment(tx, merchantId)))
+        throw new PageError(409, RUNNING);
+      await audited(tx, before, after);
+    });
+    return goTo(reply, "/settings/recovery?done=saved");
+  });
+}
+
+async function merchantOf({ db, merchantId }: Visit): Promise<Merchant> {
+  const merchant = await findMerchant(db, merchantId);
+  if (!merchant) throw new PageError(404, "This merchant is gone.");
+  return merchant;
+}
+
+function settingsPage(merchant: Merchant, { query }: Visit): Page {
+  const { shadow, explore, windowDays, budget, engine } = merchant;
+  return {
+    title: "Recovery settings",
+    body: html`${query.get("done") === "saved" && notice("good", "Saved. It holds for invoices that become unpaid, and retries that are planned, from now on.")}
+<form method="post" action="/settings/recovery" class="card">
+${choice(
+  "Shadow mode",
+  "shadow",
+  [
+    ["no", "Off: Dunlin asks for retries"],
+    ["yes", "On: Dunlin decides, notes it, and asks for nothing"],
+  ],
+  shadow ? "yes" : "no",
+)}
+<p class="soft">Invoices keep the mode in which they became unpaid. <a href="/shadow">Shadow mode</a> compares what Dunlin would do with what your own system does.</p>
+${choice(
+  "Sampling to learn",
+  "explore",
+  [
+    ["auto", `From ${EXPLORES_FROM} outcomes on`],
+    ["yes", "From now on"],
+    ["no", "Never"],
+  ],
+  explore === null ? "auto" : explore ? "yes" : "no",
+)}
+<p class="soft">A share of retries is made at another time than the one with the highest expected value, so that Dunlin goes on learning. <a href="/docs/guides/engine.html">How it learns</a></p>
+<button class="main">Save</button></form>
+<h2>Set by whoever runs Dunlin</h2>
+${facts([
+  ["Recovery window", `${count(windowDays)} ${windowDays === 1 ? "day" : "days"}`],
+  ["Retries for an invoice, at most", count(budget)],
+  ["Times are chosen", engine === "learned" ? "by what was learned" : "by fixed rules"],
+])}`,
+  };
+}
