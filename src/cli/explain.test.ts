@@ -32,6 +32,8 @@ test("an invoice is explained without saying whose it is, unless several merchan
   await ingestInvoices(db, second, packInvoices({ ...both, amount: 300 }), realPorts, () => {});
 
   assert.match(await run("inv_1"), /inv_1: EUR 2\.00, UNPAID/);
+  assert.match(await run("inv_1"), /^Times are those of .*\nLast done .*\nWhy .*not looked at yet.*\n\nWhat happened/);
+  assert.doesNotMatch(await run("inv_1"), /It has not stopped/);
   await assert.rejects(run("inv_both"), /2 merchants have an invoice inv_both: say which by --merchant/);
   assert.match(await run("inv_both", { merchant: second.id }), /inv_both: EUR 3\.00, UNPAID/);
   await assert.rejects(run("inv_2"), /There is no invoice inv_2/);

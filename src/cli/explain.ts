@@ -1,5 +1,6 @@
 import { explain as explainInvoice } from "../recovery/explain.ts";
 import { explanationOf } from "../recovery/explanation.ts";
+import { summaryOf } from "../recovery/summary.ts";
 import { type Command, EXIT, Failure, withDatabase } from "./command.ts";
 import { merchantWithInvoice } from "./whose.ts";
 
@@ -8,8 +9,9 @@ export const explain: Command = {
   name: "explain",
   usage: `INVOICE [--merchant M] [--json]
   --merchant M   whose; not needed when only one merchant has such an invoice
-  --json         the answers, the decisions and all that each rested on`,
-  summary: "Say what was decided about an invoice, and why: rules, alternatives, what changed",
+  --json         the summary, all answers, the decisions and all that each rested on`,
+  summary:
+    "Say in three lines where an invoice stands, then what was decided and why: rules, alternatives, what changed",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: ["INVOICE"],
   examples: ["npx dunlin explain inv_1", "npx dunlin explain inv_1 --json"],
@@ -19,12 +21,16 @@ export const explain: Command = {
       const explained = await explainInvoice(db, merchantId, invoiceId!, ports.now());
       if (!explained) throw new Failure(`There is no invoice ${invoiceId}.`);
       const answers = explanationOf(explained);
-      if (values.json) context.print(JSON.stringify({ answers, decisions: explained.decisions }));
-      else
-        for (const { question, answer } of answers) {
-          context.print(question);
-          for (const line of answer) context.print(`  ${line}`);
-        }
+      if (values.json) {
+        context.print(JSON.stringify({ summary: summaryOf(explained), answers, decisions: explained.decisions }));
+        return EXIT.ok;
+      }
+      for (const line of summaryOf(explained)) context.print(line);
+      context.print("");
+      for (const { question, answer } of answers.filter(({ applies }) => applies)) {
+        context.print(question);
+        for (const line of answer) context.print(`  ${line}`);
+      }
       return EXIT.ok;
     });
   },

@@ -26,12 +26,15 @@ import { END_WORDS, story, timesWords } from "./story.ts";
 export interface Answer {
   question: string;
   answer: string[];
+  /** False where the answer is that there is nothing to say: people are spared the question. */
+  applies: boolean;
 }
 
 /** The questions that people ask about an invoice, each answered from what was kept when it was decided. */
 export function explanationOf(explained: Explained): Answer[] {
   const zone = zoneOf(explained);
-  const happened = { question: "What happened so far?", answer: withoutZone(story(explained, zone), zone) };
+  const answer = withoutZone(story(explained, zone), zone);
+  const happened = { question: "What happened so far?", answer, applies: true };
   return [happened, ...answersOf(explained)];
 }
 
@@ -47,29 +50,44 @@ export function answersOf(explained: Explained): Answer[] {
   const zone = zoneOf(explained);
   const { decisions } = explained;
   const latest = decisions.at(-1) ?? null;
-  const answered = (question: string, answer: string[]): Answer => ({ question, answer: withoutZone(answer, zone) });
+  const answered = (question: string, answer: string[], applies = true): Answer => ({
+    question,
+    answer: withoutZone(answer, zone),
+    applies,
+  });
   if (!explained.case) return [answered(UNDECIDED, [neverDecided(explained)])];
-  const stopped = answered(STOPPED, whyStopped(explained, latest));
+  const why = whyStopped(explained, latest);
+  const stopped = answered(STOPPED, why, why[0] !== NOT_STOPPED);
   const undecided = whyUndecided(explained);
   if (undecided) return [answered(UNDECIDED, [undecided]), stopped];
+  const isOpen = explained.case.endedAt === null;
+  const isRetry = latest!.kind === "retry";
+  const cardChange = whyCardChange(explained, zone);
+  const wasCompared = decisions.some(({ account }) => account.even !== null);
   return [
-    answered(PLANNED, planned(explained, latest!, zone)),
-    answered("Why not today?", whyNotToday(explained, latest!, zone)),
-    answered("Why this hour?", whyThisHour(explained, latest!, zone)),
+    answered(PLANNED, planned(explained, latest!, zone), isOpen),
+    answered("Why not today?", whyNotToday(explained, latest!, zone), isOpen && isRetry),
+    answered("Why this hour?", whyThisHour(explained, latest!, zone), isOpen ? isRetry : wasRetried(explained)),
     answered("Which rules?", rules(explained, latest!, zone)),
-    answered("Why a card change?", whyCardChange(explained, zone)),
+    answered("Why a card change?", cardChange, cardChange[0] !== NO_CHANGE),
     stopped,
-    answered("What would six even tries have done?", sixEvenTries(explained, zone)),
-    answered("What changed since the last plan?", changed(latest!)),
+    answered("What would six even tries have done?", sixEvenTries(explained, zone), wasCompared),
+    answered("What changed since the last plan?", changed(latest!), latest!.number > 1),
     answered("What was known?", whatWasKnown(latest!, zone)),
     answered("How was it chosen?", howChosen(latest!)),
   ];
 }
 
+/** Whether a retry was carried out, or would have been asked for. */
+const wasRetried = ({ case: kase, actions, decisions }: Explained) =>
+  kase!.arm === "shadow"
+    ? decisions.some(({ kind }) => kind === "retry")
+    : actions.some(({ type, status }) => type === "RETRY" && (status === "SUCCEEDED" || status === "FAILED"));
+
 const UNDECIDED = "Why was nothing decided?";
 
 /** The zone of all that is told is named once; what was kept names it with each moment. */
-function withoutZone(lines: readonly string[], zone: Zone): string[] {
+export function withoutZone(lines: readonly string[], zone: Zone): string[] {
   const told = [` (${zone.name})`, ` ${localTimeWords(zone)}`];
   return lines.map((line) => told.reduce((words, each) => words.replaceAll(each, ""), line));
 }
@@ -81,7 +99,7 @@ export function decisionWords(explained: Explained, decision: DecisionRecord): s
 }
 
 /** Why nothing was decided about an invoice without a case. */
-function neverDecided(explained: Explained): string {
+export function neverDecided(explained: Explained): string {
   const { invoice, transactions } = explained;
   const waits = waitsFor(explained);
   if (waits !== null) return waits;
@@ -90,7 +108,7 @@ function neverDecided(explained: Explained): string {
 }
 
 /** Why nothing was decided in a case; null when something was. */
-function whyUndecided(explained: Explained): string | null {
+export function whyUndecided(explained: Explained): string | null {
   const { case: kase, decisions } = explained;
   if (kase!.arm === "merchant") return WATCHED;
   if (decisions.length > 0) return null;
@@ -102,7 +120,7 @@ function whyUndecided(explained: Explained): string | null {
 }
 
 /** Why nothing is asked for although the invoice is unpaid, whatever was decided before; null: no fact keeps Dunlin from asking. */
-function waitsFor(explained: Explained): string | null {
+export function waitsFor(explained: Explained): string | null {
   const { balance, invoice, smallestAmount } = explained;
   if (balance?.conflict)
     return `Facts contradict each other, so Dunlin asks for no payment. ${conflictWords(balance.conflict, (at) => when(zoneOf(explained), at))}`;
@@ -111,7 +129,11 @@ function waitsFor(explained: Explained): string | null {
 }
 
 /** The customer's, as far as any attempt on the invoice tells: the one that was paid may name no card, and what was decided before was told on its clocks. */
-function zoneOf({ invoice: { currency }, payer: { customerTimezone, cardCountry }, transactions }: Explained): Zone {
+export function zoneOf({
+  invoice: { currency },
+  payer: { customerTimezone, cardCountry },
+  transactions,
+}: Explained): Zone {
   const country = cardCountry ?? transactions.findLast((each) => each.cardCountry !== undefined)?.cardCountry;
   return whereabouts({ customerTimezone: customerTimezone ?? null, cardCountry: country ?? null, currency }).zone;
 }
@@ -142,7 +164,7 @@ function wouldDo(explained: Explained, latest: DecisionRecord, zone: Zone): stri
 export const plannedNow = ({ case: kase, actions }: Explained) =>
   kase?.endedAt === null ? actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT") : undefined;
 
-function planned(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
+export function planned(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
   const { case: kase } = explained;
   if (kase!.endedAt) return ["Nothing: the case is over."];
   if (kase!.arm === "shadow") return [SHADOW, ...wouldDo(explained, latest, zone)];
@@ -191,6 +213,8 @@ const whatWasKnown = ({ madeAt, account: { known, about } }: DecisionRecord, zon
 const IN_SHADOW =
   "Dunlin would ask for another card or payment method at once, too. In shadow mode it asks nobody, so what it would do is told of the present card, which its bank may renew.";
 
+const NO_CHANGE = "No other card or payment method was asked for.";
+
 function whyCardChange({ case: kase, decisions }: Explained, zone: Zone): string[] {
   const asked = decisions.findLast(({ kind }) => kind === "card_change");
   const was = kase!.arm === "shadow" ? "would have been" : "was";
@@ -202,10 +226,12 @@ function whyCardChange({ case: kase, decisions }: Explained, zone: Zone): string
   const latest = decisions.at(-1);
   if (kase!.arm === "shadow" && latest?.account.reasons.some((reason) => reason.includes(RENEWED))) return [IN_SHADOW];
   return [
-    "No other card or payment method was asked for.",
+    NO_CHANGE,
     ...(!kase!.endedAt && latest?.kind === "retry" ? ["The present one may still work: see what is planned."] : []),
   ];
 }
+
+const NOT_STOPPED = "It has not stopped.";
 
 function whyStopped(explained: Explained, latest: DecisionRecord | null): string[] {
   const { case: kase } = explained;
@@ -219,9 +245,7 @@ function whyStopped(explained: Explained, latest: DecisionRecord | null): string
   const waits = waitsFor(explained);
   if (kase!.arm === "dunlin" && waits !== null) return ["It has not stopped, it waits:", waits];
   if (kase!.arm === "dunlin")
-    return latest?.kind === "wait"
-      ? ["It has not stopped, it waits:", ...latest.account.reasons]
-      : ["It has not stopped."];
+    return latest?.kind === "wait" ? ["It has not stopped, it waits:", ...latest.account.reasons] : [NOT_STOPPED];
   return [
     "The merchant's own system goes on.",
     ...(gaveUp.length > 0 ? ["Dunlin would give the invoice up.", ...gaveUp] : []),

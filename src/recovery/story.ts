@@ -14,12 +14,16 @@ import { codesOf, instrumentOf } from "./known.ts";
 /** Whose clocks moments are told on. */
 export const timesWords = ({ name }: Zone) => `Times are those of ${name}.`;
 
-/** What happened to an invoice, oldest first, a sentence a line. */
-export function story(
-  { invoice, case: kase, earlierCases, transactions, actions, decisions }: Explained,
-  zone: Zone,
-): string[] {
-  const events: { at: Date; words: string }[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
+/** Something that happened to an invoice, in words. */
+interface Happened {
+  at: Date;
+  words: string;
+  isEnd?: true;
+}
+
+/** What happened to an invoice, oldest first. */
+export function happenedTo({ case: kase, transactions, actions, decisions }: Explained, zone: Zone): Happened[] {
+  const events: Happened[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
   const isOver = kase !== null && kase.endedAt !== null;
   for (const action of actions)
     if (action.decidedAt) events.push({ at: action.decidedAt, words: askWords(action, isOver, zone) });
@@ -36,10 +40,18 @@ export function story(
   }
   if (kase) events.push({ at: kase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
   if (kase?.endedAt)
-    events.push({ at: kase.endedAt, words: `The case ended: ${endWords(kase.endReason!, decisions)}` });
-  const lines = events
-    .sort((a, b) => a.at.getTime() - b.at.getTime())
-    .map(({ at, words }) => `${when(zone, at)}  ${words}`);
+    events.push({
+      at: kase.endedAt,
+      words: `The case ended: ${endWords(kase.endReason!, decisions)}`,
+      isEnd: true,
+    });
+  return events.sort((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+/** The same with what it is about, a sentence a line. */
+export function story(explained: Explained, zone: Zone): string[] {
+  const { invoice, earlierCases } = explained;
+  const lines = happenedTo(explained, zone).map(({ at, words }) => `${when(zone, at)}  ${words}`);
   const head = `${invoice.id}: ${moneyWords(invoice.amount, invoice.currency)}, ${invoice.state}.`;
   const before =
     earlierCases.length > 0

@@ -6,7 +6,7 @@ import { isReadable } from "./considered.ts";
 /** What people ask about an invoice, with the answers that `dunlin explain` gives: each opens under its question, and the first one asked is open. */
 export function answers(explained: Explained): Html {
   if (!explained.decisions.every(isReadable)) return html`<p class="text soft">${UNREADABLE}</p>`;
-  const asked = answersOf(explained);
+  const asked = answersOf(explained).filter(({ applies }) => applies);
   const first = explained.case?.endedAt ? STOPPED : PLANNED;
   const isOpen = (question: string) => question === first || asked.every((each) => each.question !== first);
   return html`<p class="soft">${clocksOf(explained)}</p>

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { explain } from "./explain.ts";
+import { HOUR, openStage } from "./stage.fixture.ts";
+import { summaryOf } from "./summary.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+beforeEach(async () => {
+  merchantId = (await stage.enter()).id;
+});
+
+const summary = async () => {
+  const [clocks, ...lines] = summaryOf((await explain(stage.db, merchantId, "inv_1", stage.now()))!);
+  assert.match(clocks!, /^Times are those of Europe\/Berlin\.$/);
+  assert.ok(lines.length <= 3);
+  return lines.join("\n");
+};
+async function failing(over: Parameters<typeof stage.transaction>[0] = {}) {
+  await stage.invoice();
+  await stage.transaction(over);
+  await stage.decide();
+}
+const AT = String.raw`... \d+ March, \d\d:\d\d`;
+
+test("the summary of an open case says what was last done, what is next and when, and what it waits for", async () => {
+  await failing();
+  assert.match(
+    await summary(),
+    new RegExp(
+      `^Last done {3}${AT}: .*\nNext {8}A retry for ${AT}, with a chance of \\d+%; it is planned, .*\nWaits for {3}its time\\. `,
+    ),
+  );
+  await stage.untilSent();
+  assert.match(
+    await summary(),
+    new RegExp(
+      `^Last done {3}${AT}: A retry on .* was asked for, .*\nNext {8}A retry for ${AT}.* was sent to the merchant\\.\nWaits for {3}the outcome`,
+    ),
+  );
+});
+
+test("the summary of a case that is over says when and why it ended, and of nothing that is next", async () => {
+  await failing();
+  stage.wait(HOUR);
+  await stage.transaction({ state: "PAID" });
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  assert.match(
+    await summary(),
+    new RegExp(`^Last done {3}${AT}: An attempt succeeded\\.\nEnded {7}${AT}: The case ended: the invoice is paid\\.$`),
+  );
+});
+
+test("the summary says what is waited for: another card, in shadow mode the merchant's own system, and without a case why", async () => {
+  await failing({ networkDeclineCode: "41" });
+  await stage.untilSent();
+  assert.match(await summary(), /^Last done .*\nWaits for {3}another card or payment method of the customer\.$/);
+  merchantId = (await stage.enter(true, { shadow: true })).id;
+  await failing();
+  assert.match(await summary(), /\nNext {8}It would .*\nWaits for {3}the merchant's own system/);
+  merchantId = (await stage.enter()).id;
+  await stage.invoice({ state: "PAID" });
+  await stage.transaction({ state: "PAID" });
+  assert.match(await summary(), /\nWhy {9}It was paid at the first attempt/);
+});
