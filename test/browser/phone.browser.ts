@@ -57,7 +57,7 @@ test("what people ask about an invoice opens by the keyboard and without a scrip
     for (const line of await answers.all()) assert.ok(await line.isVisible(), "on paper all of them are there");
     await at.emulateMedia({ media: "screen" });
     const questions = at.locator(".asked details");
-    assert.ok((await questions.count()) >= 10, name);
+    assert.ok((await questions.count()) >= 5, name);
     for (const question of await questions.all()) {
       const answer = question.locator("p").first();
       if (!(await answer.isVisible())) {
