@@ -18,6 +18,7 @@ export interface Metrics extends DeliveryMetrics {
   requestsUnlogged(count: number): void;
   /** A request without a good key was counted alone, because there were many. */
   requestOfNobody(): void;
+  connectionRefused(reason: "address" | "all"): void;
   /** Cases were looked at. */
   onSteps(count: number): void;
   /** Deciding, learning, money, the database, certificates and the disk are shown from now on. */
@@ -57,6 +58,13 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     help: "Requests without a good key that the request log has no row of, because there were many",
     registers,
   });
+  const refused = new Counter({
+    name: "dunlin_connections_refused_total",
+    help: "Connections that were closed at once, because their address had its share (address), or because there were too many of all (all)",
+    labelNames: ["reason"],
+    registers,
+  });
+  for (const reason of ["address", "all"]) refused.inc({ reason }, 0);
   const steps = new Counter({ name: "dunlin_case_steps_total", help: "Looks at cases that were due", registers });
   return {
     registry,
@@ -69,6 +77,7 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     },
     requestsUnlogged: (count) => unlogged.inc(count),
     requestOfNobody: () => strange.inc(),
+    connectionRefused: (reason) => refused.inc({ reason }),
     onSteps: (count) => steps.inc(count),
     watchService: (watched) => addServiceGauges(registry, watched),
     watchClock: (look) => addClockGauges(registers, look),

@@ -244,6 +244,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
         },
         onIngested: onCases,
         tls,
+        connectionsPerAddress: settings.connectionsPerAddress,
         trustedProxies: settings.trustedProxies,
         baseUrl: settings.baseUrl,
         tokenKeys: tokenKeys(settings.pageTokenKeys, secretKey),
