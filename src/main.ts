@@ -112,6 +112,7 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
     print,
     isTerminal: process.stdout.isTTY === true,
     output: process.stdout,
+    input: () => process.stdin,
     aside: { print: complain, isTerminal: process.stderr.isTTY === true },
     async open() {
       const missing = command.begins ? null : whatIsMissing(settings);

@@ -177,7 +177,7 @@ test("a command that copies a database says what it lacks", async () => {
   const nothing = { DUNLIN_DATA: join(folder, "nothing") };
   assert.match((await run(["backup", join(folder, "x.backup")], nothing)).err, /There is no database in .*nothing/);
   assert.match((await run(["restore", join(folder, "none.backup")], nothing)).err, /there is no file/);
-  assert.match((await run(["move"], nothing)).err, /--to takes the address of a database/);
+  assert.match((await run(["move"], nothing)).err, /--to and --to-file take the address of a database/);
   const far = await run(["backup", join(folder, "no-such-folder", "x.backup")], { DATABASE_URL: databaseUrl(source) });
   assert.equal(far.code, 1);
   assert.match(far.err, /cannot write .*ENOENT/);

@@ -69,9 +69,10 @@ test("the first start leaves a key that works in a file only its owner reads, an
 
 test("merchant create beside the running service prints the merchant and a key with every permission", async () => {
   const url = "https://billing.example.com/dunlin";
-  const words = ["merchant", "create", "--name", "Shop", "--webhook-url", url, "--bearer", "secret-token", "--json"];
-  const { code, out } = await dunlin(words);
+  const words = ["merchant", "create", "--name", "Shop", "--webhook-url", url, "--bearer-file", "-", "--json"];
+  const { code, out, err } = await dunlin(words, {}, "secret-token\n");
   assert.equal(code, 0);
+  assert.equal(err, "");
   const { merchantId, apiKey } = JSON.parse(out);
   assert.match(merchantId, /^[0-9a-f-]{36}$/);
   assert.match(apiKey, /^dln_live_[0-9A-Za-z]{36}$/);
@@ -84,8 +85,20 @@ test("merchant create beside the running service prints the merchant and a key w
 test("merchant set changes what it names, and an address that must not be dialled is refused with its reason", async () => {
   const { out } = await dunlin(["merchant", "create", "--name", "Other", "--json"]);
   const { merchantId } = JSON.parse(out);
-  const set = await dunlin(["merchant", "set", merchantId, "--budget", "4", "--shape", "flat", "--json"]);
+  const set = await dunlin([
+    "merchant",
+    "set",
+    merchantId,
+    "--budget",
+    "4",
+    "--shape",
+    "flat",
+    "--bearer",
+    "t",
+    "--json",
+  ]);
   assert.equal(set.code, 0);
+  assert.match(set.err, /^Note: the process list shows --bearer .*\n$/);
   assert.deepEqual([JSON.parse(set.out).budget, JSON.parse(set.out).webhookFlat], [4, true]);
   const hook = ["--webhook-url", "https://169.254.169.254/", "--bearer", "t"];
   const refused = await dunlin(["merchant", "set", merchantId, ...hook]);

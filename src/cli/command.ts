@@ -1,4 +1,4 @@
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { ParseArgsConfig } from "node:util";
 import type { Logger as Log } from "pino";
 import type { Settings } from "../config.ts";
@@ -39,6 +39,8 @@ export interface Context extends Lines {
   log: Log;
   /** Standard output, for whom lines are too little: whoever writes much waits until it is taken. */
   output: Writable;
+  /** Standard input. */
+  input(): Readable & { isTTY?: boolean };
   /** Standard error: for people, beside what is written to the output. */
   aside: Lines;
   open(): Promise<Opened>;
