@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
 import { listen } from "./api/listener.ts";
 import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.ts";
 import type { Ports } from "./domain/ports.ts";
-import { addServiceGauges, type Watched } from "./service-metrics.ts";
+import { readyDetails, type ServiceFigures } from "./service-figures.ts";
+import { addServiceGauges } from "./service-metrics.ts";
 import type { Database } from "./store/database.ts";
-import type { ClockFigures } from "./wall-clock.ts";
 
 /** What operators see, and the hooks that feed it. */
 export interface Metrics extends DeliveryMetrics {
@@ -21,10 +21,8 @@ export interface Metrics extends DeliveryMetrics {
   connectionRefused(reason: "address" | "all"): void;
   /** Cases were looked at. */
   onSteps(count: number): void;
-  /** Deciding, learning, money, the database, certificates and the disk are shown from now on. */
-  watchService(watched: Watched): void;
-  /** `look` is asked at each scrape. */
-  watchClock(look: () => ClockFigures): void;
+  /** Deciding, learning, money, the database, certificates, the disk and the clock are shown from now on. */
+  watchService(figures: ServiceFigures): void;
 }
 
 /** Metrics of this process, and of the queue in the database. */
@@ -79,41 +77,32 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     requestOfNobody: () => strange.inc(),
     connectionRefused: (reason) => refused.inc({ reason }),
     onSteps: (count) => steps.inc(count),
-    watchService: (watched) => addServiceGauges(registry, watched),
-    watchClock: (look) => addClockGauges(registers, look),
+    watchService: (figures) => addServiceGauges(registry, figures),
     ...createDeliveryMetrics(registry, db, ports),
   };
 }
 
-function addClockGauges(registers: Registry[], look: () => ClockFigures) {
-  new Gauge({
-    name: "dunlin_clock_offset_seconds",
-    help: "By how much this machine's clock is behind the database's, whose time is used; 0 while they are within a second",
-    registers,
-    collect() {
-      this.set(look().offsetMs / 1000);
-    },
-  });
-  new Counter({
-    name: "dunlin_clock_jumps_total",
-    help: "Jumps of this machine's clock by more than a second since the start",
-    registers,
-    collect() {
-      this.reset();
-      this.inc(look().jumps);
-    },
-  });
-}
-
-/** Serve `/metrics`, and nothing else, in the clear: for the network of the operator only. */
+/**
+ * Serve `/metrics` and a `/readyz` with details, in the clear and without a key: for the network of the operator only.
+ *
+ * @param ready  as `/readyz` of the API is answered
+ */
 export async function startMetricsServer(
   { registry }: Metrics,
+  figures: ServiceFigures,
+  ready: () => Promise<{ ok: boolean; problems: readonly string[] }>,
   host: string,
   port: number,
 ): Promise<() => Promise<void>> {
   const server = createServer(async (request, reply) => {
+    if (request.url === "/readyz") {
+      const { ok, problems } = await ready();
+      const body = { status: ok ? "ready" : "not ready", problems, ...(await readyDetails(figures)) };
+      reply.writeHead(ok ? 200 : 503, { "content-type": "application/json" }).end(`${JSON.stringify(body)}\n`);
+      return;
+    }
     if (request.url !== "/metrics") {
-      reply.writeHead(404).end("Metrics are at /metrics.\n");
+      reply.writeHead(404).end("Metrics are at /metrics, and details of readiness at /readyz.\n");
       return;
     }
     try {

@@ -100,8 +100,10 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
     const { db, walled, owner, ports, clock, secretKey } = store;
     const metrics = createMetrics(db, ports);
     const shown = answers ? await identity(settings, ports.realNow()) : null;
-    watchStore(metrics, store, settings, shown?.tls ?? null);
-    if (metricsPort !== null) stops.push(await startMetricsServer(metrics, metricsHost, metricsPort));
+    const figures = watchStore(store, settings, shown?.tls ?? null);
+    metrics.watchService(figures);
+    const ready = () => readiness(db);
+    if (metricsPort !== null) stops.push(await startMetricsServer(metrics, figures, ready, metricsHost, metricsPort));
 
     async function keepLog() {
       const now = ports.now();
@@ -249,7 +251,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
         baseUrl: settings.baseUrl,
         tokenKeys: tokenKeys(settings.pageTokenKeys, secretKey),
         egressRanges: settings.egressRanges,
-        ready: () => readiness(db),
+        ready,
         metrics,
         operations: roles.has("api"),
         pages: !jobs

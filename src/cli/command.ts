@@ -19,6 +19,8 @@ export interface Opened {
   db: Database;
   /** For one merchant at a time. */
   walled: Walled;
+  /** The login, which alone sees what its sessions do. */
+  owner: Database;
   ports: Ports;
   clock: WallClock;
   /** 32 bytes: opens the credentials at rest. */

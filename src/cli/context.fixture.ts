@@ -28,6 +28,7 @@ export function testContext(
     open: async () => ({
       db,
       walled,
+      owner: db,
       ports,
       clock: machineClock(),
       secretKey: SECRET_KEY,
