@@ -180,6 +180,8 @@ export function remembered<T>(ports: Pick<Ports, "monotonicMs">, ask: () => Prom
   let asking: Promise<T> | null = null;
 
   async function askAnew(): Promise<T> {
+    // A scrape looks at the pools of connections in the same turn, before its own questions fill them.
+    await null;
     const askedMs = ports.monotonicMs();
     try {
       const answer = await ask();
