@@ -84,7 +84,7 @@ export async function poolFindings({ settings: { metricsHost, metricsPort } }: C
             "pool",
             `${pool}: all ${busy + idle} connections are busy, ${waitedFor} requests wait for one`,
           )
-        : finding("ok", "pool", `${pool}: ${busy} of ${busy + idle} connections are busy`),
+        : finding("ok", "pool", `${pool}: ${busy} of ${busy + idle} open connections are busy`),
     );
   } catch (error) {
     const where = `http://${metricsHost}:${metricsPort}/readyz`;
