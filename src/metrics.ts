@@ -3,8 +3,10 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { listen } from "./api/listener.ts";
 import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.ts";
 import type { Ports } from "./domain/ports.ts";
+import type { PresenceFigures } from "./presence.ts";
 import { addServiceGauges, type Watched } from "./service-metrics.ts";
 import type { Database } from "./store/database.ts";
+import type { Troubles } from "./troubles.ts";
 import type { ClockFigures } from "./wall-clock.ts";
 
 /** What operators see, and the hooks that feed it. */
@@ -22,6 +24,8 @@ export interface Metrics extends DeliveryMetrics {
   onSteps(count: number): void;
   /** Deciding, learning, money, the database, certificates and the disk are shown from now on. */
   watchService(watched: Watched): void;
+  /** Processes, the database's answers and what the log warns of are shown from now on. */
+  watchPresence(look: () => PresenceFigures, troubles: Troubles): void;
   /** `look` is asked at each scrape. */
   watchClock(look: () => ClockFigures): void;
 }
@@ -71,6 +75,7 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     requestOfNobody: () => strange.inc(),
     onSteps: (count) => steps.inc(count),
     watchService: (watched) => addServiceGauges(registry, watched),
+    watchPresence: (look, troubles) => addPresenceGauges(registers, look, troubles),
     watchClock: (look) => addClockGauges(registers, look),
     ...createDeliveryMetrics(registry, db, ports),
   };
@@ -96,6 +101,46 @@ function addClockGauges(registers: Registry[], look: () => ClockFigures) {
   });
 }
 
+function addPresenceGauges(registers: Registry[], look: () => PresenceFigures, troubles: Troubles) {
+  new Gauge({
+    name: "dunlin_database_up",
+    help: "Whether the database answered this process within the last 15 seconds",
+    registers,
+    collect() {
+      this.set(look().isDatabaseUp ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: "dunlin_database_answer_seconds",
+    help: "How long the database took to answer this process last",
+    registers,
+    collect() {
+      this.set(look().answerMs / 1000);
+    },
+  });
+  new Gauge({
+    name: "dunlin_processes",
+    help: "Processes on the database that were seen within an hour, by version: running, or silent for 20 seconds or longer",
+    labelNames: ["state", "version"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { version, isSilent } of look().processes)
+        this.inc({ state: isSilent ? "silent" : "running", version });
+    },
+  });
+  new Counter({
+    name: "dunlin_warnings_total",
+    help: "Lines of this process's log from the level warn up, by name",
+    labelNames: ["name"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { name, count } of troubles.all()) this.inc({ name }, count);
+    },
+  });
+}
+
 /** Serve `/metrics`, and nothing else, in the clear: for the network of the operator only. */
 export async function startMetricsServer(
   { registry }: Metrics,
@@ -107,12 +152,8 @@ export async function startMetricsServer(
       reply.writeHead(404).end("Metrics are at /metrics.\n");
       return;
     }
-    try {
-      const text = await registry.metrics();
-      reply.writeHead(200, { "content-type": registry.contentType }).end(text);
-    } catch {
-      reply.writeHead(503).end("The database does not answer.\n");
-    }
+    const text = await registry.metrics();
+    reply.writeHead(200, { "content-type": registry.contentType }).end(text);
   });
   return (await listen(server, host, port)).close;
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { statfsSync } from "node:fs";
 import { Gauge, type Registry } from "prom-client";
-import { remembered } from "./delivery-metrics.ts";
+import { remembered, whenAnswered } from "./delivery-metrics.ts";
 import { DAY_MS } from "./domain/durations.ts";
 import type { Ports } from "./domain/ports.ts";
 import type { Database, PoolFigures } from "./store/database.ts";
@@ -32,7 +32,7 @@ export function addServiceGauges(registry: Registry, watched: Watched) {
       help,
       registers,
       async collect() {
-        this.set(await value());
+        await whenAnswered(this, async () => this.set(await value()));
       },
     });
   const labelled = (name: string, help: string, labelNames: string[], values: () => Promise<Labelled[]> | Labelled[]) =>
@@ -42,9 +42,11 @@ export function addServiceGauges(registry: Registry, watched: Watched) {
       labelNames,
       registers,
       async collect() {
-        const found = await values();
-        this.reset();
-        for (const { labels, value } of found) this.set(labels, value);
+        await whenAnswered(this, async () => {
+          const found = await values();
+          this.reset();
+          for (const { labels, value } of found) this.set(labels, value);
+        });
       },
     });
   const since = (at: Date | null | undefined) => (at ? Math.max(0, ports.now().getTime() - at.getTime()) / 1_000 : 0);

@@ -33,6 +33,7 @@ import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
 import { mustBeNewest, UnknownMigration } from "./store/migrate.ts";
 import { readiness } from "./store/readiness.ts";
+import type { Troubles } from "./troubles.ts";
 import { watchStore } from "./watch-store.ts";
 
 /**
@@ -57,6 +58,8 @@ export interface StartOptions {
   settings: Settings;
   roles: ReadonlySet<Role>;
   log: Log;
+  /** Warnings and errors of the log; none are shown without it. */
+  troubles?: Troubles | undefined;
   /** How its pages call commands. */
   cli?: string;
   /** The service cannot go on. */
@@ -80,7 +83,8 @@ const LOG_LOOK_MS = HOUR_MS;
 const LOG_LOOK_DAYS = 5;
 
 /** Start the service: the database, and the roles that are asked for. */
-export async function start({ settings, roles, log, cli = "npx dunlin", onFatal }: StartOptions): Promise<Running> {
+export async function start(options: StartOptions): Promise<Running> {
+  const { settings, roles, log, cli = "npx dunlin", onFatal } = options;
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
   const { host, port, metricsHost, metricsPort } = settings;
   const answers = roles.has("api") || roles.has("console");
@@ -100,7 +104,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
     const { db, walled, owner, ports, clock, secretKey } = store;
     const metrics = createMetrics(db, ports);
     const shown = answers ? await identity(settings, ports.realNow()) : null;
-    watchStore(metrics, store, settings, shown?.tls ?? null);
+    stops.push(watchStore(metrics, store, options, shown?.tls ?? null).stop);
     if (metricsPort !== null) stops.push(await startMetricsServer(metrics, metricsHost, metricsPort));
 
     async function keepLog() {

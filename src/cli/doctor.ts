@@ -13,6 +13,7 @@ import { unseal } from "../store/secret-box.ts";
 import { serverFacts } from "../store/server-facts.ts";
 import { type Command, type Context, EXIT, type Opened } from "./command.ts";
 import { endpointAdvice } from "./endpoint-words.ts";
+import { processFindings } from "./process-findings.ts";
 import { unreachable } from "./unreachable.ts";
 
 type Verdict = "ok" | "warn" | "fail";
@@ -141,6 +142,7 @@ async function database(context: Context): Promise<Finding[]> {
         ? []
         : [finding("warn", "clock rate", `service time runs ${ports.clockRate} times as fast`)]),
       await wall(opened),
+      ...(await processFindings(db, ports.realNow())),
       ...(await endpoints(context, opened)),
     ];
   } finally {
