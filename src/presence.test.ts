@@ -67,8 +67,8 @@ test("a process that is silent for 20 seconds is warned of in the log, the metri
   }
   const says = (await processFindings(db, ports.realNow())).map((finding) => `${finding.verdict} ${finding.says}`);
   assert.equal(says.length, 3);
-  assert.match(says[0]!, /^ok worker-1\/17 \(decide\) runs version 1\.0\.0, started 10 min ago$/);
-  assert.match(says[1]!, /^warn worker-1\/18 \(decide\) was last seen 2\d s ago: it was killed/);
+  assert.match(says[0]!, /^ok worker-1\/17 \(version 1\.0\.0: decide\) started 10 min ago$/);
+  assert.match(says[1]!, /^warn worker-1\/18 \(version 1\.0\.0: decide\) was last seen 2\d s ago: it was killed/);
 });
 
 test("the doctor names the latest troubles of each process, and versions that run at once", async () => {

@@ -27,14 +27,13 @@ const isSilent = ({ seenAt }: ProcessRow, realNow: Date) => realNow.getTime() - 
 function findingOf(row: ProcessRow, realNow: Date): ProcessFinding {
   const { host, pid, version, roles, startedAt, seenAt, troubles } = row;
   const what = "processes";
-  const who = `${host}/${pid} (${roles.join(", ")})`;
+  const who = `${host}/${pid} (version ${version}: ${roles.join(", ")})`;
   const ago = (at: Date) => spanOf(realNow.getTime() - at.getTime());
   if (isSilent(row, realNow)) {
     const says = `${who} was last seen ${ago(seenAt)} ago: it was killed, hangs, or does not reach the database.`;
     return { verdict: "warn", what, says };
   }
-  if (troubles.length === 0)
-    return { verdict: "ok", what, says: `${who} runs version ${version}, started ${ago(startedAt)} ago` };
+  if (troubles.length === 0) return { verdict: "ok", what, says: `${who} started ${ago(startedAt)} ago` };
   const named = troubles
     .slice(0, NAMED_MAX)
     .map(
