@@ -1,11 +1,13 @@
 import { createServer } from "node:http";
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { listen } from "./api/listener.ts";
 import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.ts";
 import type { Ports } from "./domain/ports.ts";
+import type { PresenceFigures } from "./presence.ts";
 import { readyDetails, type ServiceFigures } from "./service-figures.ts";
 import { addServiceGauges } from "./service-metrics.ts";
 import type { Database } from "./store/database.ts";
+import type { Troubles } from "./troubles.ts";
 
 /** What operators see, and the hooks that feed it. */
 export interface Metrics extends DeliveryMetrics {
@@ -23,6 +25,8 @@ export interface Metrics extends DeliveryMetrics {
   onSteps(count: number): void;
   /** Deciding, learning, money, the database, certificates, the disk and the clock are shown from now on. */
   watchService(figures: ServiceFigures): void;
+  /** Processes, the database's answers and what the log warns of are shown from now on. */
+  watchPresence(look: () => PresenceFigures, troubles: Troubles): void;
 }
 
 /** Metrics of this process, and of the queue in the database. */
@@ -78,8 +82,49 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     connectionRefused: (reason) => refused.inc({ reason }),
     onSteps: (count) => steps.inc(count),
     watchService: (figures) => addServiceGauges(registry, figures),
+    watchPresence: (look, troubles) => addPresenceGauges(registers, look, troubles),
     ...createDeliveryMetrics(registry, db, ports),
   };
+}
+
+function addPresenceGauges(registers: Registry[], look: () => PresenceFigures, troubles: Troubles) {
+  new Gauge({
+    name: "dunlin_database_up",
+    help: "Whether the database answered this process within the last 15 seconds",
+    registers,
+    collect() {
+      this.set(look().isDatabaseUp ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: "dunlin_database_answer_seconds",
+    help: "How long the database took to answer this process last",
+    registers,
+    collect() {
+      this.set(look().answerMs / 1000);
+    },
+  });
+  new Gauge({
+    name: "dunlin_processes",
+    help: "Processes on the database that were seen within an hour, by version: running, or silent for 20 seconds or longer",
+    labelNames: ["state", "version"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { version, isSilent } of look().processes)
+        this.inc({ state: isSilent ? "silent" : "running", version });
+    },
+  });
+  new Counter({
+    name: "dunlin_warnings_total",
+    help: "Lines of this process's log from the level warn up, by name",
+    labelNames: ["name"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { name, count } of troubles.all()) this.inc({ name }, count);
+    },
+  });
 }
 
 /**
@@ -105,12 +150,8 @@ export async function startMetricsServer(
       reply.writeHead(404).end("Metrics are at /metrics, and details of readiness at /readyz.\n");
       return;
     }
-    try {
-      const text = await registry.metrics();
-      reply.writeHead(200, { "content-type": registry.contentType }).end(text);
-    } catch {
-      reply.writeHead(503).end("The database does not answer.\n");
-    }
+    const text = await registry.metrics();
+    reply.writeHead(200, { "content-type": registry.contentType }).end(text);
   });
   return (await listen(server, host, port)).close;
 }

@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
+import { whenAnswered } from "./delivery-metrics.ts";
 import type { ServiceFigures } from "./service-figures.ts";
 
 /** Gauges of deciding, learning, money, the database, certificates, the disk and the clock. */
@@ -10,7 +11,7 @@ export function addServiceGauges(registry: Registry, figures: ServiceFigures) {
       help,
       registers,
       async collect() {
-        this.set(await value());
+        await whenAnswered(this, async () => this.set(await value()));
       },
     });
   const labelled = (name: string, help: string, labelNames: string[], values: () => Promise<Labelled[]> | Labelled[]) =>
@@ -20,9 +21,11 @@ export function addServiceGauges(registry: Registry, figures: ServiceFigures) {
       labelNames,
       registers,
       async collect() {
-        const found = await values();
-        this.reset();
-        for (const { labels, value } of found) this.set(labels, value);
+        await whenAnswered(this, async () => {
+          const found = await values();
+          this.reset();
+          for (const { labels, value } of found) this.set(labels, value);
+        });
       },
     });
 

@@ -1,7 +1,12 @@
 import type { Tls } from "./api/listener.ts";
 import type { Settings } from "./config.ts";
+import type { Metrics } from "./metrics.ts";
 import type { Store } from "./open.ts";
+import { type Presence, startPresence } from "./presence.ts";
 import { freeBytesOf, type ServiceFigures, serviceFigures } from "./service-figures.ts";
+import type { StartOptions } from "./start.ts";
+import { createTroubles } from "./troubles.ts";
+import { version } from "./version.ts";
 
 /** How the database, its clock, this machine's disk and the certificates stand. @param tls  what callers are shown; null: nobody calls */
 export function watchStore(
@@ -22,4 +27,13 @@ export function watchStore(
     freeBytes: () => freeBytesOf(dataDir),
     clock: () => clock.figures(),
   });
+}
+
+/** Tells the other processes of this one, and shows in the metrics how all of them stand. */
+export function announce(metrics: Metrics, { db, ports }: Store, options: StartOptions): Presence {
+  const { roles, log, troubles = createTroubles(ports.realNow) } = options;
+  const { pid } = process;
+  const presence = startPresence({ db, ports, log, version: version(), roles: [...roles], troubles, pid });
+  metrics.watchPresence(presence.figures, troubles);
+  return presence;
 }

@@ -70,6 +70,18 @@ const FAULTS: Record<string, () => Promise<unknown>> = {
     await service.scrape();
     await Promise.all(all);
   },
+  async DunlinDatabaseAway() {
+    service.presence.hearNothing(16_000);
+    await service.scrape();
+  },
+  async DunlinDatabaseSlow() {
+    await service.presence.begin(300);
+    await service.scrape();
+  },
+  async DunlinProcessSilent() {
+    await service.presence.loseAnother();
+    await service.scrape();
+  },
   async DunlinDiskFull() {
     service.machine.freeBytes = 9e8;
     await service.scrape();

@@ -8,6 +8,7 @@ import type { Ports } from "../domain/ports.ts";
 import type { Server } from "../open.ts";
 import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
+import type { Troubles } from "../troubles.ts";
 import type { WallClock } from "../wall-clock.ts";
 
 /** As sysexits.h has them, but for 1 and 2. A unit of systemd starts the service again after 69, and not after 78. */
@@ -39,6 +40,8 @@ export interface Lines {
 export interface Context extends Lines {
   settings: Settings;
   log: Log;
+  /** Warnings and errors of this process's log. */
+  troubles?: Troubles | undefined;
   /** Standard output, for whom lines are too little: whoever writes much waits until it is taken. */
   output: Writable;
   /** Standard input. */

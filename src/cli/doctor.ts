@@ -16,6 +16,7 @@ import { type Command, type Context, EXIT, type Opened } from "./command.ts";
 import { type Finding, finding } from "./doctor-finding.ts";
 import { embeddedFinding, poolFindings, serviceFindings } from "./doctor-service.ts";
 import { endpointAdvice } from "./endpoint-words.ts";
+import { processFindings } from "./process-findings.ts";
 import { unreachable } from "./unreachable.ts";
 
 const GIB = 2 ** 30;
@@ -137,6 +138,7 @@ async function database(context: Context): Promise<Finding[]> {
       ...(await serviceFindings(watchStore(opened, context.settings, null))),
       ...(await poolFindings(context)),
       await wall(opened),
+      ...(await processFindings(db, ports.realNow())),
       ...(await endpoints(context, opened)),
     ];
   } finally {

@@ -1,19 +1,24 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { httpsServer } from "../../sdk/test/https-server.ts";
 import { INVOICE, testApi, testClock, testKey } from "../../src/api/api.fixture.ts";
 import { parseTrustedProxies } from "../../src/api/client-address.ts";
 import { createRequestLog, noteOfUnreadable } from "../../src/api/request-log.ts";
+import { realPorts } from "../../src/clock.ts";
 import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEY } from "../../src/delivery/deliverer.fixture.ts";
 import { parseAllow } from "../../src/delivery/https/address-guard.ts";
 import { createSender, type Send } from "../../src/delivery/https/send.ts";
 import { createMetrics, startMetricsServer } from "../../src/metrics.ts";
+import { type Presence, startPresence } from "../../src/presence.ts";
 import { setMerchant } from "../../src/recovery/merchants.ts";
 import { DAY, MINUTE, openStage } from "../../src/recovery/stage.fixture.ts";
 import { serviceFigures } from "../../src/service-figures.ts";
 import { type Database, prepared } from "../../src/store/database.ts";
+import { beatProcess } from "../../src/store/processes.ts";
 import { readiness } from "../../src/store/readiness.ts";
+import { createTroubles } from "../../src/troubles.ts";
 import { createWallClock } from "../../src/wall-clock.ts";
 import { selfSigned } from "../certificate.ts";
 import { freePort } from "../free-port.ts";
@@ -49,6 +54,9 @@ export async function watchedService() {
     clock: () => wallClock.figures(),
   });
   metrics.watchService(figures);
+  const presence = presenceOf(db, ports.newId);
+  await presence.begin();
+  metrics.watchPresence(presence.figures, presence.troubles);
 
   let status = 200;
   let isOutOfFiles = false;
@@ -99,6 +107,7 @@ export async function watchedService() {
     machine,
     wallClock,
     deliverer,
+    presence,
     closeMetrics,
     /** Reads the metrics a minute later. */
     async scrape(afterMs = MINUTE) {
@@ -164,12 +173,51 @@ export async function watchedService() {
       await log.flush();
     },
     async close() {
+      await presence.stop();
       await deliverer.stop(0);
       sender.close();
       await endpoint.close();
       await closeMetrics().catch(() => {});
       await api.close();
       await stage.drop();
+    },
+  };
+}
+
+/** What a process says of itself and sees of others, with its way to the database in the test's hands. */
+function presenceOf(db: Database, newId: () => string) {
+  let presence: Presence | null = null;
+  let aheadMs = 0;
+  let delayMs = 0;
+  const real = realPorts({ realAt: new Date(0), serviceAt: new Date(0), rate: 1 });
+  const ports = { ...real, newId, monotonicMs: () => performance.now() + aheadMs };
+  const troubles = createTroubles(ports.realNow);
+  const way: Database = {
+    ...db,
+    run: (statement, values) => sleep(delayMs).then(() => db.run(statement, values)),
+  };
+  return {
+    troubles,
+    figures: () => presence!.figures(),
+    /** A new process, which has said that it is there. */
+    async begin(slowMs = 0) {
+      await presence?.stop();
+      delayMs = slowMs;
+      const log = pino({ level: "silent" });
+      presence = startPresence({ db: way, ports, log, version: "1.0.0", roles: ["api"], troubles, pid: 1 });
+      while (presence.figures().processes.length === 0) await sleep(5);
+    },
+    stop: () => presence?.stop(),
+    /** For so long the database has said nothing. */
+    hearNothing(ms: number) {
+      aheadMs += ms;
+    },
+    /** Another process was killed half a minute ago. */
+    async loseAnother() {
+      const at = new Date(ports.realNow().getTime() - 30_000);
+      const of = { host: "worker-2", pid: 2, version: "1.0.0", roles: ["decide"], troubles: [] };
+      await beatProcess(db, { id: newId(), ...of, startedAt: at, seenAt: at });
+      await this.begin();
     },
   };
 }

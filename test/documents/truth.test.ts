@@ -13,6 +13,7 @@ import { readRules } from "../../src/rules/override.ts";
 import { serviceFigures } from "../../src/service-figures.ts";
 import { prepared } from "../../src/store/database.ts";
 import { ROLES } from "../../src/store/roles.ts";
+import { createTroubles } from "../../src/troubles.ts";
 import { type TestDatabase, testDatabase } from "../database.ts";
 import { type Fence, fencesOf } from "./fences.ts";
 
@@ -155,12 +156,16 @@ test("every line of the log that the guides name is one that the code writes", (
 
 /** Metrics by the names that Prometheus stores them under, with their labels. */
 function storedMetrics(): Map<string, readonly string[]> {
-  const { registry, watchDeliverer, watchService } = createMetrics(
+  const { registry, watchDeliverer, watchService, watchPresence } = createMetrics(
     database.db,
     realPorts({ serviceAt: new Date(), realAt: new Date(), rate: 1 }),
   );
   // They are made when there is a sender; nothing is measured here.
   watchDeliverer(() => assert.fail());
+  watchPresence(
+    () => assert.fail(),
+    createTroubles(() => assert.fail()),
+  );
   const ports = realPorts({ serviceAt: new Date(), realAt: new Date(), rate: 1 });
   watchService(
     serviceFigures({
