@@ -36,7 +36,6 @@ export const PLANTED_IN_LIVES: readonly Planted[] = [
     "payments.reduce((sum, { amount }) => sum + amount, 0);",
     "Math.max(0, ...payments.map(({ amount }) => amount));",
   ),
-  one("a refunded payment no longer stands", BALANCE, '|| (t.state === "REFUNDED" && t.updatedAt > saidAt)', ""),
   one("what a version says is left is not read", BALANCE, "if (amountDue !== undefined) return amountDue;", ""),
   one(
     "a payment of the second in which the invoice was made does not count",
@@ -44,14 +43,6 @@ export const PLANTED_IN_LIVES: readonly Planted[] = [
     "t.updatedAt >= createdAt",
     "t.updatedAt > createdAt",
   ),
-  one("a rest without a total is a total", BALANCE, "return isRest ? amount : null;", "return null;"),
-  one(
-    "a payment of one second with a version counts as later",
-    BALANCE,
-    "const later = sumOf(payments.filter((t) => t.updatedAt > saidAt));",
-    "const later = sumOf(payments.filter((t) => t.updatedAt >= saidAt));",
-  ),
-  one("in doubt the version includes the payments of its second", BALANCE, "due - sinceThen - later", "due - later"),
   one(
     "an unpaid version counts for more than payments",
     BALANCE,
@@ -69,5 +60,23 @@ export const PLANTED_IN_LIVES: readonly Planted[] = [
     "src/recovery/ends.ts",
     'subscription?.state === "CANCELED"',
     'subscription?.state === "ACTIVE"',
+  ),
+  one(
+    "payments that came before their invoice are not seen",
+    "src/recovery/review.ts",
+    "attemptsOnInvoices(tx, merchantId, ids)",
+    "attemptsOnInvoices(tx, merchantId, knownIds)",
+  ),
+  one(
+    "a payment in another currency contradicts nothing",
+    BALANCE,
+    "paid.find((t) => t.currency !== currency);",
+    'paid.find((t) => t.currency === "XXX");',
+  ),
+  one(
+    "what was disputed is charged again",
+    "src/recovery/disputes.ts",
+    "return view.disputed.some((t) => isOn(t, card));",
+    "return false;",
   ),
 ];
