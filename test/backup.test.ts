@@ -127,8 +127,16 @@ test("a backup of an older version is restored, and brought up to date", async (
   const restored = await restoring(target, oldFile);
   assert.equal(restored.code, 0, restored.err);
   const [before, there] = [await checks(old), await checks(target)];
-  for (const [table, { rows }] of before)
-    if (table !== "schema_migrations") assert.equal(there.get(table)!.rows, rows, table);
+  for (const table of [
+    "subscriptions",
+    "invoices",
+    "transactions",
+    "cases",
+    "recovery_actions",
+    "events",
+    "deliveries",
+  ])
+    assert.equal(there.get(table)!.rows, before.get(table)!.rows, table);
   assert.equal(await migrateTo(signedIn(target, false).owner), 0);
   const list = await run(["merchant", "list", "--json"], { DATABASE_URL: databaseUrl(target) });
   assert.equal((JSON.parse(list.out) as unknown[]).length, 2);
