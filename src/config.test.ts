@@ -155,6 +155,10 @@ test("a secret key that can be guessed is refused, and a random one is taken", (
   assert.match(problems(Buffer.from("0123456789abcdef0123456789abcdef"))[0]!.problem, /is text in base64/);
   assert.match(problems(Buffer.alloc(32, 7))[0]!.problem, /repeats a few bytes.*openssl rand -base64 32/);
   assert.deepEqual(problems(randomBytes(32)), []);
+  const [first, second] = [randomBytes(32), randomBytes(32)];
+  const both = (key: Buffer) => read({ DUNLIN_SECRET_KEY: `${first.toString("base64")}, ${key.toString("base64")}` });
+  assert.deepEqual(both(second).settings.secretKeys, [first, second]);
+  assert.match(both(Buffer.alloc(32, 7)).problems[0]!.problem, /repeats a few bytes/);
 });
 
 test("metrics listen on this machine alone, and lines of info and above are logged, unless somebody says otherwise", () => {

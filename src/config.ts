@@ -7,7 +7,8 @@ import { isEmail } from "./auth/sign-in.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { certificateProblem, keyProblem, readNamed, readPem } from "./pem-files.ts";
 import { type RuleOverrides, readRules } from "./rules/override.ts";
-import { weaknessOf } from "./weak-key.ts";
+import { readSecretKeys } from "./secret-keys.ts";
+import type { SecretKeys } from "./store/secret-box.ts";
 
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
@@ -48,8 +49,8 @@ export interface Settings {
   deliveryLogDays: number;
   /** How many days (service time) decisions are kept with what they rested on, at least, from when their case was opened. */
   decisionDays: number;
-  /** 32 bytes, or null: a file in the data folder. */
-  secretKey: Buffer | null;
+  /** Newest first; null: a file in the data folder holds them. */
+  secretKeys: SecretKeys | null;
   /** The identity provider that people may sign in with; null: passwords alone. */
   oidc: OidcSettings | null;
   /** The server that takes invites by mail; null: none. */
@@ -235,8 +236,8 @@ export function readSettings(
   const allowProblem = checkAllow(webhookAllow);
   if (allowProblem) wrong("DUNLIN_WEBHOOK_ALLOW", allowProblem);
   const secret = text("DUNLIN_SECRET_KEY");
-  const weakness = secret && weaknessOf(Buffer.from(secret, "base64"));
-  if (weakness) wrong("DUNLIN_SECRET_KEY", `${weakness}. Write the output of: openssl rand -base64 32`);
+  const keysRead = secret === null ? null : readSecretKeys(secret);
+  if (keysRead && "problem" in keysRead) wrong("DUNLIN_SECRET_KEY", keysRead.problem);
   const logLevel = LOG_LEVELS.find((level) => level === (text("DUNLIN_LOG_LEVEL") ?? "info"));
   if (!logLevel) wrong("DUNLIN_LOG_LEVEL", `"${text("DUNLIN_LOG_LEVEL")}" is none of ${LOG_LEVELS.join(", ")}.`);
   const pageTokenKeys = (text("DUNLIN_PAGE_TOKEN_KEYS") ?? "default")
@@ -275,7 +276,7 @@ export function readSettings(
     egressRanges: (text("DUNLIN_EGRESS_RANGES") ?? "").split(",").flatMap((range) => range.trim() || []),
     decisionDays: number("DUNLIN_DECISION_DAYS", 400, isLogAge, "a number of days. Write one from 60 to 36500")!,
     deliveryLogDays: number("DUNLIN_DELIVERY_LOG_DAYS", 180, isLogAge, "a number of days. Write one from 60 to 36500")!,
-    secretKey: secret === null ? null : Buffer.from(secret, "base64"),
+    secretKeys: keysRead && "keys" in keysRead ? keysRead.keys : null,
     oidc: oidc(),
     mail: mail(),
     pageTokenKeys,

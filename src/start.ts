@@ -97,7 +97,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
     await store.close();
   };
   try {
-    const { db, walled, owner, ports, clock, secretKey } = store;
+    const { db, walled, owner, ports, clock, secretKeys } = store;
     const metrics = createMetrics(db, ports);
     const shown = answers ? await identity(settings, ports.realNow()) : null;
     watchStore(metrics, store, settings, shown?.tls ?? null);
@@ -135,7 +135,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
           db,
           ports,
           log,
-          secretKey,
+          secretKeys,
           owner: ports.newId(),
           send: sender.send,
           onEnded: () => onCases(),
@@ -246,7 +246,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
         tls,
         trustedProxies: settings.trustedProxies,
         baseUrl: settings.baseUrl,
-        tokenKeys: tokenKeys(settings.pageTokenKeys, secretKey),
+        tokenKeys: tokenKeys(settings.pageTokenKeys, secretKeys),
         egressRanges: settings.egressRanges,
         ready: () => readiness(db),
         metrics,
@@ -257,7 +257,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
               everyone: db,
               walled,
               ports,
-              secretKey,
+              secretKeys,
               passwords: createPasswords(ports.randomBytes),
               oidc: settings.oidc && createOidc(settings.oidc, new URL(settings.authUrl).origin, ports.monotonicMs),
               mailer: settings.mail && createMailer(settings.mail),
@@ -270,7 +270,7 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
               trustedProxies: settings.trustedProxies,
               egressRanges: settings.egressRanges,
               allow: network.allow,
-              sendTestEvent: createTestEvents(network, secretKey, ports),
+              sendTestEvent: createTestEvents(network, secretKeys, ports),
               onEvents,
               onWithdrawn,
               onJob: jobs.wake,

@@ -7,6 +7,7 @@ import { parseMoment } from "../domain/moment.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Server } from "../open.ts";
 import type { Database } from "../store/database.ts";
+import type { SecretKeys } from "../store/secret-box.ts";
 import type { Walled } from "../store/walled.ts";
 import type { WallClock } from "../wall-clock.ts";
 
@@ -22,7 +23,7 @@ export interface Opened {
   ports: Ports;
   clock: WallClock;
   /** 32 bytes: opens the credentials at rest. */
-  secretKey: Buffer;
+  secretKeys: SecretKeys;
   close(): Promise<void>;
 }
 
