@@ -20,6 +20,8 @@ export interface Opened {
   db: Database;
   /** For one merchant at a time. */
   walled: Walled;
+  /** The owner of the tables, for the few things that no role may do. */
+  owner: Database;
   ports: Ports;
   clock: WallClock;
   /** 32 bytes: opens the credentials at rest. */

@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   restore: async () => (await import("./backup.ts")).restore,
   move: async () => (await import("./backup.ts")).move,
   "secret-key rotate": async () => (await import("./secret-key.ts")).secretKeyRotate,
+  "erase customer": async () => (await import("./erase.ts")).eraseCustomer,
   export: async () => (await import("./export.ts")).exportHistory,
   "request list": async () => (await import("./request.ts")).requestList,
   "request show": async () => (await import("./request.ts")).requestShow,

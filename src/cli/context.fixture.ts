@@ -27,6 +27,7 @@ export function testContext(
     open: async () => ({
       db,
       walled,
+      owner: db,
       ports,
       clock: machineClock(),
       secretKeys: SECRET_KEYS,
