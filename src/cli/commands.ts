@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "merchant create": async () => (await import("./merchant.ts")).merchantCreate,
   "merchant set": async () => (await import("./merchant.ts")).merchantSet,
   "merchant list": async () => (await import("./merchant.ts")).merchantList,
+  "merchant delete": async () => (await import("./merchant-delete.ts")).merchantDelete,
   invite: async () => (await import("./invite.ts")).invite,
   "key create": async () => (await import("./key.ts")).keyCreate,
   "key list": async () => (await import("./key.ts")).keyList,
