@@ -47,6 +47,7 @@ export async function scratchSettings(over: Partial<Settings> = {}, kept?: strin
     egressRanges: [],
     deliveryLogDays: 180,
     decisionDays: 400,
+    keepDays: { invoices: null, subscriptions: null, audit: null },
     rules: null,
     secretKeys: null,
     oidc: null,

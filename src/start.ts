@@ -29,6 +29,7 @@ import { joinFlushes } from "./recovery/join-flushes.ts";
 import { createLearner } from "./recovery/learn-due.ts";
 import { createModels } from "./recovery/models.ts";
 import type { OnWithdrawn } from "./recovery/stored.ts";
+import { startRetention } from "./retention.ts";
 import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
 import { mustBeNewest, UnknownMigration } from "./store/migrate.ts";
@@ -172,6 +173,8 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
       const keptFrom = () => new Date(ports.now().getTime() - settings.decisionDays * DAY_MS);
       const keep = () => keepDecisions(owner, ports.now(), keptFrom()).then(() => logPauseMs);
       stops.push(startLoop("decisions", log, keep).stop);
+      const retention = startRetention({ db, owner, ports, keep: settings.keepDays }, log, logPauseMs);
+      if (retention) stops.push(retention.stop);
       decide = startLoop("decide", log, async () => {
         const { stepped, nextDueAt } = await decideDue({
           db,

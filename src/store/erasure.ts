@@ -102,18 +102,29 @@ const DELETE_INVOICES = prepared(
   "delete from invoices where merchant_id = $1 and id = any($2::text[])",
 );
 
-/** Deletes invoices that are locked with their attempts and their places in experiments, whose sums stay. Their cases are gone. */
-export async function deleteInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
+/**
+ * Deletes invoices that are locked with their attempts and their places in experiments, whose sums stay. Their cases are gone.
+ *
+ * @param kept  ids of rows that stay all the same
+ */
+export async function deleteInvoices(
+  tx: Tx,
+  merchantId: string,
+  invoiceIds: readonly string[],
+  kept: { invoices: readonly string[]; transactions: readonly string[] } = { invoices: [], transactions: [] },
+) {
   const values = [merchantId, invoiceIds];
   const { rows } = await tx.run<{ id: string }>(TRANSACTIONS_ON, values);
   await deleteTransactions(
     tx,
     merchantId,
     rows.map(({ id }) => id),
+    kept.transactions,
   );
   await tx.run(CONFLICTS, values);
   await tx.run(ENTRIES, values);
-  await tx.run(DELETE_INVOICES, values);
+  const goneIds = kept.invoices.length === 0 ? invoiceIds : invoiceIds.filter((id) => !kept.invoices.includes(id));
+  await tx.run(DELETE_INVOICES, [merchantId, goneIds]);
 }
 
 const WATCHED = prepared(
@@ -125,10 +136,16 @@ const DELETE_TRANSACTIONS = prepared(
   "delete from transactions where merchant_id = $1 and id = any($2::text[])",
 );
 
-/** Deletes attempts. */
-export async function deleteTransactions(tx: Tx, merchantId: string, ids: readonly string[]) {
+/** Deletes attempts, and of those that are kept only that they were watched. */
+export async function deleteTransactions(
+  tx: Tx,
+  merchantId: string,
+  ids: readonly string[],
+  kept: readonly string[] = [],
+) {
   await tx.run(WATCHED, [merchantId, ids]);
-  await tx.run(DELETE_TRANSACTIONS, [merchantId, ids]);
+  const goneIds = kept.length === 0 ? ids : ids.filter((id) => !kept.includes(id));
+  await tx.run(DELETE_TRANSACTIONS, [merchantId, goneIds]);
 }
 
 const TRANSACTIONS = prepared(
