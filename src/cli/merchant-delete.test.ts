@@ -14,7 +14,7 @@ import { printed } from "./context.fixture.ts";
 import { eraseCustomer } from "./erase.ts";
 import { merchantDelete } from "./merchant-delete.ts";
 
-const INVOICES = 4_500;
+const INVOICES = 2_100;
 let database: TestDatabase;
 let db: Database;
 let gone: string;
@@ -37,7 +37,7 @@ const REST = [
    where executed_at is not null group by 1, 3, 4`,
   `insert into decisions (merchant_id, case_id, number, made_at, engine, kind, facts, account)
    select merchant_id, id, 1, opened_at, 'static', 'wait', '', '{}' from cases`,
-  "insert into invoice_conflicts select merchant_id, id, 'paid_too_much', '{}', created_at from invoices limit 8000",
+  "insert into invoice_conflicts select merchant_id, id, 'paid_too_much', '{}', created_at from invoices",
   `insert into experiments select id, gen_random_uuid(), 'e', 's', 0.5, created_at, created_at, null, 35, 'count', 0.1, created_at from merchants`,
   `insert into experiment_invoices select e.merchant_id, e.id, i.id, i.customer_id, 'comparison', 'dunlin', 1, 1, 'EUR', i.created_at, i.created_at, true
    from experiments e join invoices i on i.merchant_id = e.merchant_id`,
@@ -49,10 +49,10 @@ const REST = [
   "insert into merchant_clocks select id, created_at from merchants",
   "insert into request_heads select id, 1, 'POST' from merchants",
   `insert into request_log (merchant_id, id, at, route, status, duration_us)
-   select m.id, gen_random_uuid(), m.created_at, '/', 200, 1 from merchants m, generate_series(1, 3000)`,
+   select m.id, gen_random_uuid(), m.created_at, '/', 200, 1 from merchants m, generate_series(1, 5)`,
   "insert into rate_buckets select id, id, 1, 1, 1, 1, 1, created_at from merchants",
   `insert into audit_log select m.id, gen_random_uuid(), m.created_at, null, 'command line', 'key.created', 'k', '{}', null
-   from merchants m, generate_series(1, 3000)`,
+   from merchants m, generate_series(1, 5)`,
   `insert into jobs (merchant_id, id, kind, asked_at, actor, input, due_at) select id, id, 'replay', created_at, 'a', '{}', created_at from merchants`,
   `insert into api_keys (id, merchant_id, hash, prefix, last_four, permissions, created_at)
    select id, id, sha256(id::text::bytea), 'dln_', 'abcd', '{read:recovery_actions}', created_at from merchants`,

@@ -63,7 +63,7 @@ async function firstLife(settings = {}) {
   }
   await stage.decide();
   await stage.stopRecovery(() => {}, stage.db, "stopped-old");
-  for (let day = 0; day < 31; day++) {
+  for (let day = 0; day < 8; day++) {
     stage.wait(DAY);
     await stage.decide();
     await stage.deliver();
@@ -75,6 +75,8 @@ async function firstLife(settings = {}) {
     }
     if (day === 7) await attempt("disputed", "old", "paid", { state: "DISPUTED" });
   }
+  stage.wait(23 * DAY);
+  await stage.decide();
   for (const customerId of ["paid", "cleared", "disputed"]) await push(customerId, "old", { state: "PAID" });
   return { id, push, attempt };
 }
