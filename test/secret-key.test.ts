@@ -108,7 +108,9 @@ test("a secret key is rotated while webhooks go out, killed and run again, and e
 
   const again = await rotate([NEW, OLD]);
   assert.equal(again.code, 0, again.err);
-  assert.match(again.out, new RegExp(`^${before.size - halfway} encrypted again; all ${before.size} open with`));
+  const [, changed] = new RegExp(`^(\\d+) encrypted again; all ${before.size} open with`).exec(again.out) ?? [];
+  // What the killed one had asked for last may have been done since.
+  assert.ok(Number(changed) > 0 && Number(changed) <= before.size - halfway, again.out);
   assert.deepEqual(await opened([NEW]), before);
   await eventually(() => hook.received.length >= EVENTS, "the rest of the webhooks", 30_000);
   assert.equal(hook.received.length, EVENTS);
