@@ -34,6 +34,7 @@ const api = await createApi({
   onIngested() {},
   clockSkewMs: settings.clockSkewMs,
   tls: { cert, key },
+  connectionsPerAddress: 500,
   trustedProxies: parseTrustedProxies(""),
   baseUrl: settings.baseUrl,
   tokenKeys: [...secretKeys],

@@ -37,6 +37,7 @@ export async function scratchSettings(over: Partial<Settings> = {}, kept?: strin
     baseUrl: `https://127.0.0.1:${port}`,
     authUrl: `https://127.0.0.1:${port}`,
     tls: "on",
+    connectionsPerAddress: 5_000,
     certificate: null,
     trustedProxies: { ranges: [] },
     clockRate: null,

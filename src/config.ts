@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { parseTrustedProxies, type TrustedProxies } from "./api/client-address.ts";
 import type { TokenKey } from "./api/list/page-token.ts";
-import type { MailSettings } from "./auth/mail.ts";
+import { CONNECTIONS_MAX } from "./api/listener.ts";
+import { isMailServer, type MailSettings } from "./auth/mail.ts";
 import type { OidcSettings } from "./auth/oidc.ts";
 import { isEmail } from "./auth/sign-in.ts";
 import { didYouMean } from "./did-you-mean.ts";
@@ -31,6 +32,8 @@ export interface Settings {
   authUrl: string;
   /** `on`, or `proxy` when a proxy in front ends TLS. */
   tls: "on" | "proxy";
+  /** How many connections one address may have to the API's port of a process. */
+  connectionsPerAddress: number;
   /** Whose `X-Forwarded-For` is believed. */
   trustedProxies: TrustedProxies;
   /** PEM of the operator's own certificate and key; null: a local CA makes one. */
@@ -116,6 +119,7 @@ export function readSettings(
       (n) => Number.isInteger(n) && n >= least && n <= 36_500,
       `a number of days. Write one from ${least} to 36500, or unset it to keep all`,
     );
+  const isShare = (n: number) => Number.isInteger(n) && n >= 10 && n <= CONNECTIONS_MAX;
   const isPort = (n: number) => Number.isInteger(n) && n >= 1 && n <= 65535;
   const url = (name: string, fallback: string, schemes: string[]) => {
     const value = text(name);
@@ -232,6 +236,12 @@ export function readSettings(
     authUrl: url("DUNLIN_AUTH_URL", baseUrl, ["https:"]),
     tls: tls === "proxy" ? "proxy" : "on",
     trustedProxies: proxies(),
+    connectionsPerAddress: number(
+      "DUNLIN_CONNECTIONS_PER_ADDRESS",
+      500,
+      isShare,
+      "a count. Write one from 10 to 5000",
+    )!,
     certificate: certificate("DUNLIN_TLS_CERT", "DUNLIN_TLS_KEY", "Unset it to use a generated certificate."),
     clockRate,
     clockSkewMs:
@@ -258,16 +268,6 @@ export function readSettings(
     pageTokenKeys,
   };
   return { settings, problems };
-}
-
-function isMailServer(url: string): boolean {
-  try {
-    const { hostname, username, password } = new URL(url);
-    decodeURIComponent(username + password);
-    return hostname !== "";
-  } catch {
-    return false;
-  }
 }
 
 /** PostgreSQL's URLs may leave out the host, or name a socket folder, which makes them no URL in the strict sense. */

@@ -34,7 +34,8 @@ import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
 import { mustBeNewest, UnknownMigration } from "./store/migrate.ts";
 import { readiness } from "./store/readiness.ts";
-import { watchStore } from "./watch-store.ts";
+import type { Troubles } from "./troubles.ts";
+import { announce, watchStore } from "./watch-store.ts";
 
 /**
  * How much the heap may grow, in percent, before all of it is looked through again. Left to choose, V8 lets it grow by some 8 MB once it has rested for
@@ -58,6 +59,8 @@ export interface StartOptions {
   settings: Settings;
   roles: ReadonlySet<Role>;
   log: Log;
+  /** Warnings and errors of the log; none are shown without it. */
+  troubles?: Troubles | undefined;
   /** How its pages call commands. */
   cli?: string;
   /** The service cannot go on. */
@@ -81,7 +84,8 @@ const LOG_LOOK_MS = HOUR_MS;
 const LOG_LOOK_DAYS = 5;
 
 /** Start the service: the database, and the roles that are asked for. */
-export async function start({ settings, roles, log, cli = "npx dunlin", onFatal }: StartOptions): Promise<Running> {
+export async function start(options: StartOptions): Promise<Running> {
+  const { settings, roles, log, cli = "npx dunlin", onFatal } = options;
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
   const { host, port, metricsHost, metricsPort } = settings;
   const answers = roles.has("api") || roles.has("console");
@@ -101,8 +105,11 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
     const { db, walled, owner, ports, clock, secretKeys } = store;
     const metrics = createMetrics(db, ports);
     const shown = answers ? await identity(settings, ports.realNow()) : null;
-    watchStore(metrics, store, settings, shown?.tls ?? null);
-    if (metricsPort !== null) stops.push(await startMetricsServer(metrics, metricsHost, metricsPort));
+    const figures = watchStore(store, settings, shown?.tls ?? null);
+    metrics.watchService(figures);
+    const ready = () => readiness(db);
+    if (metricsPort !== null) stops.push(await startMetricsServer(metrics, figures, ready, metricsHost, metricsPort));
+    stops.push(announce(metrics, store, options).stop);
 
     async function keepLog() {
       const now = ports.now();
@@ -247,11 +254,12 @@ export async function start({ settings, roles, log, cli = "npx dunlin", onFatal 
         },
         onIngested: onCases,
         tls,
+        connectionsPerAddress: settings.connectionsPerAddress,
         trustedProxies: settings.trustedProxies,
         baseUrl: settings.baseUrl,
         tokenKeys: tokenKeys(settings.pageTokenKeys, secretKeys),
         egressRanges: settings.egressRanges,
-        ready: () => readiness(db),
+        ready,
         metrics,
         operations: roles.has("api"),
         pages: !jobs

@@ -1,4 +1,4 @@
-import { PassThrough } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import pino from "pino";
 import { machineClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
@@ -23,6 +23,7 @@ export function testContext(
     print: (line) => void lines.push(line),
     isTerminal: false,
     output,
+    input: () => Readable.from([]),
     aside: { print: (line) => void lines.push(line), isTerminal: false },
     open: async () => ({
       db,

@@ -74,6 +74,7 @@ export const demo: Command = {
         settings,
         roles: new Set(ROLES),
         log: context.log,
+        troubles: context.troubles,
         cli: cliOf(context.settings),
         onFatal(error) {
           fatal = error;

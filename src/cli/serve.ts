@@ -24,7 +24,7 @@ export const serve: Command = {
   logsTo: "stderr",
   examples: ["npx dunlin serve", "npx dunlin serve --roles api,decide"],
   async run(context, values) {
-    const { settings, log } = context;
+    const { settings, log, troubles } = context;
     const roles = rolesOf(text(values, "roles"));
     let fatal: Error | null = null;
     const died = Promise.withResolvers<void>();
@@ -33,7 +33,7 @@ export const serve: Command = {
       died.resolve();
     };
     const waitMs = duration(values, "wait") ?? null;
-    const running = await startWhenPossible({ settings, roles, log, onFatal }, { ...context, waitMs });
+    const running = await startWhenPossible({ settings, roles, log, troubles, onFatal }, { ...context, waitMs });
     if (!running) return EXIT.ok;
     await greet(context, running, roles);
     await Promise.race([context.stopped, died.promise]);
