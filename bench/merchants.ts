@@ -46,7 +46,7 @@ try {
   await idle("no merchant", cpuMs);
   await store.db.transaction(async (tx) => {
     for (let n = 0; n < merchantCount; n++)
-      merchants.push(await createMerchant(tx, `Merchant ${n}`, {}, store.secretKey, store.ports));
+      merchants.push(await createMerchant(tx, `Merchant ${n}`, {}, store.secretKeys, store.ports));
   });
   await idle(`${merchantCount} merchants`, cpuMs);
   const waits: number[] = [];

@@ -29,6 +29,7 @@ import { joinFlushes } from "./recovery/join-flushes.ts";
 import { createLearner } from "./recovery/learn-due.ts";
 import { createModels } from "./recovery/models.ts";
 import type { OnWithdrawn } from "./recovery/stored.ts";
+import { startRetention } from "./retention.ts";
 import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
 import { mustBeNewest, UnknownMigration } from "./store/migrate.ts";
@@ -101,7 +102,7 @@ export async function start(options: StartOptions): Promise<Running> {
     await store.close();
   };
   try {
-    const { db, walled, owner, ports, clock, secretKey } = store;
+    const { db, walled, owner, ports, clock, secretKeys } = store;
     const metrics = createMetrics(db, ports);
     const shown = answers ? await identity(settings, ports.realNow()) : null;
     const figures = watchStore(store, settings, shown?.tls ?? null);
@@ -142,7 +143,7 @@ export async function start(options: StartOptions): Promise<Running> {
           db,
           ports,
           log,
-          secretKey,
+          secretKeys,
           owner: ports.newId(),
           send: sender.send,
           onEnded: () => onCases(),
@@ -179,6 +180,8 @@ export async function start(options: StartOptions): Promise<Running> {
       const keptFrom = () => new Date(ports.now().getTime() - settings.decisionDays * DAY_MS);
       const keep = () => keepDecisions(owner, ports.now(), keptFrom()).then(() => logPauseMs);
       stops.push(startLoop("decisions", log, keep).stop);
+      const retention = startRetention({ db, owner, ports, keep: settings.keepDays }, log, logPauseMs);
+      if (retention) stops.push(retention.stop);
       decide = startLoop("decide", log, async () => {
         const { stepped, nextDueAt } = await decideDue({
           db,
@@ -254,7 +257,7 @@ export async function start(options: StartOptions): Promise<Running> {
         connectionsPerAddress: settings.connectionsPerAddress,
         trustedProxies: settings.trustedProxies,
         baseUrl: settings.baseUrl,
-        tokenKeys: tokenKeys(settings.pageTokenKeys, secretKey),
+        tokenKeys: tokenKeys(settings.pageTokenKeys, secretKeys),
         egressRanges: settings.egressRanges,
         ready,
         metrics,
@@ -265,7 +268,7 @@ export async function start(options: StartOptions): Promise<Running> {
               everyone: db,
               walled,
               ports,
-              secretKey,
+              secretKeys,
               passwords: createPasswords(ports.randomBytes),
               oidc: settings.oidc && createOidc(settings.oidc, new URL(settings.authUrl).origin, ports.monotonicMs),
               mailer: settings.mail && createMailer(settings.mail),
@@ -278,7 +281,7 @@ export async function start(options: StartOptions): Promise<Running> {
               trustedProxies: settings.trustedProxies,
               egressRanges: settings.egressRanges,
               allow: network.allow,
-              sendTestEvent: createTestEvents(network, secretKey, ports),
+              sendTestEvent: createTestEvents(network, secretKeys, ports),
               onEvents,
               onWithdrawn,
               onJob: jobs.wake,

@@ -7,6 +7,7 @@ import { parseMoment } from "../domain/moment.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Server } from "../open.ts";
 import type { Database } from "../store/database.ts";
+import type { SecretKeys } from "../store/secret-box.ts";
 import type { Walled } from "../store/walled.ts";
 import type { Troubles } from "../troubles.ts";
 import type { WallClock } from "../wall-clock.ts";
@@ -20,12 +21,12 @@ export interface Opened {
   db: Database;
   /** For one merchant at a time. */
   walled: Walled;
-  /** The login, which alone sees what its sessions do. */
+  /** The login, which owns the tables: for the few things that no role may do, and to see what its sessions do. */
   owner: Database;
   ports: Ports;
   clock: WallClock;
   /** 32 bytes: opens the credentials at rest. */
-  secretKey: Buffer;
+  secretKeys: SecretKeys;
   close(): Promise<void>;
 }
 

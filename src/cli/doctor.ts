@@ -164,7 +164,7 @@ const takesNothing = (status: number) =>
   status >= 500 || (status >= 300 && status < 400) || [404, 405, 410].includes(status);
 
 /** How each merchant's endpoint stands, and what it answers. */
-async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened): Promise<Finding[]> {
+async function endpoints({ settings }: Context, { db, ports, secretKeys }: Opened): Promise<Finding[]> {
   const sender = createSender({
     allow: parseAllow(settings.webhookAllow),
     extraCa: settings.webhookCa,
@@ -186,7 +186,7 @@ async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened
       continue;
     }
     try {
-      for (const box of [webhookCredential, webhookSecret]) if (box) unseal(secretKey, box);
+      for (const box of [webhookCredential, webhookSecret]) if (box) unseal(secretKeys, box);
     } catch {
       findings.push(
         finding(

@@ -86,13 +86,13 @@ async function greet(context: Context, running: Running, roles: ReadonlySet<Role
 
 /** On an empty database: a merchant and a key with every permission, kept in a file that only its owner reads. */
 export async function firstApiKey(
-  { db, ports, secretKey }: Pick<Store, "db" | "ports" | "secretKey">,
+  { db, ports, secretKeys }: Pick<Store, "db" | "ports" | "secretKeys">,
   keyPath: string,
 ): Promise<string | null> {
   return db.transaction(async (tx) => {
     await lockMerchants(tx);
     if ((await listMerchants(tx)).length > 0) return null;
-    const merchant = await createMerchant(tx, "My company", {}, secretKey, ports);
+    const merchant = await createMerchant(tx, "My company", {}, secretKeys, ports);
     await auditCreation(tx, COMMAND_LINE, merchant, ports);
     const { apiKey } = await makeKey(tx, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
     rmSync(keyPath, { force: true });

@@ -7,7 +7,7 @@ import { INVOICE, testApi, testClock, testKey } from "../../src/api/api.fixture.
 import { parseTrustedProxies } from "../../src/api/client-address.ts";
 import { createRequestLog, noteOfUnreadable } from "../../src/api/request-log.ts";
 import { realPorts } from "../../src/clock.ts";
-import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEY } from "../../src/delivery/deliverer.fixture.ts";
+import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEYS } from "../../src/delivery/deliverer.fixture.ts";
 import { parseAllow } from "../../src/delivery/https/address-guard.ts";
 import { createSender, type Send } from "../../src/delivery/https/send.ts";
 import { createMetrics, startMetricsServer } from "../../src/metrics.ts";
@@ -133,7 +133,7 @@ export async function watchedService() {
       status = with_;
     },
     /** A person resumes deliveries to the endpoint. */
-    resume: () => setMerchant(db, shop.id, { webhookPaused: false }, SECRET_KEY, ports),
+    resume: () => setMerchant(db, shop.id, { webhookPaused: false }, SECRET_KEYS, ports),
     outOfFiles(isOut: boolean) {
       isOutOfFiles = isOut;
     },

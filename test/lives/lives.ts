@@ -83,7 +83,7 @@ async function liveTogether(db: Awaited<ReturnType<typeof testDatabase>>["db"], 
   };
   const settings = { webhookUrl: "https://shop.example/hooks", credential: { auth: "bearer", secret: "t" } } as const;
   const lead = { leadMs: DAY, engine: "static" } as const;
-  const merchant = await createMerchant(db, "Shop", { ...settings, ...lead }, Buffer.alloc(32, 1), ports);
+  const merchant = await createMerchant(db, "Shop", { ...settings, ...lead }, [Buffer.alloc(32, 1)], ports);
   const models = createModels({ db, ports, log, prior: shippedPrior() });
   const decide = async () => {
     while ((await decideDue({ db, ports, log, models, onEvents() {}, onWithdrawn() {} })).stepped > 0) now++;

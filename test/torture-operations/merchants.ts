@@ -4,6 +4,7 @@ import { createApiKey } from "../../src/auth/api-keys.ts";
 import type { Ports } from "../../src/domain/ports.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
 import type { Database } from "../../src/store/database.ts";
+import type { SecretKeys } from "../../src/store/secret-box.ts";
 import { startTlsEndpoint } from "../tls-endpoint.ts";
 
 /** The first arrival of an event; `at` is real time. */
@@ -39,7 +40,7 @@ interface Options {
   everyMs: number;
   db: Database;
   ports: Ports;
-  secretKey: Buffer;
+  secretKeys: SecretKeys;
   tls: { cert: string; key: string };
   broken(invariant: string, says: string): void;
 }
@@ -90,7 +91,7 @@ type State = Pick<Merchants, "arrivals" | "pausedAt"> & {
 };
 
 async function begin(
-  { count, everyMs, db, ports, secretKey, broken }: Options,
+  { count, everyMs, db, ports, secretKeys, broken }: Options,
   { arrivals, pausedAt, sockets, endpoint }: State,
   baseUrls: readonly string[],
   ca: string,
@@ -101,7 +102,7 @@ async function begin(
   const pushing: Promise<void>[] = [];
   for (let number = 0; number < count; number++) {
     const settings = { webhookUrl: `https://127.0.0.1:${endpoint.port}/hooks/${number}` };
-    const { id } = await createMerchant(db, `Merchant ${number}`, settings, secretKey, ports);
+    const { id } = await createMerchant(db, `Merchant ${number}`, settings, secretKeys, ports);
     merchantIds.push(id);
     const permissions = ["ingest:invoices", "ingest:transactions"] as const;
     const { apiKey } = await createApiKey(db, { merchantId: id, permissions }, ports);

@@ -90,7 +90,15 @@ async function run(
   mkdirSync(dataDir);
   const secretKey = randomBytes(32);
   const tls = await localCertificate(join(root, "endpoint"), "127.0.0.1", new Date());
-  const opened = await openMerchants({ count: MERCHANTS, everyMs: EVERY_MS, db, ports, secretKey, tls, broken });
+  const opened = await openMerchants({
+    count: MERCHANTS,
+    everyMs: EVERY_MS,
+    db,
+    ports,
+    secretKeys: [secretKey],
+    tls,
+    broken,
+  });
   const settings = {
     DUNLIN_SECRET_KEY: secretKey.toString("base64"),
     DUNLIN_CLOCK_RATE: String(RATE),
