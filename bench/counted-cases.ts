@@ -39,8 +39,8 @@ export async function benchCountedCases(cases: number) {
     throw error;
   });
   try {
-    const { db, owner, ports, secretKey } = store;
-    const merchant = await createMerchant(db, "Bench", {}, secretKey, ports);
+    const { db, owner, ports, secretKeys } = store;
+    const merchant = await createMerchant(db, "Bench", {}, secretKeys, ports);
     const experiment = (await startExperiment(db, merchant.id, { name: "bench" }, COMMAND_LINE, ports)) as Experiment;
     await (await db.connect()).run(FILL, [merchant.id, experiment.id, ports.now(), cases]);
     // Others may not, and are told nothing of it.

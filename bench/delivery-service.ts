@@ -25,7 +25,7 @@ const { settings, log, remove } = await scratchSettings();
 const store = await openStore(settings, "own", CONNECTIONS, log, (error) => {
   throw error;
 });
-const { db, ports, secretKey } = store;
+const { db, ports, secretKeys } = store;
 let deliverer: ReturnType<typeof createDeliverer> | undefined;
 let merchants: Merchant[] = [];
 
@@ -35,7 +35,7 @@ async function begin({ endpoint, caps }: { endpoint: Endpoint; caps: number[] })
   const credential = { auth: "bearer" as const, secret: randomBytes(24).toString("hex") };
   merchants = await Promise.all(
     caps.map((webhookCap, index) =>
-      createMerchant(db, `Bench ${index}`, { webhookUrl, webhookCap, credential }, secretKey, ports),
+      createMerchant(db, `Bench ${index}`, { webhookUrl, webhookCap, credential }, secretKeys, ports),
     ),
   );
   const allow = parseAllow(`127.0.0.1/32:${endpoint.port}`);
@@ -45,7 +45,7 @@ async function begin({ endpoint, caps }: { endpoint: Endpoint; caps: number[] })
     ports,
     log,
     send,
-    secretKey,
+    secretKeys,
     owner: randomUUID(),
     metrics: createMetrics(db, ports),
   });

@@ -16,7 +16,7 @@ const { settings, log, remove } = await scratchSettings();
 const store = await openStore(settings, "own", 5, log, (error) => {
   throw error;
 });
-const { db, owner, ports, secretKey, address } = store;
+const { db, owner, ports, secretKeys, address } = store;
 const { cert, key, caFile } = await localCertificate(join(settings.dataDir, "tls"), settings.host, ports.realNow());
 let read = 0;
 const take = async (_merchant: unknown, batch: Packed<unknown>) => {
@@ -34,9 +34,10 @@ const api = await createApi({
   onIngested() {},
   clockSkewMs: settings.clockSkewMs,
   tls: { cert, key },
+  connectionsPerAddress: 500,
   trustedProxies: parseTrustedProxies(""),
   baseUrl: settings.baseUrl,
-  tokenKeys: [secretKey],
+  tokenKeys: [...secretKeys],
   egressRanges: [],
   ready: async () => ({ ok: true, problems: [] }),
   metrics: createMetrics(db, ports),

@@ -44,7 +44,7 @@ try {
   let laterMs = 0;
   const ports: Ports = { ...store.ports, now: () => new Date(store.ports.now().getTime() + laterMs) };
   const { db } = store;
-  const merchant = await createMerchant(db, "Bench", { explore: true }, store.secretKey, ports);
+  const merchant = await createMerchant(db, "Bench", { explore: true }, store.secretKeys, ports);
   const models = createModels({ db, ports, log, prior: readPrior(log) });
   console.log(`${cases.toLocaleString("en")} open cases with an attempt each; ${server}`);
   await inChunks((from) => ingestInvoices(db, merchant, packInvoices(...invoices(from)), ports, () => {}));

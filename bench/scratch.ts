@@ -37,6 +37,7 @@ export async function scratchSettings(over: Partial<Settings> = {}, kept?: strin
     baseUrl: `https://127.0.0.1:${port}`,
     authUrl: `https://127.0.0.1:${port}`,
     tls: "on",
+    connectionsPerAddress: 5_000,
     certificate: null,
     trustedProxies: { ranges: [] },
     clockRate: null,
@@ -47,8 +48,9 @@ export async function scratchSettings(over: Partial<Settings> = {}, kept?: strin
     egressRanges: [],
     deliveryLogDays: 180,
     decisionDays: 400,
+    keepDays: { invoices: null, subscriptions: null, audit: null },
     rules: null,
-    secretKey: null,
+    secretKeys: null,
     oidc: null,
     mail: null,
     pageTokenKeys: ["default"],
@@ -83,8 +85,8 @@ export async function databaseFacts(db: Database, address: Address, dataDir: str
 }
 
 /** A key of a new merchant's that may push invoices, as many as there are. */
-export async function ingestKey({ owner, secretKey, ports }: Pick<Store, "owner" | "secretKey" | "ports">) {
+export async function ingestKey({ owner, secretKeys, ports }: Pick<Store, "owner" | "secretKeys" | "ports">) {
   const limits = { ratePerSecond: 1_000_000, rateBurst: 1_000_000 };
-  const merchant = await createMerchant(owner, "Bench", limits, secretKey, ports);
+  const merchant = await createMerchant(owner, "Bench", limits, secretKeys, ports);
   return (await createApiKey(owner, { merchantId: merchant.id, permissions: ["ingest:invoices"] }, ports)).apiKey;
 }

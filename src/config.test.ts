@@ -150,11 +150,32 @@ test("mail needs a server and an address that it comes from", () => {
   assert.ok(!wrong!.problem.includes("hidden"));
 });
 
+test("records are kept forever, unless a setting says for how many days; too few are refused", () => {
+  assert.deepEqual(read({}).settings.keepDays, { invoices: null, subscriptions: null, audit: null });
+  const names = ["INVOICES", "SUBSCRIPTIONS", "AUDIT"].map((kind) => `DUNLIN_KEEP_${kind}_DAYS`);
+  const given = (days: readonly number[]) => Object.fromEntries(names.map((name, n) => [name, `${days[n]}`]));
+  const least = { invoices: 450, subscriptions: 450, audit: 365 };
+  assert.deepEqual(read(given(Object.values(least))).settings.keepDays, least);
+  const { problems } = read(given([449, 449, 364]));
+  assert.deepEqual(
+    problems.map(({ name }) => name),
+    names,
+  );
+  assert.match(
+    problems[0]!.problem,
+    /"449" is not a number of days\. Write one from 450 to 36500, or unset it to keep all/,
+  );
+});
+
 test("a secret key that can be guessed is refused, and a random one is taken", () => {
   const problems = (key: Buffer) => read({ DUNLIN_SECRET_KEY: key.toString("base64") }).problems;
   assert.match(problems(Buffer.from("0123456789abcdef0123456789abcdef"))[0]!.problem, /is text in base64/);
   assert.match(problems(Buffer.alloc(32, 7))[0]!.problem, /repeats a few bytes.*openssl rand -base64 32/);
   assert.deepEqual(problems(randomBytes(32)), []);
+  const [first, second] = [randomBytes(32), randomBytes(32)];
+  const both = (key: Buffer) => read({ DUNLIN_SECRET_KEY: `${first.toString("base64")}, ${key.toString("base64")}` });
+  assert.deepEqual(both(second).settings.secretKeys, [first, second]);
+  assert.match(both(Buffer.alloc(32, 7)).problems[0]!.problem, /repeats a few bytes/);
 });
 
 test("metrics listen on this machine alone, and lines of info and above are logged, unless somebody says otherwise", () => {

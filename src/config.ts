@@ -1,13 +1,17 @@
 import { resolve } from "node:path";
 import { parseTrustedProxies, type TrustedProxies } from "./api/client-address.ts";
 import type { TokenKey } from "./api/list/page-token.ts";
-import type { MailSettings } from "./auth/mail.ts";
+import { CONNECTIONS_MAX } from "./api/listener.ts";
+import { isMailServer, type MailSettings } from "./auth/mail.ts";
 import type { OidcSettings } from "./auth/oidc.ts";
 import { isEmail } from "./auth/sign-in.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { certificateProblem, keyProblem, readNamed, readPem } from "./pem-files.ts";
+import type { KeepDays } from "./recovery/retention.ts";
 import { type RuleOverrides, readRules } from "./rules/override.ts";
-import { weaknessOf } from "./weak-key.ts";
+import { readSecretKeys } from "./secret-keys.ts";
+import { KNOWN, partOf } from "./setting-names.ts";
+import type { SecretKeys } from "./store/secret-box.ts";
 
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
@@ -28,6 +32,8 @@ export interface Settings {
   authUrl: string;
   /** `on`, or `proxy` when a proxy in front ends TLS. */
   tls: "on" | "proxy";
+  /** How many connections one address may have to the API's port of a process. */
+  connectionsPerAddress: number;
   /** Whose `X-Forwarded-For` is believed. */
   trustedProxies: TrustedProxies;
   /** PEM of the operator's own certificate and key; null: a local CA makes one. */
@@ -48,8 +54,10 @@ export interface Settings {
   deliveryLogDays: number;
   /** How many days (service time) decisions are kept with what they rested on, at least, from when their case was opened. */
   decisionDays: number;
-  /** 32 bytes, or null: a file in the data folder. */
-  secretKey: Buffer | null;
+  /** How many days (service time) records are kept at least, from their end. */
+  keepDays: KeepDays;
+  /** Newest first; null: a file in the data folder holds them. */
+  secretKeys: SecretKeys | null;
   /** The identity provider that people may sign in with; null: passwords alone. */
   oidc: OidcSettings | null;
   /** The server that takes invites by mail; null: none. */
@@ -73,50 +81,10 @@ export class ConfigError extends Error {
   }
 }
 
+/** Decisions rest on 400 days of bills before a case, and a case lasts four weeks as a rule. The audit log answers for a year. */
+const KEEP_LEAST = { invoices: 450, subscriptions: 450, audit: 365 };
+
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The names of all settings but DATABASE_URL. */
-export const KNOWN: readonly string[] = [
-  "DUNLIN_DATA",
-  "DUNLIN_PORT",
-  "DUNLIN_HOST",
-  "DUNLIN_METRICS_PORT",
-  "DUNLIN_METRICS_HOST",
-  "DUNLIN_LOG_LEVEL",
-  "DUNLIN_BASE_URL",
-  "DUNLIN_AUTH_URL",
-  "DUNLIN_TLS",
-  "DUNLIN_TRUSTED_PROXIES",
-  "DUNLIN_TLS_CERT",
-  "DUNLIN_TLS_KEY",
-  "DUNLIN_CLOCK_RATE",
-  "DUNLIN_CLOCK_RATE_CONFIRM",
-  "DUNLIN_CLOCK_SKEW",
-  "DUNLIN_WEBHOOK_ALLOW",
-  "DUNLIN_WEBHOOK_CA",
-  "DUNLIN_WEBHOOK_CLIENT_CERT",
-  "DUNLIN_WEBHOOK_CLIENT_KEY",
-  "DUNLIN_EGRESS_RANGES",
-  "DUNLIN_DELIVERY_LOG_DAYS",
-  "DUNLIN_DECISION_DAYS",
-  "DUNLIN_RULES",
-  "DUNLIN_SECRET_KEY",
-  "DUNLIN_PAGE_TOKEN_KEYS",
-  "DUNLIN_OIDC_ISSUER",
-  "DUNLIN_OIDC_CLIENT_ID",
-  "DUNLIN_OIDC_CLIENT_SECRET",
-  "DUNLIN_OIDC_NAME",
-  "DUNLIN_SMTP_URL",
-  "DUNLIN_MAIL_FROM",
-];
-
-/** As `didYouMean`, of a name that has a word too few or too many. */
-function partOf(typed: string): string {
-  const name = [...KNOWN, "DATABASE_URL"].find(
-    (known) => known.startsWith(`${typed}_`) || typed.startsWith(`${known}_`) || typed.endsWith(`_${known}`),
-  );
-  return name === undefined ? "" : ` Did you mean ${name}?`;
-}
 
 /**
  * Read the settings from the environment. All problems come at once.
@@ -144,6 +112,14 @@ export function readSettings(
   };
   // An action whose outcome is still awaited needs the start of its first attempt.
   const isLogAge = (n: number) => Number.isInteger(n) && n >= 60 && n <= 36_500;
+  const days = (name: string, least: number) =>
+    number(
+      name,
+      null,
+      (n) => Number.isInteger(n) && n >= least && n <= 36_500,
+      `a number of days. Write one from ${least} to 36500, or unset it to keep all`,
+    );
+  const isShare = (n: number) => Number.isInteger(n) && n >= 10 && n <= CONNECTIONS_MAX;
   const isPort = (n: number) => Number.isInteger(n) && n >= 1 && n <= 65535;
   const url = (name: string, fallback: string, schemes: string[]) => {
     const value = text(name);
@@ -235,8 +211,8 @@ export function readSettings(
   const allowProblem = checkAllow(webhookAllow);
   if (allowProblem) wrong("DUNLIN_WEBHOOK_ALLOW", allowProblem);
   const secret = text("DUNLIN_SECRET_KEY");
-  const weakness = secret && weaknessOf(Buffer.from(secret, "base64"));
-  if (weakness) wrong("DUNLIN_SECRET_KEY", `${weakness}. Write the output of: openssl rand -base64 32`);
+  const keysRead = secret === null ? null : readSecretKeys(secret);
+  if (keysRead && "problem" in keysRead) wrong("DUNLIN_SECRET_KEY", keysRead.problem);
   const logLevel = LOG_LEVELS.find((level) => level === (text("DUNLIN_LOG_LEVEL") ?? "info"));
   if (!logLevel) wrong("DUNLIN_LOG_LEVEL", `"${text("DUNLIN_LOG_LEVEL")}" is none of ${LOG_LEVELS.join(", ")}.`);
   const pageTokenKeys = (text("DUNLIN_PAGE_TOKEN_KEYS") ?? "default")
@@ -260,6 +236,12 @@ export function readSettings(
     authUrl: url("DUNLIN_AUTH_URL", baseUrl, ["https:"]),
     tls: tls === "proxy" ? "proxy" : "on",
     trustedProxies: proxies(),
+    connectionsPerAddress: number(
+      "DUNLIN_CONNECTIONS_PER_ADDRESS",
+      500,
+      isShare,
+      "a count. Write one from 10 to 5000",
+    )!,
     certificate: certificate("DUNLIN_TLS_CERT", "DUNLIN_TLS_KEY", "Unset it to use a generated certificate."),
     clockRate,
     clockSkewMs:
@@ -275,22 +257,17 @@ export function readSettings(
     egressRanges: (text("DUNLIN_EGRESS_RANGES") ?? "").split(",").flatMap((range) => range.trim() || []),
     decisionDays: number("DUNLIN_DECISION_DAYS", 400, isLogAge, "a number of days. Write one from 60 to 36500")!,
     deliveryLogDays: number("DUNLIN_DELIVERY_LOG_DAYS", 180, isLogAge, "a number of days. Write one from 60 to 36500")!,
-    secretKey: secret === null ? null : Buffer.from(secret, "base64"),
+    keepDays: {
+      invoices: days("DUNLIN_KEEP_INVOICES_DAYS", KEEP_LEAST.invoices),
+      subscriptions: days("DUNLIN_KEEP_SUBSCRIPTIONS_DAYS", KEEP_LEAST.subscriptions),
+      audit: days("DUNLIN_KEEP_AUDIT_DAYS", KEEP_LEAST.audit),
+    },
+    secretKeys: keysRead && "keys" in keysRead ? keysRead.keys : null,
     oidc: oidc(),
     mail: mail(),
     pageTokenKeys,
   };
   return { settings, problems };
-}
-
-function isMailServer(url: string): boolean {
-  try {
-    const { hostname, username, password } = new URL(url);
-    decodeURIComponent(username + password);
-    return hostname !== "";
-  } catch {
-    return false;
-  }
 }
 
 /** PostgreSQL's URLs may leave out the host, or name a socket folder, which makes them no URL in the strict sense. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Ports } from "./domain/ports.ts";
 import type { Database } from "./store/database.ts";
@@ -37,6 +38,27 @@ const CACHED_MS = 15_000;
 const COST_SHARE = 0.01;
 /** A scrape is not held up for longer than this when there are older figures. */
 const LONG_MS = 1_000;
+/** A scrape waits no longer than this for figures of the database; Prometheus gives up after ten seconds. */
+const SCRAPE_MS = 5_000;
+
+/**
+ * Sets a gauge by `set`, or shows no value of it when the database does not answer: the figures of the process are wanted then most.
+ */
+export async function whenAnswered(gauge: Gauge, set: () => Promise<void>): Promise<void> {
+  const late = new AbortController();
+  const tooLate = sleep(SCRAPE_MS, undefined, { signal: late.signal, ref: false }).then(() =>
+    Promise.reject(new Error("no answer")),
+  );
+  try {
+    await Promise.race([set(), tooLate]);
+  } catch {
+    gauge.reset();
+    gauge.remove({});
+  } finally {
+    tooLate.catch(() => {});
+    late.abort();
+  }
+}
 
 /** Figures of this process are counted as they come; those of the queue are asked of the database, at most every quarter of a minute. */
 export function createDeliveryMetrics(registry: Registry, db: Database, ports: Ports): DeliveryMetrics {
@@ -126,7 +148,7 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
     help: "Events that are not delivered yet, over all merchants",
     registers,
     async collect() {
-      this.set((await depths()).reduce((sum, { depth }) => sum + depth, 0));
+      await whenAnswered(this, async () => this.set((await depths()).reduce((sum, { depth }) => sum + depth, 0)));
     },
   });
   new Gauge({
@@ -135,9 +157,11 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
     labelNames: ["merchant"],
     registers,
     async collect() {
-      const found = await depths();
-      this.reset();
-      for (const { merchantId, depth } of found) this.set({ merchant: merchantId ?? OTHER }, depth);
+      await whenAnswered(this, async () => {
+        const found = await depths();
+        this.reset();
+        for (const { merchantId, depth } of found) this.set({ merchant: merchantId ?? OTHER }, depth);
+      });
     },
   });
   new Gauge({
@@ -146,15 +170,17 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
     labelNames: ["merchant"],
     registers,
     async collect() {
-      const named = new Set((await depths()).map(({ merchantId }) => merchantId));
-      const ages = new Map<string, number>();
-      const nowMs = ports.now().getTime();
-      for (const { merchantId, dueAt } of await oldest()) {
-        const merchant = named.has(merchantId) ? merchantId : OTHER;
-        ages.set(merchant, Math.max(ages.get(merchant) ?? 0, (nowMs - dueAt.getTime()) / 1000));
-      }
-      this.reset();
-      for (const [merchant, age] of ages) this.set({ merchant }, age);
+      await whenAnswered(this, async () => {
+        const named = new Set((await depths()).map(({ merchantId }) => merchantId));
+        const ages = new Map<string, number>();
+        const nowMs = ports.now().getTime();
+        for (const { merchantId, dueAt } of await oldest()) {
+          const merchant = named.has(merchantId) ? merchantId : OTHER;
+          ages.set(merchant, Math.max(ages.get(merchant) ?? 0, (nowMs - dueAt.getTime()) / 1000));
+        }
+        this.reset();
+        for (const [merchant, age] of ages) this.set({ merchant }, age);
+      });
     },
   });
   new Gauge({
@@ -163,10 +189,12 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
     labelNames: ["state"],
     registers,
     async collect() {
-      const { failing, pausedByDunlin, pausedByPerson } = await endpoints();
-      this.set({ state: "failing" }, failing);
-      this.set({ state: "paused_by_dunlin" }, pausedByDunlin);
-      this.set({ state: "paused_by_person" }, pausedByPerson);
+      await whenAnswered(this, async () => {
+        const { failing, pausedByDunlin, pausedByPerson } = await endpoints();
+        this.set({ state: "failing" }, failing);
+        this.set({ state: "paused_by_dunlin" }, pausedByDunlin);
+        this.set({ state: "paused_by_person" }, pausedByPerson);
+      });
     },
   });
 }
@@ -180,6 +208,8 @@ export function remembered<T>(ports: Pick<Ports, "monotonicMs">, ask: () => Prom
   let asking: Promise<T> | null = null;
 
   async function askAnew(): Promise<T> {
+    // A scrape looks at the pools of connections in the same turn, before its own questions fill them.
+    await null;
     const askedMs = ports.monotonicMs();
     try {
       const answer = await ask();

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { fstatSync, mkdirSync, readFileSync } from "node:fs";
+import { fstatSync, mkdirSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -20,6 +20,8 @@ import { STOP_MS, stopSignal } from "./stop-signal.ts";
 import { NoEmbeddedServer } from "./store/embedded/binaries.ts";
 import { FolderTaken } from "./store/embedded/seat.ts";
 import { UnknownMigration } from "./store/migrate.ts";
+import { createTroubles, type Troubles, troublesHook } from "./troubles.ts";
+import { version } from "./version.ts";
 
 // The only place of environment and standard streams and, with clock.ts and open.ts, of clock and chance: everything else gets them as arguments.
 
@@ -79,10 +81,6 @@ async function withoutCommand(words: readonly string[]): Promise<number> {
   return EXIT.usage;
 }
 
-function version(): string {
-  return JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8")).version;
-}
-
 function parse(command: Command, words: readonly string[]) {
   const { values, positionals } = (() => {
     try {
@@ -106,13 +104,16 @@ function parse(command: Command, words: readonly string[]) {
 }
 
 function contextOf(command: Command, settings: Settings, lines: LogLines): Context {
-  const log = openLog(command, settings, lines);
+  const troubles = createTroubles(() => new Date());
+  const log = openLog(command, settings, lines, troubles);
   return {
     settings,
     log,
+    troubles,
     print,
     isTerminal: process.stdout.isTTY === true,
     output: process.stdout,
+    input: () => process.stdin,
     aside: { print: complain, isTerminal: process.stderr.isTTY === true },
     async open() {
       const missing = command.begins ? null : whatIsMissing(settings);
@@ -155,12 +156,13 @@ function isPipe(fd: number) {
   return stat.isFIFO() || stat.isSocket();
 }
 
-function openLog(command: Command, { logLevel }: Settings, lines: LogLines): Log {
+function openLog(command: Command, { logLevel }: Settings, lines: LogLines, troubles: Troubles): Log {
   const options = {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (level: string) => ({ level }) },
     level: command.logsTo ? logLevel : "error",
+    hooks: { logMethod: troublesHook(troubles) },
   };
   return pino(options, lines);
 }

@@ -3,9 +3,11 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { listen } from "./api/listener.ts";
 import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.ts";
 import type { Ports } from "./domain/ports.ts";
-import { addServiceGauges, type Watched } from "./service-metrics.ts";
+import type { PresenceFigures } from "./presence.ts";
+import { readyDetails, type ServiceFigures } from "./service-figures.ts";
+import { addServiceGauges } from "./service-metrics.ts";
 import type { Database } from "./store/database.ts";
-import type { ClockFigures } from "./wall-clock.ts";
+import type { Troubles } from "./troubles.ts";
 
 /** What operators see, and the hooks that feed it. */
 export interface Metrics extends DeliveryMetrics {
@@ -18,12 +20,13 @@ export interface Metrics extends DeliveryMetrics {
   requestsUnlogged(count: number): void;
   /** A request without a good key was counted alone, because there were many. */
   requestOfNobody(): void;
+  connectionRefused(reason: "address" | "all"): void;
   /** Cases were looked at. */
   onSteps(count: number): void;
-  /** Deciding, learning, money, the database, certificates and the disk are shown from now on. */
-  watchService(watched: Watched): void;
-  /** `look` is asked at each scrape. */
-  watchClock(look: () => ClockFigures): void;
+  /** Deciding, learning, money, the database, certificates, the disk and the clock are shown from now on. */
+  watchService(figures: ServiceFigures): void;
+  /** Processes, the database's answers and what the log warns of are shown from now on. */
+  watchPresence(look: () => PresenceFigures, troubles: Troubles): void;
 }
 
 /** Metrics of this process, and of the queue in the database. */
@@ -57,6 +60,13 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     help: "Requests without a good key that the request log has no row of, because there were many",
     registers,
   });
+  const refused = new Counter({
+    name: "dunlin_connections_refused_total",
+    help: "Connections that were closed at once, because their address had its share (address), or because there were too many of all (all)",
+    labelNames: ["reason"],
+    registers,
+  });
+  for (const reason of ["address", "all"]) refused.inc({ reason }, 0);
   const steps = new Counter({ name: "dunlin_case_steps_total", help: "Looks at cases that were due", registers });
   return {
     registry,
@@ -69,50 +79,79 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     },
     requestsUnlogged: (count) => unlogged.inc(count),
     requestOfNobody: () => strange.inc(),
+    connectionRefused: (reason) => refused.inc({ reason }),
     onSteps: (count) => steps.inc(count),
-    watchService: (watched) => addServiceGauges(registry, watched),
-    watchClock: (look) => addClockGauges(registers, look),
+    watchService: (figures) => addServiceGauges(registry, figures),
+    watchPresence: (look, troubles) => addPresenceGauges(registers, look, troubles),
     ...createDeliveryMetrics(registry, db, ports),
   };
 }
 
-function addClockGauges(registers: Registry[], look: () => ClockFigures) {
+function addPresenceGauges(registers: Registry[], look: () => PresenceFigures, troubles: Troubles) {
   new Gauge({
-    name: "dunlin_clock_offset_seconds",
-    help: "By how much this machine's clock is behind the database's, whose time is used; 0 while they are within a second",
+    name: "dunlin_database_up",
+    help: "Whether the database answered this process within the last 15 seconds",
     registers,
     collect() {
-      this.set(look().offsetMs / 1000);
+      this.set(look().isDatabaseUp ? 1 : 0);
     },
   });
-  new Counter({
-    name: "dunlin_clock_jumps_total",
-    help: "Jumps of this machine's clock by more than a second since the start",
+  new Gauge({
+    name: "dunlin_database_answer_seconds",
+    help: "How long the database took to answer this process last",
+    registers,
+    collect() {
+      this.set(look().answerMs / 1000);
+    },
+  });
+  new Gauge({
+    name: "dunlin_processes",
+    help: "Processes on the database that were seen within an hour, by version: running, or silent for 20 seconds or longer",
+    labelNames: ["state", "version"],
     registers,
     collect() {
       this.reset();
-      this.inc(look().jumps);
+      for (const { version, isSilent } of look().processes)
+        this.inc({ state: isSilent ? "silent" : "running", version });
+    },
+  });
+  new Counter({
+    name: "dunlin_warnings_total",
+    help: "Lines of this process's log from the level warn up, by name",
+    labelNames: ["name"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { name, count } of troubles.all()) this.inc({ name }, count);
     },
   });
 }
 
-/** Serve `/metrics`, and nothing else, in the clear: for the network of the operator only. */
+/**
+ * Serve `/metrics` and a `/readyz` with details, in the clear and without a key: for the network of the operator only.
+ *
+ * @param ready  as `/readyz` of the API is answered
+ */
 export async function startMetricsServer(
   { registry }: Metrics,
+  figures: ServiceFigures,
+  ready: () => Promise<{ ok: boolean; problems: readonly string[] }>,
   host: string,
   port: number,
 ): Promise<() => Promise<void>> {
   const server = createServer(async (request, reply) => {
-    if (request.url !== "/metrics") {
-      reply.writeHead(404).end("Metrics are at /metrics.\n");
+    if (request.url === "/readyz") {
+      const { ok, problems } = await ready();
+      const body = { status: ok ? "ready" : "not ready", problems, ...(await readyDetails(figures)) };
+      reply.writeHead(ok ? 200 : 503, { "content-type": "application/json" }).end(`${JSON.stringify(body)}\n`);
       return;
     }
-    try {
-      const text = await registry.metrics();
-      reply.writeHead(200, { "content-type": registry.contentType }).end(text);
-    } catch {
-      reply.writeHead(503).end("The database does not answer.\n");
+    if (request.url !== "/metrics") {
+      reply.writeHead(404).end("Metrics are at /metrics, and details of readiness at /readyz.\n");
+      return;
     }
+    const text = await registry.metrics();
+    reply.writeHead(200, { "content-type": registry.contentType }).end(text);
   });
   return (await listen(server, host, port)).close;
 }

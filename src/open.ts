@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger as Log } from "pino";
@@ -6,14 +6,16 @@ import { anchorClock, machineClock, realPorts } from "./clock.ts";
 import { agreeWithDatabase } from "./clock-watch.ts";
 import { ConfigError, type Settings } from "./config.ts";
 import type { Ports } from "./domain/ports.ts";
+import { readSecretKeys } from "./secret-keys.ts";
 import { startStatistics } from "./statistics.ts";
 import { type Address, type Database, openDatabase } from "./store/database.ts";
 import { errorFields } from "./store/database-errors.ts";
 import { startEmbedded } from "./store/embedded/start.ts";
-import { claimInstallation } from "./store/installation.ts";
+import { claimInstallation, keyCheck } from "./store/installation.ts";
 import { migrate } from "./store/migrate.ts";
 import { refusalOf } from "./store/reach.ts";
 import { rolesAreUsable, signedIn } from "./store/roles.ts";
+import type { SecretKeys } from "./store/secret-box.ts";
 import { openWalled, type Walled } from "./store/walled.ts";
 import type { WallClock } from "./wall-clock.ts";
 
@@ -29,7 +31,7 @@ export interface Store {
   ports: Ports;
   /** Behind the ports' time. */
   clock: WallClock;
-  secretKey: Buffer;
+  secretKeys: SecretKeys;
   close(): Promise<void>;
 }
 
@@ -69,8 +71,8 @@ export async function openStore(
     await agreeWithDatabase(clock, db, log);
     const rate = mode === "own" ? (settings.clockRate ?? 1) : null;
     const anchor = await anchorClock(db, rate, new Date(clock.nowMs()));
-    const secretKey = settings.secretKey ?? secretKeyIn(settings.dataDir);
-    await checkKey(db, secretKey, settings);
+    const secretKeys = settings.secretKeys ?? secretKeysIn(settings.dataDir);
+    await checkKeys(db, secretKeys, settings);
     const ports = realPorts(anchor, clock);
     const stopStatistics = startStatistics(owner, ports, log);
     return {
@@ -80,7 +82,7 @@ export async function openStore(
       owner,
       ports,
       clock,
-      secretKey,
+      secretKeys,
       async close() {
         await stopStatistics();
         await Promise.all(opened.map((each) => each.close()));
@@ -131,9 +133,9 @@ export const demoFolder = (dataDir: string): string => join(dataDir, "demo");
 
 /** Why there is no installation that these settings lead to, or null: a folder may be mistyped, and a new database would be silent about it. */
 export function whatIsMissing(settings: Settings): string | null {
-  const { dataDir, databaseUrl, secretKey } = settings;
+  const { dataDir, databaseUrl, secretKeys } = settings;
   if (databaseUrl === null) return missingDatabase(settings);
-  return secretKey !== null || existsSync(join(dataDir, "secret.key"))
+  return secretKeys !== null || existsSync(join(dataDir, "secret.key"))
     ? null
     : `There is no secret.key in ${whereOf(settings)}, and DUNLIN_SECRET_KEY is not set. "npx dunlin serve" makes one for a new database.`;
 }
@@ -153,26 +155,29 @@ function ofDemo(dataDir: string): string {
 }
 
 /** Credentials at rest are useless to a process with another key: it must not start. */
-async function checkKey(db: Database, secretKey: Buffer, { dataDir }: Settings) {
-  const check = createHmac("sha256", secretKey).update("installation").digest();
-  if (check.equals(await claimInstallation(db, check))) return;
+async function checkKeys(db: Database, secretKeys: SecretKeys, { dataDir }: Settings) {
+  const checks = secretKeys.map(keyCheck);
+  const stored = await claimInstallation(db, checks[0]!);
+  if (stored.every((one) => checks.some((each) => each.equals(one)))) return;
   throw new ConfigError(
     "DUNLIN_SECRET_KEY",
-    `is not the key that this database was set up with. Set it to that one, or bring back secret.key of ${dataDir}.`,
+    stored.length === 1
+      ? `does not hold the key of this database. Set it to that one, or bring back secret.key of ${dataDir}.`
+      : `lacks a key of this database, whose rotation is not complete. Set it to all keys that "secret-key rotate" was given.`,
   );
 }
 
-/** The key of the credentials at rest: made once, kept in a file that only its owner reads. */
-function secretKeyIn(dataDir: string): Buffer {
+/** The keys of the credentials at rest. The first is made once, and kept in a file that only its owner reads. */
+function secretKeysIn(dataDir: string): SecretKeys {
   const path = join(dataDir, "secret.key");
   try {
     writeSecret(path, randomBytes(32).toString("base64"));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  const key = Buffer.from(readFileSync(path, "utf8").trim(), "base64");
-  if (key.length !== 32) throw new Error(`${path} does not hold 32 bytes in base64`);
-  return key;
+  const read = readSecretKeys(readFileSync(path, "utf8"));
+  if ("problem" in read) throw new ConfigError("DUNLIN_SECRET_KEY", `is not set, and ${path} ${read.problem}`);
+  return read.keys;
 }
 
 /** Write a new file that only its owner may read. */

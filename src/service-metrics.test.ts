@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { selfSigned } from "../test/certificate.ts";
-import { createMetrics } from "./metrics.ts";
+import { freePort } from "../test/free-port.ts";
+import { createMetrics, startMetricsServer } from "./metrics.ts";
 import { DAY, HOUR, MINUTE, openStage } from "./recovery/stage.fixture.ts";
+import { freeBytesOf, serviceFigures } from "./service-figures.ts";
 import { prepared } from "./store/database.ts";
 import { setCaseAside } from "./store/due-cases.ts";
 import { advanceMerchantClock } from "./store/merchant-clocks.ts";
@@ -15,11 +17,21 @@ beforeEach(async () => {
 });
 const { db, ports } = stage;
 
+const figuresOf = (certificates: Record<string, string> = {}) =>
+  serviceFigures({
+    db,
+    owner: db,
+    ports,
+    pools: { worker: () => db.figures!() },
+    certificates,
+    freeBytes: () => freeBytesOf(import.meta.dirname),
+    clock: () => ({ offsetMs: 7_000, jumps: 2 }),
+  });
+
 /** A metric of a process that has just started: its values by their labels. */
 async function shown(name: string, certificates: Record<string, string> = {}) {
   const metrics = createMetrics(db, ports);
-  const pools = { worker: () => db.figures!() };
-  metrics.watchService({ db, owner: db, ports, pools, certificates, dataDir: import.meta.dirname });
+  metrics.watchService(figuresOf(certificates));
   const text = await metrics.registry.metrics();
   const lines = text.split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
   return Object.fromEntries(
@@ -83,19 +95,49 @@ test("a session that waits for a lock, and for how long a transaction has been o
   await Promise.all([holding, waiting]);
 });
 
+test("the details of /readyz are the numbers of the metrics, and the status is that of the API", async (t) => {
+  const figures = figuresOf({ api: (await selfSigned(undefined, new Date(stage.now().getTime() + 20 * DAY))).cert });
+  const metrics = createMetrics(db, ports);
+  metrics.watchService(figures);
+  let isThere = true;
+  const ready = async () => ({ ok: isThere, problems: isThere ? [] : ["the database does not answer"] });
+  const port = await freePort();
+  t.after(await startMetricsServer(metrics, figures, ready, "127.0.0.1", port));
+  const ask = async (path: string) => {
+    const reply = await fetch(`http://127.0.0.1:${port}${path}`);
+    return { status: reply.status, text: await reply.text() };
+  };
+  const { status, text } = await ask("/readyz");
+  const details = JSON.parse(text);
+  assert.deepEqual([status, details.status, details.problems], [200, "ready", []]);
+  const { text: scraped } = await ask("/metrics");
+  const inMetrics = (series: string) =>
+    Number(
+      scraped
+        .split("\n")
+        .find((line) => line.startsWith(`${series} `))!
+        .split(" ")[1],
+    );
+  assert.equal(details.deciding.oldestDueSeconds, inMetrics("dunlin_oldest_due_case_seconds"));
+  assert.equal(details.deciding.setAside, inMetrics("dunlin_cases_set_aside"));
+  assert.equal(details.learning.lagSeconds, inMetrics("dunlin_learner_lag_seconds"));
+  assert.equal(details.database.lockWaits, inMetrics("dunlin_database_lock_waits"));
+  assert.equal(details.certificates[0].days, inMetrics('dunlin_certificate_days{use="api"}'));
+  assert.deepEqual(details.clock, { offsetSeconds: 7, jumps: 2 });
+  assert.ok(details.disk.freeBytes > 0 && details.database.pools[0].pool === "worker");
+  const sent = (details.actions as { status: string; actions: number }[]).find(({ status }) => status === "succeeded")!;
+  assert.equal(sent.actions, inMetrics('dunlin_actions{status="succeeded"}'));
+  isThere = false;
+  const away = await ask("/readyz");
+  assert.deepEqual([away.status, JSON.parse(away.text).status], [503, "not ready"]);
+});
+
 test("connections that are waited for are shown", async () => {
   const sleep = prepared("test_sleep", "select pg_sleep(0.5)");
   const all = Array.from({ length: 9 }, () => db.run(sleep));
   await new Promise((resolve) => setTimeout(resolve, 50));
   const metrics = createMetrics(db, ports);
-  metrics.watchService({
-    db,
-    owner: db,
-    ports,
-    pools: { worker: () => db.figures!() },
-    certificates: {},
-    dataDir: ".",
-  });
+  metrics.watchService(figuresOf());
   const gauge = metrics.registry.getSingleMetric("dunlin_database_connections")!;
   const { values } = await (
     gauge as unknown as { get(): Promise<{ values: { labels: { state: string }; value: number }[] }> }

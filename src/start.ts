@@ -29,11 +29,13 @@ import { joinFlushes } from "./recovery/join-flushes.ts";
 import { createLearner } from "./recovery/learn-due.ts";
 import { createModels } from "./recovery/models.ts";
 import type { OnWithdrawn } from "./recovery/stored.ts";
+import { startRetention } from "./retention.ts";
 import { keepDecisions } from "./store/decisions.ts";
 import { keepDeliveryLog } from "./store/delivery-log.ts";
 import { mustBeNewest, UnknownMigration } from "./store/migrate.ts";
 import { readiness } from "./store/readiness.ts";
-import { watchStore } from "./watch-store.ts";
+import type { Troubles } from "./troubles.ts";
+import { announce, watchStore } from "./watch-store.ts";
 
 /**
  * How much the heap may grow, in percent, before all of it is looked through again. Left to choose, V8 lets it grow by some 8 MB once it has rested for
@@ -57,6 +59,8 @@ export interface StartOptions {
   settings: Settings;
   roles: ReadonlySet<Role>;
   log: Log;
+  /** Warnings and errors of the log; none are shown without it. */
+  troubles?: Troubles | undefined;
   /** The service cannot go on. */
   onFatal(error: Error): void;
 }
@@ -78,7 +82,8 @@ const LOG_LOOK_MS = HOUR_MS;
 const LOG_LOOK_DAYS = 5;
 
 /** Start the service: the database, and the roles that are asked for. */
-export async function start({ settings, roles, log, onFatal }: StartOptions): Promise<Running> {
+export async function start(options: StartOptions): Promise<Running> {
+  const { settings, roles, log, onFatal } = options;
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
   const { host, port, metricsHost, metricsPort } = settings;
   const answers = roles.has("api") || roles.has("console");
@@ -95,11 +100,14 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
     await store.close();
   };
   try {
-    const { db, walled, owner, ports, clock, secretKey } = store;
+    const { db, walled, owner, ports, clock, secretKeys } = store;
     const metrics = createMetrics(db, ports);
     const shown = answers ? await identity(settings, ports.realNow()) : null;
-    watchStore(metrics, store, settings, shown?.tls ?? null);
-    if (metricsPort !== null) stops.push(await startMetricsServer(metrics, metricsHost, metricsPort));
+    const figures = watchStore(store, settings, shown?.tls ?? null);
+    metrics.watchService(figures);
+    const ready = () => readiness(db);
+    if (metricsPort !== null) stops.push(await startMetricsServer(metrics, figures, ready, metricsHost, metricsPort));
+    stops.push(announce(metrics, store, options).stop);
 
     async function keepLog() {
       const now = ports.now();
@@ -133,7 +141,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
           db,
           ports,
           log,
-          secretKey,
+          secretKeys,
           owner: ports.newId(),
           send: sender.send,
           onEnded: () => onCases(),
@@ -170,6 +178,8 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
       const keptFrom = () => new Date(ports.now().getTime() - settings.decisionDays * DAY_MS);
       const keep = () => keepDecisions(owner, ports.now(), keptFrom()).then(() => logPauseMs);
       stops.push(startLoop("decisions", log, keep).stop);
+      const retention = startRetention({ db, owner, ports, keep: settings.keepDays }, log, logPauseMs);
+      if (retention) stops.push(retention.stop);
       decide = startLoop("decide", log, async () => {
         const { stepped, nextDueAt } = await decideDue({
           db,
@@ -242,11 +252,12 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
         },
         onIngested: onCases,
         tls,
+        connectionsPerAddress: settings.connectionsPerAddress,
         trustedProxies: settings.trustedProxies,
         baseUrl: settings.baseUrl,
-        tokenKeys: tokenKeys(settings.pageTokenKeys, secretKey),
+        tokenKeys: tokenKeys(settings.pageTokenKeys, secretKeys),
         egressRanges: settings.egressRanges,
-        ready: () => readiness(db),
+        ready,
         metrics,
         operations: roles.has("api"),
         pages: !jobs
@@ -255,7 +266,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
               everyone: db,
               walled,
               ports,
-              secretKey,
+              secretKeys,
               passwords: createPasswords(ports.randomBytes),
               oidc: settings.oidc && createOidc(settings.oidc, new URL(settings.authUrl).origin, ports.monotonicMs),
               mailer: settings.mail && createMailer(settings.mail),
@@ -267,7 +278,7 @@ export async function start({ settings, roles, log, onFatal }: StartOptions): Pr
               trustedProxies: settings.trustedProxies,
               egressRanges: settings.egressRanges,
               allow: network.allow,
-              sendTestEvent: createTestEvents(network, secretKey, ports),
+              sendTestEvent: createTestEvents(network, secretKeys, ports),
               onEvents,
               onWithdrawn,
               onJob: jobs.wake,

@@ -2,14 +2,20 @@ import type { Tls } from "./api/listener.ts";
 import type { Settings } from "./config.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Store } from "./open.ts";
+import { type Presence, startPresence } from "./presence.ts";
+import { freeBytesOf, type ServiceFigures, serviceFigures } from "./service-figures.ts";
+import type { StartOptions } from "./start.ts";
+import { createTroubles } from "./troubles.ts";
+import { version } from "./version.ts";
 
-/** Shows in the metrics how the database, its clock, this machine's disk and the certificates stand. @param tls  what callers are shown; null: nobody calls */
-export function watchStore(metrics: Metrics, store: Store, settings: Settings, tls: Tls | null) {
-  const { db, walled, owner, ports, clock } = store;
+/** How the database, its clock, this machine's disk and the certificates stand. @param tls  what callers are shown; null: nobody calls */
+export function watchStore(
+  { db, walled, owner, ports, clock }: Pick<Store, "db" | "walled" | "owner" | "ports" | "clock">,
+  { webhookClientCertificate, dataDir }: Pick<Settings, "webhookClientCertificate" | "dataDir">,
+  tls: Tls | null,
+): ServiceFigures {
   const none = { open: 0, idle: 0, waiting: 0 };
-  const { webhookClientCertificate } = settings;
-  metrics.watchClock(() => clock.figures());
-  metrics.watchService({
+  return serviceFigures({
     db,
     owner,
     ports,
@@ -18,6 +24,16 @@ export function watchStore(metrics: Metrics, store: Store, settings: Settings, t
       ...(tls && tls !== "proxy" && { api: tls.cert }),
       ...(webhookClientCertificate && { webhooks: webhookClientCertificate.cert }),
     },
-    dataDir: settings.dataDir,
+    freeBytes: () => freeBytesOf(dataDir),
+    clock: () => clock.figures(),
   });
+}
+
+/** Tells the other processes of this one, and shows in the metrics how all of them stand. */
+export function announce(metrics: Metrics, { db, ports }: Store, options: StartOptions): Presence {
+  const { roles, log, troubles = createTroubles(ports.realNow) } = options;
+  const { pid } = process;
+  const presence = startPresence({ db, ports, log, version: version(), roles: [...roles], troubles, pid });
+  metrics.watchPresence(presence.figures, troubles);
+  return presence;
 }

@@ -30,7 +30,7 @@ exitWhenInterrupted();
 const shared = { DUNLIN_SECRET_KEY: randomBytes(32).toString("base64") };
 const { settings } = readSettings({ DUNLIN_DATA: folder, ...shared }, () => null, new Date());
 const store = await openStore(settings, "own", 4, pino({ level: "silent" }), (error) => assert.fail(error));
-const { db, ports, secretKey } = store;
+const { db, ports, secretKeys } = store;
 
 async function replica(index: number) {
   const [dataDir, port] = [join(folder, `replica-${index}`), await freePort()];
@@ -85,7 +85,7 @@ after(async () => {
 });
 
 async function newKey(limits: { ratePerSecond: number; rateBurst: number }): Promise<string> {
-  const merchant = await createMerchant(db, "Shop", limits, secretKey, ports);
+  const merchant = await createMerchant(db, "Shop", limits, secretKeys, ports);
   return (await createApiKey(db, { merchantId: merchant.id, permissions: ["read:recovery_actions"] }, ports)).apiKey;
 }
 
@@ -135,7 +135,7 @@ test("a key that rests in one process has its whole burst in the other", async (
 
 /** A merchant with a key, and the cookie of somebody who may manage its keys. */
 async function shop() {
-  const merchant = await createMerchant(db, "Shop", {}, secretKey, ports);
+  const merchant = await createMerchant(db, "Shop", {}, secretKeys, ports);
   const { keyId, apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
   const id = ports.newId();
   const email = `${id}@example.com`;

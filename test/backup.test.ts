@@ -14,6 +14,7 @@ import { migrate } from "../src/store/migrate.ts";
 import { signedIn } from "../src/store/roles.ts";
 import { type Check, readWhole } from "../src/store/whole-database.ts";
 import { databaseUrl } from "./database-url.ts";
+import { migrateTo } from "./old-schema.ts";
 import { fill } from "./plans/fill.ts";
 import { program } from "./program.ts";
 import { at, atServer, removeAtExit } from "./server.ts";
@@ -24,6 +25,8 @@ const log = pino({ level: "silent" });
 const { run, start } = program(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 const file = join(folder, "all.backup");
 const OWNER = "dunlin_owner_of_backup";
+/** The last migration of the version before balances. */
+const OLDER = 30;
 let server: Embedded;
 let source: Address;
 
@@ -111,6 +114,32 @@ test("partitions and their walls are restored, and rows lie in them", async () =
   );
 });
 
+test("a backup of an older version is restored, and brought up to date", async () => {
+  const old = await made("old");
+  await migrateTo(signedIn(old, false).owner, OLDER);
+  const db = openDatabase(signedIn(old, false).owner, 1, () => {});
+  await fill(db, { first: 1, last: 2, invoices: 50 });
+  await db.close();
+  const oldFile = join(folder, "old.backup");
+  const backedUp = await run(["backup", oldFile], { DATABASE_URL: databaseUrl(old) });
+  assert.equal(backedUp.code, 0, backedUp.err);
+  const target = await made("newer");
+  const restored = await restoring(target, oldFile);
+  assert.equal(restored.code, 0, restored.err);
+  const [before, there] = [await checks(old), await checks(target)];
+  for (const table of [
+    "subscriptions",
+    "invoices",
+    "transactions",
+    "cases",
+    "recovery_actions",
+    "events",
+    "deliveries",
+  ])
+    assert.equal(there.get(table)!.rows, before.get(table)!.rows, table);
+  assert.equal(await migrateTo(signedIn(target, false).owner), 0);
+});
+
 test("what is there is neither overwritten nor mixed with a backup", async () => {
   const again = await run(["backup", file], { DATABASE_URL: databaseUrl(source) });
   assert.equal(again.code, 1);
@@ -177,7 +206,7 @@ test("a command that copies a database says what it lacks", async () => {
   const nothing = { DUNLIN_DATA: join(folder, "nothing") };
   assert.match((await run(["backup", join(folder, "x.backup")], nothing)).err, /There is no database in .*nothing/);
   assert.match((await run(["restore", join(folder, "none.backup")], nothing)).err, /there is no file/);
-  assert.match((await run(["move"], nothing)).err, /--to takes the address of a database/);
+  assert.match((await run(["move"], nothing)).err, /--to and --to-file take the address of a database/);
   const far = await run(["backup", join(folder, "no-such-folder", "x.backup")], { DATABASE_URL: databaseUrl(source) });
   assert.equal(far.code, 1);
   assert.match(far.err, /cannot write .*ENOENT/);

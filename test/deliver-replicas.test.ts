@@ -36,7 +36,7 @@ const shared = {
 };
 const { settings } = readSettings({ DUNLIN_DATA: folder, ...shared }, () => null, new Date());
 const store = await openStore(settings, "own", 4, pino({ level: "silent" }), (error) => assert.fail(error));
-const { db, ports, secretKey } = store;
+const { db, ports, secretKeys } = store;
 
 const replica = async (index: number) => {
   const env = environmentOf({
@@ -81,7 +81,7 @@ test("three senders share the merchants; one is killed, the others take over, an
       credential: { auth: "bearer" as const, secret: "token" },
       webhookPaused: true,
     };
-    merchants.push(await createMerchant(db, `Shop ${index}`, given, secretKey, ports));
+    merchants.push(await createMerchant(db, `Shop ${index}`, given, secretKeys, ports));
   }
   const merchantOf = new Map<string, Merchant>();
   for (const merchant of merchants)

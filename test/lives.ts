@@ -1,16 +1,23 @@
-// `npm run lives`: random lives of invoices against a model of what is owed; --lives N --seed S.
+// `npm run lives`: random lives of invoices against a model of what is owed; --lives N --seed S. With --bugs, lives of copies of the source with a bug each.
 import { parseArgs } from "node:util";
+import { plantInLives } from "./lives/bugs.ts";
 import { live } from "./lives/lives.ts";
 import { startTestServer, TEST_SERVER } from "./server.ts";
 
 const { values } = parseArgs({
-  options: { lives: { type: "string", default: "1000000" }, seed: { type: "string", default: "1" } },
+  options: {
+    lives: { type: "string", default: "1000000" },
+    seed: { type: "string", default: "1" },
+    bugs: { type: "boolean" },
+  },
 });
+const [lives, seed] = [Number(values.lives), Number(values.seed)];
+if (values.bugs) process.exit((await plantInLives(lives, seed, (line) => console.log(line))) > 0 ? 1 : 0);
 const server = await startTestServer();
 process.env[TEST_SERVER] = JSON.stringify(server.address);
 const problems = await live({
-  lives: Number(values.lives),
-  seed: Number(values.seed),
+  lives,
+  seed,
   print: (line) => console.log(line),
 });
 await server.stop();

@@ -18,9 +18,10 @@ export function program(cwd: string, settings: () => Record<string, string>) {
       cwd,
     });
 
-  /** Run a command to its end. */
-  async function run(words: readonly string[], over: Record<string, string> = {}): Promise<Ended> {
+  /** Run a command to its end, with this on its standard input. */
+  async function run(words: readonly string[], over: Record<string, string> = {}, input = ""): Promise<Ended> {
     const child = start(words, over);
+    child.stdin!.on("error", () => {}).end(input); // a command that reads nothing may be gone by now
     let out = "";
     let err = "";
     child.stdout!.on("data", (chunk) => {

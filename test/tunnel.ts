@@ -11,6 +11,8 @@ export interface Tunnel {
   hold(): void;
   /** What was held arrives, and what follows it. */
   release(): void;
+  /** From now on bytes take so many milliseconds in either direction; 0: no time. */
+  delay(ms: number): void;
   close(): Promise<void>;
 }
 
@@ -19,12 +21,20 @@ export async function openTunnel(address: Address): Promise<Tunnel> {
   if ("url" in address) throw new Error("the server does not listen on a socket");
   const pairs = new Set<readonly [Socket, Socket]>();
   let isHeld = false;
+  let delayMs = 0;
   const server = createServer((near) => {
     const far = connect(join(address.socketDir, ".s.PGSQL.5432"));
     const pair = [near, far] as const;
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near]] as const) {
-      from.on("data", (bytes) => to.write(bytes));
+      // Timers of one length fire in the order in which they were set; one that was set before the delay ended fires after what follows it, so the last one counts.
+      let arrivesAt = 0;
+      from.on("data", (bytes) => {
+        const now = performance.now();
+        arrivesAt = Math.max(arrivesAt, now + delayMs);
+        if (arrivesAt <= now) to.write(bytes);
+        else setTimeout(() => to.write(bytes), arrivesAt - now);
+      });
       from.on("error", () => {});
       from.on("close", () => {
         if (!isHeld) to.destroy();
@@ -51,6 +61,9 @@ export async function openTunnel(address: Address): Promise<Tunnel> {
       // Those of which one end went away meanwhile.
       for (const [near, far] of pairs)
         if (near.destroyed || far.destroyed) for (const socket of [near, far]) socket.destroy();
+    },
+    delay(ms) {
+      delayMs = ms;
     },
     async close() {
       server.close();

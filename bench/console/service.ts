@@ -34,14 +34,14 @@ const running = await start({
     throw error;
   },
 });
-const { owner, db, ports, secretKey, address } = running.store;
+const { owner, db, ports, secretKeys, address } = running.store;
 
 async function make({ actions, deliveries }: { actions: number; deliveries: number }): Promise<ConsoleFacts> {
   const { bavail, bsize } = await statfs(settings.dataDir);
   const needed = actions * BYTES_PER_ACTION + deliveries * BYTES_PER_DELIVERY;
   if (bavail * bsize < needed)
     throw new Error(`${Math.ceil(needed / 1e9)} GB of disk are needed in ${settings.dataDir}`);
-  const merchant = await createMerchant(owner, "Bench", {}, secretKey, ports);
+  const merchant = await createMerchant(owner, "Bench", {}, secretKeys, ports);
   const person = {
     id: ports.newId(),
     email: "owner@example.com",

@@ -92,7 +92,7 @@ export async function makeMerchants({ store }: Stage, { port }: Endpoint, count:
     const webhookUrl = `https://127.0.0.1:${port}/hooks/${index}`;
     const credential = { auth: "bearer" as const, secret: randomBytes(24).toString("hex") };
     const given = { webhookUrl, webhookCap, credential, webhookPaused: true };
-    merchants.push(await createMerchant(store.db, `Bench ${index}`, given, store.secretKey, store.ports));
+    merchants.push(await createMerchant(store.db, `Bench ${index}`, given, store.secretKeys, store.ports));
   }
   return merchants;
 }

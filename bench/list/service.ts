@@ -64,7 +64,7 @@ const running = await start({
 });
 const { store, caPath } = running;
 // It makes indexes, and writes past the service.
-const { owner: db, ports, secretKey, address } = store;
+const { owner: db, ports, secretKeys, address } = store;
 let merchantId = "";
 
 async function make({ actions, until }: { actions: number; until: Date }): Promise<ListFacts> {
@@ -91,7 +91,7 @@ async function filled(actions: number, until: Date): Promise<string> {
   if (bavail * bsize < needed)
     throw new Error(`${Math.ceil(needed / 1e9)} GB of disk are needed in ${settings.dataDir}`);
   const limits = { ratePerSecond: 1_000_000, rateBurst: 1_000_000 };
-  const merchant = await createMerchant(db, "Bench", limits, secretKey, ports);
+  const merchant = await createMerchant(db, "Bench", limits, secretKeys, ports);
   await fill(db, { merchantId: merchant.id, actions, until }, (line) => process.stderr.write(`  ${line}\n`));
   return merchant.id;
 }
@@ -109,7 +109,7 @@ async function deep({ search, middle, total }: { search: string; middle: Date; t
   const walk = { filters, orderBy, direction, total };
   const listing = toListing(filters, orderBy, direction);
   const sign = (cursor: Cursor) =>
-    signPageToken(tokenKeys(settings.pageTokenKeys, secretKey), merchantId, { ...walk, cursor }, new Date());
+    signPageToken(tokenKeys(settings.pageTokenKeys, secretKeys), merchantId, { ...walk, cursor }, new Date());
   const before = (DEEP_PAGE - 1) * PAGE_SIZE_MAX;
   if (Object.keys(filters).length > 0 || total <= before)
     return {

@@ -43,11 +43,11 @@ try {
   const endpoint = await receiver.ask<Endpoint>("endpoint");
   const stage = await openStage(endpoint, {}, "api,decide,deliver");
   try {
-    const { db, secretKey, ports } = stage.store;
+    const { db, secretKeys, ports } = stage.store;
     const webhookUrl = `https://127.0.0.1:${endpoint.port}/hooks`;
     const limits = { ratePerSecond: 1_000, rateBurst: 1_000, webhookCap: 50 };
     const credential = { auth: "bearer" as const, secret: "a-token-of-some-length" };
-    const merchant = await createMerchant(db, "Bench", { webhookUrl, credential, ...limits }, secretKey, ports);
+    const merchant = await createMerchant(db, "Bench", { webhookUrl, credential, ...limits }, secretKeys, ports);
     const { apiKey } = await createApiKey(
       db,
       { merchantId: merchant.id, permissions: ["ingest:invoices", "read:recovery_actions"] },

@@ -116,12 +116,19 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
     onIngested() {},
     clockSkewMs: 5 * 60_000,
     tls: "proxy",
+    connectionsPerAddress: 500,
     trustedProxies: parseTrustedProxies("127.0.0.1"),
     baseUrl: "https://dunlin.example.com",
     tokenKeys: [Buffer.alloc(32, 7)],
     egressRanges: ["203.0.113.0/24"],
     ready: async () => ({ ok: true, problems: [] }),
-    metrics: { requestFinished() {}, recordsIngested() {}, requestsUnlogged() {}, requestOfNobody() {} },
+    metrics: {
+      requestFinished() {},
+      recordsIngested() {},
+      requestsUnlogged() {},
+      requestOfNobody() {},
+      connectionRefused() {},
+    },
     ...options,
   });
   return { ...api, ports, ingested, lines };

@@ -26,6 +26,8 @@ export interface ApiOptions {
   /** Called after each commit that changed something: there may be something to decide. */
   onIngested(): void;
   tls: Tls;
+  /** How many connections one address may have. */
+  connectionsPerAddress: number;
   trustedProxies: TrustedProxies;
   /** Where the outside reaches the API, without a slash in the end. */
   baseUrl: string;
@@ -54,6 +56,8 @@ export interface ApiMetrics {
   /** Requests that the request log has no row of. */
   requestsUnlogged(count: number): void;
   requestOfNobody(): void;
+  /** A connection was closed: its address had its share, or there were too many of all addresses. */
+  connectionRefused(reason: "address" | "all"): void;
 }
 
 /** What routes are made of. */

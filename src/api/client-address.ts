@@ -43,6 +43,10 @@ export function clientAddress(
   return path.findLast((each) => !isTrusted(each, ranges)) ?? path[0]!;
 }
 
+/** Whether connections from this address may be those of many clients: a trusted proxy's, or any where a proxy ends TLS and none is named. */
+export const isProxy = (peer: string, { ranges }: TrustedProxies, proxied: boolean): boolean =>
+  ranges.length === 0 ? proxied : isTrusted(peer, ranges);
+
 function isTrusted(text: string, ranges: readonly Range[]): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text);

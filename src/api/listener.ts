@@ -12,7 +12,8 @@ const REQUEST_MS = 20_000;
 // A new connection costs 0.75 ms of CPU: keep those we have, and outlast the usual 60 s of proxies in front.
 const KEEP_ALIVE_MS = 65_000;
 const HEADER_BYTES_MAX = 32 * 1024;
-const CONNECTIONS_MAX = 5_000;
+/** Connections of one process, of all addresses together. */
+export const CONNECTIONS_MAX = 5_000;
 const CLOSE_MS = 10_000;
 
 const LIMITS = {

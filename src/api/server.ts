@@ -8,6 +8,7 @@ import { answerUnreadable, TOO_SLOW } from "./answer-unreadable.ts";
 import type { Api, ApiOptions } from "./api.ts";
 import { type Door, requires } from "./caller.ts";
 import { clientAddress } from "./client-address.ts";
+import { shareConnections } from "./connection-share.ts";
 import { docsRoutes } from "./docs/docs.ts";
 import { ApiError } from "./errors.ts";
 import { refuseForwardedHttp } from "./forwarded.ts";
@@ -120,7 +121,7 @@ const ROUTES = [
 const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 function createHttp(
-  { ports, log, tls, metrics, pages }: ApiOptions,
+  { ports, log, tls, trustedProxies, connectionsPerAddress, metrics, pages }: ApiOptions,
   requestLog: RequestLog,
   isClosing: () => boolean,
 ): FastifyInstance {
@@ -130,7 +131,14 @@ function createHttp(
     logController: new Fastify.LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
     genReqId: () => `req_${ports.newId()}`,
     bodyLimit: BODY_BYTES_MAX,
-    serverFactory: (handler) => createListener(tls, handler),
+    serverFactory: (handler) =>
+      shareConnections(createListener(tls, handler), {
+        max: connectionsPerAddress,
+        trustedProxies,
+        proxied: tls === "proxy",
+        log,
+        onRefused: metrics.connectionRefused,
+      }),
     return503OnClosing: false,
     rewriteUrl: (request) => pathOf(request.url ?? "/"),
     routerOptions: { querystringParser: () => ({}) },

@@ -7,6 +7,17 @@ export interface MailSettings {
   from: string;
 }
 
+/** Whether an URL names a server, and its user and password can be read. */
+export function isMailServer(url: string): boolean {
+  try {
+    const { hostname, username, password } = new URL(url);
+    decodeURIComponent(username + password);
+    return hostname !== "";
+  } catch {
+    return false;
+  }
+}
+
 export interface Mail {
   to: string;
   subject: string;

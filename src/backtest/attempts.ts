@@ -2,6 +2,7 @@ import { CsvError, parse } from "csv-parse/sync";
 import {
   BAD_QUOTE,
   beginningOf,
+  createEmptyRowFilter,
   createFormulaReader,
   csvReading,
   formulaText,
@@ -168,7 +169,7 @@ const NAMES = new Map([...FIELDS].map((name) => [spelled(name), name]));
 /** @param passedOver  gets the columns that are not read */
 function* csvLines(text: string, reading: Reading, passedOver: string[]): Generator<Line> {
   const { delimiter, begin } = beginningOf(createFormulaReader()(text, true), isRead(FIELDS, reading));
-  const rows = rowsOf(begin, delimiter);
+  const rows = rowsOf(createEmptyRowFilter(delimiter)(begin, true), delimiter);
   if (rows.length === 0) throw new TypeError("It is empty.");
   const written = rows[0]!.cells;
   const others = notMeant(reading);

@@ -2,8 +2,9 @@ import { existsSync, statSync } from "node:fs";
 import { UnknownMigration } from "../store/migrate.ts";
 import { NotCopied, readWhole, sessionsOf, writeWhole } from "../store/whole-database.ts";
 import { checkBackup, readBackup, type Totals, writeBackup } from "./backup-file.ts";
-import { type Command, type Context, EXIT, Failure, text, UsageError } from "./command.ts";
+import { type Command, type Context, EXIT, Failure, UsageError } from "./command.ts";
 import { growingLine } from "./growing-line.ts";
+import { secretOf, secretOptions } from "./secret-options.ts";
 
 /** `dunlin backup`: the whole database in one file. */
 export const backup: Command = {
@@ -60,16 +61,17 @@ export const restore: Command = {
 /** `dunlin move`: from one database to another. */
 export const move: Command = {
   name: "move",
-  usage: `--to URL
-  --to URL      where to: an empty database of PostgreSQL 15 or newer, as DATABASE_URL takes it`,
+  usage: `--to URL | --to-file F
+  --to URL      where to: an empty database of PostgreSQL 15 or newer, as DATABASE_URL takes it
+  --to-file F   a file with the URL, if it holds a password; - is standard input`,
   summary: "Move everything to another database, as from the embedded one to a server of your own",
-  options: { to: { type: "string" } },
+  options: secretOptions("to"),
   positionals: [],
   examples: ["npx dunlin move --to postgres://dunlin@db.internal/dunlin"],
   async run(context, values) {
-    const url = text(values, "to");
+    const url = await secretOf(context, values, "to", (value) => /:\/\/[^/@]*:[^/@]*@|[?&]password=/.test(value));
     if (!url || !/^postgres(ql)?:\/\//.test(url))
-      throw new UsageError("--to takes the address of a database: postgres://USER@HOST/DATABASE.");
+      throw new UsageError("--to and --to-file take the address of a database: postgres://USER@HOST/DATABASE.");
     const server = await context.server();
     try {
       // What it wrote meanwhile would be left behind.

@@ -1,4 +1,4 @@
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { ParseArgsConfig } from "node:util";
 import type { Logger as Log } from "pino";
 import type { Settings } from "../config.ts";
@@ -7,7 +7,9 @@ import { parseMoment } from "../domain/moment.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Server } from "../open.ts";
 import type { Database } from "../store/database.ts";
+import type { SecretKeys } from "../store/secret-box.ts";
 import type { Walled } from "../store/walled.ts";
+import type { Troubles } from "../troubles.ts";
 import type { WallClock } from "../wall-clock.ts";
 
 /** As sysexits.h has them, but for 1 and 2. A unit of systemd starts the service again after 69, and not after 78. */
@@ -19,10 +21,12 @@ export interface Opened {
   db: Database;
   /** For one merchant at a time. */
   walled: Walled;
+  /** The login, which owns the tables: for the few things that no role may do, and to see what its sessions do. */
+  owner: Database;
   ports: Ports;
   clock: WallClock;
   /** 32 bytes: opens the credentials at rest. */
-  secretKey: Buffer;
+  secretKeys: SecretKeys;
   close(): Promise<void>;
 }
 
@@ -37,8 +41,12 @@ export interface Lines {
 export interface Context extends Lines {
   settings: Settings;
   log: Log;
+  /** Warnings and errors of this process's log. */
+  troubles?: Troubles | undefined;
   /** Standard output, for whom lines are too little: whoever writes much waits until it is taken. */
   output: Writable;
+  /** Standard input. */
+  input(): Readable & { isTTY?: boolean };
   /** Standard error: for people, beside what is written to the output. */
   aside: Lines;
   open(): Promise<Opened>;

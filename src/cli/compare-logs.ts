@@ -24,10 +24,15 @@ export async function compareLogs(
         `Webhooks: the merchant received ${sum(received)}; Dunlin's delivery log has ${sum(logged)} attempts.`,
         differing.length + unseen.length === 0
           ? "Every webhook in the merchant's log is in the delivery log, and the other way round."
-          : `They differ on ${[...differing, ...unseen].join(", ")}.`,
+          : `They differ on ${named([...differing, ...unseen])}. The delivery log goes back DUNLIN_DELIVERY_LOG_DAYS, 180 if nothing is set.`,
       ];
     await sleep(200);
   }
 }
+
+/** After a long demo the log has dropped months of them. */
+const NAMED_MAX = 5;
+const named = (ids: readonly string[]) =>
+  ids.length <= NAMED_MAX ? ids.join(", ") : `${ids.slice(0, NAMED_MAX).join(", ")} and ${ids.length - NAMED_MAX} more`;
 
 const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);

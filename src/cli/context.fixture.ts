@@ -1,8 +1,8 @@
-import { PassThrough } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import pino from "pino";
 import { machineClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
-import { realPorts, SECRET_KEY } from "../delivery/deliverer.fixture.ts";
+import { realPorts, SECRET_KEYS } from "../delivery/deliverer.fixture.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
@@ -23,13 +23,15 @@ export function testContext(
     print: (line) => void lines.push(line),
     isTerminal: false,
     output,
+    input: () => Readable.from([]),
     aside: { print: (line) => void lines.push(line), isTerminal: false },
     open: async () => ({
       db,
       walled,
+      owner: db,
       ports,
       clock: machineClock(),
-      secretKey: SECRET_KEY,
+      secretKeys: SECRET_KEYS,
       close: async () => {},
     }),
     server: () => Promise.reject(new Error("there is no server of its own")),

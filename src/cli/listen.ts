@@ -37,9 +37,9 @@ export const listen: Command = {
     context.print(`Listening on https://127.0.0.1:${port}, forwarding to ${target.href}   Ctrl-C stops it`);
     context.print(`  the service:  DUNLIN_WEBHOOK_ALLOW=127.0.0.1/32:${port} DUNLIN_WEBHOOK_CA=${caFile} npm start`);
     context.print(
-      `  a merchant:   npx dunlin merchant set MERCHANT --webhook-url https://127.0.0.1:${port} --bearer TOKEN`,
+      `  a merchant:   npx dunlin merchant set MERCHANT --webhook-url https://127.0.0.1:${port} --bearer-file webhook-token`,
     );
-    context.print("  a try:        npx dunlin trigger recovery_action --bearer TOKEN");
+    context.print("  a try:        npx dunlin trigger recovery_action --bearer-file webhook-token");
     await context.stopped;
     server.closeAllConnections();
     server.close();

@@ -1,14 +1,14 @@
 import { checkWebhookUrl, parseAllow } from "../delivery/https/address-guard.ts";
 import type { MerchantSettings } from "../recovery/merchants.ts";
 import { EXPLORES_FROM } from "../recovery/models.ts";
-import { type Options, text, UsageError, type Values, wholeNumber } from "./command.ts";
+import { type Context, type Options, text, UsageError, type Values, wholeNumber } from "./command.ts";
+import { secretOf, secretOptions } from "./secret-options.ts";
 
 /** Options that `merchant create` and `merchant set` share. */
 export const MERCHANT_OPTIONS: Options = {
   name: { type: "string" },
   "webhook-url": { type: "string" },
-  bearer: { type: "string" },
-  basic: { type: "string" },
+  ...secretOptions("bearer", "basic"),
   shape: { type: "string" },
   "sub-paths": { type: "string" },
   cap: { type: "string" },
@@ -31,7 +31,9 @@ export const MERCHANT_OPTIONS: Options = {
 export const MERCHANT_USAGE = `
   --name N                 how it is called here
   --webhook-url U          where instructions are posted: HTTPS only
-  --bearer T | --basic U:P how the endpoint recognises us
+  --bearer-file F          how the endpoint recognises us: a file with a token; - is standard input
+  --basic-file F           or one with user:password
+  --bearer T, --basic U:P  the same, where nobody else can read the process list
   --shape envelope|flat    body of a recovery_action (envelope)
   --sub-paths yes|no       post to U/recovery_action and so on (no)
   --cap N                  webhook requests in flight at once (5)
@@ -49,8 +51,8 @@ export const MERCHANT_USAGE = `
   --paused yes|no          deliveries wait while yes (no)
   --resume                 as --paused no, also when Dunlin paused an endpoint that failed for days`;
 
-/** The settings that were given. `allow`: the addresses that DUNLIN_WEBHOOK_ALLOW opens. */
-export function merchantSettings(values: Values, allow: string): MerchantSettings {
+/** The settings that were given. */
+export async function merchantSettings(context: Context, values: Values): Promise<MerchantSettings> {
   const settings: MerchantSettings = {};
   const name = text(values, "name");
   if (name !== undefined) {
@@ -59,11 +61,11 @@ export function merchantSettings(values: Values, allow: string): MerchantSetting
   }
   const url = text(values, "webhook-url");
   if (url !== undefined) {
-    const problem = checkWebhookUrl(url, parseAllow(allow));
+    const problem = checkWebhookUrl(url, parseAllow(context.settings.webhookAllow));
     if (problem) throw new UsageError(`--webhook-url: ${problem}.`);
     settings.webhookUrl = url;
   }
-  const credential = credentialOf(values);
+  const credential = await credentialOf(context, values);
   if (credential) settings.credential = credential;
   const shape = text(values, "shape");
   if (shape !== undefined) settings.webhookFlat = oneOf("shape", shape, { flat: true, envelope: false });
@@ -112,16 +114,17 @@ function oneOf<Meaning>(name: string, value: string, meanings: Record<string, Me
   return meaning;
 }
 
-/** The credential that was given by `--bearer` or `--basic`. */
-export function credentialOf(values: Values): MerchantSettings["credential"] {
-  const bearer = text(values, "bearer");
-  const basic = text(values, "basic");
-  if (bearer !== undefined && basic !== undefined) throw new UsageError("Give --bearer or --basic, not both.");
+/** The credential that was given by `--bearer`, `--basic` or a file with either. */
+export async function credentialOf(context: Context, values: Values): Promise<MerchantSettings["credential"]> {
+  const bearer = await secretOf(context, values, "bearer");
+  const basic = await secretOf(context, values, "basic");
+  if (bearer !== undefined && basic !== undefined)
+    throw new UsageError("Give a bearer token or user and password, not both.");
   if (bearer !== undefined) {
-    if (!/^[\x21-\x7e]+$/.test(bearer)) throw new UsageError("--bearer takes a token of visible ASCII characters.");
+    if (!/^[\x21-\x7e]+$/.test(bearer)) throw new UsageError("A bearer token has visible ASCII characters.");
     return { auth: "bearer", secret: bearer };
   }
   if (basic === undefined) return undefined;
-  if (basic.indexOf(":") < 1) throw new UsageError("--basic takes user:password.");
+  if (basic.indexOf(":") < 1) throw new UsageError("--basic-file takes user:password.");
   return { auth: "basic", secret: basic };
 }

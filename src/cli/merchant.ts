@@ -22,18 +22,20 @@ export const merchantCreate: Command = {
   options: MERCHANT_OPTIONS,
   positionals: [],
   examples: [
-    'npx dunlin merchant create --name "Harbor Coffee" --webhook-url https://billing.example.com/dunlin --bearer "$TOKEN" --json',
+    'npx dunlin merchant create --name "Harbor Coffee" --webhook-url https://billing.example.com/dunlin --bearer-file webhook-token --json',
   ],
   async run(context, values) {
-    const settings = merchantSettings(values, context.settings.webhookAllow);
+    const settings = await merchantSettings(context, values);
     const name = text(values, "name");
     if (name === undefined) throw new UsageError("--name is missing.");
     if (settings.webhookUrl && !settings.credential)
-      throw new UsageError("--webhook-url needs --bearer T or --basic U:P, by which the endpoint recognises us.");
+      throw new UsageError(
+        "--webhook-url needs --bearer-file F or --basic-file F, by which the endpoint recognises us.",
+      );
     await checkName(context, settings.webhookUrl, values.json === true);
-    return withDatabase(context, async ({ db, ports, secretKey }) => {
+    return withDatabase(context, async ({ db, ports, secretKeys }) => {
       const { merchant, apiKey } = await db.transaction(async (tx) => {
-        const merchant = await createMerchant(tx, name, settings, secretKey, ports);
+        const merchant = await createMerchant(tx, name, settings, secretKeys, ports);
         await auditCreation(tx, COMMAND_LINE, merchant, ports);
         const key = { merchantId: merchant.id, permissions: PERMISSIONS };
         return { merchant, apiKey: (await makeKey(tx, key, ports)).apiKey };
@@ -61,21 +63,23 @@ export const merchantSet: Command = {
     "npx dunlin merchant set 0198… --resume",
   ],
   async run(context, values, [id]) {
-    const settings = merchantSettings(values, context.settings.webhookAllow);
+    const settings = await merchantSettings(context, values);
     if (Object.keys(settings).length === 0) throw new UsageError("Say what to change.");
     if (!isUuid(id!)) throw new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
     await checkName(context, settings.webhookUrl, values.json === true);
-    return withDatabase(context, async ({ db, ports, secretKey }) => {
+    return withDatabase(context, async ({ db, ports, secretKeys }) => {
       const audited = auditSettings(COMMAND_LINE, "merchant.changed", ports);
       const also: Also = async (tx, before, after) => {
         // Asked while the merchant is held: no experiment can begin meanwhile.
         if (settings.shadow && (await runningExperiment(tx, id!))) throw new Failure(RUNNING);
         await audited(tx, before, after);
       };
-      const merchant = await setMerchant(db, id!, settings, secretKey, ports, also);
+      const merchant = await setMerchant(db, id!, settings, secretKeys, ports, also);
       if (!merchant) throw new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
       if (merchant.webhookUrl && !merchant.webhookAuth)
-        context.print("Note: no credential is set; requests go out without Authorization. Use --bearer or --basic.");
+        context.print(
+          "Note: no credential is set; requests go out without Authorization. Use --bearer-file or --basic-file.",
+        );
       print(context.print, merchant, values.json === true);
       return EXIT.ok;
     });

@@ -14,7 +14,7 @@ test("the first merchant and its key stand in the audit log, and a second start 
   const folder = mkdtempSync(join(tmpdir(), "dunlin-serve-"));
   const keyPath = join(folder, "api-key");
   try {
-    const store = { db, ports: realPorts, secretKey: Buffer.alloc(32, 5) };
+    const store = { db, ports: realPorts, secretKeys: [Buffer.alloc(32, 5)] };
     const apiKey = await firstApiKey(store, keyPath);
     assert.equal(readFileSync(keyPath, "utf8").trim(), apiKey);
     assert.equal(await firstApiKey(store, keyPath), null);

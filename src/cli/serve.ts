@@ -24,7 +24,7 @@ export const serve: Command = {
   logsTo: "stderr",
   examples: ["npx dunlin serve", "npx dunlin serve --roles api,decide"],
   async run(context, values) {
-    const { settings, log } = context;
+    const { settings, log, troubles } = context;
     const roles = rolesOf(text(values, "roles"));
     let fatal: Error | null = null;
     const died = Promise.withResolvers<void>();
@@ -33,7 +33,7 @@ export const serve: Command = {
       died.resolve();
     };
     const waitMs = duration(values, "wait") ?? null;
-    const running = await startWhenPossible({ settings, roles, log, onFatal }, { ...context, waitMs });
+    const running = await startWhenPossible({ settings, roles, log, troubles, onFatal }, { ...context, waitMs });
     if (!running) return EXIT.ok;
     await greet(context, running, roles);
     await Promise.race([context.stopped, died.promise]);
@@ -88,13 +88,13 @@ async function greet(context: Context, running: Running, roles: ReadonlySet<Role
 
 /** On an empty database: a merchant and a key with every permission, kept in a file that only its owner reads. */
 export async function firstApiKey(
-  { db, ports, secretKey }: Pick<Store, "db" | "ports" | "secretKey">,
+  { db, ports, secretKeys }: Pick<Store, "db" | "ports" | "secretKeys">,
   keyPath: string,
 ): Promise<string | null> {
   return db.transaction(async (tx) => {
     await lockMerchants(tx);
     if ((await listMerchants(tx)).length > 0) return null;
-    const merchant = await createMerchant(tx, "My company", {}, secretKey, ports);
+    const merchant = await createMerchant(tx, "My company", {}, secretKeys, ports);
     await auditCreation(tx, COMMAND_LINE, merchant, ports);
     const { apiKey } = await makeKey(tx, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
     rmSync(keyPath, { force: true });

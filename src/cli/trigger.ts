@@ -7,9 +7,10 @@ import { signer } from "../delivery/https/signature.ts";
 import { HOUR_MS } from "../domain/durations.ts";
 import { EVENT_TYPES, envelope, flatRetryRequest, type RecoveryActionData } from "../domain/event.ts";
 import { ACTION_SUGGESTIONS } from "../domain/recovery-action.ts";
-import { type Command, EXIT, moment, text, UsageError, type Values } from "./command.ts";
+import { type Command, type Context, EXIT, moment, text, UsageError, type Values } from "./command.ts";
 import { LISTEN_PORT, postOnce, programUrl } from "./development.ts";
 import { credentialOf } from "./merchant-options.ts";
+import { secretOf, secretOptions } from "./secret-options.ts";
 
 /** `dunlin trigger`: one event, made up, to an endpoint under development. Needs no service. */
 export const trigger: Command = {
@@ -17,7 +18,10 @@ export const trigger: Command = {
   usage: `EVENT [options]
   EVENT                  ${EVENT_TYPES.join(" | ")}
   --to URL               the endpoint; http is fine on this machine (where "npx dunlin listen" listens)
-  --bearer T | --basic U:P, --secret whsec_…
+  --bearer-file F, --basic-file F, --secret-file F
+                         files with a token, user:password, or the signing secret; - is standard input
+  --bearer T, --basic U:P, --secret whsec_…
+                         the same, where nobody else can read the process list
   --invoice ID           (inv_1)
   --subscription ID
   --suggestion S         ${ACTION_SUGGESTIONS.join(" | ")} (RETRY)
@@ -25,16 +29,16 @@ export const trigger: Command = {
   --shape flat           the flat retry request
   --id ID                the id of an event that was sent before, to see it skipped`,
   summary: "Send a made-up event to an endpoint under development",
-  options: Object.fromEntries(
-    ["to", "bearer", "basic", "secret", "invoice", "subscription", "suggestion", "at", "shape", "id"].map((name) => [
-      name,
-      { type: "string" as const },
-    ]),
-  ),
+  options: {
+    ...secretOptions("bearer", "basic", "secret"),
+    ...Object.fromEntries(
+      ["to", "invoice", "subscription", "suggestion", "at", "shape", "id"].map((name) => [name, { type: "string" }]),
+    ),
+  },
   positionals: ["EVENT"],
   examples: [
-    "npx dunlin trigger recovery_action --bearer TOKEN",
-    "npx dunlin trigger pause_collection --to http://localhost:3000/dunlin --bearer TOKEN --invoice inv_42",
+    "npx dunlin trigger recovery_action --bearer-file webhook-token",
+    "npx dunlin trigger pause_collection --to http://localhost:3000/dunlin --bearer-file webhook-token --invoice inv_42",
   ],
   async run(context, values, [named]) {
     const { dataDir, baseUrl } = context.settings;
@@ -45,7 +49,7 @@ export const trigger: Command = {
     const { caFile } = await localCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, at);
     context.print(`POST ${url.href}`);
     context.print(body);
-    const headers = headersOf(id, body, values, at);
+    const headers = await headersOf(context, id, body, values, at);
     const answer = await postOnce(url, headers, Buffer.from(body), readFileSync(caFile, "utf8"));
     if (typeof answer === "string") {
       context.print(`no answer: ${answer}`);
@@ -77,11 +81,17 @@ function bodyOf(named: string, id: string, values: Values, at: Date): string {
   return shape === "flat" ? flatRetryRequest(id, data) : envelope(id, type, at, data);
 }
 
-function headersOf(id: string, body: string, values: Values, at: Date): Record<string, string> {
+async function headersOf(
+  context: Context,
+  id: string,
+  body: string,
+  values: Values,
+  at: Date,
+): Promise<Record<string, string>> {
   const headers: Record<string, string> = { "content-type": "application/json" };
-  const credential = credentialOf(values);
+  const credential = await credentialOf(context, values);
   if (credential) headers.authorization = authorization(credential.auth, credential.secret);
-  const secret = text(values, "secret");
+  const secret = await secretOf(context, values, "secret");
   if (secret === undefined) return headers;
   try {
     const signed = signer({ current: secret, old: null })(id, body, at, at);

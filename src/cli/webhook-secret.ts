@@ -20,12 +20,12 @@ export const webhookSecretRotate: Command = {
   examples: ["npx dunlin webhook secret rotate 0198…", "npx dunlin webhook secret rotate 0198… --overlap 7d"],
   async run(context, values, [id]) {
     const overlapMs = duration(values, "overlap") ?? DAY_MS;
-    return withDatabase(context, async ({ db, ports, secretKey }) => {
+    return withDatabase(context, async ({ db, ports, secretKeys }) => {
       const before = isUuid(id!) ? await findMerchant(db, id!) : null;
       const secret = secretText(ports.randomBytes(SECRET_BYTES));
       const details = { "former signs": text(values, "overlap") ?? "24h" };
       const also = auditSettings(COMMAND_LINE, "webhook.secret_rotated", ports, details);
-      if (!before || !(await rotateWebhookSecret(db, before.id, secret, overlapMs, secretKey, ports, also)))
+      if (!before || !(await rotateWebhookSecret(db, before.id, secret, overlapMs, secretKeys, ports, also)))
         throw unknown(id!);
       const after = await findMerchant(db, before.id);
       const until = after?.webhookOldSecretUntil ?? null;

@@ -8,7 +8,7 @@ import {
   makeDeliverer,
   makeEvents,
   makeMerchant,
-  SECRET_KEY,
+  SECRET_KEYS,
   START,
   standingClock,
 } from "../delivery/deliverer.fixture.ts";
@@ -119,7 +119,7 @@ test("the exchange is printed line by line, the credential masked in what was se
 test("a credential of three signs is masked in what was sent, too", async (t) => {
   const endpoint = await httpsServer((_request, response) => response.end());
   t.after(endpoint.close);
-  const webhookCredential = seal(SECRET_KEY, randomBytes(12), "tok");
+  const webhookCredential = seal(SECRET_KEYS, randomBytes(12), "tok");
   const merchant = await makeMerchant(database.db, { webhookUrl: endpoint.url, webhookCredential });
   const { out } = await run(webhookTest, endpoint, merchant.id);
   assert.match(out, /^> authorization: Bearer \[redacted\]$/m);

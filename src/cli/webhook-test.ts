@@ -36,7 +36,7 @@ export const webhookTest: Command = {
   },
 };
 
-async function sendTest({ settings }: Context, { db, ports, secretKey }: Opened, id: string, type: EventType) {
+async function sendTest({ settings }: Context, { db, ports, secretKeys }: Opened, id: string, type: EventType) {
   const merchant = isUuid(id) ? await findMerchant(db, id) : null;
   if (!merchant) throw new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
   const network = {
@@ -44,7 +44,7 @@ async function sendTest({ settings }: Context, { db, ports, secretKey }: Opened,
     extraCa: settings.webhookCa,
     clientCertificate: settings.webhookClientCertificate,
   };
-  const tested = await createTestEvents(network, secretKey, ports)(merchant, type);
+  const tested = await createTestEvents(network, secretKeys, ports)(merchant, type);
   if (!tested)
     throw new Failure(`${merchant.name} has no endpoint. Set it: npx dunlin merchant set ${id} --webhook-url …`);
   return tested;

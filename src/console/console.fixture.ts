@@ -27,7 +27,7 @@ import { consolePages } from "./console-pages.ts";
 import { COOKIE } from "./visit.ts";
 
 export const ORIGIN = "https://dunlin.example.com";
-export const SECRET_KEY = Buffer.alloc(32, 7);
+export const SECRET_KEYS = [Buffer.alloc(32, 7)];
 export const PASSWORD = "correct horse battery";
 /** As a browser says it of a form of the page itself. */
 export const SAME_ORIGIN = { "sec-fetch-site": "same-origin" };
@@ -53,7 +53,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     everyone,
     walled,
     ports,
-    secretKey: SECRET_KEY,
+    secretKeys: SECRET_KEYS,
     passwords,
     oidc: null,
     mailer: null,

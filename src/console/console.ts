@@ -10,6 +10,7 @@ import type { Ports } from "../domain/ports.ts";
 import type { Deed } from "../domain/role.ts";
 import type { OnWithdrawn } from "../recovery/stored.ts";
 import type { Database } from "../store/database.ts";
+import type { SecretKeys } from "../store/secret-box.ts";
 import type { Walled } from "../store/walled.ts";
 import type { Page } from "./frame.ts";
 import type { Visit } from "./visit.ts";
@@ -20,7 +21,7 @@ export interface ConsoleOptions {
   walled: Walled;
   ports: Ports;
   /** Opens and closes the credentials at rest. */
-  secretKey: Buffer;
+  secretKeys: SecretKeys;
   passwords: Passwords;
   /** The identity provider that people may sign in with; null: none. */
   oidc: Oidc | null;

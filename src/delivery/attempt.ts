@@ -5,7 +5,7 @@ import type { Ports } from "../domain/ports.ts";
 import type { DueDelivery } from "../store/deliveries.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { type RequestHead, requestHead } from "../store/request-heads.ts";
-import { unseal } from "../store/secret-box.ts";
+import { type SecretKeys, unseal } from "../store/secret-box.ts";
 import { authorization, redact, spellings } from "./https/credential.ts";
 import { isSuccess, noTimings, type Reply } from "./https/exchange.ts";
 import { maskedHeaders } from "./https/request-head.ts";
@@ -31,16 +31,16 @@ export interface Target {
  *
  * @throws when a stored credential or secret cannot be opened with this key
  */
-export function targetOf(merchant: Merchant, secretKey: Buffer): Target | null {
+export function targetOf(merchant: Merchant, secretKeys: SecretKeys): Target | null {
   if (merchant.webhookUrl === null || !URL.canParse(merchant.webhookUrl)) return null;
   const url = new URL(merchant.webhookUrl);
   if (url.protocol !== "https:") return null;
   const path = (type: EventType) =>
     merchant.webhookSubPaths ? `${url.pathname.replace(/\/$/, "")}/${type}${url.search}` : url.pathname + url.search;
   const { webhookAuth, webhookCredential } = merchant;
-  const secret = webhookCredential === null ? null : unseal(secretKey, webhookCredential);
+  const secret = webhookCredential === null ? null : unseal(secretKeys, webhookCredential);
   const field = webhookAuth === null || secret === null ? null : authorization(webhookAuth, secret);
-  const sign = signerOf(merchant, secretKey);
+  const sign = signerOf(merchant, secretKeys);
   const headers = maskedHeaders(field, sign !== null);
   const head = (type: EventType) =>
     requestHead(merchant.id, [`POST ${url.origin}${path(type)}`, ...headers].join("\n"));
@@ -60,13 +60,13 @@ const ofEach = <Value>(make: (type: EventType) => Value): Record<EventType, Valu
   complete_dunning: make("complete_dunning"),
 });
 
-function signerOf({ webhookSecret, webhookOldSecret, webhookOldSecretUntil }: Merchant, secretKey: Buffer) {
+function signerOf({ webhookSecret, webhookOldSecret, webhookOldSecretUntil }: Merchant, secretKeys: SecretKeys) {
   if (webhookSecret === null) return null;
   const old =
     webhookOldSecret === null || webhookOldSecretUntil === null
       ? null
-      : { secret: unseal(secretKey, webhookOldSecret), until: webhookOldSecretUntil };
-  return signer({ current: unseal(secretKey, webhookSecret), old });
+      : { secret: unseal(secretKeys, webhookOldSecret), until: webhookOldSecretUntil };
+  return signer({ current: unseal(secretKeys, webhookSecret), old });
 }
 
 /** Nothing was sent: this process ran out of something. */

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import type { Merchant, WebhookAuth } from "../domain/merchant.ts";
 import { seal } from "../store/secret-box.ts";
 import { attempt, targetOf } from "./attempt.ts";
-import { realPorts, SECRET_KEY, START } from "./deliverer.fixture.ts";
+import { realPorts, SECRET_KEYS, START } from "./deliverer.fixture.ts";
 import { type Receiver, type Request, startRawReceiver, startReceiver } from "./https/receiver.fixture.ts";
 import { createSender, type Sender } from "./https/send.ts";
 
@@ -68,7 +68,7 @@ const closers: (() => unknown)[] = [];
 after(() => Promise.all([sender.close(), receiver.close(), ...closers.map((close) => close())]));
 
 async function attempted(auth: WebhookAuth, secret: string, origin = receiver.origin, send = sender.send) {
-  const webhookCredential = seal(SECRET_KEY, randomBytes(12), secret);
+  const webhookCredential = seal(SECRET_KEYS, randomBytes(12), secret);
   const id = randomUUID();
   const merchant = {
     id,
@@ -88,7 +88,7 @@ async function attempted(auth: WebhookAuth, secret: string, origin = receiver.or
     attemptsMax: 6,
     dueMs: START.getTime(),
   };
-  const ended = await attempt(merchant, targetOf(merchant, SECRET_KEY)!, delivery, 1, send, realPorts);
+  const ended = await attempt(merchant, targetOf(merchant, SECRET_KEYS)!, delivery, 1, send, realPorts);
   assert.ok(!("unsent" in ended));
   return ended;
 }

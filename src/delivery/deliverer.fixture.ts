@@ -11,7 +11,7 @@ import { insertMerchant } from "../store/merchants.ts";
 import { seal } from "../store/secret-box.ts";
 import { createDeliverer, type DelivererOptions } from "./deliverer.ts";
 
-export const SECRET_KEY = Buffer.alloc(32, 7);
+export const SECRET_KEYS = [Buffer.alloc(32, 7)];
 export const START = new Date("2026-03-02T10:00:00.000Z");
 
 /** A clock that stands still until it is moved; leases and durations follow it too. */
@@ -49,7 +49,7 @@ export async function makeMerchant(db: Database, over: Partial<Merchant> = {}): 
     bucket: 0,
     webhookUrl: "https://shop.example/hooks",
     webhookAuth: "bearer",
-    webhookCredential: seal(SECRET_KEY, randomBytes(12), "webhook-token"),
+    webhookCredential: seal(SECRET_KEYS, randomBytes(12), "webhook-token"),
     leadMs: 0,
     createdAt: START,
     ...over,
@@ -99,4 +99,4 @@ export async function makeEvents(
 
 /** A deliverer that logs nothing, with a new owner. */
 export const makeDeliverer = (options: Pick<DelivererOptions, "db" | "ports" | "send"> & Partial<DelivererOptions>) =>
-  createDeliverer({ log: pino({ level: "silent" }), secretKey: SECRET_KEY, owner: randomUUID(), ...options });
+  createDeliverer({ log: pino({ level: "silent" }), secretKeys: SECRET_KEYS, owner: randomUUID(), ...options });

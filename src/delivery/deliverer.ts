@@ -5,6 +5,7 @@ import type { Database } from "../store/database.ts";
 import { errorFields } from "../store/database-errors.ts";
 import { type DueDelivery, dueDeliveries, firstDeliveriesDue } from "../store/deliveries.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
+import type { SecretKeys } from "../store/secret-box.ts";
 import { type AttemptFigures, attempt, figuresOf, logAttempt, type Unsent } from "./attempt.ts";
 import { createEndpointHealth } from "./endpoint-health.ts";
 import { every } from "./every.ts";
@@ -35,8 +36,7 @@ export interface DelivererOptions {
   ports: Ports;
   log: Log;
   send: Send;
-  /** Opens the merchants' credentials. */
-  secretKey: Buffer;
+  secretKeys: SecretKeys;
   /** UUID of this process, a new one at each start. */
   owner: string;
   timings?: Partial<DelivererTimings>;
@@ -82,9 +82,9 @@ const LONG_AGO = new Date(0);
 
 /** The life of an event from its deliveries row to its last log line. */
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { db, ports, log, send, secretKey, owner } = options;
+  const { db, ports, log, send, secretKeys, owner } = options;
   const timings = { ...TIMINGS, ...options.timings };
-  const lanes = createLanes(db, log, secretKey);
+  const lanes = createLanes(db, log, secretKeys);
   /** Lanes with something to begin, apart because they have slots apart. */
   const [ready, unproven] = [new Set<Lane>(), new Set<Lane>()];
   const lineOf = (lane: Lane) => (lane.isProven ? ready : unproven);

@@ -8,7 +8,7 @@ import { type Database, prepared } from "../store/database.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../store/endpoint-states.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEY, standingClock } from "./deliverer.fixture.ts";
+import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEYS, standingClock } from "./deliverer.fixture.ts";
 import type { Deliverer } from "./deliverer.ts";
 import { createEndpointHealth } from "./endpoint-health.ts";
 import type { Reply } from "./https/exchange.ts";
@@ -122,7 +122,7 @@ test("what waited for a paused endpoint goes out when a person resumes it, oldes
   const made = await live(deliverer, 48);
   const from = sent.length;
   reply = OK;
-  await setMerchant(database.db, merchant.id, { webhookPaused: false }, SECRET_KEY, ports);
+  await setMerchant(database.db, merchant.id, { webhookPaused: false }, SECRET_KEYS, ports);
   const { webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince } = await now();
   assert.deepEqual([webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince], [false, null, null, null]);
   assert.ok((await deliverer.deliverDue()) >= 8);

@@ -4,6 +4,7 @@ import type { Database } from "../store/database.ts";
 import { errorFields } from "../store/database-errors.ts";
 import { listMerchants } from "../store/merchants.ts";
 import { insertRequestHeads } from "../store/request-heads.ts";
+import type { SecretKeys } from "../store/secret-box.ts";
 import { type Target, targetOf } from "./attempt.ts";
 import { type Lane, newLane } from "./lane.ts";
 
@@ -17,12 +18,12 @@ export interface Lanes {
 }
 
 /** A lane for every merchant, with the merchant's present settings. */
-export function createLanes(db: Database, log: Log, secretKey: Buffer): Lanes {
+export function createLanes(db: Database, log: Log, secretKeys: SecretKeys): Lanes {
   const lanes = new Map<string, Lane>();
 
   function aimAt(merchant: Merchant): Target | null {
     try {
-      return targetOf(merchant, secretKey);
+      return targetOf(merchant, secretKeys);
     } catch (error) {
       log.error({ ...errorFields(error), merchantId: merchant.id }, "credential.unreadable");
       return null;

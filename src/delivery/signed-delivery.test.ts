@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.ts";
 import { attemptsOf } from "../store/delivery-attempts.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEY, standingClock } from "./deliverer.fixture.ts";
+import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEYS, standingClock } from "./deliverer.fixture.ts";
 import type { Outgoing, Send } from "./https/send.ts";
 import { secretText } from "./https/signature.ts";
 
@@ -38,7 +38,7 @@ test("every attempt is signed anew over the same bytes, with the event's id, by 
     assert.equal(await deliverer.deliverDue(), 1);
   };
   const rotate = (secret: string, overlapMs: number) =>
-    rotateWebhookSecret(db, merchant.id, secret, overlapMs, SECRET_KEY, ports);
+    rotateWebhookSecret(db, merchant.id, secret, overlapMs, SECRET_KEYS, ports);
 
   await attempt(0);
   assert.ok(await rotate(first, 24 * 60 * MINUTE));
@@ -77,15 +77,15 @@ test("secrets are stored in boxes, an overlap of nothing ends the former one at 
   const { ports } = standingClock();
   const { id } = await makeMerchant(db);
   const secret = secretText(randomBytes(32));
-  await rotateWebhookSecret(db, id, secret, MINUTE, SECRET_KEY, ports);
+  await rotateWebhookSecret(db, id, secret, MINUTE, SECRET_KEYS, ports);
   const once = await findMerchant(db, id);
   assert.ok(!once?.webhookSecret?.includes(secret));
   assert.equal(once?.webhookOldSecret, null, "there was none before");
-  await rotateWebhookSecret(db, id, secretText(randomBytes(32)), MINUTE, SECRET_KEY, ports);
+  await rotateWebhookSecret(db, id, secretText(randomBytes(32)), MINUTE, SECRET_KEYS, ports);
   const twice = await findMerchant(db, id);
   assert.deepEqual(twice?.webhookOldSecret, once?.webhookSecret);
   assert.equal(twice?.webhookOldSecretUntil?.getTime(), ports.now().getTime() + MINUTE);
-  await rotateWebhookSecret(db, id, secret, 0, SECRET_KEY, ports);
+  await rotateWebhookSecret(db, id, secret, 0, SECRET_KEYS, ports);
   assert.equal((await findMerchant(db, id))?.webhookOldSecret, null);
   assert.ok(await removeWebhookSecret(db, id, ports));
   const removed = await findMerchant(db, id);
@@ -94,6 +94,6 @@ test("secrets are stored in boxes, an overlap of nothing ends the former one at 
     [null, null, null],
   );
   const nobody = "01900000-0000-7000-8000-000000000000";
-  assert.equal(await rotateWebhookSecret(db, nobody, secret, 0, SECRET_KEY, ports), false);
+  assert.equal(await rotateWebhookSecret(db, nobody, secret, 0, SECRET_KEYS, ports), false);
   assert.equal(await removeWebhookSecret(db, nobody, ports), false);
 });

@@ -1,6 +1,7 @@
 import { type EventType, testBody } from "../domain/event.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
+import type { SecretKeys } from "../store/secret-box.ts";
 import { targetOf } from "./attempt.ts";
 import { redact, withoutSecret } from "./https/credential.ts";
 import { type Diagnosis, diagnose } from "./https/diagnosis.ts";
@@ -20,12 +21,12 @@ export type SendTestEvent = (merchant: Merchant, type: EventType) => Promise<Tes
 /** @param network  how attempts reach endpoints */
 export function createTestEvents(
   network: Omit<SenderOptions, "monotonicMs">,
-  secretKey: Buffer,
+  secretKeys: SecretKeys,
   ports: Ports,
 ): SendTestEvent {
   const { monotonicMs } = ports;
   return async (merchant, type) => {
-    const target = targetOf(merchant, secretKey);
+    const target = targetOf(merchant, secretKeys);
     if (!target) return null;
     const sender = createSender({ ...network, monotonicMs });
     try {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CsvError, parse } from "csv-parse/sync";
-import { beginningOf, csvReading, hasColumns, separatorOf } from "./csv.ts";
+import { array, assert as check, constantFrom, integer, property } from "fast-check";
+import { beginningOf, COLUMNS_MAX, createEmptyRowFilter, csvReading, hasColumns, separatorOf } from "./csv.ts";
 
 const isName = (name: string) => ["id", "state", "total; in cents", "amount"].includes(name);
 
@@ -69,4 +70,37 @@ test("what can't be read is at the line behind the rows that were read, or where
   assert.equal(tornIn('id\r\n"a\r\nb"\r\n"no end\r\nof it'), 4);
   assert.equal(tornIn('id\na\nJoe "Doe"\nb'), 3);
   assert.equal(tornIn("id\na"), null);
+});
+
+test("a text without its empty rows says what it says with them, on the same lines, wherever its pieces end", () => {
+  const rowsOf = (text: string) => {
+    const { options, begins } = csvReading(",");
+    try {
+      return parse(text, options).map((cells, n) => [begins[n], ...cells]);
+    } catch (error) {
+      return (error as CsvError).code;
+    }
+  };
+  const signs = constantFrom(",", ",,", "\n", "\r\n", "\r", '"', '""', '"",', " ", "\t", "a", "ü");
+  check(
+    property(array(signs, { maxLength: 30 }), integer({ min: 1, max: 40 }), (written, size) => {
+      const text = written.join("");
+      const filter = createEmptyRowFilter(",");
+      let filtered = "";
+      for (let at = 0; at < text.length; at += size) filtered += filter(text.slice(at, at + size));
+      filtered += filter("", true);
+      assert.deepEqual(rowsOf(filtered), rowsOf(text), JSON.stringify([text, filtered]));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("a row of more columns than any export has is refused by its line, and so is a file of empty rows", () => {
+  const filter = (text: string) => createEmptyRowFilter(",")(text, true);
+  assert.equal(filter(`a\n\n${"b,".repeat(COLUMNS_MAX - 1)}\n`).split(",").length, COLUMNS_MAX);
+  assert.throws(() => filter(`a\n"\n",\n${",".repeat(COLUMNS_MAX)}`), {
+    message: "line 4: it has more than 1,000 columns; check what separates columns and lines in the file",
+  });
+  assert.equal(filter('a\n,,\n"",\n').trim(), "a");
+  assert.throws(() => filter(`a\n${",\n".repeat(1_048_577)}`), /^Error: line 1048578: more than 1,048,576 empty rows/);
 });

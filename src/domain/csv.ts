@@ -1,4 +1,5 @@
 import type { CsvError } from "csv-parse";
+import { FileRefused } from "./file-refused.ts";
 
 /** What may stand between columns. Programs write semicolons where their country's decimals have commas, and tabs into what is pasted. */
 const SEPARATORS = [",", ";", "\t"];
@@ -51,7 +52,7 @@ const namesOf = (heading: string, separator: string) =>
     .split('"')
     .map((part, k) => (k % 2 === 0 ? part.replaceAll(separator, "\n\r") : part))
     .join("")
-    .split("\n\r")
+    .split("\n\r", COLUMNS_MAX)
     .map((name) => name.trim());
 
 /**
@@ -78,6 +79,100 @@ export const formulaText = (cell: string): string => {
   const text = /^="(.*)"$/s.exec(cell)?.[1];
   return text === undefined ? cell : text.replaceAll('""', '"');
 };
+
+/** Far more than any export has. A row of nothing but separators would otherwise grow until memory ends. */
+export const COLUMNS_MAX = 1_000;
+/** As many rows as a sheet of a spreadsheet has: a program that saved the empty part of one saved no more. */
+const EMPTY_ROWS_MAX = 1_048_576;
+
+/** More than `COLUMNS_MAX` quoted empty cells. Of blanks there may be any number. */
+const HELD_CHARS_MAX = 4 * COLUMNS_MAX;
+
+const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, QUOTE] = [9, 10, 13, 32, 34];
+
+/**
+ * Takes empty rows out of a CSV, since their cells cost the parser as much as any others. All line breaks stay. A row ends where the parser ends it: at the sign that ended the first one.
+ *
+ * @returns the text for the parser, piece by piece. It throws FileRefused, with the line, at a row of more than `COLUMNS_MAX` columns, and behind `EMPTY_ROWS_MAX` empty rows in a row
+ */
+export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?: boolean) => string {
+  const separator = delimiter.charCodeAt(0);
+  let kept = ""; // a carriage return whose line feed may come
+  let rowEnd = "";
+  let isQuoted = false;
+  let isEmpty = true;
+  let held = ""; // of a row that is empty so far
+  let quotes = 0; // in the last of its cells
+  let columns = 1;
+  let emptyRows = 0;
+  let line = 1;
+  let begunOn = 1;
+
+  function endRow() {
+    emptyRows = isEmpty ? emptyRows + 1 : 0;
+    if (emptyRows > EMPTY_ROWS_MAX)
+      throw new FileRefused(
+        `line ${begunOn}: more than ${EMPTY_ROWS_MAX.toLocaleString("en")} empty rows follow each other; delete the empty rows of the file`,
+      );
+    isEmpty = true;
+    begunOn = line;
+    held = "";
+    [columns, quotes] = [1, 0];
+  }
+
+  return (piece, isLast = false) => {
+    const text = kept + piece;
+    kept = text.endsWith("\r") && !isLast ? "\r" : "";
+    const end = text.length - kept.length;
+    let out = "";
+    let from = 0; // where begins what has yet to go out
+    for (let at = 0; at < end; at++) {
+      const sign = text.charCodeAt(at);
+      const breaks = breakAt(text, at, sign);
+      const endsRow = breaks !== "" && !isQuoted && (rowEnd === "" || breaks.includes(rowEnd));
+      if (isEmpty && !endsRow && !isNothing(sign)) {
+        isEmpty = false;
+        out += held;
+        from = at;
+      }
+      if (isEmpty && !endsRow) held += text[at];
+      if (sign === QUOTE) {
+        isQuoted = !isQuoted;
+        quotes++;
+      } else if (breaks !== "") {
+        at += breaks.length - 1;
+        line++;
+        if (!endsRow) continue;
+        out += isEmpty ? breaks : text.slice(from, at + 1);
+        rowEnd ||= breaks;
+        endRow();
+      } else if (sign === separator && !isQuoted) {
+        if (++columns > COLUMNS_MAX)
+          throw new FileRefused(
+            `line ${begunOn}: it has more than ${COLUMNS_MAX.toLocaleString("en")} columns; check what separates columns and lines in the file`,
+          );
+        quotes = 0;
+      }
+    }
+    if (!isEmpty) return out + text.slice(from, end);
+    return isLast ? out + held : out;
+  };
+
+  /** Whether a sign within a row leaves it empty. A quoted empty text is two quotes, and nothing beside them. */
+  function isNothing(sign: number): boolean {
+    if (sign === QUOTE) return quotes < 2;
+    if (isQuoted) return false;
+    if (sign !== separator && (quotes > 0 || (sign !== SPACE && sign !== TAB))) return false;
+    return held.length < HELD_CHARS_MAX;
+  }
+}
+
+/** The line break at a place of a text, or "". */
+function breakAt(text: string, at: number, sign: number): string {
+  if (sign === LINE_FEED) return "\n";
+  if (sign !== CARRIAGE_RETURN) return "";
+  return text.charCodeAt(at + 1) === LINE_FEED ? "\r\n" : "\r";
+}
 
 /** Whether a row has the columns of the heading says `hasColumns`: an empty row may have fewer. */
 const CSV = {

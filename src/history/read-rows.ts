@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ApiError } from "../api/errors.ts";
 import { BATCH_MAX, type RecordKind, readAny } from "../api/ingest/batch.ts";
 import { misfitsOf } from "../api/ingest/problems.ts";
@@ -23,6 +24,9 @@ export interface Wrong {
 /** As long as a body of the API's may be, so that reading a batch takes no longer. */
 const BATCH_CHARS_MAX = 1024 * 1024;
 
+/** So many rows are read one by one before other work has its turn. */
+const TURN_ROWS = 20;
+
 /** Rows in batches of the API's size. */
 export async function* batchesOf(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
@@ -43,12 +47,12 @@ export async function* batchesOf(rows: AsyncIterable<Row>): AsyncGenerator<Row[]
  *
  * @param reading  how a CSV was read; null for JSONL
  */
-export function readRows<Record>(
+export async function readRows<Record>(
   kind: RecordKind<Record>,
   rows: readonly Row[],
   reading: Reading | null,
   clock: SenderClock | null = null,
-): { records: Record[]; lines: number[]; wrong: Wrong[] } {
+): Promise<{ records: Record[]; lines: number[]; wrong: Wrong[] }> {
   try {
     if (!rows.some(isMangled))
       return { records: read(kind, rows, clock), lines: rows.map(({ line }) => line), wrong: [] };
@@ -58,7 +62,8 @@ export function readRows<Record>(
   const records: Record[] = [];
   const lines: number[] = [];
   const wrong: Wrong[] = [];
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
+    if (index % TURN_ROWS === 0) await nextTurn();
     const faults: Fault[] = (row.csv?.mangled ?? []).map((field) => ({ field, says: IS_MANGLED }));
     try {
       const record = read(kind, [row], clock);

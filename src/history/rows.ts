@@ -1,9 +1,11 @@
 import { pipeline } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { CsvError, parse } from "csv-parse";
 import type { RecordKind } from "../api/ingest/batch.ts";
 import {
   BAD_QUOTE,
   beginningOf,
+  createEmptyRowFilter,
   createFormulaReader,
   csvReading,
   formulaText,
@@ -51,7 +53,7 @@ export async function* rowsOf(
   reading: Reading,
   onBegin: (how: Header | "list") => void = () => {},
 ): AsyncGenerator<Row> {
-  const text = textOf(bytes);
+  const text = inTurns(textOf(bytes));
   const begin = await beginOf(text);
   const whole = joined(begin, text);
   const isJson = /\.(jsonl|ndjson|json)$/i.test(name);
@@ -120,11 +122,11 @@ async function* csvRowsOf(
   reading: Reading,
   onHeader: (header: Header) => void,
 ): AsyncGenerator<Row> {
-  const text = withoutFormulas(written);
+  const text = mapped(written, createFormulaReader());
   const { delimiter, begin } = beginningOf(await heading(text), isRead(kind.fields, reading));
   const { options, begins, tornAt } = csvReading(delimiter);
   const parser = parse({ ...options, max_record_size: ROW_CHARS_MAX });
-  pipeline(joined(begin, text), parser, () => {}); // what goes wrong comes out of the parser
+  pipeline(mapped(joined(begin, text), createEmptyRowFilter(delimiter)), parser, () => {}); // what goes wrong comes out of the parser
   let header: Header | undefined;
   let stateAt = -1;
   try {
@@ -152,10 +154,24 @@ async function* csvRowsOf(
 const noField = ({ name }: RecordKind<unknown>) =>
   `no column of the first line holds a field of ${name}: a file is CSV, with a first line of column names, or JSONL, with a name that ends in .jsonl`;
 
-async function* withoutFormulas(text: AsyncIterable<string>): AsyncGenerator<string> {
-  const read = createFormulaReader();
+async function* mapped(
+  text: AsyncIterable<string>,
+  read: (piece: string, isLast?: boolean) => string,
+): AsyncGenerator<string> {
   for await (const piece of text) yield read(piece);
   yield read("", true);
+}
+
+/** Little enough to be parsed within milliseconds, were each sign a cell. */
+const TURN_CHARS = 8 * 1024;
+
+/** Cuts a text into pieces, and lets other work have its turn before each. */
+async function* inTurns(text: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const piece of text)
+    for (let at = 0; at < piece.length; at += TURN_CHARS) {
+      await nextTurn();
+      yield piece.slice(at, at + TURN_CHARS);
+    }
 }
 
 /** What a text begins with: as much as shows what it is, or all of it. */

@@ -202,6 +202,22 @@ test("other work has its turn between batches, though all of a file is there at 
   assert.ok(turns >= 5, `${turns} turns in 20 batches`);
 });
 
+test("other work has its turn within a large piece, too, and a file of commas is refused at its first line", async () => {
+  let turns = 0;
+  const turn = () => {
+    turns++;
+    ticking = setImmediate(turn);
+  };
+  let ticking = setImmediate(turn);
+  const wide = `${csv([subscription("a")])}\r\n${`b${",".repeat(500)}\r\n`.repeat(1_000)}`;
+  const { broken } = await takeRows({ name: "x.csv", bytes: pieces(wide, wide.length) }, kind, PLAIN);
+  clearImmediate(ticking);
+  assert.equal(broken, null);
+  assert.ok(turns >= wide.length / 10_000, `${turns} turns in ${wide.length} characters`);
+  const commas = { name: "x.csv", bytes: pieces(",".repeat(1_000_000)) };
+  assert.match((await takeRows(commas, kind, PLAIN)).broken!, /^line 1: it has more than 1,000 columns; check/);
+});
+
 test("a file that never ends a line is given up, and not kept in memory", async () => {
   let read = 0;
   async function* endless() {

@@ -138,7 +138,7 @@ export async function takeRows(
         for (const word of csv?.absent ?? []) absent.set(word, (absent.get(word) ?? 0) + 1);
       }
       if (wrong.length >= WRONG_MAX) continue;
-      const read = readRows(kind, batch, taken.header ? reading : null, clock);
+      const read = await readRows(kind, batch, taken.header ? reading : null, clock);
       for (const { line, faults } of read.wrong)
         wrong.push({
           line,

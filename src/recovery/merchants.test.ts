@@ -10,7 +10,7 @@ import { createMerchant, type MerchantSettings, rotateWebhookSecret, setMerchant
 const { db, drop } = await testDatabase();
 after(drop);
 
-const KEY = Buffer.alloc(32, 5);
+const KEYS = [Buffer.alloc(32, 5)];
 const NOW = new Date("2026-05-04T09:00:00Z");
 const LONG_AGO = new Date("2026-05-01T08:00:00Z");
 const ports: Ports = {
@@ -28,9 +28,9 @@ const ENDPOINT: MerchantSettings = {
 
 /** A merchant in this state, after this change. */
 async function changed(state: Partial<Merchant>, change: MerchantSettings) {
-  const made = await createMerchant(db, "Shop", ENDPOINT, KEY, ports);
+  const made = await createMerchant(db, "Shop", ENDPOINT, KEYS, ports);
   await updateMerchant(db, { ...made, ...state }, NOW);
-  await setMerchant(db, made.id, change, KEY, ports);
+  await setMerchant(db, made.id, change, KEYS, ports);
   return stateOf((await findMerchant(db, made.id))!);
 }
 const stateOf = ({ webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince }: Merchant) => ({
@@ -82,14 +82,14 @@ test("settings that concern no endpoint, and the same URL again, leave the pause
 });
 
 test("another signing secret ends Dunlin's pause: the signature may be what the endpoint refused", async () => {
-  const made = await createMerchant(db, "Shop", ENDPOINT, KEY, ports);
+  const made = await createMerchant(db, "Shop", ENDPOINT, KEYS, ports);
   await updateMerchant(db, { ...made, ...BY_DUNLIN }, NOW);
-  await rotateWebhookSecret(db, made.id, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 0, KEY, ports);
+  await rotateWebhookSecret(db, made.id, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 0, KEYS, ports);
   assert.deepEqual(stateOf((await findMerchant(db, made.id))!), RUNNING);
 });
 
 test("a merchant that is created paused was paused by a person", async () => {
-  const made = await createMerchant(db, "Shop", { ...ENDPOINT, webhookPaused: true }, KEY, ports);
+  const made = await createMerchant(db, "Shop", { ...ENDPOINT, webhookPaused: true }, KEYS, ports);
   const { webhookPausedAt, webhookPausedBy } = (await findMerchant(db, made.id))!;
   assert.deepEqual([webhookPausedAt, webhookPausedBy], [NOW, "person"]);
 });

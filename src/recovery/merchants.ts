@@ -4,7 +4,7 @@ import { pokeOpenCases } from "../store/case-pokes.ts";
 
 import type { Database, Tx } from "../store/database.ts";
 import { holdMerchant, insertMerchant, updateMerchant } from "../store/merchants.ts";
-import { seal } from "../store/secret-box.ts";
+import { type SecretKeys, seal } from "../store/secret-box.ts";
 
 type SecretField = "webhookSecret" | "webhookOldSecret" | "webhookOldSecretUntil";
 type StateField = "webhookPausedAt" | "webhookPausedBy" | "webhookFailingSince";
@@ -22,13 +22,13 @@ export async function createMerchant(
   tx: Tx,
   name: string,
   settings: MerchantSettings,
-  secretKey: Buffer,
+  secretKeys: SecretKeys,
   ports: Ports,
 ): Promise<Merchant> {
   const id = ports.newId();
   const bucket = ports.randomBytes(1)[0]! % BUCKETS;
   const createdAt = ports.now();
-  const given = sealed(settings, secretKey, ports);
+  const given = sealed(settings, secretKeys, ports);
   const merchant = {
     ...MERCHANT_DEFAULTS,
     id,
@@ -50,7 +50,7 @@ export async function setMerchant(
   db: Database,
   id: string,
   settings: MerchantSettings,
-  secretKey: Buffer,
+  secretKeys: SecretKeys,
   ports: Ports,
   also?: Also,
 ): Promise<Merchant | null> {
@@ -58,7 +58,7 @@ export async function setMerchant(
     const found = await holdMerchant(tx, id);
     if (!found) return null;
     const now = ports.now();
-    const given = sealed(settings, secretKey, ports);
+    const given = sealed(settings, secretKeys, ports);
     const merchant = { ...found, ...given, ...pauseState(found, given, now) };
     await updateMerchant(tx, merchant, now);
     await pokeOpenCases(tx, id, ports.newId());
@@ -79,14 +79,14 @@ export async function rotateWebhookSecret(
   id: string,
   secret: string,
   overlapMs: number,
-  secretKey: Buffer,
+  secretKeys: SecretKeys,
   ports: Ports,
   also?: Also,
 ): Promise<boolean> {
   const rotated = (found: Merchant) => {
     const keeps = overlapMs > 0 && found.webhookSecret !== null;
     return {
-      webhookSecret: seal(secretKey, ports.randomBytes(12), secret),
+      webhookSecret: seal(secretKeys, ports.randomBytes(12), secret),
       webhookOldSecret: keeps ? found.webhookSecret : null,
       webhookOldSecretUntil: keeps ? new Date(ports.now().getTime() + overlapMs) : null,
     };
@@ -140,8 +140,12 @@ function pauseState(before: Aim, given: Partial<Merchant>, now: Date): Partial<M
   return before.webhookPausedBy === "dunlin" ? RUNNING : { webhookFailingSince: null };
 }
 
-function sealed({ credential, ...settings }: MerchantSettings, secretKey: Buffer, ports: Ports): Partial<Merchant> {
+function sealed(
+  { credential, ...settings }: MerchantSettings,
+  secretKeys: SecretKeys,
+  ports: Ports,
+): Partial<Merchant> {
   if (!credential) return settings;
-  const webhookCredential = seal(secretKey, ports.randomBytes(12), credential.secret);
+  const webhookCredential = seal(secretKeys, ports.randomBytes(12), credential.secret);
   return { ...settings, webhookAuth: credential.auth, webhookCredential };
 }

@@ -38,7 +38,7 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 const log = pino({ level: "silent" });
-const SECRET_KEY = Buffer.alloc(32, 1);
+const SECRET_KEYS = [Buffer.alloc(32, 1)];
 
 export interface ActionRow {
   id: string;
@@ -152,7 +152,7 @@ export async function openStage() {
         credential: { auth: "bearer", secret: "t" },
       } as const;
       const given = { ...(withEndpoint ? endpoint : {}), ...settings };
-      merchant = await createMerchant(db, "Shop", given, SECRET_KEY, ports);
+      merchant = await createMerchant(db, "Shop", given, SECRET_KEYS, ports);
       return merchant;
     },
     /** What is the merchant's own in a model, as if it had been learned. */
@@ -224,13 +224,13 @@ export async function openStage() {
     caseIds: async () => (await db.run<{ id: string }>(ARMS, [merchant.id])).rows.map(({ id }) => id),
     /** Change settings of the merchant. */
     async set(settings: MerchantSettings) {
-      merchant = (await setMerchant(db, merchant.id, settings, SECRET_KEY, ports))!;
+      merchant = (await setMerchant(db, merchant.id, settings, SECRET_KEYS, ports))!;
     },
     /** Every waiting event is delivered now. */
     deliver: () => db.run(DELIVERED, [merchant.id, now, 1, ports.newId()]),
     /** Send what is due now, to a receiver that does this. */
     async send(send: Send) {
-      const deliverer = createDeliverer({ db, ports, log, secretKey: SECRET_KEY, owner: randomUUID(), send });
+      const deliverer = createDeliverer({ db, ports, log, secretKeys: SECRET_KEYS, owner: randomUUID(), send });
       await deliverer.deliverDue();
       await deliverer.stop(0);
     },

@@ -2,7 +2,7 @@ import type { Case } from "../domain/case.ts";
 import { firstPokes, takePokes } from "../store/case-pokes.ts";
 import { lockCases } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
-import { dueCases } from "../store/due-cases.ts";
+import { dropGoneCases, dueCases } from "../store/due-cases.ts";
 
 /** A case to be stepped. */
 export interface TakenCase extends Case {
@@ -32,7 +32,11 @@ export async function takeCases(tx: Tx, merchantId: string, now: Date, limit: nu
   );
   if (ids.length + pokes.length === 0) return [];
   const cases = new Map((await lockCases(tx, merchantId, ids)).map((kase) => [kase.id, kase]));
-  if (pokes.length > 0) await takePokes(tx, merchantId, pokes, (id) => cases.has(id));
+  const missing = ids.filter((id) => !cases.has(id));
+  const gone = missing.length === 0 ? new Set<string>() : await dropGoneCases(tx, merchantId, missing);
+  if (pokes.length > 0) await takePokes(tx, merchantId, pokes, (id) => cases.has(id) || gone.has(id));
+  // Nobody is told that there is nothing to do because what came first is gone.
+  if (cases.size === 0 && gone.size > 0) return await takeCases(tx, merchantId, now, limit);
   return ids.flatMap((id) => {
     const kase = cases.get(id);
     return kase ? [{ ...kase, failures: failures.get(id) ?? 0 }] : [];

@@ -31,7 +31,7 @@ import type { Step } from "./step.ts";
  */
 export const LEDGER_MS = 180 * DAY_MS;
 /** A year of bills before it, and then some: what came before says little about how somebody is paid today. */
-const BILLS_MS = 400 * DAY_MS;
+export const BILLS_MS = 400 * DAY_MS;
 const before = ({ unpaidAt }: Case, ms: number) => new Date(unpaidAt.getTime() - ms);
 
 /** Everything a batch of steps needs to know, read in a few statements for all of them. */

@@ -36,6 +36,24 @@ export async function audit(
   await tx.run(INSERT, [merchantId, ports.newId(), ports.now(), ...values]);
 }
 
+const ERASING = prepared("say_erasing", "select set_config('dunlin.erasing', 'on', true)");
+const REDACT = prepared(
+  "redact_audited",
+  `update audit_log set object = 'erased', details = '{}'
+   where merchant_id = $1 and deed in ('recovery.stopped', 'delivery.replayed') and object = any($2::text[])`,
+);
+
+/** What this transaction, which is that of the table's owner, takes out of the audit log is really taken out. */
+export async function sayErasing(tx: Tx) {
+  await tx.run(ERASING);
+}
+
+/** Takes these invoices and events out of the audit log, and the reasons that people gave. Who did what when stays. The transaction is the owner's of the table. */
+export async function redactAudited(tx: Tx, merchantId: string, ids: readonly string[]) {
+  await sayErasing(tx);
+  await tx.run(REDACT, [merchantId, ids]);
+}
+
 export interface AuditFilter {
   actor?: string | undefined;
   /** A noun, such as `key`: every deed on it. */

@@ -16,7 +16,7 @@ export function isOutage(error: unknown): boolean {
     )
   )
     return true;
-  return /^(08|25P03|40001|40P01|53|55P03|57)/.test(code);
+  return /^(08|25006|25P03|40001|40P01|53|55P03|57)/.test(code);
 }
 
 /** Whether a statement waited in vain for a lock that somebody else holds. */
@@ -33,7 +33,7 @@ export function tookTooLong(error: unknown): boolean {
 
 /** Said of COMMIT, or of a statement outside a transaction, these mean for sure that nothing of it is left: the last one means that it was not even sent. */
 export const wasRolledBack = (error: unknown) =>
-  /^(25P03|40001|40P01|53)/.test(sqlState(error) ?? "") || /is not queryable/.test(String(error));
+  /^(25006|25P03|40001|40P01|53)/.test(sqlState(error) ?? "") || /is not queryable/.test(String(error));
 
 /** What may be logged of an error. Messages and details of database errors quote values, so only the place is kept. */
 export function errorFields(error: unknown) {

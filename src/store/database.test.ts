@@ -149,6 +149,15 @@ test("what passes by itself is repeated after a short, growing pause, as long as
 const END_ME = prepared("end_me", "select pg_terminate_backend(pg_backend_pid())");
 const ONE = prepared("one", "select 1 as one");
 
+test("a server that takes no writes while another one takes over is an outage, and costs one more run", async () => {
+  let runs = 0;
+  await db.transaction(async (tx) => {
+    if (++runs === 1) await tx.run(prepared("", "set transaction read only"));
+    await tx.run(prepared("", "create table written_after_failover ()"));
+  });
+  assert.equal(runs, 2);
+});
+
 test("a connection that is cut within a transaction costs one more run", async () => {
   let runs = 0;
   const { rows } = await db.transaction(async (tx) => {

@@ -113,6 +113,19 @@ export async function moveDueCases(tx: Tx, merchantId: string, looks: readonly N
   if (rested.length > 0) await tx.run(REST, [merchantId, rested.map(({ id }) => id)]);
 }
 
+const DROP_GONE = prepared(
+  "drop_gone_cases",
+  `with gone as (
+     select id from unnest($2::uuid[]) as e (id) where not exists (select from cases k where k.merchant_id = $1 and k.id = e.id offset 0)
+   ), dropped as (delete from due_cases where merchant_id = $1 and case_id in (select id from gone))
+   select id from gone`,
+);
+
+/** Those of the cases that were deleted: nobody looks at them any more. A statement that saw them before may have made them due since. */
+export async function dropGoneCases(tx: Tx, merchantId: string, caseIds: readonly string[]): Promise<Set<string>> {
+  return new Set((await tx.run<{ id: string }>(DROP_GONE, [merchantId, caseIds])).rows.map(({ id }) => id));
+}
+
 const SET_ASIDE = prepared(
   "set_case_aside",
   `with heeded as (

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { prepared, type Tx } from "./database.ts";
 
 const CLAIM = prepared(
@@ -6,7 +7,22 @@ const CLAIM = prepared(
    returning key_check as "keyCheck"`,
 );
 
-/** What the key of the credentials is told apart by in this database: `keyCheck`, if it is the first one seen. */
-export async function claimInstallation(tx: Tx, keyCheck: Buffer) {
-  return (await tx.run<{ keyCheck: Buffer }>(CLAIM, [keyCheck])).rows[0]!.keyCheck;
+/** What a secret key is known by in the database. */
+export const keyCheck = (secretKey: Buffer): Buffer => createHmac("sha256", secretKey).update("installation").digest();
+
+const SET = prepared("set_key_checks", "update installation set key_check = $1 where id = 1");
+
+/** Writes which keys the credentials are encrypted by: one, or several while they are rotated. */
+export async function setKeyChecks(tx: Tx, checks: readonly Buffer[]) {
+  await tx.run(SET, [Buffer.concat(checks)]);
+}
+
+const CHECK_BYTES = 32;
+
+/** Returns which keys the credentials are encrypted by: `check`, if it is the first one seen. */
+export async function claimInstallation(tx: Tx, check: Buffer): Promise<Buffer[]> {
+  const stored = (await tx.run<{ keyCheck: Buffer }>(CLAIM, [check])).rows[0]!.keyCheck;
+  return Array.from({ length: stored.length / CHECK_BYTES }, (_, at) =>
+    stored.subarray(at * CHECK_BYTES, (at + 1) * CHECK_BYTES),
+  );
 }

@@ -85,6 +85,16 @@ export async function updateMerchant(tx: Tx, merchant: Merchant, now: Date) {
   await tx.run(UPDATE, [merchant.id, now, ...SETTINGS.map((field) => merchant[field])]);
 }
 
+const BOXES = prepared(
+  "update_merchant_boxes",
+  "update merchants set webhook_credential = $2, webhook_secret = $3, webhook_old_secret = $4 where id = $1",
+);
+
+/** Writes what the secret key encrypts, in other boxes: no setting has changed. */
+export async function updateBoxes(tx: Tx, { id, webhookCredential, webhookSecret, webhookOldSecret }: Merchant) {
+  await tx.run(BOXES, [id, webhookCredential, webhookSecret, webhookOldSecret]);
+}
+
 const LOCK = prepared("lock_merchants", "lock table merchants in share row exclusive mode");
 
 /** Until the transaction ends nobody else adds a merchant. */

@@ -91,6 +91,18 @@ export async function updateRecoveryActions(tx: Tx, merchantId: string, actions:
   await tx.run(UPDATE, [merchantId, ...columnValues(toRows(actions), COLUMNS)]);
 }
 
+const DELETE = prepared(
+  "delete_recovery_actions",
+  `with gone as (
+     delete from recovery_actions where merchant_id = $1 and case_id = any($2::uuid[]) returning facets, executed_at
+   ), after as (select * from gone where false), ${counting("gone")}`,
+);
+
+/** Deletes all actions of these cases, from the totals of lists as well. The merchant's clock is locked. */
+export async function deleteRecoveryActions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  await tx.run(DELETE, [merchantId, caseIds]);
+}
+
 const SELECTED = COLUMNS.map(([name, , field]) => `r.${name} as "${field}"`).join(", ");
 
 /** How far the event of an action has come. */

@@ -23,7 +23,7 @@ import { openWalled } from "../../src/store/walled.ts";
 import { type TestDatabase, testDatabase } from "../database.ts";
 import { freePort } from "../torture/service.ts";
 import { launch } from "./chromium.ts";
-import { fill, people, SECRET_KEY, storyClock } from "./fill.ts";
+import { fill, people, SECRET_KEYS, storyClock } from "./fill.ts";
 
 export interface Stage {
   database: TestDatabase;
@@ -46,7 +46,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
   const clock = storyClock();
   const { db } = database;
   const merchant = isEmpty
-    ? await createMerchant(db, "Empty Shop", {}, SECRET_KEY, clock.ports)
+    ? await createMerchant(db, "Empty Shop", {}, SECRET_KEYS, clock.ports)
     : await fill(db, clock);
   if (isEmpty) await people(db, merchant, clock.ports);
   const port = await freePort();
@@ -67,7 +67,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     everyone: losable(db),
     walled: { ...walled, of: (merchantId) => losable(walled.of(merchantId)) },
     ports: clock.ports,
-    secretKey: SECRET_KEY,
+    secretKeys: SECRET_KEYS,
     passwords: createPasswords(clock.ports.randomBytes, 4),
     // Its button is on the pages; nobody goes there.
     oidc: createOidc(

@@ -28,7 +28,7 @@ import { inBatches, variedHistory } from "../varied-history.ts";
 import { fillExperiments } from "./fill-experiments.ts";
 import { fillOddities } from "./fill-oddities.ts";
 
-export const SECRET_KEY = Buffer.alloc(32, 7);
+export const SECRET_KEYS = [Buffer.alloc(32, 7)];
 const PASSWORD = "correct horse battery";
 const START_MS = Date.UTC(2026, 9, 5, 6);
 const HOUR_MS = 3_600_000;
@@ -91,7 +91,7 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
     webhookUrl: "https://billing.harbor.example/dunlin",
     credential: { auth: "bearer", secret: "harbor-token" },
   } as const;
-  const merchant = await createMerchant(db, "Harbor Coffee Club", webhook, SECRET_KEY, ports);
+  const merchant = await createMerchant(db, "Harbor Coffee Club", webhook, SECRET_KEYS, ports);
   await people(db, merchant, ports);
 
   let isDown = false;
@@ -99,7 +99,7 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
     isDown
       ? { outcome: "response", status: 503, retryAfter: null, text: "<h1>Service unavailable</h1>" }
       : { outcome: "response", status: 200, retryAfter: null, text: '{"success":true}' };
-  const deliverer = createDeliverer({ db, ports, log, secretKey: SECRET_KEY, owner: ports.newId(), send });
+  const deliverer = createDeliverer({ db, ports, log, secretKeys: SECRET_KEYS, owner: ports.newId(), send });
 
   const invoices = new Map<string, Invoice>();
   async function bill(number: number) {

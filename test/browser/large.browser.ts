@@ -27,8 +27,8 @@ let live: LiveService;
 let owner: BrowserContext;
 before(async () => {
   live = await openLiveService(1);
-  const { owner: db, ports, secretKey } = live.service.store;
-  const merchant = await createMerchant(db, "Large", {}, secretKey, ports);
+  const { owner: db, ports, secretKeys } = live.service.store;
+  const merchant = await createMerchant(db, "Large", {}, secretKeys, ports);
   await fill(db, { merchantId: merchant.id, actions: ACTIONS, deliveries: DELIVERIES, until: ports.now() }, () => {});
   owner = await live.as("owner", merchant.id);
 });

@@ -54,7 +54,7 @@ const NOTICED_MS = 1_200;
 export const BEARER = "a-webhook-token";
 
 export async function openShop(
-  { db, ports, secretKey }: Store,
+  { db, ports, secretKeys }: Store,
   endpoint: Awaited<ReturnType<typeof startEndpoint>>,
   send: (call: Call) => Promise<Reply>,
   { answer = replies(200), endpoint: hooked = true, ...settings }: ShopOptions = {},
@@ -68,7 +68,7 @@ export async function openShop(
       ...(hooked && { webhookUrl: hook.url, credential: { auth: "bearer", secret: BEARER } }),
       ...settings,
     },
-    secretKey,
+    secretKeys,
     ports,
   );
   const key = async (permissions: readonly Permission[], expiresAt?: Date) =>

@@ -7,11 +7,14 @@ import type { Command } from "../../src/cli/command.ts";
 import { allCommands, COMMAND_NAMES } from "../../src/cli/commands.ts";
 import { cliReference } from "../../src/cli/reference.ts";
 import { realPorts } from "../../src/clock.ts";
-import { KNOWN, readSettings } from "../../src/config.ts";
+import { readSettings } from "../../src/config.ts";
 import { createMetrics } from "../../src/metrics.ts";
 import { readRules } from "../../src/rules/override.ts";
+import { serviceFigures } from "../../src/service-figures.ts";
+import { KNOWN } from "../../src/setting-names.ts";
 import { prepared } from "../../src/store/database.ts";
 import { ROLES } from "../../src/store/roles.ts";
+import { createTroubles } from "../../src/troubles.ts";
 import { type TestDatabase, testDatabase } from "../database.ts";
 import { type Fence, fencesOf } from "./fences.ts";
 
@@ -154,15 +157,28 @@ test("every line of the log that the guides name is one that the code writes", (
 
 /** Metrics by the names that Prometheus stores them under, with their labels. */
 function storedMetrics(): Map<string, readonly string[]> {
-  const { registry, watchDeliverer, watchClock, watchService } = createMetrics(
+  const { registry, watchDeliverer, watchService, watchPresence } = createMetrics(
     database.db,
     realPorts({ serviceAt: new Date(), realAt: new Date(), rate: 1 }),
   );
   // They are made when there is a sender; nothing is measured here.
   watchDeliverer(() => assert.fail());
-  watchClock(() => assert.fail());
+  watchPresence(
+    () => assert.fail(),
+    createTroubles(() => assert.fail()),
+  );
   const ports = realPorts({ serviceAt: new Date(), realAt: new Date(), rate: 1 });
-  watchService({ db: database.db, owner: database.db, ports, pools: {}, certificates: {}, dataDir: "." });
+  watchService(
+    serviceFigures({
+      db: database.db,
+      owner: database.db,
+      ports,
+      pools: {},
+      certificates: {},
+      freeBytes: () => assert.fail(),
+      clock: () => assert.fail(),
+    }),
+  );
   const stored = new Map<string, readonly string[]>([["up", ["job", "instance"]]]);
   for (const { name, type } of registry.getMetricsAsArray() as unknown as { name: string; type: string }[]) {
     const { labelNames } = registry.getSingleMetric(name) as unknown as { labelNames: string[] };

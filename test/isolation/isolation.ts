@@ -103,12 +103,19 @@ async function life(seed: number, operations: number, stranger: Seen["stranger"]
     onIngested() {},
     clockSkewMs: 5 * 60_000,
     tls: "proxy",
+    connectionsPerAddress: 500,
     trustedProxies: parseTrustedProxies(""),
     baseUrl: "https://dunlin.example.com",
     tokenKeys: [Buffer.alloc(32, 7)],
     egressRanges: [],
     ready: async () => ({ ok: true, problems: [] }),
-    metrics: { requestFinished() {}, recordsIngested() {}, requestsUnlogged() {}, requestOfNobody() {} },
+    metrics: {
+      requestFinished() {},
+      recordsIngested() {},
+      requestsUnlogged() {},
+      requestOfNobody() {},
+      connectionRefused() {},
+    },
   });
   const lines: string[] = [];
   const tokens: string[] = [];

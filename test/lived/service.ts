@@ -33,7 +33,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-const SECRET_KEY = Buffer.alloc(32, 3);
+const SECRET_KEYS = [Buffer.alloc(32, 3)];
 /** The service looks more often. */
 const LEARN_EVERY_MS = 60 * 60_000;
 
@@ -59,7 +59,7 @@ export function openService(db: Database, prior: Prior, receive: (event: Webhook
     db,
     ports,
     log,
-    secretKey: SECRET_KEY,
+    secretKeys: SECRET_KEYS,
     owner,
     sleep: pause,
     async send({ body }) {
@@ -81,7 +81,7 @@ export function openService(db: Database, prior: Prior, receive: (event: Webhook
         webhookUrl: "https://merchant.example/dunlin",
         credential: { auth: "bearer", secret: "t" },
       } as const;
-      return createMerchant(db, name, { ...endpoint, explore: true, ...settings }, SECRET_KEY, ports);
+      return createMerchant(db, name, { ...endpoint, explore: true, ...settings }, SECRET_KEYS, ports);
     },
     async push(at, merchant, { subscriptions, transactions, invoices }) {
       moveTo(at);

@@ -87,7 +87,7 @@ async function liveTogether(db: Awaited<ReturnType<typeof testDatabase>>["db"], 
     db,
     "Shop",
     { explore: true, ...settings, ...lead },
-    Buffer.alloc(32, 1),
+    [Buffer.alloc(32, 1)],
     ports,
   );
   const models = createModels({ db, ports, log, prior: shippedPrior() });

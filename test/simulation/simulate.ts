@@ -41,7 +41,7 @@ export interface Year {
 
 const START = new Date("2026-01-05T06:00:00.000Z");
 const DAY_MS = 86_400_000;
-const SECRET_KEY = Buffer.alloc(32, 5);
+const SECRET_KEYS = [Buffer.alloc(32, 5)];
 /** After the last bill: every window is over by then, and every outcome is in. */
 const SETTLE_DAYS = 50;
 const ANALYZE_MS = 20 * DAY_MS;
@@ -121,7 +121,7 @@ export async function simulate(address: Address, scenario: Scenario): Promise<Ye
         ports,
         time,
         observe,
-        secretKey: SECRET_KEY,
+        secretKeys: SECRET_KEYS,
         send: endpoint.sendFor(life),
         faults: () => plan.counts.crashes + plan.counts.outages + plan.counts.conflicts,
         onDecided: watch.onDecided,
@@ -235,7 +235,7 @@ function merchantOf(seed: number, { pushTransactions, engine }: Scenario): Merch
     bucket: 0,
     webhookUrl: "https://merchant.example/dunlin",
     webhookAuth: "bearer",
-    webhookCredential: seal(SECRET_KEY, Buffer.alloc(12, 1), "simulated"),
+    webhookCredential: seal(SECRET_KEYS, Buffer.alloc(12, 1), "simulated"),
     webhookSubPaths: !pushTransactions,
     engine,
     createdAt: START,

@@ -4,7 +4,7 @@ import {
   makeDeliverer,
   makeEvents,
   makeMerchant,
-  SECRET_KEY,
+  SECRET_KEYS,
   standingClock,
 } from "../../src/delivery/deliverer.fixture.ts";
 import type { Reply } from "../../src/delivery/https/exchange.ts";
@@ -155,7 +155,7 @@ async function made(db: Database, seed: number, now: Date) {
   const merchants: Merchant[] = [];
   const events: Event[] = [];
   for (let index = 0; index < MERCHANTS; index++) {
-    const webhookCredential = seal(SECRET_KEY, Buffer.alloc(12, index), "webhook-token");
+    const webhookCredential = seal(SECRET_KEYS, Buffer.alloc(12, index), "webhook-token");
     const webhookCap = between(chance(seed, "cap", index), 1, 3);
     merchants.push(await makeMerchant(db, { bucket: index * 7, webhookCap, webhookCredential }));
   }

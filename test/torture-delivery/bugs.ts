@@ -1,14 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { mkdtemp, realpath } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { withBug } from "../planted-copy.ts";
 import type { Brief } from "./briefly.ts";
 import { PLANTED, type Planted } from "./planted.ts";
 
-const ROOT = join(import.meta.dirname, "..", "..");
-const COPIED = ["bin", "migrations", "sdk", "simulator", "src", "test", "package.json"];
 const EVENTS = 2_500;
 /** Some bugs need luck to show: another seed is another chance. */
 const TRIES = 3;
@@ -40,14 +36,8 @@ export async function plantBugs(
 }
 
 /** What caught it: a line for each promise that was broken; null when none was. */
-async function tortured({ name, patches, faults, statements }: Planted, seed: number): Promise<string[] | null> {
-  const copy = await mkdtemp(join(tmpdir(), "dunlin-planted-"));
-  // PostgreSQL's binaries are reached through it, by somebody else when we are root.
-  chmodSync(copy, 0o755);
-  try {
-    for (const path of COPIED) cpSync(join(ROOT, path), join(copy, path), { recursive: true });
-    symlinkSync(await realpath(join(ROOT, "node_modules")), join(copy, "node_modules"));
-    for (const patch of patches) apply(copy, name, patch);
+const tortured = ({ name, patches, faults, statements }: Planted, seed: number): Promise<string[] | null> =>
+  withBug(name, patches, async (copy) => {
     const simulated = statements ? await run(copy, ["--statements", "--quick", "--seed", String(seed)]) : null;
     if (simulated?.length === 0) return null;
     for (let turn = 0; turn < TRIES; turn++) {
@@ -60,24 +50,7 @@ async function tortured({ name, patches, faults, statements }: Planted, seed: nu
       if (problems.length > 0) return [...said(problems, ""), ...said(simulated ?? [], "simulated: ")];
     }
     return null;
-  } finally {
-    rmSync(copy, { recursive: true, force: true });
-  }
-}
-
-/** @param root  of the copy */
-function apply(root: string, name: string, { file, find, replace }: Planted["patches"][number]) {
-  const path = join(root, file);
-  const text = readFileSync(path, "utf8");
-  if (text.split(find).length !== 2)
-    throw new Error(
-      `"${name}" does not fit ${file} any more: this is there ${text.split(find).length - 1} times: ${find}`,
-    );
-  writeFileSync(
-    path,
-    text.replace(find, () => replace),
-  );
-}
+  });
 
 async function run(copy: string, words: readonly string[]): Promise<Brief[]> {
   const child = spawn(process.execPath, [join(copy, "test", "torture-delivery.ts"), "--json", ...words], {

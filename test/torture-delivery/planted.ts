@@ -1,10 +1,5 @@
+import type { Patch } from "../planted-copy.ts";
 import type { Fault } from "./faults.ts";
-
-interface Patch {
-  file: string;
-  find: string;
-  replace: string;
-}
 
 /** A mistake that somebody could make, as a change of the source text. */
 export interface Planted {

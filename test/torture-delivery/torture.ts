@@ -12,6 +12,7 @@ import { createMerchant } from "../../src/recovery/merchants.ts";
 import { type Address, type Database, openDatabase, prepared } from "../../src/store/database.ts";
 import { startEmbedded } from "../../src/store/embedded/start.ts";
 import { migrate } from "../../src/store/migrate.ts";
+import type { SecretKeys } from "../../src/store/secret-box.ts";
 import { postgresIn } from "../torture/postgres.ts";
 import { readRows } from "../torture/rows.ts";
 import { environmentOf } from "../torture/service.ts";
@@ -99,15 +100,15 @@ async function run(
   await migrate(embedded.address, log);
   const db = openDatabase(embedded.address, CONNECTIONS, () => {});
   const ports = realPorts(await anchorClock(db, RATE, new Date()));
-  const secretKey = randomBytes(32);
-  const merchants = await makeMerchants(db, receiver.port, secretKey, ports);
+  const secretKeys = [randomBytes(32)];
+  const merchants = await makeMerchants(db, receiver.port, secretKeys, ports);
   const fleet = createFleet({
     broken,
     environment: (_number, role) =>
       environmentOf({
         DATABASE_URL: urlOf(embedded.address, role),
         DUNLIN_DATA: join(root, "service"),
-        DUNLIN_SECRET_KEY: secretKey.toString("base64"),
+        DUNLIN_SECRET_KEY: secretKeys[0]!.toString("base64"),
         DUNLIN_CLOCK_RATE: String(RATE),
         DUNLIN_CLOCK_RATE_CONFIRM: "yes",
         DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${receiver.port}`,
@@ -159,11 +160,11 @@ async function run(
   return summary({ seed, counts, faults, fleet, problems });
 }
 
-async function makeMerchants(db: Database, port: number, secretKey: Buffer, ports: ReturnType<typeof realPorts>) {
+async function makeMerchants(db: Database, port: number, secretKeys: SecretKeys, ports: ReturnType<typeof realPorts>) {
   const merchants: Merchant[] = [];
   for (let index = 0; index < MERCHANTS; index++) {
     const settings = { webhookUrl: `https://127.0.0.1:${port}/hooks/${index}`, webhookCap: CAP };
-    merchants.push(await createMerchant(db, `Torture ${index}`, settings, secretKey, ports));
+    merchants.push(await createMerchant(db, `Torture ${index}`, settings, secretKeys, ports));
   }
   return merchants;
 }

@@ -34,8 +34,8 @@ export async function tortureSync({ seed, kills, perSecond }: SyncTortureOptions
   };
   const running = await start({ settings, roles: new Set(["api"]), log, onFatal });
   try {
-    const { db, ports, secretKey } = running.store;
-    const merchant = await createMerchant(db, "Copied", {}, secretKey, ports);
+    const { db, ports, secretKeys } = running.store;
+    const merchant = await createMerchant(db, "Copied", {}, secretKeys, ports);
     const permissions = ["read:recovery_actions"] as const;
     const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions }, ports);
     const ca = running.caPath!;

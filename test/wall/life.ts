@@ -37,7 +37,7 @@ export const shop = (db: Database, ports: Ports, settings: MerchantSettings = {}
     db,
     "Shop",
     { webhookUrl: "https://shop.example/hooks", credential: { auth: "bearer", secret: "t" }, ...settings },
-    Buffer.alloc(32, 1),
+    [Buffer.alloc(32, 1)],
     { ...ports, randomBytes: (size) => Buffer.alloc(size, 7) },
   );
 

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { DAY_MS } from "../../domain/durations.ts";
 import type { Cursor, Order } from "../../store/action-listing.ts";
+import type { SecretKeys } from "../../store/secret-box.ts";
 
 /** How a walk over the pages goes on. Filters are kept as the caller wrote them, moments in UTC. */
 export interface Walk {
@@ -15,12 +16,14 @@ export interface Walk {
 const TOKEN_LIFE_MS = DAY_MS;
 const SHAPE = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
 
-/** A key of its own, or the one that follows from the secret key of the installation. */
+/** A key of its own, or those that follow from the secret keys of the installation. */
 export type TokenKey = Buffer | "default";
 
-/** The keys of page tokens, the same in every replica: the first signs, each opens. */
-export const tokenKeys = (given: readonly TokenKey[], secretKey: Buffer): Buffer[] =>
-  given.map((key) => (key === "default" ? createHmac("sha256", secretKey).update("page token").digest() : key));
+/** The keys of page tokens, the same in every replica: the first signs, each opens. Several secret keys make as many. */
+export const tokenKeys = (given: readonly TokenKey[], secretKeys: SecretKeys): Buffer[] =>
+  given.flatMap((key) =>
+    key === "default" ? secretKeys.map((each) => createHmac("sha256", each).update("page token").digest()) : key,
+  );
 
 /** An opaque text that only we can make, good for one merchant and for 24 hours of real time. */
 export function signPageToken(keys: readonly Buffer[], merchantId: string, walk: Walk, realNow: Date): string {

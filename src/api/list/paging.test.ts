@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { advanceMerchantClock } from "../../store/merchant-clocks.ts";
 import { testApi } from "../api.fixture.ts";
 import { insert, type ListFixture, listFixture, newMerchant, second, violation, walk } from "./listing.fixture.ts";
+import { tokenKeys } from "./page-token.ts";
 
 let at: ListFixture;
 before(async () => {
@@ -147,6 +148,9 @@ test("a token of the former key goes on while that key is kept, under the new ke
   assert.equal(next.json().recoveryActions[0].createdAt, second(2));
   assert.equal((await under([newer], next.json().nextPageToken)).statusCode, 200);
   assert.equal(violation(await under([newer], pageToken)), "pageToken");
+  // Those that follow from the secret key are kept as long as it is.
+  const follows = (key: Buffer) => tokenKeys(["default"], [key])[0];
+  assert.deepEqual(tokenKeys(["default", former], [newer, former]), [follows(newer), follows(former), former]);
 });
 
 for (const orderBy of ["created_at", "executed_at"])

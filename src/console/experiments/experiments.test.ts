@@ -13,7 +13,7 @@ import { listAudited } from "../../store/audit-log.ts";
 import { prepared } from "../../store/database.ts";
 import { addTallies } from "../../store/experiment-results.ts";
 import { packInvoices } from "../../store/packed.fixture.ts";
-import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const SCRIPT = `<script>alert("1")</script>`;
 const CUSTOMERS = 600;
@@ -34,7 +34,7 @@ before(async () => {
 after(() => at.close());
 
 async function shop(role: Role = "owner", settings: Parameters<typeof createMerchant>[2] = {}) {
-  const merchant = await createMerchant(at.db, "Shop", settings, SECRET_KEY, at.ports);
+  const merchant = await createMerchant(at.db, "Shop", settings, SECRET_KEYS, at.ports);
   return { merchant, browser: await at.browser(await at.person(role, merchant)) };
 }
 const pathOf = (reply: { headers: { location?: unknown } }) => String(reply.headers.location).split("?")[0]!;

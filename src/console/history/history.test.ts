@@ -13,7 +13,7 @@ import { audit, listAudited } from "../../store/audit-log.ts";
 import { prepared } from "../../store/database.ts";
 import { findJob, keepJob, takeJob } from "../../store/jobs.ts";
 import { packTransactions } from "../../store/packed.fixture.ts";
-import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const SCRIPT = "<script>alert(1)</script>.csv";
 const prior = readPrior(pino({ level: "silent" }));
@@ -25,7 +25,7 @@ before(async () => {
 after(() => at.close());
 
 async function shop() {
-  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEY, at.ports);
+  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
   const browser = async (role: "owner" | "developer" | "viewer") => at.browser(await at.person(role, merchant));
   return { merchant, browser };
 }

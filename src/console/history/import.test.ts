@@ -8,7 +8,7 @@ import { amountSays } from "../../domain/written.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { listAudited } from "../../store/audit-log.ts";
 import { prepared } from "../../store/database.ts";
-import { SAME_ORIGIN, SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+import { SAME_ORIGIN, SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 import { UPLOAD_BYTES_MAX } from "./upload.ts";
 
 let at: TestConsole;
@@ -29,7 +29,7 @@ const rows = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => row(`in_${from + index}`)).join("");
 
 async function shop() {
-  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEY, at.ports);
+  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
   const as = async (role: "owner" | "developer" | "viewer") => {
     const { person, cookie, get } = await at.browser(await at.person(role, merchant));
     return {

@@ -4,14 +4,14 @@ import { uuidV7 } from "../../clock.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { type LoggedRequest, logRequests } from "../../store/request-log.ts";
-import { SECRET_KEY, testConsole } from "../console.fixture.ts";
+import { SECRET_KEYS, testConsole } from "../console.fixture.ts";
 
 const at = await testConsole();
 after(() => at.close());
 
 let merchant: Merchant;
 let logged = 0;
-const newShop = () => createMerchant(at.db, "Shop", {}, SECRET_KEY, at.ports);
+const newShop = () => createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
 beforeEach(async () => {
   merchant = await newShop();
 });

@@ -11,7 +11,7 @@ import { createMerchant } from "../../recovery/merchants.ts";
 import { createModels } from "../../recovery/models.ts";
 import { listJobs } from "../../store/jobs.ts";
 import { packInvoices, packTransactions } from "../../store/packed.fixture.ts";
-import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 let at: TestConsole;
 before(async () => {
@@ -20,7 +20,7 @@ before(async () => {
 after(() => at.close());
 
 async function shop(shadow: boolean) {
-  const merchant = await createMerchant(at.db, "Shop", { shadow }, SECRET_KEY, at.ports);
+  const merchant = await createMerchant(at.db, "Shop", { shadow }, SECRET_KEYS, at.ports);
   return { merchant, viewer: await at.browser(await at.person("viewer", merchant)) };
 }
 

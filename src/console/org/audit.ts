@@ -17,6 +17,7 @@ const NOUNS = [
   "key",
   "webhook",
   "merchant",
+  "customer",
   "delivery",
   "recovery",
   "experiment",

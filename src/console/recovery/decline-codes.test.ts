@@ -7,14 +7,14 @@ import { ingestTransactions } from "../../recovery/ingest.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { readRules } from "../../rules/override.ts";
 import { packTransactions } from "../../store/packed.fixture.ts";
-import { SECRET_KEY, testConsole } from "../console.fixture.ts";
+import { SECRET_KEYS, testConsole } from "../console.fixture.ts";
 
 const at = await testConsole();
 after(() => at.close());
 
 let merchant: Merchant;
 let ids = 0;
-const newShop = () => createMerchant(at.db, "Shop", {}, SECRET_KEY, at.ports);
+const newShop = () => createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
 beforeEach(async () => {
   merchant = await newShop();
 });

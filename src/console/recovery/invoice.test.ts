@@ -9,7 +9,7 @@ import { createMerchant } from "../../recovery/merchants.ts";
 import { createModels } from "../../recovery/models.ts";
 import { prepared } from "../../store/database.ts";
 import { packInvoices, packTransactions } from "../../store/packed.fixture.ts";
-import { SECRET_KEY, testConsole } from "../console.fixture.ts";
+import { SECRET_KEYS, testConsole } from "../console.fixture.ts";
 
 const DUE = prepared("test_due", "select min(due_at) as at from due_cases");
 
@@ -25,7 +25,7 @@ test("an instruction that was decided and did not reach the endpoint yet is said
   };
   const credential = { auth: "bearer", secret: "t" } as const;
   const settings = { webhookUrl: "https://shop.example/hooks", credential };
-  const merchant = await createMerchant(db, "Shop", settings, SECRET_KEY, ports);
+  const merchant = await createMerchant(db, "Shop", settings, SECRET_KEYS, ports);
   const now = ports.now();
   const invoice = { id: "in_a", state: "UNPAID", customerId: "cus_1", amount: 4_900, currency: "EUR" } as const;
   await ingestInvoices(db, merchant, packInvoices({ ...invoice, createdAt: now, updatedAt: now }), ports, () => {});

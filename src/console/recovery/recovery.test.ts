@@ -14,7 +14,7 @@ import { createModels } from "../../recovery/models.ts";
 import { prepared } from "../../store/database.ts";
 import { insertExperiment } from "../../store/experiments.ts";
 import { packInvoices, packTransactions } from "../../store/packed.fixture.ts";
-import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const SCRIPT = `<script>alert("1")</script>`;
 let at: TestConsole;
@@ -25,7 +25,7 @@ after(() => at.close());
 
 const log = pino({ level: "silent" });
 async function shop(settings: MerchantSettings = {}) {
-  const merchant = await createMerchant(at.db, "Shop", settings, SECRET_KEY, at.ports);
+  const merchant = await createMerchant(at.db, "Shop", settings, SECRET_KEYS, at.ports);
   const browser = await at.browser(await at.person("viewer", merchant));
   return { merchant, browser };
 }

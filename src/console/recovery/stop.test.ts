@@ -7,7 +7,7 @@ import { createMerchant } from "../../recovery/merchants.ts";
 import { listAudited } from "../../store/audit-log.ts";
 import { listDeliveries } from "../../store/delivery-states.ts";
 import { packInvoices } from "../../store/packed.fixture.ts";
-import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 let at: TestConsole;
 before(async () => {
@@ -19,7 +19,7 @@ after(() => at.close());
 async function shop() {
   const credential = { auth: "bearer", secret: "t" } as const;
   const settings = { webhookUrl: "https://shop.example/hooks", credential };
-  const merchant = await createMerchant(at.db, "Shop", settings, SECRET_KEY, at.ports);
+  const merchant = await createMerchant(at.db, "Shop", settings, SECRET_KEYS, at.ports);
   const push = (id: string, state: "UNPAID" | "PAID" = "UNPAID") => {
     const now = at.ports.now();
     const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", createdAt: now, updatedAt: now };

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { listAudited } from "../../store/audit-log.ts";
 import { findMerchant } from "../../store/merchants.ts";
-import { SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 let at: TestConsole;
 before(async () => {
@@ -12,7 +12,7 @@ before(async () => {
 after(() => at.close());
 
 test("shadow mode and sampling are switched by a form, for those who run experiments alone, and the audit log says who did", async () => {
-  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEY, at.ports);
+  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
   const [admin, developer] = [
     await at.browser(await at.person("admin", merchant)),
     await at.browser(await at.person("developer", merchant)),

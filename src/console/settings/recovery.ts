@@ -17,7 +17,7 @@ const EXPLORES: Readonly<Record<string, boolean | null>> = { auto: null, yes: tr
 const RUNNING = "An experiment is running. Stop it first; then shadow mode can begin.";
 
 /** Whether Dunlin asks for anything, and whether it samples retries to learn. */
-export function recoveryRoutes({ page, post, ports, secretKey }: Console) {
+export function recoveryRoutes({ page, post, ports, secretKeys }: Console) {
   page("/settings/recovery", "experiments", async (visit) => settingsPage(await merchantOf(visit), visit));
   post("/settings/recovery", "experiments", async ({ db, merchantId, form, actor, reply }) => {
     const explore = EXPLORES[form.get("explore") ?? ""];
@@ -26,7 +26,7 @@ export function recoveryRoutes({ page, post, ports, secretKey }: Console) {
       throw new PageError(400, "Choose whether shadow mode is on, and whether retries are sampled.");
     const audited = auditSettings(actor, "merchant.changed", ports);
     const settings = { shadow: shadow === "yes", explore };
-    await setMerchant(db, merchantId, settings, secretKey, ports, async (tx, before, after) => {
+    await setMerchant(db, merchantId, settings, secretKeys, ports, async (tx, before, after) => {
       // Asked while the merchant is held: no experiment can begin meanwhile.
       if (after.shadow && !before.shadow && (await runningExperiment(tx, merchantId)))
         throw new PageError(409, RUNNING);

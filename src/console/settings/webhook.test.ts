@@ -7,7 +7,7 @@ import { parseAllow } from "../../delivery/https/address-guard.ts";
 import { createTestEvents } from "../../delivery/test-event.ts";
 import { findMerchant } from "../../store/merchants.ts";
 import { unseal } from "../../store/secret-box.ts";
-import { hiddenValue, SECRET_KEY, type TestConsole, testConsole } from "../console.fixture.ts";
+import { hiddenValue, SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const TOKEN = "hook-token-of-the-shop";
 let endpoint: Awaited<ReturnType<typeof httpsServer>>;
@@ -25,7 +25,7 @@ before(async () => {
   });
   const { port } = new URL(endpoint.url);
   const allow = parseAllow(`127.0.0.1/32:${port},::1/128:${port}`);
-  const sendTestEvent = createTestEvents({ allow, extraCa: endpoint.ca }, SECRET_KEY, realPorts);
+  const sendTestEvent = createTestEvents({ allow, extraCa: endpoint.ca }, SECRET_KEYS, realPorts);
   at = await testConsole({ allow, sendTestEvent });
   developer = await at.as("developer");
 });
@@ -56,7 +56,7 @@ test("the endpoint is saved with a credential that is stored encrypted and shown
   assert.equal((await save({ shape: "flat", paths: "sub" })).statusCode, 303);
   const saved = await merchant();
   assert.deepEqual([saved.webhookUrl, saved.webhookFlat, saved.webhookSubPaths], [`${endpoint.url}/hooks`, true, true]);
-  assert.equal(unseal(SECRET_KEY, saved.webhookCredential!), TOKEN);
+  assert.equal(unseal(SECRET_KEYS, saved.webhookCredential!), TOKEN);
   const page = (await developer.get("/settings/webhook?done=saved")).body;
   assert.match(page, /As it is: a bearer token/);
   assert.ok(!page.includes(TOKEN));
@@ -163,11 +163,11 @@ test("a signing secret is shown once, a form that is sent twice rotates once, an
   const secret = /whsec_[A-Za-z0-9+/=]+/.exec(made.body)![0];
   const again = await developer.post("/settings/webhook/secret", form);
   assert.equal(again.statusCode, 409);
-  assert.equal(unseal(SECRET_KEY, (await merchant()).webhookSecret!), secret);
+  assert.equal(unseal(SECRET_KEYS, (await merchant()).webhookSecret!), secret);
   const rotated = await developer.post("/settings/webhook/secret", { overlap: "24h", mark: await mark() });
   assert.equal(rotated.statusCode, 200);
   const after = await merchant();
-  assert.equal(unseal(SECRET_KEY, after.webhookOldSecret!), secret);
+  assert.equal(unseal(SECRET_KEYS, after.webhookOldSecret!), secret);
   assert.equal(after.webhookOldSecretUntil?.getTime(), at.clock.serviceMs + 24 * 3_600_000);
   assert.ok(!(await developer.get("/settings/webhook")).body.includes("whsec_"));
   await developer.post("/settings/webhook/secret/remove");

@@ -24,7 +24,7 @@ const SECRET_BYTES = 32;
 
 /** Where instructions go, how the endpoint recognises them, and whether they go at all. */
 export function webhookRoutes(console: Console) {
-  const { ports, secretKey, egressRanges, allow } = console;
+  const { ports, secretKeys, egressRanges, allow } = console;
   const show = async (visit: Visit, problem: string | null, done: string | null = null): Promise<Page> => {
     const merchant = await merchantOf(visit);
     const page = webhookPage({
@@ -47,7 +47,7 @@ export function webhookRoutes(console: Console) {
       visit.db,
       visit.merchantId,
       settings,
-      secretKey,
+      secretKeys,
       ports,
       written(console, visit, "webhook.changed"),
     );
@@ -60,7 +60,7 @@ export function webhookRoutes(console: Console) {
     console.post(`/settings/webhook/${path}`, "webhook", async (visit) => {
       const reason = (visit.form.get("reason") ?? "").trim().slice(0, 200);
       const also = written(console, visit, deed, reason === "" ? {} : { reason });
-      await setMerchant(visit.db, visit.merchantId, { webhookPaused }, secretKey, ports, also);
+      await setMerchant(visit.db, visit.merchantId, { webhookPaused }, secretKeys, ports, also);
       return goTo(visit.reply, `/settings/webhook?done=${path}`);
     });
   console.post("/settings/webhook/secret", "webhook", (visit) => rotate(console, visit));
@@ -132,7 +132,7 @@ const markOf = ({ webhookSecret }: Merchant) =>
   webhookSecret === null ? "none" : createHash("sha256").update(webhookSecret).digest("base64url").slice(0, 16);
 
 async function rotate(console: Console, visit: Visit): Promise<Page> {
-  const { ports, secretKey } = console;
+  const { ports, secretKeys } = console;
   const overlap = OVERLAPS.find(([value]) => value === visit.form.get("overlap"));
   if (!overlap) throw new PageError(400, "Say how long the former secret still signs.");
   const secret = secretText(ports.randomBytes(SECRET_BYTES));
@@ -143,7 +143,7 @@ async function rotate(console: Console, visit: Visit): Promise<Page> {
     visit.merchantId,
     secret,
     overlap[2],
-    secretKey,
+    secretKeys,
     ports,
     async (tx, before, after) => {
       if (markOf(before) !== visit.form.get("mark"))

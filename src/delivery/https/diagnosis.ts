@@ -54,7 +54,7 @@ const day = (at: Date) => at.toISOString().slice(0, 10);
 const by = (certificate: Seen["certificate"]) => (certificate ? ` (${certificate.issuer})` : "");
 
 const STATUSES: Record<number, string> = {
-  401: "the endpoint refuses the credential. Set the one that it expects: npx dunlin merchant set MERCHANT --bearer T or --basic U:P",
+  401: "the endpoint refuses the credential. Set the one that it expects: npx dunlin merchant set MERCHANT --bearer-file F or --basic-file F",
   403: "the endpoint knows the credential and forbids the request, or a firewall in front does. Does it allow our addresses?",
   404: "there is nothing at this path. Look at the URL, and at --sub-paths",
   405: "this path takes no POST. Look at the URL",

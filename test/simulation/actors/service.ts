@@ -7,6 +7,7 @@ import { decideDue } from "../../../src/recovery/decide-due.ts";
 import { createLearner } from "../../../src/recovery/learn-due.ts";
 import { createModels } from "../../../src/recovery/models.ts";
 import type { Database } from "../../../src/store/database.ts";
+import type { SecretKeys } from "../../../src/store/secret-box.ts";
 import type { Life } from "../stage/fault-plan.ts";
 import type { Observe } from "../stage/observer.ts";
 import type { VirtualTime } from "../stage/virtual-time.ts";
@@ -26,7 +27,7 @@ interface Options {
   ports: Ports;
   time: VirtualTime;
   observe: Observe;
-  secretKey: Buffer;
+  secretKeys: SecretKeys;
   send: Send;
   /** How much has gone wrong so far. */
   faults(): number;
@@ -46,7 +47,7 @@ export function startService(options: Options): Service {
     ports,
     log,
     send: options.send,
-    secretKey: options.secretKey,
+    secretKeys: options.secretKeys,
     owner: ports.newId(),
     sleep: time.sleep,
     onEnded: () => decide.wake(),

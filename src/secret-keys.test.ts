@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { weaknessOf } from "./weak-key.ts";
+import { weaknessOf } from "./secret-keys.ts";
 
 test("text, digits and repeated bytes are weak keys", () => {
   for (const text of ["0123456789abcdef0123456789abcdef", "correct horse battery staple, 32", "x".repeat(32)])

@@ -1,3 +1,16 @@
+import type { SecretKeys } from "./store/secret-box.ts";
+
+/**
+ * Reads secret keys, newest first, separated by commas or line breaks.
+ *
+ * @returns the keys, or why there is none or one that must not be used
+ */
+export function readSecretKeys(text: string): { keys: SecretKeys } | { problem: string } {
+  const keys = text.split(/[,\n]/).flatMap((each) => (each.trim() === "" ? [] : Buffer.from(each, "base64")));
+  const problem = keys.length === 0 ? "holds no key" : keys.map(weaknessOf).find((each) => each !== null);
+  return problem ? { problem: `${problem}. Write the output of: openssl rand -base64 32` } : { keys };
+}
+
 /** Fewer different bytes than any of a billion random keys has. */
 const DIFFERENT_MIN = 18;
 

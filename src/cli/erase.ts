@@ -1,0 +1,41 @@
+import { COMMAND_LINE } from "../domain/person.ts";
+import { eraseCustomer as erase, erasedName } from "../recovery/erase-customer.ts";
+import { countCustomer } from "../store/erasure.ts";
+import { notify, withdrawnNotes } from "../store/hints.ts";
+import { type Command, type Context, EXIT, Failure, withDatabase } from "./command.ts";
+import { merchantOf } from "./whose.ts";
+
+/** `dunlin erase customer`: all that there is of one customer of a merchant. */
+export const eraseCustomer: Command = {
+  name: "erase customer",
+  usage: `CUSTOMER [--merchant M] [--yes]
+  --merchant M  whose; not needed when there is only one merchant
+  --yes         erases; without it the command counts what there is, and changes nothing`,
+  summary: "Erase a customer: subscriptions, invoices, attempts, cases, decisions, actions and events",
+  options: { merchant: { type: "string" }, yes: { type: "boolean" } },
+  positionals: ["CUSTOMER"],
+  examples: [
+    "npx dunlin erase customer cus_1 --merchant 0198…",
+    "npx dunlin erase customer cus_1 --merchant 0198… --yes",
+  ],
+  async run(context, values, [customerId]) {
+    return withDatabase(context, async ({ owner, ports }) => {
+      const merchantId = await merchantOf(owner, values);
+      const counts = await countCustomer(owner, merchantId, customerId!);
+      printCounts(context, counts);
+      if (values.yes !== true)
+        throw new Failure("Nothing was erased. To erase it for good, repeat the command with --yes.");
+      const onWithdrawn = (...withdrawn: Parameters<typeof withdrawnNotes>) =>
+        notify(owner, withdrawnNotes(...withdrawn));
+      await erase({ owner, ports, actor: COMMAND_LINE, onWithdrawn }, merchantId, customerId!);
+      context.print(`Erased. The audit log calls the customer ${erasedName(merchantId, customerId!)}`);
+      return EXIT.ok;
+    });
+  },
+};
+
+/** Prints how many there are of what, each on a line. */
+export function printCounts(context: Context, counts: object) {
+  for (const [name, count] of Object.entries(counts))
+    context.print(`${String(count).padStart(9)}  ${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`);
+}

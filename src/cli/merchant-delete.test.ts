@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { fill } from "../../test/plans/fill.ts";
+import { realPorts } from "../delivery/deliverer.fixture.ts";
+import { COMMAND_LINE } from "../domain/person.ts";
+import { deleteMerchant } from "../recovery/delete-merchant.ts";
+import { dyingDatabase } from "../recovery/dying-database.fixture.ts";
+import { type Database, prepared } from "../store/database.ts";
+import { listMerchants } from "../store/merchants.ts";
+import type { Values } from "./command.ts";
+import { printed } from "./context.fixture.ts";
+import { eraseCustomer } from "./erase.ts";
+import { merchantDelete } from "./merchant-delete.ts";
+
+const INVOICES = 2_100;
+let database: TestDatabase;
+let db: Database;
+let gone: string;
+let stays: string;
+before(async () => {
+  database = await testDatabase();
+  db = database.db;
+  await fill(db, { first: 1, last: 2, invoices: INVOICES });
+  for (const text of REST) await db.run(prepared("", text));
+  [gone, stays] = (await listMerchants(db)).map(({ id }) => id) as [string, string];
+});
+after(() => database.drop());
+
+/** What `fill` leaves empty. */
+const REST = [
+  `insert into recovery_actions (merchant_id, id, case_id, invoice_id, customer_id, currency, type, status, action_suggestion, ideal_retry_time, reasons, created_at, updated_at)
+   select merchant_id, gen_random_uuid(), id, invoice_id, customer_id, 'EUR', 'RETRY', 'SCHEDULED', 'RETRY', opened_at, '[]', opened_at, opened_at from cases limit 10`,
+  "insert into action_counts select merchant_id, facets, count(*) from recovery_actions group by 1, 2",
+  `insert into executed_counts select merchant_id, 'month', date_trunc('month', executed_at), facets, count(*) from recovery_actions
+   where executed_at is not null group by 1, 3, 4`,
+  `insert into decisions (merchant_id, case_id, number, made_at, engine, kind, facts, account)
+   select merchant_id, id, 1, opened_at, 'static', 'wait', '', '{}' from cases`,
+  "insert into invoice_conflicts select merchant_id, id, 'paid_too_much', '{}', created_at from invoices",
+  `insert into experiments select id, gen_random_uuid(), 'e', 's', 0.5, created_at, created_at, null, 35, 'count', 0.1, created_at from merchants`,
+  `insert into experiment_invoices select e.merchant_id, e.id, i.id, i.customer_id, 'comparison', 'dunlin', 1, 1, 'EUR', i.created_at, i.created_at, true
+   from experiments e join invoices i on i.merchant_id = e.merchant_id`,
+  "insert into experiment_tallies select merchant_id, id, 'comparison', 'dunlin', 1, 'count', 1, 1, 1, 1, 1, 1 from experiments",
+  "insert into experiment_looks select merchant_id, id, started_at, '{}' from experiments",
+  "insert into learned_models select id, 'l', 1, created_at from merchants",
+  "insert into learned_parts select id, 'p', 1, '\\x00' from merchants",
+  "insert into learned_merchants select id, created_at, id, 1, 1, '\\x00' from merchants",
+  "insert into merchant_clocks select id, created_at from merchants",
+  "insert into request_heads select id, 1, 'POST' from merchants",
+  `insert into request_log (merchant_id, id, at, route, status, duration_us)
+   select m.id, gen_random_uuid(), m.created_at, '/', 200, 1 from merchants m, generate_series(1, 5)`,
+  "insert into rate_buckets select id, id, 1, 1, 1, 1, 1, created_at from merchants",
+  `insert into audit_log select m.id, gen_random_uuid(), m.created_at, null, 'command line', 'key.created', 'k', '{}', null
+   from merchants m, generate_series(1, 5)`,
+  `insert into jobs (merchant_id, id, kind, asked_at, actor, input, due_at) select id, id, 'replay', created_at, 'a', '{}', created_at from merchants`,
+  `insert into api_keys (id, merchant_id, hash, prefix, last_four, permissions, created_at)
+   select id, id, sha256(id::text::bytea), 'dln_', 'abcd', '{read:recovery_actions}', created_at from merchants`,
+  "insert into invites (merchant_id, id, hash, role, created_at, expires_at) select id, id, sha256('i'), 'owner', created_at, created_at from merchants",
+  `insert into people (id, email, name, created_at) select id, 'only-' || bucket || '@example.com', 'P', created_at from merchants
+   union all select '00000000-0000-7000-8000-00000000000b', 'both@example.com', 'B', '2026-01-01'`,
+  "insert into members select m.id, p.id, 'owner', m.created_at from merchants m join people p on p.id = m.id or p.name = 'B'",
+  "insert into sessions select sha256(person_id::text::bytea || merchant_id::text::bytea), person_id, merchant_id, created_at, created_at from members",
+  "insert into identities select 'https://id.example', id::text, id, created_at from people",
+];
+
+/** Of each table with a merchant_id: rows of the merchant, and a sum of their hashes. */
+async function sums(merchantId: string): Promise<Map<string, { rows: number; sum: string }>> {
+  const tables = await db.run<{ name: string }>(
+    prepared(
+      "",
+      `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+         and a.attname = 'merchant_id' and not a.attisdropped order by 1`,
+    ),
+  );
+  const found = new Map<string, { rows: number; sum: string }>();
+  for (const { name } of tables.rows) {
+    const text = `select count(*)::int4 as rows, coalesce(sum(hashtextextended(t::text, 0)), 0)::text as sum from ${name} t where merchant_id = '${merchantId}'`;
+    found.set(name, (await db.run<{ rows: number; sum: string }>(prepared("", text))).rows[0]!);
+  }
+  return found;
+}
+
+const run = (words: readonly string[], values: Values = {}) => printed(db, merchantDelete, values, words);
+const count = async (from: string) =>
+  (await db.run<{ n: number }>(prepared("", `select count(*)::int4 as n from ${from}`))).rows[0]!.n;
+
+test("a customer is counted at first, and erased with --yes", async () => {
+  const [customer] = (
+    await db.run<{ id: string }>(
+      prepared("", `select customer_id as id from invoices where merchant_id = '${gone}' limit 1`),
+    )
+  ).rows;
+  const words = [customer!.id];
+  await assert.rejects(printed(db, eraseCustomer, {}, words), /several merchants: say which/);
+  await assert.rejects(printed(db, eraseCustomer, { merchant: gone }, words), /Nothing was erased\. .*--yes/);
+  assert.equal(await count(`invoices where customer_id = '${customer!.id}'`), 1);
+  const said = await printed(db, eraseCustomer, { merchant: gone, yes: true }, words);
+  assert.match(
+    said,
+    /^ +1 {2}subscriptions\n +1 {2}invoices\n[\s\S]*\nErased\. The audit log calls the customer sha256:[0-9a-f]{64}$/,
+  );
+  assert.equal(await count(`invoices where customer_id = '${customer!.id}'`), 0);
+});
+
+test("a merchant is deleted, killed and deleted again: nothing of it is left, and another one stays as it was", async () => {
+  const [before, others] = [await sums(gone), await sums(stays)];
+  for (const [table, { rows }] of [...before, ...others]) assert.ok(rows > 0, `there is nothing in ${table}`);
+  await assert.rejects(run([gone]), /Nothing was deleted\. To delete m for good.*--name "m" or --yes/);
+  await assert.rejects(run([gone], { name: "n" }), /Nothing was deleted/);
+  await assert.rejects(run([randomUUID()], { yes: true }), /There is no merchant/);
+  assert.deepEqual(await sums(gone), before);
+
+  const withdrawn: string[] = [];
+  const deleting = {
+    ...{ ports: realPorts, actor: COMMAND_LINE },
+    onWithdrawn: async (_merchant: string, ids: readonly string[]) => void withdrawn.push(...ids),
+    onRows() {},
+    requestsEnded: async () => {},
+  };
+  for (const dieAfter of [5, 20, 30])
+    await assert.rejects(deleteMerchant({ ...deleting, owner: dyingDatabase(db, dieAfter).db }, gone), /dead/);
+  assert.equal(withdrawn.length, before.get("deliveries")!.rows);
+  const halfway = [...(await sums(gone)).values()].filter(({ rows }) => rows === 0).length;
+  assert.ok(halfway > 0 && halfway < before.size, `${halfway}`);
+  assert.match(await run([gone], { name: "m" }), /^Deleted: [\d,]+ rows\.$/);
+
+  for (const [table, { rows }] of await sums(gone)) assert.equal(rows, 0, table);
+  assert.deepEqual(await sums(stays), others);
+  assert.deepEqual(
+    (await listMerchants(db)).map(({ id }) => id),
+    [stays],
+  );
+  assert.equal(await count("people"), 2, "who belongs to the other one stays");
+  assert.equal(await count("sessions where merchant_id is null"), 1);
+  assert.equal(await count("audit_log where deed = 'merchant.deleted'"), 1);
+});
+
+test("what a request wrote after a merchant was deleted is deleted when it is deleted again", async () => {
+  await db.run(
+    prepared(
+      "",
+      `insert into subscriptions (merchant_id, id, state, customer_id, amount, currency, created_at, updated_at)
+       values ('${gone}', 'late', 'ACTIVE', 'c', 1, 'EUR', '2026-01-01', '2026-01-01')`,
+    ),
+  );
+  await assert.rejects(run([gone]), /There is no merchant/);
+  assert.equal(await run([gone], { yes: true }), "Deleted: 1 rows.");
+  await assert.rejects(run([gone], { yes: true }), /There is no merchant/);
+});

@@ -1,0 +1,55 @@
+import { setTimeout as sleepFor } from "node:timers/promises";
+import { COMMAND_LINE } from "../domain/person.ts";
+import { deleteMerchant } from "../recovery/delete-merchant.ts";
+import { notify, otherListeners, withdrawnNotes } from "../store/hints.ts";
+import { findMerchant } from "../store/merchants.ts";
+import { type Command, EXIT, Failure, isUuid, text, withDatabase } from "./command.ts";
+import { growingLine } from "./growing-line.ts";
+
+/** A request may take 20 s, its key is believed for a second, and the log of requests is written a second later. */
+const REQUESTS_MS = 25_000;
+
+/** `dunlin merchant delete`: a merchant and all that is its. */
+export const merchantDelete: Command = {
+  name: "merchant delete",
+  usage: `MERCHANT (--name N | --yes)
+  --name N      its name, so that no other merchant is deleted by mistake
+  --yes         deletes it without its name, also what an interrupted deletion left`,
+  summary: "Delete a merchant with all its data, keys, members and settings",
+  options: { name: { type: "string" }, yes: { type: "boolean" } },
+  positionals: ["MERCHANT"],
+  examples: ['npx dunlin merchant delete 0198… --name "Harbor Coffee"'],
+  async run(context, values, [id]) {
+    const unknown = () => new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
+    if (!isUuid(id!)) throw unknown();
+    return withDatabase(context, async ({ owner, ports }) => {
+      const merchant = await findMerchant(owner, id!);
+      if (merchant && values.yes !== true && text(values, "name") !== merchant.name)
+        throw new Failure(
+          `Nothing was deleted. To delete ${merchant.name} for good, with all that it pushed and all that was decided for it, add --name "${merchant.name}" or --yes.`,
+        );
+      if (!merchant && values.yes !== true) throw unknown();
+      const begunMs = context.monotonicMs();
+      const show = growingLine(context);
+      let shown = 0;
+      const rows = await deleteMerchant(
+        {
+          ...{ owner, ports, actor: COMMAND_LINE },
+          onWithdrawn: (...withdrawn) => notify(owner, withdrawnNotes(...withdrawn)),
+          onRows(count) {
+            shown += count;
+            show(`${shown.toLocaleString("en-US")} rows so far`);
+          },
+          async requestsEnded() {
+            const leftMs = REQUESTS_MS - (context.monotonicMs() - begunMs);
+            if (leftMs > 0 && (await otherListeners(owner)).size > 0) await sleepFor(leftMs);
+          },
+        },
+        id!,
+      );
+      if (!merchant && rows === 0) throw unknown();
+      context.print(`Deleted: ${rows.toLocaleString("en-US")} rows.`);
+      return EXIT.ok;
+    });
+  },
+};

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { type TestContext, test } from "node:test";
+import type { Database } from "../store/database.ts";
+import { Failure, UsageError, type Values } from "./command.ts";
+import { allCommands } from "./commands.ts";
+import { testContext } from "./context.fixture.ts";
+import { secretOf } from "./secret-options.ts";
+
+const NO_DATABASE = {} as Database;
+
+function asked(values: Values, name: string, input = "", isSecret?: (value: string) => boolean) {
+  const { context, lines } = testContext(NO_DATABASE);
+  const secret = secretOf({ ...context, input: () => Readable.from([Buffer.from(input)]) }, values, name, isSecret);
+  return { secret, lines };
+}
+
+function fileWith(t: TestContext, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "dunlin-secret-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "secret");
+  writeFileSync(path, text);
+  return path;
+}
+
+test("a secret comes from a file or from standard input, without the line break at its end", async (t) => {
+  for (const text of ["tø ken", "tø ken\n", "tø ken\r\n"]) {
+    const { secret, lines } = asked({ "bearer-file": fileWith(t, text) }, "bearer");
+    assert.deepEqual([await secret, lines], ["tø ken", []]);
+    assert.equal(await asked({ "bearer-file": "-" }, "bearer", text).secret, "tø ken");
+  }
+  assert.equal(await asked({}, "bearer").secret, undefined);
+});
+
+test("a secret among the words of a command is taken with one line that names the safe option", async () => {
+  const { secret, lines } = asked({ bearer: "T" }, "bearer");
+  assert.equal(await secret, "T");
+  assert.equal(lines.length, 1);
+  assert.match(lines[0]!, /^Note: the process list shows --bearer .* --bearer-file FILE does not/);
+  const open = asked({ to: "postgres://host/db" }, "to", "", () => false);
+  assert.deepEqual([await open.secret, open.lines], ["postgres://host/db", []]);
+});
+
+test("what cannot be a secret is refused: two ways at once, one standard input for two, an empty or a huge file, none", async (t) => {
+  const empty = fileWith(t, "\n");
+  const cases: [Values, typeof UsageError | typeof Failure, RegExp][] = [
+    [{ bearer: "T", "bearer-file": "f" }, UsageError, /^Give --bearer or --bearer-file, not both/],
+    [{ "bearer-file": "-", "secret-file": "-" }, UsageError, /^Only one option can read standard input/],
+    [{ "bearer-file": empty }, Failure, /is empty; --bearer-file/],
+    [{ "bearer-file": fileWith(t, "x".repeat(20_000)) }, Failure, /more than 16384 bytes/],
+    [{ "bearer-file": `${empty}.none` }, Failure, /^cannot read --bearer-file: ENOENT/],
+  ];
+  for (const [values, kind, says] of cases)
+    await assert.rejects(asked(values, "bearer").secret, (error: Error) => {
+      assert.ok(error instanceof kind);
+      assert.match(error.message, says);
+      return true;
+    });
+});
+
+test("every command that takes a secret takes it from a file, too", async () => {
+  const found = (await allCommands()).flatMap(({ name, options }) =>
+    Object.keys(options)
+      .filter(
+        (option) => /^(bearer|basic|secret|password|token|credential|key)$/.test(option) || name + option === "moveto",
+      )
+      .map((option) => [`${name} --${option}`, `${option}-file` in options]),
+  );
+  assert.deepEqual(found.sort(), [
+    ["merchant create --basic", true],
+    ["merchant create --bearer", true],
+    ["merchant set --basic", true],
+    ["merchant set --bearer", true],
+    ["move --to", true],
+    ["trigger --basic", true],
+    ["trigger --bearer", true],
+    ["trigger --secret", true],
+  ]);
+});

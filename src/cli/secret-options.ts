@@ -1,0 +1,60 @@
+import { createReadStream } from "node:fs";
+import { type Context, Failure, type Options, text, UsageError, type Values } from "./command.ts";
+
+/** Far more than a secret has. */
+const SECRET_BYTES_MAX = 16 * 1024;
+
+/** Options that take secrets: `--NAME`, which the process list shows to others, and `--NAME-file`. */
+export const secretOptions = (...names: string[]): Options =>
+  Object.fromEntries(names.flatMap((name) => [name, fileOption(name)].map((option) => [option, { type: "string" }])));
+
+const fileOption = (name: string) => `${name}-file`;
+
+/**
+ * The secret that was given as `--NAME T`, with a hint that others can read it, or by a file in `--NAME-file F`, where `-` is standard input; undefined: neither was given. A line break at the end of the file is no part of it.
+ *
+ * @param isSecret  whether a text deserves the hint
+ * @throws Failure when the file can't be read
+ */
+export async function secretOf(
+  context: Context,
+  values: Values,
+  name: string,
+  isSecret: (value: string) => boolean = () => true,
+): Promise<string | undefined> {
+  const value = text(values, name);
+  const path = text(values, fileOption(name));
+  if (path === undefined) {
+    if (value !== undefined && isSecret(value))
+      context.aside.print(
+        `Note: the process list shows --${name} to other users of this machine. --${name}-file FILE does not; FILE "-" is standard input.`,
+      );
+    return value;
+  }
+  if (value !== undefined) throw new UsageError(`Give --${name} or --${name}-file, not both.`);
+  if (
+    path === "-" &&
+    Object.entries(values).filter(([option, file]) => /-file$/.test(option) && file === "-").length > 1
+  )
+    throw new UsageError("Only one option can read standard input; write the other value to a file.");
+  const secret = (await read(context, path, name)).replace(/\r?\n$/, "");
+  if (secret === "")
+    throw new Failure(`${path === "-" ? "standard input" : path} is empty; --${name}-file reads one line.`);
+  return secret;
+}
+
+async function read({ aside, input }: Context, path: string, name: string): Promise<string> {
+  if (path === "-" && input().isTTY) aside.print(`Type the value of --${name}-file, then Enter and Ctrl-D.`);
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of path === "-" ? input() : createReadStream(path)) {
+      pieces.push(Buffer.from(piece));
+      bytes += piece.length;
+      if (bytes > SECRET_BYTES_MAX) throw new Error(`it has more than ${SECRET_BYTES_MAX} bytes`);
+    }
+  } catch (error) {
+    throw new Failure(`cannot read --${name}-file: ${(error as Error).message}`);
+  }
+  return Buffer.concat(pieces).toString();
+}

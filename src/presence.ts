@@ -1,0 +1,115 @@
+import { hostname } from "node:os";
+import type { Logger as Log } from "pino";
+import { HOUR_MS } from "./domain/durations.ts";
+import type { Ports } from "./domain/ports.ts";
+import { type Loop, startLoop } from "./loop.ts";
+import type { Database } from "./store/database.ts";
+import { beatProcess, forgetProcesses, listProcesses, type ProcessRow } from "./store/processes.ts";
+import type { Troubles } from "./troubles.ts";
+
+const BEAT_MS = 5_000;
+/** A process that has not been seen for this long was killed, hangs, or is cut off from the database. */
+export const SILENT_MS = 20_000;
+/** Operators find a process that vanished in `dunlin doctor` for this long. */
+const KEPT_MS = HOUR_MS;
+/** Troubles older than this are over. */
+const RECENT_MS = 600_000;
+/** A timer this late means that the process hung or was stopped. */
+const LATE_MS = 3_000;
+const SLOW_MS = 100;
+/** One slow answer is chance. */
+const SLOW_BEATS = 3;
+
+/** How the processes of the installation and their database stand, as this process knows it. */
+export interface PresenceFigures {
+  /** Whether the database answered this process within the last 15 seconds. */
+  isDatabaseUp: boolean;
+  /** How long the database took to answer last, in real milliseconds. */
+  answerMs: number;
+  /** All processes that have been seen within an hour, this one included. */
+  processes: { version: string; isSilent: boolean }[];
+}
+
+export interface Presence {
+  figures(): PresenceFigures;
+  /** Says goodbye: a process that ends in the ordinary way is not missed. */
+  stop(): Promise<void>;
+}
+
+interface Options {
+  db: Database;
+  ports: Ports;
+  log: Log;
+  version: string;
+  roles: readonly string[];
+  troubles: Troubles;
+  pid: number;
+}
+
+/** Writes every five seconds that this process is alive and what troubles it has, and looks whether the others are. */
+export function startPresence({ db, ports, log, version, roles, troubles, pid }: Options): Presence {
+  const id = ports.newId();
+  const startedAt = ports.realNow();
+  const silent = new Map<string, ProcessRow>();
+  let rows: readonly ProcessRow[] = [];
+  let answerMs = 0;
+  let answeredAt = ports.monotonicMs();
+  let slowBeats = 0;
+  let plannedAt: number | null = null;
+
+  function judgeAnswer(ms: number) {
+    answerMs = ms;
+    if (ms >= SLOW_MS && ++slowBeats === SLOW_BEATS) log.warn({ why: `${Math.round(ms)} ms` }, "database.slow");
+    if (ms >= SLOW_MS) return;
+    if (slowBeats >= SLOW_BEATS) log.info({ answerMs: Math.round(ms) }, "database.quick");
+    slowBeats = 0;
+  }
+
+  function judgeOthers(nowMs: number) {
+    for (const row of rows) {
+      const silentMs = nowMs - row.seenAt.getTime();
+      const who = { host: row.host, pid: row.pid, silentMs };
+      if (silentMs >= SILENT_MS && !silent.has(row.id) && row.id !== id) {
+        silent.set(row.id, row);
+        log.warn({ ...who, why: `${row.host}/${row.pid}` }, "process.silent");
+      } else if (silentMs < SILENT_MS && silent.delete(row.id)) log.info(who, "process.back");
+    }
+  }
+
+  async function beat() {
+    const askedMs = ports.monotonicMs();
+    const lateMs = plannedAt === null ? 0 : askedMs - plannedAt;
+    if (lateMs > LATE_MS) log.warn({ lateMs: Math.round(lateMs), why: `${Math.round(lateMs)} ms` }, "process.stalled");
+    plannedAt = null;
+    const seenAt = ports.realNow();
+    const recent = troubles.recent(new Date(seenAt.getTime() - RECENT_MS));
+    const stored = recent.map(({ last, ...rest }) => ({ ...rest, last: last.toISOString() }));
+    const own = { id, host: hostname(), pid, version, roles: [...roles], startedAt, seenAt, troubles: stored };
+    await beatProcess(db, own);
+    answeredAt = ports.monotonicMs();
+    judgeAnswer(answeredAt - askedMs);
+    const keptFrom = new Date(seenAt.getTime() - KEPT_MS);
+    const all = await listProcesses(db);
+    rows = all.filter(({ seenAt: at }) => at >= keptFrom);
+    judgeOthers(seenAt.getTime());
+    if (rows.length < all.length) await forgetProcesses(db, null, keptFrom);
+    plannedAt = ports.monotonicMs() + BEAT_MS;
+    return BEAT_MS;
+  }
+
+  const loop: Loop = startLoop("presence", log, beat);
+  return {
+    figures: () => ({
+      isDatabaseUp: ports.monotonicMs() - answeredAt < 3 * BEAT_MS,
+      answerMs,
+      processes: rows.map(({ version: its, seenAt }) => ({
+        version: its,
+        isSilent: ports.realNow().getTime() - seenAt.getTime() >= SILENT_MS,
+      })),
+    }),
+    async stop() {
+      await loop.stop();
+      await forgetProcesses(db, id, new Date(ports.realNow().getTime() - KEPT_MS)).catch(() => {});
+    },
+  };
+}

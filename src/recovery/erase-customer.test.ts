@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { COMMAND_LINE } from "../domain/person.ts";
+import { actionsAfter, firstActions } from "../store/action-list.ts";
+import { listAudited } from "../store/audit-log.ts";
+import { type Database, prepared } from "../store/database.ts";
+import { dyingDatabase } from "./dying-database.fixture.ts";
+import { eraseCustomer, erasedName } from "./erase-customer.ts";
+import { DAY, HOUR, openStage } from "./stage.fixture.ts";
+
+let stage: Awaited<ReturnType<typeof openStage>>;
+before(async () => {
+  stage = await openStage();
+});
+after(() => stage.drop());
+
+/** How each table of a merchant loses a customer. A new table belongs into one of these lists, and into store/erasure.ts. */
+const ERASED = [
+  ...["subscriptions", "invoices", "transactions", "invoice_conflicts", "experiment_invoices", "watched_retries"],
+  ...["cases", "due_cases", "decisions", "recovery_actions", "events", "deliveries", "delivery_attempts"],
+];
+/** Ids of cases whose rows are gone: the next step drops them. */
+const DROPPED = ["case_pokes"];
+const REDACTED = ["audit_log"];
+/** Nothing in them is about one customer. */
+const KEPT = [
+  ...["action_counts", "executed_counts", "experiments", "experiment_looks", "experiment_tallies"],
+  ...["learned_merchants", "learned_models", "learned_parts", "jobs", "merchant_clocks"],
+  ...["api_keys", "invites", "members", "sessions", "rate_buckets", "request_heads", "request_log"],
+];
+
+const tablesWith = async (column: string) =>
+  (
+    await stage.db.run<{ name: string }>(
+      prepared(
+        "",
+        `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
+         where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+           and a.attname = '${column}' and not a.attisdropped order by 1`,
+      ),
+    )
+  ).rows.map(({ name }) => name);
+
+test("every table of a merchant is known to lose a customer who is erased, or to hold none", async () => {
+  assert.deepEqual(await tablesWith("merchant_id"), [...ERASED, ...DROPPED, ...REDACTED, ...KEPT].sort());
+  for (const table of await tablesWith("customer_id")) assert.ok(ERASED.includes(table), table);
+});
+
+/** Each row as a text, by table. */
+async function rowsOf(merchantId: string): Promise<Map<string, string[]>> {
+  const rows = new Map<string, string[]>();
+  for (const table of await tablesWith("merchant_id")) {
+    const found = await stage.db.run<{ row: string }>(
+      prepared("", `select t::text as row from ${table} t where merchant_id = '${merchantId}' order by 1`),
+    );
+    rows.set(
+      table,
+      found.rows.map(({ row }) => row),
+    );
+  }
+  return rows;
+}
+
+/** What tells rows of a customer: its id, and those of its invoices, attempts, cases and events. */
+async function marksOf(merchantId: string, customerId: string): Promise<string[]> {
+  const { rows } = await stage.db.run<{ id: string }>(
+    prepared(
+      "",
+      `with i as (select id from invoices where merchant_id = '${merchantId}' and customer_id = '${customerId}'),
+         k as (select id from cases where merchant_id = '${merchantId}' and customer_id = '${customerId}')
+       select '${customerId}' as id union all select id from i
+       union all select id from transactions where invoice_id in (select id from i) or customer_id = '${customerId}'
+       union all select id::text from k union all select id::text from events where case_id in (select id from k)`,
+    ),
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The totals of lists that differ from what is listed. */
+const WRONG_TOTALS = `
+  select facets, actions from action_counts where actions <> 0
+  except select facets, count(*) from recovery_actions group by facets
+  union all
+  (select facets, count(*) from recovery_actions group by facets except select facets, actions from action_counts)
+  union all
+  (select facets, sum(actions) from executed_counts where span = 'day' group by facets having sum(actions) <> 0
+   except select facets, count(*) from recovery_actions where executed_at is not null group by facets)`;
+
+const CUSTOMERS = ["cus_a", "cus_b", "cus_c", "cus_d", "cus_e", "cus_f"];
+
+/** Weeks of six customers in an experiment: invoices that were recovered, lost, stopped by a person, and open ones with a webhook that waits. */
+async function live() {
+  const { id } = await stage.enter();
+  await stage.start({ share: 0.5 });
+  const push = (customerId: string, nth: string, over = {}) =>
+    stage.invoice({ id: `${customerId}-inv-${nth}`, customerId, createdAt: stage.now(), ...over });
+  const attempt = (customerId: string, nth: string, over = {}) =>
+    stage.transaction({
+      id: `${customerId}-txn-${nth}-${stage.now().getTime()}`,
+      invoiceId: `${customerId}-inv-${nth}`,
+      customerId,
+      cardFingerprint: `${customerId}-fp`,
+      ...over,
+    });
+  const round = async (nth: string) => {
+    for (const customerId of CUSTOMERS) {
+      await push(customerId, nth);
+      await attempt(customerId, nth);
+    }
+    await stage.decide();
+  };
+  for (const customerId of CUSTOMERS) await stage.subscription("ACTIVE", { id: `${customerId}-sub`, customerId });
+  await round("1");
+  for (let day = 0; day < 8; day++) {
+    stage.wait(DAY);
+    await stage.decide();
+    await stage.deliver();
+    await stage.decide();
+    for (const customerId of CUSTOMERS)
+      await attempt(customerId, "1", day === 7 && "ace".includes(customerId.at(-1)!) ? { state: "PAID" } : {});
+    await stage.decide();
+  }
+  await round("2");
+  // Of an invoice that is only watched there is nothing to stop.
+  for (const customerId of CUSTOMERS) await stage.stopRecovery(() => {}, stage.db, `${customerId}-inv-2`);
+  stage.wait(HOUR);
+  await round("3");
+  return id;
+}
+
+const erase = (merchantId: string, customerId: string, owner: Database = stage.db, onWithdrawn = async () => {}) =>
+  eraseCustomer({ owner, ports: stage.ports, actor: COMMAND_LINE, onWithdrawn }, merchantId, customerId);
+
+test("nothing is left of a customer who is erased, all others stay as they were, totals are exact and a walk goes on", async () => {
+  const merchantId = await live();
+  // One whose invoices Dunlin recovers, and one who is left to the merchant's own system.
+  const arms = await stage.db.run<{ customer: string; arm: string }>(
+    prepared(
+      "",
+      `select distinct customer_id as customer, arm from cases where merchant_id = '${merchantId}' order by 1`,
+    ),
+  );
+  const gone = ["dunlin", "merchant"].map((arm) => arms.rows.find((each) => each.arm === arm)!.customer);
+  // More than go at once.
+  for (const customerId of gone)
+    for (let paid = 0; paid < 60; paid++)
+      await stage.invoice({ id: `${customerId}-paid-${paid}`, customerId, state: "PAID" });
+  const before = await rowsOf(merchantId);
+  for (const table of ERASED)
+    if (table !== "invoice_conflicts") assert.ok(before.get(table)!.length > 0, `there is nothing in ${table}`);
+  const marks = (await Promise.all(gone.map((customerId) => marksOf(merchantId, customerId)))).flat();
+  const isMarked = (row: string) => marks.some((mark) => row.includes(mark));
+  const listing = { filters: {}, orderBy: "created_at", descending: false } as const;
+  const first = await firstActions(stage.db, merchantId, listing, 2);
+  const cursor = { at: first.actions.at(-1)!.cursorAt, id: first.actions.at(-1)!.id };
+  const rest = await actionsAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
+
+  const counts = await erase(merchantId, gone[0]!);
+  assert.deepEqual([counts.invoices, counts.subscriptions], [63, 1]);
+  // Killed before each seventh statement, and called again.
+  let kills = 0;
+  for (let dieAfter = 2; ; dieAfter += 7) {
+    const failure = await erase(merchantId, gone[1]!, dyingDatabase(stage.db, dieAfter).db).catch((error) => error);
+    if (!(failure instanceof Error)) break;
+    assert.equal(failure.message, "dead");
+    kills++;
+  }
+  assert.ok(kills > 3, `${kills}`);
+  await stage.decide();
+
+  const left = await rowsOf(merchantId);
+  for (const [table, rows] of left) {
+    assert.deepEqual(rows.filter(isMarked), [], table);
+    if (ERASED.includes(table) && table !== "due_cases" && table !== "decisions")
+      assert.deepEqual(
+        rows,
+        before.get(table)!.filter((row) => !isMarked(row)),
+        table,
+      );
+  }
+  assert.deepEqual((await stage.db.run(prepared("", WRONG_TOTALS))).rows, []);
+  const after = await firstActions(stage.db, merchantId, listing, 1_000);
+  assert.equal(after.total, after.actions.length);
+  const goneOn = await actionsAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
+  assert.deepEqual(
+    goneOn.map(({ id }) => id),
+    rest.filter(({ customerId }) => !gone.includes(customerId)).map(({ id }) => id),
+  );
+
+  const log = await listAudited(stage.db, merchantId, {}, 100);
+  const erased = log.filter(({ deed }) => deed === "customer.erased");
+  assert.deepEqual(erased.map(({ object }) => object).sort(), gone.map((each) => erasedName(merchantId, each)).sort());
+  assert.ok(erased.every(({ actor }) => actor === "command line"));
+  const stops = log.filter(({ deed, object }) => deed === "recovery.stopped" && object === "erased");
+  assert.ok(stops.length > 0 && stops.every(({ details }) => Object.keys(details).length === 0));
+  assert.ok(log.some(({ object, details }) => object !== "erased" && details.reason === "they complained"));
+});
+
+test("a webhook on the wire ends without a trace, nothing follows it, and the same id later is a new customer", async () => {
+  const { id: merchantId } = await stage.enter();
+  const customerId = "cus_wire";
+  await stage.invoice({ customerId });
+  await stage.transaction({ customerId });
+  await stage.decide();
+  const withdrawn: string[] = [];
+  await stage.untilDecided();
+  const sent: string[] = [];
+  await stage.send(async ({ body }) => {
+    sent.push(body);
+    await eraseCustomer(
+      {
+        owner: stage.db,
+        ports: stage.ports,
+        actor: COMMAND_LINE,
+        onWithdrawn: async (_merchant, ids) => void withdrawn.push(...ids),
+      },
+      merchantId,
+      customerId,
+    );
+    return { outcome: "response", status: 500, retryAfter: null, text: `no ${customerId}` };
+  });
+  assert.ok(sent.length > 0 && withdrawn.length > 0);
+  await stage.decide();
+  await stage.send(async () => assert.fail("nothing is left to be sent"));
+  const rows = await rowsOf(merchantId);
+  for (const table of [...ERASED, ...DROPPED]) assert.deepEqual(rows.get(table), [], table);
+
+  await stage.invoice({ customerId });
+  await stage.transaction({ customerId });
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.actions()).map(({ status }) => status),
+    ["SCHEDULED"],
+  );
+});

@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import type { Actor } from "../domain/person.ts";
+import type { Ports } from "../domain/ports.ts";
+import { audit, redactAudited } from "../store/audit-log.ts";
+import type { Database, Tx } from "../store/database.ts";
+import {
+  type CustomerCounts,
+  countCustomer,
+  deleteCases,
+  deleteInvoices,
+  deleteRestOfCustomer,
+  deleteTransactions,
+  holdCasesToDelete,
+  holdInvoicesOfCustomer,
+  invoicesOfCustomer,
+  transactionsOfCustomer,
+} from "../store/erasure.ts";
+import { advanceMerchantClock } from "../store/merchant-clocks.ts";
+import type { OnWithdrawn } from "./stored.ts";
+
+/** In one transaction, so that nobody waits for long. */
+const INVOICES_AT_ONCE = 50;
+const TRANSACTIONS_AT_ONCE = 1_000;
+
+export interface Erasing {
+  /** The owner of the tables: the audit log is changed, too. */
+  owner: Database;
+  ports: Ports;
+  actor: Actor;
+  /** Told at once, batch by batch: a process may have read the events ahead. */
+  onWithdrawn(...withdrawn: Parameters<OnWithdrawn>): Promise<void>;
+}
+
+/** What the audit log calls a customer who was erased: who knows the id can tell that it was this one. */
+export const erasedName = (merchantId: string, customerId: string): string =>
+  `sha256:${createHash("sha256").update(`${merchantId}/${customerId}`).digest("hex")}`;
+
+/**
+ * Erases a customer, invoice by invoice, those in recovery first. If it is cut off, it goes on when it is called again. What arrives later under the
+ * same id is a new customer.
+ *
+ * @returns what there was
+ */
+export async function eraseCustomer(
+  { owner, ports, actor, onWithdrawn }: Erasing,
+  merchantId: string,
+  customerId: string,
+): Promise<CustomerCounts> {
+  const object = erasedName(merchantId, customerId);
+  const note = (deed: string, counts: CustomerCounts) => (tx: Tx) =>
+    audit(tx, merchantId, actor, { deed, object, details: { ...counts } }, ports);
+  const counts = await countCustomer(owner, merchantId, customerId);
+  await owner.transaction(note("customer.erasing", counts));
+  for (;;) {
+    const withdrawn = await owner.transaction((tx) => eraseInvoices(tx, merchantId, customerId, ports));
+    if (withdrawn === null) break;
+    if (withdrawn.length > 0) await onWithdrawn(merchantId, withdrawn);
+  }
+  for (;;) {
+    const ids = await transactionsOfCustomer(owner, merchantId, customerId, TRANSACTIONS_AT_ONCE);
+    if (ids.length === 0) break;
+    await owner.transaction((tx) => deleteTransactions(tx, merchantId, ids));
+  }
+  await owner.transaction(async (tx) => {
+    await deleteRestOfCustomer(tx, merchantId, customerId);
+    await note("customer.erased", counts)(tx);
+  });
+  return counts;
+}
+
+/** Erases some invoices of the customer. Returns the events that were not delivered yet; null: there are no more invoices. */
+async function eraseInvoices(tx: Tx, merchantId: string, customerId: string, ports: Ports): Promise<string[] | null> {
+  const found = await invoicesOfCustomer(tx, merchantId, customerId, INVOICES_AT_ONCE);
+  if (found.length === 0) return null;
+  const own = await holdInvoicesOfCustomer(tx, merchantId, found, customerId);
+  const caseIds = await holdCasesToDelete(tx, merchantId, found, customerId, own);
+  await advanceMerchantClock(tx, merchantId, ports.now());
+  const { events, withdrawn } = await deleteCases(tx, merchantId, caseIds);
+  await deleteInvoices(tx, merchantId, own);
+  await redactAudited(tx, merchantId, [...own, ...events]);
+  return withdrawn;
+}

@@ -1,0 +1,46 @@
+/** The names of all settings but DATABASE_URL. */
+export const KNOWN: readonly string[] = [
+  "DUNLIN_DATA",
+  "DUNLIN_PORT",
+  "DUNLIN_HOST",
+  "DUNLIN_METRICS_PORT",
+  "DUNLIN_METRICS_HOST",
+  "DUNLIN_LOG_LEVEL",
+  "DUNLIN_BASE_URL",
+  "DUNLIN_AUTH_URL",
+  "DUNLIN_TLS",
+  "DUNLIN_TRUSTED_PROXIES",
+  "DUNLIN_CONNECTIONS_PER_ADDRESS",
+  "DUNLIN_TLS_CERT",
+  "DUNLIN_TLS_KEY",
+  "DUNLIN_CLOCK_RATE",
+  "DUNLIN_CLOCK_RATE_CONFIRM",
+  "DUNLIN_CLOCK_SKEW",
+  "DUNLIN_WEBHOOK_ALLOW",
+  "DUNLIN_WEBHOOK_CA",
+  "DUNLIN_WEBHOOK_CLIENT_CERT",
+  "DUNLIN_WEBHOOK_CLIENT_KEY",
+  "DUNLIN_EGRESS_RANGES",
+  "DUNLIN_DELIVERY_LOG_DAYS",
+  "DUNLIN_DECISION_DAYS",
+  "DUNLIN_KEEP_INVOICES_DAYS",
+  "DUNLIN_KEEP_SUBSCRIPTIONS_DAYS",
+  "DUNLIN_KEEP_AUDIT_DAYS",
+  "DUNLIN_RULES",
+  "DUNLIN_SECRET_KEY",
+  "DUNLIN_PAGE_TOKEN_KEYS",
+  "DUNLIN_OIDC_ISSUER",
+  "DUNLIN_OIDC_CLIENT_ID",
+  "DUNLIN_OIDC_CLIENT_SECRET",
+  "DUNLIN_OIDC_NAME",
+  "DUNLIN_SMTP_URL",
+  "DUNLIN_MAIL_FROM",
+];
+
+/** Returns what `didYouMean` would, of a name that has a word too few or too many. */
+export function partOf(typed: string): string {
+  const name = [...KNOWN, "DATABASE_URL"].find(
+    (known) => known.startsWith(`${typed}_`) || typed.startsWith(`${known}_`) || typed.endsWith(`_${known}`),
+  );
+  return name === undefined ? "" : ` Did you mean ${name}?`;
+}

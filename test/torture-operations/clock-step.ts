@@ -1,0 +1,12 @@
+// Loaded into each process of the service before its own code: a number in a file moves what the machine's clock says. The product has no part in it.
+import { readFileSync, watchFile } from "node:fs";
+
+const file = process.env.TORTURE_CLOCK!;
+const real = Date.now;
+let stepMs = 0;
+const read = () => {
+  stepMs = Number(readFileSync(file, "utf8"));
+};
+read();
+watchFile(file, { interval: 200, persistent: false }, read);
+Date.now = () => real() + stepMs;

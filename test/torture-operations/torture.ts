@@ -1,0 +1,212 @@
+import { randomBytes } from "node:crypto";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pino from "pino";
+import { chance } from "../../simulator/world/chance.ts";
+import { localCertificate } from "../../src/api/certificate.ts";
+import { anchorClock, realPorts } from "../../src/clock.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import type { Problem } from "../torture/verify-records.ts";
+import { openTunnel } from "../tunnel.ts";
+import { PLACES, type Seen, startLooking } from "./evidence.ts";
+import { type Fault, making, type Tools } from "./faults.ts";
+import { openMerchants } from "./merchants.ts";
+import { startServer } from "./server.ts";
+import { type Interval, verify } from "./verify.ts";
+import { areReady, startWorker, type Worker } from "./worker.ts";
+
+export interface CampaignOptions {
+  seed: number;
+  faults: readonly Fault[];
+  print(line: string): void;
+}
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const PARTS = ["bin", "docs", "migrations", "sdk", "simulator", "src", "openapi.json", "package.json"];
+const WORKERS = 3;
+const MERCHANTS = 6;
+const EVERY_MS = 1_500;
+/** Service time runs so much faster, so that retries fall due within minutes. */
+const RATE = 600;
+const READY_MS = 60_000;
+/** Work goes on within this long after a fault is over. */
+const ON_MS = 10_000;
+const STOP_MS = 36_000;
+
+/** One campaign, in a temporary folder that is gone afterwards, as are all processes. */
+export async function campaign({ seed, faults, print }: CampaignOptions) {
+  const problems: Problem[] = [];
+  const broken = (invariant: string, says: string) => {
+    problems.push({ invariant, says });
+    print(`          BROKEN ${invariant}: ${says}`);
+  };
+  const root = await mkdtemp(join(tmpdir(), "dunlin-operations-"));
+  chmodSync(root, 0o755);
+  const ends: (() => unknown)[] = [];
+  const clean = async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+    rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  };
+  const interrupted = () => void clean().finally(() => process.exit(130));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupted);
+  try {
+    const lines = await run({ seed, faults, print }, root, ends, broken);
+    return { problems, lines };
+  } catch (error) {
+    broken("the run", (error as Error).stack!);
+    return { problems, lines: [`Broken with --seed ${seed}.`] };
+  } finally {
+    await clean();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.removeListener(signal, interrupted);
+  }
+}
+
+async function run(
+  { seed, faults, print }: CampaignOptions,
+  root: string,
+  ends: (() => unknown)[],
+  broken: (invariant: string, says: string) => void,
+): Promise<string[]> {
+  const server = await startServer(root);
+  ends.push(server.close);
+  await migrate(server.address, pino({ level: "silent" }));
+  const { db } = server;
+  const anchor = await anchorClock(db, RATE, new Date());
+  const ports = realPorts(anchor);
+  const dataDir = join(root, "service");
+  mkdirSync(dataDir);
+  const secretKey = randomBytes(32);
+  const tls = await localCertificate(join(root, "endpoint"), "127.0.0.1", new Date());
+  const opened = await openMerchants({
+    count: MERCHANTS,
+    everyMs: EVERY_MS,
+    db,
+    ports,
+    secretKeys: [secretKey],
+    tls,
+    broken,
+  });
+  const settings = {
+    DUNLIN_SECRET_KEY: secretKey.toString("base64"),
+    DUNLIN_CLOCK_RATE: String(RATE),
+    DUNLIN_CLOCK_RATE_CONFIRM: "yes",
+    DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${opened.port}`,
+    DUNLIN_WEBHOOK_CA: tls.caFile,
+  };
+  const versions = createVersions(root);
+  const workers: Worker[] = [];
+  for (let number = 0; number < WORKERS; number++) {
+    const tunnel = await openTunnel(server.address);
+    const worker = await startWorker({ number, tunnel, dataDir, settings, program: versions.newest, broken });
+    ends.push(() => tunnel.close(), worker.abandon);
+    workers.push(worker);
+    // The first one makes the certificate that all of them show.
+    if (!(await areReady(workers, READY_MS)))
+      throw new Error(`process ${number} was not ready: ${worker.lines.at(-1)?.text}`);
+  }
+  const ca = readFileSync(join(dataDir, "tls", "ca.pem"), "utf8");
+  const merchants = await opened.begin(
+    workers.map(({ baseUrl }) => baseUrl),
+    ca,
+  );
+  ends.push(merchants.close);
+  const begun = Date.now();
+  await goesOn(() => merchants.goesOn(begun));
+
+  const tools: Tools = { server, workers, merchants, newVersion: versions.make };
+  const intervals: Interval[] = [];
+  const sightings: Seen[] = [];
+  for (const [index, fault] of faults.entries()) {
+    if (fault === "disk full" && !server.hasOwnDisk) {
+      print(`          LEFT OUT: ${fault}: this user may not mount a disk to fill`);
+      continue;
+    }
+    await sleep(chance(seed, "pause", index) * 2_000);
+    for (const worker of workers) worker.expect("nothing");
+    const { says, evidence, victim, make } = making(fault, (what) => chance(seed, what, index), tools);
+    const operatorAt = workers.find((worker) => worker !== victim)!;
+    const looked = await startLooking(workers, evidence, operatorAt, versions.newest);
+    const interval = { from: Date.now(), to: Number.POSITIVE_INFINITY };
+    intervals.push(interval);
+    await make();
+    interval.to = Date.now();
+    const onMs = await goesOn(() => merchants.goesOn(interval.to));
+    if (onMs === null) broken("goes on", `${says}: not every merchant was served ${2 * ON_MS} ms after it was over`);
+    const seen = await looked();
+    sightings.push(seen);
+    for (const place of PLACES)
+      if (seen[place] === null) broken("is seen", `${says}: not in ${place} within a minute. The doctor: ${seen.told}`);
+    const at = ((interval.from - begun) / 1_000).toFixed(0).padStart(6);
+    const s = ((interval.to - interval.from) / 1_000).toFixed(1);
+    const words = PLACES.map((place) => `${place} ${((seen[place] ?? Number.NaN) / 1_000).toFixed(1)}`);
+    print(
+      `${at} s  ${says}; over after ${s} s, on ${((onMs ?? 0) / 1_000).toFixed(1)} s later; seen after: ${words.join(", ")}`,
+    );
+  }
+  await merchants.stop();
+  const counts = await verify({ db, ports, anchor, merchants, intervals, broken });
+  for (const worker of workers) {
+    const { code, ms } = await worker.end();
+    if (code !== 0 || ms > STOP_MS)
+      broken("stops", `process ${worker.number} ended with ${code} after ${ms} ms: ${lastOf(worker)}`);
+  }
+  const worst = (place: (typeof PLACES)[number]) =>
+    Math.max(0, ...sightings.map((seen) => (seen[place] ?? 0) / 1_000)).toFixed(1);
+  return [
+    "",
+    `${faults.length} faults in ${((Date.now() - begun) / 60_000).toFixed(0)} minutes, seed ${seed}`,
+    `  ${counts.acknowledged} invoices acknowledged, ${counts.lost} lost`,
+    `  ${counts.events} events, ${counts.missing} missing; latest ${counts.latestS.toFixed(1)} s beyond its faults`,
+    `  seen at the latest after: log ${worst("log")} s, metric ${worst("metric")} s, doctor ${worst("doctor")} s`,
+  ];
+}
+
+const lastOf = ({ lines }: Worker) =>
+  lines
+    .slice(-3)
+    .map(({ text }) => text)
+    .join(" ");
+
+/** How many milliseconds it took until work went on; null: it does not. */
+async function goesOn(isOn: () => boolean): Promise<number | null> {
+  const from = Date.now();
+  // A merchant pushes every now and then, and its client waits between its tries.
+  for (; Date.now() - from < 2 * ON_MS; await sleep(50)) if (isOn()) return Date.now() - from;
+  return null;
+}
+
+/** Versions of the program: this one, and newer ones with one more migration each. */
+function createVersions(root: string) {
+  let newest = ROOT;
+  let made = 0;
+  return {
+    newest: () => newest,
+    make() {
+      const folder = join(root, `version-${++made}`);
+      for (const part of PARTS) cpSync(join(newest, part), join(folder, part), { recursive: true });
+      symlinkSync(realpathSync(join(ROOT, "node_modules")), join(folder, "node_modules"));
+      const path = join(folder, "package.json");
+      const facts = JSON.parse(readFileSync(path, "utf8")) as { version: string };
+      const version = `${facts.version.split("+")[0]}+${made}`;
+      writeFileSync(path, JSON.stringify({ ...facts, version }));
+      const migrations = readdirSync(join(folder, "migrations"));
+      const number = String(migrations.length + 1).padStart(4, "0");
+      writeFileSync(join(folder, "migrations", `${number}_campaign.sql`), `create table campaign_${made} ();\n`);
+      newest = folder;
+      return version;
+    },
+  };
+}
