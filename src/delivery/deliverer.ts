@@ -84,7 +84,7 @@ const LONG_AGO = new Date(0);
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { db, ports, log, send, secretKeys, owner } = options;
   const timings = { ...TIMINGS, ...options.timings };
-  const lanes = createLanes(db, log, secretKeys);
+  const lanes = createLanes(db, log, secretKeys, ports.monotonicMs);
   /** Lanes with something to begin, apart because they have slots apart. */
   const [ready, unproven] = [new Set<Lane>(), new Set<Lane>()];
   const lineOf = (lane: Lane) => (lane.isProven ? ready : unproven);

@@ -2,7 +2,7 @@ import type { Logger as Log } from "pino";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Database } from "../store/database.ts";
 import { errorFields } from "../store/database-errors.ts";
-import { listMerchants } from "../store/merchants.ts";
+import { changedMerchants, listMerchants, merchantsMark } from "../store/merchants.ts";
 import { insertRequestHeads } from "../store/request-heads.ts";
 import type { SecretKeys } from "../store/secret-box.ts";
 import { type Target, targetOf } from "./attempt.ts";
@@ -11,15 +11,19 @@ import { type Lane, newLane } from "./lane.ts";
 export interface Lanes {
   get(merchantId: string): Lane | undefined;
   all(): Iterable<Lane>;
-  /** Read all merchants' settings; new merchants get a lane. */
+  /** Reads the settings of merchants that changed, once a minute of all; new merchants get a lane, and deleted ones lose theirs. */
   refresh(): Promise<void>;
   /** Whether attempts of this bucket are on the wire or not recorded yet. */
   busy(bucket: number): boolean;
 }
 
+const ALL_MS = 60_000;
+
 /** A lane for every merchant, with the merchant's present settings. */
-export function createLanes(db: Database, log: Log, secretKeys: SecretKeys): Lanes {
+export function createLanes(db: Database, log: Log, secretKeys: SecretKeys, monotonicMs: () => number): Lanes {
   const lanes = new Map<string, Lane>();
+  let mark: string | null = null;
+  let allReadAt = 0;
 
   function aimAt(merchant: Merchant): Target | null {
     try {
@@ -30,12 +34,24 @@ export function createLanes(db: Database, log: Log, secretKeys: SecretKeys): Lan
     }
   }
 
+  /** Reads those that changed. Once a minute it reads all: a mark is worth nothing on a server that was restored. */
+  async function read(): Promise<{ merchants: Merchant[]; mark: string }> {
+    if (mark !== null && monotonicMs() - allReadAt < ALL_MS) return changedMerchants(db, mark);
+    const now = await merchantsMark(db);
+    const merchants = await listMerchants(db);
+    allReadAt = monotonicMs();
+    const ids = new Set(merchants.map(({ id }) => id));
+    for (const [id, lane] of lanes) if (!ids.has(id) && lane.busy.size === 0) lanes.delete(id);
+    return { merchants, mark: now };
+  }
+
   return {
     get: (merchantId) => lanes.get(merchantId),
     all: () => lanes.values(),
     async refresh() {
       const changed: Merchant[] = [];
-      for (const merchant of await listMerchants(db)) {
+      const found = await read();
+      for (const merchant of found.merchants) {
         const lane = lanes.get(merchant.id);
         if (lane === undefined || aimedElsewhere(lane.merchant, merchant)) changed.push(merchant);
         else lane.merchant = merchant;
@@ -49,6 +65,8 @@ export function createLanes(db: Database, log: Log, secretKeys: SecretKeys): Lan
         Object.assign(lane, { merchant, target, failing: { since: null, warned: false } });
         lanes.set(merchant.id, lane);
       }
+      // What failed on the way here is read again.
+      mark = found.mark;
     },
     busy(bucket) {
       for (const lane of lanes.values()) if (lane.merchant.bucket === bucket && lane.busy.size > 0) return true;

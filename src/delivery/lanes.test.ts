@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import pino from "pino";
+import { testDatabase } from "../../test/database.ts";
+import { realPorts } from "../clock.ts";
+import { setMerchant } from "../recovery/merchants.ts";
+import { prepared } from "../store/database.ts";
+import { changedMerchants, merchantsMark, updateMerchant } from "../store/merchants.ts";
+import { makeMerchant, SECRET_KEYS } from "./deliverer.fixture.ts";
+import { createLanes } from "./lanes.ts";
+
+const { db, drop } = await testDatabase();
+after(drop);
+const ports = realPorts({ realAt: new Date(0), serviceAt: new Date(0), rate: 1 });
+const log = pino({ level: "silent" });
+
+/** More transactions than a mark leaves room for. */
+const MANY_TRANSACTIONS = prepared(
+  "",
+  `do $$ begin
+     create temp table if not exists spent (n int);
+     for n in 1..1100 loop begin insert into spent values (n); exception when others then null; end; end loop;
+   end $$`,
+);
+const DELETE = prepared("test_delete_merchant", "delete from merchants where id = $1");
+const FORGET_CLOCK = prepared("test_forget_clock", "delete from merchant_clocks where merchant_id = $1");
+
+test("merchants that were stored or changed since a mark are found, and those that rest are not read again", async () => {
+  const [first, second] = [await makeMerchant(db, {}), await makeMerchant(db, {})];
+  await db.run(MANY_TRANSACTIONS);
+  const mark = await merchantsMark(db);
+  assert.deepEqual((await changedMerchants(db, mark)).merchants, []);
+  await setMerchant(db, second.id, { webhookPaused: true }, SECRET_KEYS, ports);
+  const third = await makeMerchant(db, {});
+  const changed = await changedMerchants(db, mark);
+  assert.deepEqual(
+    changed.merchants.map(({ id, webhookPaused }) => [id, webhookPaused]),
+    [second, third].map(({ id }) => [id, id === second.id]),
+  );
+  assert.ok(!changed.merchants.some(({ id }) => id === first.id));
+});
+
+test("a change that is committed after a mark was taken is found, however early its transaction began", async () => {
+  const merchant = await makeMerchant(db, {});
+  await db.run(MANY_TRANSACTIONS);
+  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const changing = db.transaction(async (tx) => {
+    await updateMerchant(tx, { ...merchant, webhookCap: 7 }, ports.now());
+    begun.resolve();
+    await over.promise;
+  });
+  await begun.promise;
+  const mark = await merchantsMark(db);
+  over.resolve();
+  await changing;
+  assert.ok((await changedMerchants(db, mark)).merchants.some(({ id }) => id === merchant.id));
+});
+
+test("a merchant gets a lane when it is stored, and loses it within a minute of being deleted", async () => {
+  let nowMs = 0;
+  const lanes = createLanes(db, log, SECRET_KEYS, () => nowMs);
+  await lanes.refresh();
+  const merchant = await makeMerchant(db, { webhookCap: 3 });
+  await lanes.refresh();
+  assert.equal(lanes.get(merchant.id)!.merchant.webhookCap, 3);
+  await setMerchant(db, merchant.id, { webhookCap: 4 }, SECRET_KEYS, ports);
+  await lanes.refresh();
+  assert.equal(lanes.get(merchant.id)!.merchant.webhookCap, 4);
+  await db.run(FORGET_CLOCK, [merchant.id]);
+  await db.run(DELETE, [merchant.id]);
+  nowMs = 60_000;
+  await lanes.refresh();
+  assert.equal(lanes.get(merchant.id), undefined);
+});
