@@ -85,6 +85,19 @@ test("the doctor names the latest troubles of each process, and versions that ru
   assert.match(says, /^1\.0\.0 and 1\.1\.0 run at once\./m);
 });
 
+test("a process whose warnings quote a text that PostgreSQL refuses goes on saying that it lives", async () => {
+  const troubles = createTroubles(ports.realNow);
+  troubles.note("a.failed", "a zero byte: \0");
+  troubles.note("b.failed", `${"x".repeat(199)}😀 is cut in two`);
+  const stored = troubles.all().map((each) => ({ ...each, last: each.last.toISOString() }));
+  await beatProcess(db, row({ pid: 22, troubles: stored }));
+  const found = (await listProcesses(db)).find(({ pid }) => pid === 22)!;
+  assert.deepEqual(
+    found.troubles.map(({ why }) => why.slice(0, 20)),
+    ["a zero byte:  ", "x".repeat(20)],
+  );
+});
+
 test("the metrics of the process are shown while the database does not answer", async () => {
   const none = () => Promise.reject(new Error("away"));
   const away = createMetrics({ ...db, run: none, transaction: none }, ports);
