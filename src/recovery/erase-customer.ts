@@ -10,6 +10,7 @@ import {
   deleteInvoices,
   deleteRestOfCustomer,
   deleteTransactions,
+  emptyCases,
   holdCasesToDelete,
   holdInvoicesOfCustomer,
   invoicesOfCustomer,
@@ -75,7 +76,8 @@ async function eraseInvoices(tx: Tx, merchantId: string, customerId: string, por
   const own = await holdInvoicesOfCustomer(tx, merchantId, found, customerId);
   const caseIds = await holdCasesToDelete(tx, merchantId, found, customerId, own);
   await advanceMerchantClock(tx, merchantId, ports.now());
-  const { events, withdrawn } = await deleteCases(tx, merchantId, caseIds);
+  const { events, withdrawn } = await emptyCases(tx, merchantId, caseIds);
+  await deleteCases(tx, merchantId, caseIds);
   await deleteInvoices(tx, merchantId, own);
   await redactAudited(tx, merchantId, [...own, ...events]);
   return withdrawn;

@@ -67,12 +67,12 @@ const DUE = ofCases("due_cases", `delete from due_cases where ${OF_CASES}`);
 const CASES = prepared("delete_cases", "delete from cases where merchant_id = $1 and id = any($2::uuid[])");
 
 /**
- * Deletes cases that are locked with all that was decided and sent in them, and takes their actions out of the totals of lists. The merchant's
- * clock is locked. Their pokes are left: whoever takes one whose case is gone drops it.
+ * Deletes all that was decided and sent in cases that are locked, and takes their actions out of the totals of lists. The merchant's clock is locked. The
+ * cases stay, and their pokes: whoever takes one whose case is gone drops it.
  *
  * @returns the events that are gone, and which of them were not delivered yet
  */
-export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+export async function emptyCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const values = [merchantId, caseIds];
   const waiting = await tx.run<{ id: string }>(WAITING, values);
   await tx.run(ATTEMPTS, values);
@@ -80,8 +80,12 @@ export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly 
   await tx.run(DECISIONS, values);
   await tx.run(DUE, values);
   await deleteRecoveryActions(tx, merchantId, caseIds);
-  await tx.run(CASES, values);
   return { events: events.rows.map(({ id }) => id), withdrawn: waiting.rows.map(({ id }) => id) };
+}
+
+/** Deletes cases that are locked and empty. */
+export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  await tx.run(CASES, [merchantId, caseIds]);
 }
 
 const TRANSACTIONS_ON = prepared(
