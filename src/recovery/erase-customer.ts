@@ -11,6 +11,7 @@ import {
   deleteRestOfCustomer,
   deleteTransactions,
   emptyCases,
+  forgetPayer,
   holdCasesToDelete,
   holdInvoicesOfCustomer,
   invoicesOfCustomer,
@@ -60,7 +61,10 @@ export async function eraseCustomer(
   for (;;) {
     const ids = await transactionsOfCustomer(owner, merchantId, customerId, TRANSACTIONS_AT_ONCE);
     if (ids.length === 0) break;
-    await owner.transaction((tx) => deleteTransactions(tx, merchantId, ids));
+    // Invoices that are left are those of others, who would be asked again for what this customer paid.
+    await owner.transaction(async (tx) =>
+      deleteTransactions(tx, merchantId, ids, await forgetPayer(tx, merchantId, ids)),
+    );
   }
   await owner.transaction(async (tx) => {
     await deleteRestOfCustomer(tx, merchantId, customerId);

@@ -163,6 +163,23 @@ export async function transactionsOfCustomer(tx: Tx, merchantId: string, custome
   return rows.map(({ id }) => id);
 }
 
+/** What of an attempt tells who paid with what. */
+const PAYER =
+  `customer_id, subscription_id, customer_timezone, payment_method_id, payment_gateway_transaction_id, payment_gateway_error_message,
+  card_bin, card_last4, card_fingerprint, card_country, card_issuer, card_expiry_month, card_expiry_year`.split(/,\s+/);
+const FORGET_PAYER = prepared(
+  "forget_payer",
+  `update transactions t set ${PAYER.map((column) => `${column} = null`).join(", ")}
+   where merchant_id = $1 and id = any($2::text[]) and state in ('PAID', 'REFUNDED', 'PENDING', 'DISPUTED')
+     and exists (select from invoices i where i.merchant_id = $1 and i.id = t.invoice_id)
+   returning id`,
+);
+
+/** Takes the payer out of those of the attempts that bear on what is owed on an invoice that is there, and returns their ids. */
+export async function forgetPayer(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
+  return (await tx.run<{ id: string }>(FORGET_PAYER, [merchantId, ids])).rows.map(({ id }) => id);
+}
+
 const ENTRIES_OF = prepared(
   "delete_experiment_invoices_of_customer",
   `delete from experiment_invoices where merchant_id = $1
