@@ -269,3 +269,28 @@ test("an invoice that the customer paid for somebody else, or in part, or is abo
     { customer: "part", amount: 900 },
   ]);
 });
+
+test("an invoice that went over to another customer stays given up when the former one is erased", async () => {
+  const { id: merchantId } = await stage.enter();
+  await stage.invoice({ customerId: "cus_former" });
+  await stage.transaction({ customerId: "cus_former" });
+  await stage.decide();
+  await stage.stopRecovery();
+  stage.wait(HOUR);
+  await stage.invoice({ customerId: "cus_latter" });
+  await stage.decide();
+  const counts = await erase(merchantId, "cus_former");
+  assert.deepEqual([counts.invoices, counts.cases], [0, 1]);
+  for (const [table, rows] of await rowsOf(merchantId))
+    assert.deepEqual(
+      rows.filter((row) => row.includes("cus_former")),
+      [],
+      table,
+    );
+
+  stage.wait(HOUR);
+  await stage.transaction({ customerId: "cus_latter" });
+  await stage.invoice({ customerId: "cus_latter" });
+  await stage.decide();
+  assert.deepEqual(await stage.actions(), []);
+});

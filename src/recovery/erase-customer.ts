@@ -12,6 +12,7 @@ import {
   deleteTransactions,
   emptyCases,
   forgetPayer,
+  handOverCases,
   holdCasesToDelete,
   holdInvoicesOfCustomer,
   invoicesOfCustomer,
@@ -81,7 +82,12 @@ async function eraseInvoices(tx: Tx, merchantId: string, customerId: string, por
   const caseIds = await holdCasesToDelete(tx, merchantId, found, customerId, own);
   await advanceMerchantClock(tx, merchantId, ports.now());
   const { events, withdrawn } = await emptyCases(tx, merchantId, caseIds);
-  await deleteCases(tx, merchantId, caseIds);
+  const handed = await handOverCases(tx, merchantId, caseIds, customerId);
+  await deleteCases(
+    tx,
+    merchantId,
+    caseIds.filter((id) => !handed.includes(id)),
+  );
   await deleteInvoices(tx, merchantId, own);
   await redactAudited(tx, merchantId, [...own, ...events]);
   return withdrawn;

@@ -83,6 +83,19 @@ export async function emptyCases(tx: Tx, merchantId: string, caseIds: readonly s
   return { events: events.rows.map(({ id }) => id), withdrawn: waiting.rows.map(({ id }) => id) };
 }
 
+const HAND_OVER = prepared(
+  "hand_over_cases",
+  `update cases k set customer_id = i.customer_id from invoices i
+   where k.merchant_id = $1 and k.id = any($2::uuid[]) and k.ended_at is not null
+     and i.merchant_id = $1 and i.id = k.invoice_id and i.customer_id <> $3
+   returning k.id`,
+);
+
+/** Gives ended cases on invoices that are another customer's by now to that one: they say that the invoice was given up. Returns their ids. */
+export async function handOverCases(tx: Tx, merchantId: string, caseIds: readonly string[], customerId: string) {
+  return (await tx.run<{ id: string }>(HAND_OVER, [merchantId, caseIds, customerId])).rows.map(({ id }) => id);
+}
+
 /** Deletes cases that are locked and empty. */
 export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   await tx.run(CASES, [merchantId, caseIds]);
