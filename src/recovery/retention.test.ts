@@ -7,7 +7,7 @@ import { listAudited } from "../store/audit-log.ts";
 import { prepared } from "../store/database.ts";
 import { decisionsOfCases } from "../store/decisions.ts";
 import { deleteOld, type Gone, type KeepDays } from "./retention.ts";
-import { DAY, HOUR, openStage } from "./stage.fixture.ts";
+import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
 
 let stage: Awaited<ReturnType<typeof openStage>>;
 before(async () => {
@@ -18,9 +18,9 @@ after(() => stage.drop());
 const KEEP: KeepDays = { invoices: 450, subscriptions: 450, audit: 365 };
 
 /** One time through all records. */
-async function deleted(keep: KeepDays = KEEP): Promise<Gone> {
+async function deleted(keep: KeepDays = KEEP, db = stage.db): Promise<Gone> {
   const gone: Gone = { invoices: 0, cases: 0, subscriptions: 0, auditEntries: 0 };
-  for await (const some of deleteOld({ db: stage.db, owner: stage.db, ports: stage.ports, keep }))
+  for await (const some of deleteOld({ db, owner: stage.db, ports: stage.ports, keep }))
     for (const [name, count] of Object.entries(some)) gone[name as keyof Gone] += count;
   return gone;
 }
@@ -176,6 +176,36 @@ test("an attempt on an unpaid invoice whose records went asks for nothing that w
   for (const id of invoices) await stage.invoice({ id, customerId: id, subscriptionId: subscriptionId(id) });
   await stage.decide();
   assert.deepEqual(await stage.actions(), []);
+});
+
+test("an invoice stays if it or its payment changed lately, also just before it goes, and so does a subscription that ended lately", async () => {
+  const { id } = await stage.enter();
+  for (const invoice of ["gone", "newer", "refunded", "cleared"]) {
+    await stage.invoice({ id: invoice, customerId: invoice, state: "PAID" });
+    const by = invoice === "cleared" ? { cardFingerprint: undefined, paymentMethodId: "pm" } : {};
+    await stage.transaction({ id: invoice, invoiceId: invoice, customerId: invoice, state: "PAID", ...by });
+  }
+  const debit = { customerId: "cleared", cardFingerprint: undefined, paymentMethodId: "pm" };
+  await stage.transaction({ ...debit, id: "disputed", invoiceId: "gone", state: "DISPUTED" });
+  await stage.subscription("CANCELED", { id: "sub_old", canceledAt: stage.now() });
+  await stage.subscription("CANCELED", { id: "sub_later", canceledAt: new Date(stage.now().getTime() + 590 * DAY) });
+  stage.wait(600 * DAY);
+  await stage.transaction({ id: "refunded", invoiceId: "refunded", createdAt: START, state: "REFUNDED" });
+  const racing: typeof stage.db = {
+    ...stage.db,
+    async run(statement, values) {
+      const found = await stage.db.run(statement, values);
+      const isFound = found.rows.some((row) => (row as { ids?: string[] }).ids?.includes("newer"));
+      if (isFound && statement.name === "page_of_old_invoices")
+        await stage.invoice({ id: "newer", customerId: "newer" });
+      return found as never;
+    },
+  };
+  const gone = await deleted(KEEP, racing);
+  assert.deepEqual([gone.invoices, gone.subscriptions], [2, 1]);
+  assert.deepEqual(await idsOf("invoices", id), ["newer", "refunded"]);
+  assert.deepEqual(await idsOf("subscriptions", id), ["sub_later"]);
+  assert.deepEqual(await idsOf("transactions", id), ["cleared", "disputed", "newer", "refunded"]);
 });
 
 test("what an open case may still look at stays, however few days are asked for, and so does what an experiment counts", async () => {
