@@ -3,13 +3,12 @@ import type { Logger as Log } from "pino";
 import { HOUR_MS } from "./domain/durations.ts";
 import type { Ports } from "./domain/ports.ts";
 import { type Loop, startLoop } from "./loop.ts";
+import { watchSilence } from "./silence.ts";
 import type { Database } from "./store/database.ts";
 import { beatProcess, forgetProcesses, listProcesses, type ProcessRow } from "./store/processes.ts";
 import type { Troubles } from "./troubles.ts";
 
 const BEAT_MS = 5_000;
-/** A process that has not been seen for this long was killed, hangs, or is cut off from the database. */
-export const SILENT_MS = 20_000;
 /** Operators find a process that vanished in `dunlin doctor` for this long. */
 const KEPT_MS = HOUR_MS;
 /** Troubles older than this are over. */
@@ -50,7 +49,7 @@ interface Options {
 export function startPresence({ db, ports, log, version, roles, troubles, pid }: Options): Presence {
   const id = ports.newId();
   const startedAt = ports.realNow();
-  const silent = new Map<string, ProcessRow>();
+  const silence = watchSilence(ports.monotonicMs);
   let rows: readonly ProcessRow[] = [];
   let answerMs = 0;
   let answeredAt = ports.monotonicMs();
@@ -65,15 +64,11 @@ export function startPresence({ db, ports, log, version, roles, troubles, pid }:
     slowBeats = 0;
   }
 
-  function judgeOthers(nowMs: number) {
-    for (const row of rows) {
-      const silentMs = nowMs - row.seenAt.getTime();
-      const who = { host: row.host, pid: row.pid, silentMs };
-      if (silentMs >= SILENT_MS && !silent.has(row.id) && row.id !== id) {
-        silent.set(row.id, row);
-        log.warn({ ...who, why: `${row.host}/${row.pid}` }, "process.silent");
-      } else if (silentMs < SILENT_MS && silent.delete(row.id)) log.info(who, "process.back");
-    }
+  function judgeOthers(now: Date) {
+    const { fell, back } = silence.look(rows, now);
+    const who = ({ host, pid, seenAt }: ProcessRow) => ({ host, pid, silentMs: now.getTime() - seenAt.getTime() });
+    for (const row of fell) log.warn({ ...who(row), why: `${row.host}/${row.pid}` }, "process.silent");
+    for (const row of back) log.info(who(row), "process.back");
   }
 
   async function beat() {
@@ -91,7 +86,7 @@ export function startPresence({ db, ports, log, version, roles, troubles, pid }:
     const keptFrom = new Date(seenAt.getTime() - KEPT_MS);
     const all = await listProcesses(db);
     rows = all.filter(({ seenAt: at }) => at >= keptFrom);
-    judgeOthers(seenAt.getTime());
+    judgeOthers(seenAt);
     if (rows.length < all.length) await forgetProcesses(db, null, keptFrom);
     plannedAt = ports.monotonicMs() + BEAT_MS;
     return BEAT_MS;
@@ -102,10 +97,7 @@ export function startPresence({ db, ports, log, version, roles, troubles, pid }:
     figures: () => ({
       isDatabaseUp: ports.monotonicMs() - answeredAt < 3 * BEAT_MS,
       answerMs,
-      processes: rows.map(({ version: its, seenAt }) => ({
-        version: its,
-        isSilent: ports.realNow().getTime() - seenAt.getTime() >= SILENT_MS,
-      })),
+      processes: rows.map((row) => ({ version: row.version, isSilent: silence.isSilent(row) })),
     }),
     async stop() {
       await loop.stop();

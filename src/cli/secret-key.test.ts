@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
-import { makeMerchant, SECRET_KEYS } from "../delivery/deliverer.fixture.ts";
+import { makeMerchant, realPorts, SECRET_KEYS } from "../delivery/deliverer.fixture.ts";
+import { resealAll } from "../recovery/reseal.ts";
 import { claimInstallation, keyCheck } from "../store/installation.ts";
-import { seal } from "../store/secret-box.ts";
+import { listMerchants, updateBoxes } from "../store/merchants.ts";
+import { seal, unseal } from "../store/secret-box.ts";
 import { printed } from "./context.fixture.ts";
 import { secretKeyRotate } from "./secret-key.ts";
 
@@ -19,4 +21,29 @@ test("a rotation names the merchants whose credential no key opens, and every ke
   const words = `no key opens the credential or signing secret of Lost Shop \\(${lost.id}\\)\\. Set it again`;
   await assert.rejects(printed(db, secretKeyRotate, {}, []), new RegExp(words));
   assert.deepEqual(await claimInstallation(db, former), [former, keyCheck(SECRET_KEYS[0]!)]);
+});
+
+test("a credential that was set by the former key while a rotation runs is encrypted again before it ends", async (t) => {
+  const { db, drop } = await testDatabase();
+  t.after(drop);
+  const [former] = SECRET_KEYS;
+  const next = randomBytes(32);
+  await claimInstallation(db, keyCheck(former!));
+  const merchant = await makeMerchant(db);
+  const boxed = seal([former!], randomBytes(12), "set meanwhile");
+  let isPassed = false;
+  const racing: typeof db = {
+    ...db,
+    async transaction(work) {
+      if (isPassed) await updateBoxes(db, { ...merchant, webhookCredential: boxed });
+      return await db.transaction(work);
+    },
+  };
+  const done = await resealAll(racing, [next, former!], realPorts, () => {
+    isPassed = true;
+  });
+  assert.deepEqual(done, { changed: 2, boxes: 1, unreadable: [] });
+  const [stored] = await listMerchants(db);
+  assert.equal(unseal([next], stored!.webhookCredential!), "set meanwhile");
+  assert.deepEqual(await claimInstallation(db, keyCheck(former!)), [keyCheck(next)]);
 });

@@ -233,3 +233,64 @@ test("a webhook on the wire ends without a trace, nothing follows it, and the sa
     ["SCHEDULED"],
   );
 });
+
+test("an invoice that the customer paid for somebody else, or in part, or is about to, is not asked for again", async () => {
+  const { id: merchantId } = await stage.enter();
+  const payments = { all: "PAID", part: "PAID", pending: "PENDING", none: "FAILED" } as const;
+  const of = (customerId: string) => ({ invoiceId: `inv_${customerId}`, customerId, cardFingerprint: customerId });
+  for (const customerId of Object.keys(payments)) {
+    await stage.invoice({ id: `inv_${customerId}`, customerId });
+    await stage.transaction(of(customerId));
+  }
+  await stage.decide();
+  stage.wait(HOUR);
+  for (const [customerId, state] of Object.entries(payments))
+    await stage.transaction({
+      ...of(customerId),
+      ...{ id: customerId, state, amount: customerId === "part" ? 4_000 : 4_900 },
+      ...{ customerId: "cus_payer", cardFingerprint: "fp_payer", paymentMethodId: "pm_payer", cardLast4: "4242" },
+      ...{ paymentGatewayTransactionId: "pi_payer", paymentGatewayErrorMessage: "cus_payer" },
+    });
+  await stage.decide();
+  await erase(merchantId, "cus_payer");
+  const [attempts] = [(await rowsOf(merchantId)).get("transactions")!];
+  assert.deepEqual([attempts.length, attempts.filter((row) => /payer|4242/.test(row))], [7, []]);
+
+  stage.wait(HOUR);
+  for (const customerId of Object.keys(payments)) await stage.transaction(of(customerId));
+  await stage.decide();
+  const amounts = prepared(
+    "",
+    `select customer_id as customer, amount_due as amount from recovery_actions
+     where merchant_id = '${merchantId}' and status = 'SCHEDULED' order by 1`,
+  );
+  assert.deepEqual((await stage.db.run(amounts)).rows, [
+    { customer: "none", amount: 4_900 },
+    { customer: "part", amount: 900 },
+  ]);
+});
+
+test("an invoice that went over to another customer stays given up when the former one is erased", async () => {
+  const { id: merchantId } = await stage.enter();
+  await stage.invoice({ customerId: "cus_former" });
+  await stage.transaction({ customerId: "cus_former" });
+  await stage.decide();
+  await stage.stopRecovery();
+  stage.wait(HOUR);
+  await stage.invoice({ customerId: "cus_latter" });
+  await stage.decide();
+  const counts = await erase(merchantId, "cus_former");
+  assert.deepEqual([counts.invoices, counts.cases], [0, 1]);
+  for (const [table, rows] of await rowsOf(merchantId))
+    assert.deepEqual(
+      rows.filter((row) => row.includes("cus_former")),
+      [],
+      table,
+    );
+
+  stage.wait(HOUR);
+  await stage.transaction({ customerId: "cus_latter" });
+  await stage.invoice({ customerId: "cus_latter" });
+  await stage.decide();
+  assert.deepEqual(await stage.actions(), []);
+});

@@ -10,6 +10,9 @@ import {
   deleteInvoices,
   deleteRestOfCustomer,
   deleteTransactions,
+  emptyCases,
+  forgetPayer,
+  handOverCases,
   holdCasesToDelete,
   holdInvoicesOfCustomer,
   invoicesOfCustomer,
@@ -59,7 +62,10 @@ export async function eraseCustomer(
   for (;;) {
     const ids = await transactionsOfCustomer(owner, merchantId, customerId, TRANSACTIONS_AT_ONCE);
     if (ids.length === 0) break;
-    await owner.transaction((tx) => deleteTransactions(tx, merchantId, ids));
+    // Invoices that are left are those of others, who would be asked again for what this customer paid.
+    await owner.transaction(async (tx) =>
+      deleteTransactions(tx, merchantId, ids, await forgetPayer(tx, merchantId, ids)),
+    );
   }
   await owner.transaction(async (tx) => {
     await deleteRestOfCustomer(tx, merchantId, customerId);
@@ -75,7 +81,13 @@ async function eraseInvoices(tx: Tx, merchantId: string, customerId: string, por
   const own = await holdInvoicesOfCustomer(tx, merchantId, found, customerId);
   const caseIds = await holdCasesToDelete(tx, merchantId, found, customerId, own);
   await advanceMerchantClock(tx, merchantId, ports.now());
-  const { events, withdrawn } = await deleteCases(tx, merchantId, caseIds);
+  const { events, withdrawn } = await emptyCases(tx, merchantId, caseIds);
+  const handed = await handOverCases(tx, merchantId, caseIds, customerId);
+  await deleteCases(
+    tx,
+    merchantId,
+    caseIds.filter((id) => !handed.includes(id)),
+  );
   await deleteInvoices(tx, merchantId, own);
   await redactAudited(tx, merchantId, [...own, ...events]);
   return withdrawn;

@@ -4,7 +4,7 @@ import type { Ports } from "../domain/ports.ts";
 import { barsCard } from "../rules/guard.ts";
 import { lockCasesOfInvoices } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
-import { deleteCases, deleteInvoices } from "../store/erasure.ts";
+import { deleteCases, deleteInvoices, emptyCases } from "../store/erasure.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import { listMerchants } from "../store/merchants.ts";
 import {
@@ -14,6 +14,7 @@ import {
   holdOldInvoices,
   oldInvoices,
   pageOfOldInvoices,
+  paymentsOn,
 } from "../store/retention.ts";
 import { declinesBefore, type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
 import { codesOf, instrumentOf } from "./known.ts";
@@ -95,16 +96,25 @@ async function deleteIfOld(tx: Tx, merchantId: string, ids: readonly string[], u
   const cases = await lockCasesOfInvoices(tx, merchantId, ids);
   const old = await oldInvoices(tx, merchantId, ids, until);
   const oldIds = old.map(({ id }) => id);
-  const caseIds = cases.filter(({ invoiceId }) => oldIds.includes(invoiceId)).map(({ id }) => id);
-  if (caseIds.length > 0) {
-    await advanceMerchantClock(tx, merchantId, now);
-    await deleteCases(tx, merchantId, caseIds);
-  }
-  // If an unpaid invoice went, its next version would begin a window anew.
+  // If an unpaid invoice, its cases or its payments went, the next version or attempt would begin a recovery anew, of money that was paid.
   const invoices = old.filter(({ isOwed }) => isOwed).map(({ id }) => id);
-  const transactions = await barringAttempts(tx, merchantId, oldIds, now);
+  const oldCases = cases.filter(({ invoiceId }) => oldIds.includes(invoiceId));
+  const gone = oldCases.filter(({ invoiceId }) => !invoices.includes(invoiceId)).map(({ id }) => id);
+  if (oldCases.length > 0) {
+    await advanceMerchantClock(tx, merchantId, now);
+    await emptyCases(
+      tx,
+      merchantId,
+      oldCases.map(({ id }) => id),
+    );
+    await deleteCases(tx, merchantId, gone);
+  }
+  const transactions = [
+    ...(await barringAttempts(tx, merchantId, oldIds, now)),
+    ...(await paymentsOn(tx, merchantId, invoices)),
+  ];
   await deleteInvoices(tx, merchantId, oldIds, { invoices, transactions });
-  return { invoices: oldIds.length - invoices.length, cases: caseIds.length };
+  return { invoices: oldIds.length - invoices.length, cases: gone.length };
 }
 
 /** Attempts that say, however old they are, whether an instrument may be charged: disputes and declines that bar it, and payments that clear it again. */

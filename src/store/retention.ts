@@ -2,6 +2,8 @@ import { sayErasing } from "./audit-log.ts";
 import { prepared, type Tx } from "./database.ts";
 
 const IS_OWED = "i.state in ('UNPAID', 'PARTIALLY_PAID')";
+/** Payments tell what is left to pay. */
+const IS_PAYMENT = "t.state in ('PAID', 'REFUNDED')";
 /** Of an invoice `i`: it and all about it is older than `$3`, and no experiment that is under way counts it. Of one that is owed, there is something to delete beside it. */
 const IS_OVER = `i.updated_at < $3
   and not exists (select from cases k where k.merchant_id = $1 and k.invoice_id = i.id and coalesce(k.ended_at, 'infinity') >= $3 offset 0)
@@ -10,8 +12,11 @@ const IS_OVER = `i.updated_at < $3
     select from experiment_invoices e where e.merchant_id = $1 and e.invoice_id = i.id
       and e.experiment_id = any(array(select id from experiments where merchant_id = $1 and look_at is not null)) offset 0)
   and (not ${IS_OWED}
-    or exists (select from cases k where k.merchant_id = $1 and k.invoice_id = i.id offset 0)
-    or exists (select from transactions t where t.merchant_id = $1 and t.invoice_id = i.id offset 0))`;
+    or exists (select from recovery_actions r where r.merchant_id = $1 and r.invoice_id = i.id offset 0)
+    or exists (
+      select from cases k where k.merchant_id = $1 and k.invoice_id = i.id
+        and exists (select from decisions d where d.merchant_id = $1 and d.case_id = k.id offset 0) offset 0)
+    or exists (select from transactions t where t.merchant_id = $1 and t.invoice_id = i.id and not ${IS_PAYMENT} offset 0))`;
 
 const PAGE = prepared(
   "page_of_old_invoices",
@@ -44,9 +49,19 @@ export async function holdOldInvoices(tx: Tx, merchantId: string, ids: readonly 
   await tx.run(HOLD, [merchantId, ids]);
 }
 
-/** Those of the invoices, which are locked with their cases, that may go. `isOwed`: its own row has to stay. */
+/** Those of the invoices, which are locked with their cases, that may go. `isOwed`: its own row has to stay, with its cases and payments. */
 export async function oldInvoices(tx: Tx, merchantId: string, ids: readonly string[], until: Date) {
   return (await tx.run<{ id: string; isOwed: boolean }>(STILL, [merchantId, ids, until])).rows;
+}
+
+const PAYMENTS = prepared(
+  "payments_on_invoices",
+  `select id from transactions t where merchant_id = $1 and invoice_id = any($2::text[]) and ${IS_PAYMENT}`,
+);
+
+/** Attempts that paid these invoices, or a part, also where the money went back. */
+export async function paymentsOn(tx: Tx, merchantId: string, invoiceIds: readonly string[]): Promise<string[]> {
+  return (await tx.run<{ id: string }>(PAYMENTS, [merchantId, invoiceIds])).rows.map(({ id }) => id);
 }
 
 const DISPUTED = prepared(
