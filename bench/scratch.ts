@@ -38,6 +38,7 @@ export async function scratchSettings(over: Partial<Settings> = {}, kept?: strin
     authUrl: `https://127.0.0.1:${port}`,
     tls: "on",
     connectionsPerAddress: 5_000,
+    databaseConnections: 10,
     certificate: null,
     trustedProxies: { ranges: [] },
     clockRate: null,

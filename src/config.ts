@@ -34,6 +34,8 @@ export interface Settings {
   tls: "on" | "proxy";
   /** How many connections one address may have to the API's port of a process. */
   connectionsPerAddress: number;
+  /** Connections to the database at most, for requests and for other work each. */
+  databaseConnections: number;
   /** Whose `X-Forwarded-For` is believed. */
   trustedProxies: TrustedProxies;
   /** PEM of the operator's own certificate and key; null: a local CA makes one. */
@@ -236,6 +238,12 @@ export function readSettings(
     authUrl: url("DUNLIN_AUTH_URL", baseUrl, ["https:"]),
     tls: tls === "proxy" ? "proxy" : "on",
     trustedProxies: proxies(),
+    databaseConnections: number(
+      "DUNLIN_DATABASE_CONNECTIONS",
+      10,
+      (n) => Number.isInteger(n) && n >= 4 && n <= 100,
+      "a number of connections. Write one from 4 to 100",
+    )!,
     connectionsPerAddress: number(
       "DUNLIN_CONNECTIONS_PER_ADDRESS",
       500,
