@@ -30,10 +30,10 @@ const row = (over: Partial<ProcessRow>): ProcessRow => ({
 });
 
 /** A process that has said of itself that it is there. */
-async function begun() {
+async function begun(tryFile = () => {}) {
   const troubles = createTroubles(ports.realNow);
   const log = pino({ level: "warn", hooks: { logMethod: troublesHook(troubles) } }, { write() {} });
-  const presence = startPresence({ db, ports, log, version: "1.0.0", roles: ["api"], troubles, pid: 99 });
+  const presence = startPresence({ db, ports, log, version: "1.0.0", roles: ["api"], troubles, pid: 99, tryFile });
   for (let looks = 0; presence.figures().processes.length === 0; looks++) {
     assert.ok(looks < 500);
     await sleep(10);
@@ -48,6 +48,17 @@ test("a process is listed while it runs, and no longer once it has stopped", asy
   assert.equal(presence.figures().isDatabaseUp, true);
   await presence.stop();
   assert.deepEqual(await listProcesses(db), []);
+});
+
+test("a process that may open no more files says so", async () => {
+  const { presence, troubles } = await begun(() => {
+    throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+  });
+  await presence.stop();
+  assert.deepEqual(
+    troubles.all().map(({ name, why }) => [name, why]),
+    [["process.exhausted", "EMFILE"]],
+  );
 });
 
 test("a process that is silent for 20 seconds is warned of in the log, the metrics and the doctor, for an hour", async (t) => {

@@ -43,10 +43,12 @@ interface Options {
   roles: readonly string[];
   troubles: Troubles;
   pid: number;
+  /** Opens a file and closes it; throws when this process may open no more. */
+  tryFile(): void;
 }
 
 /** Writes every five seconds that this process is alive and what troubles it has, and looks whether the others are. */
-export function startPresence({ db, ports, log, version, roles, troubles, pid }: Options): Presence {
+export function startPresence({ db, ports, log, version, roles, troubles, pid, tryFile }: Options): Presence {
   const id = ports.newId();
   const startedAt = ports.realNow();
   const silence = watchSilence(ports.monotonicMs);
@@ -71,7 +73,17 @@ export function startPresence({ db, ports, log, version, roles, troubles, pid }:
     for (const row of back) log.info(who(row), "process.back");
   }
 
+  /** Without files nobody is let in, and the system says nothing about it. */
+  function judgeFiles() {
+    try {
+      tryFile();
+    } catch (error) {
+      log.warn({ why: (error as NodeJS.ErrnoException).code }, "process.exhausted");
+    }
+  }
+
   async function beat() {
+    judgeFiles();
     const askedMs = ports.monotonicMs();
     const lateMs = plannedAt === null ? 0 : askedMs - plannedAt;
     if (lateMs > LATE_MS) log.warn({ lateMs: Math.round(lateMs), why: `${Math.round(lateMs)} ms` }, "process.stalled");

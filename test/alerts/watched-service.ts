@@ -204,7 +204,16 @@ function presenceOf(db: Database, newId: () => string) {
       await presence?.stop();
       delayMs = slowMs;
       const log = pino({ level: "silent" });
-      presence = startPresence({ db: way, ports, log, version: "1.0.0", roles: ["api"], troubles, pid: 1 });
+      presence = startPresence({
+        db: way,
+        ports,
+        log,
+        version: "1.0.0",
+        roles: ["api"],
+        troubles,
+        pid: 1,
+        tryFile() {},
+      });
       while (presence.figures().processes.length === 0) await sleep(5);
     },
     stop: () => presence?.stop(),

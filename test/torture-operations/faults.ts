@@ -146,8 +146,8 @@ export function making(fault: Fault, draw: (what: string) => number, tools: Tool
         says: `${fault}: ${who} for ${seconds(8, 20)} s`,
         victim,
         evidence: {
-          log: /deliveries\.held|failed/,
-          warns: /deliveries\.held|failed/,
+          log: /deliveries\.held|process\.exhausted|failed/,
+          warns: /deliveries\.held|process\.exhausted|failed/,
           doctor: { troubles: ALL_WARNINGS },
         },
         async make() {
