@@ -38,11 +38,11 @@ const CACHED_MS = 15_000;
 const COST_SHARE = 0.01;
 /** A scrape is not held up for longer than this when there are older figures. */
 const LONG_MS = 1_000;
-/** A scrape waits no longer than this for figures of the database; Prometheus gives up after ten seconds. */
+/** A scrape waits at most this long for figures of the database; Prometheus gives up after ten seconds. */
 const SCRAPE_MS = 5_000;
 
 /**
- * Sets a gauge by `set`, or shows no value of it when the database does not answer: the figures of the process are wanted then most.
+ * Sets a gauge by `set`, or leaves it out if the database does not answer: then the figures of the process matter most.
  */
 export async function whenAnswered(gauge: Gauge, set: () => Promise<void>): Promise<void> {
   const late = new AbortController();

@@ -85,7 +85,7 @@ export const COLUMNS_MAX = 1_000;
 /** As many rows as a sheet of a spreadsheet has: a program that saved the empty part of one saved no more. */
 const EMPTY_ROWS_MAX = 1_048_576;
 
-/** More than `COLUMNS_MAX` quoted empty cells. Of blanks there may be any number. */
+/** More than `COLUMNS_MAX` quoted empty cells. Any number of blanks is allowed. */
 const HELD_CHARS_MAX = 4 * COLUMNS_MAX;
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, QUOTE] = [9, 10, 13, 32, 34];
@@ -101,8 +101,8 @@ export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?
   let rowEnd = "";
   let isQuoted = false;
   let isEmpty = true;
-  let held = ""; // of a row that is empty so far
-  let quotes = 0; // in the last of its cells
+  let held = ""; // the text of a row that is empty so far
+  let quotes = 0; // in its last cell
   let columns = 1;
   let emptyRows = 0;
   let line = 1;
@@ -125,7 +125,7 @@ export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?
     kept = text.endsWith("\r") && !isLast ? "\r" : "";
     const end = text.length - kept.length;
     let out = "";
-    let from = 0; // where begins what has yet to go out
+    let from = 0; // start of the text that is not written yet
     for (let at = 0; at < end; at++) {
       const sign = text.charCodeAt(at);
       const breaks = breakAt(text, at, sign);

@@ -126,7 +126,7 @@ async function* csvRowsOf(
   const { delimiter, begin } = beginningOf(await heading(text), isRead(kind.fields, reading));
   const { options, begins, tornAt } = csvReading(delimiter);
   const parser = parse({ ...options, max_record_size: ROW_CHARS_MAX });
-  pipeline(mapped(joined(begin, text), createEmptyRowFilter(delimiter)), parser, () => {}); // what goes wrong comes out of the parser
+  pipeline(mapped(joined(begin, text), createEmptyRowFilter(delimiter)), parser, () => {}); // the parser throws the errors
   let header: Header | undefined;
   let stateAt = -1;
   try {

@@ -202,7 +202,7 @@ test("other work has its turn between batches, though all of a file is there at 
   assert.ok(turns >= 5, `${turns} turns in 20 batches`);
 });
 
-test("other work has its turn within a large piece, too, and a file of commas is refused at its first line", async () => {
+test("reading a large piece yields to other work, and a file of commas is refused at its first line", async () => {
   let turns = 0;
   const turn = () => {
     turns++;

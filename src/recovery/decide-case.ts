@@ -109,7 +109,7 @@ interface Basis {
 function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Knowledge["model"]): Basis {
   const known = knownOf(view, actions, model?.isTrained ?? false);
   const history = view.merchant.engine === "learned" && model ? historyOf(view, known, actions) : null;
-  // An outage moves a plan that lies within it, and its end moves none. What is to come of other bills is asked when no try is worth making.
+  // An outage moves a plan that lies within it, and its end moves none. Expected news of other invoices matters only when no retry is worth making.
   // Whether retries are sampled counts from the next plan on.
   const { issuerDownAt: _, billed: __, othersPlanned: ___, explores: ____, pending, ...lasting } = known;
   // Where nothing is pending, as earlier programs had it: plans stay over an upgrade.

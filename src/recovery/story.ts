@@ -21,7 +21,7 @@ interface Happened {
   isEnd?: true;
 }
 
-/** What happened to an invoice, oldest first. */
+/** Returns the story of an invoice, oldest event first. */
 export function happenedTo({ case: kase, transactions, actions, decisions }: Explained, zone: Zone): Happened[] {
   const events: Happened[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
   const isOver = kase !== null && kase.endedAt !== null;

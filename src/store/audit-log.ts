@@ -43,12 +43,12 @@ const REDACT = prepared(
    where merchant_id = $1 and deed in ('recovery.stopped', 'delivery.replayed') and object = any($2::text[])`,
 );
 
-/** What this transaction, which is that of the table's owner, takes out of the audit log is really taken out. */
+/** Lets this transaction, which must be the table owner's, change and delete entries of the audit log. */
 export async function sayErasing(tx: Tx) {
   await tx.run(ERASING);
 }
 
-/** Takes these invoices and events out of the audit log, and the reasons that people gave. Who did what when stays. The transaction is the owner's of the table. */
+/** Removes these invoices and events from the audit log, and the reasons that people gave. Actor, action and time stay. The transaction must be the table owner's. */
 export async function redactAudited(tx: Tx, merchantId: string, ids: readonly string[]) {
   await sayErasing(tx);
   await tx.run(REDACT, [merchantId, ids]);

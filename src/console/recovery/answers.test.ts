@@ -38,7 +38,7 @@ async function asked() {
   return { questions: questions.length, open: questions.filter(([, open]) => open).map(([, , question]) => question) };
 }
 
-test("of a case that is tried again it is open what is planned, and the page answers what the command does and nothing that does not apply", async () => {
+test("the page of an open case opens the plan, and answers the same applicable questions as the command", async () => {
   await failing();
   assert.deepEqual(await asked(), { questions: 7, open: ["What is planned now?"] });
 });
@@ -61,7 +61,7 @@ test("of one that is over it is open why", async () => {
   assert.deepEqual(await asked(), { questions: 5, open: ["Why did you stop?"] });
 });
 
-test("in shadow mode and by the static policy what applies is asked", async () => {
+test("the page asks only applicable questions in shadow mode and under the static policy", async () => {
   for (const [settings, questions] of [
     [{ shadow: true }, 8],
     [{ engine: "static" }, 6],

@@ -218,7 +218,7 @@ ${amounts.length > 0 && html`<p class="text">By money, of all invoices in Dunlin
 <p class="text soft">Invoices that Dunlin leaves alone are not counted elsewhere on this page.</p></section>`;
 }
 
-/** An amount is a headline only if all of its range is on one side of zero; the verdict beside it may be on something else. */
+/** An amount is a headline only if its whole range is on one side of zero: the verdict beside it can be about another measure. */
 const addedAmount = ({ amount, currency, low, high, side }: Uplift): Html =>
   side === ""
     ? html`<li>${currency}: cannot tell yet <small>between ${low} and ${high}</small></li>`
