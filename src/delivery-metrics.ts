@@ -15,7 +15,7 @@ export interface AttemptSeen {
   latenessMs: number;
 }
 
-/** What the sending part of this process has in its hands. */
+/** The work of this process's deliverer. */
 export interface DelivererFigures {
   leases: number;
   inFlight: number;
@@ -218,7 +218,7 @@ export function remembered<T>(ports: Pick<Ports, "monotonicMs">, ask: () => Prom
       last = { answer, tookMs, goodUntilMs: nowMs + Math.max(CACHED_MS, tookMs / COST_SHARE) };
       return answer;
     } catch (error) {
-      // What was true before an outage must not be told during it.
+      // Figures from before an outage must not be shown during it.
       last = null;
       throw error;
     } finally {

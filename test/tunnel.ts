@@ -9,7 +9,7 @@ export interface Tunnel {
   url: string;
   /** From now on nothing arrives in either direction, and nobody is told. */
   hold(): void;
-  /** What was held arrives, and what follows it. */
+  /** Held bytes arrive, and later ones too. */
   release(): void;
   /** From now on bytes take so many milliseconds in either direction; 0: no time. */
   delay(ms: number): void;

@@ -29,7 +29,7 @@ export const HOPELESS_TRIED_SHARE = 0.05;
 /** When so many tries after a code were seen, half of the hopeless cases with it are tried. */
 export const HOPELESS_HALF_TRIES = 30;
 
-/** What is to be decided. */
+/** The question to decide. */
 export interface TryQuestion {
   /** Names the case: what is drawn for it falls the same way when it is decided again by what was known then. */
   key: string;
@@ -40,9 +40,9 @@ export interface TryQuestion {
   explores: boolean;
   /** Whether the rules allow a try then. */
   allow(at: number): boolean;
-  /** What the rules allow of several tries together, as far as those that are left could be too many. */
+  /** The limits for several retries together, if the retries left could exceed them. */
   limits: readonly PlanLimit[];
-  /** What is due, in US dollars, roughly. */
+  /** The amount due, roughly in US dollars. */
   dollars: number;
   stakes: Stakes;
 }

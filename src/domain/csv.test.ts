@@ -57,7 +57,7 @@ test("a row begins behind empty ones, and a quoted break counts once, though the
   assert.deepEqual(begins, [1, 3, 5]);
 });
 
-test("what can't be read is at the line behind the rows that were read, or where the parser says", () => {
+test("an error is at the line after the rows that were read, or where the parser says", () => {
   const tornIn = (text: string) => {
     const { options, tornAt } = csvReading(",");
     try {

@@ -1,7 +1,7 @@
 import type { CsvError } from "csv-parse";
 import { FileRefused } from "./file-refused.ts";
 
-/** What may stand between columns. Programs write semicolons where their country's decimals have commas, and tabs into what is pasted. */
+/** Separators of columns. Programs write semicolons if their country's decimals have commas, and tabs into pasted text. */
 const SEPARATORS = [",", ";", "\t"];
 
 /** A first line by which Excel is told what stands between columns: `sep=;`. Who saved the file again may have put it in quotes, and signs behind it. */
@@ -74,7 +74,7 @@ export function createFormulaReader(): (piece: string, isLast?: boolean) => stri
   };
 }
 
-/** What a cell says that a spreadsheet wrote as a formula of a text alone: `="00123"` is 00123. */
+/** Returns the text of a cell that a spreadsheet wrote as a formula with a text alone: `="00123"` is 00123. */
 export const formulaText = (cell: string): string => {
   const text = /^="(.*)"$/s.exec(cell)?.[1];
   return text === undefined ? cell : text.replaceAll('""', '"');
@@ -190,7 +190,7 @@ export const NO_COLUMNS = "it has not as many columns as the first line";
 
 export const BAD_QUOTE = "a quoted text has no end, or a quote stands where none may stand";
 
-/** How csv-parse reads a merchant's file, and where in it the rows are. One for each file. */
+/** The options of csv-parse for a merchant's file, and the lines of its rows. One for each file. */
 export function csvReading(delimiter: string) {
   const count = createLineCount();
   const begins: number[] = [];

@@ -28,7 +28,7 @@ export interface HistoryFile {
 
 /** A row of a file: where it stands, and the JSON of the record that it says. */
 export interface Row {
-  /** Of the file, or of a JSON list the place of the record in it; from 1. */
+  /** The line in the file, or the place of the record in a JSON list; from 1. */
   line: number;
   json: string;
   /** How a row of a CSV was read. */
@@ -174,7 +174,7 @@ async function* inTurns(text: AsyncIterable<string>): AsyncGenerator<string> {
     }
 }
 
-/** What a text begins with: as much as shows what it is, or all of it. */
+/** The beginning of a text: enough to tell its format, or all of it. */
 async function beginOf(text: AsyncGenerator<string>): Promise<string> {
   let begin = "";
   while (begin.trimStart().length < LIST_LOOK_CHARS && begin.length <= ROW_CHARS_MAX) {
@@ -185,7 +185,7 @@ async function beginOf(text: AsyncGenerator<string>): Promise<string> {
   return begin;
 }
 
-/** What a text begins with, its heading at least, unless that is longer than a row may be. */
+/** The beginning of a text with its heading, unless the heading is longer than a row may be. */
 async function heading(text: AsyncGenerator<string>): Promise<string> {
   let begin = "";
   while (begin.length <= ROW_CHARS_MAX && headingOf(begin) === undefined) {

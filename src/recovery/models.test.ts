@@ -122,7 +122,7 @@ test("a merchant's own numbers are in place for it, and for nobody else", async 
   assert.ok(ownOf(learnedOf(mine)).every((number) => number === 0.5));
 });
 
-test("what cannot be read is no model, and the log says so once", async () => {
+test("an unreadable model is not used, and the log says so once", async () => {
   await store(0, Number.NaN);
   const { models, lines } = reader();
   for (let look = 0; look < 3; look++) {

@@ -6,7 +6,7 @@ import { dropGoneCases, dueCases } from "../store/due-cases.ts";
 
 /** A case to be stepped. */
 export interface TakenCase extends Case {
-  /** How many steps on it have failed in a row. */
+  /** How many of its steps have failed in a row. */
   failures: number;
 }
 

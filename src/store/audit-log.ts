@@ -10,9 +10,9 @@ export interface Audited {
   actor: string;
   /** `noun.verb`: key.created, webhook.changed. */
   deed: string;
-  /** What was changed, by the name that people know it by. */
+  /** The changed object, by the name that people use. */
   object: string;
-  /** What was before and what is now, and what else a reader wants to know. */
+  /** The old and the new value, and other details for a reader. */
   details: Record<string, unknown>;
   address: string | null;
 }
@@ -70,7 +70,7 @@ const LIST = prepared(
    order by id desc limit $5`,
 );
 
-/** What was changed, newest first. */
+/** Returns the changes, newest first. */
 export async function listAudited(tx: Tx, merchantId: string, filter: AuditFilter, limit: number) {
   const values = [merchantId, filter.actor ?? null, filter.noun ?? null, filter.before ?? null, limit];
   return (await tx.run<Audited>(LIST, values)).rows;

@@ -151,7 +151,7 @@ test("a plan that makes no sense is refused in words, and what was typed is stil
   assert.match((await browser.get("/experiments")).body, /No experiment was ever started/);
 });
 
-test("who may not start or stop one sees its results, and no form, and is refused by their own making", async () => {
+test("a role without the right to start or stop an experiment sees results and no form, and a forged form is refused", async () => {
   const { merchant, browser } = await shop("owner");
   const path = pathOf(await browser.post("/experiments", PLAN));
   for (const role of ["developer", "viewer"] as const) {

@@ -132,7 +132,7 @@ test("on the clocks of the reader a moment is on the day that it is there", () =
   assert.match(page, /Chosen: 5 Mar 2026 21:00/);
 });
 
-test("where nothing was compared there is nothing to plot", () => {
+test("a decision without compared times has no plot", () => {
   assert.equal(hasConsidered(decided({})), false);
   assert.equal(hasConsidered({ ...decided({ days: DAYS }), idealTime: null }), false);
   assert.equal(hasConsidered({ ...decided({ days: DAYS }), chance: null }), false);
