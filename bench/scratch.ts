@@ -10,7 +10,7 @@ import type { Store } from "../src/open.ts";
 import { createMerchant } from "../src/recovery/merchants.ts";
 import { type Address, type Database, prepared } from "../src/store/database.ts";
 
-/** What a benchmark asks of the process that holds the database. */
+/** The requests of a benchmark to the process that holds the database. */
 export interface DatabaseFacts {
   postmaster: number;
   address: Address;

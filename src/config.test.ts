@@ -104,7 +104,7 @@ test("a certificate without its key, or a file that is none, is refused", () => 
   );
 });
 
-test("what the address list says is wrong is said with the name of its setting", () => {
+test("a fault in a list of addresses is reported with the name of its setting", () => {
   const { problems } = readSettings({ DUNLIN_WEBHOOK_ALLOW: "10.0.0.0" }, () => '"10.0.0.0" is not CIDR:port.', NOW);
   assert.deepEqual(problems, [{ name: "DUNLIN_WEBHOOK_ALLOW", problem: '"10.0.0.0" is not CIDR:port.' }]);
 });

@@ -24,7 +24,7 @@ export interface Settings {
   host: string;
   port: number;
   metricsPort: number | null;
-  /** Where metrics listen. They ask for no key, so only this machine reads them unless somebody says otherwise. */
+  /** The address on which metrics listen. They need no key, so by default only this machine can read them. */
   metricsHost: string;
   /** The service writes log lines of this level and above. */
   logLevel: LogLevel;
@@ -36,7 +36,7 @@ export interface Settings {
   connectionsPerAddress: number;
   /** Connections to the database at most, for requests and for other work each. */
   databaseConnections: number;
-  /** Whose `X-Forwarded-For` is believed. */
+  /** The proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies: TrustedProxies;
   /** PEM of the operator's own certificate and key; null: a local CA makes one. */
   certificate: { cert: string; key: string } | null;
@@ -54,7 +54,7 @@ export interface Settings {
   rules: RuleOverrides | null;
   /** How many days (service time) the delivery log goes back, at least. */
   deliveryLogDays: number;
-  /** How many days (service time) decisions are kept with what they rested on, at least, from when their case was opened. */
+  /** How many days (service time) decisions are kept with their facts, at least, from the opening of their case. */
   decisionDays: number;
   /** How many days (service time) records are kept at least, from their end. */
   keepDays: KeepDays;

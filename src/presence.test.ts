@@ -41,7 +41,7 @@ async function begun(tryFile = () => {}) {
   return { presence, troubles };
 }
 
-test("a process is listed while it runs, and no longer once it has stopped", async () => {
+test("a process is listed while it runs, and not after it has stopped", async () => {
   const { presence } = await begun();
   const [found] = await listProcesses(db);
   assert.deepEqual([found!.pid, found!.version, found!.roles], [99, "1.0.0", ["api"]]);
@@ -61,7 +61,7 @@ test("a process that may open no more files says so", async () => {
   );
 });
 
-test("a process that is silent for 20 seconds is warned of in the log, the metrics and the doctor, for an hour", async (t) => {
+test("the log, the metrics and the doctor warn of a process that is silent for 20 seconds, for an hour", async (t) => {
   const others = [row({ seenAt: ago(19) }), row({ pid: 18, seenAt: ago(21) }), row({ pid: 19, seenAt: ago(3_700) })];
   for (const other of others) await beatProcess(db, other);
   const { presence, troubles } = await begun();

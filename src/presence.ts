@@ -19,7 +19,7 @@ const SLOW_MS = 100;
 /** One slow answer is chance. */
 const SLOW_BEATS = 3;
 
-/** How the processes of the installation and their database stand, as this process knows it. */
+/** The state of the installation's processes and of their database, as this process knows it. */
 export interface PresenceFigures {
   /** Whether the database answered this process within the last 15 seconds. */
   isDatabaseUp: boolean;
@@ -31,7 +31,7 @@ export interface PresenceFigures {
 
 export interface Presence {
   figures(): PresenceFigures;
-  /** Says goodbye: a process that ends in the ordinary way is not missed. */
+  /** Removes this process from the list, so that a normal end is not reported as silence. */
   stop(): Promise<void>;
 }
 

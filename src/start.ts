@@ -44,7 +44,7 @@ import { announce, watchStore } from "./watch-store.ts";
 const HEAP_GROWTH = 100;
 
 export const ROLES = ["api", "decide", "deliver", "learn", "console"] as const;
-/** What a process does: serve the inbound API, decide what is due, deliver webhooks, learn from outcomes, serve pages for people. */
+/** The roles of a process: serve the inbound API, decide due cases, deliver webhooks, learn from outcomes, serve pages for people. */
 export type Role = (typeof ROLES)[number];
 
 export interface Running {

@@ -10,7 +10,7 @@ import type { StartOptions } from "./start.ts";
 import { createTroubles } from "./troubles.ts";
 import { version } from "./version.ts";
 
-/** How the database, its clock, this machine's disk and the certificates stand. @param tls  what callers are shown; null: nobody calls */
+/** Returns the state of the database, its clock, this machine's disk and the certificates. @param tls  the certificate for callers; null: this process serves none */
 export function watchStore(
   { db, walled, owner, ports, clock }: Pick<Store, "db" | "walled" | "owner" | "ports" | "clock">,
   { webhookClientCertificate, dataDir }: Pick<Settings, "webhookClientCertificate" | "dataDir">,

@@ -45,7 +45,7 @@ test("doctor says ok of an endpoint that refuses what is no event, and not of on
   );
 });
 
-test("doctor warns of a case that nobody decides, of one that was postponed, and says what came of cases", async (t) => {
+test("doctor warns of an overdue case and of a postponed one, and shows the outcomes of cases", async (t) => {
   const stage = await openStage();
   t.after(() => stage.drop());
   const { id } = await stage.enter();

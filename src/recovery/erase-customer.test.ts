@@ -41,7 +41,7 @@ const tablesWith = async (column: string) =>
     )
   ).rows.map(({ name }) => name);
 
-test("every table of a merchant is known to lose a customer who is erased, or to hold none", async () => {
+test("every table of a merchant is listed as one that loses an erased customer, or one that holds none", async () => {
   assert.deepEqual(await tablesWith("merchant_id"), [...ERASED, ...DROPPED, ...REDACTED, ...KEPT].sort());
   for (const table of await tablesWith("customer_id")) assert.ok(ERASED.includes(table), table);
 });
@@ -61,7 +61,7 @@ async function rowsOf(merchantId: string): Promise<Map<string, string[]>> {
   return rows;
 }
 
-/** What tells rows of a customer: its id, and those of its invoices, attempts, cases and events. */
+/** Returns the ids that mark a customer's rows: its own, and those of its invoices, attempts, cases and events. */
 async function marksOf(merchantId: string, customerId: string): Promise<string[]> {
   const { rows } = await stage.db.run<{ id: string }>(
     prepared(
@@ -121,7 +121,7 @@ async function live() {
     await stage.decide();
   }
   await round("2");
-  // Of an invoice that is only watched there is nothing to stop.
+  // An invoice that is only observed has no recovery to stop.
   for (const customerId of CUSTOMERS) await stage.stopRecovery(() => {}, stage.db, `${customerId}-inv-2`);
   stage.wait(HOUR);
   await round("3");
@@ -131,7 +131,7 @@ async function live() {
 const erase = (merchantId: string, customerId: string, owner: Database = stage.db, onWithdrawn = async () => {}) =>
   eraseCustomer({ owner, ports: stage.ports, actor: COMMAND_LINE, onWithdrawn }, merchantId, customerId);
 
-test("nothing is left of a customer who is erased, all others stay as they were, totals are exact and a walk goes on", async () => {
+test("erasing a customer leaves no row of it, changes no other customer, keeps totals exact and lets a walk go on", async () => {
   const merchantId = await live();
   // One whose invoices Dunlin recovers, and one who is left to the merchant's own system.
   const arms = await stage.db.run<{ customer: string; arm: string }>(

@@ -21,7 +21,7 @@ import {
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import type { OnWithdrawn } from "./stored.ts";
 
-/** In one transaction, so that nobody waits for long. */
+/** In one transaction, so that others wait only briefly. */
 const INVOICES_AT_ONCE = 50;
 const TRANSACTIONS_AT_ONCE = 1_000;
 
@@ -34,7 +34,7 @@ export interface Erasing {
   onWithdrawn(...withdrawn: Parameters<OnWithdrawn>): Promise<void>;
 }
 
-/** What the audit log calls a customer who was erased: who knows the id can tell that it was this one. */
+/** Returns the name of an erased customer in the audit log: a reader who knows the id can recognize it. */
 export const erasedName = (merchantId: string, customerId: string): string =>
   `sha256:${createHash("sha256").update(`${merchantId}/${customerId}`).digest("hex")}`;
 

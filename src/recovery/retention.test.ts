@@ -38,7 +38,7 @@ const WRONG_TOTALS = `
 
 const CUSTOMERS = ["barred", "cleared", "disputed", "lost", "paid", "stopped"];
 
-/** An invoice of each customer fails and comes to its end, with a retry that was asked for; then half a year and more goes by. */
+/** An invoice of each customer fails and its case ends, with one retry sent. Then more than half a year passes. */
 async function firstLife(settings = {}) {
   const { id } = await stage.enter(true, settings);
   const push = (customerId: string, nth: string, over = {}) =>
@@ -95,7 +95,7 @@ async function secondLife({ id, push, attempt }: Awaited<ReturnType<typeof first
   return decisions.map(({ caseId, kind, account: { known } }) => ({ case: caseIds.indexOf(caseId), kind, known }));
 }
 
-test("old invoices go with all about them, totals are exact, and what is decided next is the same as without that", async () => {
+test("old invoices are deleted with their records, totals stay exact, and the next decision is the same as without it", async () => {
   const kept = await firstLife();
   stage.wait(500 * DAY);
   const expected = await secondLife(kept);
@@ -208,7 +208,7 @@ test("an invoice stays if it or its payment changed lately, also just before it 
   assert.deepEqual(await idsOf("transactions", id), ["cleared", "disputed", "newer", "refunded"]);
 });
 
-test("what an open case may still look at stays, however few days are asked for, and so does what an experiment counts", async () => {
+test("records that an open case or an experiment can still read stay, however few days the setting says", async () => {
   const { id } = await firstLife({ windowDays: 300 });
   stage.wait(600 * DAY);
   const before = await idsOf("invoices", id);

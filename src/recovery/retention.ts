@@ -35,7 +35,7 @@ export interface Retaining {
   keep: KeepDays;
 }
 
-/** What went. */
+/** Numbers of deleted records. */
 export interface Gone {
   invoices: number;
   cases: number;
@@ -46,10 +46,10 @@ export interface Gone {
 /** Rows that are looked at, and invoices that are deleted, in one transaction. */
 const LOOKED_AT_ONCE = 1_000;
 const DELETED_AT_ONCE = 100;
-/** What becomes of a retry may be told so long after its window. */
+/** The outcome of a retry can be reported this long after its window. */
 const LATE_MS = 14 * DAY_MS;
 
-/** Goes once through all records, and deletes what is old. Yields after each transaction, so that whoever asks may stop there. */
+/** Goes through all records once and deletes the old ones. Yields after each transaction, so that the caller can stop there. */
 export async function* deleteOld(retaining: Retaining): AsyncGenerator<Partial<Gone>> {
   const { db, owner, ports, keep } = retaining;
   for (const merchant of await listMerchants(db)) {
@@ -69,7 +69,7 @@ export async function* deleteOld(retaining: Retaining): AsyncGenerator<Partial<G
   }
 }
 
-/** The engine looks at bills from before a case, which may last as long as its window. So they stay, however few days are asked for. */
+/** The engine reads invoices from before a case, which can last for its whole window. So they stay, however few days the setting says. */
 function oldestOf({ windowDays }: Merchant, days: number, now: Date): Date {
   return new Date(now.getTime() - Math.max(days * DAY_MS, BILLS_MS + windowDays * DAY_MS + LATE_MS));
 }
@@ -90,13 +90,13 @@ async function* oldInvoicesOf(
   }
 }
 
-/** Looks again once nobody can change them. */
+/** Checks them again under a lock, then deletes them. */
 async function deleteIfOld(tx: Tx, merchantId: string, ids: readonly string[], until: Date, now: Date) {
   await holdOldInvoices(tx, merchantId, ids);
   const cases = await lockCasesOfInvoices(tx, merchantId, ids);
   const old = await oldInvoices(tx, merchantId, ids, until);
   const oldIds = old.map(({ id }) => id);
-  // If an unpaid invoice, its cases or its payments went, the next version or attempt would begin a recovery anew, of money that was paid.
+  // Without its cases and payments, the next version or attempt of an unpaid invoice would start its recovery again, for money that was paid.
   const invoices = old.filter(({ isOwed }) => isOwed).map(({ id }) => id);
   const oldCases = cases.filter(({ invoiceId }) => oldIds.includes(invoiceId));
   const gone = oldCases.filter(({ invoiceId }) => !invoices.includes(invoiceId)).map(({ id }) => id);
@@ -117,7 +117,7 @@ async function deleteIfOld(tx: Tx, merchantId: string, ids: readonly string[], u
   return { invoices: oldIds.length - invoices.length, cases: gone.length };
 }
 
-/** Attempts that say, however old they are, whether an instrument may be charged: disputes and declines that bar it, and payments that clear it again. */
+/** Returns the attempts that decide whether an instrument may be charged, of any age: disputes and declines that block it, and payments that clear it. */
 async function barringAttempts(tx: Tx, merchantId: string, invoiceIds: readonly string[], now: Date) {
   const attempts = await transactionsForCases(tx, merchantId, invoiceIds, [], now);
   const clearing = attempts.filter(({ state }) => state === "PAID" || state === "REFUNDED");

@@ -153,7 +153,7 @@ const DELETE_TRANSACTIONS = prepared(
   "delete from transactions where merchant_id = $1 and id = any($2::text[])",
 );
 
-/** Deletes attempts, and of those that are kept only that they were watched. */
+/** Deletes attempts. For those that are kept, it deletes only the record that they were observed. */
 export async function deleteTransactions(
   tx: Tx,
   merchantId: string,
@@ -223,7 +223,7 @@ const COUNTS = prepared(
        and experiment_id = any(array(select id from experiments where merchant_id = $1)) and customer_id = $2) as "experimentInvoices"`,
 );
 
-/** What there is of a customer. */
+/** Numbers of a customer's records. */
 export interface CustomerCounts {
   subscriptions: number;
   invoices: number;
@@ -234,7 +234,7 @@ export interface CustomerCounts {
   experimentInvoices: number;
 }
 
-/** Counts what there is of a customer. It reads all subscriptions of the merchant. */
+/** Counts a customer's records. It reads all subscriptions of the merchant. */
 export async function countCustomer(tx: Tx, merchantId: string, customerId: string): Promise<CustomerCounts> {
   return (await tx.run<CustomerCounts>(COUNTS, [merchantId, customerId])).rows[0]!;
 }

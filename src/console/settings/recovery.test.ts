@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => at.close());
 
-test("shadow mode and sampling are switched by a form, for those who run experiments alone, and the audit log says who did", async () => {
+test("a form switches shadow mode and sampling, only for roles that run experiments, and the audit log names the person", async () => {
   const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
   const [admin, developer] = [
     await at.browser(await at.person("admin", merchant)),

@@ -61,8 +61,8 @@ ${choice(
   "Shadow mode",
   "shadow",
   [
-    ["no", "Off: Dunlin asks for retries"],
-    ["yes", "On: Dunlin decides, notes it, and asks for nothing"],
+    ["no", "Off: Dunlin sends instructions"],
+    ["yes", "On: Dunlin decides, records it, and sends nothing"],
   ],
   shadowChoice(merchant),
 )}
@@ -79,11 +79,11 @@ ${choice(
 )}
 <p class="soft">A share of retries is made at another time than the one with the highest expected value, so that Dunlin goes on learning. <a href="/docs/guides/engine.html">How it learns</a></p>
 <button class="main">Save</button></form>
-<h2>Set by whoever runs Dunlin</h2>
+<h2>Set by the operator of Dunlin</h2>
 ${facts([
   ["Recovery window", `${count(windowDays)} ${windowDays === 1 ? "day" : "days"}`],
   ["Retries for an invoice, at most", count(budget)],
-  ["Times are chosen", engine === "learned" ? "by what was learned" : "by fixed rules"],
+  ["Times are chosen", engine === "learned" ? "by the learned model" : "by fixed rules"],
 ])}`,
   };
 }
