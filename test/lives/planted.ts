@@ -69,14 +69,6 @@ export const PLANTED_IN_LIVES: readonly Planted[] = [
     "(false or ",
   ),
   one(
-    "a version without a date makes dated ones look old",
-    BATCH,
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-    "`coalesce(${table}.version_at, ${table}.updated_at)`",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-    "`${table}.updated_at`",
-  ),
-  one(
     "payments after a version that says what is left are not taken off",
     BALANCE,
     "due === null ? amount - sum : leftSince(due, invoice, payments)",
