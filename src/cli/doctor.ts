@@ -225,9 +225,13 @@ function api({ settings }: Context): Promise<Finding> {
       resolve(finding(reply.statusCode === 200 ? "ok" : "fail", "api", `${url} answers ${reply.statusCode}`));
     });
     asked.on("timeout", () => asked.destroy(new Error("no answer within 5 s")));
-    asked.on("error", (error) =>
-      resolve(finding("warn", "api", `${url}: ${error.message}. Is "npx dunlin serve" running?`)),
-    );
+    asked.on("error", (error: NodeJS.ErrnoException) => {
+      const isUnknown = /^(DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_)/.test(error.code ?? "");
+      const says = isUnknown
+        ? "its certificate is of an authority that doctor does not know. To check it, run doctor with NODE_EXTRA_CA_CERTS=FILE, the authority's PEM file."
+        : `${error.message}. Is "npx dunlin serve" running?`;
+      resolve(finding("warn", "api", `${url}: ${says}`));
+    });
     asked.end();
   });
 }
