@@ -32,7 +32,7 @@ const ANALYZE = prepared("bench_analyze", "analyze");
 
 const SHOWS = 200;
 
-/** What the results of an experiment with so many failed invoices cost: to count them, and to show them. */
+/** The cost of an experiment's results with so many failed invoices: counting them, and showing them. */
 export async function benchCountedCases(cases: number) {
   const { settings, log, remove } = await scratchSettings();
   const store = await openStore(settings, "own", 5, log, (error) => {

@@ -129,7 +129,7 @@ answer(
     prepare,
     create,
     trickle,
-    // What autovacuum would do a little later, at a time of its own.
+    // Autovacuum would do this a little later, at a time of its own.
     async tidy() {
       for (const statement of VACUUM) await db.run(statement);
     },

@@ -10,7 +10,7 @@ import type { Store } from "../src/open.ts";
 import { createMerchant } from "../src/recovery/merchants.ts";
 import { type Address, type Database, prepared } from "../src/store/database.ts";
 
-/** What a benchmark asks of the process that holds the database. */
+/** The requests of a benchmark to the process that holds the database. */
 export interface DatabaseFacts {
   postmaster: number;
   address: Address;
@@ -38,6 +38,7 @@ export async function scratchSettings(over: Partial<Settings> = {}, kept?: strin
     authUrl: `https://127.0.0.1:${port}`,
     tls: "on",
     connectionsPerAddress: 5_000,
+    databaseConnections: 10,
     certificate: null,
     trustedProxies: { ranges: [] },
     clockRate: null,

@@ -69,6 +69,18 @@ test("page tokens have one key that follows from the secret key, or the keys tha
   }
 });
 
+test("the pools of the database are as large as the setting says", () => {
+  assert.equal(read({}).settings.databaseConnections, 10);
+  assert.equal(read({ DUNLIN_DATABASE_CONNECTIONS: "4" }).settings.databaseConnections, 4);
+  for (const wrong of ["3", "101", "ten"]) {
+    const { problems } = read({ DUNLIN_DATABASE_CONNECTIONS: wrong });
+    assert.deepEqual(
+      problems.map(({ name }) => name),
+      ["DUNLIN_DATABASE_CONNECTIONS"],
+    );
+  }
+});
+
 test("a fast clock on one's own database must be confirmed", () => {
   const fast = { DATABASE_URL: "postgres://db/dunlin", DUNLIN_CLOCK_RATE: "60" };
   assert.deepEqual(
@@ -92,7 +104,7 @@ test("a certificate without its key, or a file that is none, is refused", () => 
   );
 });
 
-test("what the address list says is wrong is said with the name of its setting", () => {
+test("a fault in a list of addresses is reported with the name of its setting", () => {
   const { problems } = readSettings({ DUNLIN_WEBHOOK_ALLOW: "10.0.0.0" }, () => '"10.0.0.0" is not CIDR:port.', NOW);
   assert.deepEqual(problems, [{ name: "DUNLIN_WEBHOOK_ALLOW", problem: '"10.0.0.0" is not CIDR:port.' }]);
 });

@@ -24,7 +24,7 @@ export interface Settings {
   host: string;
   port: number;
   metricsPort: number | null;
-  /** Where metrics listen. They ask for no key, so only this machine reads them unless somebody says otherwise. */
+  /** The address on which metrics listen. They need no key, so by default only this machine can read them. */
   metricsHost: string;
   /** The service writes log lines of this level and above. */
   logLevel: LogLevel;
@@ -34,7 +34,9 @@ export interface Settings {
   tls: "on" | "proxy";
   /** How many connections one address may have to the API's port of a process. */
   connectionsPerAddress: number;
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Connections to the database at most, for requests and for other work each. */
+  databaseConnections: number;
+  /** The proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies: TrustedProxies;
   /** PEM of the operator's own certificate and key; null: a local CA makes one. */
   certificate: { cert: string; key: string } | null;
@@ -52,7 +54,7 @@ export interface Settings {
   rules: RuleOverrides | null;
   /** How many days (service time) the delivery log goes back, at least. */
   deliveryLogDays: number;
-  /** How many days (service time) decisions are kept with what they rested on, at least, from when their case was opened. */
+  /** How many days (service time) decisions are kept with their facts, at least, from the opening of their case. */
   decisionDays: number;
   /** How many days (service time) records are kept at least, from their end. */
   keepDays: KeepDays;
@@ -236,6 +238,12 @@ export function readSettings(
     authUrl: url("DUNLIN_AUTH_URL", baseUrl, ["https:"]),
     tls: tls === "proxy" ? "proxy" : "on",
     trustedProxies: proxies(),
+    databaseConnections: number(
+      "DUNLIN_DATABASE_CONNECTIONS",
+      10,
+      (n) => Number.isInteger(n) && n >= 4 && n <= 100,
+      "a number of connections. Write one from 4 to 100",
+    )!,
     connectionsPerAddress: number(
       "DUNLIN_CONNECTIONS_PER_ADDRESS",
       500,

@@ -15,7 +15,7 @@ export interface AttemptSeen {
   latenessMs: number;
 }
 
-/** What the sending part of this process has in its hands. */
+/** The work of this process's deliverer. */
 export interface DelivererFigures {
   leases: number;
   inFlight: number;
@@ -38,11 +38,11 @@ const CACHED_MS = 15_000;
 const COST_SHARE = 0.01;
 /** A scrape is not held up for longer than this when there are older figures. */
 const LONG_MS = 1_000;
-/** A scrape waits no longer than this for figures of the database; Prometheus gives up after ten seconds. */
+/** A scrape waits at most this long for figures of the database; Prometheus gives up after ten seconds. */
 const SCRAPE_MS = 5_000;
 
 /**
- * Sets a gauge by `set`, or shows no value of it when the database does not answer: the figures of the process are wanted then most.
+ * Sets a gauge by `set`, or leaves it out if the database does not answer: then the figures of the process matter most.
  */
 export async function whenAnswered(gauge: Gauge, set: () => Promise<void>): Promise<void> {
   const late = new AbortController();
@@ -218,7 +218,7 @@ export function remembered<T>(ports: Pick<Ports, "monotonicMs">, ask: () => Prom
       last = { answer, tookMs, goodUntilMs: nowMs + Math.max(CACHED_MS, tookMs / COST_SHARE) };
       return answer;
     } catch (error) {
-      // What was true before an outage must not be told during it.
+      // Figures from before an outage must not be shown during it.
       last = null;
       throw error;
     } finally {

@@ -29,7 +29,7 @@ import { version } from "./version.ts";
 const print = (line: string) => process.stdout.write(`${harmless(line)}\n`);
 const complain = (line: string) => process.stderr.write(`${harmless(line)}\n`);
 
-// Who reads may stop before the end, as `head` does: then there is nobody to write to, and the command goes on with what it is there for.
+// A reader such as `head` can stop before the end. Then the command drops its output and finishes its work.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
@@ -133,7 +133,7 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
   };
 }
 
-/** What is not over in time is made again, by the next process. */
+/** The next process repeats work that is not over in time. */
 function cutShort(log: Log, lines: LogLines) {
   const end = async () => {
     log.error({ afterMs: STOP_MS }, "service.stop_cut_short");

@@ -9,7 +9,7 @@ import { addServiceGauges } from "./service-metrics.ts";
 import type { Database } from "./store/database.ts";
 import type { Troubles } from "./troubles.ts";
 
-/** What operators see, and the hooks that feed it. */
+/** The metrics for operators, and the hooks that feed them. */
 export interface Metrics extends DeliveryMetrics {
   registry: Registry;
   /** An API request ended. */

@@ -22,11 +22,11 @@ import type { WallClock } from "./wall-clock.ts";
 /** The database of this installation, migrated, with its clock and its key. */
 export interface Store {
   address: Address;
-  /** What works for all merchants. */
+  /** Connections for work of all merchants. */
   db: Database;
-  /** What works for one merchant at a time. */
+  /** Connections for work of one merchant at a time. */
   walled: Walled;
-  /** What makes and drops partitions. */
+  /** The connection that makes and drops partitions. */
   owner: Database;
   ports: Ports;
   /** Behind the ports' time. */
@@ -148,7 +148,7 @@ export const missingDatabase = (settings: Settings): string | null =>
 
 const whereOf = ({ dataDir }: Settings) => `${dataDir} (DUNLIN_DATA, or ./data without it)`;
 
-/** Where the demo, which runs or ran, keeps its own. */
+/** Returns a hint at the database of a demo that runs or ran. */
 function ofDemo(dataDir: string): string {
   const folder = demoFolder(dataDir);
   return existsSync(join(folder, "postgres")) ? ` The demo's is in ${folder}: set DUNLIN_DATA to that.` : "";

@@ -7,6 +7,7 @@ import { processFindings } from "./cli/process-findings.ts";
 import { realPorts } from "./clock.ts";
 import { createMetrics } from "./metrics.ts";
 import { startPresence } from "./presence.ts";
+import { watchSilence } from "./silence.ts";
 import { beatProcess, listProcesses, type ProcessRow } from "./store/processes.ts";
 import { createTroubles, troublesHook } from "./troubles.ts";
 
@@ -29,10 +30,10 @@ const row = (over: Partial<ProcessRow>): ProcessRow => ({
 });
 
 /** A process that has said of itself that it is there. */
-async function begun() {
+async function begun(tryFile = () => {}) {
   const troubles = createTroubles(ports.realNow);
   const log = pino({ level: "warn", hooks: { logMethod: troublesHook(troubles) } }, { write() {} });
-  const presence = startPresence({ db, ports, log, version: "1.0.0", roles: ["api"], troubles, pid: 99 });
+  const presence = startPresence({ db, ports, log, version: "1.0.0", roles: ["api"], troubles, pid: 99, tryFile });
   for (let looks = 0; presence.figures().processes.length === 0; looks++) {
     assert.ok(looks < 500);
     await sleep(10);
@@ -40,7 +41,7 @@ async function begun() {
   return { presence, troubles };
 }
 
-test("a process is listed while it runs, and no longer once it has stopped", async () => {
+test("a process is listed while it runs, and not after it has stopped", async () => {
   const { presence } = await begun();
   const [found] = await listProcesses(db);
   assert.deepEqual([found!.pid, found!.version, found!.roles], [99, "1.0.0", ["api"]]);
@@ -49,7 +50,18 @@ test("a process is listed while it runs, and no longer once it has stopped", asy
   assert.deepEqual(await listProcesses(db), []);
 });
 
-test("a process that is silent for 20 seconds is warned of in the log, the metrics and the doctor, for an hour", async (t) => {
+test("a process that may open no more files says so", async () => {
+  const { presence, troubles } = await begun(() => {
+    throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+  });
+  await presence.stop();
+  assert.deepEqual(
+    troubles.all().map(({ name, why }) => [name, why]),
+    [["process.exhausted", "EMFILE"]],
+  );
+});
+
+test("the log, the metrics and the doctor warn of a process that is silent for 20 seconds, for an hour", async (t) => {
   const others = [row({ seenAt: ago(19) }), row({ pid: 18, seenAt: ago(21) }), row({ pid: 19, seenAt: ago(3_700) })];
   for (const other of others) await beatProcess(db, other);
   const { presence, troubles } = await begun();
@@ -83,6 +95,41 @@ test("the doctor names the latest troubles of each process, and versions that ru
   const says = found.map(({ says }) => says).join("\n");
   assert.match(says, /worker-1\/21 .*: a\.failed \(2 times, last 9\d s ago\): no space; b\.failed .*; 1 more/);
   assert.match(says, /^1\.0\.0 and 1\.1\.0 run at once\./m);
+});
+
+test("a process whose warnings quote a text that PostgreSQL refuses goes on saying that it lives", async () => {
+  const troubles = createTroubles(ports.realNow);
+  troubles.note("a.failed", "a zero byte: \0");
+  troubles.note("b.failed", `${"x".repeat(199)}😀 is cut in two`);
+  const stored = troubles.all().map((each) => ({ ...each, last: each.last.toISOString() }));
+  await beatProcess(db, row({ pid: 22, troubles: stored }));
+  const found = (await listProcesses(db)).find(({ pid }) => pid === 22)!;
+  assert.deepEqual(
+    found.troubles.map(({ why }) => why.slice(0, 20)),
+    ["a zero byte:  ", "x".repeat(20)],
+  );
+});
+
+test("after an outage of the database no process counts as silent before it had time to be seen", () => {
+  let nowMs = 1_000_000;
+  const silence = watchSilence(() => nowMs);
+  const at = (ms: number) => new Date(ms);
+  const other = row({ seenAt: at(nowMs) });
+  const look = () => silence.look([other], at(nowMs));
+  assert.deepEqual(look(), { fell: [], back: [] });
+  nowMs += 60_000; // neither of the two reaches the database
+  assert.equal(silence.isSilent(other), false);
+  assert.deepEqual(look(), { fell: [], back: [] });
+  for (let beats = 0; beats < 3; beats++) {
+    nowMs += 5_000;
+    assert.deepEqual(look(), { fell: [], back: [] });
+  }
+  nowMs += 5_000; // the other one is not there 20 seconds later
+  assert.deepEqual(look(), { fell: [other], back: [] });
+  assert.equal(silence.isSilent(other), true);
+  other.seenAt = at(nowMs);
+  assert.deepEqual(look(), { fell: [], back: [other] });
+  assert.equal(silence.isSilent(other), false);
 });
 
 test("the metrics of the process are shown while the database does not answer", async () => {

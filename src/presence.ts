@@ -3,13 +3,12 @@ import type { Logger as Log } from "pino";
 import { HOUR_MS } from "./domain/durations.ts";
 import type { Ports } from "./domain/ports.ts";
 import { type Loop, startLoop } from "./loop.ts";
+import { watchSilence } from "./silence.ts";
 import type { Database } from "./store/database.ts";
 import { beatProcess, forgetProcesses, listProcesses, type ProcessRow } from "./store/processes.ts";
 import type { Troubles } from "./troubles.ts";
 
 const BEAT_MS = 5_000;
-/** A process that has not been seen for this long was killed, hangs, or is cut off from the database. */
-export const SILENT_MS = 20_000;
 /** Operators find a process that vanished in `dunlin doctor` for this long. */
 const KEPT_MS = HOUR_MS;
 /** Troubles older than this are over. */
@@ -20,7 +19,7 @@ const SLOW_MS = 100;
 /** One slow answer is chance. */
 const SLOW_BEATS = 3;
 
-/** How the processes of the installation and their database stand, as this process knows it. */
+/** The state of the installation's processes and of their database, as this process knows it. */
 export interface PresenceFigures {
   /** Whether the database answered this process within the last 15 seconds. */
   isDatabaseUp: boolean;
@@ -32,7 +31,7 @@ export interface PresenceFigures {
 
 export interface Presence {
   figures(): PresenceFigures;
-  /** Says goodbye: a process that ends in the ordinary way is not missed. */
+  /** Removes this process from the list, so that a normal end is not reported as silence. */
   stop(): Promise<void>;
 }
 
@@ -44,13 +43,15 @@ interface Options {
   roles: readonly string[];
   troubles: Troubles;
   pid: number;
+  /** Opens a file and closes it; throws when this process may open no more. */
+  tryFile(): void;
 }
 
 /** Writes every five seconds that this process is alive and what troubles it has, and looks whether the others are. */
-export function startPresence({ db, ports, log, version, roles, troubles, pid }: Options): Presence {
+export function startPresence({ db, ports, log, version, roles, troubles, pid, tryFile }: Options): Presence {
   const id = ports.newId();
   const startedAt = ports.realNow();
-  const silent = new Map<string, ProcessRow>();
+  const silence = watchSilence(ports.monotonicMs);
   let rows: readonly ProcessRow[] = [];
   let answerMs = 0;
   let answeredAt = ports.monotonicMs();
@@ -65,18 +66,24 @@ export function startPresence({ db, ports, log, version, roles, troubles, pid }:
     slowBeats = 0;
   }
 
-  function judgeOthers(nowMs: number) {
-    for (const row of rows) {
-      const silentMs = nowMs - row.seenAt.getTime();
-      const who = { host: row.host, pid: row.pid, silentMs };
-      if (silentMs >= SILENT_MS && !silent.has(row.id) && row.id !== id) {
-        silent.set(row.id, row);
-        log.warn({ ...who, why: `${row.host}/${row.pid}` }, "process.silent");
-      } else if (silentMs < SILENT_MS && silent.delete(row.id)) log.info(who, "process.back");
+  function judgeOthers(now: Date) {
+    const { fell, back } = silence.look(rows, now);
+    const who = ({ host, pid, seenAt }: ProcessRow) => ({ host, pid, silentMs: now.getTime() - seenAt.getTime() });
+    for (const row of fell) log.warn({ ...who(row), why: `${row.host}/${row.pid}` }, "process.silent");
+    for (const row of back) log.info(who(row), "process.back");
+  }
+
+  /** Without files nobody is let in, and the system says nothing about it. */
+  function judgeFiles() {
+    try {
+      tryFile();
+    } catch (error) {
+      log.warn({ why: (error as NodeJS.ErrnoException).code }, "process.exhausted");
     }
   }
 
   async function beat() {
+    judgeFiles();
     const askedMs = ports.monotonicMs();
     const lateMs = plannedAt === null ? 0 : askedMs - plannedAt;
     if (lateMs > LATE_MS) log.warn({ lateMs: Math.round(lateMs), why: `${Math.round(lateMs)} ms` }, "process.stalled");
@@ -91,7 +98,7 @@ export function startPresence({ db, ports, log, version, roles, troubles, pid }:
     const keptFrom = new Date(seenAt.getTime() - KEPT_MS);
     const all = await listProcesses(db);
     rows = all.filter(({ seenAt: at }) => at >= keptFrom);
-    judgeOthers(seenAt.getTime());
+    judgeOthers(seenAt);
     if (rows.length < all.length) await forgetProcesses(db, null, keptFrom);
     plannedAt = ports.monotonicMs() + BEAT_MS;
     return BEAT_MS;
@@ -102,10 +109,7 @@ export function startPresence({ db, ports, log, version, roles, troubles, pid }:
     figures: () => ({
       isDatabaseUp: ports.monotonicMs() - answeredAt < 3 * BEAT_MS,
       answerMs,
-      processes: rows.map(({ version: its, seenAt }) => ({
-        version: its,
-        isSilent: ports.realNow().getTime() - seenAt.getTime() >= SILENT_MS,
-      })),
+      processes: rows.map((row) => ({ version: row.version, isSilent: silence.isSilent(row) })),
     }),
     async stop() {
       await loop.stop();

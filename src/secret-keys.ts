@@ -3,7 +3,7 @@ import type { SecretKeys } from "./store/secret-box.ts";
 /**
  * Reads secret keys, newest first, separated by commas or line breaks.
  *
- * @returns the keys, or why there is none or one that must not be used
+ * @returns the keys, or why they cannot be used
  */
 export function readSecretKeys(text: string): { keys: SecretKeys } | { problem: string } {
   const keys = text.split(/[,\n]/).flatMap((each) => (each.trim() === "" ? [] : Buffer.from(each, "base64")));

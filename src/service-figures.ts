@@ -8,7 +8,7 @@ import { dueMerchants } from "./store/due-cases.ts";
 import { actionsByStatus, casesAside, moneyByOutcome, oldestUnlearned, sessionFacts } from "./store/service-counts.ts";
 import type { ClockFigures } from "./wall-clock.ts";
 
-/** What is watched of the service as a whole. */
+/** The parts of the service that the figures cover. */
 export interface Watched {
   db: Database;
   /** The login, which alone sees what its sessions do. */
@@ -23,7 +23,7 @@ export interface Watched {
   clock(): ClockFigures;
 }
 
-/** How the service stands: the numbers behind the metrics, the details of `/readyz` and `dunlin doctor`. Those of the database are asked at most every quarter of a minute. */
+/** The state of the service: the numbers behind the metrics, the details of `/readyz` and `dunlin doctor`. Numbers of the database are read at most every 15 seconds. */
 export type ServiceFigures = ReturnType<typeof serviceFigures>;
 
 export function serviceFigures({ db, owner, ports, pools, certificates, freeBytes, clock }: Watched) {

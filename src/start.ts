@@ -44,7 +44,7 @@ import { announce, watchStore } from "./watch-store.ts";
 const HEAP_GROWTH = 100;
 
 export const ROLES = ["api", "decide", "deliver", "learn", "console"] as const;
-/** What a process does: serve the inbound API, decide what is due, deliver webhooks, learn from outcomes, serve pages for people. */
+/** The roles of a process: serve the inbound API, decide due cases, deliver webhooks, learn from outcomes, serve pages for people. */
 export type Role = (typeof ROLES)[number];
 
 export interface Running {
@@ -65,7 +65,6 @@ export interface StartOptions {
   onFatal(error: Error): void;
 }
 
-const CONNECTIONS = 10;
 /** Of which cases are decided at once: while one waits for the database another one is computed. */
 const MERCHANTS_AT_ONCE = 4;
 /** Cases that another process changed are found within this long. */
@@ -92,7 +91,7 @@ export async function start(options: StartOptions): Promise<Running> {
     if (metricsPort !== null) await tryPort(metricsHost, metricsPort);
     if (answers) await tryPort(host, port);
   };
-  const store = await openStore(settings, "own", CONNECTIONS, log, onFatal, tryPorts);
+  const store = await openStore(settings, "own", settings.databaseConnections, log, onFatal, tryPorts);
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
     // All at once: each may need its time to finish what is in flight.

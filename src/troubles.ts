@@ -33,13 +33,20 @@ export function createTroubles(realNow: () => Date): Troubles {
       const isKnown = byName.has(given) || (byName.size < NAMES_MAX && /^[a-z_]+\.[a-z_-]+$/.test(given));
       const name = isKnown ? given : OTHER;
       const count = (byName.get(name)?.count ?? 0) + 1;
-      byName.set(name, { name, count, last: realNow(), why: (isKnown ? why : `${given} ${why}`).slice(0, WHY_MAX) });
+      byName.set(name, { name, count, last: realNow(), why: storable(isKnown ? why : `${given} ${why}`) });
     },
     recent: (since) =>
       [...byName.values()].filter(({ last }) => last >= since).sort((a, b) => b.last.getTime() - a.last.getTime()),
     all: () => [...byName.values()],
   };
 }
+
+/** PostgreSQL refuses JSON with a zero byte or half of a surrogate pair, and the process would be taken for silent. */
+const storable = (text: string) =>
+  text
+    .slice(0, WHY_MAX)
+    .toWellFormed()
+    .replace(/\p{Cc}/gu, " ");
 
 const WARN = 40;
 

@@ -1,3 +1,5 @@
+import { closeSync, openSync } from "node:fs";
+import { devNull } from "node:os";
 import type { Tls } from "./api/listener.ts";
 import type { Settings } from "./config.ts";
 import type { Metrics } from "./metrics.ts";
@@ -8,7 +10,7 @@ import type { StartOptions } from "./start.ts";
 import { createTroubles } from "./troubles.ts";
 import { version } from "./version.ts";
 
-/** How the database, its clock, this machine's disk and the certificates stand. @param tls  what callers are shown; null: nobody calls */
+/** Returns the state of the database, its clock, this machine's disk and the certificates. @param tls  the certificate for callers; null: this process serves none */
 export function watchStore(
   { db, walled, owner, ports, clock }: Pick<Store, "db" | "walled" | "owner" | "ports" | "clock">,
   { webhookClientCertificate, dataDir }: Pick<Settings, "webhookClientCertificate" | "dataDir">,
@@ -33,7 +35,8 @@ export function watchStore(
 export function announce(metrics: Metrics, { db, ports }: Store, options: StartOptions): Presence {
   const { roles, log, troubles = createTroubles(ports.realNow) } = options;
   const { pid } = process;
-  const presence = startPresence({ db, ports, log, version: version(), roles: [...roles], troubles, pid });
+  const tryFile = () => closeSync(openSync(devNull, "r"));
+  const presence = startPresence({ db, ports, log, version: version(), roles: [...roles], troubles, pid, tryFile });
   metrics.watchPresence(presence.figures, troubles);
   return presence;
 }

@@ -170,7 +170,7 @@ function ask(apiKey: string) {
   };
 }
 
-test("what one process saw of a key is on the page of another within a minute", async (t) => {
+test("the use of a key in one process is on the page of another within a minute", async (t) => {
   const { keyId, apiKey, cookie } = await shop();
   const page = async () => (await replicas[0]!.get(`/org/api_keys/${keyId}`, cookie)).page;
   const lastUse = async () => /<dt>Last used<\/dt><dd><time datetime="([^"]+)"/.exec(await page())?.[1];

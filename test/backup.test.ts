@@ -140,7 +140,7 @@ test("a backup of an older version is restored, and brought up to date", async (
   assert.equal(await migrateTo(signedIn(target, false).owner), 0);
 });
 
-test("what is there is neither overwritten nor mixed with a backup", async () => {
+test("a backup overwrites no existing file, and a restore needs an empty database", async () => {
   const again = await run(["backup", file], { DATABASE_URL: databaseUrl(source) });
   assert.equal(again.code, 1);
   assert.match(again.err, /is there already; --force replaces it/);

@@ -233,7 +233,7 @@ test("doctor finds a healthy installation healthy", async () => {
     "locks",
   ];
   assert.deepEqual(sound.map(verdict), Array(10).fill("ok"));
-  // Of both pools, as the running service says.
+  // The running service reports both pools.
   assert.deepEqual(
     findings.filter(({ what }) => what === "pool").map((each) => each.verdict),
     ["ok", "ok"],

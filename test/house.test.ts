@@ -69,7 +69,7 @@ interface Room {
   mayImport: string;
 }
 
-/** The rooms as ARCHITECTURE.md lists them. */
+/** The modules as ARCHITECTURE.md lists them. */
 const ROOMS = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8")
   .split("\n")
   .flatMap((line): Room[] => {
@@ -87,7 +87,7 @@ const roomAt = (path: string) =>
 
 const roomOf = (path: string) => roomAt(path)?.name;
 
-/** The names of the rooms that this one may import. */
+/** The names of the modules that this one may import. */
 function allowedIn({ floor, mayImport }: Room): string[] {
   if (mayImport === "nothing") return [];
   const below = ROOMS.filter((other) => floor !== null && other.floor !== null && other.floor < floor);
@@ -102,7 +102,7 @@ const complaints = (check: (source: Source) => string | null | undefined, source
     return complaint ? [`${source.path}: ${complaint}`] : [];
   });
 
-test("a room may import what lies on floors below it", () => {
+test("the table of modules lets each import only from floors below it", () => {
   const wrong = ROOMS.flatMap((room) => {
     const bad = allowedIn(room).filter((name) => {
       const other = ROOMS.find((each) => each.name === name);
@@ -113,10 +113,10 @@ test("a room may import what lies on floors below it", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("rooms import only rooms below them: move what both need down, or pass it in as an argument", () => {
+test("modules import only modules below them: move shared code down, or pass it in as an argument", () => {
   const wrong = complaints(({ path, imports }) => {
     const room = roomAt(path);
-    if (!room) return "in no room: give it one in ARCHITECTURE.md";
+    if (!room) return "in no module: give it one in ARCHITECTURE.md";
     const allowed = allowedIn(room);
     const bad = imports.filter((target) => ![room.name, ...allowed].includes(roomOf(target) ?? ""));
     return bad.length > 0 ? `${room.name} may not import ${bad.join(", ")}` : null;
@@ -229,7 +229,7 @@ test("no two statements share a name: a connection runs the one that it met firs
   assert.deepEqual(wrong, []);
 });
 
-test("pure rooms touch no file, network, database or process", () => {
+test("pure modules touch no file, network, database or process", () => {
   const wrong = complaints(({ path, text }) => {
     if (!PURE.includes(roomOf(path) ?? "")) return null;
     const found = text.match(/from "(node:(fs|net|tls|http|https|dns|child_process)[^"]*|pg|undici|fastify|pino)"/);

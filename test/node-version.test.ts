@@ -16,7 +16,7 @@ function helpOn(version: string) {
   return spawnSync(process.execPath, words, { encoding: "utf8" });
 }
 
-test("a Node from the oldest one that documents name is used, and an older one is told what to do", () => {
+test("the program runs on every Node that the documents name, and on an older one says what to do", () => {
   for (const file of ["README.md", "docs/guides/self-hosting.md"])
     assert.match(readFileSync(join(ROOT, file), "utf8"), /Node 22\.18 or newer/, file);
   for (const version of ["20.20.2", "22.17.1", "23.11.1"]) {
@@ -27,7 +27,7 @@ test("a Node from the oldest one that documents name is used, and an older one i
   for (const version of ["22.18.0", "24.0.0"]) assert.equal(helpOn(version).status, 0, version);
 });
 
-test("where npm installed no PostgreSQL the service says in one line what to set, and ends for good", async () => {
+test("the service says in one line what to set when npm installed no PostgreSQL, and ends for good", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dunlin-without-"));
   const pretend = `data:text/javascript,Object.defineProperty(process, "arch", { value: "mips" })`;
   const words = ["--import", pretend, join(ROOT, "bin/dunlin.js"), "serve"];

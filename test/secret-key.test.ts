@@ -52,7 +52,7 @@ const { start, run } = program(folder, () => ({ DATABASE_URL: databaseUrl(server
 const given = (keys: SecretKeys) => ({ DUNLIN_SECRET_KEY: keys.map((key) => key.toString("base64")).join(",") });
 const rotate = (keys: SecretKeys) => run(["secret-key", "rotate"], given(keys));
 
-/** What the keys open, by the merchant's name and the column; boxes that they do not open are left out. */
+/** Returns the texts that the keys open, by the merchant's name and the column. */
 async function opened(keys: SecretKeys): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   for (const merchant of await listMerchants(db))
@@ -103,13 +103,13 @@ test("a secret key is rotated while webhooks go out, killed and run again, and e
   assert.ok(halfway >= 20 && halfway < before.size, `${halfway} of ${before.size}`);
   assert.deepEqual(await opened([NEW, OLD]), before);
   const alone = await rotate([OLD]);
-  assert.equal(alone.code, 78, "what the other one encrypted would be out of reach");
+  assert.equal(alone.code, 78, "credentials of the other key would be out of reach");
   assert.match(alone.err, /DUNLIN_SECRET_KEY .*lacks a key of this database, whose rotation is not complete/);
 
   const again = await rotate([NEW, OLD]);
   assert.equal(again.code, 0, again.err);
   const [, changed] = new RegExp(`^(\\d+) encrypted again; all ${before.size} open with`).exec(again.out) ?? [];
-  // What the killed one had asked for last may have been done since.
+  // The last statement of the killed command may have run since.
   assert.ok(Number(changed) > 0 && Number(changed) <= before.size - halfway, again.out);
   assert.deepEqual(await opened([NEW]), before);
   await eventually(() => hook.received.length >= EVENTS, "the rest of the webhooks", 30_000);
@@ -120,7 +120,7 @@ test("a secret key is rotated while webhooks go out, killed and run again, and e
   }
 });
 
-test("keys may stand in secret.key, each on a line, and one that can be guessed is refused there as well", async () => {
+test("secret.key can hold several keys, one on each line, and a key that can be guessed is refused there as well", async () => {
   const lines = (...keys: Buffer[]) => `${keys.map((key) => key.toString("base64")).join("\n")}\n`;
   writeFileSync(join(folder, "secret.key"), lines(LATER, Buffer.alloc(32, 7)));
   const weak = await run(["secret-key", "rotate"]);
@@ -155,6 +155,6 @@ test("every column of bytes is known as a box, or as none", async () => {
   assert.deepEqual(
     rows.map(({ name }) => name),
     [...hashesAndNumbers, ...boxes].sort(),
-    "what the secret key encrypts belongs into BOXES of reseal.ts, else a rotation loses it",
+    "every column that the secret key encrypts belongs into BOXES of reseal.ts, else a rotation loses it",
   );
 });

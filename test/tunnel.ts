@@ -9,7 +9,7 @@ export interface Tunnel {
   url: string;
   /** From now on nothing arrives in either direction, and nobody is told. */
   hold(): void;
-  /** What was held arrives, and what follows it. */
+  /** Held bytes arrive, and later ones too. */
   release(): void;
   /** From now on bytes take so many milliseconds in either direction; 0: no time. */
   delay(ms: number): void;
@@ -27,7 +27,7 @@ export async function openTunnel(address: Address): Promise<Tunnel> {
     const pair = [near, far] as const;
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near]] as const) {
-      // Timers of one length fire in the order in which they were set; one that was set before the delay ended fires after what follows it, so the last one counts.
+      // Timers of one length fire in the order in which they were set. One set before the delay ended fires after later bytes, so the last one counts.
       let arrivesAt = 0;
       from.on("data", (bytes) => {
         const now = performance.now();

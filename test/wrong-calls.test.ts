@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-calls-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const { run: dunlin } = program(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 
-test("a wrong command, option or word is answered with what is wrong and how it is called, exit code 2", async () => {
+test("a wrong command, option or argument gets the error and the usage, with exit code 2", async () => {
   const typo = await dunlin(["merchnt", "create"]);
   assert.equal(typo.code, 2);
   assert.match(typo.err, /Did you mean merchant create\?/);
@@ -19,7 +19,7 @@ test("a wrong command, option or word is answered with what is wrong and how it 
   assert.equal(option.code, 2);
   assert.match(option.err, /--nam/);
   assert.match(option.err, /Did you mean --name\?\nUsage: npx dunlin merchant create .*\n.*--help" says more\.\n$/);
-  // What Node says behind it is advice about its own syntax.
+  // Node adds advice about its own syntax, which is dropped.
   assert.match((await dunlin(["shadow", "--from", "--json"])).err, /--from needs a value;.*\nUsage: npx dunlin shadow/);
   assert.match((await dunlin(["--version"])).out, /^\d+\.\d+\.\d+\n$/);
   const help = await dunlin(["--help"]);

@@ -1,4 +1,4 @@
-// What the tests of this room begin with: an API over a real database, with clocks in the test's hands.
+// The start of this module's tests: an API over a real database, with clocks in the test's hands.
 import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
 import { pino } from "pino";

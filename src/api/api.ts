@@ -29,7 +29,7 @@ export interface ApiOptions {
   /** How many connections one address may have. */
   connectionsPerAddress: number;
   trustedProxies: TrustedProxies;
-  /** Where the outside reaches the API, without a slash in the end. */
+  /** The public URL of the API, without a slash at the end. */
   baseUrl: string;
   /** The keys of page tokens, the same in every replica: the first signs, each opens. */
   tokenKeys: readonly Buffer[];
@@ -39,7 +39,7 @@ export interface ApiOptions {
   metrics: ApiMetrics;
   /** False: this process answers no merchant's programs. */
   operations?: boolean;
-  /** What people see on the same server. */
+  /** The pages for people on the same server. */
   pages?: Pages | null;
 }
 
@@ -60,7 +60,7 @@ export interface ApiMetrics {
   connectionRefused(reason: "address" | "all"): void;
 }
 
-/** What routes are made of. */
+/** The dependencies of the routes. */
 export interface Api extends ApiOptions {
   http: FastifyInstance;
   /** A hook that lets in keys with this permission. */

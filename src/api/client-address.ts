@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>;
 
-/** Where proxies stand whose `X-Forwarded-For` is believed. */
+/** Addresses of the proxies whose `X-Forwarded-For` is trusted. */
 export interface TrustedProxies {
   ranges: readonly Range[];
 }

@@ -38,7 +38,7 @@ async function serve(t: TestContext, tls: Tls, proxies = "") {
   return { server, port, refused, lines };
 }
 
-/** What comes back over a connection in the clear from this address; undefined: it is open and silent. */
+/** Returns the reply to an unencrypted connection from this address; undefined: the connection is open and silent. */
 async function greeting(t: TestContext, port: number, localAddress: string) {
   const socket = connectPlain({ port, host: "127.0.0.1", localAddress });
   t.after(() => socket.destroy());
@@ -48,7 +48,7 @@ async function greeting(t: TestContext, port: number, localAddress: string) {
   return String(text).split("\r\n", 1)[0];
 }
 
-test("an address that has its share of connections gets a TLS alert, and others are let in", async (t) => {
+test("an address above its share of connections gets a TLS alert, and other addresses connect", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "dunlin-share-"));
   t.after(() => rm(folder, { recursive: true }));
   const { cert, key, caFile } = await localCertificate(folder, "localhost", new Date());
@@ -76,7 +76,7 @@ test("an address that has its share of connections gets a TLS alert, and others 
     if (await connect("127.0.0.1").catch(() => tries > 100 && assert.fail("no place came free"))) break;
 });
 
-test("connections of a trusted proxy are not counted, and another's are refused in the clear", async (t) => {
+test("connections of a trusted proxy are not counted, and another address above its share gets a plain reply", async (t) => {
   const { port, refused } = await serve(t, "proxy", "127.0.0.1");
   for (let n = 0; n < 4; n++) assert.equal(await greeting(t, port, "127.0.0.1"), "HTTP/1.1 200 OK");
   for (let n = 0; n < 2; n++) assert.equal(await greeting(t, port, "127.0.0.3"), "HTTP/1.1 200 OK");
@@ -84,7 +84,7 @@ test("connections of a trusted proxy are not counted, and another's are refused 
   assert.deepEqual(refused, ["address"]);
 });
 
-test("nothing is counted behind a proxy that is not named", async (t) => {
+test("no connection is counted behind a proxy that is not named", async (t) => {
   const { port, refused } = await serve(t, "proxy");
   for (let n = 0; n < 4; n++) assert.equal(await greeting(t, port, "127.0.0.1"), "HTTP/1.1 200 OK");
   assert.deepEqual(refused, []);

@@ -17,7 +17,7 @@ export interface ShareOptions {
   onRefused(reason: "address" | "all"): void;
 }
 
-/** What a client is told whose connection is closed before it said anything: a fatal alert of TLS, "access denied". */
+/** The reply before the client has sent anything: a fatal alert of TLS, "access denied". */
 const TLS_ALERT = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 49]);
 const HTTP_REPLY = rawReply(
   429,
@@ -30,8 +30,8 @@ const LINGER_MS = 1_000;
 const LINGERING_MAX = 100;
 
 /**
- * Closes connections above the share of their address, before TLS costs anything. Addresses of one IPv6 network (/64) share. The connections of a trusted proxy are those of its
- * many clients and are not counted, nor is any behind a proxy that is not named.
+ * Closes connections above the share of their address, before TLS costs anything. Addresses of one IPv6 network (/64) share. The connections of a trusted proxy belong to its
+ * many clients and are not counted. Behind a proxy that is not named, no connection is counted.
  */
 export function shareConnections(
   server: Server,
@@ -50,7 +50,7 @@ export function shareConnections(
       lingering--;
       clearTimeout(late);
     });
-    socket.resume(); // what is unread when a socket closes makes the kernel reset it, and the answer is lost
+    socket.resume(); // if bytes are unread when a socket closes, the kernel resets it and the answer is lost
     return socket.end(proxied ? HTTP_REPLY : TLS_ALERT);
   }
 

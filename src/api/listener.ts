@@ -78,7 +78,7 @@ const PLAIN_HTTP = `${JSON.stringify(errorBody("other", 400, "This port speaks H
 function refusePlainHttp(socket: Socket) {
   socket.resume();
   socket.end(rawReply(400, "Bad Request", PLAIN_HTTP));
-  // What is still unread when a socket closes makes the kernel reset it, and the answer is lost.
+  // If bytes are unread when a socket closes, the kernel resets it and the answer is lost.
   setTimeout(() => socket.destroy(), 1_000).unref();
 }
 

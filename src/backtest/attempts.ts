@@ -56,7 +56,7 @@ import {
 /** A history as it was read. */
 export interface History {
   attempts: PastAttempt[];
-  /** What was left out, and why, each reason once: `state "HELD" is … (8 records, the first in line 7)`. The most frequent first. */
+  /** The reasons why records were left out, each once: `state "HELD" is … (8 records, the first in line 7)`. The most frequent first. */
   problems: string[];
   /** How many records were left out for these reasons. */
   leftOut: number;
@@ -68,7 +68,7 @@ export interface History {
   repeated: number;
 }
 
-/** What is wrong with a record. `kind` is the same for all that are wrong alike. */
+/** The fault of a record. `kind` is the same for all records with the same fault. */
 interface Wrong {
   kind: string;
   says: string;
@@ -218,7 +218,7 @@ const NEEDED = [["invoiceId"], SAME.createdAt, SAME.state, ["amount"], ["currenc
 
 const NOT_KNOWN = "is not known: write PAID, FAILED, or PENDING for neither";
 
-/** What a record says in the first of these fields that says anything. */
+/** Returns the first of these fields of a record that is not empty. */
 const textOf = (fields: Fields, names: readonly string[]) =>
   names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
 

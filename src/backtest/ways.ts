@@ -19,7 +19,7 @@ import { gapOf, STOP } from "./gaps.ts";
 export interface Way {
   name: string;
   words: string;
-  /** What comes after failure `k` of the invoice (0: the first charge). */
+  /** The step after failure `k` of the invoice (0: the first charge). */
   next(invoice: FailedInvoice, k: number): Next;
 }
 
@@ -74,7 +74,7 @@ export function choiceOf(next: Next, invoice: FailedInvoice, k: number): number 
 const nextOf = (decision: Decision): Next =>
   decision.kind === "retry" ? decision.at : decision.kind === "card_change" ? "card" : null;
 
-/** What was known right after failure `k`. */
+/** The facts right after failure `k`. */
 function knownOf(
   { invoiceId, attempts, amount, currency }: FailedInvoice,
   k: number,

@@ -74,7 +74,7 @@ export const move: Command = {
       throw new UsageError("--to and --to-file take the address of a database: postgres://USER@HOST/DATABASE.");
     const server = await context.server();
     try {
-      // What it wrote meanwhile would be left behind.
+      // Its writes meanwhile would be left behind.
       if ((await sessionsOf(server.address)) > server.sessions)
         throw new Failure("the service is running. Stop it first: what it writes meanwhile would be left behind");
       await copied(context, (onTable) => writeWhole({ url }, readWhole(server.address), context.log, onTable));

@@ -30,14 +30,14 @@ export interface Opened {
   close(): Promise<void>;
 }
 
-/** Where lines go. */
+/** The target of printed lines. */
 export interface Lines {
   /** Prints a line for people, or for the next program. */
   print(line: string): void;
   isTerminal: boolean;
 }
 
-/** What main.ts hands to a command: the only ways it reaches the outside. Its own lines are those of standard output. */
+/** The only ways in which a command reaches the outside, given by main.ts. Its own lines go to standard output. */
 export interface Context extends Lines {
   settings: Settings;
   log: Log;
@@ -66,7 +66,7 @@ export type Values = Readonly<Record<string, string | boolean | (string | boolea
 export interface Command {
   /** As typed: `merchant create`. */
   name: string;
-  /** What follows the name: `MERCHANT [--paused]`. */
+  /** The text after the name: `MERCHANT [--paused]`. */
   usage: string;
   summary: string;
   options: Options;

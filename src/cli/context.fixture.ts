@@ -8,7 +8,7 @@ import type { Database } from "../store/database.ts";
 import type { Walled } from "../store/walled.ts";
 import type { Command, Context, Values } from "./command.ts";
 
-/** What a command is run with that asks this database, the lines that it prints, and what it writes to standard output itself. */
+/** Returns the context of a command that uses this database, the lines that it prints, and its own writes to standard output. */
 export function testContext(
   db: Database,
   settings: Partial<Settings> = {},
@@ -43,7 +43,7 @@ export function testContext(
   return { context, lines, output };
 }
 
-/** What a command prints that asks this database. */
+/** Returns the lines of a command that uses this database. */
 export async function printed(db: Database, command: Command, values: Values, words: readonly string[]) {
   const { context, lines } = testContext(db);
   await command.run(context, values, [...words]);

@@ -1,6 +1,6 @@
 type Verdict = "ok" | "warn" | "fail";
 
-/** What `doctor` found out about one thing. */
+/** The result of one check of `doctor`. */
 export interface Finding {
   verdict: Verdict;
   what: string;

@@ -15,7 +15,7 @@ const ANSWER_MS = 5_000;
 const EMBEDDED_FOR =
   "it is for trying out and for small installations. Otherwise set DATABASE_URL; npx dunlin move takes the data there";
 
-/** Whether cases are decided, outcomes learned and locks free, and what came of it all. */
+/** Returns whether cases are decided, outcomes learned and locks free, and the totals of actions and money. */
 export async function serviceFindings(figures: ServiceFigures): Promise<Finding[]> {
   const [dueS, aside, lagS, { waiting, longestS }, actions, money] = await Promise.all([
     figures.oldestDueCaseS(),
@@ -57,13 +57,13 @@ const UNITS = [
   ["minutes", 60],
 ] as const;
 
-/** "3 minutes", in the largest unit of which it has two. */
+/** "3 minutes": in the largest unit that fits at least twice. */
 function span(seconds: number): string {
   const [unit, size] = UNITS.find(([, each]) => seconds >= 2 * each) ?? ["s", 1];
   return `${Math.round(seconds / size)} ${unit}`;
 }
 
-/** How old the embedded server is. */
+/** Returns the age of the embedded server. */
 export function embeddedFinding({ settings, realNow }: Context): Finding[] {
   if (settings.databaseUrl !== null) return [];
   const days = Math.floor((realNow().getTime() - new Date(EMBEDDED.on).getTime()) / DAY_MS);
@@ -72,7 +72,7 @@ export function embeddedFinding({ settings, realNow }: Context): Finding[] {
   return [finding(NEWER === null ? "ok" : "warn", "embedded", `${age}${behind}; ${EMBEDDED_FOR}`)];
 }
 
-/** How the running service uses its connections, as its metrics listener says; nothing where there is none. */
+/** Returns the use of the running service's connections, from its metrics listener; empty without one. */
 export async function poolFindings({ settings: { metricsHost, metricsPort } }: Context): Promise<Finding[]> {
   if (metricsPort === null) return [];
   try {

@@ -64,7 +64,7 @@ test("doctor names the setting by which it trusts the authority of the API's cer
   assert.match(lines.find((each) => each.includes(`${server.url}/readyz`))!, /^warn {2}api .*NODE_EXTRA_CA_CERTS=FILE/);
 });
 
-test("doctor warns of a case that nobody decides, of one that was postponed, and says what came of cases", async (t) => {
+test("doctor warns of an overdue case and of a postponed one, and shows the outcomes of cases", async (t) => {
   const stage = await openStage();
   t.after(() => stage.drop());
   const { id } = await stage.enter();

@@ -146,7 +146,7 @@ async function database(context: Context): Promise<Finding[]> {
   }
 }
 
-/** What keeps merchants apart when a statement of ours forgets to. */
+/** Checks the row-level security that isolates merchants if a statement forgets its merchant. */
 async function wall({ db }: Opened): Promise<Finding> {
   const { login, isAbove, open } = await wallFacts(db);
   if (open.length > 0) return finding("fail", "wall", `row-level security is off on ${open.join(", ")}`);
@@ -163,7 +163,7 @@ async function wall({ db }: Opened): Promise<Finding> {
 const takesNothing = (status: number) =>
   status >= 500 || (status >= 300 && status < 400) || [404, 405, 410].includes(status);
 
-/** How each merchant's endpoint stands, and what it answers. */
+/** Checks the state and the answer of each merchant's endpoint. */
 async function endpoints({ settings }: Context, { db, ports, secretKeys }: Opened): Promise<Finding[]> {
   const sender = createSender({
     allow: parseAllow(settings.webhookAllow),

@@ -5,12 +5,12 @@ import { notify, withdrawnNotes } from "../store/hints.ts";
 import { type Command, type Context, EXIT, Failure, withDatabase } from "./command.ts";
 import { merchantOf } from "./whose.ts";
 
-/** `dunlin erase customer`: all that there is of one customer of a merchant. */
+/** `dunlin erase customer`: erases all data of one customer of a merchant. */
 export const eraseCustomer: Command = {
   name: "erase customer",
   usage: `CUSTOMER [--merchant M] [--yes]
-  --merchant M  whose; not needed when there is only one merchant
-  --yes         erases; without it the command counts what there is, and changes nothing`,
+  --merchant M  the customer's merchant; not needed if there is only one
+  --yes         erases; without it the command counts the records and changes nothing`,
   summary: "Erase a customer: subscriptions, invoices, attempts, cases, decisions, actions and events",
   options: { merchant: { type: "string" }, yes: { type: "boolean" } },
   positionals: ["CUSTOMER"],

@@ -8,8 +8,8 @@ import { merchantWithInvoice } from "./whose.ts";
 export const explain: Command = {
   name: "explain",
   usage: `INVOICE [--merchant M] [--json]
-  --merchant M   whose; not needed when only one merchant has such an invoice
-  --json         the summary, all answers, the decisions and all that each rested on`,
+  --merchant M   the invoice's merchant; not needed if only one merchant has such an invoice
+  --json         the summary, all answers, and the decisions with their facts`,
   summary:
     "Say in three lines where an invoice stands, then what was decided and why: rules, alternatives, what changed",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },

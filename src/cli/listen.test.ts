@@ -165,7 +165,7 @@ test("a body that is no event is forwarded, too, and called what it is", async (
   await listening.code;
 });
 
-test("what cannot be meant is refused", async (t) => {
+test("listen and trigger refuse options that make no sense", async (t) => {
   const run = shell(t);
   const refused = async (command: Command, values: Record<string, string>, words: string[], says: RegExp) =>
     assert.rejects((await run(command, values, words)).code, (error: Error) => {

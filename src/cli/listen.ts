@@ -85,7 +85,7 @@ function below(target: URL, path: string): URL {
   return url;
 }
 
-/** What a body is about, in a few words without a character that could move a terminal's cursor. */
+/** Returns a summary of a body in a few words, without a character that could move a terminal's cursor. */
 function nameOf(body: Buffer): string {
   try {
     const { id, requestId, type = "recovery_action", data, invoiceId = data?.invoiceId } = JSON.parse(body.toString());

@@ -28,7 +28,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** What `fill` leaves empty. */
+/** Rows of the tables that `fill` leaves empty. */
 const REST = [
   `insert into recovery_actions (merchant_id, id, case_id, invoice_id, customer_id, currency, type, status, action_suggestion, ideal_retry_time, reasons, created_at, updated_at)
    select merchant_id, gen_random_uuid(), id, invoice_id, customer_id, 'EUR', 'RETRY', 'SCHEDULED', 'RETRY', opened_at, '[]', opened_at, opened_at from cases limit 10`,
@@ -64,7 +64,7 @@ const REST = [
   "insert into identities select 'https://id.example', id::text, id, created_at from people",
 ];
 
-/** Of each table with a merchant_id: rows of the merchant, and a sum of their hashes. */
+/** Returns the merchant's rows in each table with a merchant_id: their number, and a sum of their hashes. */
 async function sums(merchantId: string): Promise<Map<string, { rows: number; sum: string }>> {
   const tables = await db.run<{ name: string }>(
     prepared(
@@ -132,12 +132,12 @@ test("a merchant is deleted, killed and deleted again: nothing of it is left, an
     (await listMerchants(db)).map(({ id }) => id),
     [stays],
   );
-  assert.equal(await count("people"), 2, "who belongs to the other one stays");
+  assert.equal(await count("people"), 2, "members of the other merchant stay");
   assert.equal(await count("sessions where merchant_id is null"), 1);
   assert.equal(await count("audit_log where deed = 'merchant.deleted'"), 1);
 });
 
-test("what a request wrote after a merchant was deleted is deleted when it is deleted again", async () => {
+test("a second deletion of a merchant removes the rows that a request wrote after the first one", async () => {
   await db.run(
     prepared(
       "",

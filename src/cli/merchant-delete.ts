@@ -9,12 +9,12 @@ import { growingLine } from "./growing-line.ts";
 /** A request may take 20 s, its key is believed for a second, and the log of requests is written a second later. */
 const REQUESTS_MS = 25_000;
 
-/** `dunlin merchant delete`: a merchant and all that is its. */
+/** `dunlin merchant delete`: deletes a merchant with all its data. */
 export const merchantDelete: Command = {
   name: "merchant delete",
   usage: `MERCHANT (--name N | --yes)
   --name N      its name, so that no other merchant is deleted by mistake
-  --yes         deletes it without its name, also what an interrupted deletion left`,
+  --yes         deletes it without its name, and the rest after an interrupted deletion`,
   summary: "Delete a merchant with all its data, keys, members and settings",
   options: { name: { type: "string" }, yes: { type: "boolean" } },
   positionals: ["MERCHANT"],

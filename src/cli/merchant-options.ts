@@ -29,9 +29,9 @@ export const MERCHANT_OPTIONS: Options = {
 };
 
 export const MERCHANT_USAGE = `
-  --name N                 how it is called here
-  --webhook-url U          where instructions are posted: HTTPS only
-  --bearer-file F          how the endpoint recognises us: a file with a token; - is standard input
+  --name N                 its name here
+  --webhook-url U          the endpoint that gets the webhooks: HTTPS only
+  --bearer-file F          the credential for the endpoint: a file with a token; - is standard input
   --basic-file F           or one with user:password
   --bearer T, --basic U:P  the same, where nobody else can read the process list
   --shape envelope|flat    body of a recovery_action (envelope)
@@ -42,16 +42,16 @@ export const MERCHANT_USAGE = `
   --window-days N          length of a case (28)
   --budget N               retries per case (8)
   --smallest-amount N      no retry for less than this, in minor units (0)
-  --engine learned|static  decide by what was learned from outcomes, or by fixed rules (learned)
-  --shadow yes|no          decide and log, and ask for nothing, in cases that begin while yes (no)
+  --engine learned|static  decide by the learned model, or by fixed rules (learned)
+  --shadow yes|no          decide and log, but send nothing, in cases that begin while yes (no)
   --explore yes|no|auto    sample a share of retries to learn from them; auto: after ${EXPLORES_FROM} outcomes (auto)
-  --share-learning yes|no  learn with and from all merchants that share, or alone (yes)
+  --share-learning yes|no  train one model with all merchants that share, or its own (yes)
   --rate-per-second N      API requests per second and key (100)
   --rate-burst N           API requests at once (100)
   --paused yes|no          deliveries wait while yes (no)
   --resume                 as --paused no, also when Dunlin paused an endpoint that failed for days`;
 
-/** The settings that were given. */
+/** Returns the settings in the options. */
 export async function merchantSettings(context: Context, values: Values): Promise<MerchantSettings> {
   const settings: MerchantSettings = {};
   const name = text(values, "name");

@@ -30,7 +30,7 @@ export const merchantCreate: Command = {
     if (name === undefined) throw new UsageError("--name is missing.");
     if (settings.webhookUrl && !settings.credential)
       throw new UsageError(
-        "--webhook-url needs --bearer-file F or --basic-file F, by which the endpoint recognises us.",
+        "--webhook-url needs --bearer-file F or --basic-file F: the endpoint recognizes Dunlin by that credential.",
       );
     await checkName(context, settings.webhookUrl, values.json === true);
     return withDatabase(context, async ({ db, ports, secretKeys }) => {

@@ -1,4 +1,4 @@
-import { SILENT_MS } from "../presence.ts";
+import { SILENT_MS } from "../silence.ts";
 import type { Tx } from "../store/database.ts";
 import { listProcesses, type ProcessRow } from "../store/processes.ts";
 

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { testDatabase } from "../../test/database.ts";
-import { makeMerchant, SECRET_KEYS } from "../delivery/deliverer.fixture.ts";
+import { makeMerchant, realPorts, SECRET_KEYS } from "../delivery/deliverer.fixture.ts";
+import { resealAll } from "../recovery/reseal.ts";
 import { claimInstallation, keyCheck } from "../store/installation.ts";
-import { seal } from "../store/secret-box.ts";
+import { listMerchants, updateBoxes } from "../store/merchants.ts";
+import { seal, unseal } from "../store/secret-box.ts";
 import { sessionsOf } from "../store/whole-database.ts";
 import type { Values } from "./command.ts";
 import { printed, testContext } from "./context.fixture.ts";
@@ -44,4 +46,29 @@ test("a database whose key is lost takes another after a reset, which names what
     new RegExp(`merchant set ${id} --bearer-file FILE {3}\\(Lost Shop\\)`),
   );
   assert.deepEqual(await claimInstallation(db, next), [next]);
+});
+
+test("a credential that was set by the former key while a rotation runs is encrypted again before it ends", async (t) => {
+  const { db, drop } = await testDatabase();
+  t.after(drop);
+  const [former] = SECRET_KEYS;
+  const next = randomBytes(32);
+  await claimInstallation(db, keyCheck(former!));
+  const merchant = await makeMerchant(db);
+  const boxed = seal([former!], randomBytes(12), "set meanwhile");
+  let isPassed = false;
+  const racing: typeof db = {
+    ...db,
+    async transaction(work) {
+      if (isPassed) await updateBoxes(db, { ...merchant, webhookCredential: boxed });
+      return await db.transaction(work);
+    },
+  };
+  const done = await resealAll(racing, [next, former!], realPorts, () => {
+    isPassed = true;
+  });
+  assert.deepEqual(done, { changed: 2, boxes: 1, unreadable: [] });
+  const [stored] = await listMerchants(db);
+  assert.equal(unseal([next], stored!.webhookCredential!), "set meanwhile");
+  assert.deepEqual(await claimInstallation(db, keyCheck(former!)), [keyCheck(next)]);
 });

@@ -9,7 +9,7 @@ import { growingLine } from "./growing-line.ts";
 
 const NAMED_MAX = 10;
 
-/** `dunlin secret-key rotate`: whatever an older secret key encrypted, by the newest. */
+/** `dunlin secret-key rotate`: encrypts everything of an older secret key with the newest. */
 export const secretKeyRotate: Command = {
   name: "secret-key rotate",
   usage: `

@@ -35,7 +35,7 @@ test("a secret comes from a file or from standard input, without the line break 
   assert.equal(await asked({}, "bearer").secret, undefined);
 });
 
-test("a secret among the words of a command is taken with one line that names the safe option", async () => {
+test("a secret in an option works, and one line names the safe option", async () => {
   const { secret, lines } = asked({ bearer: "T" }, "bearer");
   assert.equal(await secret, "T");
   assert.equal(lines.length, 1);
@@ -44,7 +44,7 @@ test("a secret among the words of a command is taken with one line that names th
   assert.deepEqual([await open.secret, open.lines], ["postgres://host/db", []]);
 });
 
-test("what cannot be a secret is refused: two ways at once, one standard input for two, an empty or a huge file, none", async (t) => {
+test("secret options refuse two sources at once, one standard input for two secrets, an empty or huge file, and none", async (t) => {
   const empty = fileWith(t, "\n");
   const cases: [Values, typeof UsageError | typeof Failure, RegExp][] = [
     [{ bearer: "T", "bearer-file": "f" }, UsageError, /^Give --bearer or --bearer-file, not both/],
@@ -61,7 +61,7 @@ test("what cannot be a secret is refused: two ways at once, one standard input f
     });
 });
 
-test("every command that takes a secret takes it from a file, too", async () => {
+test("every command with a secret option also reads the secret from a file", async () => {
   const found = (await allCommands()).flatMap(({ name, options }) =>
     Object.keys(options)
       .filter(

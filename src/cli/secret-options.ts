@@ -11,7 +11,7 @@ export const secretOptions = (...names: string[]): Options =>
 const fileOption = (name: string) => `${name}-file`;
 
 /**
- * The secret that was given as `--NAME T`, with a hint that others can read it, or by a file in `--NAME-file F`, where `-` is standard input; undefined: neither was given. A line break at the end of the file is no part of it.
+ * Returns the secret from `--NAME T`, with a hint that others can read it, or from the file in `--NAME-file F`, where `-` is standard input; undefined without either. A line break at the end of the file is dropped.
  *
  * @param isSecret  whether a text deserves the hint
  * @throws Failure when the file can't be read

@@ -38,13 +38,13 @@ test("dunlin trust names the authority's file and the steps of each system, and 
       lines.some((line) => line.startsWith(system)),
       system,
     );
-  // The file stands in a command as a shell reads it, whatever its name.
+  // The file's name is quoted for a shell.
   const copy = lines.find((line) => line.includes("sudo cp "))!;
   const [, word] = /sudo cp (.*) \/usr/.exec(copy)!;
   assert.equal(execFileSync("/bin/sh", ["-c", `printf %s ${word}`], { encoding: "utf8" }), caFile);
 });
 
-test("dunlin trust has nothing to import where the certificate is not Dunlin's own", async () => {
+test("dunlin trust names no file to import if the certificate is not Dunlin's own", async () => {
   assert.match((await trusted({ tls: "proxy" })).join("\n"), /^A proxy in front of Dunlin has the certificate/);
   const certificate = { cert: "", key: "" };
   assert.match((await trusted({ tls: "on", certificate })).join("\n"), /^DUNLIN_TLS_CERT names the certificate/);

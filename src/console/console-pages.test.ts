@@ -38,7 +38,7 @@ test("every page forbids scripts of others, frames, sniffing and keeping", async
   }
 });
 
-test("what people typed is shown as text", async () => {
+test("input of people is shown as text", async () => {
   const browser = await at.as("viewer");
   const rename = prepared("test_rename_person", "update people set name = $2 where id = $1");
   await at.db.run(rename, [browser.person.id, `<script>alert(1)</script>"'&`]);
@@ -63,7 +63,7 @@ test("commands on pages name no path of the server, and are folded below what ca
   }
 });
 
-test("where service time runs faster than real time each page says when it is, and in real time nothing is said", async () => {
+test("every page shows the service time if it runs faster than real time, and no page does in real time", async () => {
   assert.doesNotMatch((await (await at.as("viewer")).get("/account")).body, /class="clock"/);
   const fast = await testConsole({ ports: { ...testPorts(testClock()), clockRate: 8640 } });
   try {
@@ -74,7 +74,7 @@ test("where service time runs faster than real time each page says when it is, a
   }
 });
 
-test("of pages only what went wrong is in the log of requests, as the merchant's where somebody is signed in", async () => {
+test("the request log holds only pages that failed, under the merchant if a person is signed in", async () => {
   const { id } = at.merchant;
   const viewer = await at.as("viewer");
   const paths = ["/overview", "/invoices/nothing", "/org/audit", "/sign-in"];

@@ -1,4 +1,4 @@
-// What the tests of this room begin with: the console on a real database, with a merchant and people of each role.
+// The start of this module's tests: the console on a real database, with a merchant and people of each role.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import pino from "pino";

@@ -27,9 +27,9 @@ export interface ConsoleOptions {
   oidc: Oidc | null;
   /** Sends invites; null: their links are handed on by whoever makes them. */
   mailer: Mailer | null;
-  /** How people open the console, without a slash in the end. */
+  /** The URL of the console for people, without a slash at the end. */
   authUrl: string;
-  /** How programs reach the API. */
+  /** The URL of the API for programs. */
   baseUrl: string;
   /** PEM file of the authority to trust; null when every machine trusts the certificate. */
   caPath: string | null;
@@ -51,7 +51,7 @@ export interface ConsoleOptions {
   onJob(kind: JobKind): void;
 }
 
-/** What pages are made of. */
+/** The dependencies of the pages. */
 export interface Console extends ConsoleOptions {
   http: FastifyInstance;
   origin: string;
@@ -63,7 +63,7 @@ export interface Console extends ConsoleOptions {
   upload(path: string, deed: Deed, change: Show): void;
 }
 
-/** What a visitor gets: a page, or an answer that was sent already. */
+/** The answer to a visitor: a page, or an answer that was sent already. */
 export type Show = (visit: Visit) => Promise<Page | FastifyReply> | Page | FastifyReply;
 
 export const sendHtml = (reply: FastifyReply, text: string) =>

@@ -24,7 +24,7 @@ const ADMINISTRATION = [
 
 export interface Page {
   title: string;
-  /** What stands at the right of the title: exports, buttons. */
+  /** Exports and buttons at the right of the title. */
   tools?: Part;
   body: Html;
   status?: number;

@@ -12,7 +12,7 @@ export const BANK = rowStart("issuer", "a bank");
 /** A new model, but for first tries, of which it knows many at any time since the failure. */
 export const learned: Learned = { ...newLearned(), firsts: newFirsts().fill(1e6) };
 
-/** Of a German card that was declined for that reason at START. */
+/** A German card that was declined for that reason at START. */
 export function belief(reason: Reason): Belief {
   const names = new Int32Array(0);
   const facts = {

@@ -41,7 +41,7 @@ test("a bank that was down is tried within three days, a card that is gone not a
   assert.equal(chooseTry(familiar(10_000), belief("REVOKED"), dear), null);
 });
 
-test("where tries often succeed more is asked of a try, and of one for a small bill more still, so fewer are planned", () => {
+test("fewer retries are planned when retries often succeed, and fewer still for a small invoice, because each must bring more", () => {
   const planned = (usual: number, dollars = 24) => {
     const { next } = chooseTry(
       { ...learned, tries: Float64Array.of(usual, 1000) },
@@ -102,7 +102,7 @@ test("a moment that is drawn by lot costs the plan little, whatever the chance o
   assert.ok(elsewhere > 60, `${elsewhere}`);
 });
 
-test("of the cases that are not worth a try one in twenty is tried all the same, more after a code that was seldom met, with the chance of it written down", () => {
+test("one in twenty cases not worth retrying is retried, more after a rare code, and its propensity is recorded", () => {
   for (const [seen, share] of [
     [0, 1],
     [HOPELESS_HALF_TRIES, 0.5],
@@ -146,7 +146,7 @@ test("without exploring the plan's next moment is chosen for certain, and hopele
   }
 });
 
-test("where an issuer trusts an hour more than others, its customers' cards are tried then", () => {
+test("cards of an issuer that approves more at one hour are retried at that hour", () => {
   const trusting = { ...newLearned() };
   const of = belief("GENERIC");
   trusting.mean[BANK + dayPartColumn(5)] = 1;
@@ -193,7 +193,7 @@ test("the plan that is shown begins with the moment that was chosen, drawn or no
   assert.ok(drawn > 3, `${drawn}`);
 });
 
-test("where fewer than six tries may be made, the even ones beside the plan are spread over all of the window too", () => {
+test("fewer than six evenly spaced retries are also spread over the whole window", () => {
   const evenDays = (asked: TryQuestion, tries = 0) => {
     const kase = { ...belief("FUNDS"), tries };
     const { even } = outlookOf(learned, kase, asked, chooseTry(learned, kase, asked)!, START, START);

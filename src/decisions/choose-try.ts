@@ -29,20 +29,20 @@ export const HOPELESS_TRIED_SHARE = 0.05;
 /** When so many tries after a code were seen, half of the hopeless cases with it are tried. */
 export const HOPELESS_HALF_TRIES = 30;
 
-/** What is to be decided. */
+/** The question to decide. */
 export interface TryQuestion {
   /** Names the case: what is drawn for it falls the same way when it is decided again by what was known then. */
   key: string;
   now: number;
   windowEndsAt: number;
   triesLeft: number;
-  /** Whether a share of retries may be sampled to learn from them. Without it nothing is left to chance, but where what is said does not come true. */
+  /** Whether a share of retries may be sampled to learn from them. Without it nothing is random, except while predictions do not come true. */
   explores: boolean;
   /** Whether the rules allow a try then. */
   allow(at: number): boolean;
-  /** What the rules allow of several tries together, as far as those that are left could be too many. */
+  /** The limits for several retries together, if the retries left could exceed them. */
   limits: readonly PlanLimit[];
-  /** What is due, in US dollars, roughly. */
+  /** The amount due, roughly in US dollars. */
   dollars: number;
   stakes: Stakes;
 }
@@ -137,8 +137,8 @@ export function chooseTry(learned: Learned, belief: Belief, question: TryQuestio
 }
 
 /**
- * How many of the hopeless cases are tried. Banks differ in what they mean by a code, so what is believed of one is worth little before tries
- * have shown it. Where nothing is left to chance all are tried until enough tries were seen, and none after that.
+ * How many of the cases not worth retrying are retried. Banks differ in the meaning of a code, so an estimate for one is worth little before retries
+ * have confirmed it. Without exploring, all are retried until enough retries were seen, and none after that.
  */
 function hopelessShare({ seen }: Learned, { codeName }: Belief, { explores, stakes }: TryQuestion): number {
   if (stakes.cost >= DEAR) return 0;

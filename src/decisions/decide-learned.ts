@@ -33,7 +33,7 @@ export interface LearnedDecision {
 const NO_OUTLOOK = () => null;
 
 /**
- * What to do next in a case, by what was learned: the signature of `decide`, and two arguments more.
+ * Returns the next action in a case, by the learned model: the signature of `decide`, and two arguments more.
  *
  * Whatever rules and reasons decide alone (stop, another card, a new card) stays with `decide`. A moment is planned from
  * the last try on, or the last charge of another bill of the customer since, not from `now`, so it stays the same until it is reached or a fact changes.
@@ -134,7 +134,7 @@ function retry(
   const isFree = jittered < known.windowEndsAt.getTime() && forbiddenAt(guard, jittered) === null;
   const at = Math.max(now, isFree ? jittered : chosen.at);
   const reasons = reasonsToTry(situation, learned, belief, chosen, at);
-  // What is made up for at once comes because it was missed.
+  // A retry that is made up for at once comes because it was missed.
   const from = at > now ? Math.max(asked.now, belief.lastTriedAt + GAP_MIN_MS) : now;
   const wait = waitBefore(situation, at, from);
   if (!wait && upAgainAt > now && isSoonAfter(at, upAgainAt)) reasons.push(outageWords(situation));

@@ -64,7 +64,7 @@ interface HourDraw {
   propensityOf(at: number): number;
 }
 
-/** Where no hour is drawn: the planned moment. */
+/** The planned time, if no hour is sampled. */
 export const noHour = (planned: number): HourDraw => ({
   at: planned,
   propensityOf: (at) => Number(at === planned),

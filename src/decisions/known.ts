@@ -9,7 +9,7 @@ export interface Decline extends DeclineCodes {
 }
 
 /**
- * What is known of a case when deciding. Times are service time; null is "not known", and is never guessed at.
+ * The facts of a case for a decision. Times are service time; null is "not known", and is never guessed.
  *
  * Only facts, nothing that changes because time passes: the same facts must lead to the same moment, since a plan is
  * decided again right before it is sent.

@@ -93,7 +93,7 @@ function cycleWords({ shares }: Belief, ofAll: number): string {
   return share < 0.15 ? "" : `, which seems to come ${PAY_CYCLES[likeliest]!.words} (${percent(share)})`;
 }
 
-/** What another bill of the customer showed since the last try; null: nothing. */
+/** Returns the news of another invoice of the customer since the last attempt; null without any. */
 const besideWords = ({ beside }: Belief, zone: Zone): string | null =>
   beside &&
   `Since the last try another bill of this customer was ${beside.approved ? "paid" : "declined"}, on ${momentWords(zone, beside.at)}.`;

@@ -13,21 +13,21 @@ import type { Send } from "./https/send.ts";
 import { type Sign, signer } from "./https/signature.ts";
 import { nextDueAt, retryAfterMs } from "./schedule.ts";
 
-/** Where a merchant's events go, ready to be used many times. */
+/** The target of a merchant's events, ready to be used many times. */
 export interface Target {
   origin: string;
   paths: Record<EventType, string>;
   authorization: string | null;
   /** Null when the merchant has no secret: then nothing is signed, and it costs nothing. */
   sign: Sign | null;
-  /** What must not appear in the log. */
+  /** Secrets that must not appear in the log. */
   secrets: string[];
-  /** What the log shows of each request. */
+  /** The part of each request that the log shows. */
   heads: Record<EventType, RequestHead>;
 }
 
 /**
- * Where the merchant's events go, or null when it has no endpoint.
+ * Returns the target of the merchant's events, or null without an endpoint.
  *
  * @throws UnreadableSecret when none of the keys opens the stored credential or signing secret
  */

@@ -20,7 +20,7 @@ const CREDENTIALS: [WebhookAuth, string][] = [
 type Echo = (request: Request) => string;
 const authorization = (request: Request) => String(request.headers.authorization);
 const ownPart = (request: Request) => authorization(request).replace(/^\w+ /, "");
-/** What the receiver makes of the header: the token, or user and password. */
+/** The parts of the header: the token, or user and password. */
 const opened = (request: Request) =>
   authorization(request).startsWith("Basic") ? Buffer.from(ownPart(request), "base64").toString() : ownPart(request);
 const password = (request: Request) => opened(request).replace(/^merchant:|^user:/, "");
@@ -111,7 +111,7 @@ for (const [name, form] of ECHOES)
       }
   });
 
-test("of a success nothing is stored, so nothing can be echoed", async () => {
+test("the reply to a success is not stored, so it can echo nothing", async () => {
   status = 200;
   echo = authorization;
   assert.equal((await attempted("bearer", "plain-token-1234567890")).response, null);

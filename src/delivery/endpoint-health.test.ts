@@ -113,7 +113,7 @@ test("an endpoint that fails everything is marked, warned about after a day and 
   assert.equal(await open().deliverDue(), 0, "nor by another process");
 });
 
-test("what waited for a paused endpoint goes out when a person resumes it, oldest first and within the cap", async () => {
+test("events that waited for a paused endpoint go out when a person resumes it, oldest first and within the cap", async () => {
   let reply = DOWN;
   const { open, live, now, waiting, merchant, sent, ports } = await scene(() => reply);
   const deliverer = open();
@@ -189,7 +189,7 @@ test("a single failure after days of silence pauses nobody: the short retries mu
   assert.deepEqual([(await now()).webhookPaused, (await now()).webhookFailingSince], [false, null]);
 });
 
-test("what a former owner saw changes nothing", async () => {
+test("an attempt of a former owner changes nothing", async () => {
   const { merchant, now, ports } = await scene(() => DOWN);
   const { db } = database;
   await db.run(TAKE_OVER, ["01990000-0000-7000-8000-000000000001"]);

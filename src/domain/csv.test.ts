@@ -57,7 +57,7 @@ test("a row begins behind empty ones, and a quoted break counts once, though the
   assert.deepEqual(begins, [1, 3, 5]);
 });
 
-test("what can't be read is at the line behind the rows that were read, or where the parser says", () => {
+test("an error is at the line after the rows that were read, or where the parser says", () => {
   const tornIn = (text: string) => {
     const { options, tornAt } = csvReading(",");
     try {
@@ -72,7 +72,7 @@ test("what can't be read is at the line behind the rows that were read, or where
   assert.equal(tornIn("id\na"), null);
 });
 
-test("a text without its empty rows says what it says with them, on the same lines, wherever its pieces end", () => {
+test("dropping empty rows keeps the other rows and their line numbers, wherever the pieces end", () => {
   const rowsOf = (text: string) => {
     const { options, begins } = csvReading(",");
     try {
@@ -95,7 +95,7 @@ test("a text without its empty rows says what it says with them, on the same lin
   );
 });
 
-test("a row of more columns than any export has is refused by its line, and so is a file of empty rows", () => {
+test("a row with more columns than any export has is refused with its line, and so is a file of empty rows", () => {
   const filter = (text: string) => createEmptyRowFilter(",")(text, true);
   assert.equal(filter(`a\n\n${"b,".repeat(COLUMNS_MAX - 1)}\n`).split(",").length, COLUMNS_MAX);
   assert.throws(() => filter(`a\n"\n",\n${",".repeat(COLUMNS_MAX)}`), {

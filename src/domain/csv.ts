@@ -1,7 +1,7 @@
 import type { CsvError } from "csv-parse";
 import { FileRefused } from "./file-refused.ts";
 
-/** What may stand between columns. Programs write semicolons where their country's decimals have commas, and tabs into what is pasted. */
+/** Separators of columns. Programs write semicolons if their country's decimals have commas, and tabs into pasted text. */
 const SEPARATORS = [",", ";", "\t"];
 
 /** A first line by which Excel is told what stands between columns: `sep=;`. Who saved the file again may have put it in quotes, and signs behind it. */
@@ -74,7 +74,7 @@ export function createFormulaReader(): (piece: string, isLast?: boolean) => stri
   };
 }
 
-/** What a cell says that a spreadsheet wrote as a formula of a text alone: `="00123"` is 00123. */
+/** Returns the text of a cell that a spreadsheet wrote as a formula with a text alone: `="00123"` is 00123. */
 export const formulaText = (cell: string): string => {
   const text = /^="(.*)"$/s.exec(cell)?.[1];
   return text === undefined ? cell : text.replaceAll('""', '"');
@@ -85,7 +85,7 @@ export const COLUMNS_MAX = 1_000;
 /** As many rows as a sheet of a spreadsheet has: a program that saved the empty part of one saved no more. */
 const EMPTY_ROWS_MAX = 1_048_576;
 
-/** More than `COLUMNS_MAX` quoted empty cells. Of blanks there may be any number. */
+/** More than `COLUMNS_MAX` quoted empty cells. Any number of blanks is allowed. */
 const HELD_CHARS_MAX = 4 * COLUMNS_MAX;
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, QUOTE] = [9, 10, 13, 32, 34];
@@ -101,8 +101,8 @@ export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?
   let rowEnd = "";
   let isQuoted = false;
   let isEmpty = true;
-  let held = ""; // of a row that is empty so far
-  let quotes = 0; // in the last of its cells
+  let held = ""; // the text of a row that is empty so far
+  let quotes = 0; // in its last cell
   let columns = 1;
   let emptyRows = 0;
   let line = 1;
@@ -125,7 +125,7 @@ export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?
     kept = text.endsWith("\r") && !isLast ? "\r" : "";
     const end = text.length - kept.length;
     let out = "";
-    let from = 0; // where begins what has yet to go out
+    let from = 0; // start of the text that is not written yet
     for (let at = 0; at < end; at++) {
       const sign = text.charCodeAt(at);
       const breaks = breakAt(text, at, sign);
@@ -190,7 +190,7 @@ export const NO_COLUMNS = "it has not as many columns as the first line";
 
 export const BAD_QUOTE = "a quoted text has no end, or a quote stands where none may stand";
 
-/** How csv-parse reads a merchant's file, and where in it the rows are. One for each file. */
+/** The options of csv-parse for a merchant's file, and the lines of its rows. One for each file. */
 export function csvReading(delimiter: string) {
   const count = createLineCount();
   const begins: number[] = [];

@@ -1,11 +1,11 @@
-/** How the merchant's endpoint recognises us. The secret itself is stored encrypted and never leaves the delivery room in the clear. */
+/** How the merchant's endpoint recognizes Dunlin. The secret itself is stored encrypted and never leaves the delivery room in the clear. */
 export type WebhookAuth = "bearer" | "basic";
 
-/** What a person paused stays paused until a person resumes it; what Dunlin paused, also until the endpoint is changed. */
+/** An endpoint that a person paused stays paused until a person resumes it. A change of the endpoint also resumes one that Dunlin paused. */
 export type PausedBy = "person" | "dunlin";
 
 export const ENGINES = ["learned", "static"] as const;
-/** What decides: what was learned from outcomes, or fixed rules. */
+/** The engine that decides: the learned model, or fixed rules. */
 export type Engine = (typeof ENGINES)[number];
 
 /** One customer of this service: a business whose failed payments are recovered. */
@@ -59,7 +59,7 @@ export interface Merchant {
 
 export const BUCKETS = 64;
 
-/** What a merchant has until somebody sets it. */
+/** The settings of a new merchant. */
 export const MERCHANT_DEFAULTS = {
   webhookUrl: null,
   webhookAuth: null,

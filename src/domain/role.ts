@@ -1,5 +1,5 @@
 export const ROLES = ["owner", "admin", "developer", "viewer"] as const;
-/** What a person is to a merchant. */
+/** The role of a person at a merchant. */
 export type Role = (typeof ROLES)[number];
 
 /** Everything that not everybody may do. Reading what was recovered is open to all members. */

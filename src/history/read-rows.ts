@@ -8,7 +8,7 @@ import { release } from "../store/packed.ts";
 import { IS_MANGLED, saysOf } from "./record-of.ts";
 import type { Row } from "./rows.ts";
 
-/** What is wrong with a row. */
+/** The fault of a row. */
 export interface Fault {
   /** The field at fault, or "" when the row as a whole is. */
   field: string;
@@ -82,7 +82,7 @@ export async function readRows<Record>(
 
 const isMangled = ({ csv }: Row) => csv !== undefined && csv.mangled.length > 0;
 
-/** What a row was refused for, and after it what else is wrong with its fields. */
+/** The fault that refused a row, followed by the other faults of its fields. */
 function faultsOf(kind: RecordKind<unknown>, row: Row, error: ApiError, reading: Reading | null): Fault[] {
   const refused = error.problems.flatMap(({ field, says }) => {
     const name = /^\w+\[0\]\.(.+)$/.exec(field)?.[1];

@@ -28,7 +28,7 @@ export interface HistoryFile {
 
 /** A row of a file: where it stands, and the JSON of the record that it says. */
 export interface Row {
-  /** Of the file, or of a JSON list the place of the record in it; from 1. */
+  /** The line in the file, or the place of the record in a JSON list; from 1. */
   line: number;
   json: string;
   /** How a row of a CSV was read. */
@@ -126,7 +126,7 @@ async function* csvRowsOf(
   const { delimiter, begin } = beginningOf(await heading(text), isRead(kind.fields, reading));
   const { options, begins, tornAt } = csvReading(delimiter);
   const parser = parse({ ...options, max_record_size: ROW_CHARS_MAX });
-  pipeline(mapped(joined(begin, text), createEmptyRowFilter(delimiter)), parser, () => {}); // what goes wrong comes out of the parser
+  pipeline(mapped(joined(begin, text), createEmptyRowFilter(delimiter)), parser, () => {}); // the parser throws the errors
   let header: Header | undefined;
   let stateAt = -1;
   try {
@@ -174,7 +174,7 @@ async function* inTurns(text: AsyncIterable<string>): AsyncGenerator<string> {
     }
 }
 
-/** What a text begins with: as much as shows what it is, or all of it. */
+/** The beginning of a text: enough to tell its format, or all of it. */
 async function beginOf(text: AsyncGenerator<string>): Promise<string> {
   let begin = "";
   while (begin.trimStart().length < LIST_LOOK_CHARS && begin.length <= ROW_CHARS_MAX) {
@@ -185,7 +185,7 @@ async function beginOf(text: AsyncGenerator<string>): Promise<string> {
   return begin;
 }
 
-/** What a text begins with, its heading at least, unless that is longer than a row may be. */
+/** The beginning of a text with its heading, unless the heading is longer than a row may be. */
 async function heading(text: AsyncGenerator<string>): Promise<string> {
   let begin = "";
   while (begin.length <= ROW_CHARS_MAX && headingOf(begin) === undefined) {

@@ -125,7 +125,7 @@ test("words for states that were said and that no row has are told of, and those
   assert.deepEqual(await unmet(["live"], '\r\n"'), []);
 });
 
-test("what nobody said how to read is refused in words that name the option, each fault once", async () => {
+test("a value that needs an option to be read is refused in words that name the option, each fault once", async () => {
   const all = Array.from({ length: 300 }, (_, n) => `s_${n},active,c,${n === 200 ? "x" : "49.00"},EUR,25.11.2026`);
   const of = async (said: object, ...rows: string[]) => {
     const text = ["id,state,customerId,Amount,currency,Created At", ...(rows.length > 0 ? rows : all)].join("\n");
@@ -163,7 +163,7 @@ test("the fault that most rows have comes first, and only what is wrong in one r
   );
 });
 
-test("of JSONL it is said what the API wants, and no option that would not help", async () => {
+test("an error in JSONL says what the API wants, and names no option that would not help", async () => {
   const text = jsonl([subscription("a", { amount: 49.5 })]);
   const { wrong } = await takeRows({ name: "x.jsonl", bytes: pieces(text) }, kind, PLAIN);
   assert.match(wrong[0]!.faults[0]!.says, /^must be an integer from 0 to \d+, written with digits only$/);
@@ -202,7 +202,7 @@ test("other work has its turn between batches, though all of a file is there at 
   assert.ok(turns >= 5, `${turns} turns in 20 batches`);
 });
 
-test("other work has its turn within a large piece, too, and a file of commas is refused at its first line", async () => {
+test("reading a large piece yields to other work, and a file of commas is refused at its first line", async () => {
   let turns = 0;
   const turn = () => {
     turns++;

@@ -23,11 +23,11 @@ export interface WrongRow {
   }[];
 }
 
-/** What is wrong with these rows, one fault after the other. */
+/** The faults of these rows, one after the other. */
 export const faultsOf = (wrong: readonly WrongRow[]) =>
   wrong.flatMap(({ line, faults }) => faults.map((fault) => ({ line, ...fault })));
 
-/** What is wrong alike in several rows. */
+/** A fault that several rows share. */
 interface AlikeFault {
   column: string;
   says: string;
@@ -49,7 +49,7 @@ export function alikeWords({ says, lines }: AlikeFault, place: Taken["place"] = 
   return `${says} (${lines.length.toLocaleString("en")} rows: ${place}s ${lines.slice(0, LINES_SHOWN).join(", ")}${more})`;
 }
 
-/** What came of a file. */
+/** The result of a file. */
 export interface Taken {
   /** How the first line of a CSV is read; null for JSON. */
   header: Header | null;

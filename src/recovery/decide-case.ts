@@ -15,7 +15,7 @@ import { historyOf } from "./history.ts";
 import { knownOf } from "./known.ts";
 import type { DeliveredAction } from "./outcome.ts";
 
-/** What is there to decide by. */
+/** The knowledge for a decision. */
 export interface Knowledge {
   /** null: the static policy decides. */
   model: { learned: Learned; version: number; isTrained: boolean } | null;
@@ -33,7 +33,7 @@ export interface CaseDecision {
 }
 
 /**
- * What to do next in a case, by the engine that the merchant wants.
+ * Returns the next action in a case, by the engine that the merchant chose.
  *
  * A plan stays as long as the facts do, also when something was learned meanwhile: else the moments of all open cases would creep with
  * every outcome of anybody.
@@ -97,7 +97,7 @@ export function decideInShadow(
 /** What is waited for of other bills is no fact of a case, and stands in the last reason. */
 const waitsForTheSame = ({ lastReason }: LastDecision, { reasons }: Decision) => lastReason === reasons.at(-1);
 
-/** What a decision rests on. */
+/** The grounds of a decision. */
 interface Basis {
   known: Known;
   /** null: the static policy decides, and looks at no other bill. */
@@ -109,10 +109,10 @@ interface Basis {
 function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Knowledge["model"]): Basis {
   const known = knownOf(view, actions, model?.isTrained ?? false);
   const history = view.merchant.engine === "learned" && model ? historyOf(view, known, actions) : null;
-  // An outage moves a plan that lies within it, and its end moves none. What is to come of other bills is asked when no try is worth making.
+  // An outage moves a plan that lies within it, and its end moves none. Expected news of other invoices matters only when no retry is worth making.
   // Whether retries are sampled counts from the next plan on.
   const { issuerDownAt: _, billed: __, othersPlanned: ___, explores: ____, pending, ...lasting } = known;
-  // Where nothing is pending, as earlier programs had it: plans stay over an upgrade.
+  // Without a pending attempt the facts are those of earlier versions, so plans survive an upgrade.
   const all = [lasting, history?.bills, history?.traits, ...(pending ? [pending] : [])];
   const facts = hash("sha1", JSON.stringify(all), "hex").slice(0, 20);
   return { known, history, facts };
@@ -154,7 +154,7 @@ function make({ known, history }: Basis, model: Knowledge["model"], now: Date): 
     try {
       return { ...decideLearned(known, history, model.learned, now), engine: "learned", error };
     } catch (thrown) {
-      // What is learned must never keep anybody from deciding.
+      // A fault of the model must never prevent a decision.
       error = thrown;
     }
   }

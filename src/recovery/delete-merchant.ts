@@ -13,7 +13,7 @@ import {
 import { holdMerchant } from "../store/merchants.ts";
 import { NOBODY } from "../store/request-log.ts";
 
-/** In one transaction, so that nobody waits for long. */
+/** In one transaction, so that others wait only briefly. */
 const ROWS_AT_ONCE = 2_000;
 
 export interface Deleting {
@@ -25,13 +25,13 @@ export interface Deleting {
   onWithdrawn(merchantId: string, eventIds: readonly string[]): Promise<void>;
   /** Told of each batch of rows. */
   onRows(rows: number): void;
-  /** Resolves when requests that began before nobody was let in any more have ended. */
+  /** Resolves when requests that began before access was closed have ended. */
   requestsEnded(): Promise<void>;
 }
 
 /**
- * Deletes a merchant, table by table in batches, and the merchant itself in the end. If it is cut off, it goes on when it is called again. That it was
- * deleted, by whom and when, stands in the audit log of nobody in particular.
+ * Deletes a merchant, table by table in batches, and the merchant itself in the end. If it is cut off, it goes on when it is called again. An entry in the audit log
+ * that belongs to no merchant keeps the time and the person.
  *
  * @returns how many rows there were; 0: there is nothing of such a merchant
  */

@@ -41,7 +41,7 @@ const tablesWith = async (column: string) =>
     )
   ).rows.map(({ name }) => name);
 
-test("every table of a merchant is known to lose a customer who is erased, or to hold none", async () => {
+test("every table of a merchant is listed as one that loses an erased customer, or one that holds none", async () => {
   assert.deepEqual(await tablesWith("merchant_id"), [...ERASED, ...DROPPED, ...REDACTED, ...KEPT].sort());
   for (const table of await tablesWith("customer_id")) assert.ok(ERASED.includes(table), table);
 });
@@ -61,7 +61,7 @@ async function rowsOf(merchantId: string): Promise<Map<string, string[]>> {
   return rows;
 }
 
-/** What tells rows of a customer: its id, and those of its invoices, attempts, cases and events. */
+/** Returns the ids that mark a customer's rows: its own, and those of its invoices, attempts, cases and events. */
 async function marksOf(merchantId: string, customerId: string): Promise<string[]> {
   const { rows } = await stage.db.run<{ id: string }>(
     prepared(
@@ -121,7 +121,7 @@ async function live() {
     await stage.decide();
   }
   await round("2");
-  // Of an invoice that is only watched there is nothing to stop.
+  // An invoice that is only observed has no recovery to stop.
   for (const customerId of CUSTOMERS) await stage.stopRecovery(() => {}, stage.db, `${customerId}-inv-2`);
   stage.wait(HOUR);
   await round("3");
@@ -131,7 +131,7 @@ async function live() {
 const erase = (merchantId: string, customerId: string, owner: Database = stage.db, onWithdrawn = async () => {}) =>
   eraseCustomer({ owner, ports: stage.ports, actor: COMMAND_LINE, onWithdrawn }, merchantId, customerId);
 
-test("nothing is left of a customer who is erased, all others stay as they were, totals are exact and a walk goes on", async () => {
+test("erasing a customer leaves no row of it, changes no other customer, keeps totals exact and lets a walk go on", async () => {
   const merchantId = await live();
   // One whose invoices Dunlin recovers, and one who is left to the merchant's own system.
   const arms = await stage.db.run<{ customer: string; arm: string }>(
@@ -232,4 +232,65 @@ test("a webhook on the wire ends without a trace, nothing follows it, and the sa
     (await stage.actions()).map(({ status }) => status),
     ["SCHEDULED"],
   );
+});
+
+test("an invoice that the customer paid for somebody else, or in part, or is about to, is not asked for again", async () => {
+  const { id: merchantId } = await stage.enter();
+  const payments = { all: "PAID", part: "PAID", pending: "PENDING", none: "FAILED" } as const;
+  const of = (customerId: string) => ({ invoiceId: `inv_${customerId}`, customerId, cardFingerprint: customerId });
+  for (const customerId of Object.keys(payments)) {
+    await stage.invoice({ id: `inv_${customerId}`, customerId });
+    await stage.transaction(of(customerId));
+  }
+  await stage.decide();
+  stage.wait(HOUR);
+  for (const [customerId, state] of Object.entries(payments))
+    await stage.transaction({
+      ...of(customerId),
+      ...{ id: customerId, state, amount: customerId === "part" ? 4_000 : 4_900 },
+      ...{ customerId: "cus_payer", cardFingerprint: "fp_payer", paymentMethodId: "pm_payer", cardLast4: "4242" },
+      ...{ paymentGatewayTransactionId: "pi_payer", paymentGatewayErrorMessage: "cus_payer" },
+    });
+  await stage.decide();
+  await erase(merchantId, "cus_payer");
+  const [attempts] = [(await rowsOf(merchantId)).get("transactions")!];
+  assert.deepEqual([attempts.length, attempts.filter((row) => /payer|4242/.test(row))], [7, []]);
+
+  stage.wait(HOUR);
+  for (const customerId of Object.keys(payments)) await stage.transaction(of(customerId));
+  await stage.decide();
+  const amounts = prepared(
+    "",
+    `select customer_id as customer, amount_due as amount from recovery_actions
+     where merchant_id = '${merchantId}' and status = 'SCHEDULED' order by 1`,
+  );
+  assert.deepEqual((await stage.db.run(amounts)).rows, [
+    { customer: "none", amount: 4_900 },
+    { customer: "part", amount: 900 },
+  ]);
+});
+
+test("an invoice that went over to another customer stays given up when the former one is erased", async () => {
+  const { id: merchantId } = await stage.enter();
+  await stage.invoice({ customerId: "cus_former" });
+  await stage.transaction({ customerId: "cus_former" });
+  await stage.decide();
+  await stage.stopRecovery();
+  stage.wait(HOUR);
+  await stage.invoice({ customerId: "cus_latter" });
+  await stage.decide();
+  const counts = await erase(merchantId, "cus_former");
+  assert.deepEqual([counts.invoices, counts.cases], [0, 1]);
+  for (const [table, rows] of await rowsOf(merchantId))
+    assert.deepEqual(
+      rows.filter((row) => row.includes("cus_former")),
+      [],
+      table,
+    );
+
+  stage.wait(HOUR);
+  await stage.transaction({ customerId: "cus_latter" });
+  await stage.invoice({ customerId: "cus_latter" });
+  await stage.decide();
+  assert.deepEqual(await stage.actions(), []);
 });

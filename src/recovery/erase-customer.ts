@@ -10,6 +10,9 @@ import {
   deleteInvoices,
   deleteRestOfCustomer,
   deleteTransactions,
+  emptyCases,
+  forgetPayer,
+  handOverCases,
   holdCasesToDelete,
   holdInvoicesOfCustomer,
   invoicesOfCustomer,
@@ -18,7 +21,7 @@ import {
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import type { OnWithdrawn } from "./stored.ts";
 
-/** In one transaction, so that nobody waits for long. */
+/** In one transaction, so that others wait only briefly. */
 const INVOICES_AT_ONCE = 50;
 const TRANSACTIONS_AT_ONCE = 1_000;
 
@@ -31,7 +34,7 @@ export interface Erasing {
   onWithdrawn(...withdrawn: Parameters<OnWithdrawn>): Promise<void>;
 }
 
-/** What the audit log calls a customer who was erased: who knows the id can tell that it was this one. */
+/** Returns the name of an erased customer in the audit log: a reader who knows the id can recognize it. */
 export const erasedName = (merchantId: string, customerId: string): string =>
   `sha256:${createHash("sha256").update(`${merchantId}/${customerId}`).digest("hex")}`;
 
@@ -59,7 +62,10 @@ export async function eraseCustomer(
   for (;;) {
     const ids = await transactionsOfCustomer(owner, merchantId, customerId, TRANSACTIONS_AT_ONCE);
     if (ids.length === 0) break;
-    await owner.transaction((tx) => deleteTransactions(tx, merchantId, ids));
+    // Invoices that are left are those of others, who would be asked again for what this customer paid.
+    await owner.transaction(async (tx) =>
+      deleteTransactions(tx, merchantId, ids, await forgetPayer(tx, merchantId, ids)),
+    );
   }
   await owner.transaction(async (tx) => {
     await deleteRestOfCustomer(tx, merchantId, customerId);
@@ -75,7 +81,13 @@ async function eraseInvoices(tx: Tx, merchantId: string, customerId: string, por
   const own = await holdInvoicesOfCustomer(tx, merchantId, found, customerId);
   const caseIds = await holdCasesToDelete(tx, merchantId, found, customerId, own);
   await advanceMerchantClock(tx, merchantId, ports.now());
-  const { events, withdrawn } = await deleteCases(tx, merchantId, caseIds);
+  const { events, withdrawn } = await emptyCases(tx, merchantId, caseIds);
+  const handed = await handOverCases(tx, merchantId, caseIds, customerId);
+  await deleteCases(
+    tx,
+    merchantId,
+    caseIds.filter((id) => !handed.includes(id)),
+  );
   await deleteInvoices(tx, merchantId, own);
   await redactAudited(tx, merchantId, [...own, ...events]);
   return withdrawn;

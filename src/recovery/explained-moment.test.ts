@@ -9,7 +9,7 @@ import { explanationOf } from "./explanation.ts";
 import type { MerchantSettings } from "./merchants.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
-// What is said of the moment that was chosen, and of others.
+// The answers about the chosen time, and about others.
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -51,7 +51,7 @@ test("while the outcome of a retry is awaited no other day is compared", async (
   );
 });
 
-test("where no try was reported none is said to have been too short a time ago", async () => {
+test("without a reported attempt, no answer says that one was too recent", async () => {
   stage.at(START.getTime() + 12.5 * HOUR);
   await stage.invoice();
   await stage.decide();
@@ -61,7 +61,7 @@ test("where no try was reported none is said to have been too short a time ago",
   );
 });
 
-test("where the wait after the last try takes up the rest of today, that try and its wait are named, and no other", async () => {
+test("when the wait after the last attempt takes up the rest of today, only that attempt and its wait are named", async () => {
   const said = async (code: string, at: number) => {
     await enter();
     stage.at(at);
@@ -78,7 +78,7 @@ test("where the wait after the last try takes up the rest of today, that try and
   assert.doesNotMatch(late, /twenty|outage/);
 });
 
-test("where fixed rules decide, why they name that moment is said, and that none is compared", async () => {
+test("under fixed rules the answer says why they chose that time, and that no times are compared", async () => {
   await enter({ engine: "static" });
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "61" });
@@ -89,7 +89,7 @@ test("where fixed rules decide, why they name that moment is said, and that none
   );
 });
 
-test("where fixed rules decide no moment of today is said to have been compared", async () => {
+test("under fixed rules no answer says that a time of today was compared", async () => {
   await enter({ engine: "static" });
   await stage.invoice();
   await stage.transaction();
@@ -192,7 +192,7 @@ test("Why this hour? Because tries are spread evenly while what is said does not
   assert.ok(spread > 4 && spread < 20, `${spread}`);
 });
 
-test("of each likelier hour of the day it is said that it gains no more, that it does, or that it was not compared", async () => {
+test("each likelier hour of the day is said to gain no more, to gain more, or not to have been compared", async () => {
   const met = { less: 0, more: 0, unknown: 0 };
   for (let n = 0; n < 24; n++) {
     await enter();
@@ -259,7 +259,7 @@ async function saidOfHours(worths: readonly (number | null)[]) {
   return explanationOf({ ...explained, decisions }).find(({ question }) => question === "Why this hour?")!.answer;
 }
 
-test("of hours that an earlier program kept none is said not to have been compared", async () => {
+test("no hour that an earlier version stored is said not to have been compared", async () => {
   assert.match((await saidOfHours([0])).join(" "), /that was not compared/);
   assert.doesNotMatch((await saidOfHours([])).join(" "), /that was not compared/);
 });

@@ -5,7 +5,7 @@ import { answerTo } from "./explained.fixture.ts";
 import { explanationOf } from "./explanation.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
-// What a person asks about an invoice is answered by what `dunlin explain` prints, and by nothing else.
+// The output of `dunlin explain` alone answers the questions about an invoice.
 
 const stage = await openStage();
 after(() => stage.drop());

@@ -38,7 +38,7 @@ export function explanationOf(explained: Explained): Answer[] {
   return [happened, ...answersOf(explained)];
 }
 
-/** Whose clocks the answers tell moments on. */
+/** Returns the sentence that names the time zone of the answers. */
 export const clocksOf = (explained: Explained): string => timesWords(zoneOf(explained));
 
 /** Asked first of an open case, and of one that is over. */
@@ -138,19 +138,19 @@ export function zoneOf({
   return whereabouts({ customerTimezone: customerTimezone ?? null, cardCountry: country ?? null, currency }).zone;
 }
 
-/** Of an invoice without a case. */
+/** The answer for an invoice without a case. */
 export const NEVER =
   "This invoice was never in recovery, so nothing was decided: it was not pushed as unpaid while its recovery window was open, or comes from an imported history.";
 
-/** Of a case in the arm `merchant`. */
+/** The answer for a case in the arm `merchant`. */
 export const WATCHED =
   "An experiment left this customer to the merchant's own system: Dunlin asks for nothing, and watches what becomes of the invoice.";
 
-/** Of a case of shadow mode. */
+/** The answer for a case in shadow mode. */
 export const SHADOW =
   "The case began in shadow mode: Dunlin asks for nothing, and notes what it would do. The merchant's own system goes on.";
 
-/** What Dunlin would do next. */
+/** Returns what Dunlin would do next. */
 function wouldDo(explained: Explained, latest: DecisionRecord, zone: Zone): string[] {
   const { kind, idealTime, chance, account } = latest;
   const chanceWords = chance === null ? "" : `, with a chance of ${percent(chance)}`;

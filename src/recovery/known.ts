@@ -17,7 +17,7 @@ import { type DeliveredAction, isAwaited, PENDING_OUTCOME_MS } from "./outcome.t
 import { type Payer, payerOf } from "./payer.ts";
 
 /**
- * What is known of a case when deciding, from its view; `actions` are its actions with their outcomes by now.
+ * Returns the facts of a case for a decision, from its view; `actions` are its actions with their outcomes by now.
  *
  * @param isTrained  the model has trained on enough outcomes to sample retries where the merchant did not choose
  */

@@ -9,7 +9,7 @@ import { type SecretKeys, seal } from "../store/secret-box.ts";
 type SecretField = "webhookSecret" | "webhookOldSecret" | "webhookOldSecretUntil";
 type StateField = "webhookPausedAt" | "webhookPausedBy" | "webhookFailingSince";
 
-/** What may be changed of a merchant; the credential in the clear. */
+/** The settings of a merchant that can be changed; the credential is in the clear. */
 export type MerchantSettings = Partial<
   Omit<Merchant, "id" | "bucket" | "createdAt" | "webhookAuth" | "webhookCredential" | SecretField | StateField>
 > & {
@@ -42,7 +42,7 @@ export async function createMerchant(
   return merchant;
 }
 
-/** What is written in the transaction of a change: who made it. When it throws, nothing was changed. */
+/** A write in the transaction of a change, such as its author. If it throws, nothing was changed. */
 export type Also = (tx: Tx, before: Merchant, after: Merchant) => Promise<void>;
 
 /** Change settings of a merchant; its open cases look at them at once. Null when there is no such merchant. */
@@ -122,7 +122,7 @@ const RUNNING = { webhookPaused: false, webhookPausedAt: null, webhookPausedBy: 
 
 type Aim = Pick<Merchant, "webhookUrl" | "webhookSubPaths" | "webhookFlat" | "webhookPaused" | StateField>;
 
-/** What a change of settings makes of the pause, and of the mark that the endpoint fails. */
+/** Returns the pause, and the mark of a failing endpoint, after a change of settings. */
 function pauseState(before: Aim, given: Partial<Merchant>, now: Date): Partial<Merchant> {
   if (given.webhookPaused === false) return RUNNING;
   if (given.webhookPaused === true)

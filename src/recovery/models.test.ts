@@ -81,7 +81,7 @@ test("a new version is there after two seconds, or at once after a hint", async 
   assert.equal(learnedOf(await models.of(merchant.id)).mean[0], 9);
 });
 
-test("a model has trained enough once its merchants' outcomes are 500, and others' models not by those", async () => {
+test("a model has trained enough after 500 outcomes of its merchants, and these do not count for another model", async () => {
   const { models } = reader();
   const isTrained = async (id: string) => ((await models.of(id)) as { isTrained: boolean }).isTrained;
   await store(0, 7, 0, EXPLORES_FROM - 1);
@@ -93,7 +93,7 @@ test("a model has trained enough once its merchants' outcomes are 500, and other
   assert.deepEqual(await Promise.all(all.map(isTrained)), [true, true, false]);
 });
 
-test("of a new installation no retry is sampled, until its model has trained on 500 outcomes or its merchant wants it", async () => {
+test("a new installation samples no retry until its model has trained on 500 outcomes or its merchant asks for it", async () => {
   const sampled = async (settings: { explore?: boolean }) => {
     const { id } = await stage.enter(true, settings);
     for (let n = 0; n < 3; n++) {
@@ -122,7 +122,7 @@ test("a merchant's own numbers are in place for it, and for nobody else", async 
   assert.ok(ownOf(learnedOf(mine)).every((number) => number === 0.5));
 });
 
-test("what cannot be read is no model, and the log says so once", async () => {
+test("an unreadable model is not used, and the log says so once", async () => {
   await store(0, Number.NaN);
   const { models, lines } = reader();
   for (let look = 0; look < 3; look++) {

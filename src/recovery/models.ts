@@ -8,7 +8,7 @@ import { errorFields } from "../store/database-errors.ts";
 import { lessonsOfModel, type ModelOfMerchant, modelOfMerchant, SHARED_MODEL } from "../store/learned.ts";
 import { catchUp, type HeldModel, newModel, ownNumbers, UnreadableModel } from "./stored-model.ts";
 
-/** What was learned for a merchant, or why there is nothing to decide by. */
+/** The learned model for a merchant, or why there is none. */
 export type MerchantModel =
   | {
       version: number;
@@ -21,7 +21,7 @@ export type MerchantModel =
 /** After so many outcomes retries are sampled for merchants that did not choose. Before, nothing but the pretrained model would be put to the test. */
 export const EXPLORES_FROM = 500;
 
-/** What was learned, for whoever decides. */
+/** The learned models, for decisions. */
 export interface Models {
   /**
    * The merchant's model, at most some seconds old. Never throws: without a model the static policy decides. `learned()` has

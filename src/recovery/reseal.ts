@@ -19,8 +19,8 @@ export interface Resealed {
 }
 
 /**
- * Encrypts by the first key whatever another one encrypted, merchant by merchant. In the end it looks at all of them once more, while nobody
- * changes a merchant, and makes the first key the one of the installation.
+ * Encrypts with the first key everything that another key encrypted, merchant by merchant. In the end it checks all of them once more under a lock
+ * on the merchants, and makes the first key the key of the installation.
  */
 export async function resealAll(
   db: Database,

@@ -4,7 +4,7 @@ import type { Ports } from "../domain/ports.ts";
 import { barsCard } from "../rules/guard.ts";
 import { lockCasesOfInvoices } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
-import { deleteCases, deleteInvoices } from "../store/erasure.ts";
+import { deleteCases, deleteInvoices, emptyCases } from "../store/erasure.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
 import { listMerchants } from "../store/merchants.ts";
 import {
@@ -14,6 +14,7 @@ import {
   holdOldInvoices,
   oldInvoices,
   pageOfOldInvoices,
+  paymentsOn,
 } from "../store/retention.ts";
 import { declinesBefore, type TransactionFacts, transactionsForCases } from "../store/transactions.ts";
 import { codesOf, instrumentOf } from "./known.ts";
@@ -34,7 +35,7 @@ export interface Retaining {
   keep: KeepDays;
 }
 
-/** What went. */
+/** Numbers of deleted records. */
 export interface Gone {
   invoices: number;
   cases: number;
@@ -45,10 +46,10 @@ export interface Gone {
 /** Rows that are looked at, and invoices that are deleted, in one transaction. */
 const LOOKED_AT_ONCE = 1_000;
 const DELETED_AT_ONCE = 100;
-/** What becomes of a retry may be told so long after its window. */
+/** The outcome of a retry can be reported this long after its window. */
 const LATE_MS = 14 * DAY_MS;
 
-/** Goes once through all records, and deletes what is old. Yields after each transaction, so that whoever asks may stop there. */
+/** Goes through all records once and deletes the old ones. Yields after each transaction, so that the caller can stop there. */
 export async function* deleteOld(retaining: Retaining): AsyncGenerator<Partial<Gone>> {
   const { db, owner, ports, keep } = retaining;
   for (const merchant of await listMerchants(db)) {
@@ -68,7 +69,7 @@ export async function* deleteOld(retaining: Retaining): AsyncGenerator<Partial<G
   }
 }
 
-/** The engine looks at bills from before a case, which may last as long as its window. So they stay, however few days are asked for. */
+/** The engine reads invoices from before a case, which can last for its whole window. So they stay, however few days the setting says. */
 function oldestOf({ windowDays }: Merchant, days: number, now: Date): Date {
   return new Date(now.getTime() - Math.max(days * DAY_MS, BILLS_MS + windowDays * DAY_MS + LATE_MS));
 }
@@ -89,25 +90,34 @@ async function* oldInvoicesOf(
   }
 }
 
-/** Looks again once nobody can change them. */
+/** Checks them again under a lock, then deletes them. */
 async function deleteIfOld(tx: Tx, merchantId: string, ids: readonly string[], until: Date, now: Date) {
   await holdOldInvoices(tx, merchantId, ids);
   const cases = await lockCasesOfInvoices(tx, merchantId, ids);
   const old = await oldInvoices(tx, merchantId, ids, until);
   const oldIds = old.map(({ id }) => id);
-  const caseIds = cases.filter(({ invoiceId }) => oldIds.includes(invoiceId)).map(({ id }) => id);
-  if (caseIds.length > 0) {
-    await advanceMerchantClock(tx, merchantId, now);
-    await deleteCases(tx, merchantId, caseIds);
-  }
-  // If an unpaid invoice went, its next version would begin a window anew.
+  // Without its cases and payments, the next version or attempt of an unpaid invoice would start its recovery again, for money that was paid.
   const invoices = old.filter(({ isOwed }) => isOwed).map(({ id }) => id);
-  const transactions = await barringAttempts(tx, merchantId, oldIds, now);
+  const oldCases = cases.filter(({ invoiceId }) => oldIds.includes(invoiceId));
+  const gone = oldCases.filter(({ invoiceId }) => !invoices.includes(invoiceId)).map(({ id }) => id);
+  if (oldCases.length > 0) {
+    await advanceMerchantClock(tx, merchantId, now);
+    await emptyCases(
+      tx,
+      merchantId,
+      oldCases.map(({ id }) => id),
+    );
+    await deleteCases(tx, merchantId, gone);
+  }
+  const transactions = [
+    ...(await barringAttempts(tx, merchantId, oldIds, now)),
+    ...(await paymentsOn(tx, merchantId, invoices)),
+  ];
   await deleteInvoices(tx, merchantId, oldIds, { invoices, transactions });
-  return { invoices: oldIds.length - invoices.length, cases: caseIds.length };
+  return { invoices: oldIds.length - invoices.length, cases: gone.length };
 }
 
-/** Attempts that say, however old they are, whether an instrument may be charged: disputes and declines that bar it, and payments that clear it again. */
+/** Returns the attempts that decide whether an instrument may be charged, of any age: disputes and declines that block it, and payments that clear it. */
 async function barringAttempts(tx: Tx, merchantId: string, invoiceIds: readonly string[], now: Date) {
   const attempts = await transactionsForCases(tx, merchantId, invoiceIds, [], now);
   const clearing = attempts.filter(({ state }) => state === "PAID" || state === "REFUNDED");

@@ -3,7 +3,7 @@ import { EXPLORES_FROM } from "./models.ts";
 
 const yesNo = (is: boolean) => (is ? "yes" : "no");
 
-/** What may be shown of a merchant, in words: by the names and in the units of the options that set it. */
+/** Returns the settings of a merchant in words, with the names and units of their options. */
 export const SETTINGS_WORDS: readonly (readonly [name: string, words: (merchant: Merchant) => string])[] = [
   ["name", ({ name }) => name],
   ["webhook url", ({ webhookUrl }) => webhookUrl ?? "none"],

@@ -11,7 +11,7 @@ import type { Explained } from "./explain.ts";
 import { when } from "./explained-moment.ts";
 import { codesOf, instrumentOf } from "./known.ts";
 
-/** Whose clocks moments are told on. */
+/** Returns the sentence that names the time zone. */
 export const timesWords = ({ name }: Zone) => `Times are those of ${name}.`;
 
 /** Something that happened to an invoice, in words. */
@@ -21,7 +21,7 @@ interface Happened {
   isEnd?: true;
 }
 
-/** What happened to an invoice, oldest first. */
+/** Returns the story of an invoice, oldest event first. */
 export function happenedTo({ case: kase, transactions, actions, decisions }: Explained, zone: Zone): Happened[] {
   const events: Happened[] = transactions.map((t) => ({ at: t.createdAt, words: attemptWords(t) }));
   const isOver = kase !== null && kase.endedAt !== null;
@@ -60,7 +60,7 @@ export function story(explained: Explained, zone: Zone): string[] {
   return [head, timesWords(zone), ...before, ...lines];
 }
 
-/** What was asked for, and what came of it. */
+/** Returns an instruction and its outcome in words. */
 function askWords(action: RecoveryAction, isOver: boolean, zone: Zone): string {
   const { type, status, attemptedAt, idealRetryTime, reasons } = action;
   const ideal = when(zone, idealRetryTime);

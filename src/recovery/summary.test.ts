@@ -24,7 +24,7 @@ async function failing(over: Parameters<typeof stage.transaction>[0] = {}) {
 }
 const AT = String.raw`... \d+ March, \d\d:\d\d`;
 
-test("the summary of an open case says what was last done, what is next and when, and what it waits for", async () => {
+test("the summary of an open case names the last step, the next one with its time, and what the case waits for", async () => {
   await failing();
   assert.match(
     await summary(),
@@ -41,7 +41,7 @@ test("the summary of an open case says what was last done, what is next and when
   );
 });
 
-test("the summary of a case that is over says when and why it ended, and of nothing that is next", async () => {
+test("the summary of an ended case names the time and the reason of its end, and no next step", async () => {
   await failing();
   stage.wait(HOUR);
   await stage.transaction({ state: "PAID" });
@@ -53,7 +53,7 @@ test("the summary of a case that is over says when and why it ended, and of noth
   );
 });
 
-test("the summary says what is waited for: another card, in shadow mode the merchant's own system, and without a case why", async () => {
+test("the summary names what a case waits for: another card, or the merchant's system in shadow mode; and why there is no case", async () => {
   await failing({ networkDeclineCode: "41" });
   await stage.untilSent();
   assert.match(await summary(), /^Last done .*\nWaits for {3}another card or payment method of the customer\.$/);

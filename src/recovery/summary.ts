@@ -3,7 +3,7 @@ import { when } from "./explained-moment.ts";
 import { neverDecided, planned, plannedNow, waitsFor, whyUndecided, withoutZone, zoneOf } from "./explanation.ts";
 import { happenedTo, timesWords } from "./story.ts";
 
-/** Where an invoice stands, in up to three lines under the zone of their times: what was last done, what is next and when, and what it waits for or why it ended. */
+/** Returns the state of an invoice in up to three lines, under the zone of their times: the last step, the next one with its time, and what the case waits for or why it ended. */
 export function summaryOf(explained: Explained): string[] {
   const zone = zoneOf(explained);
   const happened = happenedTo(explained, zone);

@@ -6,7 +6,7 @@ import { dropGoneCases, dueCases } from "../store/due-cases.ts";
 
 /** A case to be stepped. */
 export interface TakenCase extends Case {
-  /** How many steps on it have failed in a row. */
+  /** How many of its steps have failed in a row. */
   failures: number;
 }
 
@@ -35,7 +35,7 @@ export async function takeCases(tx: Tx, merchantId: string, now: Date, limit: nu
   const missing = ids.filter((id) => !cases.has(id));
   const gone = missing.length === 0 ? new Set<string>() : await dropGoneCases(tx, merchantId, missing);
   if (pokes.length > 0) await takePokes(tx, merchantId, pokes, (id) => cases.has(id) || gone.has(id));
-  // Nobody is told that there is nothing to do because what came first is gone.
+  // Gone cases at the front of the queue do not mean that there is nothing to do.
   if (cases.size === 0 && gone.size > 0) return await takeCases(tx, merchantId, now, limit);
   return ids.flatMap((id) => {
     const kase = cases.get(id);

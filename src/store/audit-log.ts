@@ -10,9 +10,9 @@ export interface Audited {
   actor: string;
   /** `noun.verb`: key.created, webhook.changed. */
   deed: string;
-  /** What was changed, by the name that people know it by. */
+  /** The changed object, by the name that people use. */
   object: string;
-  /** What was before and what is now, and what else a reader wants to know. */
+  /** The old and the new value, and other details for a reader. */
   details: Record<string, unknown>;
   address: string | null;
 }
@@ -43,12 +43,12 @@ const REDACT = prepared(
    where merchant_id = $1 and deed in ('recovery.stopped', 'delivery.replayed') and object = any($2::text[])`,
 );
 
-/** What this transaction, which is that of the table's owner, takes out of the audit log is really taken out. */
+/** Lets this transaction, which must be the table owner's, change and delete entries of the audit log. */
 export async function sayErasing(tx: Tx) {
   await tx.run(ERASING);
 }
 
-/** Takes these invoices and events out of the audit log, and the reasons that people gave. Who did what when stays. The transaction is the owner's of the table. */
+/** Removes these invoices and events from the audit log, and the reasons that people gave. Actor, action and time stay. The transaction must be the table owner's. */
 export async function redactAudited(tx: Tx, merchantId: string, ids: readonly string[]) {
   await sayErasing(tx);
   await tx.run(REDACT, [merchantId, ids]);
@@ -70,7 +70,7 @@ const LIST = prepared(
    order by id desc limit $5`,
 );
 
-/** What was changed, newest first. */
+/** Returns the changes, newest first. */
 export async function listAudited(tx: Tx, merchantId: string, filter: AuditFilter, limit: number) {
   const values = [merchantId, filter.actor ?? null, filter.noun ?? null, filter.before ?? null, limit];
   return (await tx.run<Audited>(LIST, values)).rows;

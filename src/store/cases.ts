@@ -30,9 +30,9 @@ const OPEN = prepared(
   `with known as materialized (
      select invoice_id, ended_at from cases
      where merchant_id = $1 and invoice_id = any($4::text[]) and (ended_at is null or not invoice_left)
-       and (end_reason is null or end_reason not in ('subscription_canceled', 'subscription_expired') or exists (
+       and (end_reason is null or end_reason not in ('subscription_canceled', 'subscription_expired') or not exists (
          select from subscriptions s
-         where s.merchant_id = $1 and s.id = cases.subscription_id and s.state in ('CANCELED', 'EXPIRED')))
+         where s.merchant_id = $1 and s.id = cases.subscription_id and s.state not in ('CANCELED', 'EXPIRED')))
      order by invoice_id, id for no key update
    ), opened as (
      insert into cases (merchant_id, ${COLUMNS.map(([name]) => name).join(", ")})
@@ -51,7 +51,8 @@ const OPEN = prepared(
 
 /**
  * Opens a case for each. If an invoice has an open case, that one takes the newer customer, subscription and amount, and is queued. An invoice that was
- * given up gets no case before it has left recovery and come back, or before the subscription by which it ended is active again. `cases`: sorted by invoice.
+ * given up gets no case before it has left recovery and come back, or before the subscription by which it ended is active again: one that is no longer known
+ * is not. `cases`: sorted by invoice.
  */
 export async function openCases(tx: Tx, merchantId: string, cases: readonly NewCase[], pokeId: string) {
   await tx.run(OPEN, [merchantId, pokeId, ...columnValues(cases, COLUMNS as readonly Column<NewCase>[])]);

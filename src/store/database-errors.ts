@@ -35,7 +35,7 @@ export function tookTooLong(error: unknown): boolean {
 export const wasRolledBack = (error: unknown) =>
   /^(25006|25P03|40001|40P01|53)/.test(sqlState(error) ?? "") || /is not queryable/.test(String(error));
 
-/** What may be logged of an error. Messages and details of database errors quote values, so only the place is kept. */
+/** Returns the part of an error that may be logged. Messages and details of database errors quote values, so only the place is kept. */
 export function errorFields(error: unknown) {
   const { name, code, message, stack, table, constraint } = (error ?? {}) as Partial<Error & Placed>;
   const fromDatabase = sqlState(error) !== undefined;

@@ -134,7 +134,7 @@ test("whole numbers beyond 2^53 are an error, never another number", async () =>
   await assert.rejects(db.run(big), /beyond 2\^53/);
 });
 
-test("what passes by itself is repeated after a short, growing pause, as long as nothing can have been committed", async () => {
+test("a transient error is retried after a short, growing pause, if nothing can have been committed", async () => {
   for (const code of ["08006", "25P03", "53300", "57P03"]) {
     let runs = 0;
     const startedMs = performance.now();
@@ -232,7 +232,7 @@ test("errors of the system are no SQLSTATEs, and outages all the same", () => {
   assert.ok(isOutage(broken));
 });
 
-test("of a database error only its place is logged, of any other one its message without long numbers", async () => {
+test("a database error is logged by its place only, any other error by its message without long numbers", async () => {
   await db.run(
     prepared("make_logged", "create table logged (secret text constraint short check (length(secret) < 9))"),
   );

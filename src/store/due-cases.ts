@@ -121,7 +121,7 @@ const DROP_GONE = prepared(
    select id from gone`,
 );
 
-/** Those of the cases that were deleted: nobody looks at them any more. A statement that saw them before may have made them due since. */
+/** Removes deleted cases from `due_cases` and returns their ids. A statement that read them before the deletion may have made them due since. */
 export async function dropGoneCases(tx: Tx, merchantId: string, caseIds: readonly string[]): Promise<Set<string>> {
   return new Set((await tx.run<{ id: string }>(DROP_GONE, [merchantId, caseIds])).rows.map(({ id }) => id));
 }

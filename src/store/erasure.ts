@@ -67,12 +67,12 @@ const DUE = ofCases("due_cases", `delete from due_cases where ${OF_CASES}`);
 const CASES = prepared("delete_cases", "delete from cases where merchant_id = $1 and id = any($2::uuid[])");
 
 /**
- * Deletes cases that are locked with all that was decided and sent in them, and takes their actions out of the totals of lists. The merchant's
- * clock is locked. Their pokes are left: whoever takes one whose case is gone drops it.
+ * Deletes all that was decided and sent in cases that are locked, and takes their actions out of the totals of lists. The merchant's clock is locked. The
+ * cases stay, and their pokes: whoever takes one whose case is gone drops it.
  *
  * @returns the events that are gone, and which of them were not delivered yet
  */
-export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+export async function emptyCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const values = [merchantId, caseIds];
   const waiting = await tx.run<{ id: string }>(WAITING, values);
   await tx.run(ATTEMPTS, values);
@@ -80,8 +80,25 @@ export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly 
   await tx.run(DECISIONS, values);
   await tx.run(DUE, values);
   await deleteRecoveryActions(tx, merchantId, caseIds);
-  await tx.run(CASES, values);
   return { events: events.rows.map(({ id }) => id), withdrawn: waiting.rows.map(({ id }) => id) };
+}
+
+const HAND_OVER = prepared(
+  "hand_over_cases",
+  `update cases k set customer_id = i.customer_id from invoices i
+   where k.merchant_id = $1 and k.id = any($2::uuid[]) and k.ended_at is not null
+     and i.merchant_id = $1 and i.id = k.invoice_id and i.customer_id <> $3
+   returning k.id`,
+);
+
+/** Gives ended cases on invoices that are another customer's by now to that one: they say that the invoice was given up. Returns their ids. */
+export async function handOverCases(tx: Tx, merchantId: string, caseIds: readonly string[], customerId: string) {
+  return (await tx.run<{ id: string }>(HAND_OVER, [merchantId, caseIds, customerId])).rows.map(({ id }) => id);
+}
+
+/** Deletes cases that are locked and empty. */
+export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  await tx.run(CASES, [merchantId, caseIds]);
 }
 
 const TRANSACTIONS_ON = prepared(
@@ -136,7 +153,7 @@ const DELETE_TRANSACTIONS = prepared(
   "delete from transactions where merchant_id = $1 and id = any($2::text[])",
 );
 
-/** Deletes attempts, and of those that are kept only that they were watched. */
+/** Deletes attempts. For those that are kept, it deletes only the record that they were observed. */
 export async function deleteTransactions(
   tx: Tx,
   merchantId: string,
@@ -157,6 +174,23 @@ const TRANSACTIONS = prepared(
 export async function transactionsOfCustomer(tx: Tx, merchantId: string, customerId: string, limit: number) {
   const { rows } = await tx.run<{ id: string }>(TRANSACTIONS, [merchantId, customerId, limit]);
   return rows.map(({ id }) => id);
+}
+
+/** What of an attempt tells who paid with what. */
+const PAYER =
+  `customer_id, subscription_id, customer_timezone, payment_method_id, payment_gateway_transaction_id, payment_gateway_error_message,
+  card_bin, card_last4, card_fingerprint, card_country, card_issuer, card_expiry_month, card_expiry_year`.split(/,\s+/);
+const FORGET_PAYER = prepared(
+  "forget_payer",
+  `update transactions t set ${PAYER.map((column) => `${column} = null`).join(", ")}
+   where merchant_id = $1 and id = any($2::text[]) and state in ('PAID', 'REFUNDED', 'PENDING', 'DISPUTED')
+     and exists (select from invoices i where i.merchant_id = $1 and i.id = t.invoice_id)
+   returning id`,
+);
+
+/** Takes the payer out of those of the attempts that bear on what is owed on an invoice that is there, and returns their ids. */
+export async function forgetPayer(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
+  return (await tx.run<{ id: string }>(FORGET_PAYER, [merchantId, ids])).rows.map(({ id }) => id);
 }
 
 const ENTRIES_OF = prepared(
@@ -189,7 +223,7 @@ const COUNTS = prepared(
        and experiment_id = any(array(select id from experiments where merchant_id = $1)) and customer_id = $2) as "experimentInvoices"`,
 );
 
-/** What there is of a customer. */
+/** Numbers of a customer's records. */
 export interface CustomerCounts {
   subscriptions: number;
   invoices: number;
@@ -200,7 +234,7 @@ export interface CustomerCounts {
   experimentInvoices: number;
 }
 
-/** Counts what there is of a customer. It reads all subscriptions of the merchant. */
+/** Counts a customer's records. It reads all subscriptions of the merchant. */
 export async function countCustomer(tx: Tx, merchantId: string, customerId: string): Promise<CustomerCounts> {
   return (await tx.run<CustomerCounts>(COUNTS, [merchantId, customerId])).rows[0]!;
 }

@@ -7,7 +7,7 @@ const CLAIM = prepared(
    returning key_check as "keyCheck"`,
 );
 
-/** What a secret key is known by in the database. */
+/** Returns the value that identifies a secret key in the database. */
 export const keyCheck = (secretKey: Buffer): Buffer => createHmac("sha256", secretKey).update("installation").digest();
 
 const SET = prepared("set_key_checks", "update installation set key_check = $1 where id = 1");

@@ -19,7 +19,7 @@ const TABLES = prepared(
    order by 1`,
 );
 
-/** What is worked on goes first: nothing is decided any more. */
+/** The queues go first, which ends all decisions. */
 const FIRST = ["due_cases", "case_pokes"];
 
 /** Returns every table with a merchant_id but the sessions, each before those that it refers to. */
@@ -82,7 +82,7 @@ const PEOPLE = [
   prepared("delete_people", "delete from people where id = any($1::uuid[])"),
 ];
 
-/** Lets nobody in to a merchant any more, and sends nothing for it. People who belong to no other merchant are deleted. */
+/** Ends all access to a merchant and all its webhooks. Deletes people who belong to no other merchant. */
 export async function closeMerchant(tx: Tx, merchantId: string) {
   for (const statement of [SILENCE, KEYS, INVITES, SESSIONS]) await tx.run(statement, [merchantId]);
   const people = (await tx.run<{ id: string }>(ONLY_HERE, [merchantId])).rows.map(({ id }) => id);
@@ -92,7 +92,7 @@ export async function closeMerchant(tx: Tx, merchantId: string) {
 
 const DELETE = prepared("delete_merchant", "delete from merchants where id = $1");
 
-/** Deletes the merchant itself, of whom no row is left. */
+/** Deletes the merchant itself, after all its rows. */
 export async function deleteMerchantRow(tx: Tx, merchantId: string) {
   await tx.run(DELETE, [merchantId]);
 }

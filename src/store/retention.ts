@@ -2,7 +2,9 @@ import { sayErasing } from "./audit-log.ts";
 import { prepared, type Tx } from "./database.ts";
 
 const IS_OWED = "i.state in ('UNPAID', 'PARTIALLY_PAID')";
-/** Of an invoice `i`: it and all about it is older than `$3`, and no experiment that is under way counts it. Of one that is owed, there is something to delete beside it. */
+/** Payments tell what is left to pay. */
+const IS_PAYMENT = "t.state in ('PAID', 'REFUNDED')";
+/** An invoice `i` and its records are older than `$3`, and no running experiment counts it. If it is owed, it has other records to delete. */
 const IS_OVER = `i.updated_at < $3
   and not exists (select from cases k where k.merchant_id = $1 and k.invoice_id = i.id and coalesce(k.ended_at, 'infinity') >= $3 offset 0)
   and not exists (select from transactions t where t.merchant_id = $1 and t.invoice_id = i.id and t.updated_at >= $3 offset 0)
@@ -10,8 +12,11 @@ const IS_OVER = `i.updated_at < $3
     select from experiment_invoices e where e.merchant_id = $1 and e.invoice_id = i.id
       and e.experiment_id = any(array(select id from experiments where merchant_id = $1 and look_at is not null)) offset 0)
   and (not ${IS_OWED}
-    or exists (select from cases k where k.merchant_id = $1 and k.invoice_id = i.id offset 0)
-    or exists (select from transactions t where t.merchant_id = $1 and t.invoice_id = i.id offset 0))`;
+    or exists (select from recovery_actions r where r.merchant_id = $1 and r.invoice_id = i.id offset 0)
+    or exists (
+      select from cases k where k.merchant_id = $1 and k.invoice_id = i.id
+        and exists (select from decisions d where d.merchant_id = $1 and d.case_id = k.id offset 0) offset 0)
+    or exists (select from transactions t where t.merchant_id = $1 and t.invoice_id = i.id and not ${IS_PAYMENT} offset 0))`;
 
 const PAGE = prepared(
   "page_of_old_invoices",
@@ -19,7 +24,7 @@ const PAGE = prepared(
    select (select max(id) from page) as last, coalesce((select array_agg(id order by id) from page i where ${IS_OVER}), '{}') as ids`,
 );
 
-/** A part of the invoices in the order of their ids: those that may go, and the last one that was looked at; null: there are no more. */
+/** A page of invoices in the order of their ids: those that can be deleted, and the last one that was read; null: there are no more. */
 export interface PageOfOld {
   last: string | null;
   ids: string[];
@@ -39,14 +44,24 @@ const STILL = prepared(
   `select i.id, ${IS_OWED} as "isOwed" from invoices i where i.merchant_id = $1 and i.id = any($2::text[]) and ${IS_OVER}`,
 );
 
-/** Locks these invoices: nobody brings a newer version meanwhile. */
+/** Locks these invoices, so that no newer version is stored meanwhile. */
 export async function holdOldInvoices(tx: Tx, merchantId: string, ids: readonly string[]) {
   await tx.run(HOLD, [merchantId, ids]);
 }
 
-/** Those of the invoices, which are locked with their cases, that may go. `isOwed`: its own row has to stay. */
+/** Those of the invoices, which are locked with their cases, that may go. `isOwed`: its own row has to stay, with its cases and payments. */
 export async function oldInvoices(tx: Tx, merchantId: string, ids: readonly string[], until: Date) {
   return (await tx.run<{ id: string; isOwed: boolean }>(STILL, [merchantId, ids, until])).rows;
+}
+
+const PAYMENTS = prepared(
+  "payments_on_invoices",
+  `select id from transactions t where merchant_id = $1 and invoice_id = any($2::text[]) and ${IS_PAYMENT}`,
+);
+
+/** Attempts that paid these invoices, or a part, also where the money went back. */
+export async function paymentsOn(tx: Tx, merchantId: string, invoiceIds: readonly string[]): Promise<string[]> {
+  return (await tx.run<{ id: string }>(PAYMENTS, [merchantId, invoiceIds])).rows.map(({ id }) => id);
 }
 
 const DISPUTED = prepared(
@@ -55,7 +70,7 @@ const DISPUTED = prepared(
    where merchant_id = $1 and state = 'DISPUTED' and (card_fingerprint = any($2::text[]) or payment_method_id = any($3::text[]))`,
 );
 
-/** What disputed payments were made with, among these cards and payment methods; empty: it is not known. */
+/** Returns card and payment method of each disputed payment that used one of these; an empty text means unknown. */
 export async function disputedInstruments(
   tx: Tx,
   merchantId: string,

@@ -5,13 +5,13 @@ import { parse } from "./expression.ts";
 import type { Scrape } from "./scrapes.ts";
 
 const MINUTE = 60_000;
-/** Scrapes a minute apart, of which the last is at this moment. */
+/** Evaluates over scrapes a minute apart, at the time of the last one. */
 const said = (expr: string, ...texts: (string | null)[]) => {
   const scrapes: Scrape[] = texts.map((text, n) => ({ instance: "a", atMs: n * MINUTE, text }));
   return evaluate(parse(expr), scrapes, (texts.length - 1) * MINUTE).map(({ value }) => value);
 };
 
-test("a counter that begins anew has grown by what it shows, and an increase needs two samples", () => {
+test("a counter that restarts has grown by its new value, and an increase needs two samples", () => {
   assert.deepEqual(said("sum(increase(c[5m]))", "c 10", "c 14", "c 3"), [7]);
   assert.deepEqual(said("sum(rate(c[1m]))", "c 1", "c 7", "c 60"), []);
   assert.deepEqual(said("sum(rate(c[2m]))", "c 1", "c 7", "c 67"), [0.5]);
@@ -41,7 +41,7 @@ test("a quantile lies in its bucket, and in the last one is its lower bound", ()
   assert.deepEqual(said(expr.replace("0.5", "0.99"), buckets(0, 0, 0), buckets(1, 9, 10)), [5]);
 });
 
-test("what the rules do not use is refused", () => {
+test("expressions that the rules do not use are refused", () => {
   for (const expr of ["avg(g)", "g offset 5m", "g[5m] > 0", "deriv(g[5m])", "sum(g", "g ^ 2", "sum without (m) (g)"])
     assert.throws(() => said(expr, "g 1"), expr);
 });

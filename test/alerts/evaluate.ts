@@ -12,7 +12,7 @@ type Value = number | Element[];
 /** How far Prometheus looks back for the last sample of a series that is still scraped. */
 const LOOK_BACK_MS = 5 * 60_000;
 
-/** What an expression says at a moment, as Prometheus would, but that `rate` and `increase` do not extrapolate to the ends of their range. */
+/** Evaluates an expression at a time as Prometheus does, except that `rate` and `increase` do not extrapolate to the ends of their range. */
 export function evaluate(expression: Expression, scrapes: readonly Scrape[], atMs: number): Element[] {
   const value = meaning(expression, scrapes, atMs);
   assert.ok(typeof value !== "number", "an alert is no number alone");
@@ -76,7 +76,7 @@ function call(expression: Expression & { kind: "call" }, scrapes: readonly Scrap
     if (name === "max_over_time")
       return within.length === 0 ? [] : [{ labels, value: Math.max(...within.map(({ value }) => value)) }];
     if (within.length < 2) return [];
-    // A counter that is lower than before has begun anew.
+    // A counter that is lower than before has restarted.
     const grown = within
       .slice(1)
       .reduce((sum, { value }, n) => sum + value - (value < within[n]!.value ? 0 : within[n]!.value), 0);

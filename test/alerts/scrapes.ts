@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** What was read of an instance at a moment; `text` is null where it did not answer. */
+/** The reading of an instance at one time; `text` is null if it did not answer. */
 export interface Scrape {
   instance: string;
   atMs: number;

@@ -88,7 +88,7 @@ export async function watchedService() {
   const api = await testApi(db, apiClock, {
     metrics,
     ingest: { subscriptions: ingest, invoices: ingest, transactions: ingest },
-    // Nobody's proxy is on this machine: its connections are counted.
+    // No trusted proxy is on this machine, so its connections are counted.
     trustedProxies: parseTrustedProxies("10.0.0.1"),
     connectionsPerAddress: SHARE,
   });
@@ -184,7 +184,7 @@ export async function watchedService() {
   };
 }
 
-/** What a process says of itself and sees of others, with its way to the database in the test's hands. */
+/** The presence of a process whose connection to the database the test controls. */
 function presenceOf(db: Database, newId: () => string) {
   let presence: Presence | null = null;
   let aheadMs = 0;
@@ -204,7 +204,16 @@ function presenceOf(db: Database, newId: () => string) {
       await presence?.stop();
       delayMs = slowMs;
       const log = pino({ level: "silent" });
-      presence = startPresence({ db: way, ports, log, version: "1.0.0", roles: ["api"], troubles, pid: 1 });
+      presence = startPresence({
+        db: way,
+        ports,
+        log,
+        version: "1.0.0",
+        roles: ["api"],
+        troubles,
+        pid: 1,
+        tryFile() {},
+      });
       while (presence.figures().processes.length === 0) await sleep(5);
     },
     stop: () => presence?.stop(),

@@ -97,9 +97,9 @@ test("with scripts off the form of the webhook shows the fields of the credentia
   const bare = await context.newPage();
   await bare.goto("/settings/webhook");
   const shown = async (auth?: string) => {
-    if (auth) await bare.getByLabel("The endpoint recognises us by").selectOption(auth);
+    if (auth) await bare.getByLabel("The endpoint recognizes Dunlin by").selectOption(auth);
     const labels = await bare.locator("form:has(#auth) label:visible").allInnerTexts();
-    return labels.slice(labels.indexOf("The endpoint recognises us by") + 1);
+    return labels.slice(labels.indexOf("The endpoint recognizes Dunlin by") + 1);
   };
   assert.deepEqual(await shown(), [], "what is saved stays as it is");
   assert.deepEqual(await shown("bearer"), ["Token"]);

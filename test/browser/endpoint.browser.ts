@@ -46,7 +46,7 @@ test("a test event shows the exact request and answer; a wrong credential is cal
     /^HTTP\/1\.1 200 OK[\s\S]*\{"says":"hello"\}$/,
   );
   await page.goto("/settings/webhook");
-  await page.getByLabel("The endpoint recognises us by").selectOption("bearer");
+  await page.getByLabel("The endpoint recognizes Dunlin by").selectOption("bearer");
   await page.getByLabel("Token").fill(WRONG);
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("button", { name: "Send a test event" }).click();
@@ -55,7 +55,7 @@ test("a test event shows the exact request and answer; a wrong credential is cal
   assert.ok(masked.includes("Bearer [redacted]") && !masked.includes(WRONG) && !masked.includes(BEARER));
   assert.equal(shop.received.at(-1)!.headers.authorization, `Bearer ${WRONG}`);
   await page.goto("/settings/webhook");
-  await page.getByLabel("The endpoint recognises us by").selectOption("bearer");
+  await page.getByLabel("The endpoint recognizes Dunlin by").selectOption("bearer");
   await page.getByLabel("Token").fill(BEARER);
   await page.getByRole("button", { name: "Save" }).click();
 });

@@ -32,7 +32,7 @@ export interface Shop {
   list(query?: Record<string, string | number>): Promise<Reply>;
   /** The actions of a listing that must be answered. */
   actions(query?: Record<string, string | number>): Promise<Fields[]>;
-  /** What the delivery log says of the events about an invoice. */
+  /** The delivery log's entries about an invoice's events. */
   deliveries(type?: EventType, invoiceId?: unknown): Promise<ListedDelivery[]>;
   /** The requests that carried this type of event, as an envelope. */
   events(type: EventType): Received[];

@@ -19,7 +19,7 @@ import { type TestDatabase, testDatabase } from "../database.ts";
 import { type Fence, fencesOf } from "./fences.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** What people are told to do and to expect; decisions tell what was. */
+/** Documents with instructions and expected results. Decision records are left out: they describe the past. */
 const FILES = [
   "README.md",
   "sdk/README.md",

@@ -25,7 +25,7 @@ export interface IsolationOptions {
   operations: number;
 }
 
-/** What one merchant saw, line by line, alone and beside another one. */
+/** One merchant's view, line by line, alone and beside another merchant. */
 export interface Seen {
   alone: string[];
   beside: string[];

@@ -16,14 +16,14 @@ const one = (name: string, file: string, find: string, replace: string): Planted
 /** Mistakes about which version is the truth and what is owed. Random lives must find each. */
 export const PLANTED_IN_LIVES: readonly Planted[] = [
   one(
-    "of two versions of one date the later arrival wins",
+    "the later arrival wins between two versions of one date",
     BATCH,
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
     ' or ${rankOf(order, "excluded.state")} < ${rankOf(order, `${table}.state`)})',
     ")",
   ),
   one(
-    "of two versions of one date the first arrival stays",
+    "the first arrival stays between two versions of one date",
     BATCH,
     "(excluded.updated_at < ",
     "(excluded.updated_at <= ",
@@ -36,7 +36,7 @@ export const PLANTED_IN_LIVES: readonly Planted[] = [
     "payments.reduce((sum, { amount }) => sum + amount, 0);",
     "Math.max(0, ...payments.map(({ amount }) => amount));",
   ),
-  one("what a version says is left is not read", BALANCE, "if (amountDue !== undefined) return amountDue;", ""),
+  one("the amount due of a version is not read", BALANCE, "if (amountDue !== undefined) return amountDue;", ""),
   one(
     "a payment of the second in which the invoice was made does not count",
     BALANCE,

@@ -10,11 +10,11 @@ const LOOK_MS = 1_000;
 
 type Samples = ReadonlyMap<string, number>;
 
-/** Where an operator sees a fault. */
+/** The signs by which an operator sees a fault. */
 export interface Evidence {
   /** A line of some process's log from the level warn up. */
   log: RegExp;
-  /** Names of warnings of which more are counted than before, in a process's metrics. */
+  /** Names of warnings whose count has grown in a process's metrics. */
   warns?: RegExp;
   /** Of some process; `null`: it is seen by a process whose metrics do not answer. */
   metric?: ((samples: Samples, before: Samples) => boolean) | (() => null);

@@ -39,7 +39,7 @@ export function faultsOf(seed: number, count: number): Fault[] {
     .map(({ fault }) => fault);
 }
 
-/** How a fault begins and ends, and where an operator sees it. */
+/** The begin and the end of a fault, and the signs by which an operator sees it. */
 export interface Making {
   /** In words, with the sizes that were drawn. */
   says: string;
@@ -146,8 +146,8 @@ export function making(fault: Fault, draw: (what: string) => number, tools: Tool
         says: `${fault}: ${who} for ${seconds(8, 20)} s`,
         victim,
         evidence: {
-          log: /deliveries\.held|failed/,
-          warns: /deliveries\.held|failed/,
+          log: /deliveries\.held|process\.exhausted|failed/,
+          warns: /deliveries\.held|process\.exhausted|failed/,
           doctor: { troubles: ALL_WARNINGS },
         },
         async make() {
@@ -168,7 +168,7 @@ export function making(fault: Fault, draw: (what: string) => number, tools: Tool
           const pid = victim.pid();
           limitTo(victim, "as", "1", "unlimited");
           for (let looks = 0; looks < 100 && victim.pid() === pid && victim.isReady(); looks++) await sleep(100);
-          // Where it asks for no more memory, the system ends it for others.
+          // If it asks for no more memory, the system ends it for other processes.
           if (victim.pid() === pid) victim.signal("SIGKILL");
           await sleep(500);
           await areReady(workers, READY_MS);

@@ -16,11 +16,11 @@ export interface Arrival {
   idealAt: number | null;
 }
 
-/** What merchants pushed, and what arrived at their endpoints. */
+/** The records that merchants pushed, and the events that arrived at their endpoints. */
 export interface Merchants {
   /** By event. */
   arrivals: Map<string, Arrival>;
-  /** Of each invoice: when its `pause_collection` arrived. */
+  /** When the `pause_collection` of each invoice arrived. */
   pausedAt: Map<string, number>;
   /** When an invoice, with its failed attempt, was acknowledged; real time. */
   acknowledgedAt: Map<string, number>;

@@ -47,7 +47,7 @@ export async function startServer(root: string): Promise<Server> {
   const { address } = embedded;
   const db = openDatabase(address, 4, () => {});
   const ballast = join(dataDir, "ballast");
-  /** In a session of its own, whatever the pool's go through. */
+  /** In a session of its own, apart from the pool's. */
   const alone = async (...statements: (typeof PING)[]) => {
     const connection = await openDatabase(
       { ...address, session: "-c default_transaction_read_only=off" },

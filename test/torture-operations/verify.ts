@@ -38,7 +38,7 @@ export async function verify({ db, ports, anchor, merchants, intervals, broken }
   const { acknowledgedAt, pausedAt, arrivals } = merchants;
   const late = await drained(db, ports, anchor.rate);
   if (late !== null) broken("comes to rest", late);
-  // What was acknowledged last is on its way.
+  // The events of the last acknowledged records are still on their way.
   for (const deadline = Date.now() + DRAIN_MS; Date.now() < deadline; await sleep(100))
     if ([...acknowledgedAt.keys()].every((id) => pausedAt.has(id))) break;
   const idsOf = async (statement: typeof INVOICES) =>

@@ -98,7 +98,7 @@ async function caughtUp(file: string, count: number) {
   db.close();
 }
 
-/** What the copier has stored, in the order in which it came. */
+/** The actions that the copier has stored, in the order of arrival. */
 function copyOf(file: string): RecoveryAction[] {
   if (!existsSync(file)) return [];
   const db = new DatabaseSync(file);
@@ -107,7 +107,7 @@ function copyOf(file: string): RecoveryAction[] {
   return rows.map(({ action }) => JSON.parse(String(action)));
 }
 
-/** What the service lists as executed, read backwards. */
+/** The executed actions of the service, read backwards. */
 async function original(baseUrl: string, apiKey: string, ca: string): Promise<RecoveryAction[]> {
   const client = createClient({ baseUrl, apiKey, ca });
   const actions: RecoveryAction[] = [];

@@ -144,10 +144,10 @@ test("every page leads to the console of the installation", () => {
   for (const [path, html] of pages) assert.ok(html.includes(`<a href="${BASE}/overview">Console</a>`), path);
 });
 
-test("what is searched is what pages say, and each part of it leads to its place", () => {
+test("the search index holds the text of the pages, and each entry links to its place", () => {
   const index = JSON.parse(site.get("search.json")!) as [string, string, string, string][];
   const found = (words: string) => index.filter(([, , , text]) => text.includes(words)).map(([path]) => path);
-  assert.deepEqual(found("Answer 2xx within 30 seconds, which is the limit"), [
+  assert.deepEqual(found("Answer 2xx within 30 seconds; aim for one second"), [
     "guides/webhooks.html#answer-first-act-afterwards",
   ]);
   assert.ok(found("idealRetryTime").includes("api/receiveRecoveryActionEvent.html"));
@@ -181,7 +181,7 @@ test("a document is text: its markup is written anew, and what is odd in it stop
   assert.equal(siteOf("src/main.ts"), null);
 });
 
-test("what is shown is text, whatever stands in it", () => {
+test("every value is shown as text", () => {
   assert.equal(escaped(`<b a="1" b='2'>&`), "&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt;&amp;");
   assert.equal(inline("a `<b>` c"), "a <code>&lt;b&gt;</code> c");
   const odd = referencePages(openApiText(`${BASE}/<script>`), `${BASE}/<script>`);

@@ -3,7 +3,7 @@ import { DAY_MS } from "../../domain/durations.ts";
 import type { Cursor, Order } from "../../store/action-listing.ts";
 import type { SecretKeys } from "../../store/secret-box.ts";
 
-/** How a walk over the pages goes on. Filters are kept as the caller wrote them, moments in UTC. */
+/** The state of a walk over the pages. Filters are kept as the caller wrote them, times in UTC. */
 export interface Walk {
   filters: Record<string, string>;
   orderBy: Order;

@@ -148,7 +148,7 @@ test("a token of the former key goes on while that key is kept, under the new ke
   assert.equal(next.json().recoveryActions[0].createdAt, second(2));
   assert.equal((await under([newer], next.json().nextPageToken)).statusCode, 200);
   assert.equal(violation(await under([newer], pageToken)), "pageToken");
-  // Those that follow from the secret key are kept as long as it is.
+  // Keys that follow from a secret key are kept until that key is removed.
   const follows = (key: Buffer) => tokenKeys(["default"], [key])[0];
   assert.deepEqual(tokenKeys(["default", former], [newer, former]), [follows(newer), follows(former), former]);
 });

@@ -57,7 +57,7 @@ export function standing({ startedAt, comparedFrom, stoppedAt }: Experiment, zon
   return "running";
 }
 
-/** An amount with its range, each with its sign; on no side as long as the range holds zero. */
+/** An amount with its range, each with its sign. `side` is empty if the range includes zero. */
 export interface Uplift {
   amount: string;
   currency: string;

@@ -151,7 +151,7 @@ test("a plan that makes no sense is refused in words, and what was typed is stil
   assert.match((await browser.get("/experiments")).body, /No experiment was ever started/);
 });
 
-test("who may not start or stop one sees its results, and no form, and is refused by their own making", async () => {
+test("a role without the right to start or stop an experiment sees results and no form, and a forged form is refused", async () => {
   const { merchant, browser } = await shop("owner");
   const path = pathOf(await browser.post("/experiments", PLAN));
   for (const role of ["developer", "viewer"] as const) {
@@ -180,10 +180,10 @@ test("an effect is never shown without its range, and is green only when all of 
   assert.match(overview, /class="effect good">\+EUR\u00a0[\d,.]+<\/span> <small>between \+EUR\u00a0[\d,.]+ and \+EUR/);
 });
 
-test("money is no headline where its range holds zero, though the verdict on the count is clear", async () => {
+test("money is no headline when its range includes zero, although the verdict on the count is clear", async () => {
   const { merchant, browser } = await shop();
   await browser.post("/experiments", PLAN);
-  // Of large invoices both arms are paid half.
+  // Both arms recover half of the large invoices.
   const isLarge = (n: number) => Math.abs(((n * 37) % 100) - 49.5) > 27;
   await run(merchant, { dunlin: 75, merchant: 35 }, CUSTOMERS, (n) => (isLarge(n) ? 60_000 : 1_000));
   const { body: overview } = await browser.get("/overview");

@@ -64,7 +64,7 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
 <p class="text">${first.look?.verdict.words ?? "Not looked at yet: that happens within a minute of its start, and then once a day."}</p>
 ${experimentTable(rows, visit.person.zone, ports.now())}`
         : empty(
-            html`No experiment was ever started. One leaves a part of the customers to your own system, and so measures what Dunlin adds: without such a part nobody can tell.${visit.may("experiments") ? "" : " An owner or admin starts one here."}`,
+            html`No experiment was ever started. An experiment leaves some customers to your own system, and so measures what Dunlin adds.${visit.may("experiments") ? "" : " An owner or admin starts one here."}`,
             `npx dunlin experiment start --name "Dunlin or the old schedule" --share 90`,
           )
     }`,

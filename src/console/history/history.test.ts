@@ -121,7 +121,7 @@ test("a backtest of failures that are too young says from when on they count", a
   assert.match((await owner.get(path)).body, /1 invoice failed at first.*; it counts once it reaches 2025-01-29\./);
 });
 
-test("who may not ask for a backtest is refused, and one of another merchant is not there", async () => {
+test("a role without the right to a backtest is refused, and a backtest of another merchant is a 404", async () => {
   const { browser } = await shop();
   const viewer = await browser("viewer");
   assert.equal((await viewer.post("/backtest")).statusCode, 403);

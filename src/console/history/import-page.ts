@@ -13,14 +13,14 @@ import { UPLOAD_BYTES_MAX } from "./upload.ts";
 const LATEST = 20;
 const MIB = 1024 * 1024;
 
-/** What a file led to: in short, above the form, which is used next; and the long of it, below. */
+/** The result of a file: a summary above the form, and the details below it. */
 export interface ImportResult {
   short: Html;
   long: Part;
 }
 
 /**
- * What is known of the past, and how more of it comes in.
+ * The stored history, and the form that imports more.
  *
  * @param typed  in the form, to be sent again
  */
@@ -77,7 +77,7 @@ const DECIMALS_CHOICES = [
   ["comma", "With a decimal comma: 1.234,50"],
 ] as const;
 
-/** Where each button sends the file is its own, so that it is known before the file comes. */
+/** Each button sends the file to a path of its own, so that its purpose is known before the file arrives. */
 const uploadForm = (typed: URLSearchParams): Html => html`
 <form method="post" action="/import/check" enctype="multipart/form-data" class="card" data-upload="${UPLOAD_BYTES_MAX}">
 ${choice(

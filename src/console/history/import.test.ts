@@ -100,7 +100,7 @@ test("a check shows how the columns are read and what would be stored, and store
   assert.deepEqual([await count("invoices"), await imports()], [0, []]);
 });
 
-test("what an imported payment takes back is told to whoever sends", async () => {
+test("the sender learns which events an imported payment withdraws", async () => {
   const { merchant, as } = await shop();
   const event = await waitingEvent(at.db, merchant, at.ports);
   const updatedAt = new Date(at.ports.now().getTime() + 1_000).toISOString();
@@ -198,7 +198,7 @@ test("a file that can't be read is refused in words, and so is a form without wh
   assert.equal(await count("invoices"), 0);
 });
 
-test("of a file without rows it is said that there are none, and nothing is noted", async () => {
+test("a file without rows is reported as such, and nothing is recorded", async () => {
   const { as, imports } = await shop();
   const owner = await as("owner");
   for (const path of ["/import/check", "/import"])
@@ -278,7 +278,7 @@ test("a slow file is not cut off while it goes on coming, and no other of the me
   assert.equal((await owner.send("/import")).status, 200, "the next one may come");
 });
 
-test("of a file whose connection ends, what came is stored, and the audit log says that it is not all", async () => {
+test("rows that arrived before the connection ended are stored, and the audit log says that the file is incomplete", async () => {
   const { as, count, imports } = await shop();
   const owner = await as("owner");
   const { type, bytes } = await bodyOf({ content: HEADER + rows(0, 2_000) });

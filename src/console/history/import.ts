@@ -22,7 +22,7 @@ import { type Upload, withUpload } from "./upload.ts";
 const CSV_PAGE = 1_000;
 const HEADINGS = ["at_utc", "at", "by", "kind", "file", "rows", "known_before", "whole_file"];
 
-/** What is known of the past, and more of it from files. */
+/** Pages that show the stored history and import more from files. */
 export function importRoutes(console: Console) {
   const { page } = console;
   page("/import", null, (visit) => {
@@ -123,7 +123,7 @@ function uploads(console: Console) {
 
 const READING = ["map", "states", "dates", "decimals"] as const;
 
-/** What the form says of its file. */
+/** The fields of the form about its file. */
 function saidOf(fields: URLSearchParams, file: string) {
   const kind = KIND_NAMES.find((each) => each === fields.get("kind"));
   if (!kind) throw new FileRefused(`Choose what is in the file: ${KIND_NAMES.join(", ")}`);

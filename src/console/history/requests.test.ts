@@ -70,7 +70,7 @@ test("a page holds fifty requests, and the next one goes on after them", async (
   );
 });
 
-test("who has sent nothing yet is told so, and who finds nothing is told why", async () => {
+test("the page of requests says when none was sent yet, and why a filter finds none", async () => {
   assert.match(await page(), /No request yet/);
   assert.match(await page("?show=older"), /No request fits this filter/);
 });

@@ -52,7 +52,7 @@ async function attempt(merchant: Merchant, id: string, state: "PAID" | "FAILED")
   await decide();
 }
 
-test("what Dunlin would have done is compared by a form, bit by bit, and the page shows what was found", async () => {
+test("a form compares Dunlin's plans with the merchant's retries, in batches, and the page shows the result", async () => {
   const { merchant, viewer } = await shop(true);
   const page = async () => (await viewer.get("/shadow")).body;
   assert.match(await page(), /Shadow mode is on/);
@@ -77,7 +77,7 @@ test("what Dunlin would have done is compared by a form, bit by bit, and the pag
   assert.match(found, /Compare anew/);
 });
 
-test("where nothing became unpaid in shadow mode that is said, and while it is off how it is switched on", async () => {
+test("the page says when no invoice became unpaid in shadow mode, and how to switch the mode on while it is off", async () => {
   const { viewer } = await shop(false);
   const before = (await viewer.get("/shadow")).body;
   assert.match(before, /Shadow mode is off[^<]*An owner or admin switches it on/);

@@ -23,7 +23,7 @@ import { count, money } from "../show/money.ts";
 import { empty, table } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
 
-/** What Dunlin would have done, beside what the merchant's own system did. */
+/** Dunlin's plans in shadow mode beside the retries of the merchant's own system. */
 export function shadowRoutes(console: Console) {
   const { ports } = console;
   console.page("/shadow", null, async (visit) => {
@@ -43,8 +43,8 @@ async function shadowPage({ db, merchantId, person: { zone }, may }: Visit): Pro
   const job = latest && (await findJob(db, merchantId, latest.id, "shadow"));
   const isUnderWay = job && job.endedAt === null;
   const on = merchant?.shadow
-    ? html`<p class="text">Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin notes what it would do.${may("experiments") && html` <a href="/settings/recovery">Switch it off.</a>`}</p>`
-    : html`<p class="text">Shadow mode is off. While it is on Dunlin decides and asks for nothing, so that it can be looked at before it may do anything. ${may("experiments") ? html`<a href="/settings/recovery">Switch it on.</a>` : "An owner or admin switches it on."}</p>`;
+    ? html`<p class="text">Shadow mode is on: your own system keeps every invoice that becomes unpaid now, and Dunlin records what it would do.${may("experiments") && html` <a href="/settings/recovery">Switch it off.</a>`}</p>`
+    : html`<p class="text">Shadow mode is off. While it is on, Dunlin decides and sends nothing, so you can check its decisions first. ${may("experiments") ? html`<a href="/settings/recovery">Switch it on.</a>` : "An owner or admin switches it on."}</p>`;
   return {
     title: "Shadow mode",
     tools: !isUnderWay && button("/shadow", job ? "Compare anew" : "Compare", {}, "main"),

@@ -31,7 +31,7 @@ const READERS = {
   before: uuid,
 };
 
-/** Who changed what. */
+/** The audit log: each change and the person who made it. */
 export function auditRoutes(console: Console) {
   console.page("/org/audit", "audit", (visit) => auditPage(visit));
   console.page("/org/audit.csv", "audit", ({ db, query, merchantId, person: { zone }, reply }) => {
@@ -94,7 +94,7 @@ const detailsText = (details: Audited["details"], zone: string): Part =>
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
-/** What JSON holds, as people write it. */
+/** Returns a JSON value as people write it. */
 function valueText(value: unknown, zone: string): Part {
   if (value === null || value === "") return "none";
   if (typeof value === "boolean") return value ? "yes" : "no";

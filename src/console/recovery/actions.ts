@@ -51,7 +51,7 @@ function listingOf(query: URLSearchParams) {
   };
 }
 
-/** Where the page before ended, and how many actions the first page counted. */
+/** The end of the page before, and the number of actions that the first page counted. */
 function afterOf(text: string | null): { cursor: Cursor; total: number } | null {
   if (text === null || text === "") return null;
   const [at, id, total] = text.split("~");
@@ -126,7 +126,7 @@ export const actionState = (status: ActionStatus) => state(spaced(status), KINDS
 
 async function actionTable(tx: Tx, merchantId: string, rows: readonly ListedAction[], zone: string): Promise<Part> {
   const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
-  // What was owed when the action was planned, where that was kept.
+  // The amount due when the action was planned, if it was stored.
   const amount = ({ invoiceId, amountDue, currency }: ListedAction) => {
     const invoice = invoices.get(invoiceId);
     return amountDue === null ? invoice && money(invoice.amount, invoice.currency) : money(amountDue, currency);

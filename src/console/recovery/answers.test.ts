@@ -38,18 +38,18 @@ async function asked() {
   return { questions: questions.length, open: questions.filter(([, open]) => open).map(([, , question]) => question) };
 }
 
-test("of a case that is tried again it is open what is planned, and the page answers what the command does and nothing that does not apply", async () => {
+test("the page of an open case opens the plan, and answers the same applicable questions as the command", async () => {
   await failing();
   assert.deepEqual(await asked(), { questions: 7, open: ["What is planned now?"] });
 });
 
-test("of one that waits for another card, too", async () => {
+test("the page of a case that waits for another card opens the plan, too", async () => {
   await failing({ networkDeclineCode: "41" });
   await stage.untilSent();
   assert.deepEqual(await asked(), { questions: 7, open: ["What is planned now?"] });
 });
 
-test("of one that is over it is open why", async () => {
+test("the page of an ended case opens the reason of its end", async () => {
   await failing({ networkDeclineCode: "R0" });
   assert.deepEqual(await asked(), { questions: 4, open: ["Why did you stop?"] });
   merchantId = (await stage.enter()).id;
@@ -61,7 +61,7 @@ test("of one that is over it is open why", async () => {
   assert.deepEqual(await asked(), { questions: 5, open: ["Why did you stop?"] });
 });
 
-test("in shadow mode and by the static policy what applies is asked", async () => {
+test("the page asks only applicable questions in shadow mode and under the static policy", async () => {
   for (const [settings, questions] of [
     [{ shadow: true }, 8],
     [{ engine: "static" }, 6],
@@ -72,7 +72,7 @@ test("in shadow mode and by the static policy what applies is asked", async () =
   }
 });
 
-test("where nothing was decided it is open why", async () => {
+test("the page of an invoice without a decision opens the reason", async () => {
   await stage.invoice({ state: "PAID" });
   await stage.transaction({ state: "PAID" });
   assert.deepEqual(await asked(), { questions: 1, open: ["Why was nothing decided?"] });
@@ -82,7 +82,7 @@ test("where nothing was decided it is open why", async () => {
   assert.deepEqual(await asked(), { questions: 2, open: ["Why was nothing decided?", "Why did you stop?"] });
 });
 
-test("what another version kept in another form leaves the rest of the page as it is", async () => {
+test("a decision in the form of another version leaves the rest of the page as it is", async () => {
   await failing();
   const all = await explained();
   const [first] = all.decisions;

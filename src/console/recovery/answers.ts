@@ -3,7 +3,7 @@ import { answersOf, clocksOf, PLANNED, STOPPED } from "../../recovery/explanatio
 import { type Html, html } from "../html.ts";
 import { isReadable } from "./considered.ts";
 
-/** What people ask about an invoice, with the answers that `dunlin explain` gives: each opens under its question, and the first one asked is open. */
+/** Questions about an invoice with the answers of `dunlin explain`: each opens under its question, and the first one that applies is open. */
 export function answers(explained: Explained): Html {
   if (!explained.decisions.every(isReadable)) return html`<p class="text soft">${UNREADABLE}</p>`;
   const asked = answersOf(explained).filter(({ applies }) => applies);

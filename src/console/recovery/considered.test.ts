@@ -95,7 +95,7 @@ test("a moment that was drawn stands beside the best one of its day, each with w
   assert.match(page, /41%<\/td><td class="number"[^>]*>not compared<\/td><td><small>hour of the chosen day, chosen/);
 });
 
-/** What stands where in the plot: [x, y] of each mark of a class. */
+/** Returns [x, y] of each mark of a class in the plot. */
 const marks = (page: string, name: string) =>
   [...page.matchAll(new RegExp(`<circle class="${name}" cx="([\\d.]+)" cy="([\\d.]+)"`, "g"))].map(([, x, y]) => [
     Number(x),
@@ -132,7 +132,7 @@ test("on the clocks of the reader a moment is on the day that it is there", () =
   assert.match(page, /Chosen: 5 Mar 2026 21:00/);
 });
 
-test("where nothing was compared there is nothing to plot", () => {
+test("a decision without compared times has no plot", () => {
   assert.equal(hasConsidered(decided({})), false);
   assert.equal(hasConsidered({ ...decided({ days: DAYS }), idealTime: null }), false);
   assert.equal(hasConsidered({ ...decided({ days: DAYS }), chance: null }), false);

@@ -26,7 +26,7 @@ import { OUTCOME_WORDS } from "./invoices.ts";
 const RANGES = ["7", "28", "90"] as const;
 const READERS = { days: oneOf(RANGES) };
 
-/** What is known of what was recovered. Nothing is claimed that only a comparison could show. */
+/** The results of recovery. It claims nothing that only a comparison can show. */
 export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
   page("/overview", null, async (visit): Promise<Page> => {
     const { days = "28" } = readQuery(visit.query, READERS);
@@ -90,7 +90,7 @@ interface EndedWeek extends Sum {
 async function endedWeeks(tx: Tx, merchantId: string, from: Date, now: Date, zone: string): Promise<EndedWeek[]> {
   const weeks = weeksSince(from, now, zone);
   const starts = weeks.map(({ start }) => start);
-  // What ends in this very moment is in it.
+  // Includes cases that end at this very time.
   const end = new Date(now.getTime() + 1);
   const bounds = [...starts, end];
   if (from > starts[0]!) bounds.splice(1, 0, from);
@@ -218,7 +218,7 @@ ${amounts.length > 0 && html`<p class="text">By money, of all invoices in Dunlin
 <p class="text soft">Invoices that Dunlin leaves alone are not counted elsewhere on this page.</p></section>`;
 }
 
-/** An amount is a headline only if all of its range is on one side of zero; the verdict beside it may be on something else. */
+/** An amount is a headline only if its whole range is on one side of zero: the verdict beside it can be about another measure. */
 const addedAmount = ({ amount, currency, low, high, side }: Uplift): Html =>
   side === ""
     ? html`<li>${currency}: cannot tell yet <small>between ${low} and ${high}</small></li>`
@@ -272,7 +272,7 @@ function currencyTable(ended: readonly Sum[], open: readonly Sum[], since: strin
   );
 }
 
-/** What to do on an empty install, in order. */
+/** The first steps on an empty installation, in order. */
 function firstSteps({ may }: Visit, merchant: Merchant | null, baseUrl: string, caPath: string | null): Html {
   const done = (isDone: boolean) => isDone && html` <span class="state good">done</span>`;
   return html`<div class="empty"><p class="lead">Nothing has been in recovery yet</p>

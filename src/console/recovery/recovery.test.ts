@@ -135,7 +135,7 @@ test("the recovery rate is that of cases whose window is over, paid or not, and 
   assert.match((await rate("7")).join(), /^–,no case that failed 35 to 42 days ago/);
 });
 
-test("what was paid without an instruction of ours is not counted as recovered", async () => {
+test("an invoice paid without an instruction does not count as recovered", async () => {
   const { merchant, browser } = await shop();
   const invoice = unpaid("in_a");
   await push(merchant, invoice);
@@ -149,7 +149,7 @@ test("what was paid without an instruction of ours is not counted as recovered",
 
 const LEAVE_ALONE = prepared("test_leave_alone", "update cases set arm = 'merchant' where merchant_id = $1");
 
-test("what an experiment leaves alone is counted nowhere as ours, and the page says where the comparison is", async () => {
+test("an invoice in the merchant's arm counts nowhere as Dunlin's, and the page links to the comparison", async () => {
   const { merchant, browser } = await shop();
   assert.doesNotMatch((await browser.get("/overview")).body, /What Dunlin added/);
   const startedAt = at.ports.now();
@@ -274,7 +274,7 @@ test("an invoice tells its story, latest first, with the reasons of each decisio
   assert.ok(titles.includes("The retry succeeded"));
 });
 
-test("what else was considered for a decision is plotted in the story, for one decision at a time, and in a file", async () => {
+test("the story plots the other times of a decision, one decision at a time, and a file has them all", async () => {
   const { merchant, browser } = await shop();
   await push(merchant, unpaid("in_a"));
   const page = (await browser.get("/invoices/in_a")).body;

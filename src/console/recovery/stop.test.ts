@@ -88,7 +88,7 @@ test("a page that was loaded before the invoice failed anew does not stop what b
   assert.match((await browser.get("/invoices/in_a")).body, FORM);
 });
 
-test("who may not stop recovery sees no form, and is refused by their own making; so is what another site sends", async () => {
+test("a role without the right to stop recovery sees no form, and a forged form is refused, as is one of another site", async () => {
   const { push, as, sent, audited } = await shop();
   await push("in_a");
   const viewer = await as("viewer");
@@ -105,7 +105,7 @@ test("who may not stop recovery sees no form, and is refused by their own making
   assert.match((await viewer.get("/invoices/in_a")).body, /in recovery/);
 });
 
-test("where Dunlin asks for nothing the page says why there is nothing to stop, in place of the form", async () => {
+test("the page says why there is nothing to stop, in place of the form, when Dunlin asks for nothing", async () => {
   const { merchant, push, as, sent } = await shop();
   const plan = { name: "Holdout", calibrationDays: 7 };
   await at.db.transaction((tx) => startExperiment(tx, merchant.id, plan, COMMAND_LINE, at.ports));

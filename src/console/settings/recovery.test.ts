@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => at.close());
 
-test("shadow mode and sampling are switched by a form, for those who run experiments alone, and the audit log says who did", async () => {
+test("a form switches shadow mode and sampling, only for roles that run experiments, and the audit log names the person", async () => {
   const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
   const [admin, developer] = [
     await at.browser(await at.person("admin", merchant)),
@@ -29,7 +29,10 @@ test("shadow mode and sampling are switched by a form, for those who run experim
   assert.equal((await admin.post(path, { shadow: "maybe", explore: "no" })).statusCode, 400);
   assert.deepEqual(await stored(), { shadow: false, explore: null });
 
-  assert.equal((await admin.post(path, { shadow: "yes", explore: "no" })).headers.location, `${path}?done=saved`);
+  assert.equal(
+    (await admin.post(path, { shadow: "yes", explore: "no", was: `${merchant.id} no auto` })).headers.location,
+    `${path}?done=saved`,
+  );
   assert.deepEqual(await stored(), { shadow: true, explore: false });
   const page = (await admin.get(`${path}?done=saved`)).body;
   assert.match(page, /Saved\.[\s\S]*value="yes" selected>On[\s\S]*value="no" selected>Never/);
@@ -43,8 +46,27 @@ test("shadow mode does not begin while an experiment runs", async () => {
   const owner = await at.as("owner");
   const plan = { name: "Holdout", share: "50", calibrationDays: "0", primary: "count", currency: "" };
   assert.equal((await owner.post("/experiments", { ...plan, margin: "3", maturityDays: "30" })).statusCode, 303);
-  const refused = await owner.post("/settings/recovery", { shadow: "yes", explore: "auto" });
+  const refused = await owner.post("/settings/recovery", {
+    shadow: "yes",
+    explore: "auto",
+    was: `${at.merchant.id} no auto`,
+  });
   assert.equal(refused.statusCode, 409);
   assert.match(refused.body, /An experiment is running\. Stop it first/);
   assert.equal((await findMerchant(at.db, at.merchant.id))!.shadow, false);
+});
+
+test("a form that was opened before the settings or the merchant changed changes none of them", async () => {
+  const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
+  const admin = await at.browser(await at.person("admin", merchant));
+  const path = "/settings/recovery";
+  const was = /name="was" value="([^"]+)"/.exec((await admin.get(path)).body)![1]!;
+  assert.equal((await admin.post(path, { shadow: "yes", explore: "auto", was })).statusCode, 303);
+  const former = `${at.merchant.id} yes auto`;
+  assert.equal((await admin.post(path, { shadow: "no", explore: "auto", was: former })).statusCode, 409);
+  const stale = await admin.post(path, { shadow: "no", explore: "no", was });
+  assert.equal(stale.statusCode, 409);
+  assert.match(stale.body, /somebody changed them, or you switched/);
+  const { shadow, explore } = (await findMerchant(at.db, merchant.id))!;
+  assert.deepEqual({ shadow, explore }, { shadow: true, explore: null });
 });

@@ -14,7 +14,14 @@ import { facts } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
 
 const EXPLORES: Readonly<Record<string, boolean | null>> = { auto: null, yes: true, no: false };
+const CHANGED =
+  "These are not the settings that the page showed: somebody changed them, or you switched to another merchant. Nothing was saved. Open the page again and look at what they are now.";
 const RUNNING = "An experiment is running. Stop it first; then shadow mode can begin.";
+
+const shadowChoice = ({ shadow }: Merchant) => (shadow ? "yes" : "no");
+const exploreChoice = ({ explore }: Merchant) => (explore === null ? "auto" : explore ? "yes" : "no");
+/** What the form showed, and of whom. Whoever changes one setting must not take back another one that somebody changed meanwhile. */
+const shownBy = (merchant: Merchant) => `${merchant.id} ${shadowChoice(merchant)} ${exploreChoice(merchant)}`;
 
 /** Whether Dunlin asks for anything, and whether it samples retries to learn. */
 export function recoveryRoutes({ page, post, ports, secretKeys }: Console) {
@@ -27,6 +34,7 @@ export function recoveryRoutes({ page, post, ports, secretKeys }: Console) {
     const audited = auditSettings(actor, "merchant.changed", ports);
     const settings = { shadow: shadow === "yes", explore };
     await setMerchant(db, merchantId, settings, secretKeys, ports, async (tx, before, after) => {
+      if (form.get("was") !== shownBy(before)) throw new PageError(409, CHANGED);
       // Asked while the merchant is held: no experiment can begin meanwhile.
       if (after.shadow && !before.shadow && (await runningExperiment(tx, merchantId)))
         throw new PageError(409, RUNNING);
@@ -43,19 +51,20 @@ async function merchantOf({ db, merchantId }: Visit): Promise<Merchant> {
 }
 
 function settingsPage(merchant: Merchant, { query }: Visit): Page {
-  const { shadow, explore, windowDays, budget, engine } = merchant;
+  const { windowDays, budget, engine } = merchant;
   return {
     title: "Recovery settings",
     body: html`${query.get("done") === "saved" && notice("good", "Saved. It holds for invoices that become unpaid, and retries that are planned, from now on.")}
 <form method="post" action="/settings/recovery" class="card">
+<input type="hidden" name="was" value="${shownBy(merchant)}">
 ${choice(
   "Shadow mode",
   "shadow",
   [
-    ["no", "Off: Dunlin asks for retries"],
-    ["yes", "On: Dunlin decides, notes it, and asks for nothing"],
+    ["no", "Off: Dunlin sends instructions"],
+    ["yes", "On: Dunlin decides, records it, and sends nothing"],
   ],
-  shadow ? "yes" : "no",
+  shadowChoice(merchant),
 )}
 <p class="soft">Invoices keep the mode in which they became unpaid. <a href="/shadow">Shadow mode</a> compares what Dunlin would do with what your own system does.</p>
 ${choice(
@@ -66,15 +75,15 @@ ${choice(
     ["yes", "From now on"],
     ["no", "Never"],
   ],
-  explore === null ? "auto" : explore ? "yes" : "no",
+  exploreChoice(merchant),
 )}
 <p class="soft">A share of retries is made at another time than the one with the highest expected value, so that Dunlin goes on learning. <a href="/docs/guides/engine.html">How it learns</a></p>
 <button class="main">Save</button></form>
-<h2>Set by whoever runs Dunlin</h2>
+<h2>Set by the operator of Dunlin</h2>
 ${facts([
   ["Recovery window", `${count(windowDays)} ${windowDays === 1 ? "day" : "days"}`],
   ["Retries for an invoice, at most", count(budget)],
-  ["Times are chosen", engine === "learned" ? "by what was learned" : "by fixed rules"],
+  ["Times are chosen", engine === "learned" ? "by the learned model" : "by fixed rules"],
 ])}`,
   };
 }

@@ -99,7 +99,7 @@ ${choice(
   ],
   typed?.get("shape") ?? (merchant.webhookFlat ? "flat" : "envelope"),
 )}
-${choice("The endpoint recognises us by", "auth", auths, typed?.get("auth") ?? (has ? "keep" : "bearer"))}
+${choice("The endpoint recognizes Dunlin by", "auth", auths, typed?.get("auth") ?? (has ? "keep" : "bearer"))}
 <div class="of-bearer">${field({ label: "Token", name: "token", type: "password", maxlength: 4096, autocomplete: "new-password" })}</div>
 <div class="of-basic">${field({ label: "User", name: "user", autocomplete: "off" })}
 ${field({ label: "Password", name: "password", type: "password", autocomplete: "new-password" })}</div>

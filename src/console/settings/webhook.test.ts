@@ -66,7 +66,7 @@ test("the endpoint is saved with a credential that is stored encrypted and shown
   assert.ok(!log.includes(TOKEN));
 });
 
-test("what cannot be an endpoint is refused in words, and what was typed is still there but for the secrets", async () => {
+test("a form with an impossible endpoint is refused in words, and keeps the input except the secrets", async () => {
   for (const [over, says] of [
     [{ url: "http://shop.example/hooks" }, /The URL: it must begin with https:\/\/ and a host name\./],
     [{ url: "https://10.0.0.1/hooks" }, /The URL/],
@@ -123,7 +123,7 @@ test("no test event is sent with a credential that the secret key no longer open
   assert.match(refused.body, /No test event was sent: the secret key changed/);
 });
 
-test("what an endpoint answers is text on the page, whatever it is", async () => {
+test("any answer of an endpoint is shown as text", async () => {
   await save();
   answer = { status: 500, body: "<script>alert(1)</script>\u001b[2J\u202etxet" };
   const page = (await sendTest()).body;

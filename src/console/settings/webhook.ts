@@ -23,7 +23,7 @@ import { webhookPage } from "./webhook-page.ts";
 
 const SECRET_BYTES = 32;
 
-/** Where instructions go, how the endpoint recognises them, and whether they go at all. */
+/** The endpoint, its credential, and whether deliveries are paused. */
 export function webhookRoutes(console: Console) {
   const { ports, secretKeys, egressRanges, allow } = console;
   const show = async (visit: Visit, problem: string | null, done: string | null = null): Promise<Page> => {
@@ -87,7 +87,7 @@ async function merchantOf({ db, merchantId }: Visit): Promise<Merchant> {
   return merchant;
 }
 
-/** What a form says, or what is wrong with it. */
+/** The settings of a form, or its fault. */
 async function readSettings(
   { allow }: Console,
   before: Merchant,
@@ -101,10 +101,10 @@ async function readSettings(
   const credential = readCredential(form);
   if (typeof credential === "string") return credential;
   if (!credential && before.webhookAuth === null)
-    return "Choose a token or a user and password, by which the endpoint recognises us.";
+    return "Choose a token or a user and password: the endpoint recognizes Dunlin by them.";
   // A credential goes only to where it was given for.
   if (!credential && before.webhookUrl !== null && new URL(url).origin !== new URL(before.webhookUrl).origin)
-    return "This is another server: choose by what it recognises us and type that, so that it does not get the credential of the server before.";
+    return "This is another server. Choose and type its own credential, so that it does not get that of the server before.";
   return {
     webhookUrl: url,
     webhookFlat: form.get("shape") === "flat",

@@ -1,4 +1,4 @@
-/** Where the caller keeps the authority of a certificate that Dunlin made: the path on the server says nothing to readers. */
+/** A note on `ca.pem`, because the path on the server does not exist on the reader's machine. */
 export const CA_HINT = "ca.pem is the certificate authority of this installation: its operator has the file.";
 
 /** The beginning of a command that calls the API. Where no key is given, the shell knows it. */

@@ -6,7 +6,7 @@ import { type Html, html } from "../html.ts";
 export interface PlottedMoments {
   from: Date;
   to: Date;
-  /** Earliest first. `value`: what the choice was made by, as a share of the amount due, null where nobody worked it out; `chance` from 0 to 1. */
+  /** Earliest first. `value`: the expected value that the choice used, as a share of the amount due, null if it was not computed; `chance` from 0 to 1. */
   moments: readonly { at: Date; value: number | null; chance: number; isChosen: boolean; words: string }[];
   ruledOut: readonly { from: Date; to: Date; words: string }[];
   /** Marks below the plot, a row each: other plans that were compared. */
@@ -28,8 +28,8 @@ const SPAN_MIN = 0.02;
 const LABEL = 22;
 
 /**
- * Dots by the expected value of a retry at that time, and below them by its chance; behind both the periods that a rule forbids, and under them the plans
- * that were compared. The dates stand under the beginning of their day.
+ * Dots by the expected value of a retry at that time, and below them by its chance. Behind both are the periods that a rule forbids, and under them the plans
+ * that were compared. Each date is under the beginning of its day.
  */
 export function momentsPlot(summary: string, plotted: PlottedMoments): Html {
   const { from, to, moments, ruledOut, rows, days } = plotted;

@@ -84,7 +84,7 @@ export function countdown(at: Date, now: Date, clockRate: number): Html {
   return html`<span role="timer" data-countdown="${ms}" data-rate="${clockRate}">in ${lengthText(ms)}</span>`;
 }
 
-/** What a field of type datetime-local shows and sends: 2026-03-09T14:05. */
+/** Returns a time as a field of type datetime-local shows and sends it: 2026-03-09T14:05. */
 export function localField(at: Date, zone: string): string {
   const { year, month, day, hour, minute } = partsIn(zone, at);
   return `${year}-${month}-${day}T${hour}:${minute}`;

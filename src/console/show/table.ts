@@ -18,7 +18,7 @@ export const table = <Row>(label: string, columns: readonly Column<Row>[], rows:
 ${rows.map((row) => html`<tr>${columns.map((column) => cellOf(column, row))}</tr>\n`)}
 </tbody></table></div>`;
 
-/** What stands above a column; a column of buttons has no name. */
+/** The heading of a column; a column of buttons has none. */
 const headOf = ({ head, numeric }: { head: string; numeric?: boolean }): Html =>
   head === "" ? html`<td></td>` : html`<th scope="col"${numeric ? html` class="number"` : ""}>${head}</th>`;
 
@@ -38,7 +38,7 @@ ${isFirst ? null : html`<a class="button" href="${firstHref}">First page</a>`}
 ${nextHref === null ? html`<span class="soft">End of the list</span>` : html`<a class="button" rel="next" href="${nextHref}">Next page</a>`}
 </nav>`;
 
-/** What a page says where there is nothing yet, and what to do next. */
+/** The text of a page without data yet, with the next step. */
 export const empty = (says: Part, command?: string): Html =>
   html`<div class="empty"><p>${says}</p>${command === undefined ? null : byCommand(command)}</div>`;
 

@@ -2,13 +2,13 @@ import { DAY_MS } from "../../domain/durations.ts";
 import { isSuccess, type Reply } from "./exchange.ts";
 import type { Seen } from "./trace.ts";
 
-/** What a traced attempt tells about an endpoint. */
+/** The diagnosis of an endpoint from a traced attempt. */
 export interface Diagnosis {
   /** An event sent like this would be delivered. */
   fine: boolean;
-  /** What is wrong and what to do about it; when nothing is, null. */
+  /** The fault and its remedy; null without a fault. */
   problem: string | null;
-  /** What would be delivered all the same, but is worth a look. */
+  /** A warning: events would be delivered, but something is worth a look. */
   notes: string[];
 }
 

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { noTimings, type Timings } from "./exchange.ts";
 
-/** What one attempt looked like on the wire, for a person who asks why. Attempts of events are not traced: it would cost them. */
+/** One attempt as it was on the wire, for diagnosis. Attempts of events are not traced, because tracing costs time. */
 export interface Trace {
   /** Its connection is being made. */
   watch(socket: TLSSocket): void;
@@ -16,7 +16,7 @@ export interface Trace {
 export interface Seen extends Timings {
   /** To which a packet was sent, in turn. */
   addresses: string[];
-  /** What we wrote, and the beginning of what came back up to the end of the headers, exactly. */
+  /** The exact request, and the reply up to the end of its headers. */
   sent: string;
   head: string;
   /** The first 4 KiB. */
@@ -24,7 +24,7 @@ export interface Seen extends Timings {
   /** TLSv1.3 and the like. */
   protocol: string | null;
   certificate: Certificate | null;
-  /** Of the error that ended the connection: ENOTFOUND, CERT_HAS_EXPIRED and the like. */
+  /** The code of the error that ended the connection: ENOTFOUND, CERT_HAS_EXPIRED and the like. */
   code: string | null;
 }
 
