@@ -20,6 +20,7 @@ import { STOP_MS, stopSignal } from "./stop-signal.ts";
 import { NoEmbeddedServer } from "./store/embedded/binaries.ts";
 import { FolderTaken } from "./store/embedded/seat.ts";
 import { UnknownMigration } from "./store/migrate.ts";
+import { UnreadableSecret } from "./store/secret-box.ts";
 import { createTroubles, type Troubles, troublesHook } from "./troubles.ts";
 import { version } from "./version.ts";
 
@@ -189,7 +190,7 @@ function explain(error: unknown, command: Command, settings: Settings): number {
     complain(`"npx dunlin ${command.name} --help" says more.`);
     return EXIT.usage;
   }
-  if (error instanceof Failure || error instanceof FolderTaken) {
+  if (error instanceof Failure || error instanceof FolderTaken || error instanceof UnreadableSecret) {
     complain(`dunlin ${command.name}: ${error.message}`);
     return EXIT.failed;
   }

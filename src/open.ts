@@ -162,7 +162,7 @@ async function checkKeys(db: Database, secretKeys: SecretKeys, { dataDir }: Sett
   throw new ConfigError(
     "DUNLIN_SECRET_KEY",
     stored.length === 1
-      ? `does not hold the key of this database. Set it to that one, or bring back secret.key of ${dataDir}.`
+      ? `does not hold the key of this database. Set it to that one, or bring back secret.key of ${dataDir}. If it is lost, see: npx dunlin secret-key reset --help`
       : `lacks a key of this database, whose rotation is not complete. Set it to all keys that "secret-key rotate" was given.`,
   );
 }

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   restore: async () => (await import("./backup.ts")).restore,
   move: async () => (await import("./backup.ts")).move,
   "secret-key rotate": async () => (await import("./secret-key.ts")).secretKeyRotate,
+  "secret-key reset": async () => (await import("./secret-key.ts")).secretKeyReset,
   "erase customer": async () => (await import("./erase.ts")).eraseCustomer,
   export: async () => (await import("./export.ts")).exportHistory,
   "request list": async () => (await import("./request.ts")).requestList,

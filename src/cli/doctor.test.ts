@@ -45,6 +45,25 @@ test("doctor says ok of an endpoint that refuses what is no event, and not of on
   );
 });
 
+test("doctor names the setting by which it trusts the authority of the API's certificate", async (t) => {
+  const database = await testDatabase();
+  t.after(database.drop);
+  const server = await httpsServer((_, response) => void response.end());
+  t.after(server.close);
+  const nothing = { oidc: null, mail: null, certificate: null, webhookClientCertificate: null };
+  const settings = {
+    ...nothing,
+    webhookAllow: "",
+    webhookCa: null,
+    tls: "proxy",
+    dataDir: "/nonexistent",
+    baseUrl: server.url,
+  } as const;
+  const { context, lines } = testContext(database.db, settings);
+  await doctor.run(context, {}, []);
+  assert.match(lines.find((each) => each.includes(`${server.url}/readyz`))!, /^warn {2}api .*NODE_EXTRA_CA_CERTS=FILE/);
+});
+
 test("doctor warns of an overdue case and of a postponed one, and shows the outcomes of cases", async (t) => {
   const stage = await openStage();
   t.after(() => stage.drop());

@@ -8,7 +8,7 @@ import { parseAllow } from "../delivery/https/address-guard.ts";
 import { createSender } from "../delivery/https/send.ts";
 import { daysLeft, freeBytesOf } from "../service-figures.ts";
 import { listMerchants } from "../store/merchants.ts";
-import { ROLES, rolesAreUsable, wallFacts } from "../store/roles.ts";
+import { ROLES, statementsForRoles, wallFacts } from "../store/roles.ts";
 import { unseal } from "../store/secret-box.ts";
 import { serverFacts } from "../store/server-facts.ts";
 import { watchStore } from "../watch-store.ts";
@@ -150,10 +150,10 @@ async function database(context: Context): Promise<Finding[]> {
 async function wall({ db }: Opened): Promise<Finding> {
   const { login, isAbove, open } = await wallFacts(db);
   if (open.length > 0) return finding("fail", "wall", `row-level security is off on ${open.join(", ")}`);
-  if (await rolesAreUsable(db))
+  const statements = await statementsForRoles(db);
+  if (statements.length === 0)
     return finding("ok", "wall", `between merchants: row-level security, as ${ROLES.join(" and ")}`);
-  const roles = ROLES.join(", ");
-  const mend = `Let a superuser run: ${ROLES.map((role) => `create role ${role} nologin;`).join(" ")} grant ${roles} to "${login}";`;
+  const mend = `Let a superuser run: ${statements.join("; ")}; then restart the service.`;
   return isAbove
     ? finding("fail", "wall", `none between merchants: row-level security does not hold for ${login}. ${mend}`)
     : finding("warn", "wall", `${login} owns the tables and works as their owner, behind row-level security. ${mend}`);
@@ -225,9 +225,13 @@ function api({ settings }: Context): Promise<Finding> {
       resolve(finding(reply.statusCode === 200 ? "ok" : "fail", "api", `${url} answers ${reply.statusCode}`));
     });
     asked.on("timeout", () => asked.destroy(new Error("no answer within 5 s")));
-    asked.on("error", (error) =>
-      resolve(finding("warn", "api", `${url}: ${error.message}. Is "npx dunlin serve" running?`)),
-    );
+    asked.on("error", (error: NodeJS.ErrnoException) => {
+      const isUnknown = /^(DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_)/.test(error.code ?? "");
+      const says = isUnknown
+        ? "its certificate is of an authority that doctor does not know. To check it, run doctor with NODE_EXTRA_CA_CERTS=FILE, the authority's PEM file."
+        : `${error.message}. Is "npx dunlin serve" running?`;
+      resolve(finding("warn", "api", `${url}: ${says}`));
+    });
     asked.end();
   });
 }

@@ -7,8 +7,10 @@ import { resealAll } from "../recovery/reseal.ts";
 import { claimInstallation, keyCheck } from "../store/installation.ts";
 import { listMerchants, updateBoxes } from "../store/merchants.ts";
 import { seal, unseal } from "../store/secret-box.ts";
-import { printed } from "./context.fixture.ts";
-import { secretKeyRotate } from "./secret-key.ts";
+import { sessionsOf } from "../store/whole-database.ts";
+import type { Values } from "./command.ts";
+import { printed, testContext } from "./context.fixture.ts";
+import { secretKeyReset, secretKeyRotate } from "./secret-key.ts";
 
 test("a rotation names the merchants whose credential no key opens, and every key stays in use until it is set again", async (t) => {
   const { db, drop } = await testDatabase();
@@ -21,6 +23,29 @@ test("a rotation names the merchants whose credential no key opens, and every ke
   const words = `no key opens the credential or signing secret of Lost Shop \\(${lost.id}\\)\\. Set it again`;
   await assert.rejects(printed(db, secretKeyRotate, {}, []), new RegExp(words));
   assert.deepEqual(await claimInstallation(db, former), [former, keyCheck(SECRET_KEYS[0]!)]);
+});
+
+test("a database whose key is lost takes another after a reset, which names what to set again and is refused beside a service", async (t) => {
+  const { db, address, drop } = await testDatabase();
+  t.after(drop);
+  const [lost, next] = [keyCheck(randomBytes(32)), keyCheck(randomBytes(32))];
+  await claimInstallation(db, lost);
+  const { id } = await makeMerchant(db, { name: "Lost Shop" });
+  const reset = async (sessions: number, values: Values) => {
+    const { context, lines } = testContext(db);
+    const server = async () => ({ address, sessions, async close() {} });
+    await secretKeyReset.run({ ...context, server }, values, []);
+    return lines.join("\n");
+  };
+  const sessions = await sessionsOf(address);
+  await assert.rejects(reset(sessions - 1, { yes: true }), /the service is running/);
+  await assert.rejects(reset(sessions, {}), /Nothing was changed/);
+  assert.deepEqual(await claimInstallation(db, next), [lost]);
+  assert.match(
+    await reset(sessions, { yes: true }),
+    new RegExp(`merchant set ${id} --bearer-file FILE {3}\\(Lost Shop\\)`),
+  );
+  assert.deepEqual(await claimInstallation(db, next), [next]);
 });
 
 test("a credential that was set by the former key while a rotation runs is encrypted again before it ends", async (t) => {

@@ -1,4 +1,9 @@
 import { resealAll } from "../recovery/reseal.ts";
+import { openDatabase } from "../store/database.ts";
+import { forgetKeys } from "../store/installation.ts";
+import { listMerchants } from "../store/merchants.ts";
+import { signedIn } from "../store/roles.ts";
+import { sessionsOf } from "../store/whole-database.ts";
 import { type Command, EXIT, Failure, withDatabase } from "./command.ts";
 import { growingLine } from "./growing-line.ts";
 
@@ -33,5 +38,46 @@ export const secretKeyRotate: Command = {
       );
       return EXIT.ok;
     });
+  },
+};
+
+/** `dunlin secret-key reset`: a database whose secret key is lost takes another. */
+export const secretKeyReset: Command = {
+  name: "secret-key reset",
+  usage: `[--yes]
+  --yes  forgets the lost key; without it the command changes nothing`,
+  summary: "Let the database take another secret key when the old one is lost, and list what to set again",
+  options: { yes: { type: "boolean" } },
+  positionals: [],
+  examples: ["npx dunlin secret-key reset --yes"],
+  async run(context, values) {
+    const server = await context.server();
+    try {
+      if ((await sessionsOf(server.address)) > server.sessions)
+        throw new Failure("the service is running, so its secret key is not lost. To reset it all the same, stop it.");
+      if (values.yes !== true)
+        throw new Failure(
+          "Nothing was changed. The credentials and signing secrets of webhooks can never be read again. To reset the key, repeat the command with --yes.",
+        );
+      const owner = openDatabase(signedIn(server.address, false).owner, 1, () => {});
+      try {
+        const merchants = await listMerchants(owner);
+        await forgetKeys(owner);
+        context.print("The database takes the secret key of the next start. After it, set again:");
+        for (const { id, name, webhookAuth, webhookCredential, webhookSecret } of merchants) {
+          if (webhookCredential)
+            context.print(`  npx dunlin merchant set ${id} --${webhookAuth}-file FILE   (${name})`);
+          if (webhookSecret)
+            context.print(
+              `  npx dunlin webhook secret remove ${id} && npx dunlin webhook secret rotate ${id}   (${name})`,
+            );
+        }
+      } finally {
+        await owner.close();
+      }
+      return EXIT.ok;
+    } finally {
+      await server.close();
+    }
   },
 };

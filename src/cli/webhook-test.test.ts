@@ -125,6 +125,12 @@ test("a credential of three signs is masked in what was sent, too", async (t) =>
   assert.match(out, /^> authorization: Bearer \[redacted\]$/m);
 });
 
+test("a test event is refused in words when the secret key no longer opens the credential", async () => {
+  const webhookCredential = seal([randomBytes(32)], randomBytes(12), "webhook-token");
+  const { id } = await makeMerchant(database.db, { webhookUrl: "https://shop.example", webhookCredential });
+  await assert.rejects(run(webhookTest, null, id), /the secret key changed, so the webhook credential .* Set it again/);
+});
+
 test("delivery show prints the body, and of each attempt what it sent, its timings and what came back", async () => {
   const merchant = await makeMerchant(database.db);
   await run(webhookSecretRotate, null, merchant.id);

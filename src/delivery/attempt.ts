@@ -29,7 +29,7 @@ export interface Target {
 /**
  * Returns the target of the merchant's events, or null without an endpoint.
  *
- * @throws when a stored credential or secret cannot be opened with this key
+ * @throws UnreadableSecret when none of the keys opens the stored credential or signing secret
  */
 export function targetOf(merchant: Merchant, secretKeys: SecretKeys): Target | null {
   if (merchant.webhookUrl === null || !URL.canParse(merchant.webhookUrl)) return null;

@@ -17,6 +17,13 @@ export async function setKeyChecks(tx: Tx, checks: readonly Buffer[]) {
   await tx.run(SET, [Buffer.concat(checks)]);
 }
 
+const FORGET = prepared("forget_keys", "delete from installation");
+
+/** Forgets which keys the credentials are encrypted by: the database takes those of the next process that starts. */
+export async function forgetKeys(tx: Tx) {
+  await tx.run(FORGET);
+}
+
 const CHECK_BYTES = 32;
 
 /** Returns which keys the credentials are encrypted by: `check`, if it is the first one seen. */

@@ -45,29 +45,36 @@ export async function rolesAreUsable(tx: Tx): Promise<boolean> {
 
 const MISSING = prepared(
   "missing_roles",
-  `select wanted.name, not exists (select from pg_roles r where r.rolname = wanted.name) as "isNew"
+  `select wanted.name, quote_ident(session_user) as login, not exists (select from pg_roles r where r.rolname = wanted.name) as "isNew"
    from unnest($1::name[]) as wanted (name)
-   where not exists (select from pg_roles r where r.rolname = wanted.name and pg_has_role(session_user, r.oid, 'member'))`,
+   where not exists (select from pg_roles r where r.rolname = wanted.name and pg_has_role(session_user, r.oid, 'member'))
+   order by wanted.name`,
 );
+
+/** Returns the statements by which this login may act as both roles, in their order: none when it already may. */
+export async function statementsForRoles(tx: Tx): Promise<string[]> {
+  const missing = (await tx.run<{ name: Role; login: string; isNew: boolean }>(MISSING, [ROLES])).rows;
+  return missing.flatMap(({ name, login, isNew }) => [
+    ...(isNew ? [`create role ${name} nologin`] : []),
+    `grant ${name} to ${login}`,
+  ]);
+}
+
 const MAY_CREATE = prepared(
   "may_create_roles",
-  "select rolsuper or rolcreaterole as may, quote_ident(rolname) as login from pg_roles where rolname = current_user",
+  "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user",
 );
 /** Somebody else made it, or granted it, in this moment: the roles are those of the whole server, not of a database. */
 const OVERTAKEN = /^(42710|23505|XX000)$/;
 
 /** Make the roles as far as they are missing and this login may. */
 async function createRoles(connection: Connection): Promise<void> {
-  const { may, login } = (await connection.run<{ may: boolean; login: string }>(MAY_CREATE)).rows[0]!;
-  if (!may) return;
-  for (const { name, isNew } of (await connection.run<{ name: Role; isNew: boolean }>(MISSING, [ROLES])).rows) {
-    const texts = [...(isNew ? [`create role ${name} nologin`] : []), `grant ${name} to ${login}`];
-    for (const text of texts)
-      await connection.run(prepared("", text)).catch((error) => {
-        // 42501: on PostgreSQL 16 and later a role of another login's is not ours to grant.
-        if (!OVERTAKEN.test(sqlState(error) ?? "") && sqlState(error) !== "42501") throw error;
-      });
-  }
+  if (!(await connection.run<{ may: boolean }>(MAY_CREATE)).rows[0]!.may) return;
+  for (const text of await statementsForRoles(connection))
+    await connection.run(prepared("", text)).catch((error) => {
+      // 42501: on PostgreSQL 16 and later a role of another login's is not ours to grant.
+      if (!OVERTAKEN.test(sqlState(error) ?? "") && sqlState(error) !== "42501") throw error;
+    });
 }
 
 // Partitions are reached by their table only. Of what belongs to no merchant the API needs nothing. The audit log is only added to.
@@ -95,7 +102,8 @@ const SCHEMA = prepared(
  */
 export async function prepareRoles(connection: Connection, log: Log): Promise<void> {
   await createRoles(connection);
-  if (!(await rolesAreUsable(connection))) return log.warn("roles.missing");
+  const missing = await statementsForRoles(connection);
+  if (missing.length > 0) return log.warn({ why: `let a superuser run: ${missing.join("; ")};` }, "roles.missing");
   for (const { name } of (await connection.run<{ name: string }>(SCHEMA, [ROLES])).rows)
     await connection.run(prepared("", `grant usage on schema ${name} to ${ROLES.join(", ")}`));
   const ungranted = await connection.run<{ name: string; role: Role; privileges: string }>(UNGRANTED, [ROLES]);

@@ -13,13 +13,21 @@ export function seal([key]: SecretKeys, nonce: Buffer, text: string): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }
 
-/** The text that was sealed. Throws when none of the keys sealed it, or the box was changed. */
+/** None of the keys sealed it, or the box was changed. */
+export class UnreadableSecret extends Error {}
+
+/**
+ * Returns the text that was sealed.
+ *
+ * @throws UnreadableSecret
+ */
 export function unseal([key, ...others]: SecretKeys, box: Buffer): string {
   try {
     return unsealBy(key!, box);
-  } catch (error) {
-    if (others.length === 0) throw error;
-    return unseal(others, box);
+  } catch (cause) {
+    if (others.length > 0) return unseal(others, box);
+    const said = "the secret key changed, so the webhook credential or signing secret can't be read. Set it again.";
+    throw new UnreadableSecret(said, { cause });
   }
 }
 

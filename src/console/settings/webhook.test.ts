@@ -6,7 +6,7 @@ import { realPorts } from "../../delivery/deliverer.fixture.ts";
 import { parseAllow } from "../../delivery/https/address-guard.ts";
 import { createTestEvents } from "../../delivery/test-event.ts";
 import { findMerchant } from "../../store/merchants.ts";
-import { unseal } from "../../store/secret-box.ts";
+import { seal, unseal } from "../../store/secret-box.ts";
 import { hiddenValue, SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const TOKEN = "hook-token-of-the-shop";
@@ -111,6 +111,16 @@ test("a test event shows the exact request and answer, and a wrong credential is
   assert.match(wrong, /status 401: the endpoint refuses the credential/);
   assert.match(wrong, /no: Bearer \[redacted\]/);
   assert.ok(!wrong.includes(wrongToken));
+});
+
+test("no test event is sent with a credential that the secret key no longer opens, and the page says so", async () => {
+  await save();
+  const box = seal([randomBytes(32)], randomBytes(12), TOKEN);
+  const text = "update merchants set webhook_credential = $2 where id = $1";
+  await at.db.run({ name: "", text }, [at.merchant.id, box]);
+  const refused = await sendTest();
+  assert.equal(refused.statusCode, 400);
+  assert.match(refused.body, /No test event was sent: the secret key changed/);
 });
 
 test("any answer of an endpoint is shown as text", async () => {

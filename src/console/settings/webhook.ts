@@ -12,6 +12,7 @@ import {
 } from "../../recovery/merchants.ts";
 import { auditSettings } from "../../recovery/settings-audit.ts";
 import { findMerchant } from "../../store/merchants.ts";
+import { UnreadableSecret } from "../../store/secret-box.ts";
 import { type Console, goTo } from "../console.ts";
 import type { Page } from "../frame.ts";
 import { PageError } from "../page-error.ts";
@@ -71,7 +72,11 @@ export function webhookRoutes(console: Console) {
   console.post("/settings/webhook/test", "webhook", async (visit) => {
     const type = EVENT_TYPES.find((each) => each === visit.form.get("type"));
     if (!type) throw new PageError(400, `A test event is one of ${EVENT_TYPES.join(", ")}.`);
-    const tested = await console.sendTestEvent(await merchantOf(visit), type);
+    const tested = await console.sendTestEvent(await merchantOf(visit), type).catch((error: unknown) => {
+      if (error instanceof UnreadableSecret) return error;
+      throw error;
+    });
+    if (tested instanceof UnreadableSecret) return show(visit, `No test event was sent: ${tested.message}`);
     return tested === null ? show(visit, "Set the URL first: there is nothing to send to.") : testPage(tested, type);
   });
 }
