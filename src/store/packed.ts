@@ -131,6 +131,15 @@ function valueAt<Row>(packed: Packed<Row>, column: number, index: number): unkno
 /** Whether the element that begins here is null: lengths are never so long. */
 const isNull = (bytes: Buffer, start: number) => bytes[start] === 0xff;
 
+/** Returns the places of the records that have this field. */
+export function placesKnown<Row>(packed: Packed<Row>, field: keyof Row & string): number[] {
+  const { count, memory: bytes, starts } = packed;
+  const first = columnOf(packed, field) * (count + 1);
+  const places: number[] = [];
+  for (let place = 0; place < count; place++) if (!isNull(bytes, starts[first + place]!)) places.push(place);
+  return places;
+}
+
 /** Returns the places of the records with a moment in this field that comes after `ms`, each with that moment. @param ms  since 1970 */
 export function momentsAfter<Row>(packed: Packed<Row>, field: string, ms: number): { index: number; at: Date }[] {
   const { count, memory: bytes, starts } = packed;

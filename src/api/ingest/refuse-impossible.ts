@@ -1,4 +1,4 @@
-import { momentsAfter, type Packed, unpack } from "../../store/packed.ts";
+import { momentsAfter, type Packed, placesKnown, unpack } from "../../store/packed.ts";
 import { badFields, type Problem } from "../errors.ts";
 import type { RecordKind } from "./batch.ts";
 import { LISTED_MAX } from "./problems.ts";
@@ -22,10 +22,12 @@ export function refuseImpossible<Row>(kind: RecordKind<Row>, batch: Packed<Row>,
       says: futureWords(at, now),
     })),
   );
-  if (kind.fields.has("amountDue"))
-    for (const [index, { amount, amountDue }] of unpack(batch as Packed<Owed>, ["amount", "amountDue"]).entries())
-      if (amountDue !== undefined && amountDue > amount)
-        problems.push({ field: `${kind.name}[${index}].amountDue`, says: "must be at most amount" });
+  if (kind.fields.has("amountDue")) {
+    const places = placesKnown(batch as Packed<Owed>, "amountDue");
+    for (const [nth, { amount, amountDue }] of unpack(batch as Packed<Owed>, ["amount", "amountDue"], places).entries())
+      if (amountDue! > amount)
+        problems.push({ field: `${kind.name}[${places[nth]}].amountDue`, says: "must be at most amount" });
+  }
   if (problems.length > 0) throw badFields(problems.slice(0, LISTED_MAX), Math.max(0, problems.length - LISTED_MAX));
 }
 
