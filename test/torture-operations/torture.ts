@@ -19,6 +19,7 @@ import { chance } from "../../simulator/world/chance.ts";
 import { localCertificate } from "../../src/api/certificate.ts";
 import { anchorClock, realPorts } from "../../src/clock.ts";
 import { migrate } from "../../src/store/migrate.ts";
+import { postgresIn } from "../torture/postgres.ts";
 import type { Problem } from "../torture/verify-records.ts";
 import { openTunnel } from "../tunnel.ts";
 import { PLACES, type Seen, startLooking } from "./evidence.ts";
@@ -63,6 +64,12 @@ export async function campaign({ seed, faults, print }: CampaignOptions) {
   };
   const interrupted = () => void clean().finally(() => process.exit(130));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupted);
+  // A bug of the campaign's own must leave no process behind.
+  const crashed = () => {
+    for (const end of ends) void end();
+    postgresIn(root).aim(true).fire();
+  };
+  process.once("exit", crashed);
   try {
     const lines = await run({ seed, faults, print }, root, ends, broken);
     return { problems, lines };
@@ -71,6 +78,7 @@ export async function campaign({ seed, faults, print }: CampaignOptions) {
     return { problems, lines: [`Broken with --seed ${seed}.`] };
   } finally {
     await clean();
+    process.removeListener("exit", crashed);
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.removeListener(signal, interrupted);
   }
 }
