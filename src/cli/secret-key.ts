@@ -28,7 +28,7 @@ export const secretKeyRotate: Command = {
       if (length > NAMED_MAX) names.push(`${length - NAMED_MAX} more`);
       if (length > 0)
         throw new Failure(
-          `no key opens the credential or signing secret of ${names.join(", ")}. Set it again: npx dunlin merchant set M --bearer T, or npx dunlin webhook secret rotate M. Then run this again; until then every process needs all keys.`,
+          `no key opens the credential or signing secret of ${names.join(", ")}. Set it again: npx dunlin merchant set M --bearer-file F, or npx dunlin webhook secret rotate M. Then run this again; until then every process needs all keys.`,
         );
       context.print(`${done.changed} encrypted again; all ${done.boxes} open with the first key alone`);
       context.print(

@@ -64,8 +64,7 @@ const CHANGED = prepared(
 );
 
 /**
- * Reads the merchants that were stored or changed since `mark`, and perhaps some others. PostgreSQL looks at all of them, which costs a five-hundredth of handing
- * them out.
+ * Reads the merchants that were stored or changed since `mark`. PostgreSQL looks at all rows and hands out these.
  *
  * @param mark  as the call before returned it
  * @returns the merchants, and the mark for the next call

@@ -16,8 +16,8 @@ export interface Evidence {
   log: RegExp;
   /** Names of warnings whose count has grown in a process's metrics. */
   warns?: RegExp;
-  /** Of some process; `null`: it is seen by a process whose metrics do not answer. */
-  metric?: ((samples: Samples, before: Samples) => boolean) | (() => null);
+  /** Whether the metrics of some process show it; or that they do not answer. */
+  metric?: ((samples: Samples, before: Samples) => boolean) | "no answer";
   /** A line of the command's output, or a warning of a process that was logged after the fault began. */
   doctor: { says: RegExp } | { troubles: RegExp };
 }
@@ -50,9 +50,9 @@ export async function startLooking(
   async function lookAtMetrics() {
     const found = await Promise.all(workers.map((worker) => worker.scrape()));
     const isSeen = found.some((samples, index) => {
-      if (evidence.metric?.(samples ?? new Map(), before[index]!) === null) return samples === null;
+      if (evidence.metric === "no answer") return samples === null;
       if (samples === null) return false;
-      if (evidence.metric) return evidence.metric(samples, before[index]!) === true;
+      if (evidence.metric) return evidence.metric(samples, before[index]!);
       return hasWarned(samples, before[index]!, evidence.warns!);
     });
     if (isSeen) note("metric");
@@ -82,10 +82,11 @@ export async function startLooking(
 }
 
 function hasWarned(samples: Samples, before: Samples, names: RegExp): boolean {
-  const isNew = samples.get("process_start_time_seconds") !== before.get("process_start_time_seconds");
+  // A process that has started since warns of earlier faults as well.
+  if (samples.get("process_start_time_seconds") !== before.get("process_start_time_seconds")) return false;
   return [...samples].some(([key, value]) => {
     const [, name] = /^dunlin_warnings_total\{name="([^"]+)"\}$/.exec(key) ?? [];
-    return name !== undefined && names.test(name) && value > (isNew ? 0 : (before.get(key) ?? 0));
+    return name !== undefined && names.test(name) && value > (before.get(key) ?? 0);
   });
 }
 

@@ -78,7 +78,7 @@ export function making(fault: Fault, draw: (what: string) => number, tools: Tool
       return {
         says: `${fault} of ${who} for ${seconds(5, 20)} s`,
         victim,
-        evidence: { log: /database\.unreachable/, metric: () => null, doctor: { says: /fail +database/ } },
+        evidence: { log: /database\.unreachable/, metric: "no answer", doctor: { says: /fail +database/ } },
         async make() {
           victim.expect("any");
           await server.stop();

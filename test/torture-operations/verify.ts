@@ -44,6 +44,7 @@ export async function verify({ db, ports, anchor, merchants, intervals, broken }
   const idsOf = async (statement: typeof INVOICES) =>
     new Set((await db.run<{ id: string }>(statement)).rows.map(({ id }) => id));
   const [invoices, attempts, events] = [await idsOf(INVOICES), await idsOf(ATTEMPTS), await idsOf(EVENTS)];
+  const readAt = Date.now() - LATE_MS;
   const counts = { acknowledged: acknowledgedAt.size, lost: 0, events: events.size, missing: 0, latestS: 0 };
   for (const [id, at] of acknowledgedAt) {
     if (!invoices.has(id) || !attempts.has(id)) {
@@ -54,6 +55,9 @@ export async function verify({ db, ports, anchor, merchants, intervals, broken }
     if (arrivedAt === undefined) broken("on time", `no pause_collection arrived for invoice ${id}`);
     else judge(at, arrivedAt, `pause_collection of ${id}`);
   }
+  // Some were made just before they were read.
+  for (const deadline = Date.now() + LATE_MS; Date.now() < deadline; await sleep(100))
+    if ([...events].every((id) => arrivals.has(id))) break;
   for (const id of events) {
     if (arrivals.has(id)) continue;
     counts.missing++;
@@ -61,7 +65,7 @@ export async function verify({ db, ports, anchor, merchants, intervals, broken }
   }
   const realOf = (service: number) => anchor.realAt.getTime() + (service - anchor.serviceAt.getTime()) / anchor.rate;
   for (const [id, { at, idealAt, invoiceId }] of arrivals) {
-    if (!events.has(id)) broken("stored", `event ${id} arrived and is not stored`);
+    if (!events.has(id) && at < readAt) broken("stored", `event ${id} arrived and is not stored`);
     if (idealAt !== null) judge(realOf(idealAt), at, `instruction ${id} of ${invoiceId}`);
   }
   return counts;
