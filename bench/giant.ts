@@ -8,7 +8,6 @@ import { openStore } from "../src/open.ts";
 import { ingestInvoices } from "../src/recovery/ingest-invoices.ts";
 import { createMerchant } from "../src/recovery/merchants.ts";
 import { prepared } from "../src/store/database.ts";
-import { packInvoices } from "../src/store/packed.fixture.ts";
 import { databaseUrl } from "../test/database-url.ts";
 import { measured } from "./cpu.ts";
 import { databaseFacts, scratchSettings } from "./scratch.ts";
@@ -45,7 +44,7 @@ try {
     await ingestInvoices(
       db,
       merchant,
-      packInvoices(...Array.from({ length: CHUNK }, (_, n) => invoice(from + n))),
+      [[...Array.from({ length: CHUNK }, (_, n) => invoice(from + n))]],
       ports,
       () => {},
     );

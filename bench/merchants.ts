@@ -13,7 +13,6 @@ import { openStore } from "../src/open.ts";
 import { ingestInvoices } from "../src/recovery/ingest-invoices.ts";
 import { createMerchant } from "../src/recovery/merchants.ts";
 import { type Database, prepared } from "../src/store/database.ts";
-import { packInvoices } from "../src/store/packed.fixture.ts";
 import { freePort } from "../test/free-port.ts";
 import { treeCpuMs } from "./cpu.ts";
 import { scratchSettings } from "./scratch.ts";
@@ -94,5 +93,5 @@ async function fail(merchant: Merchant) {
   const now = ports.now();
   const of = { customerId: "cus_1", amount: 1_900, currency: "EUR", createdAt: now, updatedAt: now };
   const invoice = { id: "inv_1", state: "UNPAID", ...of } as const;
-  await ingestInvoices(walled.of(merchant.id), merchant, packInvoices(invoice), ports, () => {});
+  await ingestInvoices(walled.of(merchant.id), merchant, [[invoice]], ports, () => {});
 }

@@ -6,7 +6,6 @@ import { parseTrustedProxies } from "../src/api/client-address.ts";
 import { createApi } from "../src/api/server.ts";
 import { createMetrics } from "../src/metrics.ts";
 import { openStore } from "../src/open.ts";
-import { type Packed, release } from "../src/store/packed.ts";
 import { listenBare } from "./bare-https.ts";
 import type { IngestFacts } from "./ingest-service.ts";
 import { answer } from "./part.ts";
@@ -19,10 +18,9 @@ const store = await openStore(settings, "own", 5, log, (error) => {
 const { db, owner, ports, secretKeys, address } = store;
 const { cert, key, caFile } = await localCertificate(join(settings.dataDir, "tls"), settings.host, ports.realNow());
 let read = 0;
-const take = async (_merchant: unknown, batch: Packed<unknown>) => {
-  read += batch.count;
-  release(batch);
-  return { stored: batch.count, older: 0 };
+const take = async (_merchant: unknown, batch: readonly unknown[]) => {
+  read += batch.length;
+  return { stored: batch.length, older: 0 };
 };
 const api = await createApi({
   everyone: db,

@@ -9,7 +9,6 @@ import { ingestInvoices } from "../src/recovery/ingest-invoices.ts";
 import { createMerchant } from "../src/recovery/merchants.ts";
 import { createModels } from "../src/recovery/models.ts";
 import { prepared } from "../src/store/database.ts";
-import { packInvoices, packTransactions } from "../src/store/packed.fixture.ts";
 import { measured } from "./cpu.ts";
 import { databaseFacts, scratchSettings } from "./scratch.ts";
 
@@ -47,11 +46,11 @@ try {
   const merchant = await createMerchant(db, "Bench", { explore: true }, store.secretKeys, ports);
   const models = createModels({ db, ports, log, prior: readPrior(log) });
   console.log(`${cases.toLocaleString("en")} open cases with an attempt each; ${server}`);
-  await inChunks((from) => ingestInvoices(db, merchant, packInvoices(...invoices(from)), ports, () => {}));
-  await inChunks((from) => ingestTransactions(db, merchant, packTransactions(...attempts(from, 1)), ports, () => {}));
+  await inChunks((from) => ingestInvoices(db, merchant, [[...invoices(from)]], ports, () => {}));
+  await inChunks((from) => ingestTransactions(db, merchant, [[...attempts(from, 1)]], ports, () => {}));
   await plan("planned first");
   laterMs = HOUR_MS;
-  await inChunks((from) => ingestTransactions(db, merchant, packTransactions(...attempts(from, 2)), ports, () => {}));
+  await inChunks((from) => ingestTransactions(db, merchant, [[...attempts(from, 2)]], ports, () => {}));
   const minutes = await plan("planned anew");
   const { decisions, planned } = (await db.run<Record<string, number>>(COUNT)).rows[0]!;
   // The moment of a few plans comes, and they are decided once more: of those that are planned for the next hour, which are some hundredths before one of the

@@ -4,13 +4,12 @@ import { ingestInvoices } from "../src/recovery/ingest-invoices.ts";
 import { casesOfInvoice } from "../src/store/cases.ts";
 import type { Database } from "../src/store/database.ts";
 import { insertEvents } from "../src/store/events.ts";
-import { packInvoices } from "../src/store/packed.fixture.ts";
 
 /** An unpaid invoice `inv_1` with a case, and an event of that which waits to be sent; returns the event's id. */
 export async function waitingEvent(db: Database, merchant: Merchant, ports: Ports): Promise<string> {
   const at = ports.now();
   const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", createdAt: at, updatedAt: at };
-  await ingestInvoices(db, merchant, packInvoices({ id: "inv_1", state: "UNPAID", ...of }), ports, () => {});
+  await ingestInvoices(db, merchant, [[{ id: "inv_1", state: "UNPAID", ...of }]], ports, () => {});
   const [kase] = await casesOfInvoice(db, merchant.id, "inv_1");
   const id = ports.newId();
   const event = {

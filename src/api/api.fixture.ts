@@ -8,7 +8,6 @@ import { PERMISSIONS, type Permission } from "../domain/permission.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import { insertMerchant } from "../store/merchants.ts";
-import { type Packed, unpack } from "../store/packed.ts";
 import type { ApiOptions } from "./api.ts";
 import { parseTrustedProxies } from "./client-address.ts";
 import { createApi } from "./server.ts";
@@ -91,10 +90,9 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
   const lines: string[] = [];
   const ingest =
     (kind: string) =>
-    async <Row>(merchant: Merchant, batch: Packed<Row>) => {
-      const fields = batch.columns.map(([, , field]) => field as keyof Row & string);
-      ingested.push({ kind, merchantId: merchant.id, records: unpack(batch, fields) });
-      return { stored: batch.count, older: 0 };
+    async <Row>(merchant: Merchant, records: readonly Row[]) => {
+      ingested.push({ kind, merchantId: merchant.id, records: [...records] });
+      return { stored: records.length, older: 0 };
     };
   const destination = new Writable({
     write(line, _encoding, done) {

@@ -7,7 +7,6 @@ import { ingestInvoices } from "../recovery/ingest-invoices.ts";
 import { prepared } from "../store/database.ts";
 import { withdrawEvents } from "../store/events.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { packInvoices } from "../store/packed.fixture.ts";
 import { printed } from "./context.fixture.ts";
 import { deliveryList, deliveryReplay, deliveryShow } from "./delivery.ts";
 
@@ -77,6 +76,6 @@ test("an event is shown and sent again without saying whose it is, and so are th
   await assert.rejects(listed(), /There are several merchants/);
   const now = realPorts.now();
   const invoice = { id: invoiceId, customerId: "cus_1", amount: 900, currency: "EUR", state: "PAID" as const };
-  await ingestInvoices(db, second, packInvoices({ ...invoice, createdAt: now, updatedAt: now }), realPorts, () => {});
+  await ingestInvoices(db, second, [[{ ...invoice, createdAt: now, updatedAt: now }]], realPorts, () => {});
   assert.ok((await listed()).includes(id));
 });

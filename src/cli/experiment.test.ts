@@ -7,7 +7,6 @@ import { DAY_MS } from "../domain/durations.ts";
 import { countDue } from "../recovery/count-due.ts";
 import { ingestInvoices } from "../recovery/ingest-invoices.ts";
 import { listAudited } from "../store/audit-log.ts";
-import { packInvoices } from "../store/packed.fixture.ts";
 import type { Command } from "./command.ts";
 import { testContext } from "./context.fixture.ts";
 import { experimentList, experimentShow, experimentStart, experimentStop } from "./experiment.ts";
@@ -47,7 +46,7 @@ test("an experiment is started, shown, shown again when its invoices are old eno
     createdAt: now,
     updatedAt: now,
   }));
-  await ingestInvoices(db, merchant, packInvoices(...invoices), ports, () => {});
+  await ingestInvoices(db, merchant, [[...invoices]], ports, () => {});
   await countDue({ db, ports, log });
   assert.match((await run(experimentShow)).out, /Too early: an invoice counts 35 days after it failed.*2026-04-06/);
   assert.match((await run(experimentShow)).out, /LEFT TO +CUSTOMERS +COUNTED.*\nDunlin +0 +0 +0 +1\d{3}\n/);
@@ -55,7 +54,7 @@ test("an experiment is started, shown, shown again when its invoices are old eno
   const paid = invoices
     .filter((_, n) => n % 2 === 0)
     .map((invoice) => ({ ...invoice, state: "PAID" as const, updatedAt: now }));
-  await ingestInvoices(db, merchant, packInvoices(...paid), ports, () => {});
+  await ingestInvoices(db, merchant, [[...paid]], ports, () => {});
   now = new Date(now.getTime() + 40 * DAY_MS);
   await countDue({ db, ports, log });
   const { out } = await run(experimentShow, { days: "5" });

@@ -3,7 +3,6 @@ import { after, before, test } from "node:test";
 import { type TestDatabase, testDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
 import { ingestInvoices } from "../recovery/ingest-invoices.ts";
-import { packInvoices } from "../store/packed.fixture.ts";
 import type { Values } from "./command.ts";
 import { printed } from "./context.fixture.ts";
 import { explain } from "./explain.ts";
@@ -25,11 +24,16 @@ test("an invoice is explained without saying whose it is, unless several merchan
   await ingestInvoices(
     db,
     first,
-    packInvoices({ ...both, amount: 100 }, { ...both, id: "inv_1", amount: 200 }),
+    [
+      [
+        { ...both, amount: 100 },
+        { ...both, id: "inv_1", amount: 200 },
+      ],
+    ],
     realPorts,
     () => {},
   );
-  await ingestInvoices(db, second, packInvoices({ ...both, amount: 300 }), realPorts, () => {});
+  await ingestInvoices(db, second, [[{ ...both, amount: 300 }]], realPorts, () => {});
 
   assert.match(await run("inv_1"), /inv_1: EUR 2\.00, UNPAID/);
   assert.match(await run("inv_1"), /^Times are those of .*\nLast done .*\nWhy .*not looked at yet.*\n\nWhat happened/);

@@ -5,7 +5,6 @@ import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
 import { ingestInvoices } from "../recovery/ingest-invoices.ts";
 import type { Stopped } from "../recovery/stop-recovery.ts";
 import { listDeliveries } from "../store/delivery-states.ts";
-import { packInvoices } from "../store/packed.fixture.ts";
 import type { Values } from "./command.ts";
 import { printed } from "./context.fixture.ts";
 import { recoveryStop } from "./recovery-stop.ts";
@@ -26,7 +25,7 @@ test("recovery of an invoice is stopped by a command, once, and other processes 
     ingestInvoices(
       db,
       merchant,
-      packInvoices(...ids.map((id) => ({ ...invoice, id, state: "UNPAID" as const }))),
+      [[...ids.map((id) => ({ ...invoice, id, state: "UNPAID" as const }))]],
       realPorts,
       () => {},
     );

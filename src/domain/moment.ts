@@ -2,7 +2,7 @@ import { DAY_MS } from "./durations.ts";
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /** The last year of dates of what has happened, and of dates that lie ahead by nature, such as the end of a subscription. */
-export const YEAR_MAX = 2199;
+const YEAR_MAX = 2199;
 export const YEAR_MAX_AHEAD = 9999;
 const LENGTH_MIN = 20;
 const LENGTH_MAX = 64;
@@ -34,8 +34,7 @@ export const MOMENT_AHEAD_PATTERN = pattern("1969|19[7-9][0-9]|[2-9][0-9]{3}");
  * @example parseMoment("2026-03-01T01:30:00.1239+02:00") // 2026-02-28T23:30:00.123Z
  */
 export function parseMoment(text: string, yearMax = YEAR_MAX): FineDate | undefined {
-  if (text.length > LENGTH_MAX) return undefined;
-  const time = momentIn(written, 0, written.write(text), yearMax);
+  const time = momentMs(text, yearMax);
   if (Number.isNaN(time)) return undefined;
   const date: FineDate = new Date(time);
   const microseconds = Math.round((time - date.getTime()) * 1000);
@@ -49,51 +48,52 @@ export interface FineDate extends Date {
   microseconds?: number;
 }
 
-const UTF8_BYTES_MAX = 3;
-/** Where a text is written to be read. */
-const written = Buffer.alloc(LENGTH_MAX * UTF8_BYTES_MAX);
-
-/** As `parseMoment`, of the bytes from `from` to before `to`: milliseconds since 1970, with three decimals for microseconds, or NaN. */
-export function momentIn(bytes: Uint8Array, from: number, to: number, yearMax = YEAR_MAX): number {
-  if (to - from < LENGTH_MIN || to - from > LENGTH_MAX) return Number.NaN;
-  const year = two(bytes, from) * 100 + two(bytes, from + 2);
-  const month = two(bytes, from + 5);
-  const day = two(bytes, from + 8);
-  const hour = two(bytes, from + 11);
-  const minute = two(bytes, from + 14);
-  const second = two(bytes, from + 17);
+/** Milliseconds since 1970, with three decimals for microseconds; NaN if the text is not a valid time. */
+function momentMs(text: string, yearMax: number): number {
+  if (text.length < LENGTH_MIN || text.length > LENGTH_MAX) return Number.NaN;
+  const year = two(text, 0) * 100 + two(text, 2);
+  const month = two(text, 5);
+  const day = two(text, 8);
+  const hour = two(text, 11);
+  const minute = two(text, 14);
+  const second = two(text, 17);
   // What is no number is less than any. The years are the outermost that an offset brings inside.
   if (year < 1969 || year > yearMax + 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month))
     return Number.NaN;
   if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return Number.NaN;
-  if (bytes[from + 4] !== DASH || bytes[from + 7] !== DASH || bytes[from + 13] !== COLON || bytes[from + 16] !== COLON)
+  if (
+    text.charCodeAt(4) !== DASH ||
+    text.charCodeAt(7) !== DASH ||
+    text.charCodeAt(13) !== COLON ||
+    text.charCodeAt(16) !== COLON
+  )
     return Number.NaN;
-  if ((bytes[from + 10]! | LOWER) !== LETTER_T) return Number.NaN;
-  let at = from + 19;
+  if ((text.charCodeAt(10) | LOWER) !== LETTER_T) return Number.NaN;
+  let at = 19;
   let microsecond = 0;
-  if (bytes[at] === POINT) {
+  if (text.charCodeAt(at) === POINT) {
     const start = ++at;
-    for (let unit = 100_000; at < to; at++) {
-      const digit = bytes[at]! - ZERO;
+    for (let unit = 100_000; at < text.length; at++) {
+      const digit = text.charCodeAt(at) - ZERO;
       if (digit < 0 || digit > 9) break;
       microsecond += unit * digit;
       unit = unit <= 1 ? 0 : unit / 10;
     }
     if (at === start) return Number.NaN;
   }
-  const isUtc = at === to - 1 && (bytes[at]! | LOWER) === LETTER_Z;
-  const minutes = hour * 60 + minute - (isUtc ? 0 : offsetMinutes(bytes, at, to));
+  const isUtc = at === text.length - 1 && (text.charCodeAt(at) | LOWER) === LETTER_Z;
+  const minutes = hour * 60 + minute - (isUtc ? 0 : offsetMinutes(text, at));
   const time = daysSince1970(year, month, day) * DAY_MS + minutes * 60_000 + second * 1000 + microsecond / 1000;
   return time >= 0 && time < daysSince1970(yearMax + 1, 1, 1) * DAY_MS ? time : Number.NaN;
 }
 
-/** Minutes ahead of UTC; NaN when what stands from `at` to `to` is no offset. */
-function offsetMinutes(bytes: Uint8Array, at: number, to: number): number {
-  if (to !== at + 6 || bytes[at + 3] !== COLON) return Number.NaN;
-  const sign = bytes[at];
+/** Minutes ahead of UTC; NaN if the text from `at` on is not an offset. */
+function offsetMinutes(text: string, at: number): number {
+  if (text.length !== at + 6 || text.charCodeAt(at + 3) !== COLON) return Number.NaN;
+  const sign = text.charCodeAt(at);
   if (sign !== PLUS && sign !== DASH) return Number.NaN;
-  const hours = two(bytes, at + 1);
-  const minutes = two(bytes, at + 4);
+  const hours = two(text, at + 1);
+  const minutes = two(text, at + 4);
   if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return Number.NaN;
   return (sign === PLUS ? 1 : -1) * (hours * 60 + minutes);
 }
@@ -112,8 +112,8 @@ function daysSince1970(year: number, month: number, day: number) {
 const NO_NUMBER = -1_000_000;
 
 /** The number of two digits. */
-function two(bytes: Uint8Array, at: number) {
-  const high = bytes[at]! - ZERO;
-  const low = bytes[at + 1]! - ZERO;
+function two(text: string, at: number) {
+  const high = text.charCodeAt(at) - ZERO;
+  const low = text.charCodeAt(at + 1) - ZERO;
   return high >= 0 && high <= 9 && low >= 0 && low <= 9 ? high * 10 + low : NO_NUMBER;
 }

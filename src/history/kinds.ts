@@ -25,7 +25,7 @@ const historyKind = <Row>(kind: RecordKind<Row>, store: StoreBatches<Row>) =>
   ({
     kind,
     store: async (db, merchant, records, ports, onWithdrawn) =>
-      (await store(db, merchant, [kind.pack(records)], ports, onWithdrawn))[0]!,
+      (await store(db, merchant, [records], ports, onWithdrawn))[0]!,
   }) as HistoryKind<Row> as HistoryKind;
 
 /** In the order in which they are best imported. */

@@ -1,10 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ApiError } from "../api/errors.ts";
-import { BATCH_MAX, type RecordKind, readAny } from "../api/ingest/batch.ts";
+import { BATCH_MAX, type RecordKind, readBatch } from "../api/ingest/batch.ts";
 import { misfitsOf } from "../api/ingest/problems.ts";
 import { refuseImpossible, type SenderClock } from "../api/ingest/refuse-impossible.ts";
 import type { Reading } from "../domain/reading.ts";
-import { release } from "../store/packed.ts";
 import { IS_MANGLED, saysOf } from "./record-of.ts";
 import type { Row } from "./rows.ts";
 
@@ -105,16 +104,9 @@ const bodyOf = ({ name }: RecordKind<unknown>, rows: readonly Row[]) =>
   `{"${name}":[${rows.map(({ json }) => json).join()}]}`;
 
 function read<Record>(kind: RecordKind<Record>, rows: readonly Row[], clock: SenderClock | null): Record[] {
-  const records = readAny(kind, Buffer.from(bodyOf(kind, rows)));
+  const records = readBatch(kind, Buffer.from(bodyOf(kind, rows)));
   // A line may hold two records with a comma between them, and its errors would be another line's.
   if (records.length !== rows.length) throw new ApiError(400, "must hold one record");
-  if (clock) {
-    const batch = kind.pack(records);
-    try {
-      refuseImpossible(kind, batch, clock);
-    } finally {
-      release(batch);
-    }
-  }
+  if (clock) refuseImpossible(kind.name, records, clock);
   return records;
 }

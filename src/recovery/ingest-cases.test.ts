@@ -7,7 +7,6 @@ import type { Transaction } from "../domain/transaction.ts";
 import { type Database, prepared } from "../store/database.ts";
 import { insertEvents } from "../store/events.ts";
 import { findInvoices } from "../store/invoices.ts";
-import { packInvoices, packSubscriptions, packTransactions } from "../store/packed.fixture.ts";
 import { importTransactions, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { importInvoices, ingestInvoices } from "./ingest-invoices.ts";
 import { reviewInvoices } from "./review.ts";
@@ -27,19 +26,19 @@ const onWithdrawn = (_id: string, eventIds: readonly string[]) => void withdrawn
 
 const at = (minutes: number) => new Date(START.getTime() + minutes * MINUTE);
 const pushInvoices = (...invoices: Invoice[]) =>
-  ingestInvoices(stage.db, merchant, packInvoices(...invoices), stage.ports, onWithdrawn);
+  ingestInvoices(stage.db, merchant, [[...invoices]], stage.ports, onWithdrawn);
 const attempt = (over: Partial<Transaction> = {}): Transaction => ({
   ...{ id: "txn_1", state: "FAILED", invoiceId: "inv_1", customerId: "cus_1", amount: 4900, currency: "EUR" },
   ...{ createdAt: START, updatedAt: START, networkDeclineCode: "51", ...over },
 });
 const pushAttempts = (...attempts: Transaction[]) =>
-  ingestTransactions(stage.db, merchant, packTransactions(...attempts), stage.ports, onWithdrawn);
+  ingestTransactions(stage.db, merchant, [[...attempts]], stage.ports, onWithdrawn);
 const subscription = (over: Partial<Subscription> = {}): Subscription => ({
   ...{ id: "sub_1", state: "ACTIVE", customerId: "cus_1", amount: 1, currency: "EUR" },
   ...{ createdAt: START, updatedAt: START, ...over },
 });
 const pushSubscriptions = (subscriptions: Subscription[], db: Database = stage.db) =>
-  ingestSubscriptions(db, merchant, packSubscriptions(...subscriptions), stage.ports, onWithdrawn);
+  ingestSubscriptions(db, merchant, [[...subscriptions]], stage.ports, onWithdrawn);
 
 const QUEUED = prepared(
   "test_queued_invoices",
@@ -94,7 +93,9 @@ test("paid invoices that are overtaken by another batch are compared with what t
   await pushInvoices(anInvoice({ updatedAt: at(1) }));
   const overtaken = Object.assign(new Error("duplicate key"), { code: "23505", table: "invoices" });
   const racing: Database = { ...stage.db, run: () => Promise.reject(overtaken) };
-  const paid = packInvoices(anInvoice({ state: "PAID", updatedAt: at(2) }), anInvoice({ id: "inv_2", state: "PAID" }));
+  const paid = [
+    [anInvoice({ state: "PAID", updatedAt: at(2) }), anInvoice({ id: "inv_2", state: "PAID" })],
+  ] satisfies Invoice[][];
   assert.deepEqual(await ingestInvoices(racing, merchant, paid, stage.ports, onWithdrawn), [{ stored: 2, older: 0 }]);
   assert.deepEqual(await ends(), ["inv_1 paid"]);
 });
@@ -136,8 +137,8 @@ test("a newer version of an unpaid invoice queues its case, and an older one doe
 });
 
 test("a history opens no case, neither by its unpaid invoices nor by its disputed payments", async () => {
-  await importInvoices(stage.db, merchant, packInvoices(anInvoice()), stage.ports, onWithdrawn);
-  const disputed = packTransactions(attempt({ state: "DISPUTED" }));
+  await importInvoices(stage.db, merchant, [[anInvoice()]], stage.ports, onWithdrawn);
+  const disputed = [[attempt({ state: "DISPUTED" })]] satisfies Transaction[][];
   await importTransactions(stage.db, merchant, disputed, stage.ports, onWithdrawn);
   assert.deepEqual(await ends(), []);
   await pushAttempts(attempt({ state: "DISPUTED", updatedAt: at(1) }));
@@ -186,7 +187,7 @@ test("a case that ended with its subscription opens again when that is active ag
   await stage.decide();
   stage.wait(MINUTE);
   const push = (state: Subscription["state"]) => pushSubscriptions([subscription({ state, updatedAt: stage.now() })]);
-  const newer = packInvoices(anInvoice({ subscriptionId: "sub_1", updatedAt: stage.now() }));
+  const newer = [[anInvoice({ subscriptionId: "sub_1", updatedAt: stage.now() })]] satisfies Invoice[][];
   await importInvoices(stage.db, merchant, newer, stage.ports, onWithdrawn);
   await push("CANCELED");
   assert.deepEqual(await ends(), ["inv_1 subscription_canceled"]);
@@ -266,7 +267,7 @@ test("an attempt that found no open case looks for one again after the commit, a
         return done;
       },
     };
-    await ingestTransactions(racing, merchant, packTransactions(...attempts), stage.ports, onWithdrawn);
+    await ingestTransactions(racing, merchant, [[...attempts]], stage.ports, onWithdrawn);
     return await queued();
   };
   assert.deepEqual(await pushMeanwhile(attempt()), []);

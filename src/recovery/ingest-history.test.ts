@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import { packInvoices, packTransactions } from "../store/packed.fixture.ts";
 import { importTransactions } from "./ingest.ts";
 import { importInvoices, ingestInvoices } from "./ingest-invoices.ts";
 import { anInvoice, DAY, MINUTE, openStage, START } from "./stage.fixture.ts";
@@ -19,7 +18,7 @@ test("an invoice without a date of change is unpaid since it was made: a case op
   const undated = (id: string, days: number) =>
     anInvoice({ id, createdAt: new Date(START.getTime() - days * DAY), updatedAt: undefined });
   const push = (id: string, days: number) =>
-    ingestInvoices(stage.db, merchant, packInvoices(undated(id, days)), stage.ports, () => {});
+    ingestInvoices(stage.db, merchant, [[undated(id, days)]], stage.ports, () => {});
   await push("inv_1", 90);
   assert.equal((await stage.cases()).length, 0);
   await push("inv_2", 0);
@@ -28,11 +27,15 @@ test("an invoice without a date of change is unpaid since it was made: a case op
 
 test("a history in which a payment no longer stands opens no case", async () => {
   const attempt = (over: Partial<Transaction>) =>
-    packTransactions({
-      ...{ id: "txn_1", state: "PAID", invoiceId: "inv_1", customerId: "cus_1", amount: 4900, currency: "EUR" },
-      ...{ createdAt: START, updatedAt: START, networkDeclineCode: "51", ...over },
-    });
-  await importInvoices(stage.db, merchant, packInvoices(anInvoice()), stage.ports, () => {});
+    [
+      [
+        {
+          ...{ id: "txn_1", state: "PAID", invoiceId: "inv_1", customerId: "cus_1", amount: 4900, currency: "EUR" },
+          ...{ createdAt: START, updatedAt: START, networkDeclineCode: "51", ...over },
+        },
+      ],
+    ] satisfies Transaction[][];
+  await importInvoices(stage.db, merchant, [[anInvoice()]], stage.ports, () => {});
   await importTransactions(stage.db, merchant, attempt({}), stage.ports, () => {});
   const failed = attempt({ state: "FAILED", updatedAt: new Date(START.getTime() + MINUTE) });
   await importTransactions(stage.db, merchant, failed, stage.ports, () => {});

@@ -1,7 +1,6 @@
-import type { Invoice } from "../domain/invoice.ts";
+import { type Invoice, inRecovery } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { Arranged } from "../store/arrange.ts";
 import { pokeCasesOfInvoices } from "../store/case-pokes.ts";
 import { endCasesOfLeft } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
@@ -11,15 +10,14 @@ import {
   isOvertaken,
   learnTotals,
   olderInvoices,
-  placesInRecovery,
   type StoredInvoice,
   upsertInvoices,
 } from "../store/invoices.ts";
-import { type Packed, unpack } from "../store/packed.ts";
+import { mergeBatches, type Wave } from "../store/merge-batches.ts";
 import { foundKnown, mayBeAllNew } from "./all-new.ts";
 import { readBeginning, settleReview } from "./open-cases.ts";
 import { reviewInvoices } from "./review.ts";
-import { inWaves, type OnWithdrawn, type StoreBatches, type Stored, storedOf, type Unchanged } from "./stored.ts";
+import { type OnWithdrawn, type StoreBatches, type Stored, storedOf, type Unchanged } from "./stored.ts";
 
 /**
  * Stores batches of invoices, all of them or none, and keeps the version of each that is the truth. The same transaction opens and ends their cases. After
@@ -32,50 +30,50 @@ export const ingestInvoices: StoreBatches<Invoice> = (db, merchant, batches, por
 export const importInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
   storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: false });
 
-const storeInvoices = (
+async function storeInvoices(
   db: Database,
   merchant: Merchant,
-  batches: readonly Packed<Invoice>[],
+  batches: readonly (readonly Invoice[])[],
   ports: Ports,
   { onWithdrawn, opensCases }: { onWithdrawn: OnWithdrawn; opensCases: boolean },
-): Promise<Stored[]> =>
-  inWaves(batches, async (waves) => {
-    const unpaid = waves.map((wave) => unpaidOf(wave));
-    const pokeIds = waves.map(() => pokeIdsOf(merchant, ports));
-    const store = async (mayBeNew: boolean): Promise<{ unchanged: Unchanged[]; withdrawn: string[] }> => {
-      const [first] = waves;
-      // What is new and over concerns no case: one statement does, without a transaction.
-      const isOver = waves.length === 1 && unpaid[0]!.length === 0;
-      if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, first!, pokeIds[0]!)))
-        return { unchanged: [ALL_NEW], withdrawn: [] };
-      return await db.transaction(async (tx) => {
-        const unchanged: Unchanged[] = [];
-        const withdrawn: string[] = [];
-        let last = async (): Promise<string[]> => [];
-        for (const [number, wave] of waves.entries()) {
-          withdrawn.push(...(await last()));
-          const options = {
-            opensCases,
-            mayBeNew: mayBeNew && !isOver && number === 0,
-            pokeIds: pokeIds[number]!,
-            unpaid: unpaid[number]!,
-          };
-          const done = await storeWave(tx, merchant.id, wave, ports, options);
-          unchanged.push(done.unchanged);
-          last = done.finish;
-        }
-        // The last statements go out with the commit.
-        return async () => ({ unchanged, withdrawn: [...withdrawn, ...(await last())] });
-      });
-    };
-    const mayBeNew = mayBeAllNew(merchant.id);
-    const { unchanged, withdrawn } = await store(mayBeNew).catch((error: unknown) => {
-      if (mayBeNew && isOvertaken(error)) return store(false);
-      throw error;
+): Promise<Stored[]> {
+  const waves = mergeBatches(batches);
+  const unpaid = waves.map(({ rows }) => unpaidOf(rows));
+  const pokeIds = waves.map(() => pokeIdsOf(merchant, ports));
+  const store = async (mayBeNew: boolean): Promise<{ unchanged: Unchanged[]; withdrawn: string[] }> => {
+    const [first] = waves;
+    // What is new and over concerns no case: one statement does, without a transaction.
+    const isOver = waves.length === 1 && unpaid[0]!.length === 0;
+    if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, first!.rows, pokeIds[0]!)))
+      return { unchanged: [ALL_NEW], withdrawn: [] };
+    return await db.transaction(async (tx) => {
+      const unchanged: Unchanged[] = [];
+      const withdrawn: string[] = [];
+      let last = async (): Promise<string[]> => [];
+      for (const [number, wave] of waves.entries()) {
+        withdrawn.push(...(await last()));
+        const options = {
+          opensCases,
+          mayBeNew: mayBeNew && !isOver && number === 0,
+          pokeIds: pokeIds[number]!,
+          unpaid: unpaid[number]!,
+        };
+        const done = await storeWave(tx, merchant.id, wave, ports, options);
+        unchanged.push(done.unchanged);
+        last = done.finish;
+      }
+      // The last statements go out with the commit.
+      return async () => ({ unchanged, withdrawn: [...withdrawn, ...(await last())] });
     });
-    if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
-    return storedOf(batches, waves, unchanged);
+  };
+  const mayBeNew = mayBeAllNew(merchant.id);
+  const { unchanged, withdrawn } = await store(mayBeNew).catch((error: unknown) => {
+    if (mayBeNew && isOvertaken(error)) return store(false);
+    throw error;
   });
+  if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
+  return storedOf(batches, waves, unchanged);
+}
 
 const ALL_NEW: Unchanged = { known: null, older: [] };
 
@@ -93,17 +91,14 @@ function pokeIdsOf(merchant: Merchant, ports: Ports): PokeIds {
   return { told: merchant.engine === "static" ? null : told, ended };
 }
 
-const UNPAID_FIELDS = [
-  ...(["id", "state", "customerId", "subscriptionId", "amount", "amountDue", "currency"] as const),
-  ...(["createdAt", "updatedAt"] as const),
-] as const;
-
 /** Returns the invoices in recovery, as they are stored if they are new. */
-const unpaidOf = (wave: Arranged<Invoice>): StoredInvoice[] =>
-  unpack(wave, UNPAID_FIELDS, placesInRecovery(wave)).map((invoice) => {
-    const date = invoice.updatedAt ?? invoice.createdAt;
-    return { ...invoice, updatedAt: date, unpaidSince: date };
-  });
+const unpaidOf = (invoices: readonly Invoice[]): StoredInvoice[] =>
+  invoices
+    .filter(({ state }) => inRecovery(state))
+    .map((invoice) => {
+      const date = invoice.updatedAt ?? invoice.createdAt;
+      return { ...invoice, updatedAt: date, unpaidSince: date };
+    });
 
 interface WaveOptions {
   opensCases: boolean;
@@ -112,12 +107,12 @@ interface WaveOptions {
   unpaid: readonly StoredInvoice[];
 }
 
-async function storeWave(tx: Tx, merchantId: string, wave: Arranged<Invoice>, ports: Ports, options: WaveOptions) {
+async function storeWave(tx: Tx, merchantId: string, { rows }: Wave<Invoice>, ports: Ports, options: WaveOptions) {
   const { opensCases, mayBeNew, pokeIds, unpaid } = options;
   const now = ports.now();
   const [beginning, stored] = await Promise.all([
     opensCases && unpaid.length > 0 ? readBeginning(tx, merchantId) : null,
-    storeVersions(tx, merchantId, wave, mayBeNew, { now, pokeIds }),
+    storeVersions(tx, merchantId, rows, mayBeNew, { now, pokeIds }),
   ]);
   const { unchanged, again, ended, fresh } = stored;
   const isFresh = fresh && new Set(fresh);
@@ -137,7 +132,7 @@ async function storeWave(tx: Tx, merchantId: string, wave: Arranged<Invoice>, po
 }
 
 /** Stores the invoices if all are new: two thirds of the work of an upsert. */
-async function storeAllNew(tx: Tx, merchantId: string, invoices: Arranged<Invoice>, pokeIds: PokeIds) {
+async function storeAllNew(tx: Tx, merchantId: string, invoices: readonly Invoice[], pokeIds: PokeIds) {
   const areNew = await insertNewInvoices(tx, merchantId, invoices, pokeIds.told);
   if (!areNew) foundKnown(merchantId);
   return areNew;
@@ -147,16 +142,15 @@ async function storeAllNew(tx: Tx, merchantId: string, invoices: Arranged<Invoic
 async function storeVersions(
   tx: Tx,
   merchantId: string,
-  invoices: Arranged<Invoice>,
+  invoices: readonly Invoice[],
   mayBeNew: boolean,
   { now, pokeIds }: { now: Date; pokeIds: PokeIds },
 ) {
   if (mayBeNew && (await storeAllNew(tx, merchantId, invoices, pokeIds)))
     return { unchanged: ALL_NEW, again: [], ended: [], fresh: null };
-  const [{ known, unpaid, unpaidAgain: again }, ended] = await Promise.all([
-    upsertInvoices(tx, merchantId, invoices, now, pokeIds.told),
-    endCasesOfLeft(tx, merchantId, now, pokeIds.ended),
-  ]);
+  const changed = await upsertInvoices(tx, merchantId, invoices, now, pokeIds.told);
+  const { known, unpaid, unpaidAgain: again, settled } = changed;
+  const ended = settled.length === 0 ? [] : await endCasesOfLeft(tx, merchantId, now, pokeIds.ended, settled);
   if (known === null) return { unchanged: { known, older: [] }, again, ended, fresh: unpaid };
   const [older, totals] = await Promise.all([
     olderInvoices(tx, merchantId, invoices),

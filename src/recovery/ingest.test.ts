@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { someoneWaits } from "../../test/database.ts";
 import type { Event } from "../domain/event.ts";
+import type { Invoice } from "../domain/invoice.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Transaction } from "../domain/transaction.ts";
 import { findCases, lockCases } from "../store/cases.ts";
 import { type Database, prepared } from "../store/database.ts";
 import { insertEvents } from "../store/events.ts";
 import { askLast } from "../store/in-transaction.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
-import { arrangeInvoices, packInvoices, packSubscriptions, packTransactions } from "../store/packed.fixture.ts";
 import { foundKnown } from "./all-new.ts";
 import { ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { ingestInvoices } from "./ingest-invoices.ts";
@@ -32,11 +34,11 @@ test("a batch that was all new until another one overtook it is stored, says wha
     }) as const;
   let overtaken!: Promise<Stored[]>;
   await stage.db.transaction(async (tx) => {
-    await insertNewInvoices(tx, merchant.id, arrangeInvoices(invoice("inv_b")), stage.ports.newId());
+    await insertNewInvoices(tx, merchant.id, [invoice("inv_b")], stage.ports.newId());
     overtaken = ingestInvoices(
       stage.db,
       merchant,
-      packInvoices(...["inv_a", "inv_b", "inv_c"].map(invoice)),
+      [[...["inv_a", "inv_b", "inv_c"].map(invoice)]],
       stage.ports,
       () => {},
     );
@@ -45,7 +47,7 @@ test("a batch that was all new until another one overtook it is stored, says wha
   assert.deepEqual(await overtaken, [{ stored: 2, older: 0 }]);
   assert.equal((await stage.cases()).length, 2);
   assert.deepEqual(
-    await ingestInvoices(stage.db, merchant, packInvoices(...["inv_a", "inv_d"].map(invoice)), stage.ports, () => {}),
+    await ingestInvoices(stage.db, merchant, [[...["inv_a", "inv_d"].map(invoice)]], stage.ports, () => {}),
     [{ stored: 1, older: 0 }],
   );
   assert.equal((await stage.cases()).length, 3);
@@ -55,7 +57,7 @@ test("a case begins by the settings of its moment, although who pushes knows tho
   const before = await stage.enter();
   await stage.set({ shadow: true, windowDays: 3, budget: 2 });
   const unpaid = { id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 1, currency: "EUR" } as const;
-  const invoice = packInvoices({ ...unpaid, createdAt: START, updatedAt: stage.now() });
+  const invoice = [[{ ...unpaid, createdAt: START, updatedAt: stage.now() }]] satisfies Invoice[][];
   await ingestInvoices(stage.db, before, invoice, stage.ports, () => {});
   assert.deepEqual(await stage.arms(), ["shadow"]);
   const [kase] = await findCases(stage.db, before.id, await stage.caseIds());
@@ -66,15 +68,19 @@ test("a paid copy that waits for the batch which opens the case ends that case a
   const merchant = await stage.enter();
   foundKnown(merchant.id); // so that it is an upsert that waits
   const copy = (state: "UNPAID" | "PAID", seconds: number) =>
-    packInvoices({
-      id: "inv_1",
-      state,
-      customerId: "cus_1",
-      amount: 4_900,
-      currency: "EUR",
-      createdAt: START,
-      updatedAt: new Date(START.getTime() + seconds * 1_000),
-    });
+    [
+      [
+        {
+          id: "inv_1",
+          state,
+          customerId: "cus_1",
+          amount: 4_900,
+          currency: "EUR",
+          createdAt: START,
+          updatedAt: new Date(START.getTime() + seconds * 1_000),
+        },
+      ],
+    ] satisfies Invoice[][];
   stage.wait(MINUTE);
   let paid!: Promise<Stored[]>;
   await stage.db.transaction(async (tx) => {
@@ -94,10 +100,14 @@ test("what a step makes while a paid copy waits for it is taken back all the sam
   const merchant = await stage.enter();
   await stage.invoice();
   const event = await eventOf(merchant.id);
-  const paid = packInvoices({
-    ...{ id: "inv_1", state: "PAID" as const, customerId: "cus_1", amount: 4_900, currency: "EUR" },
-    ...{ createdAt: START, updatedAt: new Date(stage.now().getTime() + MINUTE) },
-  });
+  const paid = [
+    [
+      {
+        ...{ id: "inv_1", state: "PAID" as const, customerId: "cus_1", amount: 4_900, currency: "EUR" },
+        ...{ createdAt: START, updatedAt: new Date(stage.now().getTime() + MINUTE) },
+      },
+    ],
+  ] satisfies Invoice[][];
   const withdrawn: string[] = [];
   let ingested!: Promise<Stored[]>;
   await stage.db.transaction(async (tx) => {
@@ -175,8 +185,8 @@ test("a payment that is pushed while a case of its invoice is opened ends that c
     }
     const at = { createdAt: stage.now(), updatedAt: stage.now() };
     const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", ...at };
-    const unpaid = packInvoices({ ...of, id: "inv_1", state: "UNPAID" });
-    const paid = packTransactions({ ...of, id: "txn_1", state: "PAID", invoiceId: "inv_1" });
+    const unpaid = [[{ ...of, id: "inv_1", state: "UNPAID" }]] satisfies Invoice[][];
+    const paid = [[{ ...of, id: "txn_1", state: "PAID", invoiceId: "inv_1" }]] satisfies Transaction[][];
     const [opened, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const opening = stage.db.transaction(async (tx) => {
       const within: Database = { ...stage.db, run: tx.run, transaction: async (work) => await askLast(await work(tx)) };
@@ -201,10 +211,14 @@ test("a payment that is pushed while a case of its invoice is opened ends that c
 });
 
 const canceled = () =>
-  packSubscriptions({
-    ...{ id: "sub_1", state: "CANCELED" as const, customerId: "cus_1", amount: 1, currency: "EUR" },
-    ...{ createdAt: START, updatedAt: stage.now() },
-  });
+  [
+    [
+      {
+        ...{ id: "sub_1", state: "CANCELED" as const, customerId: "cus_1", amount: 1, currency: "EUR" },
+        ...{ createdAt: START, updatedAt: stage.now() },
+      },
+    ],
+  ] satisfies Subscription[][];
 
 /** An event for the only case, not stored. */
 async function eventOf(merchantId: string): Promise<Event> {
@@ -224,7 +238,7 @@ const anyInvoice = (over: object) => ({
 
 test("invoices that are all new and paid are stored, and counted", async () => {
   const merchant = await stage.enter();
-  const paid = packInvoices(anyInvoice({ state: "PAID" }), anyInvoice({ id: "inv_2", state: "PAID" }));
+  const paid = [[anyInvoice({ state: "PAID" }), anyInvoice({ id: "inv_2", state: "PAID" })]] satisfies Invoice[][];
   const push = () => ingestInvoices(stage.db, merchant, paid, stage.ports, () => {});
   assert.deepEqual([await push(), await push()], [[{ stored: 2, older: 0 }], [{ stored: 0, older: 0 }]]);
 });
@@ -233,7 +247,7 @@ test("a paid version takes back what waits for its delivery, and another version
   const merchant = await stage.enter();
   const told: string[][] = [];
   const push = (invoice: ReturnType<typeof anyInvoice>) =>
-    ingestInvoices(stage.db, merchant, packInvoices(invoice), stage.ports, (_id, eventIds) => told.push([...eventIds]));
+    ingestInvoices(stage.db, merchant, [[invoice]], stage.ports, (_id, eventIds) => told.push([...eventIds]));
   await push(anyInvoice({}));
   await stage.decide();
   const waiting = (await stage.events()).filter((event) => event.waiting).map(({ id }) => id);
@@ -254,7 +268,7 @@ test("a database that fails is asked once, and its error reaches the caller", as
     return Promise.reject(new Error("the disk is full"));
   };
   const failing: Database = { ...stage.db, run: fail, transaction: fail };
-  const push = ingestInvoices(failing, merchant, packInvoices(anyInvoice({})), stage.ports, () => {});
+  const push = ingestInvoices(failing, merchant, [[anyInvoice({})]], stage.ports, () => {});
   await assert.rejects(push, /the disk is full/);
   assert.equal(asked, 1);
 });

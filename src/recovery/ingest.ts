@@ -2,63 +2,54 @@ import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { endsRecovery, type Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import type { Arranged } from "../store/arrange.ts";
 import { pokeCasesOfCustomers, pokeCasesOfInvoices, pokeCasesOfSubscriptions } from "../store/case-pokes.ts";
 import { invoicesToReopen, lockCasesOfSubscriptions } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { waitingActions, withdrawEvents } from "../store/events.ts";
 import { customersOfInvoices, unpaidInvoices } from "../store/invoices.ts";
-import { type Packed, unpack } from "../store/packed.ts";
+import { mergeBatches, type Wave } from "../store/merge-batches.ts";
 import { SUBSCRIPTION_TABLE } from "../store/subscriptions.ts";
 import { TRANSACTION_TABLE } from "../store/transactions.ts";
 import { readBeginning, settleReview } from "./open-cases.ts";
 import { reviewInvoices } from "./review.ts";
-import {
-  inWaves,
-  type OnWithdrawn,
-  type StoreBatches,
-  type Stored,
-  storedOf,
-  type Unchanged,
-  unchangedIn,
-} from "./stored.ts";
+import { type OnWithdrawn, type StoreBatches, type Stored, storedOf, type Unchanged, unchangedIn } from "./stored.ts";
 
 /**
  * Stores batches of subscriptions, all of them or none, and keeps the version of each that is the truth. If a subscription ended, no undelivered
  * instruction of its cases goes out after this.
  */
-export const ingestSubscriptions: StoreBatches<Subscription> = (db, merchant, batches, ports, onWithdrawn) =>
-  inWaves(batches, async (waves) => {
-    const { unchanged, ended, early } = await db.transaction(async (tx) => {
-      const done = { unchanged: [] as Unchanged[], ended: [] as string[], early: [] as string[] };
-      for (const wave of waves) {
-        const { known, older, changed } = await storeSubscriptions(tx, merchant.id, wave, ports);
-        done.unchanged.push({ known, older });
-        const ended = changed.filter(({ state }) => endsRecovery(state)).map(({ id }) => id);
-        const active = changed.filter(({ state }) => !endsRecovery(state)).map(({ id }) => id);
-        const ids = changed.map(({ id }) => id);
-        // An invoice may have come before its subscription, so new ones concern cases too.
-        const open = ids.length === 0 ? 0 : await pokeCasesOfSubscriptions(tx, merchant.id, ids, ports.newId());
-        if (open > 0) done.early.push(...(await takeBack(tx, merchant.id, ended, ports)));
-        if (active.length > 0) await reopen(tx, merchant.id, active, ports);
-        done.ended.push(...ended);
-      }
-      return done;
-    });
-    // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
-    const open = ended.length === 0 ? 0 : await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
-    const late = open === 0 ? [] : await db.transaction((tx) => takeBack(tx, merchant.id, ended, ports));
-    const withdrawn = [...early, ...late];
-    if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
-    return storedOf(batches, waves, unchanged);
+export const ingestSubscriptions: StoreBatches<Subscription> = async (db, merchant, batches, ports, onWithdrawn) => {
+  const waves = mergeBatches(batches);
+  const { unchanged, ended, early } = await db.transaction(async (tx) => {
+    const done = { unchanged: [] as Unchanged[], ended: [] as string[], early: [] as string[] };
+    for (const wave of waves) {
+      const { known, older, changed } = await storeSubscriptions(tx, merchant.id, wave, ports);
+      done.unchanged.push({ known, older });
+      const ended = changed.filter(({ state }) => endsRecovery(state)).map(({ id }) => id);
+      const active = changed.filter(({ state }) => !endsRecovery(state)).map(({ id }) => id);
+      const ids = changed.map(({ id }) => id);
+      // An invoice may have come before its subscription, so new ones concern cases too.
+      const open = ids.length === 0 ? 0 : await pokeCasesOfSubscriptions(tx, merchant.id, ids, ports.newId());
+      if (open > 0) done.early.push(...(await takeBack(tx, merchant.id, ended, ports)));
+      if (active.length > 0) await reopen(tx, merchant.id, active, ports);
+      done.ended.push(...ended);
+    }
+    return done;
   });
+  // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
+  const open = ended.length === 0 ? 0 : await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
+  const late = open === 0 ? [] : await db.transaction((tx) => takeBack(tx, merchant.id, ended, ports));
+  const withdrawn = [...early, ...late];
+  if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
+  return storedOf(batches, waves, unchanged);
+};
 
-async function storeSubscriptions(tx: Tx, merchantId: string, wave: Arranged<Subscription>, ports: Ports) {
-  const rows = await SUBSCRIPTION_TABLE.upsert(tx, merchantId, wave, ports.now());
-  const ids = new Set(rows.map(({ id }) => id));
+async function storeSubscriptions(tx: Tx, merchantId: string, wave: Wave<Subscription>, ports: Ports) {
+  const stored = await SUBSCRIPTION_TABLE.upsert(tx, merchantId, wave.rows, ports.now());
+  const ids = new Set(stored.map(({ id }) => id));
   const known = unchangedIn(wave, ids);
-  const older = known === null ? [] : await SUBSCRIPTION_TABLE.older(tx, merchantId, wave);
-  return { known, older, changed: unpack(wave, ["id", "state"]).filter(({ id }) => ids.has(id)) };
+  const older = known === null ? [] : await SUBSCRIPTION_TABLE.older(tx, merchantId, wave.rows);
+  return { known, older, changed: wave.rows.filter(({ id }) => ids.has(id)) };
 }
 
 /**
@@ -91,39 +82,39 @@ export const ingestTransactions: StoreBatches<Transaction> = (db, merchant, batc
 export const importTransactions: StoreBatches<Transaction> = (db, merchant, batches, ports, onWithdrawn) =>
   storeTransactions(db, merchant, batches, ports, { onWithdrawn, opensCases: false });
 
-const storeTransactions = (
+async function storeTransactions(
   db: Database,
   merchant: Merchant,
-  batches: readonly Packed<Transaction>[],
+  batches: readonly (readonly Transaction[])[],
   ports: Ports,
   { onWithdrawn, opensCases }: { onWithdrawn: OnWithdrawn; opensCases: boolean },
-): Promise<Stored[]> =>
-  inWaves(batches, async (waves) => {
-    const attempts = waves.map((wave) => unpack(wave, ATTEMPT_FIELDS));
-    const tell = (tx: Tx, changed: readonly PushedAttempt[]) => tellCases(tx, merchant.id, changed, opensCases, ports);
-    const { unchanged, told } = await db.transaction(async (tx) => {
-      const done = { unchanged: [] as Unchanged[], told: [] as (Told & { changed: PushedAttempt[] })[] };
-      for (const [number, wave] of waves.entries()) {
-        const ids = new Set((await TRANSACTION_TABLE.upsert(tx, merchant.id, wave, ports.now())).map(({ id }) => id));
-        const known = unchangedIn(wave, ids);
-        const older = known === null ? [] : await TRANSACTION_TABLE.older(tx, merchant.id, wave);
-        done.unchanged.push({ known, older });
-        const changed = attempts[number]!.filter(({ id }) => ids.has(id));
-        done.told.push({ ...(await tell(tx, changed)), changed });
-      }
-      return done;
-    });
-    const events = told.flatMap(({ withdrawn }) => withdrawn);
-    // A case that was opened meanwhile has not seen these attempts, and could not be told: now each side sees the other.
-    const untold = told.flatMap(({ all, changed }) => (all ? [] : changed));
-    if (untold.length > 0) events.push(...(await db.transaction((tx) => tell(tx, untold))).withdrawn);
-    if (events.length > 0) onWithdrawn(merchant.id, distinct(events));
-    return storedOf(batches, waves, unchanged);
+): Promise<Stored[]> {
+  const waves = mergeBatches(batches);
+  const tell = (tx: Tx, changed: readonly PushedAttempt[]) => tellCases(tx, merchant.id, changed, opensCases, ports);
+  const { unchanged, told } = await db.transaction(async (tx) => {
+    const done = { unchanged: [] as Unchanged[], told: [] as (Told & { changed: PushedAttempt[] })[] };
+    for (const wave of waves) {
+      const ids = new Set(
+        (await TRANSACTION_TABLE.upsert(tx, merchant.id, wave.rows, ports.now())).map(({ id }) => id),
+      );
+      const known = unchangedIn(wave, ids);
+      const older = known === null ? [] : await TRANSACTION_TABLE.older(tx, merchant.id, wave.rows);
+      done.unchanged.push({ known, older });
+      const changed = wave.rows.filter(({ id }) => ids.has(id));
+      done.told.push({ ...(await tell(tx, changed)), changed });
+    }
+    return done;
   });
+  const events = told.flatMap(({ withdrawn }) => withdrawn);
+  // A case that was opened meanwhile has not seen these attempts, and could not be told: now each side sees the other.
+  const untold = told.flatMap(({ all, changed }) => (all ? [] : changed));
+  if (untold.length > 0) events.push(...(await db.transaction((tx) => tell(tx, untold))).withdrawn);
+  if (events.length > 0) onWithdrawn(merchant.id, distinct(events));
+  return storedOf(batches, waves, unchanged);
+}
 
 /** What cases are told of an attempt. */
-const ATTEMPT_FIELDS = ["id", "state", "invoiceId", "customerId"] as const;
-type PushedAttempt = Pick<Transaction, (typeof ATTEMPT_FIELDS)[number]>;
+type PushedAttempt = Pick<Transaction, "id" | "state" | "invoiceId" | "customerId">;
 
 interface Told {
   /** Whether every attempt found an open case. */

@@ -6,7 +6,6 @@ import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { prepared } from "../store/database.ts";
-import { packInvoices } from "../store/packed.fixture.ts";
 import { ingestInvoices } from "./ingest-invoices.ts";
 import { joinFlushes } from "./join-flushes.ts";
 import type { Stored } from "./stored.ts";
@@ -44,14 +43,14 @@ const FIND = prepared(
    from invoices i where merchant_id = $1 order by id`,
 );
 
-const batchOf = (...records: Invoice[]) => packInvoices(...records)[0]!;
+const batchOf = (...records: Invoice[]) => [[...records]][0]!;
 
 /** A way to ingest for a merchant, the sizes of its flushes, and what is stored, by transaction. */
 async function shop() {
   const merchant = await testMerchant(database.db, ports);
   const flushes: number[] = [];
   const ingest = joinFlushes<Invoice>((of, batches) => {
-    flushes.push(batches.reduce((sum, { count }) => sum + count, 0));
+    flushes.push(batches.reduce((sum, { length }) => sum + length, 0));
     return ingestInvoices(database.db, of, batches, ports, () => {});
   });
   const push = (...records: Invoice[]) => ingest(merchant, batchOf(...records));
@@ -220,7 +219,7 @@ function heldFlushes(slowMs: number) {
   const ingest = joinFlushes<Invoice>(async (_, batches) => {
     flushes.push(batches.length);
     await new Promise<void>((resolve) => ends.push(resolve));
-    return batches.map(({ count }) => ({ stored: count, older: 0 }));
+    return batches.map(({ length }) => ({ stored: length, older: 0 }));
   }, slowMs);
   const merchant = { id: randomUUID() } as Merchant;
   const pushed: Promise<Stored>[] = [];

@@ -1,17 +1,16 @@
 import type { Merchant } from "../domain/merchant.ts";
 import { isOutage } from "../store/database-errors.ts";
-import { type Packed, release } from "../store/packed.ts";
 import type { Stored } from "./stored.ts";
 
 /** Stores batches of a merchant, all of them or none. */
-export type Flush<Row> = (merchant: Merchant, batches: readonly Packed<Row>[]) => Promise<Stored[]>;
+export type Flush<Row> = (merchant: Merchant, batches: readonly (readonly Row[])[]) => Promise<Stored[]>;
 
 /** Stores a batch, all of it or none; returns what became of its records. */
-export type Ingest<Row> = (merchant: Merchant, batch: Packed<Row>) => Promise<Stored>;
+export type Ingest<Row> = (merchant: Merchant, batch: readonly Row[]) => Promise<Stored>;
 
 interface Request<Row> {
   merchant: Merchant;
-  batch: Packed<Row>;
+  batch: readonly Row[];
   settled: PromiseWithResolvers<Stored>;
 }
 
@@ -47,7 +46,7 @@ function mayBegin({ flushes, waiting }: Queue<unknown>): boolean {
 export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>, slowMs = SLOW_MS): Ingest<Row> {
   const queues = new Map<string, Queue<Row>>();
 
-  function ingest(merchant: Merchant, batch: Packed<Row>): Promise<Stored> {
+  function ingest(merchant: Merchant, batch: readonly Row[]): Promise<Stored> {
     const queue = queues.get(merchant.id) ?? { flushes: new Set(), waiting: [] };
     queues.set(merchant.id, queue);
     const settled = Promise.withResolvers<Stored>();
@@ -80,26 +79,20 @@ export function joinFlushes<Row extends { id: string }>(flush: Flush<Row>, slowM
     } catch (error) {
       // What was stored before stays as it was, so nothing is lost by asking again; while the database is away nothing is gained.
       if (requests.length > 1 && !isOutage(error)) for (const request of requests) await flushTogether([request]);
-      else for (const { batch, settled } of requests) settle(batch, () => settled.reject(error));
+      else for (const { settled } of requests) settled.reject(error);
       return;
     }
-    for (const [index, { batch, settled }] of requests.entries()) settle(batch, () => settled.resolve(stored[index]!));
+    for (const [index, { settled }] of requests.entries()) settled.resolve(stored[index]!);
   }
 
   return ingest;
-}
-
-/** Answers a request, whose records nobody needs afterwards. */
-function settle(batch: Packed<unknown>, answer: () => void) {
-  answer();
-  release(batch);
 }
 
 /** The first requests that fit into one flush, at least one. */
 function takeTogether<Row>(waiting: Request<Row>[]): Request<Row>[] {
   let records = 0;
   const over = waiting.findIndex((request, index) => {
-    records += request.batch.count;
+    records += request.batch.length;
     return index > 0 && records > RECORDS_MAX;
   });
   return waiting.splice(0, over < 0 ? waiting.length : over);

@@ -4,7 +4,6 @@ import type { Merchant } from "../domain/merchant.ts";
 import { COMMAND_LINE } from "../domain/person.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { listAudited } from "../store/audit-log.ts";
-import { packTransactions } from "../store/packed.fixture.ts";
 import { ingestTransactions } from "./ingest.ts";
 import { openOwed } from "./owed.fixture.ts";
 import { auditReplay, replay } from "./replay.ts";
@@ -43,7 +42,7 @@ test("facts that contradict each other withdraw a retry that is not delivered, b
   const paid = { id: "txn_1", invoiceId: "inv_1", customerId: "cus_1", currency: "EUR", ...TOO_MUCH };
   const attempt: Transaction = { ...paid, createdAt: stage.now(), updatedAt: stage.now() };
   const withdrawn: string[] = [];
-  await ingestTransactions(stage.db, merchant, packTransactions(attempt), stage.ports, (_id, eventIds) => {
+  await ingestTransactions(stage.db, merchant, [[attempt]], stage.ports, (_id, eventIds) => {
     withdrawn.push(...eventIds);
   });
   assert.deepEqual(withdrawn, [retry!.id]);

@@ -19,7 +19,6 @@ import { ownOf } from "../model/own.ts";
 import { prepared } from "../store/database.ts";
 import type { Replayable } from "../store/delivery-states.ts";
 import { looksOf, talliesOf } from "../store/experiment-results.ts";
-import { packInvoices, packSubscriptions, packTransactions } from "../store/packed.fixture.ts";
 import { countDue } from "./count-due.ts";
 import { decideDue } from "./decide-due.ts";
 import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "./experiments.ts";
@@ -173,28 +172,32 @@ export async function openStage() {
     },
     /** Push a copy of the invoice that is dated now; returns its id when it was known already. */
     invoice: (over: Partial<Invoice> = {}, on = db) =>
-      ingestInvoices(on, merchant, packInvoices(anInvoice({ updatedAt: now, ...over })), ports, () => {}),
+      ingestInvoices(on, merchant, [[anInvoice({ updatedAt: now, ...over })]], ports, () => {}),
     /** Push an attempt made now: declined for lack of money, unless said otherwise. */
     transaction: (over: Partial<Transaction> = {}) =>
       ingestTransactions(
         db,
         merchant,
-        packTransactions({
-          id: `txn_${++ids}`,
-          state: "FAILED",
-          invoiceId: "inv_1",
-          customerId: "cus_1",
-          amount: 4900,
-          currency: "EUR",
-          createdAt: now,
-          updatedAt: now,
-          paymentMethodType: "card",
-          cardBrand: "visa",
-          cardCountry: "DE",
-          cardFingerprint: "fp_1",
-          networkDeclineCode: "51",
-          ...over,
-        }),
+        [
+          [
+            {
+              id: `txn_${++ids}`,
+              state: "FAILED",
+              invoiceId: "inv_1",
+              customerId: "cus_1",
+              amount: 4900,
+              currency: "EUR",
+              createdAt: now,
+              updatedAt: now,
+              paymentMethodType: "card",
+              cardBrand: "visa",
+              cardCountry: "DE",
+              cardFingerprint: "fp_1",
+              networkDeclineCode: "51",
+              ...over,
+            },
+          ],
+        ],
         ports,
         () => {},
       ),
@@ -202,16 +205,20 @@ export async function openStage() {
       ingestSubscriptions(
         db,
         merchant,
-        packSubscriptions({
-          id: "sub_1",
-          state,
-          customerId: "cus_1",
-          amount: 1,
-          currency: "EUR",
-          createdAt: START,
-          updatedAt: now,
-          ...over,
-        }),
+        [
+          [
+            {
+              id: "sub_1",
+              state,
+              customerId: "cus_1",
+              amount: 1,
+              currency: "EUR",
+              createdAt: START,
+              updatedAt: now,
+              ...over,
+            },
+          ],
+        ],
         ports,
         () => {},
       ),

@@ -1,8 +1,7 @@
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { type Arranged, arrange } from "../store/arrange.ts";
 import type { Database } from "../store/database.ts";
-import { idsOf, type Packed, release } from "../store/packed.ts";
+import type { Wave } from "../store/merge-batches.ts";
 
 /** What became of the records of one batch. The rest of them was known already. */
 export interface Stored {
@@ -19,7 +18,7 @@ export type OnWithdrawn = (merchantId: string, eventIds: readonly string[]) => v
 export type StoreBatches<Row> = (
   db: Database,
   merchant: Merchant,
-  batches: readonly Packed<Row>[],
+  batches: readonly (readonly Row[])[],
   ports: Ports,
   onWithdrawn: OnWithdrawn,
 ) => Promise<Stored[]>;
@@ -32,33 +31,20 @@ export interface Unchanged {
   older: readonly string[];
 }
 
-/** Arranges batches for statements that run one after the other, and releases their memory in the end. */
-export async function inWaves<Row extends { id: string }, Result>(
-  batches: readonly Packed<Row>[],
-  store: (waves: readonly Arranged<Row>[]) => Promise<Result>,
-): Promise<Result> {
-  const waves = arrange(batches);
-  try {
-    return await store(waves);
-  } finally {
-    for (const wave of waves) release(wave);
-  }
-}
-
 /** Returns what became of each batch, by what each wave left as it was. */
 export function storedOf<Row extends { id: string }>(
-  batches: readonly Packed<Row>[],
-  waves: readonly Arranged<Row>[],
+  batches: readonly (readonly Row[])[],
+  waves: readonly Wave<Row>[],
   unchanged: readonly Unchanged[],
 ): Stored[] {
-  const stored = batches.map(({ count }) => ({ stored: count, older: 0 }));
+  const stored = batches.map(({ length }) => ({ stored: length, older: 0 }));
   for (const [number, { known, older }] of unchanged.entries()) {
     if (known === null || known.length === 0) continue;
     const wave = waves[number]!;
     const [same, behind] = [new Set(known), new Set(older)];
-    for (const [index, id] of idsOf(wave).entries()) {
+    for (const [index, { id }] of wave.rows.entries()) {
       if (!same.has(id)) continue;
-      const batch = stored[wave.batchOf(index)]!;
+      const batch = stored[wave.batchIndexes[index]!]!;
       batch.stored--;
       if (behind.has(id)) batch.older++;
     }
@@ -67,6 +53,6 @@ export function storedOf<Row extends { id: string }>(
 }
 
 /** Returns the ids of a wave that are not among those that changed; null: all changed. */
-export function unchangedIn<Row extends { id: string }>(wave: Arranged<Row>, changed: ReadonlySet<string>) {
-  return changed.size === wave.count ? null : idsOf(wave).filter((id) => !changed.has(id));
+export function unchangedIn({ rows }: Wave<{ id: string }>, changed: ReadonlySet<string>) {
+  return changed.size === rows.length ? null : rows.map(({ id }) => id).filter((id) => !changed.has(id));
 }

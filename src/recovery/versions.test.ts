@@ -4,7 +4,6 @@ import type { Invoice, InvoiceState } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { prepared } from "../store/database.ts";
 import { findInvoices } from "../store/invoices.ts";
-import { packInvoices } from "../store/packed.fixture.ts";
 import { ingestInvoices } from "./ingest-invoices.ts";
 import { openOwed } from "./owed.fixture.ts";
 import { anInvoice, DAY, HOUR, MINUTE, START } from "./stage.fixture.ts";
@@ -22,8 +21,7 @@ beforeEach(async () => {
 
 /** One that the sender does not date. */
 const undated = (over: Partial<Invoice> = {}) => ({ ...anInvoice(over), updatedAt: undefined }) as unknown as Invoice;
-const push = (...invoices: Invoice[]) =>
-  ingestInvoices(stage.db, merchant, packInvoices(...invoices), stage.ports, () => {});
+const push = (...invoices: Invoice[]) => ingestInvoices(stage.db, merchant, [[...invoices]], stage.ports, () => {});
 const stateOf = async (id = "inv_1") => (await findInvoices(stage.db, merchant.id, [id])).get(id)?.state;
 const ends = async () => (await stage.cases()).map(({ end }) => end);
 const retries = async () =>

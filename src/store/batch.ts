@@ -1,4 +1,3 @@
-import type { Arranged } from "./arrange.ts";
 import { binaryArray } from "./binary-array.ts";
 import { plannedOnce, prepared, type Statement, type Tx } from "./database.ts";
 
@@ -95,16 +94,16 @@ export function upsertText<Row>(versions: Versions<Row>, returning: string): str
 /** The two statements of a table of versions. */
 export interface VersionedTable<Row> {
   /** Keeps the version of each record that is the truth; returns those that changed. `now`: service time. */
-  upsert(tx: Tx, merchantId: string, records: Arranged<Row>, now: Date): Promise<Changed[]>;
+  upsert(tx: Tx, merchantId: string, records: readonly Row[], now: Date): Promise<Changed[]>;
   /** Returns the ids of those versions that are older than what is stored. */
-  older(tx: Tx, merchantId: string, records: Arranged<Row>): Promise<string[]>;
+  older(tx: Tx, merchantId: string, records: readonly Row[]): Promise<string[]>;
 }
 
 export function versionedTable<Row extends { id: string }>(versions: Versions<Row>): VersionedTable<Row> {
   const upsert = prepared(`upsert_${versions.table}`, upsertText(versions, "id, (xmax = 0) as inserted"));
   return {
-    upsert: async (tx, merchantId, { arrays }, now) =>
-      (await tx.run<Changed>(upsert, [merchantId, ...arrays, now])).rows,
+    upsert: async (tx, merchantId, records, now) =>
+      (await tx.run<Changed>(upsert, [merchantId, ...columnValues(records, versions.columns), now])).rows,
     older: olderVersions(versions),
   };
 }
@@ -112,6 +111,7 @@ export function versionedTable<Row extends { id: string }>(versions: Versions<Ro
 /** Makes what finds, among all versions that a statement was to store, those that are older than what is stored. */
 export function olderVersions<Row extends { id: string }>({
   table,
+  columns,
   order,
 }: Versions<Row>): VersionedTable<Row>["older"] {
   const older = prepared(
@@ -120,9 +120,9 @@ export function olderVersions<Row extends { id: string }>({
      cross join lateral (select * from ${table} where merchant_id = $1 and id = p.id offset 0) s
      where p.updated_at < ${storedAt("s")} or (p.updated_at = ${storedAt("s")} and ${rankOf(order, "p.state")} < ${rankOf(order, "s.state")})`,
   );
-  return async (tx, merchantId, { columns, arrays }) => {
-    const of = (field: string) => arrays[columns.findIndex(([, , name]) => name === field)]!;
-    const { rows } = await tx.run<{ id: string }>(older, [merchantId, of("id"), of("updatedAt"), of("state")]);
+  const compared = ["id", "updatedAt", "state"].map((name) => columns.find(([, , field]) => field === name)!);
+  return async (tx, merchantId, records) => {
+    const { rows } = await tx.run<{ id: string }>(older, [merchantId, ...columnValues(records, compared)]);
     return rows.map(({ id }) => id);
   };
 }

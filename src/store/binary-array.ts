@@ -44,9 +44,7 @@ function writeWhole(value: number): number {
 
 const YEAR_2000_MS = Date.UTC(2000, 0, 1);
 /** PostgreSQL counts the microseconds since the year 2000. @param ms  since 1970, with three decimals at most */
-export const microsecondsOf = (ms: number) => Math.round((ms - YEAR_2000_MS) * 1000);
-/** The other way round; of a moment between two milliseconds the fraction is lost. */
-export const dateOf = (microseconds: number) => new Date(microseconds / 1000 + YEAR_2000_MS);
+const microsecondsOf = (ms: number) => Math.round((ms - YEAR_2000_MS) * 1000);
 const UUID_CHARS = 36;
 const HYPHEN = 0x2d;
 const hyphenAt = (text: string, index: number) => text.charCodeAt(index) === HYPHEN;
@@ -94,7 +92,7 @@ const TYPES: Record<string, ElementType> = {
   jsonb: { oid: 3802, write: writeJsonb, sizeMax: (value: string) => 1 + utf8Max(value) },
 };
 
-export const HEADER_BYTES = 20;
+const HEADER_BYTES = 20;
 const EMPTY_BYTES = 12;
 const LENGTH_BYTES = 4;
 
@@ -109,7 +107,7 @@ export function binaryArray<Row>(rows: readonly Row[], field: keyof Row, type: s
   reserve(HEADER_BYTES, 0);
   at = HEADER_BYTES;
   if (element !== TYPES.text || !writeShortTexts(rows, field)) writeEach(rows, field, element);
-  writeHeader(bytes, type, rows.length);
+  writeHeader(bytes, element, rows.length);
   return Buffer.from(bytes.subarray(0, rows.length === 0 ? EMPTY_BYTES : at));
 }
 
@@ -121,22 +119,13 @@ export const arrayOf = (values: readonly string[], type: "uuid" | "text"): Buffe
     type,
   );
 
-/** What stands in front of the elements: `HEADER_BYTES`, but of an array without any `EMPTY_BYTES`. */
-export function writeHeader(into: Buffer, type: string, count: number) {
+/** Writes what precedes the elements: `HEADER_BYTES`, or `EMPTY_BYTES` if there are none. */
+function writeHeader(into: Buffer, { oid }: ElementType, count: number) {
   into.writeInt32BE(count === 0 ? 0 : 1, 0); // dimensions
   into.writeInt32BE(1, 4); // there may be nulls: PostgreSQL looks for them itself, whatever is said here
-  into.writeUInt32BE(TYPES[type]!.oid, 8);
+  into.writeUInt32BE(oid, 8);
   into.writeInt32BE(count, 12);
   into.writeInt32BE(1, 16); // the first index
-}
-
-/** One value as the elements of an array hold it, without its length. */
-export function elementOf(type: string, value: unknown): Buffer {
-  const element = TYPES[type]!;
-  reserve(element.sizeMax(value as never), 0);
-  at = 0;
-  at = element.write(value as never);
-  return Buffer.from(bytes.subarray(0, at));
 }
 
 function writeEach<Row>(rows: readonly Row[], field: keyof Row, { sizeMax, write }: ElementType) {

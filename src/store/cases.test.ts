@@ -10,7 +10,6 @@ import { firstPokes, pokeCasesOfInvoices } from "./case-pokes.ts";
 import { casesOfInvoice, endCases, endCasesOfLeft, findCases, lockCases, openCases, saveCaseStates } from "./cases.ts";
 import { prepared } from "./database.ts";
 import { upsertInvoices } from "./invoices.ts";
-import { arrangeInvoices, packInvoices } from "./packed.fixture.ts";
 
 let database: TestDatabase;
 before(async () => {
@@ -43,11 +42,11 @@ test("cases are ended one look-up each also where statistics know nothing of the
   });
   await database.db.run(BLIND);
   const batches = [0, 200, 400, 600, 800].map((from) => unpaid.slice(from, from + 200));
-  for (const batch of batches) await ingestInvoices(database.db, merchant, packInvoices(...batch), ports, () => {});
+  for (const batch of batches) await ingestInvoices(database.db, merchant, [[...batch]], ports, () => {});
   const updatedAt = new Date(ports.now().getTime() + 1_000);
   for (const batch of batches) {
     const paid = batch.map((invoice): Invoice => ({ ...invoice, state: "PAID", updatedAt }));
-    await ingestInvoices(database.db, merchant, packInvoices(...paid), ports, () => {});
+    await ingestInvoices(database.db, merchant, [[...paid]], ports, () => {});
   }
   assert.equal((await database.db.run<{ n: number }>(ENDED, [merchant.id])).rows[0]!.n, 1_000);
 });
@@ -65,15 +64,15 @@ test("cases of what left recovery end as the stored version says, unless they en
     ...{ unpaidAt: day(1), windowEndsAt: day(30), budget: 8, arm: "dunlin" as const, openedAt: day(4) },
   }));
   const unpaid = invoices.map((invoice) => ({ ...invoice, state: "UNPAID" as const, updatedAt: day(1) }));
-  await upsertInvoices(database.db, merchant.id, arrangeInvoices(...unpaid), day(1), null);
+  await upsertInvoices(database.db, merchant.id, [...unpaid], day(1), null);
   await openCases(database.db, merchant.id, cases, ports.newId());
   await saveCaseStates(database.db, merchant.id, [
     { id: cases[5]!.id, endedAt: day(5), endReason: "hopeless", paidAt: null, recovered: false },
   ]);
   const pokeId = ports.newId();
   const ended = await database.db.transaction(async (tx) => {
-    await upsertInvoices(tx, merchant.id, arrangeInvoices(...invoices), day(2), null);
-    return await endCasesOfLeft(tx, merchant.id, day(3), pokeId);
+    const { settled } = await upsertInvoices(tx, merchant.id, [...invoices], day(2), null);
+    return await endCasesOfLeft(tx, merchant.id, day(3), pokeId, settled);
   });
   const ids = cases.map(({ id }) => id);
   assert.deepEqual(ended.sort(), ids.toSorted());
@@ -145,8 +144,7 @@ test("an invoice whose case a step ends while another copy of it is stored stays
     ...{ id: "in_1", state: "UNPAID", customerId: "cus_1", amount: 4_900, currency: "EUR" },
     ...{ createdAt: at, updatedAt: at },
   };
-  const push = (updatedAt: Date) =>
-    ingestInvoices(database.db, merchant, packInvoices({ ...copy, updatedAt }), ports, () => {});
+  const push = (updatedAt: Date) => ingestInvoices(database.db, merchant, [[{ ...copy, updatedAt }]], ports, () => {});
   await push(at);
   const [kase] = await casesOfInvoice(database.db, merchant.id, "in_1");
   let pushed!: Promise<unknown>;

@@ -3,7 +3,6 @@ import { arrays, type Column, columnValues, selectList } from "./batch.ts";
 import { arrayOf } from "./binary-array.ts";
 import { casesBy, poke } from "./case-pokes.ts";
 import { prepared, type Tx } from "./database.ts";
-import { LEFT_SETTING } from "./invoices.ts";
 
 const COLUMNS: readonly Column<Case>[] = [
   ["id", "uuid", "id"],
@@ -130,7 +129,7 @@ export async function endCases(tx: Tx, merchantId: string, cases: readonly Ended
 /** An invoice that left recovery contradicts nothing any more. */
 const LEFT_CLEARED = `, cleared as (
      delete from invoice_conflicts where merchant_id = $1
-       and invoice_id = any((select array_agg(id) from json_array_elements_text(current_setting('${LEFT_SETTING}')::json) as e (id))::text[]))`;
+       and invoice_id = any($4::text[]))`;
 
 // A statement of its own: an upsert that waited for another transaction goes on with its rows, but does not see the cases that it opened. By itself too
 // because most invoices that leave recovery were never in it, and a plan that expects a case of each reads all cases. A state out of recovery
@@ -139,7 +138,7 @@ const END_OF_LEFT = prepared(
   "end_cases_of_left",
   ending(
     `select k.id, lower(i.state collate "C"), case when i.state = 'PAID' then i.updated_at end, i.amount, i.currency
-     from json_array_elements_text(current_setting('${LEFT_SETTING}')::json) as e (id)
+     from unnest($4::text[]) as e (id)
      cross join lateral (select id from cases where merchant_id = $1 and invoice_id = e.id offset 0) k
      cross join lateral (
        select state, amount, currency, updated_at from invoices where merchant_id = $1 and id = e.id offset 0
@@ -150,12 +149,17 @@ const END_OF_LEFT = prepared(
 );
 
 /**
- * As `endCases`, for every case of what left recovery by the upsert of this transaction.
- *
- * @returns their ids
+ * Ends every case of these invoices, which an upsert of this transaction took out of recovery. Returns the ids of the cases.
  */
-export async function endCasesOfLeft(tx: Tx, merchantId: string, now: Date, pokeId: string): Promise<string[]> {
-  return (await tx.run<{ id: string }>(END_OF_LEFT, [merchantId, now, pokeId])).rows.map(({ id }) => id);
+export async function endCasesOfLeft(
+  tx: Tx,
+  merchantId: string,
+  now: Date,
+  pokeId: string,
+  invoiceIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await tx.run<{ id: string }>(END_OF_LEFT, [merchantId, now, pokeId, invoiceIds]);
+  return rows.map(({ id }) => id);
 }
 
 const LOCK_BY_SUBSCRIPTION = prepared(

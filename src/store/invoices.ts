@@ -1,7 +1,7 @@
 import { INVOICE_ORDER, INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
-import type { Arranged } from "./arrange.ts";
 import {
   type Column,
+  columnValues,
   insertText,
   olderVersions,
   recordsAfter,
@@ -16,9 +16,8 @@ import { arrayOf } from "./binary-array.ts";
 import { poke, toldByBills } from "./case-pokes.ts";
 import { prepared, type Tx } from "./database.ts";
 import { sqlState } from "./database-errors.ts";
-import { type Packed, placesWith } from "./packed.ts";
 
-export const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
+const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
   ["id", "text", "id"],
   ["state", "text", "state"],
   ["customer_id", "text", "customerId"],
@@ -90,38 +89,30 @@ const UNIQUE_VIOLATION = "23505";
 export async function insertNewInvoices(
   tx: Tx,
   merchantId: string,
-  invoices: Arranged<Invoice>,
+  invoices: readonly Invoice[],
   pokeId: string | null,
 ) {
-  return (await tx.run<{ areNew: boolean }>(INSERT_NEW, [merchantId, ...invoices.arrays, pokeId])).rows[0]!.areNew;
+  const values = [merchantId, ...columnValues(invoices, INVOICE_COLUMNS), pokeId];
+  return (await tx.run<{ areNew: boolean }>(INSERT_NEW, values)).rows[0]!.areNew;
 }
 
 /** Whether what was to be stored as new is known meanwhile. */
 export const isOvertaken = (error: unknown) =>
   sqlState(error) === UNIQUE_VIOLATION && (error as { table?: string }).table === "invoices";
 
-const RECOVERY_TEXTS = RECOVERY_STATES.map((state) => Buffer.from(state));
-/** The places of those in recovery. */
-export const placesInRecovery = (invoices: Packed<Invoice>) => placesWith(invoices, "state", RECOVERY_TEXTS);
-
-/** Holds, until the transaction ends, the ids of what left recovery by its last upsert. */
-export const LEFT_SETTING = "dunlin.left";
-
 const ids = (condition: string) => `coalesce(json_agg(id) filter (where ${condition}), '[]')`;
 
 const UPSERTED = upsertText(VERSIONS, "id, state, customer_id, was_in_recovery, (xmax = 0) as inserted");
 
-const LEFT = `not inserted and not ${IN_RECOVERY} and was_in_recovery`;
-
-// One row: the client reads it in a third of the time that 200 take. What left recovery is noted for the next statement, which need not
-// wait until the service has read it and sent it back.
+// One row: the client reads it in a third of the time that 200 rows take.
 const UPSERT = prepared(
   "upsert_invoices",
   `with changed as (${UPSERTED}), told as (${tellOthers("changed", `$${3 + INVOICE_COLUMNS.length}`)})
    select ${ids(`inserted and ${IN_RECOVERY}`)} as unpaid, ${ids(`not inserted and ${IN_RECOVERY}`)} as "unpaidAgain",
+     ${ids(`not inserted and not ${IN_RECOVERY} and was_in_recovery`)} as settled,
      case when count(*) < cardinality($2::text[])
        then (select json_agg(k.id) from unnest($2::text[]) as k (id) where k.id not in (select id from changed)) end as known
-   from changed having set_config('${LEFT_SETTING}', (${ids(LEFT)})::text, true) is not null`,
+   from changed`,
 );
 
 /** What an upsert of invoices changed: the ids of those that */
@@ -130,28 +121,34 @@ interface ChangedInvoices {
   unpaid: string[];
   /** were known in another version and are in recovery; */
   unpaidAgain: string[];
+  /** are not in recovery, though an earlier version was; */
+  settled: string[];
   /** did not change: they were known in this version, or the version is older than what is known; null: all changed. */
   known: string[] | null;
 }
 
 /**
- * Keep the version of each that is the truth. Until the transaction ends `endCasesOfLeft` knows which were in recovery in some older copy and are not in this one.
+ * Keep the version of each that is the truth.
  *
  * @param pokeId  as of `insertNewInvoices`
  */
 export async function upsertInvoices(
   tx: Tx,
   merchantId: string,
-  invoices: Arranged<Invoice>,
+  invoices: readonly Invoice[],
   now: Date,
   pokeId: string | null,
 ) {
-  return (await tx.run<ChangedInvoices>(UPSERT, [merchantId, ...invoices.arrays, now, pokeId])).rows[0]!;
+  const values = [merchantId, ...columnValues(invoices, INVOICE_COLUMNS), now, pokeId];
+  return (await tx.run<ChangedInvoices>(UPSERT, values)).rows[0]!;
 }
 
 /** Returns the ids of those versions that are older than what is stored. */
 export const olderInvoices = olderVersions(VERSIONS);
 
+const TOTALS_COLUMNS = (["id", "state", "updatedAt", "amount", "amountDue", "currency"] as const).map(
+  (name) => INVOICE_COLUMNS.find(([, , field]) => field === name)!,
+);
 const TOTALS = prepared(
   "learn_invoice_totals",
   `update invoices i set amount = p.amount, amount_due = i.amount
@@ -167,14 +164,9 @@ const TOTALS = prepared(
  *
  * @returns the ids of the invoices of which it did
  */
-export async function learnTotals(
-  tx: Tx,
-  merchantId: string,
-  { columns, arrays }: Arranged<Invoice>,
-): Promise<string[]> {
-  const of = (field: keyof Invoice) => arrays[columns.findIndex(([, , name]) => name === field)]!;
-  const fields = ["id", "state", "updatedAt", "amount", "amountDue", "currency"] as const;
-  return (await tx.run<{ id: string }>(TOTALS, [merchantId, ...fields.map(of)])).rows.map(({ id }) => id);
+export async function learnTotals(tx: Tx, merchantId: string, invoices: readonly Invoice[]): Promise<string[]> {
+  const { rows } = await tx.run<{ id: string }>(TOTALS, [merchantId, ...columnValues(invoices, TOTALS_COLUMNS)]);
+  return rows.map(({ id }) => id);
 }
 
 /** An invoice as it is stored. */

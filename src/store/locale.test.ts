@@ -7,7 +7,6 @@ import type { Invoice } from "../domain/invoice.ts";
 import { ingestInvoices } from "../recovery/ingest-invoices.ts";
 import { type Database, openDatabase, prepared } from "./database.ts";
 import { migrate } from "./migrate.ts";
-import { packInvoices } from "./packed.fixture.ts";
 
 let server: Awaited<ReturnType<typeof startTestServer>>;
 let db: Database;
@@ -38,7 +37,7 @@ test("cases end in a database whose small i has no dot", async () => {
     updatedAt: now,
   };
   const paid: Invoice = { ...unpaid, state: "PAID", updatedAt: new Date(now.getTime() + 1000) };
-  for (const copy of [unpaid, paid]) await ingestInvoices(db, merchant, packInvoices(copy), ports, () => {});
+  for (const copy of [unpaid, paid]) await ingestInvoices(db, merchant, [[copy]], ports, () => {});
   const { rows } = await db.run(prepared("test_ends", "select end_reason from cases"));
   assert.deepEqual(rows, [{ end_reason: "paid" }]);
 });

@@ -2,7 +2,7 @@ import { SUBSCRIPTION_ORDER, type Subscription } from "../domain/subscription.ts
 import { type Column, recordsAfter, selectAfter, versionedTable, withoutNulls } from "./batch.ts";
 import { prepared, type Tx } from "./database.ts";
 
-export const SUBSCRIPTION_COLUMNS: readonly Column<Subscription>[] = [
+const SUBSCRIPTION_COLUMNS: readonly Column<Subscription>[] = [
   ["id", "text", "id"],
   ["state", "text", "state"],
   ["customer_id", "text", "customerId"],

@@ -7,7 +7,6 @@ import type { Transaction } from "../../src/domain/transaction.ts";
 import { ingestTransactions } from "../../src/recovery/ingest.ts";
 import { ingestInvoices } from "../../src/recovery/ingest-invoices.ts";
 import type { Database } from "../../src/store/database.ts";
-import { packInvoices, packTransactions } from "../../src/store/packed.fixture.ts";
 import { logRequests } from "../../src/store/request-log.ts";
 
 const HOUR_MS = 3_600_000;
@@ -43,15 +42,15 @@ export async function fillOddities(db: Database, merchant: Merchant, ports: Port
     invoice("odd_too_much", 10),
     invoice("odd_code", 5),
   ];
-  await ingestInvoices(db, merchant, packInvoices(...invoices), ports, () => {});
+  await ingestInvoices(db, merchant, [[...invoices]], ports, () => {});
   const attempts = [
     attempt("odd_paid", 28, {}),
     attempt("odd_dollars", 18, { currency: "USD" }),
     attempt("odd_too_much", 8, { amount: 490_000 }),
     attempt("odd_code", 4, { state: "FAILED", paymentGatewayName: "Acme", paymentGatewayErrorCode: "card_eaten" }),
   ];
-  await ingestTransactions(db, merchant, packTransactions(...attempts), ports, () => {});
-  await ingestInvoices(db, merchant, packInvoices({ ...invoice("odd_paid", 30), updatedAt: ago(1) }), ports, () => {});
+  await ingestTransactions(db, merchant, [[...attempts]], ports, () => {});
+  await ingestInvoices(db, merchant, [[{ ...invoice("odd_paid", 30), updatedAt: ago(1) }]], ports, () => {});
   const request = { merchantId: merchant.id, callerRequestId: null, keyId: null, method: "POST", durationUs: 2_400 };
   const counts = { status: 200, records: null, stored: null, older: null, error: null };
   const asked = [

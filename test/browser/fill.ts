@@ -22,7 +22,6 @@ import { createModels } from "../../src/recovery/models.ts";
 import { audit } from "../../src/store/audit-log.ts";
 import { type Database, prepared } from "../../src/store/database.ts";
 import { addMember } from "../../src/store/members.ts";
-import { packInvoices, packTransactions } from "../../src/store/packed.fixture.ts";
 import { insertPerson } from "../../src/store/people.ts";
 import { inBatches, variedHistory } from "../varied-history.ts";
 import { fillExperiments } from "./fill-experiments.ts";
@@ -119,7 +118,7 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
       updatedAt: at,
     };
     invoices.set(id, invoice);
-    await ingestInvoices(db, merchant, packInvoices(invoice), ports, () => {});
+    await ingestInvoices(db, merchant, [[invoice]], ports, () => {});
     await charge(invoice, false, {});
   }
   const charge = (invoice: Invoice, isPaid: boolean, over: Partial<Transaction>) => {
@@ -144,13 +143,13 @@ export async function fill(db: Database, clock: StoryClock): Promise<Merchant> {
         : { networkDeclineCode: CODES[pick % CODES.length], paymentGatewayErrorMessage: "Declined by the bank" }),
       ...over,
     };
-    return ingestTransactions(db, merchant, packTransactions(transaction), ports, () => {});
+    return ingestTransactions(db, merchant, [[transaction]], ports, () => {});
   };
   async function pay(invoice: Invoice, over: Partial<Transaction>) {
     await charge(invoice, true, over);
     const paid: Invoice = { ...invoice, state: "PAID", updatedAt: ports.now() };
     invoices.set(invoice.id, paid);
-    await ingestInvoices(db, merchant, packInvoices(paid), ports, () => {});
+    await ingestInvoices(db, merchant, [[paid]], ports, () => {});
   }
   async function obey() {
     const { rows } = await db.run<{ id: string; invoiceId: string }>(SENT, [merchant.id, ports.now()]);
@@ -235,8 +234,7 @@ async function fillHistory(db: Database, merchant: Merchant, ports: Ports) {
       ...(isPaid ? {} : { networkDeclineCode: "51" }),
     }),
   );
-  for (const batch of inBatches(past))
-    await ingestTransactions(db, merchant, packTransactions(...batch), ports, () => {});
+  for (const batch of inBatches(past)) await ingestTransactions(db, merchant, [[...batch]], ports, () => {});
   const details = { rows: past.length, "known before": 0, file: "attempts-2025.csv" };
   await audit(db, merchant.id, COMMAND_LINE, { deed: "history.imported", object: "transactions", details }, ports);
   await askBacktest(db, merchant.id, COMMAND_LINE, ports);

@@ -14,7 +14,6 @@ import { createLearner } from "../../src/recovery/learn-due.ts";
 import { createMerchant, type MerchantSettings } from "../../src/recovery/merchants.ts";
 import { createModels } from "../../src/recovery/models.ts";
 import type { Database } from "../../src/store/database.ts";
-import { packInvoices, packSubscriptions, packTransactions } from "../../src/store/packed.fixture.ts";
 import { numberedId } from "../numbered-id.ts";
 
 /** Records that a merchant pushes together. */
@@ -86,11 +85,9 @@ export function openService(db: Database, prior: Prior, receive: (event: Webhook
     async push(at, merchant, { subscriptions, transactions, invoices }) {
       moveTo(at);
       const told = () => {};
-      if (subscriptions.length > 0)
-        await ingestSubscriptions(db, merchant, packSubscriptions(...subscriptions), ports, told);
-      if (transactions.length > 0)
-        await ingestTransactions(db, merchant, packTransactions(...transactions), ports, told);
-      if (invoices.length > 0) await ingestInvoices(db, merchant, packInvoices(...invoices), ports, told);
+      if (subscriptions.length > 0) await ingestSubscriptions(db, merchant, [[...subscriptions]], ports, told);
+      if (transactions.length > 0) await ingestTransactions(db, merchant, [[...transactions]], ports, told);
+      if (invoices.length > 0) await ingestInvoices(db, merchant, [[...invoices]], ports, told);
     },
     async work(at) {
       moveTo(at);

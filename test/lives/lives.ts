@@ -12,7 +12,6 @@ import { ingestInvoices } from "../../src/recovery/ingest-invoices.ts";
 import { createMerchant } from "../../src/recovery/merchants.ts";
 import { createModels } from "../../src/recovery/models.ts";
 import { prepared } from "../../src/store/database.ts";
-import { packInvoices, packSubscriptions, packTransactions } from "../../src/store/packed.fixture.ts";
 import { testDatabase } from "../database.ts";
 import { dice, lifeOf } from "./life.ts";
 import { isNothingOwed, type Known, learn, nothingKnown, type Version } from "./model.ts";
@@ -181,9 +180,7 @@ async function push(
         });
     }
   const onWithdrawn = () => {};
-  if (subscriptions.length > 0)
-    await ingestSubscriptions(db, merchant, packSubscriptions(...subscriptions), ports, onWithdrawn);
-  if (invoices.length > 0) await ingestInvoices(db, merchant, packInvoices(...invoices), ports, onWithdrawn);
-  if (transactions.length > 0)
-    await ingestTransactions(db, merchant, packTransactions(...transactions), ports, onWithdrawn);
+  if (subscriptions.length > 0) await ingestSubscriptions(db, merchant, [[...subscriptions]], ports, onWithdrawn);
+  if (invoices.length > 0) await ingestInvoices(db, merchant, [[...invoices]], ports, onWithdrawn);
+  if (transactions.length > 0) await ingestTransactions(db, merchant, [[...transactions]], ports, onWithdrawn);
 }

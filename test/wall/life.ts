@@ -10,7 +10,6 @@ import { createMerchant, type MerchantSettings } from "../../src/recovery/mercha
 import { createModels } from "../../src/recovery/models.ts";
 import { actionsAfter, firstActions } from "../../src/store/action-list.ts";
 import { type Database, prepared } from "../../src/store/database.ts";
-import { packInvoices, packSubscriptions, packTransactions } from "../../src/store/packed.fixture.ts";
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 2, 2, 10);
@@ -56,7 +55,7 @@ export async function live(db: Database, merchant: Merchant, ports: ReturnType<t
     ingestInvoices(
       db,
       merchant,
-      packInvoices(...ids.map((id) => ({ id: `inv_${id}`, state, subscriptionId: `sub_${id}`, ...record(id) }))),
+      [[...ids.map((id) => ({ id: `inv_${id}`, state, subscriptionId: `sub_${id}`, ...record(id) }))]],
       ports,
       () => {},
     );
@@ -64,18 +63,22 @@ export async function live(db: Database, merchant: Merchant, ports: ReturnType<t
     ingestTransactions(
       db,
       merchant,
-      packTransactions({
-        id: `tx_${id}_${ports.now().getTime()}`,
-        state: "FAILED",
-        invoiceId: `inv_${id}`,
-        paymentMethodId: "pm",
-        cardFingerprint: "fp",
-        cardIssuer: "bank",
-        cardBrand: "visa",
-        networkDeclineCode: "51",
-        ...record(id),
-        createdAt: ports.now(),
-      }),
+      [
+        [
+          {
+            id: `tx_${id}_${ports.now().getTime()}`,
+            state: "FAILED",
+            invoiceId: `inv_${id}`,
+            paymentMethodId: "pm",
+            cardFingerprint: "fp",
+            cardIssuer: "bank",
+            cardBrand: "visa",
+            networkDeclineCode: "51",
+            ...record(id),
+            createdAt: ports.now(),
+          },
+        ],
+      ],
       ports,
       () => {},
     );
@@ -97,13 +100,7 @@ export async function live(db: Database, merchant: Merchant, ports: ReturnType<t
     await decide();
   }
   await invoices("PAID", [1]);
-  await ingestSubscriptions(
-    db,
-    merchant,
-    packSubscriptions({ id: "sub_2", state: "CANCELED", ...record(2) }),
-    ports,
-    () => {},
-  );
+  await ingestSubscriptions(db, merchant, [[{ id: "sub_2", state: "CANCELED", ...record(2) }]], ports, () => {});
   await decide();
   for (const orderBy of ["created_at", "updated_at", "executed_at"] as const) {
     const listing = { filters: {}, orderBy, descending: false };

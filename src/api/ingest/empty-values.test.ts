@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { unpack } from "../../store/packed.ts";
 import { bytes, INVOICE, read, refusal, TRANSACTION } from "./batch.fixture.ts";
 import type { RecordKind } from "./batch.ts";
 import { INVOICES } from "./invoice.ts";
@@ -35,24 +34,15 @@ test("an empty text or null in an optional field means absent, in every optional
   assert.ok(fields > 35);
 });
 
-test("the walk reads empty texts by itself", () => {
-  for (const [kind, record] of KINDS) {
-    const empties = [...kind.fields].flatMap(([name, { required }]) => (required ? [] : [[name, ""]]));
-    const all = { ...record, ...Object.fromEntries(empties) };
-    assert.ok(kind.walk(bytes({ [kind.name]: [all, record] })), kind.name);
-  }
-});
-
-test("a cardFunding of UNKNOWN means absent, and does not refuse the batch, whichever reader takes it", () => {
+test("a cardFunding of UNKNOWN means absent, and does not refuse the batch", () => {
   const record = { ...TRANSACTION, cardBrand: "visa" };
   const { name } = TRANSACTIONS;
   const [least] = read(TRANSACTIONS, bytes({ [name]: [record] }));
   const unknown = { ...record, cardFunding: "CARD_FUNDING_UNKNOWN" };
   for (const body of bodiesOf(name, unknown)) assert.deepEqual(read(TRANSACTIONS, body), [least]);
   const mixed = [unknown, { ...record, cardFunding: "CARD_FUNDING_CHARGE" }, unknown, record, record];
-  const packed = TRANSACTIONS.walk(bytes({ [name]: mixed }));
   assert.deepEqual(
-    unpack(packed!, ["cardFunding"]).map(({ cardFunding }) => cardFunding),
+    read(TRANSACTIONS, bytes({ [name]: mixed })).map(({ cardFunding }) => cardFunding),
     [undefined, "CHARGE", undefined, undefined, undefined],
   );
 });

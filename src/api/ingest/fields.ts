@@ -30,15 +30,8 @@ export interface Field {
   words?: readonly string[];
   /** Whether the value holds a card number that it must not hold. */
   holdsCard?(value: string): boolean;
-  /**
-   * How it is written, for what is quicker to read from its bytes than from a parsed text. An integer is written with digits only;
-   * JSON.parse has changed what was not.
-   */
+  /** How the value is written. An integer is written with digits only: JSON.parse changes any other number. */
   form?: "identifier" | "moment" | "integer";
-  /** Of a moment: the last year. */
-  yearMax?: number;
-  /** Of an integer: the least and the most. */
-  range?: readonly [least: number, most: number];
   /** What `read` checks beyond `schema`, as far as JSON Schema can say it: for the OpenAPI document, which wants it all. */
   alsoSays?: Readonly<Record<string, unknown>>;
 }
@@ -178,7 +171,6 @@ export const momentAhead: Field = {
   ...moment,
   says: MOMENT_AHEAD_SAYS,
   read: (value) => parseMoment(value as string, YEAR_MAX_AHEAD),
-  yearMax: YEAR_MAX_AHEAD,
   alsoSays: { format: "date-time", pattern: MOMENT_AHEAD_PATTERN },
 };
 
@@ -188,7 +180,6 @@ export const integer = (minimum: number, maximum: number): Field => ({
   says: `must be an integer from ${minimum} to ${maximum}, written with digits only`,
   read: asItIs,
   form: "integer",
-  range: [minimum, maximum],
 });
 
 /** Minor units of the currency. */

@@ -1,9 +1,8 @@
 import { INVOICE_STATES, type Invoice } from "../../domain/invoice.ts";
-import { INVOICE_COLUMNS } from "../../store/invoices.ts";
 import { recordKind } from "./batch.ts";
 import { amount, currency, identifier, moment, oneOf, optional, text } from "./fields.ts";
 
-export const INVOICES = recordKind<Invoice>("invoices", INVOICE_COLUMNS, {
+export const INVOICES = recordKind<Invoice>("invoices", {
   id: identifier,
   state: oneOf("INVOICE_STATE_", INVOICE_STATES),
   customerId: identifier,

@@ -11,7 +11,7 @@ const CLOCK = { now: NOW, skewMs: 5 * 60_000 };
 const invoice = { id: "in_1", state: "INVOICE_STATE_UNPAID", customerId: "c", amount: 4900, currency: "EUR" };
 const past = { createdAt: "2026-03-01T10:00:00Z" };
 const check = (...records: object[]) =>
-  refuseImpossible(INVOICES, readBatch(INVOICES, bytes({ invoices: records })), CLOCK);
+  refuseImpossible("invoices", readBatch(INVOICES, bytes({ invoices: records })), CLOCK);
 const refused = (...records: object[]) => refusal(() => check(...records));
 
 test("a date in the future is refused with how far ahead it is, and a hint at UTC", () => {
@@ -56,7 +56,7 @@ test("the end of a subscription may lie ahead, up to the year 9999", () => {
   };
   const read = (over: object) =>
     refuseImpossible(
-      SUBSCRIPTIONS,
+      "subscriptions",
       readBatch(SUBSCRIPTIONS, bytes({ subscriptions: [{ ...subscription, ...over }] })),
       CLOCK,
     );

@@ -1,6 +1,5 @@
-import { momentsAfter, type Packed, placesKnown, unpack } from "../../store/packed.ts";
+import type { FineDate } from "../../domain/moment.ts";
 import { badFields, type Problem } from "../errors.ts";
-import type { RecordKind } from "./batch.ts";
 import { LISTED_MAX } from "./problems.ts";
 
 /** What dates are compared with. */
@@ -15,25 +14,26 @@ export interface SenderClock {
 const PAST_FIELDS = ["createdAt", "updatedAt"] as const;
 
 /** Refuses records that were made or changed in the future, and invoices of which more is left than their total. */
-export function refuseImpossible<Row>(kind: RecordKind<Row>, batch: Packed<Row>, { now, skewMs }: SenderClock) {
-  const problems: Problem[] = PAST_FIELDS.flatMap((field) =>
-    momentsAfter(batch, field, now.getTime() + skewMs).map(({ index, at }) => ({
-      field: `${kind.name}[${index}].${field}`,
-      says: futureWords(at, now),
-    })),
-  );
-  if (kind.fields.has("amountDue")) {
-    const places = placesKnown(batch as Packed<Owed>, "amountDue");
-    for (const [nth, { amount, amountDue }] of unpack(batch as Packed<Owed>, ["amount", "amountDue"], places).entries())
-      if (amountDue! > amount)
-        problems.push({ field: `${kind.name}[${places[nth]}].amountDue`, says: "must be at most amount" });
-  }
+export function refuseImpossible(kindName: string, records: readonly unknown[], { now, skewMs }: SenderClock) {
+  const batch = records as readonly Comparable[];
+  const problems: Problem[] = [];
+  const limitMs = now.getTime() + skewMs;
+  for (const field of PAST_FIELDS)
+    for (const [index, { [field]: at }] of batch.entries())
+      if (at && at.getTime() + (at.microseconds ?? 0) / 1000 > limitMs)
+        problems.push({ field: `${kindName}[${index}].${field}`, says: futureWords(at, now) });
+  for (const [index, { amount, amountDue }] of batch.entries())
+    if (amountDue !== undefined && amountDue > amount!)
+      problems.push({ field: `${kindName}[${index}].amountDue`, says: "must be at most amount" });
   if (problems.length > 0) throw badFields(problems.slice(0, LISTED_MAX), Math.max(0, problems.length - LISTED_MAX));
 }
 
-interface Owed {
-  amount: number;
-  amountDue?: number;
+/** The fields that are compared, of any kind of record. */
+interface Comparable {
+  createdAt: FineDate;
+  updatedAt?: FineDate | undefined;
+  amount?: number;
+  amountDue?: number | undefined;
 }
 
 const UNITS = [

@@ -1,5 +1,4 @@
 import { BILLING_PERIOD_UNITS, SUBSCRIPTION_STATES, type Subscription } from "../../domain/subscription.ts";
-import { SUBSCRIPTION_COLUMNS } from "../../store/subscriptions.ts";
 import { recordKind } from "./batch.ts";
 import {
   amount,
@@ -14,7 +13,7 @@ import {
   text,
 } from "./fields.ts";
 
-export const SUBSCRIPTIONS = recordKind<Subscription>("subscriptions", SUBSCRIPTION_COLUMNS, {
+export const SUBSCRIPTIONS = recordKind<Subscription>("subscriptions", {
   id: identifier,
   state: oneOf("SUBSCRIPTION_STATE_", SUBSCRIPTION_STATES),
   customerId: identifier,

@@ -1,5 +1,4 @@
 import { CARD_FUNDINGS, INITIATORS, TRANSACTION_STATES, type Transaction } from "../../domain/transaction.ts";
-import { TRANSACTION_COLUMNS } from "../../store/transactions.ts";
 import { recordKind } from "./batch.ts";
 import {
   amount,
@@ -22,7 +21,7 @@ import {
   timezone,
 } from "./fields.ts";
 
-export const TRANSACTIONS = recordKind<Transaction>("transactions", TRANSACTION_COLUMNS, {
+export const TRANSACTIONS = recordKind<Transaction>("transactions", {
   id: identifier,
   state: oneOf("TRANSACTION_STATE_", TRANSACTION_STATES),
   invoiceId: identifier,

@@ -15,7 +15,7 @@ const DEL = 0x7f;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** ASCII without a backslash or DEL: when it is JSON, no string in it holds an escape, a control character or a lone surrogate. */
-export const isPlain = (body: Buffer) => isAscii(body) && !body.includes(BACKSLASH) && !body.includes(DEL);
+const isPlain = (body: Buffer) => isAscii(body) && !body.includes(BACKSLASH) && !body.includes(DEL);
 
 /** Read a body as JSON. Throws a 400 that says what is wrong and repeats nothing of it. */
 export function readJson(body: Buffer): JsonBody {

@@ -12,7 +12,6 @@ import { createMerchant } from "../../recovery/merchants.ts";
 import { listAudited } from "../../store/audit-log.ts";
 import { prepared } from "../../store/database.ts";
 import { addTallies } from "../../store/experiment-results.ts";
-import { packInvoices } from "../../store/packed.fixture.ts";
 import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const SCRIPT = `<script>alert("1")</script>`;
@@ -49,7 +48,7 @@ const look = () => countDue({ db: at.db, ports: at.ports, log: pino({ level: "si
 /** In batches of the API's size. */
 async function push(merchant: Merchant, invoices: readonly Invoice[]) {
   for (let from = 0; from < invoices.length; from += 200)
-    await ingestInvoices(at.db, merchant, packInvoices(...invoices.slice(from, from + 200)), at.ports, () => {});
+    await ingestInvoices(at.db, merchant, [[...invoices.slice(from, from + 200)]], at.ports, () => {});
 }
 
 /** Every customer's invoice fails; of an arm so many of a hundred are paid before they count. More customers than usual: some are lost. */
@@ -219,7 +218,7 @@ test("before anything counts nothing is claimed, and the page says when the firs
     createdAt: now,
     updatedAt: now,
   } as const;
-  await ingestInvoices(at.db, merchant, packInvoices(invoice), at.ports, () => {});
+  await ingestInvoices(at.db, merchant, [[invoice]], at.ports, () => {});
   await look();
   const page = (await browser.get(path)).body;
   assert.match(page, /Too early: an invoice counts 30 days after it failed/);
@@ -241,7 +240,7 @@ test("weeks of which invoices are too young are marked, with how many", async ()
     createdAt: now,
     updatedAt: now,
   } as const;
-  await ingestInvoices(at.db, merchant, packInvoices(late), at.ports, () => {});
+  await ingestInvoices(at.db, merchant, [[late]], at.ports, () => {});
   const rows = (await browser.get(path)).body.split("By the week in which invoices failed")[1]!.split("<tr>").slice(2);
   assert.match(rows[0]!, /not over: 1 too young/);
   assert.match(rows[1]!, /600<\/td>[\s\S]*all counted/);

@@ -12,7 +12,6 @@ import { createMerchant } from "../../recovery/merchants.ts";
 import { audit, listAudited } from "../../store/audit-log.ts";
 import { prepared } from "../../store/database.ts";
 import { findJob, keepJob, takeJob } from "../../store/jobs.ts";
-import { packTransactions } from "../../store/packed.fixture.ts";
 import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const SCRIPT = "<script>alert(1)</script>.csv";
@@ -48,7 +47,7 @@ async function live(merchant: Merchant, invoices: number) {
     }),
   );
   for (const batch of inBatches(transactions))
-    await ingestTransactions(at.db, merchant, packTransactions(...batch), at.ports, () => {});
+    await ingestTransactions(at.db, merchant, [[...batch]], at.ports, () => {});
 }
 
 test("a backtest is asked for by a form, judged in a thread of its own, and its report says no more than the history can tell", async () => {

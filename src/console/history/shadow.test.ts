@@ -10,7 +10,6 @@ import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { createModels } from "../../recovery/models.ts";
 import { listJobs } from "../../store/jobs.ts";
-import { packInvoices, packTransactions } from "../../store/packed.fixture.ts";
 import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 let at: TestConsole;
@@ -46,9 +45,9 @@ async function attempt(merchant: Merchant, id: string, state: "PAID" | "FAILED")
     ...moments,
     ...(state === "FAILED" && { networkDeclineCode: "51" }),
   };
-  await ingestTransactions(at.db, merchant, packTransactions(transaction), at.ports, () => {});
+  await ingestTransactions(at.db, merchant, [[transaction]], at.ports, () => {});
   const unpaid = { ...invoice, ...moments, state: state === "PAID" ? "PAID" : "UNPAID" } as const;
-  await ingestInvoices(at.db, merchant, packInvoices(unpaid), at.ports, () => {});
+  await ingestInvoices(at.db, merchant, [[unpaid]], at.ports, () => {});
   await decide();
 }
 

@@ -6,7 +6,6 @@ import type { Transaction } from "../../domain/transaction.ts";
 import { ingestTransactions } from "../../recovery/ingest.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { readRules } from "../../rules/override.ts";
-import { packTransactions } from "../../store/packed.fixture.ts";
 import { SECRET_KEYS, testConsole } from "../console.fixture.ts";
 
 const at = await testConsole();
@@ -25,7 +24,7 @@ async function decline(over: Partial<Transaction>, days = 0, of = merchant) {
   const money = { invoiceId: "in_1", amount: 4900, currency: "EUR" };
   const attempt = { id: `txn_${++ids}`, state: "FAILED" as const, ...money, createdAt, updatedAt: createdAt };
   const card = { paymentMethodType: "card", cardBrand: "visa" };
-  await ingestTransactions(at.db, of, packTransactions({ ...attempt, ...card, ...over }), at.ports, () => {});
+  await ingestTransactions(at.db, of, [[{ ...attempt, ...card, ...over }]], at.ports, () => {});
 }
 
 const page = async () => (await (await at.browser(await at.person("viewer", merchant))).get("/decline_codes")).body;

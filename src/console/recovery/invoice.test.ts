@@ -8,7 +8,6 @@ import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { createModels } from "../../recovery/models.ts";
 import { prepared } from "../../store/database.ts";
-import { packInvoices, packTransactions } from "../../store/packed.fixture.ts";
 import { SECRET_KEYS, testConsole } from "../console.fixture.ts";
 
 const DUE = prepared("test_due", "select min(due_at) as at from due_cases");
@@ -28,7 +27,7 @@ test("an instruction that was decided and did not reach the endpoint yet is said
   const merchant = await createMerchant(db, "Shop", settings, SECRET_KEYS, ports);
   const now = ports.now();
   const invoice = { id: "in_a", state: "UNPAID", customerId: "cus_1", amount: 4_900, currency: "EUR" } as const;
-  await ingestInvoices(db, merchant, packInvoices({ ...invoice, createdAt: now, updatedAt: now }), ports, () => {});
+  await ingestInvoices(db, merchant, [[{ ...invoice, createdAt: now, updatedAt: now }]], ports, () => {});
   await decide();
   const viewer = await at.browser(await at.person("viewer", merchant));
   const page = async () => (await viewer.get("/invoices/in_a")).body;
@@ -49,16 +48,10 @@ test("an invoice that is paid in part says what is left to pay", async (t) => {
   const { db, ports, merchant } = at;
   const now = ports.now();
   const invoice = { id: "in_a", state: "UNPAID", customerId: "cus_1", amount: 4_900, currency: "EUR" } as const;
-  await ingestInvoices(db, merchant, packInvoices({ ...invoice, createdAt: now, updatedAt: now }), ports, () => {});
+  await ingestInvoices(db, merchant, [[{ ...invoice, createdAt: now, updatedAt: now }]], ports, () => {});
   const page = async () => (await (await at.as("viewer")).get("/invoices/in_a")).body;
   assert.doesNotMatch(await page(), /Left to pay/);
   const part = { id: "tx_1", state: "PAID", invoiceId: "in_a", amount: 1_900, currency: "EUR" } as const;
-  await ingestTransactions(
-    db,
-    merchant,
-    packTransactions({ ...part, createdAt: now, updatedAt: now }),
-    ports,
-    () => {},
-  );
+  await ingestTransactions(db, merchant, [[{ ...part, createdAt: now, updatedAt: now }]], ports, () => {});
   assert.match(await page(), /Left to pay<\/dt><dd>EUR.30\.00</);
 });

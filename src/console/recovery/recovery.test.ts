@@ -13,7 +13,6 @@ import { createMerchant, type MerchantSettings } from "../../recovery/merchants.
 import { createModels } from "../../recovery/models.ts";
 import { prepared } from "../../store/database.ts";
 import { insertExperiment } from "../../store/experiments.ts";
-import { packInvoices, packTransactions } from "../../store/packed.fixture.ts";
 import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 const SCRIPT = `<script>alert("1")</script>`;
@@ -41,7 +40,7 @@ const unpaid = (id: string, over: Partial<Invoice> = {}): Invoice => ({
 });
 async function push(merchant: Merchant, ...invoices: Invoice[]) {
   for (const invoice of invoices) {
-    await ingestInvoices(at.db, merchant, packInvoices(invoice), at.ports, () => {});
+    await ingestInvoices(at.db, merchant, [[invoice]], at.ports, () => {});
     const { amount, currency, customerId } = invoice;
     const now = at.ports.now();
     const failed: Transaction = {
@@ -59,8 +58,7 @@ async function push(merchant: Merchant, ...invoices: Invoice[]) {
       networkDeclineCode: "51",
       paymentGatewayErrorMessage: SCRIPT,
     };
-    if (invoice.state === "UNPAID")
-      await ingestTransactions(at.db, merchant, packTransactions(failed), at.ports, () => {});
+    if (invoice.state === "UNPAID") await ingestTransactions(at.db, merchant, [[failed]], at.ports, () => {});
   }
   const { db, ports } = at;
   const models = createModels({ db, ports, log, prior: shippedPrior() });

@@ -6,7 +6,6 @@ import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
 import { createMerchant } from "../../recovery/merchants.ts";
 import { listAudited } from "../../store/audit-log.ts";
 import { listDeliveries } from "../../store/delivery-states.ts";
-import { packInvoices } from "../../store/packed.fixture.ts";
 import { SECRET_KEYS, type TestConsole, testConsole } from "../console.fixture.ts";
 
 let at: TestConsole;
@@ -23,7 +22,7 @@ async function shop() {
   const push = (id: string, state: "UNPAID" | "PAID" = "UNPAID") => {
     const now = at.ports.now();
     const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", createdAt: now, updatedAt: now };
-    return ingestInvoices(at.db, merchant, packInvoices({ ...of, id, state }), at.ports, () => {});
+    return ingestInvoices(at.db, merchant, [[{ ...of, id, state }]], at.ports, () => {});
   };
   return {
     merchant,

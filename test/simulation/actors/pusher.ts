@@ -6,7 +6,6 @@ import type { Transaction } from "../../../src/domain/transaction.ts";
 import { ingestSubscriptions, ingestTransactions } from "../../../src/recovery/ingest.ts";
 import { ingestInvoices } from "../../../src/recovery/ingest-invoices.ts";
 import type { Database } from "../../../src/store/database.ts";
-import { packInvoices, packSubscriptions, packTransactions } from "../../../src/store/packed.fixture.ts";
 import { type Journal, keyOf, violate } from "../journal.ts";
 import type { Observe } from "../stage/observer.ts";
 import type { Kind, Stored } from "./records.ts";
@@ -49,10 +48,10 @@ export function createPusher(options: Options): Pusher {
 
   function ingest(db: Database, kind: Kind, records: readonly Stored[]) {
     if (kind === "subscriptions")
-      return ingestSubscriptions(db, merchant, packSubscriptions(...(records as Subscription[])), ports, () => {});
+      return ingestSubscriptions(db, merchant, [[...(records as Subscription[])]], ports, () => {});
     if (kind === "transactions")
-      return ingestTransactions(db, merchant, packTransactions(...(records as Transaction[])), ports, () => {});
-    return ingestInvoices(db, merchant, packInvoices(...(records as Invoice[])), ports, () => {});
+      return ingestTransactions(db, merchant, [[...(records as Transaction[])]], ports, () => {});
+    return ingestInvoices(db, merchant, [[...(records as Invoice[])]], ports, () => {});
   }
 
   /** I2: of what was news in this batch all is stored, or nothing. */

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Invoice } from "../domain/invoice.ts";
-import { arrange } from "./arrange.ts";
-import { packInvoices } from "./packed.fixture.ts";
-import { idsOf, type Packed, unpack } from "./packed.ts";
+import { mergeBatches } from "./merge-batches.ts";
 
 const invoice = (id: string, minute: number, customerId = "cus"): Invoice => ({
   id,
@@ -14,18 +12,16 @@ const invoice = (id: string, minute: number, customerId = "cus"): Invoice => ({
   createdAt: new Date(0),
   updatedAt: new Date(minute * 60_000),
 });
-const arranged = (batches: readonly Packed<Invoice>[]) =>
-  arrange(batches).map((wave) =>
-    unpack(wave, ["id", "customerId", "amount"]).map(({ id, customerId, amount }) => [id, customerId, amount]),
-  );
-/** The ids of a list without one that stands twice. */
-const idsIn = (batches: readonly Packed<Invoice>[]) => {
-  const [wave, ...others] = arrange(batches);
+const merged = (batches: readonly (readonly Invoice[])[]) =>
+  mergeBatches(batches).map(({ rows }) => rows.map(({ id, customerId, amount }) => [id, customerId, amount]));
+/** The ids of batches in which no id occurs twice. */
+const mergedIds = (batches: readonly (readonly Invoice[])[]) => {
+  const [wave, ...others] = mergeBatches(batches);
   assert.equal(others.length, 0);
-  return idsOf(wave!);
+  return wave!.rows.map(({ id }) => id);
 };
 
-test("versions of one record are stored one after the other, in the order in which they came", () => {
+test("versions of one record go to successive waves in the order of their arrival", () => {
   const versions = [
     invoice("b", 2),
     invoice("a", 1, "first"),
@@ -44,37 +40,37 @@ test("versions of one record are stored one after the other, in the order in whi
     ],
     [["b", "cus", 1]],
   ];
-  assert.deepEqual(arranged(packInvoices(...versions)), waves);
-  const batches = versions.flatMap((version) => packInvoices(version));
-  assert.deepEqual(arranged(batches), waves);
+  assert.deepEqual(merged([versions]), waves);
+  const batches = versions.map((version) => [version]);
+  assert.deepEqual(merged(batches), waves);
   assert.deepEqual(
-    arrange(batches).map((wave) => idsOf(wave).map((_, index) => wave.batchOf(index))),
+    mergeBatches(batches).map(({ batchIndexes }) => batchIndexes),
     [[1, 0], [3, 2], [4]],
   );
 });
 
-test("records are arranged by their ids, in whatever order they come", () => {
+test("a merged batch is sorted by id, whatever the order of its records", () => {
   const sorted = [invoice("B", 3), invoice("a", 1), invoice("é", 2)];
   const expected = [
     ["B", "cus", 3],
     ["a", "cus", 1],
     ["é", "cus", 2],
   ];
-  assert.deepEqual(arranged(packInvoices(...sorted)), [expected]);
-  assert.deepEqual(arranged(packInvoices(...sorted.toReversed())), [expected]);
-  assert.deepEqual(idsIn(packInvoices(...sorted.toReversed())), ["B", "a", "é"]);
+  assert.deepEqual(merged([sorted]), [expected]);
+  assert.deepEqual(merged([sorted.toReversed()]), [expected]);
+  assert.deepEqual(mergedIds([sorted.toReversed()]), ["B", "a", "é"]);
 });
 
-test("the first byte in which ids differ tells their order", () => {
+test("ids are sorted by the first byte in which they differ", () => {
   for (const sorted of [
     ["a9", "b1"],
     ["in_1z0000000", "in_2a0000000", "in_2b"],
     ["é9", "ê1"],
   ])
-    assert.deepEqual(idsIn(packInvoices(...sorted.toReversed().map((id) => invoice(id, 1)))), sorted);
+    assert.deepEqual(mergedIds([sorted.toReversed().map((id) => invoice(id, 1))]), sorted);
 });
 
-test("ids that are alike for long, or begin as others end, are told apart and sorted by their bytes", () => {
+test("long ids that share a prefix are distinct and sorted", () => {
   const long = "x".repeat(200);
   const sorted = [
     "b",
@@ -89,15 +85,15 @@ test("ids that are alike for long, or begin as others end, are told apart and so
     "é1",
   ];
   for (const ids of [sorted, sorted.toReversed(), sorted.slice(1, 4).toReversed(), sorted.slice(5, 8).toReversed()]) {
-    const batches = ids.flatMap((id) => packInvoices(invoice(id, 1), invoice(id, 1)));
+    const batches = ids.map((id) => [invoice(id, 1), invoice(id, 1)]);
     assert.deepEqual(
-      arrange(batches).map((wave) => idsOf(wave)),
+      mergeBatches(batches).map(({ rows }) => rows.map(({ id }) => id)),
       Array(2).fill(sorted.filter((id) => ids.includes(id))),
     );
   }
 });
 
-test("any batches come in waves, in which each id stands once and its versions stay in order", () => {
+test("random batches become waves without duplicate ids that keep the order of versions", () => {
   let state = 7;
   const random = (below: number) => {
     state = (state * 48_271) % 2_147_483_647;
@@ -110,10 +106,10 @@ test("any batches come in waves, in which each id stands once and its versions s
     const copies = Array.from({ length: 1 + random(100) }, () =>
       invoice(ids[random(ids.length)]!, random(4), text(random(2) === 0 ? 3 : 200)),
     );
-    const batches: Packed<Invoice>[] = [];
+    const batches: Invoice[][] = [];
     for (let from = 0; from < copies.length; ) {
       const to = from + 1 + random(40);
-      batches.push(...packInvoices(...copies.slice(from, to)));
+      batches.push(copies.slice(from, to));
       from = to;
     }
     const seen = new Map<string, number>();
@@ -124,7 +120,7 @@ test("any batches come in waves, in which each id stands once and its versions s
       expected[wave] = [...(expected[wave] ?? []), version];
     }
     assert.deepEqual(
-      arranged(batches),
+      merged(batches),
       expected.map((wave) =>
         wave
           .toSorted((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)))
